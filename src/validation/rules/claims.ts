@@ -10,6 +10,7 @@ import {
   items,
   members,
   nameOf,
+  notEmpty,
   report,
   required,
   text,
@@ -39,7 +40,9 @@ export function checkClaimSpec(spec: Field): void {
   if (single !== undefined && list.some(({ value }) => value !== single.value)) {
     report(single, 'WrongChoice', `${nameOf(single)} must be the only access mode if it is ReadWriteOncePod`);
   }
+  for (const mode of list) if (mode.value === undefined || mode.value === '') required(mode);
   checkLabelSelector(get(spec, 'selector'));
+  notEmpty(get(spec, 'volumeMode'));
   const storage = getIn(spec, 'resources', 'requests', 'storage');
   if (!isSet(storage)) required(storage);
   else if ((quantityOf(storage.value) ?? 1) <= 0) invalid(storage, 'must be above 0', { reason: 'BadResource' });

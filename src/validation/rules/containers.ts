@@ -12,6 +12,7 @@ import {
   integer,
   invalid,
   isEmpty,
+  isOneOf,
   isSet,
   items,
   nameOf,
@@ -26,6 +27,7 @@ import { dnsLabelRule, portNameRule } from './names.ts';
 import { checkProbes, type HandlerContext } from './probes.ts';
 import { checkResources } from './resources.ts';
 import { checkSecurityContext } from './security-context.ts';
+import { isEmptyDir } from './volumes.ts';
 
 /** What containers refer to in their Pod. */
 export interface ContainerContext extends HandlerContext {
@@ -79,7 +81,7 @@ function checkContainer(container: Field, context: ContainerContext): void {
   checkPorts(container, context);
   checkEnv(container);
   checkMounts(container, context.volumes);
-  if (!context.hostUsers && isSet(get(container, 'volumeDevices'))) {
+  if (!context.hostUsers && !isEmpty(get(container, 'volumeDevices'))) {
     forbidden(get(container, 'volumeDevices'), 'with hostUsers: false');
   }
   checkResources(get(container, 'resources'), 'container', context.claims);
@@ -145,7 +147,7 @@ function checkResizePolicy(policies: readonly Field[], { restartPolicy }: Contai
 function checkRestart(container: Field): void {
   const policy = get(container, 'restartPolicy');
   const list = get(container, 'restartPolicyRules');
-  oneOf(policy, ['Always', 'Never', 'OnFailure']);
+  isOneOf(policy, ['Always', 'Never', 'OnFailure']);
   const rules = items(list);
   if (rules.length > 0 && !isSet(policy)) required(policy, 'restartPolicyRules needs it');
   if (rules.length > 20) report(list, 'WrongValue', `${nameOf(list)} must have at most 20 items`);
@@ -199,7 +201,7 @@ export function checkFileKeys(containers: readonly Field[], volumes: Volumes): v
       if (volume === undefined) {
         const message = `${nameOf(name)} is ${JSON.stringify(found)}, but the Pod has no volume of this name`;
         report(name, 'UnknownVolume', message, { hint: didYouMean(found, volumes.keys()) });
-      } else if (!isSet(get(volume, 'emptyDir'))) invalid(name, 'must name a volume with emptyDir');
+      } else if (!isEmptyDir(volume)) invalid(name, 'must name a volume with emptyDir');
     }
   }
 }

@@ -172,7 +172,7 @@ export function forbidden(field: Field, why: string, hint?: string): void {
   report(field, 'FieldNotAllowed', `${nameOf(field)} is not allowed ${why}`, { hint, atKey: true });
 }
 
-/** Reports an empty value of a field that the schema demands: the schema reports a missing one. */
+/** Reports an empty value; a missing field passes. */
 export function notEmpty(field: Field, hint?: string): void {
   if (isSet(field) && isEmpty(field)) required(field, hint);
 }
@@ -198,6 +198,19 @@ export function hasForm(
   const found = word(field);
   const broken = found === undefined ? undefined : brokenRule(found);
   if (broken !== undefined) invalid(field, broken, { reason });
+}
+
+/** Checks each text of a list as {@link hasForm} does; none may be empty. */
+export function haveForm(
+  list: Field,
+  brokenRule: (text: string) => string | undefined,
+  reason: FindingReason = 'BadName',
+): void {
+  for (const item of items(list)) {
+    const found = item.value === undefined ? '' : text(item);
+    const broken = found === undefined ? undefined : brokenRule(found);
+    if (broken !== undefined) invalid(item, broken, { reason });
+  }
 }
 
 /** Checks the range of a whole number. */

@@ -15,6 +15,7 @@ import {
   isTrue,
   items,
   nameOf,
+  notEmpty,
   oneOf,
   report,
   required,
@@ -24,7 +25,7 @@ import {
 import { kindRule } from './metadata.ts';
 import { dnsLabelRule, dnsSubdomainRule, domainPrefixedPathRule, qualifiedNameRule } from './names.ts';
 import { checkPodTemplate } from './pod-spec.ts';
-import { checkLabelSelector } from './selectors.ts';
+import { checkLabelSelector, selectsAll } from './selectors.ts';
 import { timeZoneRule } from './time-zone.ts';
 import { checkSelects } from './workloads.ts';
 
@@ -42,11 +43,15 @@ export const jobRule = kindRule(dnsSubdomainRule, (root) => {
   if (isTrue(get(spec, 'manualSelector'))) {
     if (isSet(selector)) checkSelects(selector, getIn(spec, 'template', 'metadata', 'labels'));
     else required(selector, 'manualSelector: true needs it');
-  } else if (isSet(selector)) {
+  } else if (isSet(selector) && !selectsAll(selector)) {
     forbidden(selector, 'without manualSelector: true', 'leave it out: the API server makes it');
   }
   const completions = integer(get(spec, 'completions'));
   const found = word(name);
+  if (found !== undefined && found.length > 63 && !isTrue(get(spec, 'manualSelector'))) {
+    invalid(name, 'must have at most 63 characters, because it becomes a label of the Pods', { reason: 'BadName' });
+    return;
+  }
   if (get(spec, 'completionMode').value === 'Indexed' && found !== undefined && (completions ?? 0) > 0) {
     const pod = `${found}-${(completions ?? 1) - 1}`;
     if (dnsSubdomainRule(found) === undefined && dnsLabelRule(pod) !== undefined) {
@@ -66,8 +71,8 @@ export const cronJobRule = kindRule(cronJobNameRule, (root) => {
   for (const step of ['startingDeadlineSeconds', 'successfulJobsHistoryLimit', 'failedJobsHistoryLimit']) {
     inRange(get(spec, step), 0);
   }
+  if (!isSet(get(spec, 'jobTemplate'))) return;
   const job = getIn(spec, 'jobTemplate', 'spec');
-  if (!isSet(job)) return;
   checkJobSpec(job);
   if (isSet(get(job, 'selector'))) forbidden(get(job, 'selector'), 'in a CronJob, whose Jobs get one each');
   if (isTrue(get(job, 'manualSelector'))) invalid(get(job, 'manualSelector'), 'must be false in a CronJob');
@@ -83,9 +88,14 @@ const COUNTS =
   );
 
 function checkJobSpec(spec: Field): void {
+  if (!isSet(spec)) {
+    required(spec);
+    return;
+  }
   for (const step of COUNTS) inRange(get(spec, step), 0);
   const manager = get(spec, 'managedBy');
-  if (isSet(manager)) hasForm(manager, managerRule);
+  notEmpty(manager);
+  hasForm(manager, managerRule);
   if (get(spec, 'completionMode').value === 'Indexed') checkIndexed(spec);
   else {
     for (const step of ['backoffLimitPerIndex', 'maxFailedIndexes', 'successPolicy']) {
@@ -97,6 +107,7 @@ function checkJobSpec(spec: Field): void {
   const policy = get(spec, 'podFailurePolicy');
   if (isSet(policy)) checkFailurePolicy(policy, spec);
   const replacement = get(spec, 'podReplacementPolicy');
+  notEmpty(replacement);
   if (isSet(policy) && replacement.value === 'TerminatingOrFailed') {
     invalid(replacement, 'must be Failed with podFailurePolicy');
   }
@@ -129,8 +140,9 @@ function checkIndexed(spec: Field): void {
   const completions = get(spec, 'completions');
   const parallelism = get(spec, 'parallelism');
   const failed = get(spec, 'maxFailedIndexes');
-  if (!isSet(completions)) required(completions, 'completionMode: Indexed needs it');
-  const amount = integer(completions) ?? 0;
+  // An API server makes it 1 if neither is set.
+  if (!isSet(completions) && isSet(parallelism)) required(completions, 'completionMode: Indexed needs it');
+  const amount = integer(completions) ?? 1;
   const isMany = amount > MOST_INDEXES && isSet(get(spec, 'backoffLimitPerIndex'));
   const most = isMany ? MOST_OF_MANY : MOST_INDEXES;
   if ((integer(parallelism) ?? 0) > most) invalid(parallelism, `must be at most ${most} with completionMode: Indexed`);
@@ -198,6 +210,8 @@ function checkFailurePolicy(policy: Field, spec: Field): void {
       report(entry, 'WrongChoice', `${nameOf(entry)} needs either onExitCodes or onPodConditions`);
     }
     if (isSet(codes)) checkExitCodes(codes, names);
+    if (items(conditions).length > 20)
+      report(conditions, 'WrongValue', `${nameOf(conditions)} must have at most 20 items`);
     for (const condition of items(conditions)) {
       hasForm(get(condition, 'type'), qualifiedNameRule);
       oneOf(get(condition, 'status'), ['True', 'False', 'Unknown']);

@@ -6,11 +6,12 @@ import {
   get,
   hasForm,
   invalid,
+  isOneOf,
   isSet,
   isTrue,
   items,
   nameOf,
-  oneOf,
+  notEmpty,
   report,
   word,
 } from './field.ts';
@@ -43,12 +44,13 @@ function checkMount(mount: Field, container: Field, volumes: Volumes): void {
     report(expression, 'WrongChoice', message, { atKey: true });
   }
   const propagation = get(mount, 'mountPropagation');
+  notEmpty(propagation);
   if (propagation.value === 'Bidirectional' && !isTrue(get(get(container, 'securityContext'), 'privileged'))) {
     invalid(propagation, 'must be HostToContainer or None in a container that is not privileged');
   }
   const recursive = get(mount, 'recursiveReadOnly');
   if (!isSet(recursive)) return;
-  oneOf(recursive, ['Disabled', 'IfPossible', 'Enabled']);
+  isOneOf(recursive, ['Disabled', 'IfPossible', 'Enabled']);
   if (recursive.value !== 'Enabled' && recursive.value !== 'IfPossible') return;
   if (!isTrue(get(mount, 'readOnly'))) forbidden(recursive, 'without readOnly: true');
   if (isSet(propagation) && propagation.value !== 'None') forbidden(recursive, 'with mountPropagation');

@@ -8,6 +8,7 @@ import {
   get,
   getIn,
   hasForm,
+  haveForm,
   inRange,
   integer,
   isEmpty,
@@ -15,6 +16,7 @@ import {
   isTrue,
   items,
   nameOf,
+  notEmpty,
   oneOf,
   report,
   required,
@@ -37,6 +39,7 @@ export function checkPod(root: Field): void {
   const spec = get(root, 'spec');
   checkSpec(spec, root);
   checkPodAnnotations(root);
+  checkTokenVolumes(spec);
   if (!isEmpty(get(spec, 'ephemeralContainers'))) {
     forbidden(get(spec, 'ephemeralContainers'), 'in a manifest', 'kubectl debug adds them to a running Pod');
   }
@@ -45,16 +48,31 @@ export function checkPod(root: Field): void {
   }
 }
 
-/**
- * Checks the template of Pods in another object.
- *
- * @param added volumes that a controller adds to each Pod, by name
- */
-export function checkPodTemplate(template: Field, added?: Volumes): void {
+/** A Pod with a token of its service account names the account; controllers leave that to the API server. */
+function checkTokenVolumes(spec: Field): void {
+  if (!isEmpty(get(spec, 'serviceAccountName')) || !isEmpty(get(spec, 'serviceAccount'))) return;
+  for (const volume of items(get(spec, 'volumes'))) {
+    for (const source of items(getIn(volume, 'projected', 'sources'))) {
+      const token = get(source, 'serviceAccountToken');
+      if (isSet(token)) forbidden(token, 'in a Pod without serviceAccountName');
+    }
+  }
+}
+
+/** What a controller sets in the Pods that it makes of a template. */
+export interface TemplateOptions {
+  /** The volumes that it adds to each Pod, by name. */
+  readonly added?: Volumes;
+  /** It gives each Pod a host name. */
+  readonly setsHostname?: boolean;
+}
+
+/** Checks the template of Pods in another object. */
+export function checkPodTemplate(template: Field, options: TemplateOptions = {}): void {
   const spec = get(template, 'spec');
   checkLabelMap(getIn(template, 'metadata', 'labels'));
   checkAnnotationKeys(getIn(template, 'metadata', 'annotations'));
-  checkSpec(spec, undefined, added);
+  checkSpec(spec, undefined, options);
   checkPodAnnotations(template);
   if (!isEmpty(get(spec, 'ephemeralContainers'))) {
     forbidden(get(spec, 'ephemeralContainers'), 'in a template of Pods');
@@ -62,20 +80,20 @@ export function checkPodTemplate(template: Field, added?: Volumes): void {
 }
 
 /** The schema demands no spec, but a Pod without one has no containers. */
-function checkSpec(spec: Field, pod: Field | undefined, added?: Volumes): void {
+function checkSpec(spec: Field, pod: Field | undefined, { added, setsHostname }: TemplateOptions = {}): void {
   if (!isSet(spec)) {
     required(spec);
     return;
   }
-  const volumes = checkVolumes(spec, pod === undefined ? undefined : (text(getIn(pod, 'metadata', 'name')) ?? ''));
-  for (const [name, volume] of added ?? []) volumes.set(name, volume);
+  const podName = pod === undefined ? undefined : (text(getIn(pod, 'metadata', 'name')) ?? '');
+  const volumes = checkVolumes(spec, podName, added);
   const containers = allContainers(spec);
   const grace = get(spec, 'terminationGracePeriodSeconds');
   checkContainers(spec, {
     isPod: pod !== undefined,
     volumes,
     claims: checkClaims(items(get(spec, 'resourceClaims'))),
-    gracePeriodSeconds: isSet(grace) ? integer(grace) : 30,
+    gracePeriodSeconds: gracePeriodOf(grace),
     hostNetwork: isTrue(get(spec, 'hostNetwork')),
     hostUsers: get(spec, 'hostUsers').value !== false,
     restartPolicy: word(get(spec, 'restartPolicy')),
@@ -84,7 +102,7 @@ function checkSpec(spec: Field, pod: Field | undefined, added?: Volumes): void {
   checkPodResources(spec);
   checkOverhead(get(spec, 'overhead'));
   checkWords(spec);
-  checkNames(spec);
+  checkNames(spec, setsHostname === true);
   checkHost(spec);
   checkPodSecurityContext(spec);
   checkScheduling(spec, pod === undefined ? undefined : getIn(pod, 'metadata', 'labels'));
@@ -96,23 +114,31 @@ function checkSpec(spec: Field, pod: Field | undefined, added?: Volumes): void {
   checkHostProcess(spec, containers);
 }
 
+/** An API server takes a negative period as 1 second. */
+function gracePeriodOf(field: Field): number | undefined {
+  if (!isSet(field)) return 30;
+  const found = integer(field);
+  return found === undefined || found >= 0 ? found : 1;
+}
+
 function checkWords(spec: Field): void {
+  notEmpty(get(spec, 'preemptionPolicy'));
   inRange(get(spec, 'activeDeadlineSeconds'), 1, 2 ** 31 - 1);
   oneOf(getIn(spec, 'os', 'name'), ['linux', 'windows']);
 }
 
 const SUBDOMAIN_NAMES = ['serviceAccountName', 'serviceAccount', 'nodeName', 'priorityClassName', 'runtimeClassName'];
 
-function checkNames(spec: Field): void {
+function checkNames(spec: Field, isHostnameReplaced: boolean): void {
   for (const step of SUBDOMAIN_NAMES) hasForm(get(spec, step), dnsSubdomainRule);
-  hasForm(get(spec, 'hostname'), dnsLabelRule);
-  hasForm(get(spec, 'subdomain'), dnsLabelRule);
+  if (!isHostnameReplaced) {
+    hasForm(get(spec, 'hostname'), dnsLabelRule);
+    hasForm(get(spec, 'subdomain'), dnsLabelRule);
+  }
   for (const alias of items(get(spec, 'hostAliases'))) {
     hasForm(get(alias, 'ip'), ipRule, 'BadAddress');
-    for (const name of items(get(alias, 'hostnames'))) hasForm(name, dnsSubdomainRule);
+    haveForm(get(alias, 'hostnames'), dnsSubdomainRule);
   }
-  const group = get(spec, 'schedulingGroup');
-  if (isSet(group)) hasForm(exactlyOne(group, ['podGroupName']) ?? group, dnsSubdomainRule);
 }
 
 /** Checks the namespaces and the name that a Pod shares with its node. */
@@ -139,13 +165,13 @@ function checkDns(spec: Field): void {
   if (!isSet(config)) return;
   const list = items(servers);
   if (list.length > 3) report(servers, 'WrongValue', `${nameOf(servers)} must have at most 3 items`);
-  for (const server of list) hasForm(server, ipRule, 'BadAddress');
+  haveForm(servers, ipRule, 'BadAddress');
   const searches = get(config, 'searches');
   const paths = items(searches);
   if (paths.length > 32) report(searches, 'WrongValue', `${nameOf(searches)} must have at most 32 items`);
   const length = paths.reduce((sum, path) => sum + (text(path)?.length ?? 0) + 1, -1);
   if (length > 2048) report(searches, 'WrongValue', `${nameOf(searches)} must have at most 2048 characters together`);
-  for (const path of paths) hasForm(path, searchPathRule);
+  haveForm(searches, searchPathRule);
   for (const option of items(get(config, 'options'))) {
     if (isEmpty(get(option, 'name'))) required(get(option, 'name'));
   }
@@ -169,7 +195,9 @@ function checkClaims(claims: readonly Field[]): ReadonlySet<string> {
   distinct(names);
   for (const claim of claims) {
     const source = exactlyOne(claim, ['resourceClaimName', 'resourceClaimTemplateName']);
-    if (source !== undefined) hasForm(source, dnsSubdomainRule);
+    if (source === undefined) continue;
+    notEmpty(source);
+    hasForm(source, dnsSubdomainRule);
   }
   return new Set(names.flatMap((name) => word(name) ?? []));
 }

@@ -9,6 +9,7 @@ import {
   isTrue,
   members,
   nameOf,
+  notEmpty,
   report,
   required,
   text,
@@ -48,16 +49,15 @@ export const rareVolumeSources: Readonly<Record<string, (source: Field) => void>
   azureFile: nothingMore,
   azureDisk(source) {
     const kind = get(source, 'kind');
+    notEmpty(get(source, 'cachingMode'));
     const uri = get(source, 'diskURI');
     const start = kind.value === 'Managed' ? '/subscriptions/' : 'https://';
-    if (isSet(kind) && word(uri)?.startsWith(start) === false)
-      invalid(uri, `must begin with ${start} for this kind of disk`);
+    if (word(uri)?.startsWith(start) === false) invalid(uri, `must begin with ${start} for this kind of disk`);
   },
   cephfs: nothingMore,
   rbd: nothingMore,
   cinder(source) {
-    const secret = get(source, 'secretRef');
-    if (isSet(secret) && isEmpty(get(secret, 'name'))) required(get(secret, 'name'));
+    checkSecretName(get(source, 'secretRef'));
   },
   flexVolume(source) {
     for (const option of members(get(source, 'options'))) {
@@ -82,7 +82,15 @@ export const rareVolumeSources: Readonly<Record<string, (source: Field) => void>
   glusterfs: nothingMore,
   photonPersistentDisk: nothingMore,
   portworxVolume: nothingMore,
-  quobyte: nothingMore,
+  quobyte(source) {
+    if ((text(get(source, 'tenant'))?.length ?? 0) > 64)
+      invalid(get(source, 'tenant'), 'must have at most 64 characters');
+    hasForm(get(source, 'registry'), (registry) =>
+      registry.split(',').every((pair) => /^(\[[^[\]]*\]|[^:[\]]*):[^:[\]]*$/.test(pair))
+        ? undefined
+        : 'must be HOST:PORT, or several with commas',
+    );
+  },
   scaleIO(source) {
     if (isEmpty(get(source, 'volumeName'))) required(get(source, 'volumeName'));
   },
@@ -91,9 +99,14 @@ export const rareVolumeSources: Readonly<Record<string, (source: Field) => void>
     if (isEmpty(name)) required(name);
     hasForm(name, dnsLabelRule);
     hasForm(get(source, 'volumeNamespace'), dnsLabelRule);
+    checkSecretName(get(source, 'secretRef'));
   },
   vsphereVolume: nothingMore,
 };
+
+function checkSecretName(secret: Field): void {
+  if (isSet(secret) && isEmpty(get(secret, 'name'))) required(get(secret, 'name'));
+}
 
 /** The schema says all. */
 export function nothingMore(): void {}

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../manifest/problem.ts';
 import {
-  distinct,
+  duplicate,
   type Field,
   forbidden,
   get,
@@ -72,7 +72,7 @@ function checkAmount(amount: Amount, level: 'container' | 'pod'): boolean {
     }
   } else if (isExtended(name)) {
     if (!Number.isInteger(quantity)) invalid(amount, 'must be a whole number', { reason: 'BadResource' });
-  } else if (name !== 'cpu' && !Number.isInteger(quantity)) {
+  } else if ((name === 'memory' || name === 'ephemeral-storage') && !Number.isInteger(quantity)) {
     const hint =
       typeof value === 'string' && value.endsWith('m')
         ? `"m" means thousandths; did you mean ${value.slice(0, -1)}Mi?`
@@ -109,7 +109,15 @@ function checkClaims(list: Field, claims: ReadonlySet<string>): void {
     const message = `${nameOf(name)} is ${JSON.stringify(text)}, but the Pod has no such entry in resourceClaims`;
     report(name, 'UnknownReference', message, { hint: didYouMean(text, claims) });
   }
-  distinct(entries.filter((entry) => !isSet(get(entry, 'request'))).map((entry) => get(entry, 'name')));
+  const seen = new Set<string>();
+  for (const entry of entries) {
+    const name = get(entry, 'name');
+    const request = word(get(entry, 'request'));
+    const key = `${name.value}/${request ?? ''}`;
+    const isIncluded = seen.has(key) || seen.has(`${name.value}/`);
+    if (isIncluded || (request === undefined && seen.has(`${name.value}`))) duplicate(name, 'DuplicateValue');
+    seen.add(key).add(`${name.value}`);
+  }
 }
 
 /** A resource of Kubernetes itself; all others are extended resources, of devices. */

@@ -4,6 +4,7 @@ import {
   forbidden,
   get,
   hasForm,
+  haveForm,
   inRange,
   invalid,
   isEmpty,
@@ -11,6 +12,7 @@ import {
   items,
   members,
   nameOf,
+  notEmpty,
   oneOf,
   report,
   required,
@@ -88,7 +90,7 @@ function checkNodeTerm(term: Field, checksValues: boolean): void {
     oneOf(get(requirement, 'key'), ['metadata.name']);
     if (values.length !== 1)
       report(get(requirement, 'values'), 'BadSelector', `${nameOf(requirement)} must have one value`);
-    for (const value of values) hasForm(value, dnsSubdomainRule);
+    haveForm(get(requirement, 'values'), dnsSubdomainRule);
   }
 }
 
@@ -126,7 +128,7 @@ function checkPodAffinity(affinity: Field, podLabels: Field | undefined): void {
 function checkPodTerm(term: Field, podLabels: Field | undefined): void {
   const topologyKey = get(term, 'topologyKey');
   hasForm(topologyKey, qualifiedNameRule, 'BadLabel');
-  for (const namespace of items(get(term, 'namespaces'))) hasForm(namespace, dnsLabelRule);
+  haveForm(get(term, 'namespaces'), dnsLabelRule);
   checkLabelSelector(get(term, 'labelSelector'));
   checkLabelSelector(get(term, 'namespaceSelector'));
   checkMatchLabelKeys(term, podLabels);
@@ -140,7 +142,7 @@ function checkMatchLabelKeys(term: Field, podLabels: Field | undefined): void {
   for (const keys of [match, mismatch]) {
     const [first] = keys;
     if (first?.parent !== undefined && !isSet(selector)) forbidden(first.parent, 'without labelSelector');
-    else for (const key of keys) hasForm(key, qualifiedNameRule, 'BadLabel');
+    else if (first?.parent !== undefined) haveForm(first.parent, qualifiedNameRule, 'BadLabel');
   }
   checkSelectorKeys(match, selector, podLabels);
   for (const key of match) {
@@ -157,6 +159,7 @@ function checkSpread(constraints: readonly Field[], podLabels: Field | undefined
     const domains = get(constraint, 'minDomains');
     inRange(get(constraint, 'maxSkew'), 1);
     inRange(domains, 1);
+    for (const policy of ['nodeAffinityPolicy', 'nodeTaintsPolicy']) notEmpty(get(constraint, policy));
     if (isSet(domains) && action.value === 'ScheduleAnyway')
       forbidden(domains, 'unless whenUnsatisfiable is DoNotSchedule');
     checkLabelSelector(get(constraint, 'labelSelector'));

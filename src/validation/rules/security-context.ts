@@ -11,6 +11,7 @@ import {
   isSet,
   isTrue,
   items,
+  notEmpty,
   required,
   text,
 } from './field.ts';
@@ -29,6 +30,7 @@ export function checkPodSecurityContext(spec: Field): void {
   if (!isSet(context)) return;
   for (const step of ['fsGroup', 'runAsUser', 'runAsGroup']) inRange(get(context, step), 0, LARGEST_ID);
   for (const group of items(get(context, 'supplementalGroups'))) inRange(group, 0, LARGEST_ID);
+  for (const step of ['fsGroupChangePolicy', 'supplementalGroupsPolicy']) notEmpty(get(context, step));
   isOneOf(get(context, 'seLinuxChangePolicy'), ['MountOption', 'Recursive']);
   checkSysctls(get(context, 'sysctls'), spec);
   checkProfiles(context);
@@ -39,6 +41,7 @@ export function checkSecurityContext(context: Field, hostUsers: boolean): void {
   if (!isSet(context)) return;
   for (const step of ['runAsUser', 'runAsGroup']) inRange(get(context, step), 0, LARGEST_ID);
   const procMount = get(context, 'procMount');
+  notEmpty(procMount);
   if (hostUsers && procMount.value === 'Unmasked') {
     invalid(procMount, 'must be Default unless the Pod has hostUsers: false');
   }

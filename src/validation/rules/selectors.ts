@@ -64,7 +64,8 @@ export function labelSelectorOf(selector: Field): LabelSelector | undefined {
   if (selector.value === undefined) return undefined;
   const matchLabels: Record<string, string> = {};
   for (const label of members(get(selector, 'matchLabels'))) {
-    const value = text(label);
+    // An API server reads null as the empty text.
+    const value = label.value === undefined ? '' : text(label);
     if (value === undefined) return undefined;
     matchLabels[label.step] = value;
   }

@@ -9,6 +9,7 @@ import {
   isEmpty,
   isSet,
   items,
+  members,
   required,
   word,
 } from './field.ts';
@@ -23,10 +24,11 @@ import { checkDownwardFile, checkFiles, checkMode } from './volume-files.ts';
  * Checks the volumes of a Pod and returns them by name.
  *
  * @param podName of a Pod; undefined for a template
+ * @param added volumes that a controller adds; they replace those of the same name
  */
-export function checkVolumes(spec: Field, podName: string | undefined): Map<string, Field> {
-  const volumes = new Map<string, Field>();
-  const list = items(get(spec, 'volumes'));
+export function checkVolumes(spec: Field, podName: string | undefined, added: Volumes = new Map()): Volumes {
+  const volumes = new Map(added);
+  const list = items(get(spec, 'volumes')).filter((volume) => !added.has(word(get(volume, 'name')) ?? ''));
   for (const volume of list) {
     const name = get(volume, 'name');
     hasForm(name, dnsLabelRule);
@@ -38,6 +40,14 @@ export function checkVolumes(spec: Field, podName: string | undefined): Map<stri
   distinct(list.map((volume) => get(volume, 'name')));
   if (podName !== undefined) checkCreatedClaims(list, volumes, podName);
   return volumes;
+}
+
+/** Whether the volume is an empty folder, as it is without any source too. */
+export function isEmptyDir(volume: Field): boolean {
+  return (
+    isSet(get(volume, 'emptyDir')) ||
+    members(volume).every(({ step, value }) => value === undefined || !SOURCE_NAMES.includes(step))
+  );
 }
 
 /** A volume cannot use the claim that the Pod creates for an ephemeral volume. */

@@ -21,7 +21,7 @@ import {
 } from './field.ts';
 import { kindRule } from './metadata.ts';
 import { dnsLabelRule, dnsSubdomainRule, percentRule } from './names.ts';
-import { checkPod, checkPodTemplate } from './pod-spec.ts';
+import { checkPod, checkPodTemplate, type TemplateOptions } from './pod-spec.ts';
 import { checkLabelSelector, selectorMatches, selectsAll } from './selectors.ts';
 
 export const podRule = kindRule(dnsSubdomainRule, (root) => {
@@ -54,6 +54,7 @@ export const replicaSetRule = kindRule(dnsSubdomainRule, (root) => {
   const spec = get(root, 'spec');
   checkCounts(spec, 'replicas', 'minReadySeconds');
   checkSelectedTemplate(spec, 'a ReplicaSet');
+  if (isSet(spec) && !isSet(get(spec, 'template'))) required(get(spec, 'template'));
 });
 
 export const deploymentRule = kindRule(dnsSubdomainRule, (root) => {
@@ -111,11 +112,14 @@ export const statefulSetRule = kindRule(dnsLabelRule, (root) => {
   for (const step of ['whenDeleted', 'whenScaled']) oneOf(get(retention, step), ['Retain', 'Delete']);
   const claims = new Map<string, Field>();
   for (const template of items(get(spec, 'volumeClaimTemplates'))) {
-    const name = word(getIn(template, 'metadata', 'name'));
-    if (name !== undefined) claims.set(name, asClaimVolume(template));
+    const name = getIn(template, 'metadata', 'name');
+    const found = word(name);
+    hasForm(name, dnsLabelRule);
+    if (found === undefined) required(name);
+    else claims.set(found, asClaimVolume(template));
     checkClaimSpec(get(template, 'spec'));
   }
-  checkSelectedTemplate(spec, 'a StatefulSet', claims);
+  checkSelectedTemplate(spec, 'a StatefulSet', { added: claims, setsHostname: true });
 });
 
 /** The volume that a claim template adds to each Pod. */
@@ -128,9 +132,6 @@ function checkStatefulUpdate(strategy: Field): void {
   const update = get(strategy, 'rollingUpdate');
   if (type.value === 'OnDelete' && isSet(update)) forbidden(update, 'with the type OnDelete');
   inRange(get(update, 'partition'), 0);
-  const unavailable = get(update, 'maxUnavailable');
-  checkAmount(unavailable, true);
-  if (isZero(unavailable)) invalid(unavailable, 'must not be 0');
 }
 
 function checkCounts(spec: Field, ...steps: readonly string[]): void {
@@ -152,16 +153,17 @@ function isZero({ value }: Field): boolean {
 }
 
 /** Checks the selector of a workload, its template, and that they belong together. */
-function checkSelectedTemplate(spec: Field, owner: string, added?: ReadonlyMap<string, Field>): void {
+function checkSelectedTemplate(spec: Field, owner: string, options?: TemplateOptions): void {
   const selector = get(spec, 'selector');
   const template = get(spec, 'template');
+  if (!isSet(spec)) required(spec);
   checkLabelSelector(selector);
   if (isSet(selector) && selectsAll(selector)) {
     const message = `${nameOf(selector)} must have matchLabels or matchExpressions`;
     report(selector, 'EmptySelector', message, { hint: 'select the labels of the template' });
   }
   if (!isSet(template)) return;
-  checkPodTemplate(template, added);
+  checkPodTemplate(template, options);
   checkRunsForever(template, owner);
   if (isSet(selector)) checkSelects(selector, getIn(template, 'metadata', 'labels'));
 }
