@@ -37,7 +37,7 @@ const MOST_OF_MANY = 10_000;
 export const jobRule = kindRule(dnsSubdomainRule, (root) => {
   const name = getIn(root, 'metadata', 'name');
   const spec = get(root, 'spec');
-  checkJobSpec(spec);
+  checkJobSpec(spec, true);
   const selector = get(spec, 'selector');
   checkLabelSelector(selector);
   if (isTrue(get(spec, 'manualSelector'))) {
@@ -73,7 +73,7 @@ export const cronJobRule = kindRule(cronJobNameRule, (root) => {
   }
   if (!isSet(get(spec, 'jobTemplate'))) return;
   const job = getIn(spec, 'jobTemplate', 'spec');
-  checkJobSpec(job);
+  checkJobSpec(job, false);
   if (isSet(get(job, 'selector'))) forbidden(get(job, 'selector'), 'in a CronJob, whose Jobs get one each');
   if (isTrue(get(job, 'manualSelector'))) invalid(get(job, 'manualSelector'), 'must be false in a CronJob');
 });
@@ -87,7 +87,8 @@ const COUNTS =
     ' ',
   );
 
-function checkJobSpec(spec: Field): void {
+/** @param hasDefaults the API server sets the defaults of a Job, which it does not in the template of a CronJob */
+function checkJobSpec(spec: Field, hasDefaults: boolean): void {
   if (!isSet(spec)) {
     required(spec);
     return;
@@ -96,7 +97,7 @@ function checkJobSpec(spec: Field): void {
   const manager = get(spec, 'managedBy');
   notEmpty(manager);
   hasForm(manager, managerRule);
-  if (get(spec, 'completionMode').value === 'Indexed') checkIndexed(spec);
+  if (get(spec, 'completionMode').value === 'Indexed') checkIndexed(spec, hasDefaults);
   else {
     for (const step of ['backoffLimitPerIndex', 'maxFailedIndexes', 'successPolicy']) {
       if (isSet(get(spec, step))) forbidden(get(spec, step), 'without completionMode: Indexed');
@@ -136,12 +137,13 @@ function managerRule(name: string): string | undefined {
   return name.length > 63 ? 'must have at most 63 characters' : domainPrefixedPathRule(name);
 }
 
-function checkIndexed(spec: Field): void {
+function checkIndexed(spec: Field, hasDefaults: boolean): void {
   const completions = get(spec, 'completions');
   const parallelism = get(spec, 'parallelism');
   const failed = get(spec, 'maxFailedIndexes');
-  // An API server makes it 1 if neither is set.
-  if (!isSet(completions) && isSet(parallelism)) required(completions, 'completionMode: Indexed needs it');
+  // The default is 1 if neither is set.
+  const isDefaulted = hasDefaults && !isSet(parallelism);
+  if (!isSet(completions) && !isDefaulted) required(completions, 'completionMode: Indexed needs it');
   const amount = integer(completions) ?? 1;
   const isMany = amount > MOST_INDEXES && isSet(get(spec, 'backoffLimitPerIndex'));
   const most = isMany ? MOST_OF_MANY : MOST_INDEXES;
