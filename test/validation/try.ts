@@ -70,7 +70,7 @@ async function show(each: ValidationCase): Promise<void> {
 
 function writeWanted(file: string): void {
   const text = readFileSync(file, 'utf8').replaceAll(/^# want .*\n/gm, '');
-  const errors = diagnosticsOfCase({ name: file, bytes: Buffer.from(text), wanted: [] }).filter(
+  const errors = diagnosticsOfCase({ ...readValidationCase(file), bytes: Buffer.from(text) }).filter(
     ({ severity }) => severity === 'error',
   );
   const wanted = errors.map((error) => {
