@@ -3,7 +3,7 @@ import type { OutputPosition } from '../model/output.ts';
 import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
 import type { ConnectionState, RelayClient } from '../relay/session.ts';
 import { createDiscovery } from './discovery/discovery.ts';
-import { createDiagnosticsLog, createObserver, type Observer } from './observer.ts';
+import { createLiveNotes, createObserver, type Observer } from './observer.ts';
 import type { DriftCounts } from './reconciler/drift.ts';
 import { fleetOf, toAgentHolding } from './reconciler/inventory.ts';
 import { createReconciler, type Reconciler, type ReconcilerDeps } from './reconciler/reconciler.ts';
@@ -55,21 +55,20 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   const results = createResultBook((changed) => relay.report(changed));
   const settings = createSettings(cluster);
   const discovery = createDiscovery(relay, settings.current);
-  const diagnostics = createDiagnosticsLog(deps.log);
+  const notes = createLiveNotes(deps.log);
   let connection: ConnectionState = { type: 'connecting' };
   let running: Running | undefined;
   let isOver = false;
   let cancelGrace: (() => void) | undefined;
 
-  const health = (): AgentHealth => healthOf(connection, running, results, diagnostics.count());
-  return { start, stop, health };
+  return { start, stop, health: () => healthOf(connection, running, results, notes.diagnostics()) };
 
   /** Resolves when the inventory is loaded and connecting has begun. Rejects if the cluster cannot be read. */
   async function start(): Promise<void> {
     const loaded = await cluster.loadInventory();
     if (loaded.type === 'found') settings.take(loaded.state.settings ?? NO_SETTINGS);
     const live = await cluster.list('complete');
-    diagnostics.note(live.diagnostics);
+    notes.note(live);
     const recovered = await recover(deps, loaded, live);
     const idle = (): void => running?.observer.observeSoon();
     const reconciler = createReconciler({ ...deps, results, takenOver, idle }, recovered);
@@ -80,6 +79,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     relay.start({
       holding: () => toAgentHolding(reconciler.inventory()),
       fleet: () => fleetOf(reconciler.inventory()),
+      kubernetesVersion: notes.kubernetesVersion,
       delta: reconciler.accept,
       settings: (next) => settingsReceived({ reconciler, observer }, next),
       inputAcknowledged: () => {},
@@ -93,7 +93,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
 
   /** Passes a state on to each, also if the reconciler throws: the next state does not name these changes again. */
   function observed(reconciler: Reconciler, live: LiveState): void {
-    diagnostics.note(live.diagnostics);
+    notes.note(live);
     try {
       reconciler.observe(live);
     } finally {

@@ -1,4 +1,4 @@
-import { type Diagnostic, displayDiagnostic } from '../model/diagnostic.ts';
+import { displayDiagnostic } from '../model/diagnostic.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
 import type { Log } from '../ports/log.ts';
@@ -116,12 +116,13 @@ export function createObserver(
 /** Most log lines for one state, so that a folder full of invalid files does not flood the log. */
 const MOST_LINES = 20;
 
-/** Logs the diagnostics of a cluster when they appear, and counts them. */
-export function createDiagnosticsLog(log: Log) {
+/** Remembers of the newest live state what people are shown, and logs its diagnostics when they appear. */
+export function createLiveNotes(log: Log) {
   let known: ReadonlySet<string> = new Set();
+  let version: string | undefined;
   return {
-    /** Replaces the diagnostics by those of the newest state; logs the new ones. */
-    note(found: readonly Diagnostic[]): void {
+    note({ diagnostics: found, kubernetesVersion }: LiveState): void {
+      version = kubernetesVersion;
       const now = new Set(found.map(displayDiagnostic));
       const fresh = [...now].filter((text) => !known.has(text));
       for (const diagnostic of fresh.slice(0, MOST_LINES))
@@ -131,6 +132,7 @@ export function createDiagnosticsLog(log: Log) {
       if (now.size === 0 && known.size > 0) log.info('the cluster holds no invalid objects any more');
       known = now;
     },
-    count: (): number => known.size,
+    diagnostics: (): number => known.size,
+    kubernetesVersion: (): string | undefined => version,
   };
 }

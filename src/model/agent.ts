@@ -35,7 +35,12 @@ export interface AgentHello {
   readonly capabilities: readonly string[];
   /** The fleet that its objects belong to; absent: its inventory is empty. */
   readonly fleet?: FleetName;
+  /** Of the API server of the cluster, as `v1.36.3`; absent: it is not known, or the cluster has none. */
+  readonly kubernetesVersion?: string;
 }
+
+/** The version of an API server, as `v1.36.3` or `v1.36.3+k3s1`. */
+export const KUBERNETES_VERSION = /^v\d{1,3}\.\d{1,4}[\x21-\x7e]{0,50}$/;
 
 /** Capability of an agent: its cluster does not know scopes of kinds, and takes namespaces as written (a directory). */
 export const KINDS_AS_WRITTEN = 'kinds-as-written';

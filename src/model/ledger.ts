@@ -47,6 +47,8 @@ export interface Registration {
   readonly released: boolean;
   /** The agent reports that the cluster accepts kinds as they are written. */
   readonly kindsAsWritten?: boolean;
+  /** As the agent has reported it at its last connect; absent: it did not. */
+  readonly kubernetesVersion?: string;
 }
 
 /** The last known good value of a declaration: it stays in force while its document cannot be read. */

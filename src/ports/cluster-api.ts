@@ -56,6 +56,8 @@ export interface LiveState {
   readonly diagnostics: readonly Diagnostic[];
   /** True while the stop button in the cluster is on. */
   readonly paused: boolean;
+  /** Of the API server, as `v1.36.3`. Absent: it is not known, or the cluster has none (a directory). */
+  readonly kubernetesVersion?: string;
 }
 
 /** One live object. */

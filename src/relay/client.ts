@@ -218,8 +218,12 @@ interface StreamOptions {
 function openStream(state: ClientState, listener: ServerListener, { stream, pull, open }: StreamOptions) {
   const { deps, limits } = state;
   const { clock, log } = deps;
-  const fleet = listener.fleet();
-  const hello: AgentHello = fleet === undefined ? state.hello : { ...state.hello, fleet };
+  const [fleet, kubernetesVersion] = [listener.fleet(), listener.kubernetesVersion()];
+  const hello: AgentHello = {
+    ...state.hello,
+    ...(fleet === undefined ? {} : { fleet }),
+    ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
+  };
   const welcome = Promise.withResolvers<ServerWelcome | undefined>();
   let welcomed = false;
   const link = createLink({

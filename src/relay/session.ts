@@ -87,6 +87,8 @@ export interface ServerListener {
   holding(): AgentHolding;
   /** The fleet of the objects that the agent holds; undefined if it holds none. The client ends a link to another fleet. */
   fleet(): FleetName | undefined;
+  /** The version of the agent's API server, as `v1.36.3`; read at each connect. Undefined: it is not known, or there is none. */
+  kubernetesVersion(): string | undefined;
   /** A verified delta from a server of this fleet. Resolves when it is durable, or with the reason for refusing it. */
   delta(
     delta: SequencedDelta,

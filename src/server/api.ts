@@ -143,6 +143,8 @@ export interface ClusterView {
   readonly message: string;
   /** Version of the connected agent; null: none is connected. */
   readonly agentVersion: string | null;
+  /** Of its API server, as its agent has reported at its last connect; null: not known, or a directory cluster. */
+  readonly kubernetesVersion: string | null;
   /** The last refusal of its agent, or by its agent of a delta; empty: none. */
   readonly problem: string;
   /** null: it is not suspended. */

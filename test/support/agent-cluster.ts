@@ -35,6 +35,8 @@ export interface MemoryCluster {
   writeGate: Promise<void> | undefined;
   /** Kinds (`group/Kind`) that cannot be listed now. */
   readonly unknownKinds: Set<string>;
+  /** Of its API server; undefined: it has none. */
+  kubernetesVersion: string | undefined;
   /** What is wrong in it. */
   readonly diagnostics: Diagnostic[];
   /** A person makes or changes an object; the stamp stays if there was one, unless told otherwise. */
@@ -78,6 +80,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     open,
     inventoryGate: undefined,
     identify: false,
+    kubernetesVersion: undefined,
     takenOver: false,
     becomes: (key, health) => {
       const object = objects.get(key);
@@ -170,7 +173,9 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     const kinds = new Set([...objects.keys()].map((key) => key.split('/').slice(0, 2).join('/')));
     const since = new Set(changed);
     changed.clear();
+    const { kubernetesVersion } = memory;
     return {
+      ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
       ...(viewed ? { changed: since } : {}),
       objects: viewed ? objects : new Map(objects),
       kinds: [...new Set([...kinds, ...unknownKinds])].sort().map((kind) => ({

@@ -46,6 +46,7 @@ export interface ScriptedServer {
   say(said: Said): ReturnType<ServerListener['delta']>;
   holding: ServerListener['holding'];
   fleet: ServerListener['fleet'];
+  kubernetesVersion: ServerListener['kubernetesVersion'];
   settings: ServerListener['settings'];
   readonly results: ObjectResult[];
   readonly inputs: InputSnapshot[];
@@ -148,6 +149,7 @@ export function createScriptedServer(expected: { held: Map<ObjectKey, Digest>; s
     },
     holding: () => heard().holding(),
     fleet: () => heard().fleet(),
+    kubernetesVersion: () => heard().kubernetesVersion(),
     settings: (settings) => heard().settings(settings),
     results,
     inputs,

@@ -134,6 +134,7 @@ export function createFakeAgent(): FakeAgent {
     settingsHeard: [],
     fleets: [],
     fleet: () => (entries.size === 0 ? undefined : agent.fleets.at(-1)),
+    kubernetesVersion: () => 'v1.36.3',
     gate: Promise.resolve(),
     refusal: undefined,
     position: () => position,

@@ -25,6 +25,7 @@ export function clusterView(name: string, over: Partial<ClusterView> = {}): Clus
     counts: COUNTS,
     message: '',
     agentVersion: '0.0.0',
+    kubernetesVersion: 'v1.36.3',
     problem: '',
     suspended: null,
     conditions: [],

@@ -17,6 +17,7 @@ const LOOK_EVERY_MS = 1_000;
 const COLUMNS: readonly Column<ClusterView>[] = [
   ...CLUSTER_COLUMNS.slice(0, -1),
   { title: 'AGENT', text: ({ agentVersion }) => agentVersion ?? '-' },
+  { title: 'KUBERNETES', text: ({ kubernetesVersion }) => kubernetesVersion ?? '-' },
   { title: 'LABELS', text: ({ labels }) => pairs(labels, ',') || '-' },
   ...CLUSTER_COLUMNS.slice(-1),
 ];

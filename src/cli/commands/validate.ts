@@ -3,13 +3,16 @@ import { Option } from 'commander';
 import type { ValidationReport, ValidationRequest } from '../../compose/validate/report.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { type KubernetesVersion, kubernetesVersions } from '../../validation/kubernetes-schemas.ts';
+import { type ApiOptions, connect, withApiOptions } from '../api.ts';
 import { choice, repeated } from '../arguments.ts';
 import { type CliCommand, type CliContext, kubeTarget, newCommand } from '../command.ts';
 import { EXIT, refuseUsage } from '../exit-codes.ts';
 import { type ShownFindings, severitiesOf } from '../findings/findings.ts';
 import { FINDING_FORMATS } from '../findings/formats.ts';
+import { fleetVersions } from '../kubernetes-versions.ts';
+import { printable } from '../output.ts';
 
-interface Flags {
+interface Flags extends ApiOptions {
   readonly output: string;
   readonly kubernetesVersion?: readonly KubernetesVersion[];
   readonly schemaLocation: readonly string[];
@@ -60,11 +63,12 @@ export function validateCommand(context: CliContext): CliCommand {
         'fleetrelay validate --kubernetes-version 1.33 --kubernetes-version 1.36',
         'for the oldest and the newest cluster',
       ],
+      ['fleetrelay validate --api https://fleet.example.com', 'for the versions that the clusters of a fleet run'],
       ['fleetrelay validate --since origin/main -o github', 'what a pull request changes, as annotations of its lines'],
       ['fleetrelay validate --fix', 'fix what can be fixed safely, and report the rest'],
       ['fleetrelay explain FR2003', 'what a code means, with an example'],
     ]);
-  return command.answersIn(FINDING_FORMATS, (flags: Flags, paths: readonly string[]) =>
+  return withApiOptions(command).answersIn(FINDING_FORMATS, (flags: Flags, paths: readonly string[]) =>
     validate(context, flags, paths),
   );
 }
@@ -73,6 +77,10 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
   const { cwd, env, stdout, stderr, version } = context;
   const isStdinFixed = flags.fix === true && paths.includes('-');
   refuseUsage([
+    [
+      flags.api !== undefined && flags.kubernetesVersion !== undefined,
+      '--api and --kubernetes-version exclude each other',
+    ],
     [
       isStdinFixed && (paths.length > 1 || flags.output !== 'text'),
       '--fix of - takes no other path and no other output',
@@ -89,6 +97,7 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
     env,
     readStdin: context.readStdin,
     ...requestOf(flags),
+    ...(flags.api === undefined ? {} : await versionsOfFleet(context, flags)),
     excerpts: stdout.isTerminal && flags.output === 'text',
     progress: progress.show,
     signal: context.untilStopped(),
@@ -105,6 +114,13 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
     exitCode: severitiesOf(report).errors > 0 ? EXIT.notWell : EXIT.ok,
     ...(found.fixedStdin === undefined ? {} : { out: stderr }),
   };
+}
+
+/** Asks a server for the versions of Kubernetes that its clusters run. */
+async function versionsOfFleet(context: CliContext, flags: Flags): Promise<Partial<ValidationRequest>> {
+  const { versions, warnings } = fleetVersions(await (await connect(context, flags)).list('clusters'));
+  for (const warning of warnings) context.stderr.write(`warning: ${printable(warning)}\n`);
+  return versions.length === 0 ? {} : { kubernetesVersions: versions };
 }
 
 /** The part of the request that the flags give. */

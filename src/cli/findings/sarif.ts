@@ -1,6 +1,5 @@
 import { pathToFileURL } from 'node:url';
-import type { FindingReason } from '../../model/diagnostic.ts';
-import { sentenceOf } from '../../model/diagnostic.ts';
+import { type Diagnostic, type FindingReason, sentenceOf } from '../../model/diagnostic.ts';
 import { findings } from '../../model/findings.ts';
 import { compareText } from '../../model/json.ts';
 import type { TextOutput } from '../output.ts';
@@ -66,7 +65,18 @@ function resultOf({ diagnostic, resource, fingerprint }: Placed, ruleIndex: numb
     message: { text: sentenceOf(diagnostic) },
     locations,
     partialFingerprints: { 'fleetrelay/v1': fingerprint },
+    fixes: fixesOf(diagnostic, shown),
   };
+}
+
+function fixesOf({ fix, at, hint = 'fix it' }: Diagnostic, shown: ShownFindings) {
+  if (fix === undefined || at === undefined) return undefined;
+  const replacements = fix.map(({ start, end, text }) => ({
+    deletedRegion: { charOffset: start, charLength: end - start },
+    insertedContent: { text },
+  }));
+  const artifactLocation = artifactOf(pathFromRoot(shown, at.path));
+  return [{ description: { text: hint }, artifactChanges: [{ artifactLocation, replacements }] }];
 }
 
 function artifactOf(path: string): { readonly uri: string; readonly uriBaseId?: string } {

@@ -30,5 +30,5 @@ export function writeSummary(out: TextOutput, { report, withSummary }: ShownFind
   }
   const tone = errors > 0 ? 'bad' : warnings > 0 ? 'warn' : 'good';
   const counts = styled(out, tone, `${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
-  out.write(`${counts} in ${counted(report.documents, 'document')} of ${counted(report.files, 'file')}\n`);
+  out.write(`${counts} in ${counted(documents.total, 'document')} of ${counted(report.files, 'file')}\n`);
 }

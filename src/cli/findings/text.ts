@@ -15,6 +15,10 @@ export async function writeText(out: TextOutput, shown: ShownFindings): Promise<
   for (const { path, findings } of fixed) out.write(`${printable(path)}: ${counted(findings, 'finding')} fixed\n`);
   for (const sentence of notEvaluated) out.write(`${styled(out, 'faint', `not checked: ${printable(sentence)}`)}\n`);
   writeSummary(out, shown);
+  const fixable = diagnostics.filter(({ fix }) => fix !== undefined).length;
+  if (out.isTerminal && fixable > 0) {
+    out.write(`${styled(out, 'faint', `${counted(fixable, 'finding')} can be fixed: fleetrelay validate --fix`)}\n`);
+  }
   const [first] = diagnostics;
   if (out.isTerminal && first !== undefined) {
     out.write(`${styled(out, 'faint', `about a code: fleetrelay explain ${first.code}`)}\n`);

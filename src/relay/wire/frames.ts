@@ -8,7 +8,7 @@ import {
   RegisterResponseSchema,
   type Welcome,
 } from '../../../generated/relay_pb.ts';
-import type { AgentHello } from '../../model/agent.ts';
+import { type AgentHello, KUBERNETES_VERSION } from '../../model/agent.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import { MOST_SETTINGS_BYTES, parseSettings, settingsText } from '../../model/agent-settings.ts';
 import {
@@ -77,10 +77,10 @@ export function readLimits(limits: Limits | undefined): PeerLimits {
 
 /** The wire form of a hello. */
 export function helloFrame(hello: AgentHello, limits: PeerLimits) {
-  const { cluster, clusterId, instance, version, fleet = '' } = hello;
+  const { cluster, clusterId, instance, version, fleet = '', kubernetesVersion = '' } = hello;
   const range = { protocolMin: PROTOCOL.min, protocolMax: PROTOCOL.max };
-  const capabilities = [...hello.capabilities];
-  const value = { ...range, version, capabilities, cluster, clusterId, instance, fleet, limits: limitsInit(limits) };
+  const about = { version, kubernetesVersion, capabilities: [...hello.capabilities], fleet };
+  const value = { ...range, ...about, cluster, clusterId, instance, limits: limitsInit(limits) };
   return { case: 'hello' as const, value };
 }
 
@@ -96,6 +96,7 @@ export function readHello(hello: Hello): AgentHello {
     version: readVersion(hello.version),
     capabilities: readCapabilities(hello.capabilities),
     ...(hello.fleet === '' ? {} : { fleet: readFleet(hello.fleet) }),
+    ...(hello.kubernetesVersion === '' ? {} : { kubernetesVersion: readKubernetesVersion(hello.kubernetesVersion) }),
   };
 }
 
@@ -141,6 +142,11 @@ function readFleet(fleet: string): FleetName {
 function readVersion(version: string): string {
   if (!VERSION.test(version)) throw new ProtocolError('BadHello', `version ${quote(version)} is not printable ASCII`);
   return version;
+}
+
+function readKubernetesVersion(version: string): string {
+  if (KUBERNETES_VERSION.test(version)) return version;
+  throw new ProtocolError('BadHello', `${quote(version)} is no version of Kubernetes`);
 }
 
 function readCapabilities(capabilities: readonly string[]): readonly string[] {

@@ -51,6 +51,7 @@ export function clusterView(
     counts: countOutcomes(clusterTally(engine, name)),
     message: messages.filter((text) => text !== '').join('; '),
     agentVersion: sessions.get(name)?.session.hello.version ?? null,
+    kubernetesVersion: registration?.kubernetesVersion ?? null,
     problem,
     suspended: suspensionView(suspension),
     conditions:

@@ -88,7 +88,8 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
 }
 
 /** Binds the cluster's name to the agent's cluster id; true if it belonged to another one. */
-function bind(deps: AgentSourceDeps, { cluster, clusterId, capabilities }: AgentHello, holding: AgentHolding): boolean {
+function bind(deps: AgentSourceDeps, hello: AgentHello, holding: AgentHolding): boolean {
+  const { cluster, clusterId, capabilities, kubernetesVersion } = hello;
   const { ledger, approvals, recovery, clock } = deps;
   const before = ledger.registration(cluster);
   const isReplaced = before !== undefined && before.id !== clusterId;
@@ -105,8 +106,10 @@ function bind(deps: AgentSourceDeps, { cluster, clusterId, capabilities }: Agent
   // again by now, so the next admissions are later ones; and approvals may have been used since.
   const isStoreOlder = comparePositions(holding.position, known.position) > 0;
   if (isStoreOlder) approvals.endAll(cluster);
+  const { kubernetesVersion: _, ...rest } = known;
   ledger.setRegistration(cluster, {
-    ...known,
+    ...rest,
+    ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
     ...{ position: isStoreOlder ? holding.position : known.position, connected: true, since: clock.now() },
     kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
   });

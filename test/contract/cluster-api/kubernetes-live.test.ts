@@ -52,7 +52,8 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
     await kubectl(account('hidden', { 'fleetrelay.dev/discovery': 'disabled' }));
     await kubectl(account('shown'));
     await world.until(cluster, 'the account', (objects) => objects.has(keyOf(account('shown'))));
-    const { objects, kinds } = await cluster.list('complete');
+    const { objects, kinds, kubernetesVersion } = await cluster.list('complete');
+    expect(kubernetesVersion).toMatch(/^v1\.\d+\.\d+/);
     expect(objects.has(keyOf(account('hidden')))).toBe(false);
     expect(objects.has(keyOf(configMap('theirs', {})))).toBe(false);
     const of = (name: string) => kinds.find(({ kind }) => kind === name);

@@ -542,3 +542,12 @@ test('diagnostics of the cluster are logged once for each change, and counted', 
   await settle();
   expect([lines().length, agent.health().diagnostics]).toEqual([2, 0]);
 });
+
+test('the agent reports the version of its cluster as of the newest list', async () => {
+  const { cluster, server, settle } = await createConnectedWorld();
+  expect(server.kubernetesVersion()).toBeUndefined();
+  cluster.kubernetesVersion = 'v1.36.3';
+  cluster.personPuts(keyA, a);
+  await settle();
+  expect(server.kubernetesVersion()).toBe('v1.36.3');
+});

@@ -159,7 +159,7 @@ describe('cluster list', () => {
     const server = await runServer({ api: fakeApi() });
     try {
       const { out } = await runCli(['cluster', 'list', '--api', server.url]);
-      expect(out).toMatch(/east +yes .* 0\.0\.0 +region=eu/);
+      expect(out).toMatch(/east +yes .* 0\.0\.0 +v1\.36\.3 +region=eu/);
       const stop = new AbortController();
       const texts: string[] = [];
       const stdout = {

@@ -271,7 +271,7 @@ describe('validate', () => {
     expect(out).toBe(
       'a.yaml:3:5: error FR1010: bad indentation\ufffd[2J (two spaces)\n' +
         'b.yaml:1:2: warning FR1013: yes is text here\n' +
-        '1 error, 1 warning in 3 documents of 2 files\n',
+        '1 error, 1 warning in 0 documents of 2 files\n',
     );
   });
 

@@ -3,9 +3,12 @@ import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { excerptOf } from '../../../src/cli/findings/excerpt.ts';
+import { fleetVersions } from '../../../src/cli/kubernetes-versions.ts';
 import type { ResourceOutcome, ValidationReport } from '../../../src/compose/validate/report.ts';
 import { type Diagnostic, diagnosticOf } from '../../../src/model/diagnostic.ts';
 import { recordingRoots, runCli } from '../../support/cli.ts';
+import { runServer } from '../../support/running-server.ts';
+import { clusterView, fakeApi, fleetView } from '../../support/server-api.ts';
 
 const EMPTY: ValidationReport = {
   ...{ files: 0, documents: 0, diagnostics: [], resources: [], notEvaluated: [], excerpts: new Map(), fixed: [] },
@@ -241,6 +244,7 @@ describe('the options', () => {
     [['--kubernetes-version', '1.3'], 'Did you mean 1.33?'],
     [['--kubernetes-version', 'latest'], '1.33, 1.34, 1.35, 1.36'],
     [['--strict-kinds', '--ignore-missing-schemas'], 'exclude each other'],
+    [['--api', 'http://127.0.0.1:9', '--kubernetes-version', '1.36'], 'exclude each other'],
     [['--fix', '-', 'a.yaml'], 'takes no other path'],
     [['--fix', '-', '-o', 'json'], 'no other output'],
     [['--strict-kind'], 'Did you mean --strict-kinds?'],
@@ -257,5 +261,46 @@ describe('the options', () => {
     const { out, err } = await runCli(['validate', '--fix', '-'], { roots });
     expect(out).toBe('a: "yes"\n');
     expect(err).toContain('a.yaml:7:3: error FR2003');
+  });
+});
+
+describe('the versions of a fleet', () => {
+  const fleet = (...versions: readonly (string | null)[]) =>
+    fleetVersions(versions.map((kubernetesVersion, index) => clusterView(`c${index}`, { kubernetesVersion })));
+
+  test('are each minor version that a cluster runs, oldest first', () => {
+    expect(fleet('v1.36.3', 'v1.34.5+k3s1', 'v1.36.0', 'v1.34.1')).toEqual({
+      versions: ['1.34', '1.36'],
+      warnings: [],
+    });
+  });
+
+  test('without schemas are the nearest ones that have schemas, with a warning', () => {
+    const { versions, warnings } = fleet('v1.27.1', 'v1.40.0');
+    expect(versions).toEqual(['1.33', '1.36']);
+    expect(warnings).toEqual([
+      'cluster c0 runs Kubernetes v1.27.1, which has no schemas here; it is checked as 1.33',
+      'cluster c1 runs Kubernetes v1.40.0, which has no schemas here; it is checked as 1.36',
+    ]);
+  });
+
+  test('that are not known are counted in a warning', () => {
+    expect(fleet('v1.36.3', null, 'nonsense')).toEqual({
+      versions: ['1.36'],
+      warnings: ['2 clusters of 3 reported no version of Kubernetes'],
+    });
+  });
+
+  test('are asked of the server with --api', async () => {
+    const clusters = [
+      clusterView('east', { kubernetesVersion: 'v1.34.2' }),
+      clusterView('west', { kubernetesVersion: null }),
+    ];
+    const server = await runServer({ api: fakeApi(fleetView({ clusters })) }, { people: [] });
+    const roots = recordingRoots();
+    const { err } = await runCli(['validate', '--api', server.url], { roots });
+    await server.stop();
+    expect(roots.calls).toMatchObject([['validate', { kubernetesVersions: ['1.34'] }]]);
+    expect(err).toBe('warning: 1 cluster of 2 reported no version of Kubernetes\n');
   });
 });

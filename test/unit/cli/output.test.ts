@@ -91,6 +91,7 @@ test('a cluster that is not well shows its reason once', () => {
     counts: { targeted: 7, applied: 0, failed: 0, held: 0, pending: 0, unreachable: 7 },
     message,
     agentVersion: null,
+    kubernetesVersion: null,
     problem: '',
     suspended: null,
     conditions: [],

@@ -471,6 +471,21 @@ test('the agent gets the fleet of the server with each delta, and states it from
   expect(hellos.slice(2).map(({ fleet }) => fleet)).toEqual([FLEET, FLEET]);
 });
 
+test('the agent reports the version of its API server with each hello, as it is then', async () => {
+  const world = await createRelayHarness();
+  const versions: (string | undefined)[] = [];
+  world.owner.admission = ({ kubernetesVersion }) => {
+    versions.push(kubernetesVersion);
+    return { type: 'admitted' };
+  };
+  const { agent } = await world.connect();
+  agent.kubernetesVersion = () => undefined;
+  world.network.cut();
+  await world.clock.advance(1_000);
+  // Two streams for each link.
+  expect(versions).toEqual(['v1.36.3', 'v1.36.3', undefined, undefined]);
+});
+
 test('an agent leaves a server of another fleet before it reports its holding, and both logs contain the reason', async () => {
   const log = createRecordingLog();
   const world = await createRelayHarness({}, createFakeOwner(), log);

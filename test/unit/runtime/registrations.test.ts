@@ -20,6 +20,29 @@ function ask(cluster: string, proof: RegistrationRequest['proof'], id = `id-${cl
   return world.agent(cluster).dial().mayRegister(request);
 }
 
+describe('the version of Kubernetes of a cluster', () => {
+  const version = () => world.server.api.clusters().find(({ name }) => name === 'east')?.kubernetesVersion;
+  const reconnect = (hello: Partial<AgentHello>) => {
+    world.agent('east').disconnect();
+    world.agent('east').connect(hello);
+  };
+
+  it('is the one that its agent has reported last, also while the agent is away', () => {
+    expect(version()).toBeNull();
+    reconnect({ kubernetesVersion: 'v1.35.4' });
+    expect(version()).toBe('v1.35.4');
+    reconnect({ kubernetesVersion: 'v1.36.3' });
+    world.agent('east').disconnect();
+    expect(version()).toBe('v1.36.3');
+  });
+
+  it('is not known when its agent reports none any more', () => {
+    reconnect({ kubernetesVersion: 'v1.35.4' });
+    reconnect({});
+    expect(version()).toBeNull();
+  });
+});
+
 describe('an agent that asks for a certificate', () => {
   it('is a cluster that is declared, by its own token, again and again', () => {
     expect(ask('east', 'token')).toEqual({ type: 'admitted', registration: 0 });

@@ -53,8 +53,10 @@ describe('several servers of one fleet', () => {
   it('elect one leader; agents at any of them get the same', async () => {
     const { world, leader, follower } = await pair();
     expect(leader.agent('east').connect().type).toBe('admitted');
-    expect(follower.agent('west').connect().type).toBe('admitted');
+    expect(follower.agent('west').connect({ kubernetesVersion: 'v1.36.3' }).type).toBe('admitted');
     await world.pass();
+    const views = leader.world.server.api.clusters();
+    expect(views.find(({ name }) => name === 'west')?.kubernetesVersion).toBe('v1.36.3');
     expect(heldAt(leader, 'east')).toEqual(abc);
     expect(heldAt(follower, 'west')).toEqual(abc);
     expect(follower.agent('west').admitted).toEqual(leader.agent('east').admitted);

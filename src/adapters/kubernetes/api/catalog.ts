@@ -1,3 +1,4 @@
+import { KUBERNETES_VERSION } from '../../../model/agent.ts';
 import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
 import { parseObjectRef } from '../../../model/object-key.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
@@ -25,14 +26,26 @@ interface ApiGroup {
  * count. The problem is a sentence for people: then no kind is known.
  */
 export async function loadCatalog(client: KubeClient, before?: ApiCatalog): Promise<Result<ApiCatalog>> {
-  const [core, named] = await Promise.all([loadGroups(client, '/api'), loadGroups(client, '/apis')]);
+  const [core, named, version = before?.kubernetesVersion] = await Promise.all([
+    loadGroups(client, '/api'),
+    loadGroups(client, '/apis'),
+    loadVersion(client),
+  ]);
   if (!core.ok) return core;
   if (!named.ok) return named;
   const groups = [...core.value, ...named.value];
   const unreadable = new Set(groups.filter(({ isUnreadable }) => isUnreadable).map(({ name }) => name));
   // createCatalog keeps the first one of each kind and version, which is the one that was read now.
   const remembered = (before?.resources ?? []).filter(({ group }) => unreadable.has(group));
-  return ok(createCatalog([...groups.flatMap(({ resources }) => resources), ...remembered], unreadable));
+  const catalog = createCatalog([...groups.flatMap(({ resources }) => resources), ...remembered], unreadable);
+  return ok(version === undefined ? catalog : { ...catalog, kubernetesVersion: version });
+}
+
+/** The version of the API server; undefined if it does not answer with one. */
+async function loadVersion(client: KubeClient): Promise<string | undefined> {
+  const answer = await client.request({ method: 'GET', path: '/version' });
+  const version = answer.type === 'ok' ? textOf(answer.body.gitVersion) : '';
+  return KUBERNETES_VERSION.test(version) ? version : undefined;
 }
 
 /** Makes a catalog of the kinds that an object key can name. Of several versions of a kind the first is the preferred one. */

@@ -95,6 +95,8 @@ export interface ApiCatalog {
   readonly preferred: readonly ApiResource[];
   /** Groups that could not be read (an aggregated API that is down). Their kinds are unknown, not gone. */
   readonly unreadableGroups: ReadonlySet<string>;
+  /** Of the API server, as `v1.36.3`; absent: it has never answered. */
+  readonly kubernetesVersion?: string;
 }
 
 /** Path of a collection, or of one object in it: segments are encoded. */

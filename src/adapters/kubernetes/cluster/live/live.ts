@@ -83,6 +83,7 @@ export function createLive(deps: FollowerDeps, options: { readonly namespace: st
       ...(kindsChanged || state === undefined
         ? kindStates(catalog.current(), kinds)
         : { kinds: state.kinds, diagnostics: state.diagnostics }),
+      ...versionOf(catalog.current()),
       paused,
     };
     kindsChanged = false;
@@ -128,6 +129,10 @@ async function settledSoon(kinds: Kinds, clock: Clock): Promise<void> {
 async function probe(client: KubeClient): Promise<void> {
   const answer = await client.request({ method: 'GET', path: '/version', timeoutMs: PROBE_MS });
   if (answer.type === 'unreachable') throw new Error(`${client.server} cannot be asked: ${answer.message}`);
+}
+
+function versionOf({ kubernetesVersion }: ApiCatalog): Pick<LiveState, 'kubernetesVersion'> {
+  return kubernetesVersion === undefined ? {} : { kubernetesVersion };
 }
 
 function kindStates(catalog: ApiCatalog, followed: Kinds): Pick<LiveState, 'kinds' | 'diagnostics'> {
