@@ -13,9 +13,14 @@ interface Ended {
   readonly err: string;
 }
 
-function run(args: readonly string[], env: Record<string, string> = {}, node = process.execPath): Promise<Ended> {
+function run(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  node = process.execPath,
+  program = bin,
+): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn(node, [bin, ...args], { env: { ...process.env, ...env }, timeout: 120_000 });
+    const child = spawn(node, [program, ...args], { env: { ...process.env, ...env }, timeout: 120_000 });
     let [out, err] = ['', ''];
     child.stdout.on('data', (text: Buffer) => {
       out += text.toString();
@@ -48,6 +53,16 @@ test('a Node that is too old is told so in one line', () => {
     expect(nodeProblem(version)).toMatch(/^fleetrelay needs Node\.js 24.*\.$/);
   }
   for (const version of ['24.0.0', '24.21.0', '26.10.0', '30.0.0']) expect(nodeProblem(version)).toBeUndefined();
+});
+
+test('the package contains the page of each code, and validate runs from the bundle', async () => {
+  const program = process.env.FLEETRELAY_PROGRAM;
+  const page = await run(['explain', 'FR2003'], {}, process.execPath, program);
+  expect(page).toMatchObject({ code: 0, err: '', out: expect.stringContaining('FR2003: UnknownField') });
+  const input = join(import.meta.dirname, '../golden/validate/input');
+  const { code, out } = await run(['validate', input, '-o', 'sarif'], {}, process.execPath, program);
+  expect(code).toBe(1);
+  expect(JSON.parse(out).runs[0].results.length).toBeGreaterThan(5);
 });
 
 /** A Node of the machine that is older than what the project needs, if there is one. */

@@ -17,7 +17,7 @@ const PROJECT = join(import.meta.dirname, '..', '..');
 export async function installBundle(): Promise<InstalledBundle> {
   const folder = await mkdtemp(join(tmpdir(), 'fleetrelay-bundle-'));
   await promisify(execFile)(process.execPath, [join(PROJECT, 'scripts', 'build.ts'), join(folder, 'dist')]);
-  for (const part of ['bin', 'examples', 'package.json']) {
+  for (const part of ['bin', 'docs', 'examples', 'package.json']) {
     await cp(join(PROJECT, part), join(folder, part), { recursive: true });
   }
   return {

@@ -91,7 +91,7 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
     ],
   ]);
   const progress = progressLine(context);
-  const found = await context.roots.validate({
+  const request: ValidationRequest = {
     paths,
     cwd,
     env,
@@ -101,8 +101,8 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
     excerpts: stdout.isTerminal && flags.output === 'text',
     progress: progress.show,
     signal: context.untilStopped(),
-  });
-  progress.clear();
+  };
+  const found = await context.roots.validate(request).finally(progress.clear);
   const report = flags.strict === true ? hardened(found) : found;
   if (found.fixedStdin !== undefined) stdout.write(found.fixedStdin);
   return {

@@ -31,6 +31,10 @@ describe('the candidates', () => {
     );
     expect(await candidates('status', '-o', '')).toEqual(['table', 'json', 'yaml']);
     expect(await candidates('status', '--output', '=', 'j')).toEqual(['table', 'json', 'yaml']);
+    expect(await candidates('validate', '-o', '')).toEqual(
+      expect.arrayContaining(['text', 'json', 'junit', 'tap', 'sarif', 'github', 'gitlab']),
+    );
+    expect(await candidates('validate', '--kubernetes-version', '')).toEqual(['1.33', '1.34', '1.35', '1.36']);
     expect(await candidates('source', '')).toEqual(['list', 'accept', 'suspend', 'resume']);
     expect(await candidates('source', 'accept', '--as')).toContain('--as');
     expect(await candidates('source', 'accept', '--as', '')).toEqual([]);
