@@ -21,7 +21,6 @@ export const configMapRule = kindRule(dnsSubdomainRule, (root) => {
   }
   for (const value of members(binaryData)) {
     checkKey(value);
-    checkBase64(value);
     bytes += decodedBytes(text(value) ?? '');
   }
   checkSize(root, bytes);
@@ -37,7 +36,6 @@ export const secretRule = kindRule(dnsSubdomainRule, (root) => {
     bytes += Buffer.byteLength(text(value) ?? '');
   }
   for (const value of members(data)) {
-    checkBase64(value);
     // stringData replaces it.
     if (getIn(stringData, value.step).value !== undefined) continue;
     checkKey(value);
@@ -53,14 +51,7 @@ function checkKey(value: Field & { readonly step: string }): void {
     report(value, 'BadName', `the key ${JSON.stringify(value.step)} ${broken}`, { atKey: true });
 }
 
-/** Go's decoder passes over line ends, and over nothing else. */
-function checkBase64(value: Field): void {
-  const found = text(value);
-  if (found === undefined || BASE64.test(withoutLineEnds(found))) return;
-  const hint = value.parent?.step === 'data' ? 'write plain text into stringData' : 'write plain text into data';
-  report(value, 'WrongValue', `${nameOf(value)} must be base64`, { hint });
-}
-
+/** The decoder of an API server passes over line ends. */
 function withoutLineEnds(encoded: string): string {
   return /[\r\n]/.test(encoded) ? encoded.replaceAll(/[\r\n]/g, '') : encoded;
 }

@@ -1,9 +1,7 @@
-import { type Field, get, inRange, invalid, isOneOf, isSet, nameOf, report, text } from './field.ts';
+import { type Field, get, inRange, invalid, isSet, nameOf, report, text } from './field.ts';
 import { kindRule } from './metadata.ts';
 import { pathSegmentRule, percentRule } from './names.ts';
 import { checkLabelSelector } from './selectors.ts';
-
-const EVICTION_POLICIES = ['IfHealthyBudget', 'AlwaysAllow'];
 
 /** What an API server checks of a PodDisruptionBudget. */
 export const podDisruptionBudgetRule = kindRule(pathSegmentRule, (root) => {
@@ -17,8 +15,6 @@ export const podDisruptionBudgetRule = kindRule(pathSegmentRule, (root) => {
   checkAmount(least);
   checkAmount(most);
   checkLabelSelector(get(spec, 'selector'));
-  const policy = get(spec, 'unhealthyPodEvictionPolicy');
-  isOneOf(policy, EVICTION_POLICIES);
 });
 
 function checkAmount(amount: Field): void {

@@ -9,7 +9,6 @@ import {
   integer,
   invalid,
   isEmpty,
-  isOneOf,
   isSet,
   items,
   nameOf,
@@ -72,7 +71,6 @@ function checkPath(each: Field): void {
   const type = get(each, 'pathType');
   const path = get(each, 'path');
   const found = text(path) ?? '';
-  isOneOf(type, PATH_TYPES);
   const isOpaque = type.value === 'ImplementationSpecific';
   if (!PATH_TYPES.includes(text(type) ?? '') || (isSet(path) && text(path) === undefined)) return;
   if (isOpaque && found === '') return;

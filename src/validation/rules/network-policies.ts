@@ -7,21 +7,16 @@ import {
   inRange,
   integer,
   invalid,
-  isOneOf,
   isSet,
   items,
   nameOf,
   notEmpty,
-  oneOf,
   report,
   text,
 } from './field.ts';
 import { kindRule } from './metadata.ts';
 import { dnsSubdomainRule, portNameRule } from './names.ts';
 import { checkLabelSelector } from './selectors.ts';
-
-const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];
-const TYPES = ['Ingress', 'Egress'];
 
 /** What an API server checks of a NetworkPolicy. */
 export const networkPolicyRule = kindRule(dnsSubdomainRule, (root) => {
@@ -38,13 +33,9 @@ export const networkPolicyRule = kindRule(dnsSubdomainRule, (root) => {
   }
   const types = get(spec, 'policyTypes');
   if (items(types).length > 2) invalid(types, 'must have at most Ingress and Egress');
-  for (const type of items(types)) {
-    isOneOf(type, TYPES);
-  }
 });
 
 function checkPort(each: Field): void {
-  oneOf(get(each, 'protocol'), PROTOCOLS);
   const port = get(each, 'port');
   const end = get(each, 'endPort');
   inRange(port, 1, 65_535);

@@ -70,7 +70,7 @@ function checkAmount(amount: Amount, level: 'container' | 'pod'): boolean {
     if (size === undefined || size <= 0 || !Number.isInteger(size) || Math.ceil(quantity) % size !== 0) {
       invalid(amount, `must be a multiple of the page size in ${name}`, { reason: 'BadResource' });
     }
-  } else if (isExtended(name)) {
+  } else if (isExtendedResource(name)) {
     if (!Number.isInteger(quantity)) invalid(amount, 'must be a whole number', { reason: 'BadResource' });
   } else if ((name === 'memory' || name === 'ephemeral-storage') && !Number.isInteger(quantity)) {
     const hint =
@@ -125,11 +125,13 @@ function isNative(name: string): boolean {
   return !name.includes('/') || name.includes('kubernetes.io/');
 }
 
-function isExtended(name: string): boolean {
+/** Whether a resource belongs to a device plugin, and not to Kubernetes. */
+export function isExtendedResource(name: string): boolean {
   return !isNative(name) && !name.startsWith('requests.');
 }
 
-function containerResourceRule(name: string): string | undefined {
+/** The name of a resource that a container can have. */
+export function containerResourceRule(name: string): string | undefined {
   const broken = qualifiedNameRule(name);
   if (broken !== undefined) return broken;
   if (!name.includes('/')) {
@@ -138,7 +140,7 @@ function containerResourceRule(name: string): string | undefined {
       ? undefined
       : 'must be cpu, memory, ephemeral-storage, hugepages-SIZE, or have a prefix like example.com/';
   }
-  return isNative(name) || (isExtended(name) && qualifiedNameRule(`requests.${name}`) === undefined)
+  return isNative(name) || (isExtendedResource(name) && qualifiedNameRule(`requests.${name}`) === undefined)
     ? undefined
     : 'must not begin with "requests."';
 }

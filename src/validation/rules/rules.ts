@@ -1,13 +1,34 @@
 import { customResourceDefinitionRule } from '../custom/definition-rule.ts';
 import type { ObjectCheck } from '../object-check.ts';
+import { validatingAdmissionPolicyBindingRule, validatingAdmissionPolicyRule } from './admission-policies.ts';
+import { apiServiceRule } from './api-services.ts';
 import { horizontalPodAutoscalerRule } from './autoscalers.ts';
+import { certificateSigningRequestRule } from './certificates.ts';
+import { priorityClassRule, runtimeClassRule } from './classes.ts';
 import { configMapRule, secretRule } from './config-data.ts';
 import { podDisruptionBudgetRule } from './disruption-budgets.ts';
+import { endpointSliceRule, endpointsRule } from './endpoints.ts';
+import { flowSchemaRule, priorityLevelConfigurationRule } from './flow-control.ts';
 import { ingressClassRule, ingressRule } from './ingresses.ts';
 import { cronJobRule, jobRule } from './jobs.ts';
+import { leaseRule } from './leases.ts';
+import { kindRule } from './metadata.ts';
+import { dnsLabelRule, dnsSubdomainRule } from './names.ts';
 import { networkPolicyRule } from './network-policies.ts';
+import { limitRangeRule, resourceQuotaRule } from './quotas.ts';
 import { clusterRoleBindingRule, clusterRoleRule, roleBindingRule, roleRule } from './rbac.ts';
 import { serviceRule } from './services.ts';
+import {
+  csiDriverKindRule,
+  csiNodeRule,
+  csiStorageCapacityRule,
+  persistentVolumeClaimRule,
+  persistentVolumeRule,
+  storageClassRule,
+  volumeAttachmentRule,
+  volumeAttributesClassRule,
+} from './storage.ts';
+import { webhookConfigurationRule } from './webhooks.ts';
 import {
   daemonSetRule,
   deploymentRule,
@@ -24,12 +45,25 @@ import {
  */
 export const rules: Readonly<Record<string, ObjectCheck>> = {
   '/ConfigMap': configMapRule,
+  '/Endpoints': endpointsRule,
+  '/LimitRange': limitRangeRule,
+  '/Namespace': kindRule(dnsLabelRule),
+  '/Node': kindRule(dnsSubdomainRule),
+  '/PersistentVolume': persistentVolumeRule,
+  '/PersistentVolumeClaim': persistentVolumeClaimRule,
   '/Pod': podRule,
   '/PodTemplate': podTemplateRule,
   '/ReplicationController': replicationControllerRule,
+  '/ResourceQuota': resourceQuotaRule,
   '/Secret': secretRule,
   '/Service': serviceRule,
+  '/ServiceAccount': kindRule(dnsSubdomainRule),
+  'admissionregistration.k8s.io/MutatingWebhookConfiguration': webhookConfigurationRule,
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicy': validatingAdmissionPolicyRule,
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding': validatingAdmissionPolicyBindingRule,
+  'admissionregistration.k8s.io/ValidatingWebhookConfiguration': webhookConfigurationRule,
   'apiextensions.k8s.io/CustomResourceDefinition': customResourceDefinitionRule,
+  'apiregistration.k8s.io/APIService': apiServiceRule,
   'apps/DaemonSet': daemonSetRule,
   'apps/Deployment': deploymentRule,
   'apps/ReplicaSet': replicaSetRule,
@@ -37,12 +71,25 @@ export const rules: Readonly<Record<string, ObjectCheck>> = {
   'autoscaling/HorizontalPodAutoscaler': horizontalPodAutoscalerRule,
   'batch/CronJob': cronJobRule,
   'batch/Job': jobRule,
+  'certificates.k8s.io/CertificateSigningRequest': certificateSigningRequestRule,
+  'coordination.k8s.io/Lease': leaseRule,
+  'discovery.k8s.io/EndpointSlice': endpointSliceRule,
+  'flowcontrol.apiserver.k8s.io/FlowSchema': flowSchemaRule,
+  'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration': priorityLevelConfigurationRule,
   'networking.k8s.io/Ingress': ingressRule,
   'networking.k8s.io/IngressClass': ingressClassRule,
   'networking.k8s.io/NetworkPolicy': networkPolicyRule,
+  'node.k8s.io/RuntimeClass': runtimeClassRule,
   'policy/PodDisruptionBudget': podDisruptionBudgetRule,
   'rbac.authorization.k8s.io/ClusterRole': clusterRoleRule,
   'rbac.authorization.k8s.io/ClusterRoleBinding': clusterRoleBindingRule,
   'rbac.authorization.k8s.io/Role': roleRule,
   'rbac.authorization.k8s.io/RoleBinding': roleBindingRule,
+  'scheduling.k8s.io/PriorityClass': priorityClassRule,
+  'storage.k8s.io/CSIDriver': csiDriverKindRule,
+  'storage.k8s.io/CSINode': csiNodeRule,
+  'storage.k8s.io/CSIStorageCapacity': csiStorageCapacityRule,
+  'storage.k8s.io/StorageClass': storageClassRule,
+  'storage.k8s.io/VolumeAttachment': volumeAttachmentRule,
+  'storage.k8s.io/VolumeAttributesClass': volumeAttributesClassRule,
 };

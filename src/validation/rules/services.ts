@@ -14,7 +14,6 @@ import {
   isOneOf,
   isSet,
   items,
-  oneOf,
   report,
   required,
   text,
@@ -24,10 +23,7 @@ import { kindRule } from './metadata.ts';
 import { dns1035LabelRule, dnsLabelRule, dnsSubdomainRule, portNameRule, qualifiedNameRule } from './names.ts';
 import { checkLabelMap } from './selectors.ts';
 
-const TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'];
-const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];
 const FAMILIES = ['IPv4', 'IPv6'];
-const FAMILY_POLICIES = ['SingleStack', 'PreferDualStack', 'RequireDualStack'];
 const DISTRIBUTIONS = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
 const SOURCE_RANGES = 'service.beta.kubernetes.io/load-balancer-source-ranges';
 /** The node ports of an API server that is not told otherwise. */
@@ -41,7 +37,6 @@ export const serviceRule = kindRule(dnsLabelRule, (root) => {
   const type = word(get(spec, 'type')) ?? 'ClusterIP';
   const clusterIPs = clusterAddresses(spec);
   const isHeadless = clusterIPs.length === 1 && clusterIPs[0]?.value === 'None';
-  oneOf(get(spec, 'type'), TYPES);
   if (type === 'ExternalName') checkExternalName(spec, clusterIPs);
   else checkClusterAddresses(spec, clusterIPs);
   if (isHeadless && (type === 'NodePort' || type === 'LoadBalancer')) {
@@ -87,9 +82,7 @@ function checkExternalName(spec: Field, clusterIPs: readonly Field[]): void {
 
 function checkClusterAddresses(spec: Field, clusterIPs: readonly Field[]): void {
   const families = items(get(spec, 'ipFamilies'));
-  for (const family of families) oneOf(family, FAMILIES);
   distinct(families, 'DuplicateValue');
-  oneOf(get(spec, 'ipFamilyPolicy'), FAMILY_POLICIES);
   const list = items(get(spec, 'clusterIPs'));
   const single = get(spec, 'clusterIP');
   const [first] = list;
@@ -127,7 +120,6 @@ function checkPorts(ports: readonly Field[], type: string): void {
     const name = get(port, 'name');
     if (isEmpty(name) && ports.length > 1) required(name, 'each of several ports needs a name');
     hasForm(name, dnsLabelRule);
-    oneOf(get(port, 'protocol'), PROTOCOLS);
     inRange(get(port, 'port'), 1, 65_535);
     checkTargetPort(get(port, 'targetPort'));
     hasForm(get(port, 'appProtocol'), qualifiedNameRule);
@@ -155,9 +147,7 @@ function checkTargetPort(port: Field): void {
 }
 
 function checkAffinity(spec: Field): void {
-  const affinity = get(spec, 'sessionAffinity');
-  oneOf(affinity, ['ClientIP', 'None']);
-  if (affinity.value === 'ClientIP') {
+  if (get(spec, 'sessionAffinity').value === 'ClientIP') {
     inRange(getIn(spec, 'sessionAffinityConfig', 'clientIP', 'timeoutSeconds'), 1, DAY_SECONDS);
   }
 }
@@ -186,11 +176,9 @@ function checkLoadBalancer(root: Field, type: string): void {
 function checkTrafficPolicies(spec: Field, type: string): void {
   const external = get(spec, 'externalTrafficPolicy');
   const isReachable = type === 'LoadBalancer' || type === 'NodePort' || !isEmpty(get(spec, 'externalIPs'));
-  if (isReachable) oneOf(external, ['Cluster', 'Local']);
-  else if (!isEmpty(external)) {
+  if (!isReachable && !isEmpty(external)) {
     forbidden(external, `in a Service of type ${type}`, 'only Services that are reachable from outside have it');
   }
-  oneOf(get(spec, 'internalTrafficPolicy'), ['Cluster', 'Local']);
   const healthPort = get(spec, 'healthCheckNodePort');
   const needsHealthPort = type === 'LoadBalancer' && external.value === 'Local';
   if (needsHealthPort) {

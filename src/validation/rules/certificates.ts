@@ -1,0 +1,42 @@
+import {
+  distinct,
+  get,
+  inRange,
+  invalid,
+  isEmpty,
+  items,
+  nameOf,
+  notEmpty,
+  report,
+  required,
+  text,
+  word,
+} from './field.ts';
+import { kindRule } from './metadata.ts';
+import { signerNameRule } from './projected-volumes.ts';
+
+const SHORTEST_SECONDS = 600;
+const REQUEST = /^\s*-----BEGIN CERTIFICATE REQUEST-----\r?\n/m;
+
+/** What an API server checks of a CertificateSigningRequest. The request itself is not decoded. */
+export const certificateSigningRequestRule = kindRule(
+  () => undefined,
+  (root) => {
+    const spec = get(root, 'spec');
+    const request = get(spec, 'request');
+    const encoded = text(request) ?? '';
+    if (encoded !== '' && !REQUEST.test(Buffer.from(encoded, 'base64').toString('latin1'))) {
+      report(request, 'WrongValue', `${nameOf(request)} must be a CERTIFICATE REQUEST in PEM, encoded as base64`);
+    }
+    notEmpty(request);
+    const usages = get(spec, 'usages');
+    if (isEmpty(usages)) required(usages);
+    distinct(items(usages), 'DuplicateValue');
+    const signer = get(spec, 'signerName');
+    const broken = word(signer) === undefined ? undefined : signerNameRule(word(signer) ?? '');
+    if (broken !== undefined) invalid(signer, broken, { reason: 'BadName' });
+    else if (signer.value === 'kubernetes.io/legacy-unknown') invalid(signer, 'must be another signer');
+    notEmpty(signer);
+    inRange(get(spec, 'expirationSeconds'), SHORTEST_SECONDS);
+  },
+);
