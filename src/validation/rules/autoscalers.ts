@@ -47,7 +47,9 @@ export const horizontalPodAutoscalerRule = kindRule(dnsSubdomainRule, (root) => 
   if (from !== undefined && to !== undefined && to >= 1 && to < from) {
     invalid(most, `must be at least minReplicas, which is ${from}`);
   }
-  checkScaleTarget(get(spec, 'scaleTargetRef'));
+  const target = get(spec, 'scaleTargetRef');
+  checkReference(target);
+  checkGroup(target);
   inRange(get(spec, 'targetCPUUtilizationPercentage'), 1);
   const metrics = get(spec, 'metrics');
   for (const metric of items(metrics)) checkMetric(metric);
@@ -65,7 +67,15 @@ function hasType(metric: Field['value'], type: string): boolean {
   return typeof metric === 'object' && metric !== null && 'type' in metric && metric.type === type;
 }
 
-function checkScaleTarget(ref: Field): void {
+/** The scalable kinds have a group, apart from ReplicationController. API servers before Kubernetes 1.34 do not look at it. */
+function checkGroup(target: Field): void {
+  const version = get(target, 'apiVersion');
+  if (!isSet(target) || get(target, 'kind').value === 'ReplicationController') return;
+  if (isEmpty(version)) required(version, 'apps/v1 for a Deployment');
+  else if (text(version)?.includes('/') === false) invalid(version, 'must have a group, like apps/v1');
+}
+
+function checkReference(ref: Field): void {
   for (const name of ['kind', 'name']) {
     const field = get(ref, name);
     notEmpty(field);
@@ -103,7 +113,7 @@ function checkSource(source: Field, name: string): void {
     notEmpty(get(source, 'container'));
     hasForm(get(source, 'container'), dnsLabelRule);
   }
-  if (name === 'object') checkScaleTarget(get(source, 'describedObject'));
+  if (name === 'object') checkReference(get(source, 'describedObject'));
   if (isSet(target)) checkTarget(target, name);
 }
 

@@ -19,6 +19,8 @@ import { dnsLabelRule, dnsSubdomainRule } from './names.ts';
 import { quantityOf } from './quantities.ts';
 import { checkLabelMap, checkLabelSelector } from './selectors.ts';
 
+const SNAPSHOTS = 'snapshot.storage.k8s.io';
+
 /** Checks the template of a claim in an ephemeral volume. It can have labels and annotations, and no other metadata. */
 export function checkClaimTemplate(template: Field): void {
   const metadata = get(template, 'metadata');
@@ -54,13 +56,28 @@ export function checkClaimSpec(spec: Field): void {
 function checkDataSources(spec: Field): void {
   const source = get(spec, 'dataSource');
   const ref = get(spec, 'dataSourceRef');
-  for (const field of [source, ref]) if (isSet(field)) checkDataSource(field);
+  if (isSet(ref)) checkDataSource(ref);
+  if (isSet(source)) {
+    if (isSet(ref) || isClaimOrSnapshot(source)) checkDataSource(source);
+    else warnOfDroppedSource(source);
+  }
   hasForm(get(ref, 'namespace'), dnsLabelRule);
   if (!isSet(source) || !isSet(ref)) return;
   if (!isEmpty(get(ref, 'namespace'))) forbidden(source, 'beside dataSourceRef with a namespace');
   else if (['apiGroup', 'kind', 'name'].some((step) => text(get(source, step)) !== text(get(ref, step)))) {
     report(source, 'WrongChoice', `${nameOf(source)} must be the same as dataSourceRef, or be left out`);
   }
+}
+
+function isClaimOrSnapshot(source: Field): boolean {
+  const kind = get(source, 'kind').value;
+  const group = text(get(source, 'apiGroup')) ?? '';
+  return group === '' ? kind === 'PersistentVolumeClaim' : group === SNAPSHOTS && kind === 'VolumeSnapshot';
+}
+
+function warnOfDroppedSource(source: Field): void {
+  const message = `${nameOf(source)} is neither a PersistentVolumeClaim nor a VolumeSnapshot of ${SNAPSHOTS}; an API server leaves it out`;
+  report(source, 'WrongValue', message, { severity: 'warning', hint: 'use dataSourceRef', atKey: true });
 }
 
 function checkDataSource(source: Field): void {

@@ -14,6 +14,7 @@ import {
   isOneOf,
   isSet,
   items,
+  nameOf,
   report,
   required,
   text,
@@ -116,6 +117,7 @@ function checkClusterAddresses(spec: Field, clusterIPs: readonly Field[]): void 
 function checkPorts(ports: readonly Field[], type: string): void {
   distinct(ports.map((port) => get(port, 'name')));
   const nodePorts = new Set<string>();
+  const numbers = new Set<string>();
   for (const port of ports) {
     const name = get(port, 'name');
     if (isEmpty(name) && ports.length > 1) required(name, 'each of several ports needs a name');
@@ -123,11 +125,18 @@ function checkPorts(ports: readonly Field[], type: string): void {
     inRange(get(port, 'port'), 1, 65_535);
     checkTargetPort(get(port, 'targetPort'));
     hasForm(get(port, 'appProtocol'), qualifiedNameRule);
+    const protocol = word(get(port, 'protocol')) ?? 'TCP';
+    const pair = `${protocol} ${String(get(port, 'port').value)}`;
+    if (numbers.has(pair)) {
+      const message = `${nameOf(get(port, 'port'))} is ${String(get(port, 'port').value)} of ${protocol}, as in an entry above`;
+      report(get(port, 'port'), 'DuplicateValue', message);
+    }
+    numbers.add(pair);
     const nodePort = get(port, 'nodePort');
     const number = integer(nodePort) ?? 0;
     if (number === 0) continue;
     if (type === 'ClusterIP') forbidden(nodePort, 'in a Service of type ClusterIP', 'set spec.type to NodePort');
-    const key = `${word(get(port, 'protocol')) ?? 'TCP'} ${number}`;
+    const key = `${protocol} ${number}`;
     if (nodePorts.has(key))
       invalid(nodePort, 'must not be the same as in an entry above', { reason: 'DuplicateValue' });
     nodePorts.add(key);

@@ -1,3 +1,4 @@
+import { canonicalJson, compareText } from '../../model/json.ts';
 import { checkClaimSpec } from './claims.ts';
 import {
   atMostOne,
@@ -127,7 +128,13 @@ export const storageClassRule = kindRule(dnsSubdomainRule, (root) => {
   checkDriver(get(root, 'provisioner'));
   checkParameters(get(root, 'parameters'));
   oneOf(get(root, 'reclaimPolicy'), ['Delete', 'Retain']);
-  for (const term of items(get(root, 'allowedTopologies'))) {
+  checkTopologies(items(get(root, 'allowedTopologies')));
+});
+
+/** An empty term is refused, as a repetition. */
+function checkTopologies(terms: readonly Field[]): void {
+  const seen = new Set(['']);
+  for (const term of terms) {
     const expressions = items(get(term, 'matchLabelExpressions'));
     for (const expression of expressions) {
       notEmpty(get(expression, 'values'));
@@ -138,8 +145,15 @@ export const storageClassRule = kindRule(dnsSubdomainRule, (root) => {
       expressions.map((expression) => get(expression, 'key')),
       'DuplicateValue',
     );
+    const key = expressions
+      .map(({ value }) => canonicalJson(value ?? null))
+      .sort(compareText)
+      .join('\n');
+    if (seen.has(key))
+      report(term, 'DuplicateValue', `${nameOf(term)} must not be empty or the same as an entry above`);
+    seen.add(key);
   }
-});
+}
 
 /** What an API server checks of a VolumeAttributesClass. */
 export const volumeAttributesClassRule = kindRule(dnsSubdomainRule, (root) => {
@@ -213,7 +227,9 @@ const LONGEST_NODE_ID = 256;
 
 /** What an API server checks of a CSINode. */
 export const csiNodeRule = kindRule(dnsSubdomainRule, (root) => {
-  for (const driver of items(getIn(root, 'spec', 'drivers'))) {
+  const drivers = items(getIn(root, 'spec', 'drivers'));
+  distinct(drivers.map((driver) => get(driver, 'name')));
+  for (const driver of drivers) {
     notEmpty(get(driver, 'name'));
     hasForm(get(driver, 'name'), csiDriverRule);
     const id = get(driver, 'nodeID');

@@ -1,5 +1,5 @@
 import { checkAdmissionRule } from './admission-rules.ts';
-import { type Field, get, inRange, invalid, isOneOf, isSet, items, notEmpty, text, word } from './field.ts';
+import { distinct, type Field, get, inRange, invalid, isOneOf, isSet, items, notEmpty, text, word } from './field.ts';
 import { kindRule } from './metadata.ts';
 import { dnsSubdomainRule, qualifiedNameRule } from './names.ts';
 import { checkLabelSelector } from './selectors.ts';
@@ -12,6 +12,7 @@ const MOST_CONDITIONS = 64;
 export const webhookConfigurationRule = kindRule(dnsSubdomainRule, (root) => {
   const webhooks = items(get(root, 'webhooks'));
   for (const webhook of webhooks) checkWebhook(webhook);
+  distinct(webhooks.map((webhook) => get(webhook, 'name')));
 });
 
 function checkWebhook(webhook: Field): void {
@@ -43,6 +44,7 @@ export function checkMatchConditions(conditions: Field): void {
     if (broken !== undefined) invalid(name, broken, { reason: 'BadName' });
     checkExpression(get(condition, 'expression'));
   }
+  distinct(all.map((condition) => get(condition, 'name')));
 }
 
 /** Checks that an expression is not blank. */

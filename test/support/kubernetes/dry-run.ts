@@ -42,18 +42,25 @@ export async function createDryRun(kubeconfig: string): Promise<DryRun> {
   // The client sends JSON; a manifest is sent as it is written, so that duplicate keys arrive.
   const credentials = createCredentials(clock, () => readKubeconfig([kubeconfig], undefined));
   let catalog = must(await loadCatalog(client));
+  const impossible = new Set<string>();
   return {
     prepare: async (cases) => {
       for (const name of new Set(cases.map(({ bytes }) => textOf(metadataOf(readLoosely(bytes)).namespace)))) {
         const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
-        if (name !== '') await client.request({ method: 'POST', path: '/api/v1/namespaces', body });
+        if (name === '') continue;
+        const answer = await client.request({ method: 'POST', path: '/api/v1/namespaces', body });
+        if (answer.type === 'refused' && answer.refusal.reason === 'Invalid') impossible.add(name);
       }
       for (const { crd } of cases) {
         if (crd !== undefined) catalog = await createDefinition(client, catalog, readLoosely(crd));
       }
     },
     send: async ({ bytes }) => {
-      const path = collectionOf(catalog, readLoosely(bytes));
+      const manifest = readLoosely(bytes);
+      const path = collectionOf(catalog, manifest);
+      if (impossible.has(textOf(metadataOf(manifest).namespace))) {
+        return { isRefused: true, message: 'no namespace can have this name' };
+      }
       if (path === undefined) return { isRefused: true, message: 'the server does not have this kind' };
       const { headers, agent } = must(await credentials.access());
       const { promise, resolve, reject } = Promise.withResolvers<string>();
