@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import {
   distinct,
   type Field,
@@ -10,19 +11,21 @@ import {
   isTrue,
   items,
   mapping,
+  nameOf,
   notEmpty,
   notSupported,
   report,
   required,
-  rule,
   text,
   word,
 } from '../rules/field.ts';
+import { kindRule } from '../rules/metadata.ts';
 import { dns1035LabelRule, dnsSubdomainRule } from '../rules/names.ts';
+import { checkReviewVersions, checkWebhookClient } from '../rules/webhook-client.ts';
 import { schemaRule } from './structural-rule.ts';
 
 /** What an API server checks of a CustomResourceDefinition beyond its schema. */
-export const customResourceDefinitionRule = rule((root) => {
+export const customResourceDefinitionRule = kindRule(dnsSubdomainRule, (root) => {
   const spec = get(root, 'spec');
   const names = get(spec, 'names');
   const group = get(spec, 'group');
@@ -43,7 +46,8 @@ export const customResourceDefinitionRule = rule((root) => {
 
 function checkName(name: Field, plural: string | undefined, group: string | undefined): void {
   const wanted = plural === undefined || group === undefined ? undefined : `${plural}.${group}`;
-  if (wanted === undefined || word(name) === undefined || word(name) === wanted) return;
+  const found = word(name);
+  if (wanted === undefined || found === undefined || found === wanted || dnsSubdomainRule(found) !== undefined) return;
   invalid(name, `must be spec.names.plural and spec.group, ${wanted}`, { reason: 'BadName' });
 }
 
@@ -72,7 +76,10 @@ function checkNames(names: Field): void {
   notEmpty(get(names, 'plural'));
   notEmpty(kind);
   for (const list of ['shortNames', 'categories']) {
-    for (const name of items(get(names, list))) hasForm(name, dns1035LabelRule);
+    for (const name of items(get(names, list))) {
+      if (text(name) === '') required(name);
+      hasForm(name, dns1035LabelRule);
+    }
   }
   if (word(kind) !== undefined && word(kind) === word(listKind))
     invalid(listKind, 'must not be the kind', { reason: 'BadName' });
@@ -104,6 +111,7 @@ function checkVersion(version: Field): void {
     required(schema, 'type: object with x-kubernetes-preserve-unknown-fields: true takes any fields');
   for (const column of items(get(version, 'additionalPrinterColumns'))) {
     for (const name of ['name', 'type', 'jsonPath']) notEmpty(get(column, name));
+    pathBelow(get(column, 'jsonPath'), '.');
     const [type, format] = [get(column, 'type'), get(column, 'format')];
     if (word(type) !== undefined && !COLUMN_TYPES.includes(word(type) ?? '')) notSupported(type, COLUMN_TYPES);
     if (word(format) !== undefined && !COLUMN_FORMATS.includes(word(format) ?? ''))
@@ -113,6 +121,36 @@ function checkVersion(version: Field): void {
   pathBelow(get(scale, 'specReplicasPath'), '.spec.');
   pathBelow(get(scale, 'statusReplicasPath'), '.status.');
   pathBelow(get(scale, 'labelSelectorPath'), '.spec.', '.status.');
+  checkDeprecation(version);
+  checkSelectableFields(get(version, 'selectableFields'));
+}
+
+const LONGEST_WARNING = 256;
+
+function checkDeprecation(version: Field): void {
+  const warning = get(version, 'deprecationWarning');
+  const found = text(warning);
+  if (found === undefined) return;
+  if (!isTrue(get(version, 'deprecated'))) forbidden(warning, 'without deprecated: true');
+  else if (found === '') required(warning);
+  else if (Buffer.byteLength(found) > LONGEST_WARNING)
+    invalid(warning, `must have at most ${LONGEST_WARNING} characters`);
+  else if (/\p{Cc}/u.test(found)) invalid(warning, 'must be one line of printable characters');
+}
+
+const MOST_SELECTABLE_FIELDS = 8;
+
+function checkSelectableFields(fields: Field): void {
+  const paths = items(fields).map((field) => get(field, 'jsonPath'));
+  for (const path of paths) {
+    notEmpty(path);
+    pathBelow(path, '.');
+    if (word(path)?.startsWith('.metadata') === true) invalid(path, 'must not be a field of the metadata');
+  }
+  distinct(paths, 'DuplicateValue');
+  if (paths.length > MOST_SELECTABLE_FIELDS) {
+    report(fields, 'WrongValue', `${nameOf(fields)} must have at most ${MOST_SELECTABLE_FIELDS} items`);
+  }
 }
 
 function pathBelow(path: Field, ...prefixes: readonly string[]): void {
@@ -129,9 +167,10 @@ function checkConversion(conversion: Field): void {
   } else if (word(strategy) === 'Webhook') {
     const config = get(webhook, 'clientConfig');
     if (!isSet(webhook)) required(webhook);
-    else if (!isSet(config)) required(config);
-    else if (isSet(get(config, 'url')) === isSet(get(config, 'service'))) {
-      report(config, 'WrongChoice', 'spec.conversion.webhook.clientConfig needs exactly one of service, url');
+    else {
+      if (isSet(config)) checkWebhookClient(config);
+      else required(config);
+      checkReviewVersions(get(webhook, 'conversionReviewVersions'));
     }
   } else if (isSet(webhook)) {
     forbidden(webhook, 'without strategy: Webhook');

@@ -5,6 +5,7 @@ import {
   get,
   invalid,
   isEmpty,
+  isOneOf,
   isSet,
   isTrue,
   items,
@@ -68,7 +69,7 @@ function checkKeywords(schema: Field): void {
   for (const name of UNSUPPORTED) if (isSet(get(schema, name))) forbidden(get(schema, name), 'in this schema');
   const [unique, pattern] = [get(schema, 'uniqueItems'), get(schema, 'pattern')];
   if (isTrue(unique)) forbidden(unique, 'in this schema', 'write x-kubernetes-list-type: set');
-  if (/\(\?(?:[=!]|<[=!])|\\[1-9]/.test(text(pattern) ?? '')) {
+  if (/\(\?(?:[=!]|<[=!])|\\[1-9]/.test(withoutLiterals(text(pattern) ?? ''))) {
     invalid(pattern, 'must be a pattern of RE2, which has no look-around and no back-references');
   }
   const keepsUnknown = get(schema, 'x-kubernetes-preserve-unknown-fields');
@@ -85,12 +86,20 @@ function checkType(schema: Field, level: Level): void {
   if (found !== undefined && !TYPES.includes(found)) notSupported(type, TYPES);
   else if (found === undefined) {
     const needsNone = ['x-kubernetes-int-or-string', 'x-kubernetes-preserve-unknown-fields'];
-    if (level === 'root' || !needsNone.some((name) => isTrue(get(schema, name)))) missing(schema, 'type');
+    if (!needsNone.some((name) => isTrue(get(schema, name)))) missing(schema, 'type');
   } else if (level === 'root' && found !== 'object') invalid(type, 'must be object at the root of a schema');
   const initial = get(schema, 'default');
   if (isSet(initial) && !hasType(initial.value ?? null, found)) {
     invalid(initial, `must have the type ${found}`, { reason: 'WrongType' });
+  } else if (text(initial) !== undefined) {
+    const words = items(get(schema, 'enum')).flatMap((word) => text(word) ?? []);
+    if (words.length > 0) isOneOf(initial, words);
   }
+}
+
+/** The pattern without its escaped characters and its classes of characters. */
+function withoutLiterals(pattern: string): string {
+  return pattern.replaceAll(/\\[^1-9]/g, '').replaceAll(/\[\^?\]?[^\]]*\]/g, '');
 }
 
 function missing(schema: Field, name: string, hint?: string): void {
