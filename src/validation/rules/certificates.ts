@@ -13,10 +13,19 @@ import {
   word,
 } from './field.ts';
 import { kindRule } from './metadata.ts';
-import { signerNameRule } from './projected-volumes.ts';
+import { dnsSubdomainRule } from './names.ts';
 
 const SHORTEST_SECONDS = 600;
+const LONGEST_SIGNER = 571;
 const REQUEST = /^\s*-----BEGIN CERTIFICATE REQUEST-----\r?\n/m;
+
+/** `DOMAIN/PATH`; the parts between the dots of the path are names of objects. */
+function signerNameRule(name: string): string | undefined {
+  const [domain = '', path, ...rest] = name.split('/');
+  const isDomain = domain.includes('.') && dnsSubdomainRule(domain) === undefined;
+  const isGood = isDomain && path !== undefined && rest.length === 0 && dnsSubdomainRule(path) === undefined;
+  return isGood && name.length <= LONGEST_SIGNER ? undefined : 'must be DOMAIN/NAME, like example.com/signer';
+}
 
 /** What an API server checks of a CertificateSigningRequest. The request itself is not decoded. */
 export const certificateSigningRequestRule = kindRule(
