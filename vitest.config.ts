@@ -33,6 +33,8 @@ const integration = {
         'test/e2e/relay/{0[1-46-9],1[1-35]}-*.test.ts',
         'test/e2e/{survival,people,hostile-agent}.test.ts',
         'test/contract/kubernetes-api/schemas.test.ts',
+        'test/contract/public-manifests.test.ts',
+        'test/e2e/public-manifests.test.ts',
       ]
     : ['test/{contract,e2e,static}/**/*.test.ts'],
   pool: 'forks' as const,

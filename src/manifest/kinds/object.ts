@@ -132,6 +132,6 @@ function withoutServerFields(document: JsonObject, problems: FieldProblem[]): Js
 }
 
 function hasSubstance(value: JsonValue | undefined): boolean {
-  if (value === null || value === undefined) return false;
+  if (value === null || value === undefined || value === '') return false;
   return typeof value !== 'object' || Object.values(value).some(hasSubstance);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AgentProcess, type Fleet, startFleet, until } from '../fleet-processes.ts';
 import type { TestCluster } from '../test-clusters.ts';
-import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
 
 /** One API server that several replicas of one agent work on, each as a user of its own, so that its audit log tells them apart. */
 export interface AuditedPlane {
@@ -27,12 +27,16 @@ export function isWrite({ verb, uri }: AuditedRequest): boolean {
   return ['create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb) && !uri.includes('/leases');
 }
 
-export async function startAuditedPlane(replicas: readonly string[]): Promise<AuditedPlane> {
+export async function startAuditedPlane(
+  replicas: readonly string[],
+  options: Pick<ControlPlaneOptions, 'controllers'> = {},
+): Promise<AuditedPlane> {
   const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-audit-'));
   const [policy, log] = [join(folder, 'policy.yaml'), join(folder, 'audit.log')];
   const rules = [{ level: 'Metadata', users: [...replicas], omitStages: ['RequestReceived'] }, { level: 'None' }];
   writeFileSync(policy, JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules }));
   const plane = await startControlPlane({
+    ...options,
     users: Object.fromEntries(replicas.map((name) => [name, ['system:masters']])),
     apiServerArgs: ['--audit-policy-file', policy, '--audit-log-path', log],
   });
