@@ -27,7 +27,7 @@ function textOutput(stream: NodeJS.WriteStream): TextOutput {
   return {
     write: (text) => void stream.write(text),
     ...terminalOf(stream.isTTY === true, process.env),
-    columns: stream.columns ?? 80,
+    columns: stream.columns || 80,
   };
 }
 

@@ -90,6 +90,7 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
       '--strict-kinds and --ignore-missing-schemas exclude each other',
     ],
   ]);
+  const isForPeople = stdout.isTerminal && flags.output === 'text';
   const progress = progressLine(context);
   const request: ValidationRequest = {
     paths,
@@ -98,7 +99,8 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
     readStdin: context.readStdin,
     ...requestOf(flags),
     ...(flags.api === undefined ? {} : await versionsOfFleet(context, flags)),
-    excerpts: stdout.isTerminal && flags.output === 'text',
+    excerpts: isForPeople,
+    findsFixes: flags.fix === true || isForPeople || ['json', 'yaml', 'sarif'].includes(flags.output),
     progress: progress.show,
     signal: context.untilStopped(),
   };

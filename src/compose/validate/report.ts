@@ -27,6 +27,8 @@ export interface ValidationRequest {
   readonly since?: string;
   /** Files are changed where a finding can be mended safely. */
   readonly fix?: boolean;
+  /** Findings have the fixes that `fix` would apply; looking for them costs further checks. */
+  readonly findsFixes?: boolean;
   /** The lines of findings are returned as well. */
   readonly excerpts?: boolean;
   /** Threads that check files; as many as there are processors if that saves time, unless set. The report never depends on it. */

@@ -120,8 +120,9 @@ function settingsOf({
   ignoreMissingSchemas,
   skip = [],
   fix = false,
+  findsFixes = fix,
 }: ValidationRequest) {
   const versions: readonly KubernetesVersion[] = kubernetesVersions ?? [newestKubernetesVersion];
   const withoutSchema = strictKinds === true ? 'error' : ignoreMissingSchemas === true ? 'nothing' : 'warning';
-  return { versions, withoutSchema, skip, definitions: [], findsFixes: fix } satisfies CheckSettings;
+  return { versions, withoutSchema, skip, definitions: [], findsFixes } satisfies CheckSettings;
 }
