@@ -175,17 +175,18 @@ function rootOf(cwd: string, { GITHUB_WORKSPACE, CI_PROJECT_DIR }: CliContext['e
   return root !== '' && !relative(root, cwd).startsWith('..') ? resolve(root) : cwd;
 }
 
+const PROGRESS_AFTER_MS = 1_000;
 const PROGRESS_EVERY_MS = 200;
 
 /** A line on the terminal that is written again and again while files are read. */
 function progressLine({ stderr }: CliContext) {
-  let shownAt = performance.now();
+  let nextAt = performance.now() + PROGRESS_AFTER_MS;
   let isShown = false;
   return {
     show(done: number, total: number | undefined): void {
       const now = performance.now();
-      if (!stderr.isTerminal || now - shownAt < PROGRESS_EVERY_MS) return;
-      shownAt = now;
+      if (!stderr.isTerminal || now < nextAt) return;
+      nextAt = now + PROGRESS_EVERY_MS;
       isShown = true;
       stderr.write(`\r${total === undefined ? `${done} files found` : `${done} of ${total} files`}\u001b[K`);
     },
