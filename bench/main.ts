@@ -15,6 +15,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   render: () => import('./render/render.ts'),
   restart: () => import('./fleet/restart.ts'),
   status: () => import('./status/status.ts'),
+  validate: () => import('./validate/validate.ts'),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { type IncomingMessage, request as plainRequest } from 'node:http';
-import { request as secureRequest } from 'node:https';
+import type { IncomingMessage } from 'node:http';
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -216,8 +215,11 @@ async function ask({ base, token, ca, cert, key }: Server, path: string, body: T
   };
   const options = { method: body === undefined ? 'GET' : 'POST', headers, agent: false, signal } as const;
   try {
+    // Loading these modules takes longer than a command that asks no server.
     const request =
-      url.protocol === 'https:' ? secureRequest(url, { ...options, ca, cert, key }) : plainRequest(url, options);
+      url.protocol === 'https:'
+        ? (await import('node:https')).request(url, { ...options, ca, cert, key })
+        : (await import('node:http')).request(url, options);
     // After the response has begun, reading it throws the error.
     request.on('error', () => undefined);
     request.end(body === undefined ? undefined : JSON.stringify(body));

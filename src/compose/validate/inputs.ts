@@ -48,10 +48,10 @@ export interface Inputs {
  * exclude and that belong to no Helm chart or kustomization; links are not followed, as in git.
  */
 export async function listInputs(
-  { paths, cwd, readStdin, progress }: Pick<ValidationRequest, 'paths' | 'cwd' | 'readStdin' | 'progress'>,
+  { paths, cwd, readStdin }: Pick<ValidationRequest, 'paths' | 'cwd' | 'readStdin'>,
   read: ReadBytes,
+  found: (files: number) => Promise<void> = async () => undefined,
 ): Promise<Inputs> {
-  const found = (count: number): void => progress?.(count, undefined);
   const files = new Map<string, InputFile>();
   const rest = { refused: [] as Diagnostic[], failed: [] as Diagnostic[], ignoreFolders: [] as string[] };
   for (const path of new Set(paths)) {
@@ -82,7 +82,7 @@ interface Listing {
   readonly refused: Diagnostic[];
   readonly failed: Diagnostic[];
   readonly ignoreFolders: string[];
-  readonly found: (files: number) => void;
+  readonly found: (files: number) => Promise<void>;
 }
 
 async function listFolder(path: string, root: string, read: ReadBytes, listing: Listing): Promise<void> {
@@ -91,7 +91,7 @@ async function listFolder(path: string, root: string, read: ReadBytes, listing: 
     listing.failed.push(unreadable(below(path, folder), problemOf(error)));
   })) {
     entries.push(entry);
-    if (entries.length % 1024 === 0) listing.found(listing.files.size + entries.length);
+    if (entries.length % 512 === 0) await listing.found(listing.files.size + entries.length);
   }
   const ignore = entries.find((entry) => entry.path === IGNORE_FILE);
   const rules = await readRules(ignore === undefined ? null : entryOf(ignore, root), async (name) => {

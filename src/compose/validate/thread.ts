@@ -1,8 +1,10 @@
 import { parentPort } from 'node:worker_threads';
-import { type CheckTask, checkFiles } from './check-files.ts';
-import type { ThreadMessage } from './threads.ts';
+import { type CheckedFiles, type CheckTask, checkFiles } from './check-files.ts';
 
-/** Runs the tasks that the thread of `startThreads` sends to this worker. */
+/** What a thread sends: findings, and at the end of each task what could not be evaluated. */
+export type ThreadMessage = CheckedFiles | { readonly notEvaluated: readonly string[] };
+
+/** Runs the tasks that the main thread sends to this worker. */
 export function runThread(): void {
   const port = parentPort;
   const send = (message: ThreadMessage): void => port?.postMessage(message);

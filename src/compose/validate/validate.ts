@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { type KubernetesVersion, newestKubernetesVersion } from '../../validation/kubernetes-schemas.ts';
 import type { CheckedFile } from './check-file.ts';
@@ -9,11 +9,7 @@ import { reportOf } from './finish.ts';
 import { bytesOf, type InputFile, type Inputs, listInputs, STDIN } from './inputs.ts';
 import type { CheckSettings } from './object-checks.ts';
 import type { ValidationReport, ValidationRequest } from './report.ts';
-import { startThreads, type Threads } from './threads.ts';
-
-/** From this number of files on, a second thread saves more time than it takes to start. */
-const FILES_FOR_THREADS = 300;
-const MAX_THREADS = 8;
+import { createThreads, type Threads } from './threads.ts';
 
 /**
  * Checks manifests as an API server would under `--dry-run=server --validate=strict`. In a folder it checks every manifest
@@ -23,10 +19,15 @@ const MAX_THREADS = 8;
  */
 export async function validatePaths(request: ValidationRequest): Promise<ValidationReport> {
   const { progress = () => undefined, signal = new AbortController().signal } = request;
-  const inputs = await listInputs(request, createBytesReader());
-  const count = request.threads ?? threadsFor(inputs.files.length);
-  const threads = startThreads({ count, progress, signal });
+  const threads = createThreads({ count: request.threads, progress, signal });
   try {
+    const inputs = await listInputs(request, createBytesReader(), async (found) => {
+      progress(found, undefined);
+      await threads.expect(found);
+      // Lets signals come in.
+      await nextTurn();
+      signal.throwIfAborted();
+    });
     const { report, checked } = await judge(request, inputs, threads);
     if (request.fix !== true) return report;
     signal.throwIfAborted();
@@ -43,10 +44,6 @@ export async function validatePaths(request: ValidationRequest): Promise<Validat
   } finally {
     await threads.close();
   }
-}
-
-function threadsFor(files: number): number {
-  return files < FILES_FOR_THREADS ? 1 : Math.min(availableParallelism(), MAX_THREADS);
 }
 
 interface Judgement {
