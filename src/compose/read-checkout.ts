@@ -1,5 +1,4 @@
 import { createFileTree } from '../adapters/files/file-tree.ts';
-import { decodeFile } from '../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../manifest/limits.ts';
 import { locate } from '../manifest/locate.ts';
 import type { DecodedFile, SourceDocument } from '../model/desired.ts';
@@ -9,6 +8,7 @@ import type { ClusterName } from '../model/ids.ts';
 import type { Log } from '../ports/log.ts';
 import { IGNORE_FILE, isManifestName } from '../sources/tree/ignore-file.ts';
 import { emptyTree, type ReadTreeFile, readTree } from '../sources/tree/tree-reader.ts';
+import { openDecoder } from './decode-with-warnings.ts';
 
 /** A working copy of a repository, read once as a server would read it. */
 export interface Checkout {
@@ -35,7 +35,7 @@ export async function readCheckout(deps: { readonly log: Log }, folder: string):
     return { reason: content.type === 'missing' ? 'is gone since the folder was listed' : 'grew while it was read' };
   };
   const { nodes, diagnostics } = (
-    await readTree({ decode: decodeFile, read, maxFileBytes: maxBytes }, emptyTree, changes)
+    await readTree({ decode: await openDecoder(), read, maxFileBytes: maxBytes }, emptyTree, changes)
   ).tree;
   return {
     folder: tree.address,

@@ -11,6 +11,7 @@ import type { Log } from '../../ports/log.ts';
 import { meterStore } from '../../runtime/stored/metered-store.ts';
 import { createServerMetrics, type ServerMetrics } from '../../server/metrics.ts';
 import type { GitStatusSink } from '../../sinks/git/status-sink.ts';
+import { openDecoder } from '../decode-with-warnings.ts';
 import type { RunIo, ServeOptions } from '../options.ts';
 import { resolveServeConfig } from './config.ts';
 import { openCustomResources } from './custom-resources.ts';
@@ -86,7 +87,7 @@ async function openServer(
   const custom = await openCustomResources(config, version, deps);
   for (const { close } of custom) closers.push(close);
   // Custom resources are the last sources: a repository's declaration wins over theirs.
-  const sources = [...openSources(config, deps), ...custom.map(({ source }) => source)];
+  const sources = [...openSources(config, await openDecoder(), deps), ...custom.map(({ source }) => source)];
   const targets = await hookTargets(config, sources, env);
   const sink = openStatusSink(config, deps);
   const replica = await openReplica(config, version, store, deps, signal);

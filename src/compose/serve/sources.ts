@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { createFileTree } from '../../adapters/files/file-tree.ts';
 import { createNativeGitRepo } from '../../adapters/git/native-git-repo.ts';
 import type { GitCredentials } from '../../adapters/git/remote.ts';
-import { decodeFile } from '../../manifest/decode-file.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import { errorText } from '../../model/messages.ts';
 import type { CredentialReferences, RelayConfig, SecretReference, SourceConfig } from '../../model/relay-config.ts';
@@ -17,6 +16,7 @@ import type { HookTarget } from '../../server/hook-routes.ts';
 import { createGitStatusSink, type GitStatusSink } from '../../sinks/git/status-sink.ts';
 import { createFilesSource } from '../../sources/files/files-source.ts';
 import { createGitSource } from '../../sources/git/git-source.ts';
+import type { DecodeFile } from '../../sources/tree/tree-reader.ts';
 
 /** Dependencies of the adapters of a process. */
 export interface ProcessDeps {
@@ -30,17 +30,17 @@ type GitSourceConfig = Extract<SourceConfig, { readonly type: 'git' }>;
 type Remote = Pick<GitSourceConfig, 'url' | 'credentials' | 'caFile'>;
 
 /** Opens the configured sources except custom resources. They begin to fetch at once, while the store is read. */
-export function openSources(config: RelayConfig, deps: ProcessDeps): readonly Source[] {
+export function openSources(config: RelayConfig, decode: DecodeFile, deps: ProcessDeps): readonly Source[] {
   const sources = config.sources.flatMap((source): readonly Source[] => {
     if (source.type === 'kubernetes') return [];
     const { name } = source;
     if (source.type === 'files') {
       const tree = createFileTree(deps, { folder: source.path });
-      return [createFilesSource({ tree, decode: decodeFile, ...deps }, { name })];
+      return [createFilesSource({ tree, decode, ...deps }, { name })];
     }
     const repo = openRepo(source, join(config.dataDirectory, 'git', name), deps);
     const { pollIntervalSeconds, path } = source;
-    return [createGitSource({ repo, decode: decodeFile, ...deps }, { name, pollIntervalSeconds, path })];
+    return [createGitSource({ repo, decode, ...deps }, { name, pollIntervalSeconds, path })];
   });
   for (const source of sources) source.prefetch?.();
   return sources;

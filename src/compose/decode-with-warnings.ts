@@ -1,0 +1,27 @@
+import { type DecodeOptions, decodeFile } from '../manifest/decode-file.ts';
+import type { DecodedFile } from '../model/desired.ts';
+import { textOf } from '../model/json.ts';
+import { parseApiVersion } from '../model/object-key.ts';
+import { newestKubernetesVersion, openKubernetesSchemas } from '../validation/kubernetes-schemas.ts';
+import { createObjectCheck } from '../validation/objects.ts';
+
+/**
+ * Opens a decoder of manifests for servers. It warns of what an API server would refuse in objects of the built-in kinds that
+ * the newest known Kubernetes has. Nothing of that is an error: a cluster may be newer, and an unreadable file stops the
+ * removals of its source.
+ */
+export async function openDecoder(): Promise<(path: string, bytes: Uint8Array, blob: string) => DecodedFile> {
+  const kubernetes = await openKubernetesSchemas(newestKubernetesVersion);
+  const check = createObjectCheck({ kubernetes });
+  const options: DecodeOptions = {
+    check: (object) => {
+      const parsed = parseApiVersion(textOf(object.apiVersion));
+      if (!parsed.ok) return [];
+      const { group, version } = parsed.value;
+      if (kubernetes.find(group, version, textOf(object.kind)) === undefined) return [];
+      const problems = check(object);
+      return problems.length === 0 ? problems : problems.map((problem) => ({ ...problem, severity: 'warning' }));
+    },
+  };
+  return (path, bytes, blob) => decodeFile(path, bytes, blob, options);
+}
