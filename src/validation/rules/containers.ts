@@ -7,6 +7,7 @@ import {
   forbidden,
   get,
   getIn,
+  has,
   hasForm,
   inRange,
   integer,
@@ -78,15 +79,15 @@ function checkName(container: Field, names: Set<string>): void {
 function checkContainer(container: Field, context: ContainerContext): void {
   hasForm(get(container, 'name'), dnsLabelRule);
   checkImage(get(container, 'image'), context);
-  checkPorts(container, context);
+  if (has(container, 'ports')) checkPorts(container, context);
   checkEnv(container);
   checkMounts(container, context.volumes);
   if (!context.hostUsers && !isEmpty(get(container, 'volumeDevices'))) {
     forbidden(get(container, 'volumeDevices'), 'with hostUsers: false');
   }
-  checkResources(get(container, 'resources'), 'container', context.claims);
-  checkResizePolicy(items(get(container, 'resizePolicy')), context);
-  checkSecurityContext(get(container, 'securityContext'), context.hostUsers);
+  if (has(container, 'resources')) checkResources(get(container, 'resources'), 'container', context.claims);
+  if (has(container, 'resizePolicy')) checkResizePolicy(items(get(container, 'resizePolicy')), context);
+  if (has(container, 'securityContext')) checkSecurityContext(get(container, 'securityContext'), context.hostUsers);
 }
 
 function checkImage(image: Field, { isPod }: ContainerContext): void {
@@ -145,6 +146,7 @@ function checkResizePolicy(policies: readonly Field[], { restartPolicy }: Contai
 }
 
 function checkRestart(container: Field): void {
+  if (!has(container, 'restartPolicy') && !has(container, 'restartPolicyRules')) return;
   const policy = get(container, 'restartPolicy');
   const list = get(container, 'restartPolicyRules');
   isOneOf(policy, ['Always', 'Never', 'OnFailure']);
@@ -194,6 +196,7 @@ export function allContainers(spec: Field): readonly Field[] {
 export function checkFileKeys(containers: readonly Field[], volumes: Volumes): void {
   for (const container of containers) {
     for (const variable of items(get(container, 'env'))) {
+      if (!has(variable, 'valueFrom')) continue;
       const name = getIn(variable, 'valueFrom', 'fileKeyRef', 'volumeName');
       const found = word(name);
       if (found === undefined) continue;

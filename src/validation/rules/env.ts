@@ -2,6 +2,7 @@ import {
   exactlyOne,
   type Field,
   get,
+  has,
   hasForm,
   invalid,
   isSet,
@@ -54,8 +55,7 @@ const RESOURCES: readonly string[] = ['limits', 'requests'].flatMap((side) =>
 export function checkEnv(container: Field): void {
   for (const variable of items(get(container, 'env'))) {
     hasForm(get(variable, 'name'), envNameRule);
-    const from = get(variable, 'valueFrom');
-    if (isSet(from)) checkValueFrom(from, get(variable, 'value'));
+    if (has(variable, 'valueFrom')) checkValueFrom(get(variable, 'valueFrom'), get(variable, 'value'));
   }
   for (const source of items(get(container, 'envFrom'))) {
     hasForm(get(source, 'prefix'), envNameRule);

@@ -32,9 +32,16 @@ export function get(parent: Field, step: string): Field {
   return { value: value === null ? undefined : value, parent, step, problems: parent.problems };
 }
 
+/** Whether the parent is a mapping with the field set: {@link isSet} of {@link get}, for checks that most objects do not need. */
+export function has({ value }: Field, step: string): boolean {
+  return isJsonObject(value) && (value[step] ?? undefined) !== undefined;
+}
+
 /** A field below fields. */
 export function getIn(parent: Field, ...steps: readonly string[]): Field {
-  return steps.reduce(get, parent);
+  let field = parent;
+  for (const step of steps) field = get(field, step);
+  return field;
 }
 
 /** Whether the field is there, empty or not. */

@@ -4,6 +4,7 @@ import {
   type Field,
   forbidden,
   get,
+  has,
   hasForm,
   invalid,
   isOneOf,
@@ -35,14 +36,9 @@ export function checkMounts(container: Field, volumes: Volumes): void {
 
 function checkMount(mount: Field, container: Field, volumes: Volumes): void {
   checkVolumeName(get(mount, 'name'), volumes);
-  const subPath = get(mount, 'subPath');
-  const expression = get(mount, 'subPathExpr');
-  hasForm(subPath, descendingPathRule, 'BadPath');
-  hasForm(expression, descendingPathRule, 'BadPath');
-  if (word(subPath) !== undefined && word(expression) !== undefined) {
-    const message = `${nameOf(expression)} is not allowed beside subPath: only one of them can be set`;
-    report(expression, 'WrongChoice', message, { atKey: true });
-  }
+  if (has(mount, 'subPath') || has(mount, 'subPathExpr'))
+    checkSubPath(get(mount, 'subPath'), get(mount, 'subPathExpr'));
+  if (!has(mount, 'mountPropagation') && !has(mount, 'recursiveReadOnly')) return;
   const propagation = get(mount, 'mountPropagation');
   notEmpty(propagation);
   if (propagation.value === 'Bidirectional' && !isTrue(get(get(container, 'securityContext'), 'privileged'))) {
@@ -54,6 +50,15 @@ function checkMount(mount: Field, container: Field, volumes: Volumes): void {
   if (recursive.value !== 'Enabled' && recursive.value !== 'IfPossible') return;
   if (!isTrue(get(mount, 'readOnly'))) forbidden(recursive, 'without readOnly: true');
   if (isSet(propagation) && propagation.value !== 'None') forbidden(recursive, 'with mountPropagation');
+}
+
+function checkSubPath(subPath: Field, expression: Field): void {
+  hasForm(subPath, descendingPathRule, 'BadPath');
+  hasForm(expression, descendingPathRule, 'BadPath');
+  if (word(subPath) !== undefined && word(expression) !== undefined) {
+    const message = `${nameOf(expression)} is not allowed beside subPath: only one of them can be set`;
+    report(expression, 'WrongChoice', message, { atKey: true });
+  }
 }
 
 /** Checks that the Pod has the volume; returns it. */

@@ -7,6 +7,7 @@ import {
   forbidden,
   get,
   getIn,
+  has,
   hasForm,
   haveForm,
   inRange,
@@ -92,25 +93,25 @@ function checkSpec(spec: Field, pod: Field | undefined, { added, setsHostname }:
   checkContainers(spec, {
     isPod: pod !== undefined,
     volumes,
-    claims: checkClaims(items(get(spec, 'resourceClaims'))),
+    claims: has(spec, 'resourceClaims') ? checkClaims(items(get(spec, 'resourceClaims'))) : NO_NAMES,
     gracePeriodSeconds: gracePeriodOf(grace),
     hostNetwork: isTrue(get(spec, 'hostNetwork')),
     hostUsers: get(spec, 'hostUsers').value !== false,
     restartPolicy: word(get(spec, 'restartPolicy')),
   });
   checkFileKeys(containers, volumes);
-  checkPodResources(spec);
-  checkOverhead(get(spec, 'overhead'));
+  if (has(spec, 'resources')) checkPodResources(spec);
+  if (has(spec, 'overhead')) checkOverhead(get(spec, 'overhead'));
   checkWords(spec);
   checkNames(spec, setsHostname === true);
   checkHost(spec);
   checkPodSecurityContext(spec);
   checkScheduling(spec, pod === undefined ? undefined : getIn(pod, 'metadata', 'labels'));
-  checkDns(spec);
+  if (has(spec, 'dnsConfig') || has(spec, 'dnsPolicy')) checkDns(spec);
   for (const gate of items(get(spec, 'readinessGates'))) {
     hasForm(get(gate, 'conditionType'), qualifiedNameRule);
   }
-  checkOsFields(spec, containers);
+  if (has(spec, 'os')) checkOsFields(spec, containers);
   checkHostProcess(spec, containers);
 }
 
@@ -122,19 +123,21 @@ function gracePeriodOf(field: Field): number | undefined {
 }
 
 function checkWords(spec: Field): void {
-  notEmpty(get(spec, 'preemptionPolicy'));
-  inRange(get(spec, 'activeDeadlineSeconds'), 1, 2 ** 31 - 1);
-  oneOf(getIn(spec, 'os', 'name'), ['linux', 'windows']);
+  if (has(spec, 'preemptionPolicy')) notEmpty(get(spec, 'preemptionPolicy'));
+  if (has(spec, 'activeDeadlineSeconds')) inRange(get(spec, 'activeDeadlineSeconds'), 1, 2 ** 31 - 1);
+  if (has(spec, 'os')) oneOf(getIn(spec, 'os', 'name'), ['linux', 'windows']);
 }
 
 const SUBDOMAIN_NAMES = ['serviceAccountName', 'serviceAccount', 'nodeName', 'priorityClassName', 'runtimeClassName'];
 
+const LABEL_NAMES = ['hostname', 'subdomain'];
+
 function checkNames(spec: Field, isHostnameReplaced: boolean): void {
-  for (const step of SUBDOMAIN_NAMES) hasForm(get(spec, step), dnsSubdomainRule);
+  for (const step of SUBDOMAIN_NAMES) if (has(spec, step)) hasForm(get(spec, step), dnsSubdomainRule);
   if (!isHostnameReplaced) {
-    hasForm(get(spec, 'hostname'), dnsLabelRule);
-    hasForm(get(spec, 'subdomain'), dnsLabelRule);
+    for (const step of LABEL_NAMES) if (has(spec, step)) hasForm(get(spec, step), dnsLabelRule);
   }
+  if (!has(spec, 'hostAliases')) return;
   for (const alias of items(get(spec, 'hostAliases'))) {
     hasForm(get(alias, 'ip'), ipRule, 'BadAddress');
     haveForm(get(alias, 'hostnames'), dnsSubdomainRule);
@@ -143,13 +146,13 @@ function checkNames(spec: Field, isHostnameReplaced: boolean): void {
 
 /** Checks the namespaces and the name that a Pod shares with its node. */
 function checkHost(spec: Field): void {
-  if (get(spec, 'hostUsers').value === false) {
+  if (has(spec, 'hostUsers') && get(spec, 'hostUsers').value === false) {
     for (const step of ['hostNetwork', 'hostPID', 'hostIPC']) {
       if (isTrue(get(spec, step))) forbidden(get(spec, step), 'with hostUsers: false');
     }
   }
+  if (!has(spec, 'hostnameOverride')) return;
   const name = get(spec, 'hostnameOverride');
-  if (!isSet(name)) return;
   hasForm(name, (found) => (found.length > 64 ? 'must have at most 64 characters' : dnsSubdomainRule(found)));
   for (const step of ['setHostnameAsFQDN', 'hostNetwork']) {
     if (isTrue(get(spec, step))) forbidden(name, `with ${step}: true`);
@@ -185,6 +188,8 @@ function searchPathRule(path: string): string | undefined {
     ? undefined
     : 'must be a DNS name of lower-case letters, digits, "-", "_" and "."';
 }
+
+const NO_NAMES: ReadonlySet<string> = new Set();
 
 /** Checks the entries of `resourceClaims` and returns their names. */
 function checkClaims(claims: readonly Field[]): ReadonlySet<string> {

@@ -4,6 +4,7 @@ import {
   type Field,
   forbidden,
   get,
+  has,
   hasForm,
   inRange,
   integer,
@@ -20,6 +21,7 @@ import { headerNameRule, portNameRule, portNumberRule } from './names.ts';
 
 const PROBE_HANDLERS = ['exec', 'httpGet', 'tcpSocket', 'grpc'] as const;
 const LIFECYCLE_HANDLERS = ['exec', 'httpGet', 'tcpSocket', 'sleep'] as const;
+const ENDING_PROBES = ['livenessProbe', 'startupProbe'] as const;
 const SECONDS = ['initialDelaySeconds', 'timeoutSeconds', 'periodSeconds', 'failureThreshold'] as const;
 
 /** What handlers refer to outside of themselves. */
@@ -30,22 +32,22 @@ export interface HandlerContext {
 
 /** Checks the probes and lifecycle hooks of a container that runs beside others. */
 export function checkProbes(container: Field, context: HandlerContext): void {
-  for (const name of ['livenessProbe', 'startupProbe']) {
+  for (const name of ENDING_PROBES) {
+    if (!has(container, name)) continue;
     const probe = get(container, name);
-    if (!isSet(probe)) continue;
     checkProbe(probe, container, context);
     const threshold = get(probe, 'successThreshold');
     if (![0, 1, undefined].includes(integer(threshold))) invalid(threshold, `must be 1 for a ${name}`);
   }
-  const readiness = get(container, 'readinessProbe');
-  if (isSet(readiness)) {
+  if (has(container, 'readinessProbe')) {
+    const readiness = get(container, 'readinessProbe');
     checkProbe(readiness, container, context);
     inRange(get(readiness, 'successThreshold'), 0);
     const grace = get(readiness, 'terminationGracePeriodSeconds');
     if (isSet(grace)) forbidden(grace, 'for a readinessProbe, which never ends a container');
   }
+  if (!has(container, 'lifecycle')) return;
   const lifecycle = get(container, 'lifecycle');
-  if (!isSet(lifecycle)) return;
   for (const hook of ['postStart', 'preStop']) {
     const handler = get(lifecycle, hook);
     if (isSet(handler)) checkHandler(handler, LIFECYCLE_HANDLERS, container, context);
@@ -54,8 +56,8 @@ export function checkProbes(container: Field, context: HandlerContext): void {
 
 function checkProbe(probe: Field, container: Field, context: HandlerContext): void {
   checkHandler(probe, PROBE_HANDLERS, container, context);
-  for (const name of SECONDS) inRange(get(probe, name), 0);
-  inRange(get(probe, 'terminationGracePeriodSeconds'), 1);
+  for (const name of SECONDS) if (has(probe, name)) inRange(get(probe, name), 0);
+  if (has(probe, 'terminationGracePeriodSeconds')) inRange(get(probe, 'terminationGracePeriodSeconds'), 1);
 }
 
 function checkHandler(parent: Field, handlers: readonly string[], container: Field, context: HandlerContext): void {

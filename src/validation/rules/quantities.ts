@@ -32,10 +32,29 @@ const DECIMAL: Readonly<Record<string, number>> = {
 export function quantityOf(value: JsonValue | undefined): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return undefined;
+  const plain = plainNumber(value);
+  if (plain !== undefined) return plain;
   const found = FORM.exec(value.trim());
   if (found === null || found[0] === '') return undefined;
   const [, sign = '', whole = '', fraction = '', binary, suffix = '', power] = found;
   const exponent = power === undefined ? (DECIMAL[suffix] ?? 0) : Number(power);
   const amount = Number(`${sign}${whole === '' ? '0' : whole}.${fraction}0e${binary === undefined ? exponent : 0}`);
   return binary === undefined ? amount : amount * (BINARY[binary] ?? 1);
+}
+
+/** Whole numbers with a common suffix, which need no expression. */
+function plainNumber(text: string): number | undefined {
+  let amount = 0;
+  let at = 0;
+  for (; at < text.length && at < 9; at += 1) {
+    const digit = text.charCodeAt(at) - 48;
+    if (digit < 0 || digit > 9) break;
+    amount = amount * 10 + digit;
+  }
+  if (at === 0) return undefined;
+  const suffix = text.slice(at);
+  if (suffix === '') return amount;
+  if (suffix === 'm') return amount / 1000;
+  const factor = BINARY[suffix];
+  return factor === undefined ? undefined : amount * factor;
 }

@@ -3,6 +3,7 @@ import {
   type Field,
   forbidden,
   get,
+  has,
   hasForm,
   haveForm,
   inRange,
@@ -31,10 +32,10 @@ const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution';
  * @param podLabels of a Pod; undefined for a template
  */
 export function checkScheduling(spec: Field, podLabels: Field | undefined): void {
-  checkLabelMap(get(spec, 'nodeSelector'));
+  if (has(spec, 'nodeSelector')) checkLabelMap(get(spec, 'nodeSelector'));
   for (const toleration of items(get(spec, 'tolerations'))) checkToleration(toleration);
-  const affinity = get(spec, 'affinity');
-  if (isSet(affinity)) {
+  if (has(spec, 'affinity')) {
+    const affinity = get(spec, 'affinity');
     checkNodeAffinity(get(affinity, 'nodeAffinity'));
     for (const name of ['podAffinity', 'podAntiAffinity']) checkPodAffinity(get(affinity, name), podLabels);
   }

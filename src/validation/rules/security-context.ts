@@ -3,6 +3,7 @@ import {
   type Field,
   forbidden,
   get,
+  has,
   hasForm,
   inRange,
   invalid,
@@ -20,26 +21,28 @@ import { checkWindowsOptions } from './windows.ts';
 
 /** User and group ids of Linux are signed 32-bit numbers. */
 const LARGEST_ID = 2 ** 31 - 1;
+const IDS = ['runAsUser', 'runAsGroup'];
+const POD_IDS = [...IDS, 'fsGroup'];
 
 /** Checks the security context of a Pod. */
 export function checkPodSecurityContext(spec: Field): void {
   const context = get(spec, 'securityContext');
-  if (isTrue(get(spec, 'shareProcessNamespace')) && isTrue(get(spec, 'hostPID'))) {
+  if (has(spec, 'hostPID') && isTrue(get(spec, 'hostPID')) && isTrue(get(spec, 'shareProcessNamespace'))) {
     forbidden(get(spec, 'shareProcessNamespace'), 'with hostPID: true');
   }
   if (!isSet(context)) return;
-  for (const step of ['fsGroup', 'runAsUser', 'runAsGroup']) inRange(get(context, step), 0, LARGEST_ID);
+  for (const step of POD_IDS) if (has(context, step)) inRange(get(context, step), 0, LARGEST_ID);
   for (const group of items(get(context, 'supplementalGroups'))) inRange(group, 0, LARGEST_ID);
   for (const step of ['fsGroupChangePolicy', 'supplementalGroupsPolicy']) notEmpty(get(context, step));
-  isOneOf(get(context, 'seLinuxChangePolicy'), ['MountOption', 'Recursive']);
-  checkSysctls(get(context, 'sysctls'), spec);
+  if (has(context, 'seLinuxChangePolicy')) isOneOf(get(context, 'seLinuxChangePolicy'), ['MountOption', 'Recursive']);
+  if (has(context, 'sysctls')) checkSysctls(get(context, 'sysctls'), spec);
   checkProfiles(context);
 }
 
 /** Checks the security context of a container. */
 export function checkSecurityContext(context: Field, hostUsers: boolean): void {
   if (!isSet(context)) return;
-  for (const step of ['runAsUser', 'runAsGroup']) inRange(get(context, step), 0, LARGEST_ID);
+  for (const step of IDS) if (has(context, step)) inRange(get(context, step), 0, LARGEST_ID);
   const procMount = get(context, 'procMount');
   notEmpty(procMount);
   if (hostUsers && procMount.value === 'Unmasked') {
@@ -57,9 +60,9 @@ export function checkSecurityContext(context: Field, hostUsers: boolean): void {
 }
 
 function checkProfiles(context: Field): void {
-  checkProfile(get(context, 'seccompProfile'), 'seccomp');
-  checkProfile(get(context, 'appArmorProfile'), 'AppArmor');
-  checkWindowsOptions(get(context, 'windowsOptions'));
+  if (has(context, 'seccompProfile')) checkProfile(get(context, 'seccompProfile'), 'seccomp');
+  if (has(context, 'appArmorProfile')) checkProfile(get(context, 'appArmorProfile'), 'AppArmor');
+  if (has(context, 'windowsOptions')) checkWindowsOptions(get(context, 'windowsOptions'));
 }
 
 function checkProfile(profile: Field, kind: 'seccomp' | 'AppArmor'): void {

@@ -1,4 +1,17 @@
-import { type Field, forbidden, get, getIn, hasForm, invalid, isEmpty, isSet, isTrue, report, text } from './field.ts';
+import {
+  type Field,
+  forbidden,
+  get,
+  getIn,
+  has,
+  hasForm,
+  invalid,
+  isEmpty,
+  isSet,
+  isTrue,
+  report,
+  text,
+} from './field.ts';
 import { dnsSubdomainRule } from './names.ts';
 
 /** Checks the options of a security context that are for Windows only. */
@@ -66,6 +79,10 @@ function forbidIfSet(field: Field, why: string): void {
 
 /** Checks host process containers: all containers of a Pod are, or none, and they need the network of the host. */
 export function checkHostProcess(spec: Field, containers: readonly Field[]): void {
+  const uses = [spec, ...containers].some(
+    (field) => has(field, 'securityContext') && has(get(field, 'securityContext'), 'windowsOptions'),
+  );
+  if (!uses) return;
   const steps = ['securityContext', 'windowsOptions', 'hostProcess'];
   const ofPod = getIn(spec, ...steps);
   let count = 0;
