@@ -51,6 +51,7 @@ export const MAY_REPEAT: ReadonlySet<string> = new Set([
   'core/EphemeralContainer.ports',
   'core/PodSpec.hostAliases',
   'core/PodSpec.imagePullSecrets',
+  'core/ResourceRequirements.claims',
   'core/ServiceAccount.secrets',
   'discovery/Endpoint.addresses',
   'flowcontrol/NonResourcePolicyRule.nonResourceURLs',

@@ -32,7 +32,7 @@ function wordsFrom(words: string, first: number): Readonly<Record<string, number
 export function scheduleRule(schedule: string): string | undefined {
   if (schedule.includes('TZ')) return 'must not have a time zone; spec.timeZone has it';
   if (schedule.startsWith('@')) return wordRule(schedule);
-  const parts = schedule.split(/\s+/).filter((part) => part !== '');
+  const parts = schedule.split(/[\s\u0085]+/).filter((part) => part !== '');
   if (parts.length !== FIELDS.length) {
     return `must have 5 fields (minute, hour, day of the month, month, day of the week), but has ${parts.length}`;
   }
