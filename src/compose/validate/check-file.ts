@@ -8,6 +8,7 @@ import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from 
 import { referencesOf } from '../../validation/across-files/references.ts';
 import { isDefinition } from '../../validation/custom/custom-kinds.ts';
 import type { FileBytes } from './file-bytes.ts';
+import { createNamedSchemas } from './named-schemas.ts';
 import type { ObjectChecks } from './object-checks.ts';
 
 /** What was found in one file: plain data, as threads send it. */
@@ -17,6 +18,8 @@ export interface CheckedFile {
   readonly documents: readonly CheckedDocument[];
   /** It holds a kind without schema: it must be checked again if a definition of that kind is found elsewhere. */
   readonly waits: boolean;
+  /** The paths and URLs of schemas that it names for documents without another schema. */
+  readonly schemas: readonly string[];
   /** The CustomResourceDefinitions in it. */
   readonly definitions: readonly JsonObject[];
   /** It may have comments that suppress findings. */
@@ -44,7 +47,7 @@ const SUPPRESSION = 'fleetrelay-ignore';
 
 /** Checks the documents of a file. Never throws. */
 export function checkFile(name: string, content: FileBytes, checks: ObjectChecks): CheckedFile {
-  const nothing = { documents: [], waits: false, definitions: [], hasSuppressions: false };
+  const nothing = { documents: [], waits: false, schemas: [], definitions: [], hasSuppressions: false };
   if (!content.ok) {
     const reason = content.isTooLarge ? 'FileTooLarge' : 'FileUnreadable';
     const at = { path: name };
@@ -54,6 +57,8 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
   const findings: Finding[] = [...file.findings];
   const documents: CheckedDocument[] = [];
   const definitions: JsonObject[] = [];
+  const named = createNamedSchemas({ name, bytes: content.bytes, file, checks, findings });
+  let previousLine = 0;
   const options = {
     limits: defaultDecodeLimits,
     fixes: checks.findsFixes,
@@ -64,8 +69,10 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     if (!isJsonObject(value)) continue;
     const identity = identityOf(value);
     const hasNoSchema = isForClusters(value, reading) && !checks.hasSchema(value);
-    const state = isSkipped ? 'skipped' : hasNoSchema ? 'noSchema' : 'checked';
     const { line = 1 } = file.locate(document, path, 'value');
+    const isJudged = !hasNoSchema || (!isSkipped && named.judge({ document, path, value, line, previousLine }));
+    const state = isSkipped ? 'skipped' : isJudged ? 'checked' : 'noSchema';
+    previousLine = line;
     if (identity.kind !== '') documents.push({ line, ...identity, state, references: referencesOf(value) });
     if (isDefinition(value)) definitions.push(value);
   }
@@ -74,6 +81,7 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     diagnostics,
     documents,
     waits: documents.some(({ state }) => state === 'noSchema'),
+    schemas: named.schemas,
     definitions,
     hasSuppressions: asBuffer(content.bytes).includes(SUPPRESSION),
     ...(diagnostics.some(({ fix }) => fix !== undefined) ? { digest: sha256(content.bytes) } : {}),

@@ -1,10 +1,13 @@
 import type { FieldProblem } from '../../manifest/problem.ts';
 import { type JsonObject, textOf } from '../../model/json.ts';
 import { parseApiVersion } from '../../model/object-key.ts';
+import { problem, type Result } from '../../model/result.ts';
 import { createCustomKinds, hasRules } from '../../validation/custom/custom-kinds.ts';
+import { createLocatedKinds, type LocatedSchema } from '../../validation/custom/located-kinds.ts';
 import { type KubernetesVersion, openKubernetesSchemas } from '../../validation/kubernetes-schemas.ts';
 import type { ObjectCheck } from '../../validation/object-check.ts';
 import { createObjectCheck } from '../../validation/objects.ts';
+import type { ReadSchema } from './schema-locations.ts';
 
 /** How objects are checked: plain data, as threads get it. */
 export interface CheckSettings {
@@ -15,8 +18,20 @@ export interface CheckSettings {
   readonly skip: readonly string[];
   /** CustomResourceDefinitions; if several define one kind, the first one counts. */
   readonly definitions: readonly JsonObject[];
+  /** What was found at the schema locations. */
+  readonly located: readonly LocatedSchema[];
+  /** The schemas that files name for their own documents. */
+  readonly named: readonly NamedSchema[];
   /** Fixes of warnings are looked for, which costs further checks. */
   readonly findsFixes: boolean;
+}
+
+/** A schema that a file names. */
+export interface NamedSchema {
+  /** The name of the file. */
+  readonly file: string;
+  readonly reference: string;
+  readonly schema: ReadSchema;
 }
 
 /** The checks of objects. */
@@ -25,6 +40,8 @@ export interface ObjectChecks {
   /** Whether the settings leave this kind out. */
   isSkipped(object: JsonObject): boolean;
   hasSchema(object: JsonObject): boolean;
+  /** The check by the schema that a file names; undefined: the schema is not read yet. A problem is a sentence. */
+  named(file: string, reference: string): Result<ObjectCheck> | undefined;
   readonly findsFixes: boolean;
   /** The rules that could not be evaluated until now, as sentences. */
   notEvaluated(): readonly string[];
@@ -42,17 +59,33 @@ async function patternCompiler() {
   return compilePattern;
 }
 
+/** The library for JSON Schemas is loaded only where there is one. */
+async function jsonSchemaCompiler() {
+  const { createJsonSchemaCompiler } = await import('../../validation/custom/json-schema.ts');
+  return createJsonSchemaCompiler();
+}
+
 /** Opens the schemas and makes the checks. */
 export async function createObjectChecks(settings: CheckSettings): Promise<ObjectChecks> {
-  const { versions, withoutSchema, skip, definitions, findsFixes } = settings;
+  const { versions, withoutSchema, skip, definitions, located, named, findsFixes } = settings;
   const cel = definitions.some(hasRules) ? await celEvaluator() : undefined;
-  const custom = definitions.length === 0 ? [] : [createCustomKinds(definitions, cel?.compileRules)];
+  const compile = located.length + named.length === 0 ? undefined : await jsonSchemaCompiler();
+  const custom = [
+    ...(definitions.length === 0 ? [] : [createCustomKinds(definitions, cel?.compileRules)]),
+    ...(compile === undefined ? [] : [createLocatedKinds(located, compile)]),
+  ];
+  const namedChecks = new Map<string, Result<ObjectCheck>>();
+  for (const { file, reference, schema } of named) {
+    if ('problem' in schema) namedChecks.set(`${file}\n${reference}`, problem(schema.problem));
+    else if (compile !== undefined) namedChecks.set(`${file}\n${reference}`, compile(schema.file));
+  }
   const opened = await Promise.all(versions.map(openKubernetesSchemas));
   const compilePattern = definitions.length === 0 ? undefined : await patternCompiler();
   const checks = opened.map((kubernetes) => createObjectCheck({ kubernetes, custom, compilePattern, withoutSchema }));
   const skipped = new Set(skip);
   return {
     check: inAll(checks),
+    named: (file, reference) => namedChecks.get(`${file}\n${reference}`),
     findsFixes,
     notEvaluated: () => cel?.notEvaluated() ?? [],
     isSkipped: ({ apiVersion, kind, type }) => {

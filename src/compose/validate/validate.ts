@@ -62,7 +62,7 @@ async function judge(request: ValidationRequest, inputs: Inputs, threads: Thread
   const settings = settingsOf(request);
   const first = await check(inputs.files, settings);
   const checked = await Promise.all(
-    (await withCustomKinds(inputs.files, first, settings, check)).map((found, index) =>
+    (await withCustomKinds(request, inputs.files, first, settings, check)).map((found, index) =>
       asRelayConfig(found, inputs.files[index]),
     ),
   );
@@ -73,15 +73,19 @@ async function judge(request: ValidationRequest, inputs: Inputs, threads: Thread
 
 /** Checks the files that hold kinds without schema once more, with the schemas of custom kinds. */
 async function withCustomKinds(
+  request: ValidationRequest,
   files: readonly InputFile[],
   first: readonly CheckedFile[],
   settings: CheckSettings,
   check: (files: readonly InputFile[], settings: CheckSettings) => Promise<readonly CheckedFile[]>,
 ): Promise<readonly CheckedFile[]> {
   const waiting = files.filter((_, index) => first[index]?.waits === true);
-  const definitions = waiting.length === 0 ? [] : first.flatMap((checked) => checked.definitions);
-  if (definitions.length === 0) return first;
-  const again = (await check(waiting, { ...settings, definitions })).values();
+  const isAsked = request.cluster !== undefined || (request.schemaLocations ?? []).length > 0;
+  const isNamed = first.some(({ definitions, schemas }) => definitions.length + schemas.length > 0);
+  if (waiting.length === 0 || !(isAsked || isNamed)) return first;
+  const { findCustomSchemas } = await import('./custom-schemas.ts');
+  const custom = await findCustomSchemas(request, files, first, settings);
+  const again = (await check(waiting, { ...settings, ...custom })).values();
   return first.map((checked) => (checked.waits ? (again.next().value ?? checked) : checked));
 }
 
@@ -121,5 +125,6 @@ function settingsOf({
 }: ValidationRequest) {
   const versions: readonly KubernetesVersion[] = kubernetesVersions ?? [newestKubernetesVersion];
   const withoutSchema = strictKinds === true ? 'error' : ignoreMissingSchemas === true ? 'nothing' : 'warning';
-  return { versions, withoutSchema, skip, definitions: [], findsFixes } satisfies CheckSettings;
+  const nothing = { definitions: [], located: [], named: [] };
+  return { versions, withoutSchema, skip, ...nothing, findsFixes } satisfies CheckSettings;
 }

@@ -1,0 +1,178 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ValidationRequest } from '../../../../src/compose/validate/report.ts';
+import { validatePaths } from '../../../../src/compose/validate/validate.ts';
+import { displayDiagnostic } from '../../../../src/model/diagnostic.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'custom-schemas-'));
+const SCHEMA = '{"properties": {"spec": {"properties": {"size": {"type": "integer"}}}}}';
+const requests: string[] = [];
+const server = createServer((request, response) => {
+  requests.push(request.url ?? '');
+  if (request.url === '/thing.json') response.end(SCHEMA);
+  else response.writeHead(404).end();
+});
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+}
+
+function thing(name: string, size: string): string {
+  return `apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: ${name}\n  namespace: default\nspec:\n  size: ${size}\n`;
+}
+
+async function validate(path: string, more: Partial<ValidationRequest> = {}) {
+  const readStdin = () => Promise.reject(new Error('there is no input'));
+  const report = await validatePaths({ paths: [path], cwd: folder, readStdin, ...more });
+  return {
+    findings: report.diagnostics.map((diagnostic) => `${diagnostic.code} ${displayDiagnostic(diagnostic)}`),
+    states: report.resources.map(({ state }) => state),
+    notEvaluated: report.notEvaluated,
+  };
+}
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  write('schemas/thing_v1.json', SCHEMA);
+  write('plain/one.yaml', thing('one', 'large'));
+  write(
+    'named/one.yaml',
+    `# yaml-language-server: $schema=../schemas/thing_v1.json\n${thing('one', 'large')}---\n${thing('two', 'x')}`,
+  );
+  write(
+    'named/json.json',
+    JSON.stringify({
+      $schema: '../schemas/none.json',
+      apiVersion: 'example.com/v1',
+      kind: 'Thing',
+      metadata: { name: 'j', namespace: 'default' },
+    }),
+  );
+  write(
+    'remote/one.yaml',
+    `# yaml-language-server: $schema=URL/thing.json\n${thing('one', 'large')}`.replace('URL', serverUrl()),
+  );
+  write(
+    'rules/definition.yaml',
+    `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: things.example.com }
+spec:
+  group: example.com
+  scope: Namespaced
+  names: { kind: Thing, plural: things }
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec:
+              type: object
+              properties: { size: { type: integer } }
+              x-kubernetes-validations:
+                - { rule: self.size < 5, message: size must be less than 5 }
+                - { rule: authorizer.path('/x').check('get').allowed() }
+`,
+  );
+  write('rules/one.yaml', thing('one', '7'));
+});
+
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+function serverUrl(): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const WRONG = 'one.yaml:7:9: error: spec.size must be a whole number, not text';
+
+describe('kinds that are not built in', () => {
+  it('are a warning without a schema', async () => {
+    expect(await validate('plain')).toMatchObject({
+      findings: [expect.stringMatching(/^FR2030 .*warning/)],
+      states: ['noSchema'],
+    });
+  });
+
+  it('are judged by the definitions in the same folder, and by their rules', async () => {
+    expect(await validate('rules')).toEqual({
+      findings: ['FR2051 rules/one.yaml:7:3: error: spec breaks a rule of its definition: size must be less than 5'],
+      states: ['valid', 'invalid'],
+      notEvaluated: [
+        "Thing example.com/v1: a rule of spec cannot be evaluated: the function allowed is unknown: authorizer.path('/x').check('get').allowed()",
+      ],
+    });
+  });
+
+  it('are judged by the first schema location that has them', async () => {
+    const schemaLocations = [
+      'default',
+      'none/{{ .ResourceKind }}.json',
+      'schemas/{{ .ResourceKind }}_{{ .ResourceAPIVersion }}.json',
+    ];
+    expect(await validate('plain', { schemaLocations })).toMatchObject({
+      findings: [`FR2004 plain/${WRONG}`],
+      states: ['invalid'],
+    });
+  });
+
+  it('have an error at their kind if their schema cannot be read', async () => {
+    write('broken/thing.json', '{');
+    const { findings } = await validate('plain', { schemaLocations: ['broken/{{ .ResourceKind }}.json'] });
+    expect(findings).toEqual([
+      expect.stringMatching(/^FR2052 plain\/one\.yaml:2:7: error: the schema .*thing\.json cannot be used/),
+    ]);
+  });
+
+  it('are judged by the schema that the file names above them', async () => {
+    expect(await validate('named/one.yaml')).toMatchObject({
+      findings: [
+        'FR2004 named/one.yaml:8:9: error: spec.size must be a whole number, not text',
+        expect.stringMatching(/^FR2030 named\/one\.yaml:11:7/),
+      ],
+      states: ['invalid', 'noSchema'],
+    });
+  });
+
+  it('have a warning that says why a schema is not read', async () => {
+    expect((await validate('named/json.json')).findings).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(
+          /^FR2053 .*warning: the schema \.\.\/schemas\/none\.json is not read: there is no such file/,
+        ),
+      ]),
+    );
+    requests.length = 0;
+    expect((await validate('remote')).findings).toEqual([
+      expect.stringMatching(
+        /^FR2053 remote\/one\.yaml:1:33: warning: the schema http.* is not read: no --schema-location covers it/,
+      ),
+      expect.stringMatching(/^FR2030 /),
+    ]);
+    expect(requests).toEqual([]);
+  });
+
+  it('are judged by a URL that the file names below a schema location', async () => {
+    const schemaLocations = [`${serverUrl()}/{{ .Group }}/{{ .ResourceKind }}.json`];
+    requests.length = 0;
+    const { findings } = await validate('remote', { schemaLocations });
+    expect(requests).toEqual(['/example.com/thing.json', '/thing.json']);
+    expect(findings).toEqual(['FR2004 remote/one.yaml:8:9: error: spec.size must be a whole number, not text']);
+  });
+
+  it('reject the request if a location has an unknown variable, or the cluster is unknown', async () => {
+    await expect(validate('plain', { schemaLocations: ['{{ .Nothing }}.json'] })).rejects.toThrow('{{ .Nothing }}');
+    const cluster = { kubeconfig: 'none', context: 'none' };
+    await expect(validate('plain', { cluster, env: {} })).rejects.toThrow();
+  });
+});
