@@ -5,12 +5,23 @@ const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u0080-\u0084\u008
 
 /** Decodes UTF-8, with or without a byte order mark; refuses anything else, and control characters that YAML forbids. */
 export function readText(bytes: Uint8Array) {
+  const wide = wideEncoding(bytes);
+  if (wide !== undefined) {
+    return {
+      ok: false as const,
+      reason: 'NotUtf8' as const,
+      message: `the file is ${wide} text, and must be UTF-8`,
+      hint: `save it as UTF-8, for example with: iconv -f ${wide} -t UTF-8`,
+      line: 1,
+      column: 1,
+    };
+  }
   if (!isUtf8(bytes)) {
     return {
       ok: false as const,
       reason: 'NotUtf8' as const,
       message: 'the file is not UTF-8 text',
-      hint: 'save it as UTF-8, or list it in .fleetrelayignore if it is no manifest',
+      hint: 'save it as UTF-8 (from Windows-1252: iconv -f WINDOWS-1252 -t UTF-8), or list it in .fleetrelayignore if it is no manifest',
       ...firstInvalid(bytes),
     };
   }
@@ -26,6 +37,16 @@ export function readText(bytes: Uint8Array) {
     hint: 'write it as an escape in a double-quoted string, or list the file in .fleetrelayignore if it is no manifest',
     ...endOf(before),
   };
+}
+
+/** UTF-16 and UTF-32, by the byte order mark or by the zeros of the first character, which YAML requires to be ASCII. */
+function wideEncoding([a, b, c, d]: Uint8Array): 'UTF-16' | 'UTF-32' | undefined {
+  if (a === undefined || b === undefined) return undefined;
+  const isLittle = (a === 0xff && b === 0xfe) || (a !== 0 && b === 0);
+  const isBig = (a === 0xfe && b === 0xff) || (a === 0 && b !== 0);
+  if (isLittle && c === 0 && d === 0) return 'UTF-32';
+  if (a === 0 && b === 0 && ((c === 0xfe && d === 0xff) || (c === 0 && d !== undefined && d !== 0))) return 'UTF-32';
+  return isLittle || isBig ? 'UTF-16' : undefined;
 }
 
 /** Decodes leniently, and finds the first replacement character that the bytes themselves do not contain. */

@@ -121,7 +121,7 @@ describe('hostile manifests are refused with a reason', () => {
       Buffer.from([0xef, 0xbf, 0xbd, 0x0a, 0xef, 0xbf, 0xbd, 0xff]),
       '2:2: error: the file is not UTF-8 text',
     ],
-    ['UTF-16', Buffer.from('\ufeffa: 1\n', 'utf16le'), '1:1: error: the file is not UTF-8 text'],
+    ['UTF-16', Buffer.from('\ufeffa: 1\n', 'utf16le'), '1:1: error: the file is UTF-16 text, and must be UTF-8'],
     ['a NUL', Buffer.from('a: 1\nb: x\0y\n'), '2:5: error: the file holds the control character U+0000'],
     ['an escape', Buffer.from('a: \u001b[31m\n'), '1:4: error: the file holds the control character U+001B'],
   ])('bytes that are no text: %s', (_, bytes, expected) => {
