@@ -1,7 +1,7 @@
 import * as yaml from 'js-yaml';
 import type { FindingReason } from '../model/diagnostic.ts';
 import { quote } from '../model/ids.ts';
-import type { JsonValue } from '../model/json.ts';
+import { isJsonObject, type JsonValue } from '../model/json.ts';
 import type { DecodeLimits } from './limits.ts';
 import { resolvePlain, unquotedSurprise, yamlSurprise } from './plain-scalars.ts';
 
@@ -186,12 +186,16 @@ function composeScalar(walk: Walk, event: EventOf<typeof yaml.EVENT_SCALAR>, off
 function composeCollection(walk: Walk, depth: number, isMapping: boolean): Composed {
   const items: JsonValue[] = [];
   const members: Record<string, JsonValue> = {};
+  /** The keys that come from a merge key: a key of the mapping itself replaces them. */
+  const merged = new Set<string>();
   let nodes = 1;
   let height = 0;
   while (walk.events[walk.cursor]?.type !== yaml.EVENT_POP) {
-    const key = isMapping ? composeKey(walk, members, depth) : undefined;
+    const mergeOffset = isMapping ? offsetOfMergeKey(walk) : undefined;
+    const key = isMapping && mergeOffset === undefined ? composeKey(walk, members, merged, depth) : undefined;
     const item = composeNode(walk, depth);
     if (!isMapping) items.push(item.value);
+    else if (mergeOffset !== undefined) merge(walk, item.value, mergeOffset, members, merged);
     else if (key !== undefined) members[key] = item.value;
     nodes += item.nodes + (isMapping ? 1 : 0);
     height = Math.max(height, item.height);
@@ -200,8 +204,47 @@ function composeCollection(walk: Walk, depth: number, isMapping: boolean): Compo
   return { value: isMapping ? members : items, nodes, height: height + 1 };
 }
 
+/** The offset of the next key if it is a merge key, which is passed over. */
+function offsetOfMergeKey(walk: Walk): number | undefined {
+  const event = walk.events[walk.cursor];
+  if (event?.type !== yaml.EVENT_SCALAR || event.style !== yaml.SCALAR_STYLE_PLAIN || event.tagStart >= 0)
+    return undefined;
+  if (walk.text.slice(event.valueStart, event.valueEnd) !== '<<') return undefined;
+  walk.cursor += 1;
+  return event.valueStart;
+}
+
+/** Adds the members of a mapping, or of the mappings of a list, of which the first with a key counts. */
+function merge(
+  walk: Walk,
+  value: JsonValue,
+  offset: number,
+  members: Record<string, JsonValue>,
+  merged: Set<string>,
+): void {
+  const mappings = Array.isArray(value) ? value : [value];
+  if (!mappings.every(isJsonObject)) {
+    fail(walk, 'MergeKey', offset, 'the value of a merge key (<<) must be a mapping, or a list of them');
+    return;
+  }
+  for (const [key, member] of mappings.flatMap((mapping) => Object.entries(mapping))) {
+    if (!Object.hasOwn(members, key)) {
+      members[key] = member ?? null;
+      merged.add(key);
+    } else if (!merged.has(key)) {
+      const message = `readers of YAML do not agree whether the key ${quote(key)} or the merge key (<<) after it counts`;
+      fail(walk, 'MergeKey', offset, message, 'write the merge key first');
+    }
+  }
+}
+
 /** The next key as text; undefined if it is not allowed. */
-function composeKey(walk: Walk, siblings: Readonly<Record<string, JsonValue>>, depth: number): string | undefined {
+function composeKey(
+  walk: Walk,
+  siblings: Readonly<Record<string, JsonValue>>,
+  merged: Set<string>,
+  depth: number,
+): string | undefined {
   const event = walk.events[walk.cursor];
   const offset = event === undefined ? 0 : offsetOf(walk.text, event);
   const { value } = composeNode(walk, depth, true);
@@ -211,15 +254,11 @@ function composeKey(walk: Walk, siblings: Readonly<Record<string, JsonValue>>, d
     return undefined;
   }
   const key = String(value);
-  if (key === '<<' && event.style === yaml.SCALAR_STYLE_PLAIN) {
-    fail(walk, 'MergeKey', offset, 'merge keys (<<) are not supported', 'write the fields out');
-    return undefined;
-  }
   if (key === '__proto__') {
     fail(walk, 'ForbiddenKey', offset, 'the key __proto__ is not allowed');
     return undefined;
   }
-  if (Object.hasOwn(siblings, key)) {
+  if (Object.hasOwn(siblings, key) && !merged.delete(key)) {
     fail(walk, 'DuplicateKey', offset, `the key ${quote(key)} is here twice`, 'remove one of the two');
   }
   return key;

@@ -40,7 +40,7 @@ export const findings = {
   },
   DuplicateKey: { code: 'FR1014', meaning: 'A mapping has the same key twice.' },
   KeyNotText: { code: 'FR1015', meaning: 'A key of a mapping is not text.' },
-  MergeKey: { code: 'FR1016', meaning: 'A mapping has a merge key (`<<`).' },
+  MergeKey: { code: 'FR1016', meaning: 'A merge key (`<<`) merges no mapping, or a key that is above it.' },
   ForbiddenKey: { code: 'FR1017', meaning: 'A mapping has the key `__proto__`.' },
   UnknownTag: { code: 'FR1018', meaning: 'A value has a YAML tag that manifests do not allow.' },
   BadAlias: { code: 'FR1019', meaning: 'An alias refers to no anchor above it, or to a value that contains it.' },

@@ -181,8 +181,11 @@ const SYNTAX: readonly Case[] = [
   ['a tab', 'a:\n\tb: 1\n', ['2:1: error: tabs are not allowed as indentation']],
   [
     'merge keys',
-    'a: &a {b: 1}\nc:\n  <<: *a\n',
-    ['3:3: error: merge keys (<<) are not supported (write the fields out)'],
+    'a: &a {b: 1}\nc:\n  <<: b\nd:\n  b: 2\n  <<: *a\n',
+    [
+      '3:3: error: the value of a merge key (<<) must be a mapping, or a list of them',
+      '6:3: error: readers of YAML do not agree whether the key "b" or the merge key (<<) after it counts (write the merge key first)',
+    ],
   ],
   [
     'tags',

@@ -85,6 +85,20 @@ describe('other odd files', () => {
     });
   });
 
+  it('reads merge keys as kubectl does', () => {
+    const data = (text: string) => contentOf(configMap(text));
+    expect(data('  <<: &m {a: one, b: two}\n  b: three\n')).toMatchObject({
+      value: { data: { a: 'one', b: 'three' } },
+    });
+    expect(data('  <<: [{a: one}, {a: two, c: three}]\n')).toMatchObject({ value: { data: { a: 'one', c: 'three' } } });
+    expect(data('  "<<": text\n')).toMatchObject({ value: { data: { '<<': 'text' } } });
+    expect(complaints(configMap('  <<: {a: one}\n  a: two\n  a: three\n'))).toEqual([
+      'a.yaml:7:3: error: the key "a" is here twice (remove one of the two)',
+    ]);
+    const text = configMap('  <<: {a: 1}\n');
+    expect(complaints(text)).toEqual([expect.stringMatching(/^a\.yaml:5:3: error: data\["a"\] must be text/)]);
+  });
+
   it('refuses 100 MB without reading them', () => {
     expect(found(new Uint8Array(100_000_000))).toEqual([
       'a.yaml: error: the file has 100000000 bytes; at most 16777216 are read',
