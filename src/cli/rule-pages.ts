@@ -30,9 +30,9 @@ async function pageOf(code: string): Promise<string> {
   throw new Error(`the page of ${code} is missing in this installation`);
 }
 
-/** Writes a page with its headings set off, and without comments and the marks of code blocks. */
+/** Writes a page with its headings set off, and without comments, links and the marks of code blocks. */
 function writePage(out: TextOutput, page: string): void {
-  const lines = page.replaceAll(/<!--[\s\S]*?-->\n+/g, '').split('\n');
+  const lines = page.replaceAll(/<!--[\s\S]*?-->\n+| \[All codes\]\(README\.md\)/g, '').split('\n');
   let isCode = false;
   for (const line of lines) {
     if (line.startsWith('```')) isCode = !isCode;

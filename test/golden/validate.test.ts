@@ -54,6 +54,18 @@ describe('golden files of validate: each format of the findings in one folder', 
 });
 
 describe('what other programs read', () => {
+  it('docs/validate.md describes every member of the JSON', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/validate.md'), 'utf8');
+    const { summary, findings, ...rest } = JSON.parse(await output('-o', 'json'));
+    const members = [
+      ...Object.keys(summary).map((name) => `summary.${name}`),
+      ...new Set((findings as readonly object[]).flatMap(Object.keys)),
+      ...Object.keys(rest),
+    ];
+    expect(members.length).toBeGreaterThan(12);
+    for (const name of members) expect(page, name).toMatch(new RegExp(`\`(findings\\[\\])?\\.?${name}(\\[\\])?\``));
+  });
+
   it('sarif is valid by its schema', async () => {
     const schema = JSON.parse(readFileSync(join(folder, 'sarif-2.1.0.schema.json'), 'utf8'));
     const validate = new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false }).compile(schema);
