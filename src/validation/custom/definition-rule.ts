@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import {
   distinct,
   type Field,
+  filledIfSet,
   forbidden,
   get,
   getIn,
@@ -17,6 +18,7 @@ import {
   report,
   required,
   text,
+  textItems,
   word,
 } from '../rules/field.ts';
 import { kindRule } from '../rules/metadata.ts';
@@ -76,8 +78,8 @@ function checkNames(names: Field): void {
   notEmpty(get(names, 'plural'));
   notEmpty(kind);
   for (const list of ['shortNames', 'categories']) {
+    filledIfSet(...textItems(get(names, list)));
     for (const name of items(get(names, list))) {
-      if (text(name) === '') required(name);
       hasForm(name, dns1035LabelRule);
     }
   }

@@ -2,6 +2,7 @@ import { checkAdmissionRule } from './admission-rules.ts';
 import {
   distinct,
   type Field,
+  filledIfSet,
   get,
   hasForm,
   invalid,
@@ -14,6 +15,7 @@ import {
   report,
   required,
   text,
+  textItems,
   word,
 } from './field.ts';
 import { kindRule } from './metadata.ts';
@@ -36,6 +38,7 @@ function celNameRule(name: string): string | undefined {
 /** What an API server checks of a ValidatingAdmissionPolicy. CEL is not compiled. */
 export const validatingAdmissionPolicyRule = kindRule(dnsSubdomainRule, (root) => {
   const spec = get(root, 'spec');
+  filledIfSet(get(spec, 'failurePolicy'));
   const constraints = get(spec, 'matchConstraints');
   if (!isSet(constraints)) required(constraints);
   else {
@@ -44,11 +47,7 @@ export const validatingAdmissionPolicyRule = kindRule(dnsSubdomainRule, (root) =
   }
   checkParamKind(get(spec, 'paramKind'));
   checkMatchConditions(get(spec, 'matchConditions'));
-  for (const variable of items(get(spec, 'variables'))) {
-    notEmpty(get(variable, 'name'));
-    hasForm(get(variable, 'name'), celNameRule);
-    checkExpression(get(variable, 'expression'));
-  }
+  checkVariables(get(spec, 'variables'));
   const validations = get(spec, 'validations');
   const annotations = get(spec, 'auditAnnotations');
   if (isEmpty(validations) && isEmpty(annotations)) {
@@ -58,7 +57,18 @@ export const validatingAdmissionPolicyRule = kindRule(dnsSubdomainRule, (root) =
   checkAuditAnnotations(root, items(annotations));
 });
 
-function checkMatchResources(match: Field): void {
+/** Checks the variables of a policy. */
+export function checkVariables(variables: Field): void {
+  for (const variable of items(variables)) {
+    notEmpty(get(variable, 'name'));
+    hasForm(get(variable, 'name'), celNameRule);
+    checkExpression(get(variable, 'expression'));
+  }
+}
+
+/** Checks which objects a policy is for. */
+export function checkMatchResources(match: Field): void {
+  filledIfSet(get(match, 'matchPolicy'));
   checkLabelSelector(get(match, 'namespaceSelector'));
   checkLabelSelector(get(match, 'objectSelector'));
   for (const name of ['resourceRules', 'excludeResourceRules']) {
@@ -66,7 +76,8 @@ function checkMatchResources(match: Field): void {
   }
 }
 
-function checkParamKind(kind: Field): void {
+/** Checks the kind of a policy's parameters. */
+export function checkParamKind(kind: Field): void {
   if (!isSet(kind)) return;
   for (const name of ['apiVersion', 'kind']) if (isEmpty(get(kind, name))) required(get(kind, name));
   hasForm(get(kind, 'kind'), (name) => dns1035LabelRule(name.toLowerCase()));
@@ -108,6 +119,7 @@ export const validatingAdmissionPolicyBindingRule = kindRule(dnsSubdomainRule, (
   hasForm(policy, dnsSubdomainRule);
   const actions = get(spec, 'validationActions');
   notEmpty(actions);
+  filledIfSet(...textItems(actions));
   const words = items(actions).map(({ value }) => value);
   if (words.includes('Deny') && words.includes('Warn')) {
     report(actions, 'WrongChoice', `${nameOf(actions)} must not hold both Deny and Warn`);
@@ -117,7 +129,8 @@ export const validatingAdmissionPolicyBindingRule = kindRule(dnsSubdomainRule, (
   checkParamRef(get(spec, 'paramRef'));
 });
 
-function checkParamRef(ref: Field): void {
+/** Checks the reference to the parameters of a policy. */
+export function checkParamRef(ref: Field): void {
   if (!isSet(ref)) return;
   const name = get(ref, 'name');
   const selector = get(ref, 'selector');

@@ -1,6 +1,7 @@
 import {
   distinct,
   type Field,
+  filledIfSet,
   get,
   hasForm,
   invalid,
@@ -10,6 +11,7 @@ import {
   report,
   required,
   text,
+  textItems,
   word,
 } from './field.ts';
 import { pathSegmentRule } from './names.ts';
@@ -19,12 +21,13 @@ export function checkAdmissionRule(each: Field): void {
   const operations = get(each, 'operations');
   if (isEmpty(operations)) required(operations);
   aloneIfStar(operations);
+  filledIfSet(...textItems(operations), get(each, 'scope'));
   for (const name of ['apiGroups', 'apiVersions']) {
     const list = get(each, name);
     if (isEmpty(list)) required(list, name === 'apiGroups' ? 'the core group is "": apiGroups: [""]' : undefined);
     aloneIfStar(list);
   }
-  for (const version of items(get(each, 'apiVersions'))) if (text(version) === '') required(version);
+  filledIfSet(...textItems(get(each, 'apiVersions')));
   checkResources(get(each, 'resources'));
   const names = items(get(each, 'resourceNames'));
   for (const name of names) hasForm(name, pathSegmentRule);
@@ -40,7 +43,7 @@ function aloneIfStar(list: Field): void {
 
 /** `RESOURCE`, `RESOURCE/SUBRESOURCE`, each with `*` for all. */
 function checkResources(resources: Field): void {
-  const all = items(resources);
+  const all = textItems(resources);
   if (isEmpty(resources)) required(resources);
   const allOf = new Set<string>();
   const inAll = new Set<string>();

@@ -45,8 +45,8 @@ export const apiServiceRule = kindRule(pathSegmentRule, (root) => {
 
 function checkName(root: Field, group: string | undefined, version: string | undefined): void {
   const name = getIn(root, 'metadata', 'name');
-  if (group === undefined || version === undefined || text(name) === undefined) return;
-  const wanted = `${version}.${group}`;
+  if (version === undefined || text(name) === undefined) return;
+  const wanted = `${version}.${group ?? ''}`;
   if (name.value !== wanted)
     invalid(name, `must be ${wanted}, made of spec.version and spec.group`, { reason: 'BadName' });
 }

@@ -1,4 +1,17 @@
-import { type Field, get, getIn, hasForm, integer, invalid, items, notEmpty, report, text, word } from './field.ts';
+import {
+  type Field,
+  filledIfSet,
+  get,
+  getIn,
+  hasForm,
+  integer,
+  invalid,
+  items,
+  notEmpty,
+  report,
+  text,
+  word,
+} from './field.ts';
 import { kindRule } from './metadata.ts';
 import { dnsLabelRule, dnsSubdomainRule } from './names.ts';
 import { checkOverhead } from './resources.ts';
@@ -23,6 +36,7 @@ export const priorityClassRule = kindRule(dnsSubdomainRule, (root) => {
       invalid(name, 'must not begin with "system-", which is kept for Kubernetes itself', { reason: 'BadName' });
     }
   } else if ((integer(value) ?? 0) > HIGHEST_PRIORITY) invalid(value, `must be at most ${HIGHEST_PRIORITY}`);
+  filledIfSet(get(root, 'preemptionPolicy'));
 });
 
 /** What an API server checks of a RuntimeClass. */

@@ -1,4 +1,4 @@
-import { type Field, get, inRange, invalid, isSet, nameOf, report, text } from './field.ts';
+import { type Field, filledIfSet, get, inRange, invalid, isSet, nameOf, report, text } from './field.ts';
 import { kindRule } from './metadata.ts';
 import { pathSegmentRule, percentRule } from './names.ts';
 import { checkLabelSelector } from './selectors.ts';
@@ -15,6 +15,7 @@ export const podDisruptionBudgetRule = kindRule(pathSegmentRule, (root) => {
   checkAmount(least);
   checkAmount(most);
   checkLabelSelector(get(spec, 'selector'));
+  filledIfSet(get(spec, 'unhealthyPodEvictionPolicy'));
 });
 
 function checkAmount(amount: Field): void {

@@ -3,6 +3,7 @@ import { specialAddressRule } from './endpoint-addresses.ts';
 import {
   distinct,
   type Field,
+  filledIfSet,
   get,
   hasForm,
   inRange,
@@ -14,6 +15,7 @@ import {
   report,
   required,
   text,
+  textItems,
 } from './field.ts';
 import { kindRule } from './metadata.ts';
 import { dnsLabelRule, dnsSubdomainRule, labelValueRule, qualifiedNameRule } from './names.ts';
@@ -33,6 +35,7 @@ export const endpointsRule = kindRule(dnsSubdomainRule, (root) => {
       notEmpty(get(address, 'ip'));
       hasForm(get(address, 'ip'), (ip) => ipRule(ip) ?? specialAddressRule(ip), 'BadAddress');
       hasForm(get(address, 'hostname'), dnsLabelRule);
+      filledIfSet(get(address, 'nodeName'));
       hasForm(get(address, 'nodeName'), dnsSubdomainRule);
     }
     const ports = items(get(subset, 'ports'));
@@ -41,6 +44,7 @@ export const endpointsRule = kindRule(dnsSubdomainRule, (root) => {
       if (ports.length > 1 && isEmpty(name)) required(name, 'each of several ports needs a name');
       hasForm(name, dnsLabelRule);
       inRange(get(port, 'port'), 1, 65_535);
+      filledIfSet(get(port, 'appProtocol'));
       hasForm(get(port, 'appProtocol'), qualifiedNameRule);
     }
   }
@@ -52,6 +56,7 @@ export const endpointSliceRule = kindRule(dnsSubdomainRule, (root) => {
   const ports = items(get(root, 'ports'));
   for (const port of ports) {
     hasForm(get(port, 'name'), dnsLabelRule);
+    filledIfSet(get(port, 'protocol'), get(port, 'appProtocol'));
     hasForm(get(port, 'appProtocol'), qualifiedNameRule);
   }
   checkPortNames(ports);
@@ -81,7 +86,7 @@ function checkEndpoint(endpoint: Field, type: string | undefined): void {
   if (items(addresses).length > MOST_ADDRESSES) {
     report(addresses, 'WrongValue', `${nameOf(addresses)} must have at most ${MOST_ADDRESSES} items`);
   }
-  for (const address of items(addresses)) {
+  for (const address of textItems(addresses)) {
     const found = text(address);
     if (found === undefined) continue;
     if (type === 'FQDN') hasForm(address, domainRule, 'BadAddress');
@@ -92,7 +97,7 @@ function checkEndpoint(endpoint: Field, type: string | undefined): void {
   }
   hasForm(get(endpoint, 'nodeName'), dnsSubdomainRule);
   const hostname = get(endpoint, 'hostname');
-  if (text(hostname) === '') required(hostname);
+  filledIfSet(hostname, get(endpoint, 'nodeName'));
   hasForm(hostname, dnsLabelRule);
   for (const [list, rule] of [
     ['forZones', labelValueRule],

@@ -64,6 +64,12 @@ export function items(list: Field): readonly Field[] {
   return value.map((item, step) => ({ value: item === null ? undefined : item, parent: list, step, problems }));
 }
 
+/** The items of a list of texts. An API server reads an item without value as the empty text. */
+export function textItems(list: Field): readonly Field[] {
+  const all = items(list);
+  return all.some(({ value }) => value === undefined) ? all.map((item) => ({ ...item, value: item.value ?? '' })) : all;
+}
+
 /** The members of a mapping, each with its key as `step`; none if the value is no mapping. */
 export function members(mapping: Field): readonly (Field & { readonly step: string })[] {
   const { value, problems } = mapping;
@@ -194,6 +200,11 @@ export function oneOf(field: Field, allowed: readonly string[]): void {
 export function isOneOf(field: Field, allowed: readonly string[]): void {
   const found = text(field);
   if (found !== undefined && !allowed.includes(found)) notSupported(field, allowed);
+}
+
+/** Reports empty texts in fields that may be missing: only a missing one has a default. */
+export function filledIfSet(...fields: readonly Field[]): void {
+  for (const field of fields) if (field.value === '') required(field);
 }
 
 /** Checks a text with a function of names.ts, which returns the rule that it breaks. Missing and empty texts pass. */

@@ -1,5 +1,6 @@
 import {
   type Field,
+  filledIfSet,
   forbidden,
   get,
   getIn,
@@ -17,6 +18,7 @@ import {
   report,
   required,
   text,
+  textItems,
   word,
 } from './field.ts';
 import { kindRule } from './metadata.ts';
@@ -41,6 +43,7 @@ export const flowSchemaRule = kindRule(dnsSubdomainRule, (root) => {
   }
   isOneOf(getIn(spec, 'distinguisherMethod', 'type'), ['ByUser', 'ByNamespace']);
   const level = getIn(spec, 'priorityLevelConfiguration', 'name');
+  if (!isSet(spec)) required(level);
   notEmpty(level);
   hasForm(level, dnsSubdomainRule);
   for (const each of items(get(spec, 'rules'))) checkFlowRule(each);
@@ -56,16 +59,17 @@ function checkFlowRule(each: Field): void {
   }
   for (const resource of items(resources)) {
     for (const name of ['verbs', 'apiGroups', 'resources']) checkStarList(get(resource, name));
-    for (const verb of items(get(resource, 'verbs'))) isOneOf(verb, VERBS);
+    for (const verb of textItems(get(resource, 'verbs'))) isOneOf(verb, VERBS);
     const namespaces = get(resource, 'namespaces');
     if (isEmpty(namespaces) && !isTrue(get(resource, 'clusterScope'))) required(namespaces, 'all namespaces: ["*"]');
-    checkStarList(namespaces);
+    if (!isEmpty(namespaces)) checkStarList(namespaces);
+    filledIfSet(...textItems(namespaces));
     for (const name of items(namespaces)) if (name.value !== '*') hasForm(name, dnsLabelRule);
   }
   for (const url of items(urls)) {
     for (const name of ['verbs', 'nonResourceURLs']) checkStarList(get(url, name));
-    for (const verb of items(get(url, 'verbs'))) isOneOf(verb, VERBS);
-    for (const path of items(get(url, 'nonResourceURLs'))) {
+    for (const verb of textItems(get(url, 'verbs'))) isOneOf(verb, VERBS);
+    for (const path of textItems(get(url, 'nonResourceURLs'))) {
       const broken = urlRule(text(path) ?? '/');
       if (broken !== undefined) invalid(path, broken, { reason: 'BadPath' });
     }
@@ -111,6 +115,7 @@ export const priorityLevelConfigurationRule = kindRule(dnsSubdomainRule, (root) 
   const spec = get(root, 'spec');
   const type = get(spec, 'type');
   isOneOf(type, ['Exempt', 'Limited']);
+  if (!isSet(spec)) required(type);
   const [exempt, limited] = [get(spec, 'exempt'), get(spec, 'limited')];
   if (type.value === 'Exempt' && isSet(limited)) forbidden(limited, 'in a level of type Exempt');
   if (type.value === 'Limited') {
@@ -126,6 +131,7 @@ export const priorityLevelConfigurationRule = kindRule(dnsSubdomainRule, (root) 
   const responseType = get(response, 'type');
   const queuing = get(response, 'queuing');
   isOneOf(responseType, ['Queue', 'Reject']);
+  if (isSet(limited) && !isSet(response)) required(responseType);
   if (responseType.value === 'Reject' && isSet(queuing)) forbidden(queuing, 'in a response of type Reject');
   if (responseType.value !== 'Queue') return;
   if (isSet(queuing)) checkQueuing(queuing);

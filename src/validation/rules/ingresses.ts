@@ -1,6 +1,7 @@
 import { ipFamily } from './addresses.ts';
 import {
   type Field,
+  filledIfSet,
   forbidden,
   get,
   getIn,
@@ -17,6 +18,7 @@ import {
   report,
   required,
   text,
+  textItems,
   word,
 } from './field.ts';
 import { kindRule } from './metadata.ts';
@@ -38,11 +40,12 @@ export const ingressRule = kindRule(dnsSubdomainRule, (root) => {
   if (isSet(backend)) checkBackend(backend);
   for (const each of items(rules)) checkRule(each);
   for (const tls of items(get(spec, 'tls'))) {
+    filledIfSet(...textItems(get(tls, 'hosts')));
     for (const host of items(get(tls, 'hosts'))) checkHost(host);
     hasForm(get(tls, 'secretName'), dnsSubdomainRule);
   }
   const ingressClass = get(spec, 'ingressClassName');
-  if (text(ingressClass) === '') required(ingressClass);
+  filledIfSet(ingressClass);
   hasForm(ingressClass, dnsSubdomainRule);
   const annotation = getIn(root, 'metadata', 'annotations', CLASS_ANNOTATION);
   if (isSet(annotation) && isSet(ingressClass) && annotation.value !== ingressClass.value) {
@@ -114,6 +117,7 @@ function checkBackendPort(port: Field): void {
 
 /** Checks a reference to an object by `apiGroup`, `kind` and `name`. */
 function checkReference(ref: Field): void {
+  filledIfSet(get(ref, 'apiGroup'));
   hasForm(get(ref, 'apiGroup'), dnsSubdomainRule);
   for (const name of ['kind', 'name']) {
     const field = get(ref, name);

@@ -1,6 +1,7 @@
 import { cidrRule, parseCidr } from './addresses.ts';
 import {
   type Field,
+  filledIfSet,
   forbidden,
   get,
   hasForm,
@@ -13,6 +14,7 @@ import {
   notEmpty,
   report,
   text,
+  textItems,
 } from './field.ts';
 import { kindRule } from './metadata.ts';
 import { dnsSubdomainRule, portNameRule } from './names.ts';
@@ -32,10 +34,12 @@ export const networkPolicyRule = kindRule(dnsSubdomainRule, (root) => {
     }
   }
   const types = get(spec, 'policyTypes');
+  filledIfSet(...textItems(types));
   if (items(types).length > 2) invalid(types, 'must have at most Ingress and Egress');
 });
 
 function checkPort(each: Field): void {
+  filledIfSet(get(each, 'protocol'));
   const port = get(each, 'port');
   const end = get(each, 'endPort');
   inRange(port, 1, 65_535);
@@ -75,7 +79,7 @@ function checkBlock(block: Field): void {
   notEmpty(cidr);
   hasForm(cidr, cidrRule, 'BadAddress');
   const outer = parseCidr(text(cidr) ?? '');
-  for (const except of items(get(block, 'except'))) {
+  for (const except of textItems(get(block, 'except'))) {
     const found = text(except);
     if (found === undefined) continue;
     const inner = parseCidr(found);

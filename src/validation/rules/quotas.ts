@@ -1,6 +1,7 @@
 import {
   distinct,
   type Field,
+  filledIfSet,
   forbidden,
   get,
   getIn,
@@ -13,6 +14,7 @@ import {
   report,
   required,
   text,
+  textItems,
   word,
 } from './field.ts';
 import { kindRule } from './metadata.ts';
@@ -66,7 +68,8 @@ export const resourceQuotaRule = kindRule(dnsSubdomainRule, (root) => {
     checkAmount(amount, COUNTED.includes(amount.step));
   }
   const names = hard.map(({ step }) => step).filter(isStandard);
-  const scopes = items(get(spec, 'scopes'));
+  const scopes = textItems(get(spec, 'scopes'));
+  filledIfSet(...scopes);
   for (const scope of scopes) checkScope(scope, names);
   checkConflict(scopes);
   const requirements = items(getIn(spec, 'scopeSelector', 'matchExpressions'));

@@ -1,5 +1,6 @@
 import { customResourceDefinitionRule } from '../custom/definition-rule.ts';
 import type { ObjectCheck } from '../object-check.ts';
+import { namespaceRule, nodeRule, serviceCidrRule } from './addressing.ts';
 import { validatingAdmissionPolicyBindingRule, validatingAdmissionPolicyRule } from './admission-policies.ts';
 import { apiServiceRule } from './api-services.ts';
 import { horizontalPodAutoscalerRule } from './autoscalers.ts';
@@ -13,10 +14,12 @@ import { ingressClassRule, ingressRule } from './ingresses.ts';
 import { cronJobRule, jobRule } from './jobs.ts';
 import { leaseRule } from './leases.ts';
 import { kindRule } from './metadata.ts';
-import { dnsLabelRule, dnsSubdomainRule } from './names.ts';
+import { mutatingAdmissionPolicyBindingRule, mutatingAdmissionPolicyRule } from './mutating-policies.ts';
+import { dnsSubdomainRule } from './names.ts';
 import { networkPolicyRule } from './network-policies.ts';
 import { limitRangeRule, resourceQuotaRule } from './quotas.ts';
 import { clusterRoleBindingRule, clusterRoleRule, roleBindingRule, roleRule } from './rbac.ts';
+import { deviceClassRule, resourceClaimRule, resourceClaimTemplateRule } from './resource-claims.ts';
 import { serviceRule } from './services.ts';
 import {
   csiDriverKindRule,
@@ -47,8 +50,8 @@ export const rules: Readonly<Record<string, ObjectCheck>> = {
   '/ConfigMap': configMapRule,
   '/Endpoints': endpointsRule,
   '/LimitRange': limitRangeRule,
-  '/Namespace': kindRule(dnsLabelRule),
-  '/Node': kindRule(dnsSubdomainRule),
+  '/Namespace': namespaceRule,
+  '/Node': nodeRule,
   '/PersistentVolume': persistentVolumeRule,
   '/PersistentVolumeClaim': persistentVolumeClaimRule,
   '/Pod': podRule,
@@ -58,6 +61,8 @@ export const rules: Readonly<Record<string, ObjectCheck>> = {
   '/Secret': secretRule,
   '/Service': serviceRule,
   '/ServiceAccount': kindRule(dnsSubdomainRule),
+  'admissionregistration.k8s.io/MutatingAdmissionPolicy': mutatingAdmissionPolicyRule,
+  'admissionregistration.k8s.io/MutatingAdmissionPolicyBinding': mutatingAdmissionPolicyBindingRule,
   'admissionregistration.k8s.io/MutatingWebhookConfiguration': webhookConfigurationRule,
   'admissionregistration.k8s.io/ValidatingAdmissionPolicy': validatingAdmissionPolicyRule,
   'admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding': validatingAdmissionPolicyBindingRule,
@@ -79,12 +84,16 @@ export const rules: Readonly<Record<string, ObjectCheck>> = {
   'networking.k8s.io/Ingress': ingressRule,
   'networking.k8s.io/IngressClass': ingressClassRule,
   'networking.k8s.io/NetworkPolicy': networkPolicyRule,
+  'networking.k8s.io/ServiceCIDR': serviceCidrRule,
   'node.k8s.io/RuntimeClass': runtimeClassRule,
   'policy/PodDisruptionBudget': podDisruptionBudgetRule,
   'rbac.authorization.k8s.io/ClusterRole': clusterRoleRule,
   'rbac.authorization.k8s.io/ClusterRoleBinding': clusterRoleBindingRule,
   'rbac.authorization.k8s.io/Role': roleRule,
   'rbac.authorization.k8s.io/RoleBinding': roleBindingRule,
+  'resource.k8s.io/DeviceClass': deviceClassRule,
+  'resource.k8s.io/ResourceClaim': resourceClaimRule,
+  'resource.k8s.io/ResourceClaimTemplate': resourceClaimTemplateRule,
   'scheduling.k8s.io/PriorityClass': priorityClassRule,
   'storage.k8s.io/CSIDriver': csiDriverKindRule,
   'storage.k8s.io/CSINode': csiNodeRule,

@@ -3,6 +3,7 @@ import { specialAddressRule } from './endpoint-addresses.ts';
 import {
   distinct,
   type Field,
+  filledIfSet,
   forbidden,
   get,
   getIn,
@@ -18,6 +19,7 @@ import {
   report,
   required,
   text,
+  textItems,
   word,
 } from './field.ts';
 import { kindRule } from './metadata.ts';
@@ -48,7 +50,8 @@ export const serviceRule = kindRule(dnsLabelRule, (root) => {
   checkPorts(items(ports), type);
   checkLabelMap(get(spec, 'selector'));
   checkAffinity(spec);
-  for (const address of items(get(spec, 'externalIPs'))) {
+  for (const address of textItems(get(spec, 'externalIPs'))) {
+    filledIfSet(address);
     hasForm(address, (value) => ipRule(value) ?? specialAddressRule(value), 'BadAddress');
   }
   checkLoadBalancer(root, type);
@@ -82,7 +85,8 @@ function checkExternalName(spec: Field, clusterIPs: readonly Field[]): void {
 }
 
 function checkClusterAddresses(spec: Field, clusterIPs: readonly Field[]): void {
-  const families = items(get(spec, 'ipFamilies'));
+  const families = textItems(get(spec, 'ipFamilies'));
+  filledIfSet(get(spec, 'ipFamilyPolicy'), ...families);
   distinct(families, 'DuplicateValue');
   const list = items(get(spec, 'clusterIPs'));
   const single = get(spec, 'clusterIP');
@@ -124,6 +128,7 @@ function checkPorts(ports: readonly Field[], type: string): void {
     hasForm(name, dnsLabelRule);
     inRange(get(port, 'port'), 1, 65_535);
     checkTargetPort(get(port, 'targetPort'));
+    filledIfSet(get(port, 'appProtocol'));
     hasForm(get(port, 'appProtocol'), qualifiedNameRule);
     const protocol = word(get(port, 'protocol')) ?? 'TCP';
     const pair = `${protocol} ${String(get(port, 'port').value)}`;
@@ -171,6 +176,7 @@ function checkLoadBalancer(root: Field, type: string): void {
     const isGiven = name === 'loadBalancerSourceRanges' ? !isEmpty(field) : isSet(field);
     if (isGiven && !isLoadBalancer) forbidden(field, 'unless spec.type is LoadBalancer');
   }
+  filledIfSet(...textItems(ranges));
   for (const range of items(ranges)) hasForm(range, (value) => cidrRule(value.trim()), 'BadAddress');
   if (isEmpty(ranges) && text(annotation) !== undefined) {
     if (!isLoadBalancer) forbidden(annotation, 'unless spec.type is LoadBalancer');
@@ -179,6 +185,7 @@ function checkLoadBalancer(root: Field, type: string): void {
       value.trim() !== '' && bad(value) ? 'must be CIDR blocks with "," between' : undefined,
     );
   }
+  filledIfSet(get(spec, 'loadBalancerClass'));
   hasForm(get(spec, 'loadBalancerClass'), qualifiedNameRule);
 }
 
@@ -188,6 +195,7 @@ function checkTrafficPolicies(spec: Field, type: string): void {
   if (!isReachable && !isEmpty(external)) {
     forbidden(external, `in a Service of type ${type}`, 'only Services that are reachable from outside have it');
   }
+  filledIfSet(get(spec, 'internalTrafficPolicy'));
   const healthPort = get(spec, 'healthCheckNodePort');
   const needsHealthPort = type === 'LoadBalancer' && external.value === 'Local';
   if (needsHealthPort) {

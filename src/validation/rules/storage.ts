@@ -4,6 +4,7 @@ import {
   atMostOne,
   distinct,
   type Field,
+  filledIfSet,
   forbidden,
   get,
   getIn,
@@ -22,6 +23,7 @@ import {
   report,
   required,
   text,
+  textItems,
   word,
 } from './field.ts';
 import { kindRule } from './metadata.ts';
@@ -80,6 +82,7 @@ export const persistentVolumeRule = kindRule(dnsSubdomainRule, (root) => {
   checkAccessModes(get(spec, 'accessModes'));
   checkCapacity(get(spec, 'capacity'));
   const policy = get(spec, 'persistentVolumeReclaimPolicy');
+  filledIfSet(get(spec, 'volumeMode'));
   hasForm(get(spec, 'storageClassName'), dnsSubdomainRule);
   const affinity = get(spec, 'nodeAffinity');
   const wanted = get(affinity, 'required');
@@ -104,7 +107,8 @@ export const persistentVolumeRule = kindRule(dnsSubdomainRule, (root) => {
 
 function checkAccessModes(modes: Field): void {
   if (isEmpty(modes)) required(modes);
-  const list = items(modes);
+  const list = textItems(modes);
+  filledIfSet(...list);
   const single = list.find(({ value }) => value === 'ReadWriteOncePod');
   if (single !== undefined && list.some(({ value }) => value !== single.value)) {
     report(single, 'WrongChoice', `${nameOf(single)} must be the only access mode if it is ReadWriteOncePod`);
@@ -128,6 +132,7 @@ export const storageClassRule = kindRule(dnsSubdomainRule, (root) => {
   checkDriver(get(root, 'provisioner'));
   checkParameters(get(root, 'parameters'));
   oneOf(get(root, 'reclaimPolicy'), ['Delete', 'Retain']);
+  filledIfSet(get(root, 'volumeBindingMode'));
   checkTopologies(items(get(root, 'allowedTopologies')));
 });
 
@@ -211,7 +216,7 @@ const SHORTEST_UPDATE_SECONDS = 10;
 export const csiDriverKindRule = kindRule(dnsSubdomainRule, (root) => {
   const spec = get(root, 'spec');
   isOneOf(get(spec, 'fsGroupPolicy'), ['ReadWriteOnceWithFSType', 'File', 'None']);
-  for (const mode of items(get(spec, 'volumeLifecycleModes'))) isOneOf(mode, ['Persistent', 'Ephemeral']);
+  for (const mode of textItems(get(spec, 'volumeLifecycleModes'))) isOneOf(mode, ['Persistent', 'Ephemeral']);
   inRange(get(spec, 'nodeAllocatableUpdatePeriodSeconds'), SHORTEST_UPDATE_SECONDS);
   const requests = items(get(spec, 'tokenRequests'));
   for (const request of requests) {
@@ -236,7 +241,8 @@ export const csiNodeRule = kindRule(dnsSubdomainRule, (root) => {
     notEmpty(id);
     if ((word(id)?.length ?? 0) > LONGEST_NODE_ID) invalid(id, `must have at most ${LONGEST_NODE_ID} characters`);
     if ((integer(getIn(driver, 'allocatable', 'count')) ?? 0) < 0) inRange(getIn(driver, 'allocatable', 'count'), 0);
-    const keys = items(get(driver, 'topologyKeys'));
+    const keys = textItems(get(driver, 'topologyKeys'));
+    filledIfSet(...keys);
     for (const key of keys) hasForm(key, qualifiedNameRule, 'BadLabel');
     distinct(keys, 'DuplicateValue');
   }

@@ -1,4 +1,16 @@
-import { type Field, get, inRange, invalid, isSet, items, nameOf, notEmpty, report, required, text } from './field.ts';
+import {
+  type Field,
+  get,
+  inRange,
+  invalid,
+  isSet,
+  nameOf,
+  notEmpty,
+  report,
+  required,
+  text,
+  textItems,
+} from './field.ts';
 import { dns1035LabelRule, dnsSubdomainRule } from './names.ts';
 
 /** Checks how an API server reaches a webhook: exactly one of `url` and `service`. */
@@ -51,7 +63,7 @@ function checkServiceReference(service: Field): void {
 /** Checks the versions of the reviews that a webhook understands; `v1` or `v1beta1` must be among them. */
 export function checkReviewVersions(versions: Field): void {
   if (!isSet(versions)) return;
-  const all = items(versions);
+  const all = textItems(versions);
   if (all.length === 0) {
     if (Array.isArray(versions.value)) required(versions, 'v1');
     return;

@@ -1,5 +1,18 @@
 import { checkAdmissionRule } from './admission-rules.ts';
-import { distinct, type Field, get, inRange, invalid, isOneOf, isSet, items, notEmpty, text, word } from './field.ts';
+import {
+  distinct,
+  type Field,
+  filledIfSet,
+  get,
+  inRange,
+  invalid,
+  isOneOf,
+  isSet,
+  items,
+  notEmpty,
+  text,
+  word,
+} from './field.ts';
 import { kindRule } from './metadata.ts';
 import { dnsSubdomainRule, qualifiedNameRule } from './names.ts';
 import { checkLabelSelector } from './selectors.ts';
@@ -23,6 +36,7 @@ function checkWebhook(webhook: Field): void {
     invalid(name, 'must be a DNS name with at least three parts, like web.webhooks.example.com', { reason: 'BadName' });
   }
   for (const each of items(get(webhook, 'rules'))) checkAdmissionRule(each);
+  filledIfSet(...['failurePolicy', 'matchPolicy', 'reinvocationPolicy'].map((name) => get(webhook, name)));
   isOneOf(get(webhook, 'sideEffects'), ['None', 'NoneOnDryRun']);
   inRange(get(webhook, 'timeoutSeconds'), 1, LONGEST_TIMEOUT_SECONDS);
   checkLabelSelector(get(webhook, 'namespaceSelector'));
