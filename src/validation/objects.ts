@@ -5,6 +5,7 @@ import { parseApiVersion } from '../model/object-key.ts';
 import { apiVersionFate, isSameInReplacement } from './api-versions.ts';
 import { createValueCheck, type ValueOptions } from './check-value.ts';
 import type { CompileOptions } from './compile-schema.ts';
+import { withDefaults } from './custom/defaults.ts';
 import type { KubernetesSchemas } from './kubernetes-schemas.ts';
 import type { ObjectCheck } from './object-check.ts';
 import { rules } from './rules/rules.ts';
@@ -43,10 +44,11 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
     const found = builtIn ?? findIn(custom, identity);
     if (found === undefined) return withoutSchema(object, identity, options);
     const isSecret = found.group === '' && found.kind === 'Secret';
-    const problems = prepare(found, builtIn === undefined)(object, { isSecret });
+    const judged = builtIn === undefined ? withDefaults(found.schema, object) : object;
+    const problems = prepare(found, builtIn === undefined)(judged, { isSecret });
     const more = builtIn === undefined ? customRules(found, problems) : rules[`${found.group}/${found.kind}`];
     const others = [
-      ...withoutRepeated(more?.(object) ?? [], problems),
+      ...withoutRepeated(more?.(judged) ?? [], problems),
       ...scopeProblems(found, object),
       ...(builtIn === undefined ? [] : deprecation(object, identity, kubernetes)),
     ];

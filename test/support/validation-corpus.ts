@@ -6,6 +6,7 @@ import type { Diagnostic } from '../../src/model/diagnostic.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { createCelEvaluator } from '../../src/validation/custom/cel/evaluator.ts';
 import { createCustomKinds } from '../../src/validation/custom/custom-kinds.ts';
+import { compilePattern } from '../../src/validation/custom/patterns.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../src/validation/kubernetes-schemas.ts';
 import type { ObjectCheck } from '../../src/validation/object-check.ts';
 import { createObjectCheck } from '../../src/validation/objects.ts';
@@ -62,7 +63,7 @@ export function diagnosticsOfCase({ bytes, crd }: ValidationCase): readonly Diag
 
 function checkWith(crd: string): ObjectCheck {
   const custom = [createCustomKinds([parse(crd) as JsonObject], compileRules)];
-  return createObjectCheck({ kubernetes, custom });
+  return createObjectCheck({ kubernetes, custom, compilePattern });
 }
 
 /** The errors among the diagnostics, as `CODE LINE:COLUMN`. */

@@ -13,8 +13,8 @@ type Visit = (schema: Schema, self: CelValue, path: FieldPath) => void;
 type Weigh = (value: object, nodes: number) => void;
 
 /**
- * Converts an object to values of CEL by its schema, as an API server does: defaults are filled in, fields have their escaped
- * names, fields that rules cannot see are left out. The object must fit its schema.
+ * Converts an object to values of CEL by its schema, as an API server does: fields have their escaped names, fields that
+ * rules cannot see are left out. The object must fit its schema, and its defaults must be filled in (defaults.ts).
  *
  * @param visit gets each value with rules, inner ones first
  */
@@ -94,7 +94,7 @@ function convertMapping(
     }
   } else {
     for (const [name, field] of Object.entries(properties)) {
-      const member = memberOf(object, name, field);
+      const member = Object.hasOwn(object, name) ? object[name] : undefined;
       const key = escapedName(name);
       if (member === undefined || key === undefined) continue;
       const isMetadata = name === 'metadata' && schema['x-kubernetes-embedded-resource'] === true;
@@ -103,13 +103,6 @@ function convertMapping(
   }
   const made: CelMap = celMap(members as Parameters<typeof celMap>[0]);
   return { value: made, nodes };
-}
-
-/** The member, or the default of its schema. */
-function memberOf(object: JsonObject, name: string, { nullable, default: initial }: Schema): JsonValue | undefined {
-  const member = Object.hasOwn(object, name) ? object[name] : undefined;
-  if (member === null && nullable !== true) return initial;
-  return member ?? (member === null ? null : initial);
 }
 
 /** Of the metadata, rules see the name only. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createCelEvaluator } from '../../../../src/validation/custom/cel/evaluator.ts';
+import { withDefaults } from '../../../../src/validation/custom/defaults.ts';
 import type { Schema } from '../../../../src/validation/schema.ts';
 
 const TEXT: Schema = { type: 'string' };
@@ -41,7 +42,7 @@ const OBJECT = {
 function judge(rule: string, more: { readonly optionalOldSelf?: boolean } = {}): string {
   const { compileRules, notEvaluated } = createCelEvaluator();
   const schema: Schema = { ...SCHEMA, 'x-kubernetes-validations': [{ rule, message: 'refused', ...more }] };
-  const [problem] = compileRules(schema, 'Thing')(OBJECT);
+  const [problem] = compileRules(schema, 'Thing')(withDefaults(schema, OBJECT));
   return problem?.message.replace('the object breaks a rule of its definition: ', '') ?? notEvaluated()[0] ?? 'kept';
 }
 
