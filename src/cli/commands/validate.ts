@@ -6,7 +6,7 @@ import { type KubernetesVersion, kubernetesVersions } from '../../validation/kub
 import { type ApiOptions, connect, withApiOptions } from '../api.ts';
 import { choice, repeated } from '../arguments.ts';
 import { type CliCommand, type CliContext, kubeTarget, newCommand } from '../command.ts';
-import { EXIT, refuseUsage } from '../exit-codes.ts';
+import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { type ShownFindings, severitiesOf } from '../findings/findings.ts';
 import { FINDING_FORMATS } from '../findings/formats.ts';
 import { fleetVersions } from '../kubernetes-versions.ts';
@@ -104,7 +104,7 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
     progress: progress.show,
     signal: context.untilStopped(),
   };
-  const found = await context.roots.validate(request).finally(progress.clear);
+  const found = await context.roots.validate(request).catch(refused).finally(progress.clear);
   const report = flags.strict === true ? hardened(found) : found;
   if (found.fixedStdin !== undefined) stdout.write(found.fixedStdin);
   return {
@@ -116,6 +116,12 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
     exitCode: severitiesOf(report).errors > 0 ? EXIT.notWell : EXIT.ok,
     ...(found.fixedStdin === undefined ? {} : { out: stderr }),
   };
+}
+
+/** A request that cannot be met, such as an unknown commit, is a wrong command line: exit code 1 means errors in manifests. */
+function refused(error: unknown): never {
+  if (error instanceof DOMException && error.name === 'AbortError') throw new CliError(EXIT.interrupted, 'stopped');
+  throw error instanceof Error && error.constructor === Error ? new CliError(EXIT.usage, error.message) : error;
 }
 
 /** Asks a server for the versions of Kubernetes that its clusters run. */
