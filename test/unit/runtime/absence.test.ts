@@ -53,6 +53,28 @@ describe('absence is not deletion', () => {
     expect(last?.upserts).toEqual([]);
   });
 
+  it('keeps what came from a folder that becomes a Helm chart, declarations too', async () => {
+    const world = await startedWorld();
+    const chart = 'apiVersion: v2\nname: a\nversion: 1.0.0\n';
+    // The reader of trees reads no other file of the folder of a chart.
+    const gone = { 'apps/a.yaml': null, 'apps/b.yaml': null, 'fleet/placement.yaml': null };
+    world.source.push({ 'apps/Chart.yaml': chart, ...gone });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    world.source.push({ 'apps/c.yaml': configMapYaml('c', '2') });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    expect(
+      world
+        .agent('east')
+        .deltas.at(-1)
+        ?.upserts.map(({ key }) => key),
+    ).toEqual(['/ConfigMap/web/c']);
+    world.source.push({ 'apps/Chart.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual([]);
+  });
+
   it('uses a broken Placement as last known good', async () => {
     const world = await startedWorld();
     world.source.push({
