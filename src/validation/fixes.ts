@@ -41,28 +41,6 @@ export function applyFixes(text: string, diagnostics: readonly Diagnostic[]): Fi
   return { text: result + text.slice(end), mended };
 }
 
-/** A mended finding can show another one that was hidden behind it. */
-const MOST_ROUNDS = 20;
-
-/**
- * Applies fixes until none is left, so that the result has nothing to mend, and never more findings than the text.
- *
- * @param find returns all findings of a text, with their fixes
- */
-export function mendText(text: string, find: (text: string) => readonly Diagnostic[]): FixedText {
-  let result: FixedText = { text, mended: [] };
-  let found = find(text);
-  for (let round = 0; round < MOST_ROUNDS; round += 1) {
-    const next = applyFixes(result.text, found);
-    if (next.mended.length === 0) break;
-    const after = find(next.text);
-    if (after.length > found.length) break;
-    result = { text: next.text, mended: [...result.mended, ...next.mended] };
-    found = after;
-  }
-  return result;
-}
-
 function keyOf({ start, end, text }: TextEdit): string {
   return `${start} ${end} ${text}`;
 }

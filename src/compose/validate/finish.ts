@@ -1,4 +1,5 @@
-import { compareDiagnostics, type Diagnostic } from '../../model/diagnostic.ts';
+import { compareDiagnostics, type Diagnostic, type FindingCode } from '../../model/diagnostic.ts';
+import { findings } from '../../model/findings.ts';
 import { compareText } from '../../model/json.ts';
 import { suppress } from '../../validation/suppressions.ts';
 import type { CheckedFile } from './check-file.ts';
@@ -19,6 +20,7 @@ interface Judged {
 /** Makes the report: suppressions are honoured, outcomes derived from the findings, everything is in canonical order. */
 export function reportOf({ request, inputs, checked: all, notEvaluated, affected }: Judged): ValidationReport {
   const read = createBytesReader();
+  const isChecked = isCheckedBy(request);
   const excerpts = new Map<string, string>();
   const diagnostics: Diagnostic[] = [...inputs.refused, ...inputs.failed];
   const resources: ResourceOutcome[] = [];
@@ -32,7 +34,7 @@ export function reportOf({ request, inputs, checked: all, notEvaluated, affected
     if (found.length > 0 || checked.hasSuppressions) {
       const content = bytesOf(file, read);
       const text = content.ok ? new TextDecoder().decode(content.bytes) : '';
-      found = suppress(file.name, text, found);
+      found = suppress(file.name, text, found, { isChecked });
       if (request.excerpts === true) addExcerpts(text, found, excerpts);
     }
     diagnostics.push(...found);
@@ -48,6 +50,12 @@ export function reportOf({ request, inputs, checked: all, notEvaluated, affected
     excerpts,
     fixed: [],
   };
+}
+
+/** Whether a run looks for findings of a code in every document of a file. Rules across files need more than one file. */
+function isCheckedBy({ skip = [], ignoreMissingSchemas }: ValidationRequest): (code: FindingCode) => boolean {
+  return (code) =>
+    skip.length === 0 && !/^FR[34]/.test(code) && !(ignoreMissingSchemas === true && code === findings.NoSchema.code);
 }
 
 /** An error makes the last document that begins at its line or above invalid. */

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Diagnostic } from '../../model/diagnostic.ts';
+import { compareText } from '../../model/json.ts';
 import { type KubernetesVersion, newestKubernetesVersion } from '../../validation/kubernetes-schemas.ts';
 import type { CheckedFile } from './check-file.ts';
 import { createBytesReader } from './file-bytes.ts';
@@ -28,22 +29,42 @@ export async function validatePaths(request: ValidationRequest): Promise<Validat
       await nextTurn();
       signal.throwIfAborted();
     });
-    const { report, checked } = await judge(request, inputs, threads);
-    if (request.fix !== true) return report;
-    signal.throwIfAborted();
-    const { mendFiles } = await import('./mend-files.ts');
-    const { fixed, files } = mendFiles(inputs.files, checked, report.diagnostics);
-    const stdin = files.find(({ name, bytes }) => name === STDIN && bytes !== undefined && isUtf8(bytes))?.bytes;
-    const mended = {
-      fixed,
-      ...(stdin === undefined ? {} : { fixedStdin: new TextDecoder('utf-8', { ignoreBOM: true }).decode(stdin) }),
-    };
-    // What the fixes leave, and at other lines.
-    const again = fixed.length === 0 ? report : (await judge(request, { ...inputs, files }, threads)).report;
-    return { ...again, ...mended };
+    const judged = await judge(request, inputs, threads);
+    return request.fix === true ? await mend(request, inputs, judged, threads) : judged.report;
   } finally {
     await threads.close();
   }
+}
+
+/** A finding can be hidden behind another one until that is mended. */
+const MOST_ROUNDS = 10;
+
+/** Applies fixes until no finding has one, and reports what they leave. */
+async function mend(
+  request: ValidationRequest,
+  inputs: Inputs,
+  first: Judgement,
+  threads: Threads,
+): Promise<ValidationReport> {
+  const { mendFiles } = await import('./mend-files.ts');
+  const fixed = new Map<string, number>();
+  let { files } = inputs;
+  let { report, checked } = first;
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    request.signal?.throwIfAborted();
+    const mended = mendFiles(files, checked, report.diagnostics);
+    if (mended.fixed.length === 0) break;
+    for (const { path, findings } of mended.fixed) fixed.set(path, (fixed.get(path) ?? 0) + findings);
+    ({ files } = mended);
+    // What the fixes leave, and at other lines.
+    ({ report, checked } = await judge(request, { ...inputs, files }, threads));
+  }
+  const stdin = files.find(({ name, bytes }) => name === STDIN && bytes !== undefined && isUtf8(bytes))?.bytes;
+  return {
+    ...report,
+    fixed: [...fixed].map(([path, findings]) => ({ path, findings })).sort((a, b) => compareText(a.path, b.path)),
+    ...(stdin === undefined ? {} : { fixedStdin: new TextDecoder('utf-8', { ignoreBOM: true }).decode(stdin) }),
+  };
 }
 
 interface Judgement {

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { type FieldProblem, fieldError, typeFix, withFix } from '../../../src/manifest/problem.ts';
+import type { Diagnostic } from '../../../src/model/diagnostic.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
-import { applyFixes, mendText } from '../../../src/validation/fixes.ts';
+import { applyFixes, type FixedText } from '../../../src/validation/fixes.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
 import { createObjectCheck } from '../../../src/validation/objects.ts';
 import { bytesOf } from '../../support/decoding.ts';
@@ -31,7 +32,15 @@ function fixed(text: string, path?: string): string {
 
 const HEAD = 'apiVersion: example.com/v1\nkind: A\nmetadata: {name: a}\nspec:\n';
 
-describe('mendText with the schemas of Kubernetes', async () => {
+/** Applies fixes until none is left. */
+function mendText(text: string, find: (text: string) => readonly Diagnostic[]): FixedText {
+  const { text: after, mended } = applyFixes(text, find(text));
+  if (mended.length === 0) return { text, mended };
+  const rest = mendText(after, find);
+  return { text: rest.text, mended: [...mended, ...rest.mended] };
+}
+
+describe('fixes with the schemas of Kubernetes', async () => {
   const kubernetes = await openKubernetesSchemas(newestKubernetesVersion);
   const objectCheck = createObjectCheck({ kubernetes });
   const find = (text: string) =>

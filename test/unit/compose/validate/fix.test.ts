@@ -2,6 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ValidationRequest } from '../../../../src/compose/validate/report.ts';
 import { validatePaths } from '../../../../src/compose/validate/validate.ts';
 import { displayDiagnostic } from '../../../../src/model/diagnostic.ts';
 import { bytesOf } from '../../../support/decoding.ts';
@@ -39,6 +40,18 @@ describe('validate with fix', () => {
     expect((await fix(['.'])).fixed).toEqual([]);
   });
 
+  it('mends in one run what shows only after another fix, so that a second run changes nothing', async () => {
+    const policy =
+      "apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: p}\nspec: {SafeMode: {Mode: 'STRICT'}}\n";
+    await writeFile(join(cwd, 'a.yaml'), policy);
+    const report = await fix(['.']);
+    expect(report.fixed).toEqual([{ path: 'a.yaml', findings: 3 }]);
+    expect(report.said).toEqual([]);
+    const mended = policy.replace("SafeMode: {Mode: 'STRICT'}", "safeMode: {mode: 'strict'}");
+    expect(await readFile(join(cwd, 'a.yaml'), 'utf8')).toBe(mended);
+    expect((await fix(['.'])).fixed).toEqual([]);
+  });
+
   it('changes nothing through a link', async () => {
     await writeFile(join(cwd, 'target.txt'), WRONG);
     await symlink('target.txt', join(cwd, 'link.yaml'));
@@ -57,6 +70,21 @@ describe('validate with fix', () => {
     const report = await fix(['.']);
     expect(report.fixed).toEqual([]);
     expect(await readFile(join(cwd, 'a.yaml'), 'utf8')).toBe(ignored);
+  });
+
+  it('does not call a suppression unused that is about other files, or about what the request leaves out', async () => {
+    const comment = (code: string) =>
+      `# fleetrelay-ignore: ${code} known\napiVersion: a.b/v1\nkind: A\nmetadata: {name: a}\n`;
+    const unused = async (code: string, more: Partial<ValidationRequest>) => {
+      const request = { paths: ['-'], cwd, readStdin: async () => bytesOf(comment(code)), ...more };
+      const { diagnostics } = await validatePaths(request);
+      return diagnostics.filter(({ reason }) => reason === 'UnusedSuppression').length;
+    };
+    expect(await unused('FR3003', {})).toBe(0);
+    expect(await unused('FR2003', {})).toBe(1);
+    expect(await unused('FR2003', { skip: ['B'] })).toBe(0);
+    expect(await unused('FR2030', { ignoreMissingSchemas: true })).toBe(0);
+    expect(await unused('FR2030', {})).toBe(0);
   });
 
   it('returns the mended text of standard input', async () => {
