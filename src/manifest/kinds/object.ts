@@ -23,7 +23,7 @@ export function readObject(document: JsonObject): DocumentReading {
   const ref = readIdentity(document);
   if ('problem' in ref) return { problems: [ref.problem] };
   const problems: FieldProblem[] = [...checkMetadata(document), ...checkData(document)];
-  const value = withoutServerFields(document, problems);
+  const value = withEmptyTexts(withoutServerFields(document, problems));
   const identity = objectKey(ref);
   if (!isReadable(problems)) return { identity, problems };
   return { identity, problems, content: { type: 'object', ref, value } };
@@ -83,10 +83,29 @@ function checkMetadata(document: JsonObject): readonly FieldProblem[] {
 
 /** The data of ConfigMaps and Secrets must be text; unquoted numbers are a common mistake. Never quotes a value. */
 function checkData(document: JsonObject): readonly FieldProblem[] {
-  if (document.apiVersion !== 'v1') return [];
-  const fields =
-    document.kind === 'ConfigMap' ? ['data', 'binaryData'] : document.kind === 'Secret' ? ['data', 'stringData'] : [];
-  return fields.flatMap((field) => textMap(document[field], [field]).problems);
+  return dataFields(document).flatMap((field) => textMap(document[field], [field]).problems);
+}
+
+function dataFields({ apiVersion, kind }: JsonObject): readonly string[] {
+  if (apiVersion !== 'v1') return [];
+  return kind === 'ConfigMap' ? ['data', 'binaryData'] : kind === 'Secret' ? ['data', 'stringData'] : [];
+}
+
+/** Gives the members of maps of texts that have no value an empty text, as an API server does: otherwise they would drift. */
+function withEmptyTexts(document: JsonObject): JsonObject {
+  const metadata = withFilled(metadataOf(document), ['labels', 'annotations']);
+  const filled = withFilled(document, dataFields(document));
+  return metadata === document.metadata ? filled : { ...filled, metadata };
+}
+
+function withFilled(object: JsonObject, fields: readonly string[]): JsonObject {
+  let filled = object;
+  for (const field of fields) {
+    const texts = object[field];
+    if (!isJsonObject(texts) || !Object.values(texts).includes(null)) continue;
+    filled = { ...filled, [field]: Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, text ?? ''])) };
+  }
+  return filled;
 }
 
 function textMap(
@@ -103,7 +122,11 @@ function textMap(
   const problems: FieldProblem[] = [];
   for (const [key, member] of Object.entries(value)) {
     if (typeof member === 'string') texts[key] = member;
-    else {
+    else if (member === null || member === undefined) {
+      texts[key] = '';
+      const message = `${name}[${JSON.stringify(key)}] has no value; an API server reads it as an empty text`;
+      problems.push(fieldWarning('WrongType', [...path, key], message, 'write ""'));
+    } else {
       const message = `${name}[${JSON.stringify(key)}] must be text, not ${typeWord(member)}`;
       problems.push(withFix(fieldError('WrongType', [...path, key], message, 'quote it'), typeFix(member, 'string')));
     }

@@ -65,6 +65,11 @@ const IDENTITY: readonly Case[] = [
     'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  port: 80\n',
     ['5:9: error: data["port"] must be text, not a number (quote it)'],
   ],
+  [
+    'keys of a ConfigMap without value',
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  port:\n',
+    ['5:3: warning: data["port"] has no value; an API server reads it as an empty text (write "")'],
+  ],
 ];
 
 const ENGINE_KINDS: readonly Case[] = [

@@ -181,6 +181,14 @@ status:
       'a.yaml:12:1: warning: status is what a cluster reports; it is left out (remove it)',
     );
   });
+
+  it('gives labels, annotations and data without value an empty text', () => {
+    const text =
+      'kind: Secret\napiVersion: v1\nmetadata: {name: a, labels: {l:}, annotations: {n: null}}\ndata: {d: }\n';
+    expect(contentOf(text)).toMatchObject({
+      value: { metadata: { labels: { l: '' }, annotations: { n: '' } }, data: { d: '' } },
+    });
+  });
 });
 
 describe('engine kinds', () => {
