@@ -132,6 +132,16 @@ export const findings = {
   BadResource: { code: 'FR2107', meaning: 'The name or the amount of a resource is not allowed here.' },
   BadRestartPolicy: { code: 'FR2108', meaning: 'The workload does not allow this restart policy.' },
   BadSchedule: { code: 'FR2109', meaning: 'The schedule or the time zone of a CronJob cannot be read.' },
+  DeprecatedField: {
+    code: 'FR2110',
+    meaning: 'The field, label or annotation is deprecated and may do nothing.',
+    severity: 'warning',
+  },
+  SelectsNothing: {
+    code: 'FR2111',
+    meaning: 'A selector is missing, so that no Pod is selected.',
+    severity: 'warning',
+  },
 
   DeclaredTwice: { code: 'FR3001', meaning: 'Two documents declare the same thing; one of them is in force.' },
   NameCollision: { code: 'FR3002', meaning: 'Objects from different sources would have one name in a cluster.' },

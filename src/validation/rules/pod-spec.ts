@@ -28,6 +28,7 @@ import type { Volumes } from './mounts.ts';
 import { dnsLabelRule, dnsSubdomainRule, qualifiedNameRule } from './names.ts';
 import { checkPodAnnotations } from './pod-annotations.ts';
 import { checkPodResources } from './pod-resources.ts';
+import { warnOfPod } from './pod-warnings.ts';
 import { checkOverhead } from './resources.ts';
 import { checkScheduling } from './scheduling.ts';
 import { checkPodSecurityContext } from './security-context.ts';
@@ -38,8 +39,7 @@ import { checkHostProcess, checkOsFields } from './windows.ts';
 /** Checks a Pod: its metadata are at the root. */
 export function checkPod(root: Field): void {
   const spec = get(root, 'spec');
-  checkSpec(spec, root);
-  checkPodAnnotations(root);
+  checkSpec(root, spec, true);
   checkTokenVolumes(spec);
   if (!isEmpty(get(spec, 'ephemeralContainers'))) {
     forbidden(get(spec, 'ephemeralContainers'), 'in a manifest', 'kubectl debug adds them to a running Pod');
@@ -73,25 +73,28 @@ export function checkPodTemplate(template: Field, options: TemplateOptions = {})
   const spec = get(template, 'spec');
   checkLabelMap(getIn(template, 'metadata', 'labels'));
   checkAnnotationKeys(getIn(template, 'metadata', 'annotations'));
-  checkSpec(spec, undefined, options);
-  checkPodAnnotations(template);
+  checkSpec(template, spec, false, options);
   if (!isEmpty(get(spec, 'ephemeralContainers'))) {
     forbidden(get(spec, 'ephemeralContainers'), 'in a template of Pods');
   }
 }
 
-/** The schema demands no spec, but a Pod without one has no containers. */
-function checkSpec(spec: Field, pod: Field | undefined, { added, setsHostname }: TemplateOptions = {}): void {
+/**
+ * Checks what Pods and templates have in common. The schema demands no spec, but a Pod without one has no containers.
+ *
+ * @param pod the Pod or the template
+ */
+function checkSpec(pod: Field, spec: Field, isPod: boolean, { added, setsHostname }: TemplateOptions = {}): void {
   if (!isSet(spec)) {
     required(spec);
     return;
   }
-  const podName = pod === undefined ? undefined : (text(getIn(pod, 'metadata', 'name')) ?? '');
+  const podName = isPod ? (text(getIn(pod, 'metadata', 'name')) ?? '') : undefined;
   const volumes = checkVolumes(spec, podName, added);
   const containers = allContainers(spec);
   const grace = get(spec, 'terminationGracePeriodSeconds');
   checkContainers(spec, {
-    isPod: pod !== undefined,
+    isPod,
     volumes,
     claims: has(spec, 'resourceClaims') ? checkClaims(items(get(spec, 'resourceClaims'))) : NO_NAMES,
     gracePeriodSeconds: gracePeriodOf(grace),
@@ -106,13 +109,15 @@ function checkSpec(spec: Field, pod: Field | undefined, { added, setsHostname }:
   checkNames(spec, setsHostname === true);
   checkHost(spec);
   checkPodSecurityContext(spec);
-  checkScheduling(spec, pod === undefined ? undefined : getIn(pod, 'metadata', 'labels'));
+  checkScheduling(spec, isPod ? getIn(pod, 'metadata', 'labels') : undefined);
   if (has(spec, 'dnsConfig') || has(spec, 'dnsPolicy')) checkDns(spec);
   for (const gate of items(get(spec, 'readinessGates'))) {
     hasForm(get(gate, 'conditionType'), qualifiedNameRule);
   }
   if (has(spec, 'os')) checkOsFields(spec, containers);
   checkHostProcess(spec, containers);
+  checkPodAnnotations(pod);
+  warnOfPod(pod, spec, containers);
 }
 
 /** An API server takes a negative period as 1 second. */
