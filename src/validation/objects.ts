@@ -8,6 +8,8 @@ import type { CompileOptions } from './compile-schema.ts';
 import { withDefaults } from './custom/defaults.ts';
 import type { KubernetesSchemas } from './kubernetes-schemas.ts';
 import type { ObjectCheck } from './object-check.ts';
+import { kindRule } from './rules/metadata.ts';
+import { dnsSubdomainRule } from './rules/names.ts';
 import { rules } from './rules/rules.ts';
 import type { KindSchema, KindSchemas, Schema } from './schema.ts';
 
@@ -46,15 +48,20 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
     const isSecret = found.group === '' && found.kind === 'Secret';
     const judged = builtIn === undefined ? withDefaults(found.schema, object) : object;
     const problems = prepare(found, builtIn === undefined)(judged, { isSecret });
-    const more = builtIn === undefined ? customRules(found, problems) : rules[`${found.group}/${found.kind}`];
+    const ofRules =
+      builtIn === undefined
+        ? [...metadataOfCustomKind(judged), ...(customRules(found, problems)?.(judged) ?? [])]
+        : (rules[`${found.group}/${found.kind}`]?.(judged) ?? []);
     const others = [
-      ...withoutRepeated(more?.(judged) ?? [], problems),
+      ...withoutRepeated(ofRules, problems),
       ...scopeProblems(found, object),
       ...(builtIn === undefined ? [] : deprecation(object, identity, kubernetes)),
     ];
     return others.length === 0 ? problems : [...problems, ...others];
   };
 }
+
+const metadataOfCustomKind = kindRule(dnsSubdomainRule);
 
 /** Leaves out what a rule says of a value, or of a missing field, that the schema has refused already. */
 function withoutRepeated(ofRules: readonly FieldProblem[], ofSchema: readonly FieldProblem[]): readonly FieldProblem[] {
