@@ -61,6 +61,7 @@ function nothing(path: string, diagnostic: Diagnostic): FileDocuments {
 function withPlaces(path: string, text: string, parsed: YamlReading): FileDocuments {
   let lines: ReturnType<typeof createLineIndex> | undefined;
   function locationOf(offset: number): Location {
+    if (offset === 0) return { path, line: 1, column: 1 };
     lines ??= createLineIndex(text);
     return { path, ...lines.position(offset) };
   }

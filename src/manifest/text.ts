@@ -3,6 +3,8 @@ import { Buffer, isUtf8 } from 'node:buffer';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing control characters is the point.
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u0080-\u0084\u0086-\u009f\ufffe\uffff]/;
 
+const UTF_8 = new TextDecoder('utf-8');
+
 /** Decodes UTF-8, with or without a byte order mark; refuses anything else, and control characters that YAML forbids. */
 export function readText(bytes: Uint8Array) {
   const wide = wideEncoding(bytes);
@@ -25,7 +27,7 @@ export function readText(bytes: Uint8Array) {
       ...firstInvalid(bytes),
     };
   }
-  const text = new TextDecoder('utf-8').decode(bytes);
+  const text = UTF_8.decode(bytes);
   const control = CONTROL.exec(text);
   if (control === null) return { ok: true as const, text };
   const before = text.slice(0, control.index);
