@@ -6,7 +6,9 @@ const setupFiles = ['test/support/generated-cases.ts'];
 /** Computation alone: a worker for each of two processors. */
 const unit = {
   name: 'unit',
-  include: isLong ? ['test/unit/agent/histories.test.ts'] : ['test/{unit,laws,golden}/**/*.test.ts'],
+  include: isLong
+    ? ['test/unit/agent/histories.test.ts', 'test/unit/compose/validate/fuzz.test.ts']
+    : ['test/{unit,laws,golden}/**/*.test.ts'],
   isolate: false,
   maxWorkers: 2,
   setupFiles,
