@@ -1,4 +1,4 @@
-import { MAY_REPEAT, NOT_DEMANDED, NOT_ENFORCED, typeOf } from './differences.ts';
+import { DEMANDED, MAY_REPEAT, NOT_DEMANDED, NOT_ENFORCED, typeOf } from './differences.ts';
 import { type FieldExtras, functionOf } from './enums.ts';
 import type { JsonSchema, Swagger } from './kinds.ts';
 
@@ -64,7 +64,10 @@ function definition(
     if (MAY_REPEAT.has(`${type}.${field}`)) properties[field] = { ...property, 'x-fleetrelay-items-may-repeat': true };
   }
   const { required, ...others } = schema as { readonly required?: readonly string[] };
-  const demanded = required?.filter((field) => NOT_DEMANDED[`${type}.${field}`] === undefined) ?? [];
+  const demanded = Object.keys(properties).filter((field) => {
+    const place = `${type}.${field}`;
+    return DEMANDED.has(place) || (required?.includes(field) === true && NOT_DEMANDED[place] === undefined);
+  });
   const changes = {
     ...(demanded.length === 0 ? {} : { required: demanded }),
     ...(schema.properties === undefined ? {} : { properties }),

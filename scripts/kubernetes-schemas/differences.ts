@@ -40,6 +40,35 @@ export const NOT_DEMANDED: Readonly<Record<string, string>> = {
   'storage/TokenRequest.audience': 'absent is the audience of the API server',
 };
 
+/** Fields that an API server demands although the OpenAPI does not call them required. */
+export const DEMANDED: ReadonlySet<string> = new Set([
+  'admissionregistration/ApplyConfiguration.expression',
+  'admissionregistration/JSONPatch.expression',
+  'admissionregistration/MutatingAdmissionPolicy.spec',
+  'admissionregistration/MutatingAdmissionPolicyBinding.spec',
+  'admissionregistration/MutatingAdmissionPolicyBindingSpec.policyName',
+  'admissionregistration/MutatingAdmissionPolicySpec.matchConstraints',
+  'admissionregistration/MutatingAdmissionPolicySpec.mutations',
+  'admissionregistration/MutatingAdmissionPolicySpec.reinvocationPolicy',
+  'admissionregistration/NamedRuleWithOperations.apiGroups',
+  'admissionregistration/NamedRuleWithOperations.apiVersions',
+  'admissionregistration/NamedRuleWithOperations.operations',
+  'admissionregistration/NamedRuleWithOperations.resources',
+  'apps/ControllerRevision.data',
+  'events/Event.action',
+  'events/Event.reason',
+  'events/Event.reportingController',
+  'events/Event.reportingInstance',
+  'flowcontrol/FlowSchema.spec',
+  'flowcontrol/LimitedPriorityLevelConfiguration.limitResponse',
+  'flowcontrol/PriorityLevelConfiguration.spec',
+  'networking/ServiceCIDR.spec',
+  'networking/ServiceCIDRSpec.cidrs',
+  'resource/DeviceClaimConfiguration.opaque',
+  'resource/DeviceClassConfiguration.opaque',
+  'resource/DeviceSelector.cel',
+]);
+
 /** Lists whose items an API server lets repeat when it creates an object; server-side apply refuses that everywhere. */
 export const MAY_REPEAT: ReadonlySet<string> = new Set([
   'admissionregistration/ValidatingAdmissionPolicySpec.variables',

@@ -147,12 +147,14 @@ function visitObject(node: Node, value: JsonObject, run: Run, walker: Walker): v
 /** Null is absent, but in a field of a custom kind that may be null. */
 function isMissing(value: JsonValue | undefined, field: Slot | undefined, { isBuiltIn }: Walker): boolean {
   if (value === null) return isBuiltIn || field?.schema.nullable !== true;
-  return value === undefined || (isBuiltIn && isEmpty(value));
+  return value === undefined || (isBuiltIn && isEmpty(value, field));
 }
 
-/** What Go cannot tell from absent: it demands text or a list that is not empty. */
-function isEmpty(value: JsonValue): boolean {
-  return value === '' || (Array.isArray(value) && value.length === 0);
+/** What Go cannot tell from absent: where it demands text, a list or a map, it must not be empty. */
+function isEmpty(value: JsonValue, field: Slot | undefined): boolean {
+  if (typeof value !== 'object') return value === '';
+  if (Array.isArray(value)) return value.length === 0;
+  return field?.schema.additionalProperties !== undefined && isJsonObject(value) && Object.keys(value).length === 0;
 }
 
 /** The names of the fields of `node` that have a field `key`. */
@@ -169,9 +171,13 @@ function visitList(node: Node, list: readonly JsonValue[], run: Run, walker: Wal
       const written = list[index] ?? null;
       // A null item is the zero value of its Go type.
       const item = written === null && walker.isBuiltIn && items.type === 'object' ? {} : written;
-      if (item === null && (walker.isBuiltIn || items.schema.nullable === true)) continue;
       run.path.push(index);
-      visit(items, item, run, walker);
+      // An empty item is not replaced by a default, as an empty field is.
+      if (walker.isBuiltIn && (item === null || item === '') && items.enum !== undefined) {
+        reportEnum(run, item, items.enum);
+      } else if (item !== null || !(walker.isBuiltIn || items.schema.nullable === true)) {
+        visit(items, item, run, walker);
+      }
       run.path.pop();
     }
   }

@@ -1,3 +1,4 @@
+import type { JsonValue } from '../../model/json.ts';
 import type { ObjectCheck } from '../object-check.ts';
 import {
   type Field,
@@ -68,13 +69,17 @@ function checkFinalizers(finalizers: Field): void {
 }
 
 function checkOwners(owners: Field): void {
-  let hasController = false;
+  let controllerUid: JsonValue | undefined;
   for (const owner of items(owners)) {
     for (const name of ['apiVersion', 'kind', 'name', 'uid']) notEmpty(get(owner, name));
     const controller = get(owner, 'controller');
     if (!isTrue(controller)) continue;
-    if (hasController) report(controller, 'WrongChoice', `${nameOf(owners)} has more than one controller`);
-    hasController = true;
+    const { value: uid = null } = get(owner, 'uid');
+    // The API server leaves out a reference that is there twice.
+    if (controllerUid !== undefined && controllerUid !== uid) {
+      report(controller, 'WrongChoice', `${nameOf(owners)} has more than one controller`);
+    }
+    controllerUid = uid;
   }
   const isEvent = items(owners).find((owner) => word(get(owner, 'kind')) === 'Event');
   if (isEvent !== undefined) invalid(get(isEvent, 'kind'), 'must not be Event, which owns nothing');
