@@ -14,7 +14,6 @@ import { quote } from '../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../model/json.ts';
 import { parseApiVersion } from '../model/object-key.ts';
 import type { YamlDocument } from './compose-documents.ts';
-import { encryptedProblem, foreignFile, isForeignName, noManifest, SOPS_VALUE } from './foreign-files.ts';
 import { decoders } from './kinds/decoders.ts';
 import { readObject } from './kinds/object.ts';
 import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.ts';
@@ -23,6 +22,7 @@ import { didYouMean, type FieldProblem, fieldError } from './problem.ts';
 import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
 import { createQuoteFixes, withSafeFix } from './safe-fixes.ts';
 import { typeWord } from './schema-problems.ts';
+import { encryptedProblem, isToolFileName, noManifest, SOPS_VALUE, toolFile } from './tool-files.ts';
 
 /** How a file is decoded. */
 export interface DecodeOptions {
@@ -60,14 +60,14 @@ export function decodeFile(
 
 /** See `DecodedFile.parts`. */
 function partsOf(file: FileDocuments): readonly string[] | undefined {
-  if (!isForeignName(file.path) || !isClean(file.findings)) return undefined;
-  return foreignFileOf(file)?.parts ?? [];
+  if (!isToolFileName(file.path) || !isClean(file.findings)) return undefined;
+  return toolFileOf(file)?.parts ?? [];
 }
 
 /** A Helm chart or a kustomization has one document. */
-function foreignFileOf({ path, documents }: FileDocuments) {
+function toolFileOf({ path, documents }: FileDocuments) {
   const [document, ...others] = documents;
-  return document === undefined || others.length > 0 ? undefined : foreignFile(path, document.value);
+  return document === undefined || others.length > 0 ? undefined : toolFile(path, document.value);
 }
 
 function decodeDocuments(file: FileDocuments, options: CheckOptions, findings: Finding[]): readonly SourceDocument[] {
@@ -152,13 +152,13 @@ interface ReadDocument {
 
 /** Reads the manifests of a file one by one. */
 export function* readDocuments(file: FileDocuments): Generator<ReadDocument> {
-  const foreign = foreignFileOf(file);
+  const ofTool = toolFileOf(file);
   const seen = new Map<string, number>();
   let text: string | undefined;
   let isMarked = false;
   for (const document of file.documents) {
-    if (foreign !== undefined) {
-      const reading = { problems: [foreign.problem] };
+    if (ofTool !== undefined) {
+      const reading = { problems: [ofTool.problem] };
       yield { document, path: [], value: document.value, reading, identity: undefined };
       return;
     }

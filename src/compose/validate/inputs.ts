@@ -1,11 +1,11 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { decodeFile } from '../../manifest/decode-file.ts';
-import { isForeignName } from '../../manifest/foreign-files.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
+import { isToolFileName } from '../../manifest/tool-files.ts';
 import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
-import { isForeign, readForeignFolders } from '../../sources/tree/foreign-folders.ts';
 import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
+import { isToolPart, readToolFolders } from '../../sources/tree/tool-folders.ts';
 import { partOf, readRules, unreadableFile } from '../../sources/tree/tree-reader.ts';
 import { type FileBytes, problemOf, type ReadBytes } from './file-bytes.ts';
 import type { ValidationRequest } from './report.ts';
@@ -106,8 +106,8 @@ async function listFolder(path: string, root: string, read: ReadBytes, listing: 
   if ('file' in rules) listing.refused.push(...rules.file.diagnostics.map(named));
   // The size is judged when the file is read.
   const partAt = ({ path: at, kind }: Entry) => partOf(at, { kind, size: 0, blob: '' }, rules.membership, MAX_BYTES);
-  const foreign = await readForeignFolders(
-    new Map(entries.filter((entry) => isForeignName(entry.path)).map((entry) => [entry.path, entry] as const)),
+  const tools = await readToolFolders(
+    new Map(entries.filter((entry) => isToolFileName(entry.path)).map((entry) => [entry.path, entry] as const)),
     async (entry) => {
       const part = partAt(entry);
       if (part !== 'manifest') return part !== 'none' && 'file' in part ? part.file : undefined;
@@ -118,7 +118,7 @@ async function listFolder(path: string, root: string, read: ReadBytes, listing: 
     },
   );
   for (const entry of entries) {
-    if (entry.path === IGNORE_FILE || isForeign(foreign, entry.path)) continue;
+    if (entry.path === IGNORE_FILE || isToolPart(tools, entry.path)) continue;
     const part = partAt(entry);
     const location = `${root}/${entry.path}`;
     if (part === 'manifest') {

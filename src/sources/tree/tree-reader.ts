@@ -1,4 +1,4 @@
-import { isForeignName } from '../../manifest/foreign-files.ts';
+import { isToolFileName } from '../../manifest/tool-files.ts';
 import type { DecodedFile } from '../../model/desired.ts';
 import {
   compareDiagnostics,
@@ -13,8 +13,8 @@ import { errorText } from '../../model/messages.ts';
 import { pathProblem } from '../../model/path-pattern.ts';
 import type { TreeChange, TreeEntry } from '../../ports/git-repo.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
-import { type ForeignFolders, isForeign, noForeignFolders, readForeignFolders } from './foreign-folders.ts';
 import { followsAll, IGNORE_FILE, isManifestName, type Membership, parseIgnoreFile } from './ignore-file.ts';
+import { isToolPart, noToolFolders, readToolFolders, type ToolFolders } from './tool-folders.ts';
 
 /** Reads and checks one manifest. */
 export type DecodeFile = (path: string, bytes: Uint8Array, blob: string) => DecodedFile | Promise<DecodedFile>;
@@ -31,7 +31,7 @@ export interface Tree {
   /** Which paths the ignore file of the tree excludes. */
   readonly membership: Membership;
   /** Its Helm charts and kustomizations. */
-  readonly foreign: ForeignFolders;
+  readonly tools: ToolFolders;
   /** Number of manifests, readable or not. */
   readonly manifests: number;
   /** Number of files of the source that cannot be read. */
@@ -74,7 +74,7 @@ export interface TreeReadOptions {
 export const emptyTree: Tree = {
   nodes: new Map(),
   membership: followsAll,
-  foreign: noForeignFolders,
+  tools: noToolFolders,
   manifests: 0,
   unreadable: 0,
   diagnostics: [],
@@ -111,25 +111,25 @@ export async function readTree(
   const partAt = (path: string, entry: TreeEntry) => partOf(path, entry, rules.membership, reading.maxFileBytes);
   // Other rules can change which paths of the complete tree belong to the source.
   const judged = new Set(ignore === undefined ? [] : before.nodes.keys()).union(entries);
-  const named = [...before.foreign.paths, ...judged].filter(
-    (path) => isForeignName(path) && entryAt(path) !== undefined,
+  const named = [...before.tools.paths, ...judged].filter(
+    (path) => isToolFileName(path) && entryAt(path) !== undefined,
   );
-  const foreign = await readForeignFolders(new Map(named.map((path) => [path, path])), async (path) => {
+  const tools = await readToolFolders(new Map(named.map((path) => [path, path])), async (path) => {
     const entry = entryAt(path);
     const wanted = entry && wantedAs(path, entry, partAt(path, entry));
     return wanted && decodeOne(reading, before, wanted);
   });
-  const paths = [...new Set([...judged, ...movedBetween(before, foreign)])].sort(compareText);
+  const paths = [...new Set([...judged, ...movedBetween(before, tools)])].sort(compareText);
   const nodes = new Map(before.nodes);
   const toDecode: Wanted[] = [];
   for (const path of paths) {
     const entry = entryAt(path);
-    const file = foreign.files.get(path);
+    const file = tools.files.get(path);
     if (entry === undefined) nodes.delete(path);
     else if (path === IGNORE_FILE) nodes.set(path, { entry, ...('file' in rules ? { file: rules.file } : {}) });
     else if (file !== undefined) nodes.set(path, { entry, file });
     else {
-      const part = isForeign(foreign, path) ? 'none' : partAt(path, entry);
+      const part = isToolPart(tools, path) ? 'none' : partAt(path, entry);
       const wanted = wantedAs(path, entry, part);
       if (wanted !== undefined) toDecode.push(wanted);
       else nodes.set(path, typeof part === 'string' ? { entry } : { entry, ...part });
@@ -140,15 +140,15 @@ export async function readTree(
     const file = nodes.get(path)?.file;
     return file === before.nodes.get(path)?.file ? [] : [{ path, file: file?.reading ?? null }];
   });
-  return { before, tree: treeOf(nodes, rules.membership, foreign), changes: changed };
+  return { before, tree: treeOf(nodes, rules.membership, tools), changes: changed };
 }
 
 /** The paths that have become manifests, or are none any more, because of other charts and kustomizations. */
-function movedBetween({ nodes, foreign: before }: Tree, after: ForeignFolders): readonly string[] {
+function movedBetween({ nodes, tools: before }: Tree, after: ToolFolders): readonly string[] {
   const isSame =
     before.parts.symmetricDifference(after.parts).size === 0 &&
     isSameList([...before.files.keys()], [...after.files.keys()]);
-  return isSame ? [] : [...nodes.keys()].filter((path) => isForeign(before, path) !== isForeign(after, path));
+  return isSame ? [] : [...nodes.keys()].filter((path) => isToolPart(before, path) !== isToolPart(after, path));
 }
 
 /** The entry as a manifest; undefined if it is none. */
@@ -189,7 +189,7 @@ export function partOf(
   return 'manifest';
 }
 
-function treeOf(nodes: ReadonlyMap<string, TreeNode>, membership: Membership, foreign: ForeignFolders): Tree {
+function treeOf(nodes: ReadonlyMap<string, TreeNode>, membership: Membership, tools: ToolFolders): Tree {
   let manifests = 0;
   let unreadable = 0;
   const diagnostics: Diagnostic[] = [];
@@ -200,7 +200,7 @@ function treeOf(nodes: ReadonlyMap<string, TreeNode>, membership: Membership, fo
     if (!file.reading.readable) unreadable += 1;
     diagnostics.push(...file.diagnostics);
   }
-  return { nodes, membership, foreign, manifests, unreadable, diagnostics: diagnostics.sort(compareDiagnostics) };
+  return { nodes, membership, tools, manifests, unreadable, diagnostics: diagnostics.sort(compareDiagnostics) };
 }
 
 /** Reads the ignore rules. An ignore file that cannot be read is an unreadable file of the source. */

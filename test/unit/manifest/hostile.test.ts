@@ -4,6 +4,8 @@ import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { type DecodeLimits, defaultDecodeLimits } from '../../../src/manifest/limits.ts';
 import { compileGlob } from '../../../src/model/glob.ts';
 import { canonicalJson } from '../../../src/model/json.ts';
+import { applyFixes } from '../../../src/validation/fixes.ts';
+import { suppress } from '../../../src/validation/suppressions.ts';
 import { bytesOf, complaints, contentOf } from '../../support/decoding.ts';
 import { placementYaml } from '../../support/manifests.ts';
 
@@ -142,6 +144,13 @@ describe('whatever the bytes are', () => {
         (at?.line ?? 1) <= lines.length && (at?.column ?? 1) <= (lines[(at?.line ?? 1) - 1] ?? '').length + 2,
       ).toBe(true);
     }
+    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+    const fixable = decodeFile(path, bytes, 'b', { limits: limits({ maxNodes: 10_000 }), fixes: true }).diagnostics;
+    expect(fixable.length).toBe(diagnostics.length);
+    const { text: mended, mended: found } = applyFixes(text, fixable);
+    if (found.length === 0) expect(mended).toBe(text);
+    else expect(decodeFile(path, bytesOf(mended), 'b').diagnostics.length).toBeLessThanOrEqual(diagnostics.length);
+    suppress(path, text, diagnostics);
     if (reading.readable)
       for (const { content } of reading.documents) if (content.type === 'object') canonicalJson(content.value);
   };
@@ -198,6 +207,7 @@ describe('whatever the bytes are', () => {
         '`',
         'kind: List\n',
         'items:\n',
+        '# fleetrelay-ignore: FR1013, FR2003 x\n',
       ],
     );
     fc.assert(

@@ -1,9 +1,9 @@
-import { folderOf, isChartName, type isForeignName } from '../../manifest/foreign-files.ts';
+import { folderOf, isChartName, type isToolFileName } from '../../manifest/tool-files.ts';
 import type { DecodedFile } from '../../model/desired.ts';
 import { compareText } from '../../model/json.ts';
 
 /** The Helm charts and kustomizations of a tree. */
-export interface ForeignFolders {
+export interface ToolFolders {
   /** The files by which Helm and kustomize know them, decoded; without those in the folder of a chart. */
   readonly files: ReadonlyMap<string, DecodedFile>;
   /** All paths with the name of such a file. */
@@ -12,19 +12,19 @@ export interface ForeignFolders {
   readonly parts: ReadonlySet<string>;
 }
 
-export const noForeignFolders: ForeignFolders = { files: new Map(), paths: [], parts: new Set() };
+export const noToolFolders: ToolFolders = { files: new Map(), paths: [], parts: new Set() };
 
 /**
  * Reads the files by which Helm and kustomize know a folder: they decide which other files are manifests. The result does
  * not depend on the order of the paths.
  *
- * @param named by path: what `decode` needs of each file of the tree that has {@link isForeignName}
+ * @param named by path: what `decode` needs of each file of the tree that has {@link isToolFileName}
  * @param decode undefined: the file is no manifest
  */
-export async function readForeignFolders<File>(
+export async function readToolFolders<File>(
   named: ReadonlyMap<string, File>,
   decode: (file: File) => Promise<DecodedFile | undefined>,
-): Promise<ForeignFolders> {
+): Promise<ToolFolders> {
   // A chart can lie in the folder of another one, so folders come before the folders in them.
   const paths = [...named.keys()].sort((a, b) => depthOf(a) - depthOf(b) || compareText(a, b));
   const charts = new Set<string>();
@@ -44,7 +44,7 @@ export async function readForeignFolders<File>(
 }
 
 /** Whether a file belongs to a chart or a kustomization, so that it is no manifest. */
-export function isForeign({ files, parts }: ForeignFolders, path: string): boolean {
+export function isToolPart({ files, parts }: ToolFolders, path: string): boolean {
   return parts.size > 0 && !files.has(path) && (parts.has(path) || isBelow(path, parts));
 }
 

@@ -3,14 +3,14 @@ import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, tex
 import { type FieldProblem, fieldError } from './problem.ts';
 
 /** What a file of another tool is, and which other files belong to it. */
-export interface ForeignFile {
+export interface ToolFile {
   readonly problem: FieldProblem;
   /** Files and folders, relative to the root of the source; empty text is the root. */
   readonly parts: readonly string[];
 }
 
 /** Whether the name is that of a file by which Helm or kustomize know a folder. */
-export function isForeignName(path: string): boolean {
+export function isToolFileName(path: string): boolean {
   return isChartName(path) || isKustomizationName(path);
 }
 
@@ -23,7 +23,7 @@ function isKustomizationName(path: string): boolean {
 }
 
 /** Recognises the file of a Helm chart or of kustomize by its name and its only document. Undefined: it is neither. */
-export function foreignFile(path: string, value: JsonValue): ForeignFile | undefined {
+export function toolFile(path: string, value: JsonValue): ToolFile | undefined {
   if (!isJsonObject(value)) return undefined;
   if (isChartName(path)) return chart(path, value);
   const isOfKustomize = textOf(value.apiVersion).startsWith('kustomize.config.k8s.io/');
@@ -36,7 +36,7 @@ export function foreignFile(path: string, value: JsonValue): ForeignFile | undef
   return { problem, parts: isKustomizationName(path) ? kustomizationParts(path, value) : [] };
 }
 
-function chart(path: string, { apiVersion, name, version, kind }: JsonObject): ForeignFile | undefined {
+function chart(path: string, { apiVersion, name, version, kind }: JsonObject): ToolFile | undefined {
   const isChart = (apiVersion === 'v1' || apiVersion === 'v2') && kind === undefined;
   if (!isChart || typeof name !== 'string' || (typeof version !== 'string' && typeof version !== 'number')) {
     return undefined;
