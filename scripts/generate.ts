@@ -1,5 +1,5 @@
 /**
- * `npm run generate`: writes everything under generated/ anew, and what is generated of deploy/. With `--check` nothing is
+ * `npm run generate`: writes everything under generated/ anew, and what is generated of deploy/ and docs/. With `--check` nothing is
  * written: it fails if what is there differs from what would be written.
  */
 import { spawn } from 'node:child_process';
@@ -11,6 +11,7 @@ const STEPS = [
   'generate-proto.ts',
   'generate-crds.ts',
   'generate-deploy.ts',
+  'generate-rules.ts',
 ];
 
 function run(step: string): Promise<boolean> {
