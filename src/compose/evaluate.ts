@@ -1,17 +1,22 @@
 import { createGraph } from '../engine/collections/graph.ts';
 import { createEngine, type Engine } from '../engine/graph.ts';
+import type { DecodedFile } from '../model/desired.ts';
 import { parseSourceName } from '../model/ids.ts';
 import { must } from '../model/result.ts';
 import { stageFile } from '../runtime/replica/sources.ts';
-import type { Checkout } from './read-checkout.ts';
 
 /** The name of the only source of an evaluation. */
 const SOURCE = must(parseSourceName('main'));
 
+/** The files of a folder by path relative to it, with `/`. */
+interface Files {
+  readonly files: ReadonlyMap<string, Pick<DecodedFile, 'reading'>>;
+}
+
 /**
- * Creates an engine with the files of a checkout as its only source. No cluster has reported, and nothing is committed.
+ * Creates an engine with the files of a folder as its only source. No cluster has reported, and nothing is committed.
  */
-export function openEvaluation({ files }: Checkout): Engine {
+export function openEvaluation({ files }: Files): Engine {
   const engine = createEngine(createGraph());
   engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role: 'leader' });
   engine.inputs.sources.set('', SOURCE, { order: 0, read: true });

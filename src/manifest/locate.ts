@@ -1,4 +1,5 @@
 import type { FieldPath, WrittenPath } from '../model/field-path.ts';
+import type { Location } from '../model/diagnostic.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import { readDocuments } from './decode-file.ts';
 import { defaultDecodeLimits } from './limits.ts';
@@ -13,20 +14,31 @@ export interface Place {
   readonly part: 'key' | 'value';
 }
 
+/** A place in a file. `isParent`: the field is missing, and the location is that of its nearest parent. */
+export interface FoundPlace {
+  readonly at: Location;
+  readonly isParent: boolean;
+}
+
 /**
  * Finds a document, or a field of it, in the bytes that it was decoded from; undefined if no document has the identity.
- * `isParent`: the field is missing, and the location is that of its nearest parent.
  *
  * @param path for the location, and to tell JSON from YAML
  */
-export function locate(path: string, bytes: Uint8Array, { identity, field = [], part }: Place) {
+export function locate(path: string, bytes: Uint8Array, place: Place): FoundPlace | undefined {
+  return createLocator(path, bytes)(place);
+}
+
+/** Like {@link locate}, for several places in one file: its bytes are parsed once. */
+export function createLocator(path: string, bytes: Uint8Array): (place: Place) => FoundPlace | undefined {
   const file = readFile(path, bytes, defaultDecodeLimits);
-  for (const found of readDocuments(file)) {
-    if (found.identity !== identity) continue;
+  const documents = new Map([...readDocuments(file)].map((read) => [read.identity, read] as const));
+  return ({ identity, field = [], part }) => {
+    const found = documents.get(identity);
+    if (found === undefined) return undefined;
     const { steps, isThere } = stepsIn(found.value, field);
     return { at: file.locate(found.document, [...found.path, ...steps], part), isParent: !isThere };
-  }
-  return undefined;
+  };
 }
 
 /** Replaces items by their indexes; the steps end before an item that is missing. */

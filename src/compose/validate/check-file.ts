@@ -9,6 +9,7 @@ import { referencesOf } from '../../validation/across-files/references.ts';
 import { isDefinition } from '../../validation/custom/custom-kinds.ts';
 import type { FileBytes } from './file-bytes.ts';
 import { createNamedSchemas } from './named-schemas.ts';
+import { collectFacts, type FileFacts, unreadFile } from './file-facts.ts';
 import type { ObjectChecks } from './object-checks.ts';
 
 /** What was found in one file: plain data, as threads send it. */
@@ -22,6 +23,8 @@ export interface CheckedFile {
   readonly schemas: readonly string[];
   /** The CustomResourceDefinitions in it. */
   readonly definitions: readonly JsonObject[];
+  /** For rules across files, if they were asked for. */
+  readonly facts?: FileFacts;
   /** It may have comments that suppress findings. */
   readonly hasSuppressions: boolean;
   /** Of the bytes, if a finding has a fix. */
@@ -51,7 +54,7 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
   if (!content.ok) {
     const reason = content.isTooLarge ? 'FileTooLarge' : 'FileUnreadable';
     const at = { path: name };
-    return { diagnostics: [diagnosticOf({ severity: 'error', reason, message: content.reason, at })], ...nothing };
+    return { diagnostics: [diagnosticOf({ severity: 'error', reason, message: content.reason, at })], ...nothing, facts: unreadFile };
   }
   const file = readFile(name, content.bytes, defaultDecodeLimits);
   const findings: Finding[] = [...file.findings];
@@ -65,7 +68,10 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     check: checks.check,
     skips: checks.isSkipped,
   };
-  for (const { document, path, value, reading, isSkipped } of checkDocuments(file, options, findings)) {
+  const facts = checks.collectsFacts ? collectFacts() : undefined;
+  for (const read of checkDocuments(file, options, findings)) {
+    const { document, path, value, reading, isSkipped } = read;
+    facts?.add(read);
     if (!isJsonObject(value)) continue;
     const identity = identityOf(value);
     const hasNoSchema = isForClusters(value, reading) && !checks.hasSchema(value);
@@ -83,6 +89,7 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     waits: documents.some(({ state }) => state === 'noSchema'),
     schemas: named.schemas,
     definitions,
+    ...(facts === undefined ? {} : { facts: facts.end(diagnostics) }),
     hasSuppressions: asBuffer(content.bytes).includes(SUPPRESSION),
     ...(diagnostics.some(({ fix }) => fix !== undefined) ? { digest: sha256(content.bytes) } : {}),
   };

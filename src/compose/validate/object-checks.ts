@@ -24,6 +24,8 @@ export interface CheckSettings {
   readonly named: readonly NamedSchema[];
   /** Fixes of warnings are looked for, which costs further checks. */
   readonly findsFixes: boolean;
+  /** What rules across files need is collected. */
+  readonly collectsFacts: boolean;
 }
 
 /** A schema that a file names. */
@@ -43,6 +45,7 @@ export interface ObjectChecks {
   /** The check by the schema that a file names; undefined: the schema is not read yet. A problem is a sentence. */
   named(file: string, reference: string): Result<ObjectCheck> | undefined;
   readonly findsFixes: boolean;
+  readonly collectsFacts: boolean;
   /** The rules that could not be evaluated until now, as sentences. */
   notEvaluated(): readonly string[];
 }
@@ -68,6 +71,7 @@ async function jsonSchemaCompiler() {
 /** Opens the schemas and makes the checks. */
 export async function createObjectChecks(settings: CheckSettings): Promise<ObjectChecks> {
   const { versions, withoutSchema, skip, definitions, located, named, findsFixes } = settings;
+  const { versions, withoutSchema, skip, definitions, findsFixes, collectsFacts } = settings;
   const cel = definitions.some(hasRules) ? await celEvaluator() : undefined;
   const compile = located.length + named.length === 0 ? undefined : await jsonSchemaCompiler();
   const custom = [
@@ -87,6 +91,7 @@ export async function createObjectChecks(settings: CheckSettings): Promise<Objec
     check: inAll(checks),
     named: (file, reference) => namedChecks.get(`${file}\n${reference}`),
     findsFixes,
+    collectsFacts,
     notEvaluated: () => cel?.notEvaluated() ?? [],
     isSkipped: ({ apiVersion, kind, type }) => {
       if (skipped.size === 0) return false;
