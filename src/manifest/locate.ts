@@ -1,5 +1,5 @@
-import type { FieldPath, WrittenPath } from '../model/field-path.ts';
 import type { Location } from '../model/diagnostic.ts';
+import type { FieldPath, WrittenPath } from '../model/field-path.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import { readDocuments } from './decode-file.ts';
 import { defaultDecodeLimits } from './limits.ts';

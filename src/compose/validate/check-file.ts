@@ -54,7 +54,11 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
   if (!content.ok) {
     const reason = content.isTooLarge ? 'FileTooLarge' : 'FileUnreadable';
     const at = { path: name };
-    return { diagnostics: [diagnosticOf({ severity: 'error', reason, message: content.reason, at })], ...nothing, facts: unreadFile };
+    return {
+      diagnostics: [diagnosticOf({ severity: 'error', reason, message: content.reason, at })],
+      ...nothing,
+      facts: unreadFile,
+    };
   }
   const file = readFile(name, content.bytes, defaultDecodeLimits);
   const findings: Finding[] = [...file.findings];

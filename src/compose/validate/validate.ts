@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { compareText } from '../../model/json.ts';
 import { type KubernetesVersion, newestKubernetesVersion } from '../../validation/kubernetes-schemas.ts';
+import { withFindingsAcross } from './across-files.ts';
 import type { CheckedFile } from './check-file.ts';
 import { createBytesReader } from './file-bytes.ts';
 import { reportOf } from './finish.ts';
@@ -80,13 +81,16 @@ async function judge(request: ValidationRequest, inputs: Inputs, threads: Thread
     for (const sentence of found.notEvaluated) notEvaluated.add(sentence);
     return found.files;
   };
-  const settings = settingsOf(request);
+  const settings = settingsOf(request, inputs);
   const first = await check(inputs.files, settings);
   const checked = await Promise.all(
     (await withCustomKinds(request, inputs.files, first, settings, check)).map((found, index) =>
+  const alone = await Promise.all(
+    (await withCustomKinds(inputs.files, first, settings, check)).map((found, index) =>
       asRelayConfig(found, inputs.files[index]),
     ),
   );
+  const checked = settings.collectsFacts ? await withFindingsAcross(inputs, alone, request.cwd) : alone;
   const all = { request, inputs, checked, notEvaluated };
   const part = request.since === undefined ? {} : await partOf(request, inputs, checked, settings);
   return { report: reportOf({ ...all, ...part }), checked };
@@ -136,16 +140,21 @@ async function asRelayConfig(checked: CheckedFile, file: InputFile | undefined):
   return { ...checked, diagnostics: decodeRelayConfig(file.name, content.bytes).diagnostics };
 }
 
-function settingsOf({
-  kubernetesVersions,
-  strictKinds,
-  ignoreMissingSchemas,
-  skip = [],
-  fix = false,
-  findsFixes = fix,
-}: ValidationRequest) {
+function settingsOf(
+  {
+    kubernetesVersions,
+    strictKinds,
+    ignoreMissingSchemas,
+    skip = [],
+    fix = false,
+    findsFixes = fix,
+  }: ValidationRequest,
+  { ignoreFolders }: Inputs,
+) {
   const versions: readonly KubernetesVersion[] = kubernetesVersions ?? [newestKubernetesVersion];
   const withoutSchema = strictKinds === true ? 'error' : ignoreMissingSchemas === true ? 'nothing' : 'warning';
   const nothing = { definitions: [], located: [], named: [] };
   return { versions, withoutSchema, skip, ...nothing, findsFixes } satisfies CheckSettings;
+  const collectsFacts = ignoreFolders.length > 0;
+  return { versions, withoutSchema, skip, definitions: [], findsFixes, collectsFacts } satisfies CheckSettings;
 }
