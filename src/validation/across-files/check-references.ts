@@ -145,7 +145,7 @@ const PART: Readonly<Record<string, { readonly reason: FindingReason; readonly w
 
 function unknownObject(reference: Reference, declared: DeclaredObjects): FieldProblem {
   const { field, kind, namespace, name } = reference;
-  const hint = didYouMean(name, declared.namesOf(kind, namespace));
+  const hint = nearest(name, declared.namesOf(kind, namespace));
   const message = `no document that was read declares ${titleOf(reference)}`;
   return warning(UNKNOWN[kind] ?? 'UnknownScaleTarget', field, message, hint);
 }
@@ -158,10 +158,17 @@ function unknownPart(
   const wanted = part?.name ?? '';
   const known = parts.length > MOST_NAMED ? `${parts.length} others` : parts.join(', ');
   const message = `${titleOf({ kind, namespace, name })} in ${path} has no ${word} ${wanted}, but ${known}`;
-  return warning(reason, part?.field ?? field, message, didYouMean(wanted, parts));
+  return warning(reason, part?.field ?? field, message, nearest(wanted, parts));
 }
 
 const MOST_NAMED = 10;
+
+/** Among very many names each suggestion would cost much, and there would be one for anything. */
+const MOST_COMPARED = 200;
+
+function nearest(name: string, known: readonly string[]): string | undefined {
+  return known.length > MOST_COMPARED ? undefined : didYouMean(name, known);
+}
 
 function emptySelection(
   { field, selects, isPlain }: Selection,
@@ -185,7 +192,7 @@ function emptySelection(
       .filter((each) => matchesLabels(rest, each))
       .flatMap((each) => each[key] ?? []);
     const message = `${what}${where} has the label ${key}: ${value}, so nothing is selected`;
-    return warning(reason, get(labels, key), message, didYouMean(value, new Set(values)));
+    return warning(reason, get(labels, key), message, nearest(value, [...new Set(values)]));
   }
   return warning(reason, field, `the selector matches ${what}${where} that was read`, undefined);
 }

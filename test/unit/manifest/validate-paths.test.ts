@@ -144,7 +144,7 @@ describe('validatePaths', () => {
     const names = Array.from({ length: 20 }, (_none, index) => `${'a'.repeat(230 + index)}.yaml`);
     await files({
       '.fleetrelayignore': `${'*a*a*ab\n'.repeat(999)}${'*a'.repeat(200)}b\n`,
-      ...Object.fromEntries(names.map((name) => [name, GOOD])),
+      ...Object.fromEntries(names.map((name, index) => [name, GOOD.replace('name: a', `name: a-${index}`)])),
     });
     expect(await validate(['.'])).toEqual({ files: 20, documents: 20, said: [] });
   });
