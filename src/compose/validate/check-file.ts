@@ -8,8 +8,8 @@ import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from 
 import { referencesOf } from '../../validation/across-files/references.ts';
 import { isDefinition } from '../../validation/custom/custom-kinds.ts';
 import type { FileBytes } from './file-bytes.ts';
-import { createNamedSchemas } from './named-schemas.ts';
 import { collectFacts, type FileFacts, unreadFile } from './file-facts.ts';
+import { createNamedSchemas } from './named-schemas.ts';
 import type { ObjectChecks } from './object-checks.ts';
 
 /** What was found in one file: plain data, as threads send it. */

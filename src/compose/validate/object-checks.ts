@@ -70,8 +70,7 @@ async function jsonSchemaCompiler() {
 
 /** Opens the schemas and makes the checks. */
 export async function createObjectChecks(settings: CheckSettings): Promise<ObjectChecks> {
-  const { versions, withoutSchema, skip, definitions, located, named, findsFixes } = settings;
-  const { versions, withoutSchema, skip, definitions, findsFixes, collectsFacts } = settings;
+  const { versions, withoutSchema, skip, definitions, located, named, findsFixes, collectsFacts } = settings;
   const cel = definitions.some(hasRules) ? await celEvaluator() : undefined;
   const compile = located.length + named.length === 0 ? undefined : await jsonSchemaCompiler();
   const custom = [

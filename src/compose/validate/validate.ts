@@ -83,10 +83,8 @@ async function judge(request: ValidationRequest, inputs: Inputs, threads: Thread
   };
   const settings = settingsOf(request, inputs);
   const first = await check(inputs.files, settings);
-  const checked = await Promise.all(
-    (await withCustomKinds(request, inputs.files, first, settings, check)).map((found, index) =>
   const alone = await Promise.all(
-    (await withCustomKinds(inputs.files, first, settings, check)).map((found, index) =>
+    (await withCustomKinds(request, inputs.files, first, settings, check)).map((found, index) =>
       asRelayConfig(found, inputs.files[index]),
     ),
   );
@@ -154,7 +152,6 @@ function settingsOf(
   const versions: readonly KubernetesVersion[] = kubernetesVersions ?? [newestKubernetesVersion];
   const withoutSchema = strictKinds === true ? 'error' : ignoreMissingSchemas === true ? 'nothing' : 'warning';
   const nothing = { definitions: [], located: [], named: [] };
-  return { versions, withoutSchema, skip, ...nothing, findsFixes } satisfies CheckSettings;
   const collectsFacts = ignoreFolders.length > 0;
-  return { versions, withoutSchema, skip, definitions: [], findsFixes, collectsFacts } satisfies CheckSettings;
+  return { versions, withoutSchema, skip, ...nothing, findsFixes, collectsFacts } satisfies CheckSettings;
 }
