@@ -212,6 +212,10 @@ function declareIndexes(
     ]),
     /** Placements by unknown names in their lists of clusters. */
     unknownClusters: indexUnknownClusters(graph, placements),
+    /** Placements whose selector of clusters matches none; group `all`. */
+    emptySelectors: graph.index('placementsWithEmptySelector', placements, ({ value }) =>
+      value.selectsNone ? ['all'] : [],
+    ),
     /** Keys with several wants; group `all`. */
     contested: graph.index('contested', candidates, ({ value }) => (value.length > 1 ? ['all'] : [])),
     /** Keeps and held removals by cluster. */

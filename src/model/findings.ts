@@ -178,21 +178,81 @@ export const findings = {
   },
   Failed: { code: 'FR3010', meaning: 'A function of the engine threw an error: a defect of fleetrelay.' },
 
-  UnknownConfigMap: { code: 'FR3020', meaning: 'An object refers to a ConfigMap that no document declares.' },
-  UnknownConfigMapKey: { code: 'FR3021', meaning: 'An object refers to a key that the ConfigMap does not have.' },
-  UnknownSecret: { code: 'FR3022', meaning: 'An object refers to a Secret that nothing declares or makes.' },
-  UnknownSecretKey: { code: 'FR3023', meaning: 'An object refers to a key that the Secret does not have.' },
-  UnknownService: { code: 'FR3024', meaning: 'An object refers to a Service that no document declares.' },
-  UnknownServicePort: { code: 'FR3025', meaning: 'An object refers to a port that the Service does not have.' },
-  UnknownServiceAccount: { code: 'FR3026', meaning: 'A ServiceAccount is named that no document declares.' },
-  UnknownRole: { code: 'FR3027', meaning: 'A binding names a Role or ClusterRole that no document declares.' },
-  UnknownVolumeClaim: { code: 'FR3028', meaning: 'A Pod uses a PersistentVolumeClaim that no document declares.' },
-  UnknownPriorityClass: { code: 'FR3029', meaning: 'A Pod has a PriorityClass that no document declares.' },
-  UnknownScaleTarget: { code: 'FR3030', meaning: 'An autoscaler names a workload that no document declares.' },
-  SelectsNoPods: { code: 'FR3031', meaning: 'A selector matches no Pod template of its namespace.' },
-  SelectsNoServices: { code: 'FR3032', meaning: 'The selector of a ServiceMirror matches no declared Service.' },
-  PlacementSelectsNothing: { code: 'FR3040', meaning: 'A path of a Placement selects no document.' },
-  SelectsNoCluster: { code: 'FR3041', meaning: 'A selector of clusters matches no KubernetesCluster.' },
+  UnknownConfigMap: {
+    code: 'FR3020',
+    meaning: 'An object refers to a ConfigMap that no document declares.',
+    severity: 'warning',
+  },
+  UnknownConfigMapKey: {
+    code: 'FR3021',
+    meaning: 'An object refers to a key that the ConfigMap does not have.',
+    severity: 'warning',
+  },
+  UnknownSecret: {
+    code: 'FR3022',
+    meaning: 'An object refers to a Secret that nothing declares or makes.',
+    severity: 'warning',
+  },
+  UnknownSecretKey: {
+    code: 'FR3023',
+    meaning: 'An object refers to a key that the Secret does not have.',
+    severity: 'warning',
+  },
+  UnknownService: {
+    code: 'FR3024',
+    meaning: 'An object refers to a Service that no document declares.',
+    severity: 'warning',
+  },
+  UnknownServicePort: {
+    code: 'FR3025',
+    meaning: 'An object refers to a port that the Service does not have.',
+    severity: 'warning',
+  },
+  UnknownServiceAccount: {
+    code: 'FR3026',
+    meaning: 'A ServiceAccount is named that no document declares.',
+    severity: 'warning',
+  },
+  UnknownRole: {
+    code: 'FR3027',
+    meaning: 'A binding names a Role or ClusterRole that no document declares.',
+    severity: 'warning',
+  },
+  UnknownVolumeClaim: {
+    code: 'FR3028',
+    meaning: 'A Pod uses a PersistentVolumeClaim that no document declares.',
+    severity: 'warning',
+  },
+  UnknownPriorityClass: {
+    code: 'FR3029',
+    meaning: 'A Pod has a PriorityClass that no document declares.',
+    severity: 'warning',
+  },
+  UnknownScaleTarget: {
+    code: 'FR3030',
+    meaning: 'An autoscaler names a workload that no document declares.',
+    severity: 'warning',
+  },
+  SelectsNoPods: {
+    code: 'FR3031',
+    meaning: 'A selector matches no Pod template of its namespace.',
+    severity: 'warning',
+  },
+  SelectsNoServices: {
+    code: 'FR3032',
+    meaning: 'The selector of a ServiceMirror matches no declared Service.',
+    severity: 'warning',
+  },
+  PlacementSelectsNothing: {
+    code: 'FR3040',
+    meaning: 'A path of a Placement selects no document.',
+    severity: 'warning',
+  },
+  SelectsNoCluster: {
+    code: 'FR3041',
+    meaning: 'A selector of clusters matches no KubernetesCluster.',
+    severity: 'warning',
+  },
 
   UnreadableLiveFile: { code: 'FR4001', meaning: 'A file of a directory cluster cannot be read.' },
   SkippedLiveFile: {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import type { EngineDiagnostic } from '../../engine/domain.ts';
-import { engineDiagnostics } from '../../engine/status/diagnostics.ts';
+import { engineDiagnostics, unusedPaths } from '../../engine/status/diagnostics.ts';
 import type { FileReading, SourceDocument } from '../../model/desired.ts';
 import type { FindingReason } from '../../model/diagnostic.ts';
 import { objectDigest } from '../../model/digest.ts';
@@ -53,7 +53,7 @@ export function judgeFleet(
   const isFleet = kinds.has('KubernetesCluster') || kinds.has('Placement');
   const isWhole = (kinds.has('KubernetesCluster') && kinds.has('Placement')) || (others.length === 0 && isRoot(root));
   const canMiss = isFleet && isWhole && !isPartial;
-  return engineDiagnostics(engine)
+  return [...engineDiagnostics(engine), ...unusedPaths(engine)]
     .filter(({ reason }) => canMiss || !OF_ABSENCE.includes(reason))
     .flatMap((diagnostic) => unplacedOf(diagnostic, names));
 }

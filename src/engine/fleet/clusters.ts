@@ -37,18 +37,29 @@ export const clusterGroup = {
   labelKey: (key: string) => `key:${key}`,
 } as const;
 
-/** The registered clusters that are chosen, and the listed names that no KubernetesCluster has; both in canonical order. */
+/** What {@link chooseClusters} returns. */
+interface ChosenClusters {
+  /** In canonical order. */
+  readonly clusters: readonly ClusterName[];
+  /** Listed names that no KubernetesCluster has, in canonical order. */
+  readonly unknown: readonly string[];
+  /** There is a selector, and it matches no cluster. */
+  readonly selectsNone: boolean;
+}
+
+/** The registered clusters that are chosen. */
 export function chooseClusters(
   { names, selector }: ClusterChoice,
   read: Reader,
   clusters: Index<ClusterValue>,
-): { readonly clusters: readonly ClusterName[]; readonly unknown: readonly string[] } {
+): ChosenClusters {
   const isKnown = (name: string): boolean => read.members(clusters, clusterGroup.name(name)).length > 0;
   const known = names.filter(isKnown);
   const selected = selector === undefined ? [] : selectClusters(selector, read, clusters);
   return {
     clusters: [...new Set([...known, ...selected])].sort(compareText),
     unknown: names.filter((name) => !known.includes(name)),
+    selectsNone: selector !== undefined && selected.length === 0,
   };
 }
 

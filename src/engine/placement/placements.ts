@@ -13,6 +13,8 @@ export interface PlacementValue {
   readonly clusters: readonly string[];
   /** Names in its list that no KubernetesCluster has. */
   readonly unknownClusters: readonly string[];
+  /** Its selector of clusters matches none. */
+  readonly selectsNone: boolean;
 }
 
 /** Derives the Placements with the clusters that each selects. */
@@ -28,11 +30,13 @@ export function derivePlacements(
     equals: (a, b) =>
       a.declared === b.declared &&
       isSameList(a.clusters, b.clusters) &&
-      isSameList(a.unknownClusters, b.unknownClusters),
+      isSameList(a.unknownClusters, b.unknownClusters) &&
+      a.selectsNone === b.selectsNone,
     compute: ({ key, value: declared }, read, emit) => {
       const { paths, clusters: choice } = declared.value;
-      const { clusters: chosen, unknown } = chooseClusters(choice, read, clusters);
-      emit('', key, { declared, globs: paths.map(compileGlob), clusters: chosen, unknownClusters: unknown });
+      const { clusters: chosen, unknown, selectsNone } = chooseClusters(choice, read, clusters);
+      const globs = paths.map(compileGlob);
+      emit('', key, { declared, globs, clusters: chosen, unknownClusters: unknown, selectsNone });
     },
   });
 }

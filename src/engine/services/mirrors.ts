@@ -25,6 +25,8 @@ export interface MirrorValue {
   readonly to: readonly ClusterName[];
   /** Listed names that no KubernetesCluster has. */
   readonly unknownClusters: readonly string[];
+  /** The sides whose selector of clusters matches none. */
+  readonly selectsNone: readonly ('from' | 'to')[];
 }
 
 /** One ServiceMirror and one cluster that it reads, from desired state alone. Partition: the source that declares the mirror. */
@@ -61,7 +63,11 @@ export function deriveMirrors(
       const from = chooseClusters(declaration.value.from, read, clusters);
       const to = chooseClusters(declaration.value.to, read, clusters);
       const unknownClusters = [...new Set([...from.unknown, ...to.unknown])];
-      emit('', key, { declared: declaration, from: from.clusters, to: to.clusters, unknownClusters });
+      const selectsNone = [
+        ...(from.selectsNone ? (['from'] as const) : []),
+        ...(to.selectsNone ? (['to'] as const) : []),
+      ];
+      emit('', key, { declared: declaration, from: from.clusters, to: to.clusters, unknownClusters, selectsNone });
     },
   });
   const feeds = graph.derive<MirrorValue, Feed>({

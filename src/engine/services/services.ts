@@ -1,10 +1,10 @@
 import { compareText } from '../../model/json.ts';
 import { displayKey } from '../../model/object-key.ts';
 import type { Contribution } from '../collections/types.ts';
-import type { Domain, Reason, ValueRef } from '../domain.ts';
+import type { Domain, EngineDiagnostic, Reason, ValueRef } from '../domain.ts';
 import { indexUnknownClusters, unknownClustersOf } from '../fleet/clusters.ts';
 import type { Declared } from '../fleet/declared.ts';
-import { documentRefOf } from '../fleet/sources.ts';
+import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Output } from '../output/outputs.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { indexLiveServices, liveKinds } from './live-services.ts';
@@ -24,6 +24,9 @@ export const services: Domain = {
     const wants = deriveServiceWants(graph, exports, inputs.live, liveServices);
     const exportsByMirror = graph.index('exportsByMirror', exports, ({ value }) => [value.mirror]);
     const unknownClusters = indexUnknownClusters(graph, mirrors);
+    const emptySelectors = graph.index('mirrorsWithEmptySelector', mirrors, ({ value }) =>
+      value.selectsNone.length > 0 ? ['all'] : [],
+    );
     return {
       collections: { bySource: [feeds, exports, wants], anywhere: [mirrors] },
       wants,
@@ -54,23 +57,38 @@ export const services: Domain = {
             }))
             .sort((a, b) => compareText(`${a.service} ${a.from} ${a.mirror}`, `${b.service} ${b.from} ${b.mirror}`)),
       },
-      diagnostics: () =>
-        unknownClustersOf(unknownClusters).map(({ name, entry: { key, value } }) => ({
-          severity: 'warning',
-          reason: 'UnknownCluster',
-          message: `ServiceMirror ${key} names clusters that no KubernetesCluster declares: ${name}`,
-          at: placesOf(value.declared, name),
-        })),
+      diagnostics: () => [
+        ...unknownClustersOf(unknownClusters).map(
+          ({ name, entry: { key, value } }): EngineDiagnostic => ({
+            severity: 'warning',
+            reason: 'UnknownCluster',
+            message: `ServiceMirror ${key} names clusters that no KubernetesCluster declares: ${name}`,
+            at: placesOf(value.declared, name),
+          }),
+        ),
+        ...emptySelectors.members('all').map(
+          ({ key, value: { declared, selectsNone } }): EngineDiagnostic => ({
+            severity: 'warning',
+            reason: 'SelectsNoCluster',
+            message: `the selector of ServiceMirror ${key} matches no KubernetesCluster`,
+            at: selectsNone.map((side) => ({ ...refOf(declared), field: ['spec', side, 'selector'] })),
+          }),
+        ),
+      ],
       explains: explainMirrored,
     };
   },
 };
 
 /** The places where a ServiceMirror names a cluster. */
-function placesOf({ origin, identity, value }: Declared<'ServiceMirror'>, name: string): readonly ValueRef[] {
+function placesOf(declared: Declared<'ServiceMirror'>, name: string): readonly ValueRef[] {
   return (['from', 'to'] as const)
-    .filter((side) => value[side].names.some((each) => each === name))
-    .map((side) => ({ ...origin, identity, field: ['spec', side, 'names', { item: name }] }));
+    .filter((side) => declared.value[side].names.some((each) => each === name))
+    .map((side) => ({ ...refOf(declared), field: ['spec', side, 'names', { item: name }] }));
+}
+
+function refOf({ origin, identity }: Declared): DocumentRef {
+  return { ...origin, identity };
 }
 
 /** The live objects that a mirrored one stands for, the winner first, and the ServiceMirrors that select them. */

@@ -8,8 +8,9 @@ import type { EngineDiagnostic, ValueRef } from '../domain.ts';
 import { unknownClustersOf } from '../fleet/clusters.ts';
 import type { Declared } from '../fleet/declared.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
-import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
+import { type DocumentRef, documentRefOf, originOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
+import { placementsOf } from '../placement/placements.ts';
 import type { Candidate } from '../placement/wants.ts';
 
 /** All findings of the engine, in canonical order. Cost follows their number. */
@@ -19,6 +20,7 @@ export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
     ...contested(engine),
     ...declaredTwice(engine),
     ...unknownClusters(engine),
+    ...emptySelectors(engine),
     ...heldAsLastKnownGood(engine),
     ...cutPolicy(engine),
     ...judgedApprovals(engine),
@@ -98,6 +100,46 @@ function unknownClusters({ indexes }: Engine): readonly EngineDiagnostic[] {
     message: `Placement ${key} names clusters that no KubernetesCluster declares: ${name}`,
     at: [{ ...refOfDeclared(value.declared), field: ['spec', 'clusters', 'names', { item: name }] }],
   }));
+}
+
+function emptySelectors({ indexes }: Engine): readonly EngineDiagnostic[] {
+  return indexes.emptySelectors.members('all').map(({ key, value: { declared } }) => ({
+    severity: 'warning',
+    reason: 'SelectsNoCluster',
+    message: `the selector of Placement ${key} matches no KubernetesCluster`,
+    at: [{ ...refOfDeclared(declared), field: ['spec', 'clusters', 'selector'] }],
+  }));
+}
+
+/**
+ * The paths of Placements that select no document. For one-shot runs: the cost follows the number of documents, so it is no
+ * part of {@link engineDiagnostics}, which a server computes for each question.
+ */
+export function unusedPaths(engine: Engine): readonly EngineDiagnostic[] {
+  const used = new Set<string>();
+  for (const source of engine.assignments.partitions()) {
+    for (const { key } of engine.assignments.entries(source)) {
+      const { path } = originOf({ partition: source, key });
+      for (const { key: name, value } of placementsOf(path, engine.placementsByFolder)) {
+        for (const [index, glob] of value.globs.entries()) if (glob.matches(path)) used.add(`${index} ${name}`);
+      }
+    }
+  }
+  return [...engine.placements.entries('')].flatMap(({ key: name, value: { declared } }) =>
+    declared.value.paths.flatMap((path, index): readonly EngineDiagnostic[] => {
+      if (used.has(`${index} ${name}`)) return [];
+      const field = ['spec', 'paths', { item: path }];
+      const message = `no document for clusters lies under the path ${path} of Placement ${name}`;
+      return [
+        {
+          severity: 'warning',
+          reason: 'PlacementSelectsNothing',
+          message,
+          at: [{ ...refOfDeclared(declared), field }],
+        },
+      ];
+    }),
+  );
 }
 
 function heldAsLastKnownGood(engine: Engine): readonly EngineDiagnostic[] {
