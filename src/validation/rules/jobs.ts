@@ -25,6 +25,7 @@ import {
 import { kindRule } from './metadata.ts';
 import { dnsLabelRule, dnsSubdomainRule, domainPrefixedPathRule, qualifiedNameRule } from './names.ts';
 import { checkPodTemplate } from './pod-spec.ts';
+import { warnOfName } from './pod-warnings.ts';
 import { checkLabelSelector, selectsAll } from './selectors.ts';
 import { timeZoneRule } from './time-zone.ts';
 import { checkSelects } from './workloads.ts';
@@ -35,6 +36,7 @@ const MOST_INDEXES = 100_000;
 const MOST_OF_MANY = 10_000;
 
 export const jobRule = kindRule(dnsSubdomainRule, (root) => {
+  warnOfName(root);
   const name = getIn(root, 'metadata', 'name');
   const spec = get(root, 'spec');
   checkJobSpec(spec, true);
@@ -63,6 +65,7 @@ export const jobRule = kindRule(dnsSubdomainRule, (root) => {
 });
 
 export const cronJobRule = kindRule(cronJobNameRule, (root) => {
+  warnOfName(root);
   const spec = get(root, 'spec');
   hasForm(get(spec, 'schedule'), scheduleRule, 'BadSchedule');
   const zone = get(spec, 'timeZone');

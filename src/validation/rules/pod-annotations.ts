@@ -66,7 +66,12 @@ function checkAppArmor(annotation: Field, value: string, spec: Field, name: stri
 /** An annotation and the field that replaces it must say the same. */
 function compareProfile(annotation: Field, profile: Field, wanted: string, local: string | undefined): void {
   const type = get(profile, 'type');
-  if (word(type) === undefined) return;
+  if (word(type) === undefined) {
+    const message = `the annotation ${annotation.step} is deprecated`;
+    const hint = `write securityContext.${profile.step}`;
+    report(annotation, 'DeprecatedField', message, { severity: 'warning', atKey: true, hint });
+    return;
+  }
   const isSame = type.value === wanted && (local === undefined || text(get(profile, 'localhostProfile')) === local);
   if (!isSame) invalid(annotation, `must say the same as ${nameOf(profile)}`);
 }

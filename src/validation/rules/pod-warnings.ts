@@ -1,5 +1,6 @@
 import type { FindingReason } from '../../model/diagnostic.ts';
 import { type Field, get, getIn, has, integer, isSet, items, members, nameOf, report, text, word } from './field.ts';
+import { dnsLabelRule, dnsSubdomainRule } from './names.ts';
 
 /** Reports what an API server accepts in a Pod or a template of Pods with a warning. */
 export function warnOfPod(pod: Field, spec: Field, containers: readonly Field[]): void {
@@ -9,6 +10,15 @@ export function warnOfPod(pod: Field, spec: Field, containers: readonly Field[])
   if (!has(spec, 'terminationGracePeriodSeconds')) return;
   const grace = get(spec, 'terminationGracePeriodSeconds');
   if ((integer(grace) ?? 0) < 0) warn(grace, 'WrongValue', `${nameOf(grace)} is negative, which means 1 second`);
+}
+
+/** Warns of a name that is allowed for the object, but not as the host name of its Pods. */
+export function warnOfName(root: Field): void {
+  const name = getIn(root, 'metadata', 'name');
+  const found = word(name);
+  if (found === undefined || dnsSubdomainRule(found) !== undefined || dnsLabelRule(found) === undefined) return;
+  const message = `${nameOf(name)} is ${JSON.stringify(found)}, which is no DNS label, and becomes a part of host names`;
+  warn(name, 'BadName', message, 'use at most 63 letters, digits and "-"');
 }
 
 function warn(field: Field, reason: FindingReason, message: string, hint?: string): void {

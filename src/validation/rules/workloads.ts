@@ -22,9 +22,11 @@ import {
 import { kindRule } from './metadata.ts';
 import { dnsLabelRule, dnsSubdomainRule, percentRule } from './names.ts';
 import { checkPod, checkPodTemplate, type TemplateOptions } from './pod-spec.ts';
+import { warnOfName } from './pod-warnings.ts';
 import { checkLabelSelector, selectorMatches, selectsAll } from './selectors.ts';
 
 export const podRule = kindRule(dnsSubdomainRule, (root) => {
+  warnOfName(root);
   checkPod(root);
 });
 
@@ -33,6 +35,7 @@ export const podTemplateRule = kindRule(dnsSubdomainRule, (root) => {
 });
 
 export const replicationControllerRule = kindRule(dnsSubdomainRule, (root) => {
+  warnOfName(root);
   const spec = get(root, 'spec');
   const template = get(spec, 'template');
   checkCounts(spec, 'replicas', 'minReadySeconds');
@@ -51,6 +54,7 @@ export const replicationControllerRule = kindRule(dnsSubdomainRule, (root) => {
 });
 
 export const replicaSetRule = kindRule(dnsSubdomainRule, (root) => {
+  warnOfName(root);
   const spec = get(root, 'spec');
   checkCounts(spec, 'replicas', 'minReadySeconds');
   checkSelectedTemplate(spec, 'a ReplicaSet');
@@ -58,6 +62,7 @@ export const replicaSetRule = kindRule(dnsSubdomainRule, (root) => {
 });
 
 export const deploymentRule = kindRule(dnsSubdomainRule, (root) => {
+  warnOfName(root);
   const spec = get(root, 'spec');
   checkCounts(spec, 'replicas', 'minReadySeconds', 'revisionHistoryLimit', 'progressDeadlineSeconds');
   checkSelectedTemplate(spec, 'a Deployment');

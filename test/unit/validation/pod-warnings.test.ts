@@ -31,6 +31,15 @@ affinity:
   ]);
 });
 
+it('warns of names that are no host names, and of annotations that a field replaces', () => {
+  const metadata =
+    'name: web.v1\n  annotations: { container.apparmor.security.beta.kubernetes.io/web: runtime/default }';
+  expect(warningsOf(WEB, metadata)).toEqual([
+    'BadName metadata.name',
+    'DeprecatedField metadata.annotations["container.apparmor.security.beta.kubernetes.io/web"]',
+  ]);
+});
+
 it('warns of rules for Pods without a selector', () => {
   const spec = `${WEB}
 affinity:
