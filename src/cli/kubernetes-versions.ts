@@ -1,6 +1,8 @@
+import { Option } from 'commander';
 import { counted } from '../model/messages.ts';
 import type { ClusterView } from '../server/api.ts';
 import { type KubernetesVersion, kubernetesVersions } from '../validation/kubernetes-schemas.ts';
+import { choice } from './arguments.ts';
 
 /** The versions of Kubernetes that a fleet runs. */
 interface FleetVersions {
@@ -38,4 +40,16 @@ function minorOf(version: string): number | undefined {
 
 function nearestTo(minor: number): KubernetesVersion {
   return kubernetesVersions.findLast((version) => Number(version.slice(2)) <= minor) ?? kubernetesVersions[0];
+}
+
+/** `--kubernetes-version`: minor versions; may be repeated. A patch version counts as its minor version. */
+export function kubernetesVersionOption(help: string): Option {
+  return new Option('--kubernetes-version <version>', `${help}; may be repeated (default: the newest)`)
+    .choices(kubernetesVersions)
+    .argParser((text: string, before: readonly KubernetesVersion[] = []) => [...before, minorVersion(text)]);
+}
+
+function minorVersion(text: string): KubernetesVersion {
+  const minor = /^v?(\d+\.\d+)(?:\.\d+)?$/.exec(text)?.[1];
+  return choice(minor ?? text, kubernetesVersions);
 }

@@ -17,6 +17,8 @@ export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['audit', async () => (await import('./commands/audit.ts')).auditCommand],
   ['check', async () => (await import('./commands/check.ts')).checkCommand],
   ['debug', async () => (await import('./commands/debug.ts')).debugCommand],
+  ['schema', async () => (await import('./commands/schema.ts')).schemaCommand],
+  ['init', async () => (await import('./commands/init.ts')).initCommand],
   ['completion', async () => (await import('./commands/completion.ts')).completionCommand],
   ['version', async () => (await import('./commands/version.ts')).versionCommand],
 ]);

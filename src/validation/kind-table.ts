@@ -23,16 +23,17 @@ export function createKindTable(rows: readonly KindRow[]): KindSchemas {
   }
   for (const list of versions.values()) list.sort(compareVersions);
   const found = new Map<string, KindSchema>();
+  const schemaOf = (id: string): KindSchema | undefined => {
+    const known = found.get(id);
+    const row = known === undefined ? byId.get(id) : undefined;
+    if (row === undefined) return known;
+    const schema: KindSchema = { ...row, schema: row.schema() };
+    found.set(id, schema);
+    return schema;
+  };
   return {
-    find: (group, version, kind) => {
-      const id = `${group}/${version}/${kind}`;
-      const known = found.get(id);
-      const row = known === undefined ? byId.get(id) : undefined;
-      if (row === undefined) return known;
-      const schema: KindSchema = { ...row, schema: row.schema() };
-      found.set(id, schema);
-      return schema;
-    },
+    find: (group, version, kind) => schemaOf(`${group}/${version}/${kind}`),
+    all: () => [...byId.keys()].flatMap((id) => schemaOf(id) ?? []),
     versionsOf: (group, kind) => versions.get(`${group}/${kind}`) ?? [],
     kindsOf: (group) => [...(kinds.get(group) ?? [])],
     groupsOf: (kind) => [...(groups.get(kind) ?? [])],

@@ -73,6 +73,8 @@ export interface KindSchema {
 export interface KindSchemas {
   /** Always the same value for the same version of a kind; undefined: there is none here. */
   find(group: string, version: string, kind: string): KindSchema | undefined;
+  /** The schemas of all kinds in all versions. */
+  all(): readonly KindSchema[];
   /** The versions of a kind, the preferred one first; empty: the kind is unknown here. */
   versionsOf(group: string, kind: string): readonly string[];
   /** The kinds of a group in all its versions; empty: the group is unknown here. */

@@ -29,6 +29,9 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     render: record('render', {
       ...{ clusters: [], objectsOf: () => [], statuses: {}, findings: [], views: {}, isInvalid: false },
     }),
+    exportSchemas: record('exportSchemas', []),
+    initRepository: record('initRepository', []),
+    installHook: record('installHook', []),
     clusterToken: record('clusterToken', 'frt1_token'),
     clusterRegister: record('clusterRegister', { cluster: 'east', steps: [], printed: '', notes: [] }),
     checkFleet: async (...args) => fleetFindings(...args),

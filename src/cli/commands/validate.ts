@@ -4,12 +4,12 @@ import type { ValidationReport, ValidationRequest } from '../../compose/validate
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { type KubernetesVersion, kubernetesVersions } from '../../validation/kubernetes-schemas.ts';
 import { type ApiOptions, connect, withApiOptions } from '../api.ts';
-import { choice, repeated } from '../arguments.ts';
+import { repeated } from '../arguments.ts';
 import { type CliCommand, type CliContext, kubeTarget, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { type ShownFindings, severitiesOf } from '../findings/findings.ts';
 import { FINDING_FORMATS } from '../findings/formats.ts';
-import { fleetVersions } from '../kubernetes-versions.ts';
+import { fleetVersions, kubernetesVersionOption } from '../kubernetes-versions.ts';
 import { printable } from '../output.ts';
 
 interface Flags extends ApiOptions {
@@ -19,6 +19,7 @@ interface Flags extends ApiOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly since?: string;
+  readonly repository?: string;
   readonly skip: readonly string[];
   readonly strict?: true;
   readonly strictKinds?: true;
@@ -35,7 +36,7 @@ export function validateCommand(context: CliContext): CliCommand {
       'Reads manifests as the server would and checks each object as an API server does under --dry-run=server --validate=strict: fields, types, values, names, references. Needs neither a server nor a cluster. The exit code is 1 if there is an error.',
     )
     .argument('[path...]', 'files and folders; - is standard input', ['.'])
-    .addOption(versionOption())
+    .addOption(kubernetesVersionOption(`version that every object must suit, ${kubernetesVersions.join(', ')}`))
     .addOption(
       repeated(
         '--schema-location <template>',
@@ -48,6 +49,10 @@ export function validateCommand(context: CliContext): CliCommand {
     .option(
       '--since <ref>',
       'check only what changed since a commit, and what depends on it; A..B: between two commits',
+    )
+    .option(
+      '--repository <dir>',
+      'the paths are a part of the repository in this folder: its .fleetrelayignore counts for them, and what they refer to is looked up in it',
     )
     .addOption(listOption('--skip <kind>', 'kinds that are not checked, such as Secret or apps/Deployment'))
     .option('--strict', 'warnings are errors')
@@ -84,6 +89,10 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
     [
       isStdinFixed && (paths.length > 1 || flags.output !== 'text'),
       '--fix of - takes no other path and no other output',
+    ],
+    [
+      flags.repository !== undefined && (flags.since !== undefined || paths.includes('-')),
+      '--repository takes neither --since nor -: the paths are what is checked',
     ],
     [
       flags.strictKinds === true && flags.ignoreMissingSchemas === true,
@@ -133,13 +142,14 @@ async function versionsOfFleet(context: CliContext, flags: Flags): Promise<Parti
 
 /** The part of the request that the flags give. */
 function requestOf(flags: Flags): Partial<ValidationRequest> {
-  const { kubernetesVersion, schemaLocation, kubeconfig, context, since } = flags;
+  const { kubernetesVersion, schemaLocation, kubeconfig, context, since, repository } = flags;
   const cluster = kubeTarget({ kubeconfig, context });
   return {
     ...(kubernetesVersion === undefined ? {} : { kubernetesVersions: kubernetesVersion }),
     ...(schemaLocation.length === 0 ? {} : { schemaLocations: schemaLocation }),
     ...(cluster === undefined ? {} : { cluster }),
     ...(since === undefined ? {} : { since }),
+    ...(repository === undefined ? {} : { repository }),
     skip: flags.skip,
     strictKinds: flags.strictKinds === true,
     ignoreMissingSchemas: flags.ignoreMissingSchemas === true,
@@ -150,19 +160,6 @@ function requestOf(flags: Flags): Partial<ValidationRequest> {
 function hardened(report: ValidationReport): ValidationReport {
   const harden = (diagnostic: Diagnostic): Diagnostic => ({ ...diagnostic, severity: 'error' });
   return { ...report, diagnostics: report.diagnostics.map(harden) };
-}
-
-/** Minor versions; may be repeated. A patch version counts as its minor version. */
-function versionOption(): Option {
-  const help = `version that every object must suit, ${kubernetesVersions.join(', ')}; may be repeated (default: the newest)`;
-  return new Option('--kubernetes-version <version>', help)
-    .choices(kubernetesVersions)
-    .argParser((text: string, before: readonly KubernetesVersion[] = []) => [...before, minorVersion(text)]);
-}
-
-function minorVersion(text: string): KubernetesVersion {
-  const minor = /^v?(\d+\.\d+)(?:\.\d+)?$/.exec(text)?.[1];
-  return choice(minor ?? text, kubernetesVersions);
 }
 
 /** Values between commas; may be repeated. */

@@ -1,7 +1,6 @@
-import { mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
-import { readIfThere } from '../../adapters/tls/files.ts';
 import { decodeFile } from '../../manifest/decode-file.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import { displayDiagnostic, displayLocation } from '../../model/diagnostic.ts';
@@ -11,6 +10,7 @@ import { suggestion } from '../../model/messages.ts';
 import { systemDeps } from '../kube.ts';
 import { clusterDeclaredIn, documentsOf, readCheckout } from '../read-checkout.ts';
 import type { Step } from '../step.ts';
+import { type FileWriting, writeOnce } from '../write-once.ts';
 
 /** The KubernetesCluster of a cluster. Throws with a text for a person if a server would not take it. */
 export function clusterManifest(name: ClusterName, labels: Readonly<Record<string, string>> = {}): JsonObject {
@@ -24,12 +24,6 @@ export function clusterManifest(name: ClusterName, labels: Readonly<Record<strin
   if (wrong === undefined) return manifest;
   const { at: _nowhere, ...rest } = wrong;
   throw new Error(`no KubernetesCluster can be made of this: ${displayDiagnostic(rest)}`);
-}
-
-/** How a file is written. */
-export interface FileWriting {
-  readonly force: boolean;
-  readonly dryRun: boolean;
 }
 
 /**
@@ -54,24 +48,6 @@ export async function writeIntoCheckout(
   const there = documentsIn(await readFile(path, 'utf8'));
   if (there.some((document) => jsonEquals(document, manifest))) return { what, outcome: 'unchanged', where };
   throw new Error(`${where} declares ${name} otherwise, beside other documents: change it there by hand`);
-}
-
-/** Writes a file. Rejects with a text for a person instead of replacing one with other content, unless it is forced to. */
-export async function writeOnce(
-  what: string,
-  where: string,
-  text: string,
-  isSame: (there: string) => boolean,
-  { force, dryRun }: FileWriting,
-  mode = 0o644,
-): Promise<Step> {
-  const there = (await readIfThere(where))?.toString('utf8');
-  if (there !== undefined && isSame(there)) return { what, outcome: 'unchanged', where };
-  if (there !== undefined && !force) {
-    throw new Error(`${where} exists with other content; look at it, or replace it with --force`);
-  }
-  if (!dryRun) await replaceFile(where, text, mode);
-  return { what, outcome: there === undefined ? 'created' : 'changed', where, dryRun };
 }
 
 /** Takes a KubernetesCluster out of a checkout. Rejects if its file holds more than that. */
@@ -101,19 +77,6 @@ function documentsIn(text: string): readonly JsonValue[] {
     return loadAll(text) as readonly JsonValue[];
   } catch {
     return [];
-  }
-}
-
-/** Replaces the file at once: a server that follows the folder must never read half a file. */
-async function replaceFile(path: string, text: string, mode: number): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const beside = `${path}.${process.pid}.tmp`;
-  try {
-    await writeFile(beside, text, { mode, flag: 'wx' });
-    await rename(beside, path);
-  } catch (error) {
-    await unlink(beside).catch(() => undefined);
-    throw error;
   }
 }
 

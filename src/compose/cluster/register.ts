@@ -13,7 +13,8 @@ import { installedClusterName, refuseRelease } from '../manifests/installed-agen
 import type { AgentPlace, KubeTarget, RunIo } from '../options.ts';
 import { trustFolder } from '../serve/relay.ts';
 import type { Step } from '../step.ts';
-import { clusterManifest, writeIntoCheckout, writeOnce } from './cluster-file.ts';
+import { writeOnce } from '../write-once.ts';
+import { clusterManifest, writeIntoCheckout } from './cluster-file.ts';
 import { clusterToken } from './token.ts';
 
 /** The options of `fleetrelay cluster register`. At most one of `directory` and `apply` is given. */

@@ -25,6 +25,11 @@ export interface ValidationRequest {
   readonly skip?: readonly string[];
   /** `REF` or `A..B`: only what these commits (and, with a single REF, the work tree) touch and what depends on it is judged. */
   readonly since?: string;
+  /**
+   * The folder of the repository that the paths are a part of: only they and what depends on them is judged, its ignore file
+   * counts for them, and its other files are read for what they define.
+   */
+  readonly repository?: string;
   /** Files are changed where a finding can be mended safely. */
   readonly fix?: boolean;
   /** Findings have the fixes that `fix` would apply; looking for them costs further checks. */

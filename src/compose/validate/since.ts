@@ -12,7 +12,7 @@ import type { InputFile, Inputs } from './inputs.ts';
 import { type CheckSettings, createObjectChecks } from './object-checks.ts';
 import type { ValidationRequest } from './report.ts';
 
-/** What a range of commits has touched. */
+/** What a range of commits has touched, or what the request names. */
 export interface Touched {
   /** Whether a file was added, changed or removed; `location` is its absolute path. */
   touches(location: string): boolean;
@@ -54,6 +54,19 @@ export async function readTouched(
   } finally {
     opened.value.close();
   }
+}
+
+/** The files of a repository that the request names, or that lie in folders that it names. */
+export function namedPart({ paths, cwd }: Pick<ValidationRequest, 'paths' | 'cwd'>): Touched {
+  const named = new Set(paths.map((path) => resolve(cwd, path)));
+  const touches = (location: string): boolean => {
+    for (let at = location; ; at = dirname(at)) {
+      if (named.has(at)) return true;
+      if (at === dirname(at)) return false;
+    }
+  };
+  const isEverything = [...named].some((location) => basename(location) === IGNORE_FILE);
+  return { touches, isEverything, hasOtherFiles: false, before: [] };
 }
 
 async function filesBefore(

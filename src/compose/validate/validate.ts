@@ -23,7 +23,9 @@ export async function validatePaths(request: ValidationRequest): Promise<Validat
   const { progress = () => undefined, signal = new AbortController().signal } = request;
   const threads = createThreads({ count: request.threads, progress, signal });
   try {
-    const inputs = await listInputs(request, createBytesReader(), async (found) => {
+    const { repository, paths } = request;
+    const named = repository === undefined ? paths : [repository];
+    const inputs = await listInputs({ ...request, paths: named }, createBytesReader(), async (found) => {
       progress(found, undefined);
       await threads.expect(found);
       // Lets signals come in.
@@ -90,7 +92,8 @@ async function judge(request: ValidationRequest, inputs: Inputs, threads: Thread
   );
   const checked = settings.collectsFacts ? await withFindingsAcross(inputs, alone, request.cwd) : alone;
   const all = { request, inputs, checked, notEvaluated };
-  const part = request.since === undefined ? {} : await partOf(request, inputs, checked, settings);
+  const isPart = request.since !== undefined || request.repository !== undefined;
+  const part = isPart ? await partOf(request, inputs, checked, settings) : {};
   return { report: reportOf({ ...all, ...part }), checked };
 }
 
@@ -112,15 +115,15 @@ async function withCustomKinds(
   return first.map((checked) => (checked.waits ? (again.next().value ?? checked) : checked));
 }
 
-/** The part that the range of the request touches, and what depends on it. The modules for git are loaded only then. */
+/** The part that the request is about, and what depends on it. The modules for this are loaded only then. */
 async function partOf(
   request: ValidationRequest,
   inputs: Inputs,
   checked: readonly CheckedFile[],
   settings: CheckSettings,
 ): Promise<{ readonly inputs: Inputs; readonly affected: ReadonlySet<InputFile> }> {
-  const { affectedFiles, readTouched } = await import('./since.ts');
-  const touched = await readTouched(request, inputs, settings);
+  const { affectedFiles, namedPart, readTouched } = await import('./since.ts');
+  const touched = request.since === undefined ? namedPart(request) : await readTouched(request, inputs, settings);
   const isPart = ({ at }: Diagnostic): boolean =>
     touched.isEverything || (at !== undefined && touched.touches(resolve(request.cwd, at.path)));
   return {
