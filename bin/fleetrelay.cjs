@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 'use strict';
-// Plain CommonJS on purpose: this file must run, and say what is wrong, on a Node that cannot read anything else here.
+// Plain CommonJS on purpose: this file must also run on a Node that cannot read anything else here. It then starts the Node that
+// npm has installed with this package, or says what is wrong.
 
 /** Says in one line why this Node cannot run fleetrelay, or undefined. */
 function nodeProblem(version) {
@@ -26,9 +27,35 @@ function compileCache() {
   }
 }
 
+/** The Node.js that npm has installed with fleetrelay, if there is one for this platform. */
+function ownNode() {
+  try {
+    return require.resolve(`node-${process.platform}-${process.arch}/bin/node`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runs this program again with another Node.js, and ends as it ends. */
+function runWith(node) {
+  const child = require('node:child_process').spawn(node, [__filename, ...process.argv.slice(2)], { stdio: 'inherit' });
+  // A terminal sends Ctrl-C to both processes; other signals reach this one alone.
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  process.on('SIGINT', () => undefined);
+  child.on('error', (error) => {
+    process.stderr.write(`fleetrelay cannot start ${node}: ${error.message}\n`);
+    process.exitCode = 70;
+  });
+  child.on('exit', (code) => {
+    process.exitCode = code === null ? 70 : code;
+  });
+}
+
 function start() {
   const problem = nodeProblem(process.versions.node);
   if (problem !== undefined) {
+    const node = ownNode();
+    if (node !== undefined) return runWith(node);
     process.stderr.write(`${problem}\n`);
     process.exitCode = 1;
     return;
