@@ -82,4 +82,4 @@ function start() {
 }
 
 if (require.main === module) start();
-else module.exports = { nodeProblem };
+else module.exports = { nodeProblem, ownNode };
