@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -85,9 +87,27 @@ async function oldNode(): Promise<string | undefined> {
 
 const old = await oldNode();
 
-test.skipIf(old === undefined)('and that line is all that it prints', async () => {
-  const { code, out, err } = await run(['validate'], {}, old);
-  expect([code, out]).toEqual([1, '']);
-  expect(err.split('\n')).toHaveLength(2);
-  expect(err).toMatch(/^fleetrelay needs Node\.js 24/);
-});
+test.skipIf(old === undefined)(
+  'and that line is all that it prints, where npm has installed no other Node',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'fleetrelay-alone-'));
+    try {
+      const alone = join(folder, 'fleetrelay.cjs');
+      await copyFile(bin, alone);
+      const { code, out, err } = await run(['validate'], {}, old, alone);
+      expect([code, out]).toEqual([1, '']);
+      expect(err.split('\n')).toHaveLength(2);
+      expect(err).toMatch(/^fleetrelay needs Node\.js 24/);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+);
+
+test.skipIf(old === undefined)(
+  'a Node that is too old starts the one that npm has installed, and ends as that ends',
+  async () => {
+    expect(await run(['version'], {}, old)).toMatchObject({ code: 0, err: '' });
+    expect(await run(['statsu'], {}, old)).toMatchObject({ code: 2, out: '' });
+  },
+);

@@ -114,7 +114,7 @@ Try it on this machine, where the folder \`live/\` plays the cluster:
 
 and in another terminal:
 
-    fleetrelay cluster token ${cluster} > ${DATA}/${cluster}.token
+    fleetrelay cluster token ${cluster} --data-dir ${DATA} > ${DATA}/${cluster}.token
     fleetrelay agent --cluster ${cluster} --server 127.0.0.1:9900 --token-file ${DATA}/${cluster}.token --ca-file ${DATA}/trust/ca.crt --directory live
 
 In a third one \`fleetrelay status\` shows the fleet. Change \`apps/hello/hello.yaml\`, and look into \`live/\`.

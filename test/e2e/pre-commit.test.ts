@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findPreCommit } from '../../scripts/local/pre-commit.ts';
+import { hermeticGit } from '../support/git-sandbox.ts';
+import { isLong } from '../support/long.ts';
+
+const project = join(import.meta.dirname, '../..');
+const found = await findPreCommit();
+const program = process.env.FLEETRELAY_PROGRAM ?? join(project, 'bin/fleetrelay.cjs');
+let home = '';
+let environment: NodeJS.ProcessEnv = {};
+
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'fleetrelay-pre-commit-'));
+  const programs = join(home, 'bin');
+  mkdirSync(programs);
+  writeFileSync(join(programs, 'fleetrelay'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
+  chmodSync(join(programs, 'fleetrelay'), 0o755);
+  const path = `${programs}:${process.env.PATH}`;
+  environment = {
+    ...process.env,
+    ...hermeticGit,
+    PATH: path,
+    HOME: process.env.HOME,
+    PRE_COMMIT_HOME: join(home, 'cache'),
+  };
+  run('bash', ['-c', 'git init --quiet fleet && cd fleet && fleetrelay init . && git add --all'], home);
+});
+
+afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+
+function run(command: string, args: readonly string[], cwd = join(home, 'fleet')) {
+  const options = { cwd, env: environment, encoding: 'utf8', timeout: 600_000, stdio: 'pipe' } as const;
+  try {
+    return { code: 0, out: execFileSync(command, args, options) };
+  } catch (error) {
+    const { status, stdout, stderr } = error as { status: number; stdout: string; stderr: string };
+    return { code: status, out: `${stdout}${stderr}` };
+  }
+}
+
+/** Runs a hook of this project as a person tries it: on what is committed here. */
+function tryHook(hook: string) {
+  return run(found.ok ? found.program : '', ['try-repo', project, hook, '--all-files', '--color', 'never']);
+}
+
+const BAD = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: hello\ndta: {}\n';
+const FINDING = 'apps/hello/bad.yaml:6:1: error FR2003: dta is not a field that is known here (did you mean data?)\n';
+
+test.skipIf(!found.ok)(
+  `the hook with the fleetrelay on the PATH${found.ok ? '' : ` (skipped: ${found.problem})`}`,
+  () => {
+    expect(tryHook('fleetrelay-validate-system')).toMatchObject({ code: 0, out: expect.stringMatching(/Passed\n$/) });
+    writeFileSync(join(home, 'fleet/apps/hello/bad.yaml'), BAD);
+    run('git', ['add', '--all']);
+    expect(tryHook('fleetrelay-validate-system')).toMatchObject({ code: 1, out: expect.stringContaining(FINDING) });
+  },
+);
+
+// npm installs fleetrelay with all that builds it: about a minute, and it needs the registry.
+test.skipIf(!found.ok || !isLong)('the hook that pre-commit installs with npm', () => {
+  writeFileSync(join(home, 'fleet/apps/hello/bad.yaml'), BAD);
+  run('git', ['add', '--all']);
+  expect(tryHook('fleetrelay-validate')).toMatchObject({ code: 1, out: expect.stringContaining(FINDING) });
+});
+
+test('the hook with the image runs the same command', () => {
+  interface Hook {
+    readonly id: string;
+    readonly entry: string;
+    readonly language: string;
+  }
+  const hooks = load(readFileSync(join(project, '.pre-commit-hooks.yaml'), 'utf8')) as readonly Hook[];
+  const [node, , docker] = hooks;
+  expect(hooks.map(({ language }) => language)).toEqual(['node', 'system', 'docker_image']);
+  // The entry point of the image is fleetrelay itself.
+  const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { readonly version: string };
+  expect(docker?.entry).toBe(node?.entry.replace(/^fleetrelay/, `fleetrelay:${version}`));
+});
