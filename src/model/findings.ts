@@ -113,6 +113,11 @@ export const findings = {
     meaning: 'An object of a kind without namespaces has a namespace.',
     severity: 'warning',
   },
+  NotServedByDefault: {
+    code: 'FR2036',
+    meaning: 'API servers serve this alpha or beta version only if it is switched on.',
+    severity: 'warning',
+  },
 
   BadDefinition: { code: 'FR2050', meaning: 'An API server refuses the CustomResourceDefinition.' },
   BrokenRule: { code: 'FR2051', meaning: 'The object breaks a rule in CEL of its CustomResourceDefinition.' },

@@ -136,18 +136,26 @@ function scopeProblems({ namespaced, kind }: KindSchema, object: JsonObject): re
 
 const minorOf = ({ version }: KubernetesSchemas): number => Number(version.slice(2));
 
+/** What lies ahead of the version of a built-in kind, or stands in its way. */
 function deprecation(
   object: JsonObject,
-  { apiVersion, kind }: Identity,
+  { apiVersion, group, version, kind }: Identity,
   kubernetes: KubernetesSchemas,
 ): readonly FieldProblem[] {
   const { deprecatedIn, removedIn, instead } = apiVersionFate(apiVersion, kind) ?? {};
-  if (deprecatedIn === undefined || deprecatedIn > minorOf(kubernetes)) return [];
-  const until = removedIn === undefined ? '' : `, and Kubernetes 1.${removedIn} removes it`;
-  const message = `${apiVersion} ${kind} is deprecated since Kubernetes 1.${deprecatedIn}${until}`;
-  const hint = instead === undefined ? undefined : `write ${instead}`;
-  const fix = instead !== undefined && isSameInReplacement(object) ? { value: instead } : undefined;
-  return [withFix(fieldWarning('DeprecatedApiVersion', ['apiVersion'], message, hint), fix)];
+  if (deprecatedIn !== undefined && deprecatedIn <= minorOf(kubernetes)) {
+    const until = removedIn === undefined ? '' : `, and Kubernetes 1.${removedIn} removes it`;
+    const message = `${apiVersion} ${kind} is deprecated since Kubernetes 1.${deprecatedIn}${until}`;
+    const hint = instead === undefined ? undefined : `write ${instead}`;
+    const fix = instead !== undefined && isSameInReplacement(object) ? { value: instead } : undefined;
+    return [withFix(fieldWarning('DeprecatedApiVersion', ['apiVersion'], message, hint), fix)];
+  }
+  if (!/alpha|beta/.test(version)) return [];
+  const [preferred = version] = kubernetes.versionsOf(group, kind);
+  const message = `API servers serve ${apiVersion} ${kind} only if it is switched on`;
+  const hint =
+    preferred === version ? 'the flag of the API server is --runtime-config' : `write ${written(group, preferred)}`;
+  return [fieldWarning('NotServedByDefault', ['apiVersion'], message, hint)];
 }
 
 /** A kind that has no schema here: a mistake if its group is one of Kubernetes or of a known CustomResourceDefinition. */

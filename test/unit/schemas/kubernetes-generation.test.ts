@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { readDefinitions } from '../../../scripts/kubernetes-schemas/definitions.ts';
+import { functionOf, readExtras } from '../../../scripts/kubernetes-schemas/enums.ts';
+import { readKinds, type Swagger } from '../../../scripts/kubernetes-schemas/kinds.ts';
+
+const POD = 'io.k8s.api.core.v1.Pod';
+const META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
+const post = (definition: string, kind: string) => ({
+  post: {
+    'x-kubernetes-group-version-kind': { group: '', version: 'v1', kind },
+    parameters: [{ in: 'body', schema: { $ref: `#/definitions/${definition}` } }],
+  },
+});
+const swagger: Swagger = {
+  paths: {
+    '/api/v1/namespaces/{namespace}/pods': post(POD, 'Pod'),
+    '/api/v1/namespaces/{namespace}/pods/{name}/binding': post(POD, 'Binding'),
+    '/api/v1/pods': {},
+    '/api/v1/nodes': post(POD, 'Node'),
+  },
+  definitions: {
+    [POD]: {
+      type: 'object',
+      description: 'text',
+      required: ['metadata', 'policy'],
+      properties: {
+        description: { type: 'string', description: 'a field of this name' },
+        metadata: { $ref: `#/definitions/${META}` },
+        policy: { type: 'string' },
+        modes: { type: 'array', items: { type: 'string' } },
+      },
+    },
+    [META]: { type: 'object' },
+    'io.k8s.api.core.v1.Unused': { type: 'object' },
+  },
+};
+const go = (indentation: string) => `
+func schema_k8sio_api_core_v1_Pod(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+					"policy": {
+							Default:     "Always",
+							Enum:        []interface{}{"Always", "Never"},
+					"modes": {
+${indentation}Enum:        []interface{}{"A"},
+}
+`;
+
+describe('the generator of the schemas of Kubernetes', () => {
+  it('finds the kinds that can be created, with plural and scope', () => {
+    expect(readKinds(swagger)).toEqual([
+      ['', 'v1', 'Node', 'nodes', false, POD],
+      ['', 'v1', 'Pod', 'pods', true, POD],
+    ]);
+  });
+
+  it('keeps the definitions that kinds need, with enums and defaults and without descriptions', () => {
+    const definitions = readDefinitions(swagger, [POD], readExtras(go('\t'.repeat(10))));
+    expect(Object.fromEntries(definitions)).toEqual({
+      [META]: { type: 'object' },
+      [POD]: {
+        type: 'object',
+        required: ['metadata', 'policy'],
+        properties: {
+          description: { type: 'string' },
+          metadata: { $ref: `#/definitions/${META}` },
+          modes: { type: 'array', items: { type: 'string', enum: ['A'] } },
+          policy: { type: 'string', enum: ['Always', 'Never'], default: 'Always' },
+        },
+      },
+    });
+  });
+
+  it('fails where the Go sources have another form than it reads', () => {
+    expect(() => readExtras(go('\t'.repeat(8)))).toThrow('unexpected place');
+    const unknown = readExtras(go('\t'.repeat(10)).replace('"policy"', '"other"'));
+    expect(() => readDefinitions(swagger, [POD], unknown)).toThrow('lacks: other');
+    expect(() => readDefinitions(swagger, ['io.k8s.api.core.v1.None'], new Map())).toThrow('no definition');
+  });
+
+  it('knows the names of the Go functions', () => {
+    expect(functionOf(POD)).toBe('k8sio_api_core_v1_Pod');
+    expect(functionOf(META)).toBe('pkg_apis_meta_v1_ObjectMeta');
+  });
+});
