@@ -37,12 +37,13 @@ export interface YamlReading {
   readonly problems: readonly TextProblem[];
 }
 
-interface Composed {
+/** The value of an anchor. */
+interface Anchored {
   readonly value: JsonValue;
   /** The number of values in it; an alias counts as the value of its anchor. */
   readonly nodes: number;
-  /** The levels of lists and mappings in it. */
-  readonly height: number;
+  /** The levels of lists and mappings in it; undefined before the first alias. */
+  height?: number;
 }
 
 /** What the parts of a file composed so far have used of the limits of the file. */
@@ -62,7 +63,7 @@ interface Walk {
   cursor: number;
   errors: number;
   /** The anchors of the current document; `open` while the content of the anchor is being composed. */
-  anchors: Map<string, Composed | 'open'>;
+  anchors: Map<string, Anchored | 'open'>;
   /** Whether messages may quote scalars; undefined: not decided yet. */
   quotable: boolean | undefined;
 }
@@ -75,8 +76,6 @@ class BeyondLimit extends Error {}
 /** For a file with `{{ ... }}`, as Helm has. */
 export const TEMPLATE_HINT =
   'this looks like a template: commit what it renders to, or list the file in .fleetrelayignore';
-
-const NOTHING: Composed = { value: null, nodes: 1, height: 0 };
 
 /**
  * Composes values from parser events. Unlike the library's constructor it reports all errors and not only the first, warns
@@ -106,7 +105,7 @@ export function composeDocuments(
       const root = walk.cursor + 1;
       walk.cursor = root;
       walk.anchors = new Map();
-      const { value } = composeNode(walk, 0);
+      const value = composeNode(walk, 0);
       // Skips the event that closes the document.
       walk.cursor += 1;
       if (walk.errors === errors) documents.push({ value, text, base: 0, root, events });
@@ -117,7 +116,7 @@ export function composeDocuments(
   return { documents, problems };
 }
 
-function composeNode(walk: Walk, depth: number, isKey = false): Composed {
+function composeNode(walk: Walk, depth: number, isKey = false): JsonValue {
   const event = walk.events[walk.cursor];
   walk.cursor += 1;
   if (event === undefined || event.type === yaml.EVENT_POP || event.type === yaml.EVENT_DOCUMENT) {
@@ -125,13 +124,19 @@ function composeNode(walk: Walk, depth: number, isKey = false): Composed {
   }
   const offset = offsetOf(walk.text, event);
   if (event.type === yaml.EVENT_ALIAS) return composeAlias(walk, event, offset, depth);
+  const before = walk.used.nodes;
   count(walk, 1, offset);
-  const anchor = event.anchorStart < 0 ? undefined : walk.text.slice(event.anchorStart, event.anchorEnd);
-  if (anchor !== undefined) walk.anchors.set(anchor, 'open');
-  const composed = composeContent(walk, event, offset, depth, isKey);
-  if (anchor !== undefined) walk.anchors.set(anchor, composed);
-  return composed;
+  if (event.anchorStart < 0) return composeContent(walk, event, offset, depth, isKey);
+  const anchor = walk.text.slice(event.anchorStart, event.anchorEnd);
+  walk.anchors.set(anchor, 'open');
+  const value = composeContent(walk, event, offset, depth, isKey);
+  walk.anchors.set(anchor, { value, nodes: walk.used.nodes - before });
+  return value;
 }
+
+const MAPPING_TAGS = ['!!map'];
+const SEQUENCE_TAGS = ['!!seq'];
+const TEXT_TAGS = ['!', '!!str'];
 
 function composeContent(
   walk: Walk,
@@ -139,15 +144,15 @@ function composeContent(
   offset: number,
   depth: number,
   isKey: boolean,
-): Composed {
+): JsonValue {
   if (event.type === yaml.EVENT_SCALAR) return composeScalar(walk, event, offset, isKey);
   checkDepth(walk, depth + 1, offset);
   const isMapping = event.type === yaml.EVENT_MAPPING;
-  checkTag(walk, event, isMapping ? ['!!map'] : ['!!seq']);
-  return composeCollection(walk, depth + 1, isMapping);
+  checkTag(walk, event, isMapping ? MAPPING_TAGS : SEQUENCE_TAGS);
+  return isMapping ? composeMapping(walk, depth + 1) : composeSequence(walk, depth + 1);
 }
 
-function composeAlias(walk: Walk, event: EventOf<typeof yaml.EVENT_ALIAS>, offset: number, depth: number): Composed {
+function composeAlias(walk: Walk, event: EventOf<typeof yaml.EVENT_ALIAS>, offset: number, depth: number): JsonValue {
   walk.used.aliases += 1;
   if (walk.used.aliases > walk.limits.maxAliases) {
     fail(walk, 'TooManyAliases', offset, `the file holds more than ${walk.limits.maxAliases} aliases`);
@@ -158,18 +163,29 @@ function composeAlias(walk: Walk, event: EventOf<typeof yaml.EVENT_ALIAS>, offse
   if (target === undefined || target === 'open') {
     const what = target === undefined ? 'stands for nothing above it' : 'stands for something that holds it';
     fail(walk, 'BadAlias', offset, `the alias ${quote(`*${name}`)} ${what}`);
-    return NOTHING;
+    return null;
   }
   count(walk, target.nodes, offset);
+  target.height ??= heightOf(target.value);
   checkDepth(walk, depth + target.height, offset);
-  return target;
+  return target.value;
 }
 
-function composeScalar(walk: Walk, event: EventOf<typeof yaml.EVENT_SCALAR>, offset: number, isKey: boolean): Composed {
+function heightOf(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return 1 + Object.values(value).reduce<number>((height, item) => Math.max(height, heightOf(item ?? null)), 0);
+}
+
+function composeScalar(
+  walk: Walk,
+  event: EventOf<typeof yaml.EVENT_SCALAR>,
+  offset: number,
+  isKey: boolean,
+): JsonValue {
   const source = event.valueStart < 0 ? '' : yaml.getScalarValue(walk.text, event);
   if (event.tagStart >= 0 || event.style !== yaml.SCALAR_STYLE_PLAIN) {
-    checkTag(walk, event, ['!', '!!str']);
-    return { value: source, nodes: 1, height: 0 };
+    checkTag(walk, event, TEXT_TAGS);
+    return source;
   }
   const surprise = yamlSurprise(source, isKey);
   if (surprise !== undefined) {
@@ -177,31 +193,36 @@ function composeScalar(walk: Walk, event: EventOf<typeof yaml.EVENT_SCALAR>, off
     walk.problems.push({ severity: 'warning', reason: 'YamlVersionsDiffer', offset, ...told });
   }
   const plain = resolvePlain(source);
-  if (plain.ok) return { value: plain.value, nodes: 1, height: 0 };
+  if (plain.ok) return plain.value;
   const subject = mayQuote(walk) ? source : 'this';
   fail(walk, plain.reason, offset, `${subject} ${plain.message}`, 'quote it if text is meant');
-  return NOTHING;
+  return null;
 }
 
-function composeCollection(walk: Walk, depth: number, isMapping: boolean): Composed {
+function composeSequence(walk: Walk, depth: number): JsonValue {
   const items: JsonValue[] = [];
+  while (walk.events[walk.cursor]?.type !== yaml.EVENT_POP) items.push(composeNode(walk, depth));
+  walk.cursor += 1;
+  return items;
+}
+
+function composeMapping(walk: Walk, depth: number): JsonValue {
   const members: Record<string, JsonValue> = {};
   /** The keys that come from a merge key: a key of the mapping itself replaces them. */
-  const merged = new Set<string>();
-  let nodes = 1;
-  let height = 0;
+  let merged: Set<string> | undefined;
   while (walk.events[walk.cursor]?.type !== yaml.EVENT_POP) {
-    const mergeOffset = isMapping ? offsetOfMergeKey(walk) : undefined;
-    const key = isMapping && mergeOffset === undefined ? composeKey(walk, members, merged, depth) : undefined;
-    const item = composeNode(walk, depth);
-    if (!isMapping) items.push(item.value);
-    else if (mergeOffset !== undefined) merge(walk, item.value, mergeOffset, members, merged);
-    else if (key !== undefined) members[key] = item.value;
-    nodes += item.nodes + (isMapping ? 1 : 0);
-    height = Math.max(height, item.height);
+    const mergeOffset = offsetOfMergeKey(walk);
+    if (mergeOffset === undefined) {
+      const key = composeKey(walk, members, merged, depth);
+      const value = composeNode(walk, depth);
+      if (key !== undefined) members[key] = value;
+    } else {
+      merged ??= new Set();
+      merge(walk, composeNode(walk, depth), mergeOffset, members, merged);
+    }
   }
   walk.cursor += 1;
-  return { value: isMapping ? members : items, nodes, height: height + 1 };
+  return members;
 }
 
 /** The offset of the next key if it is a merge key, which is passed over. */
@@ -209,7 +230,7 @@ function offsetOfMergeKey(walk: Walk): number | undefined {
   const event = walk.events[walk.cursor];
   if (event?.type !== yaml.EVENT_SCALAR || event.style !== yaml.SCALAR_STYLE_PLAIN || event.tagStart >= 0)
     return undefined;
-  if (walk.text.slice(event.valueStart, event.valueEnd) !== '<<') return undefined;
+  if (event.valueEnd - event.valueStart !== 2 || !walk.text.startsWith('<<', event.valueStart)) return undefined;
   walk.cursor += 1;
   return event.valueStart;
 }
@@ -242,12 +263,12 @@ function merge(
 function composeKey(
   walk: Walk,
   siblings: Readonly<Record<string, JsonValue>>,
-  merged: Set<string>,
+  merged: Set<string> | undefined,
   depth: number,
 ): string | undefined {
   const event = walk.events[walk.cursor];
   const offset = event === undefined ? 0 : offsetOf(walk.text, event);
-  const { value } = composeNode(walk, depth, true);
+  const value = composeNode(walk, depth, true);
   if (value === null || typeof value === 'object' || event?.type !== yaml.EVENT_SCALAR) {
     const isTemplate = walk.text.startsWith('{{', offset - 1);
     fail(walk, 'KeyNotText', offset, 'a key must be text', isTemplate ? TEMPLATE_HINT : 'quote it');
@@ -258,7 +279,7 @@ function composeKey(
     fail(walk, 'ForbiddenKey', offset, 'the key __proto__ is not allowed');
     return undefined;
   }
-  if (Object.hasOwn(siblings, key) && !merged.delete(key)) {
+  if (Object.hasOwn(siblings, key) && merged?.delete(key) !== true) {
     fail(walk, 'DuplicateKey', offset, `the key ${quote(key)} is here twice`, 'remove one of the two');
   }
   return key;

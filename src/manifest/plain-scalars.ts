@@ -47,7 +47,8 @@ export const unquotedSurprise: YamlSurprise = {
   hint: 'quote it if text is meant',
 };
 
-const SUSPECT = /^[-+0-9yYnNoO]/;
+/** Everything that the expressions below match, and little else. */
+const SUSPECT = /^(?:[-+0-9]|(?:[yYnN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$)/;
 const BOOLEAN_11 = /^(?:y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF)$/;
 const OCTAL_11 = /^[-+]?0[0-7_]+$/;
 const OCTAL_12 = /^[-+]?0o[0-7]+$/;

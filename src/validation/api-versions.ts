@@ -137,7 +137,10 @@ const DEPRECATED_ONLY: Readonly<Record<string, ApiVersionFate>> = {
 
 /** What became of an API version of a kind; undefined: nothing is known, so it is served or never was. */
 export function apiVersionFate(apiVersion: string, kind: string): ApiVersionFate | undefined {
-  const row = FATES[apiVersion]?.find(([kinds]) => kinds.split(' ').includes(kind));
+  // An apiVersion such as `constructor` is no row.
+  const row = Object.hasOwn(FATES, apiVersion)
+    ? FATES[apiVersion]?.find(([kinds]) => kinds.split(' ').includes(kind))
+    : undefined;
   if (row === undefined) return DEPRECATED_ONLY[`${apiVersion}/${kind}`];
   const [, deprecatedIn, removedIn, instead] = row;
   return { deprecatedIn, removedIn, ...(instead === '' ? {} : { instead }) };
@@ -161,5 +164,7 @@ export function isSameInReplacement(object: JsonObject): boolean {
     const { matchLabels, matchExpressions } = objectOf(objectOf(spec).selector);
     return Object.keys(objectOf(matchLabels)).length > 0 || objectsOf(matchExpressions).length > 0;
   }
-  return SAME_IN_REPLACEMENT[textOf(apiVersion)]?.split(' ').includes(textOf(kind)) === true;
+  const version = textOf(apiVersion);
+  if (!Object.hasOwn(SAME_IN_REPLACEMENT, version)) return false;
+  return SAME_IN_REPLACEMENT[version]?.split(' ').includes(textOf(kind)) === true;
 }

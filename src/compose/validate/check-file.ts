@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { checkDocuments, isForClusters } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
-import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
+import { type Diagnostic, diagnosticOf, type FindingReason } from '../../model/diagnostic.ts';
 import { sha256 } from '../../model/digest.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
 import { referencesOf } from '../../validation/across-files/references.ts';
@@ -48,18 +48,22 @@ export interface CheckedDocument {
 /** What a text with a comment that suppresses findings contains. */
 const SUPPRESSION = 'fleetrelay-ignore';
 
-/** Checks the documents of a file. Never throws. */
+/** A file of which nothing is known but why. */
+export function failedFile(name: string, reason: FindingReason, message: string): CheckedFile {
+  const nothing = {
+    documents: [],
+    waits: false,
+    schemas: [],
+    definitions: [],
+    hasSuppressions: false,
+    facts: unreadFile,
+  };
+  return { diagnostics: [diagnosticOf({ severity: 'error', reason, message, at: { path: name } })], ...nothing };
+}
+
+/** Checks the documents of a file. */
 export function checkFile(name: string, content: FileBytes, checks: ObjectChecks): CheckedFile {
-  const nothing = { documents: [], waits: false, schemas: [], definitions: [], hasSuppressions: false };
-  if (!content.ok) {
-    const reason = content.isTooLarge ? 'FileTooLarge' : 'FileUnreadable';
-    const at = { path: name };
-    return {
-      diagnostics: [diagnosticOf({ severity: 'error', reason, message: content.reason, at })],
-      ...nothing,
-      facts: unreadFile,
-    };
-  }
+  if (!content.ok) return failedFile(name, content.isTooLarge ? 'FileTooLarge' : 'FileUnreadable', content.reason);
   const file = readFile(name, content.bytes, defaultDecodeLimits);
   const findings: Finding[] = [...file.findings];
   const documents: CheckedDocument[] = [];

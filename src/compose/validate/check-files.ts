@@ -1,7 +1,8 @@
-import { type CheckedFile, checkFile } from './check-file.ts';
-import { createBytesReader } from './file-bytes.ts';
+import { errorText } from '../../model/messages.ts';
+import { type CheckedFile, checkFile, failedFile } from './check-file.ts';
+import { createBytesReader, type ReadBytes } from './file-bytes.ts';
 import { bytesOf, type InputFile } from './inputs.ts';
-import { type CheckSettings, createObjectChecks } from './object-checks.ts';
+import { type CheckSettings, createObjectChecks, type ObjectChecks } from './object-checks.ts';
 
 /** Files that several threads check together: plain data, shared by all of them. */
 export interface CheckTask {
@@ -33,10 +34,20 @@ export async function checkFiles(
   const counter = new Int32Array(next);
   for (let first = take(counter); first < files.length; first = take(counter)) {
     const portion = files.slice(first, first + PORTION);
-    const checked = portion.map((file) => checkFile(file.name, bytesOf(file, read), checks));
+    const checked = portion.map((file) => checkInput(file, read, checks));
     await done({ first, checked });
   }
   return checks.notEvaluated();
+}
+
+/** A defect costs one file, as in a source. */
+function checkInput(file: InputFile, read: ReadBytes, checks: ObjectChecks): CheckedFile {
+  try {
+    return checkFile(file.name, bytesOf(file, read), checks);
+  } catch (error) {
+    const message = `cannot be checked, which is a defect of fleetrelay: ${errorText(error)}`;
+    return failedFile(file.name, 'DecoderFailed', message);
+  }
 }
 
 function take(counter: Int32Array): number {

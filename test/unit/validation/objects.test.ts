@@ -99,6 +99,11 @@ describe('API versions', () => {
     expect(of('apps/v1', 'Deploymnt')).toEqual(['error NoSuchKind kind: did you mean Deployment?']);
     expect(of('v1', 'Deployment')).toEqual(['error NoSuchKind kind: Deployment is in apps/v1']);
   });
+
+  it('with the name of a member of every object is like any other unknown one', () => {
+    const object = { apiVersion: 'constructor', kind: 'constructor', metadata: { name: 'a' } };
+    expect(found(object)).toEqual(['error NoSuchKind kind']);
+  });
 });
 
 describe('custom kinds', () => {
