@@ -9,7 +9,7 @@ const SECCOMP_CONTAINER = 'container.seccomp.security.alpha.kubernetes.io/';
 const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io/';
 
 /** Checks the annotations that an API server interprets, of a Pod or a template of Pods. */
-export function checkPodAnnotations(pod: Field): void {
+export function checkPodAnnotations(pod: Field, isPod: boolean): void {
   const annotations = members(getIn(pod, 'metadata', 'annotations'));
   if (annotations.length === 0) return;
   const spec = get(pod, 'spec');
@@ -26,7 +26,7 @@ export function checkPodAnnotations(pod: Field): void {
     else if (key.startsWith(SECCOMP_CONTAINER)) {
       const container = containerOf(spec, key.slice(SECCOMP_CONTAINER.length));
       checkSeccomp(annotation, value, container === undefined ? undefined : get(container, 'securityContext'));
-    } else if (key.startsWith(APP_ARMOR)) checkAppArmor(annotation, value, spec, key.slice(APP_ARMOR.length));
+    } else if (key.startsWith(APP_ARMOR)) checkAppArmor(annotation, spec, key.slice(APP_ARMOR.length), isPod);
   }
 }
 
@@ -46,7 +46,8 @@ function checkSeccomp(annotation: Field, value: string, context: Field | undefin
   compareProfile(annotation, get(context, 'seccompProfile'), wanted, local);
 }
 
-function checkAppArmor(annotation: Field, value: string, spec: Field, name: string): void {
+function checkAppArmor(annotation: Field, spec: Field, name: string, isPod: boolean): void {
+  const value = text(annotation) ?? '';
   const container = containerOf(spec, name);
   if (container === undefined) {
     const message = `the key of ${nameOf(annotation)} must end with the name of a container of the Pod`;
@@ -58,7 +59,8 @@ function checkAppArmor(annotation: Field, value: string, spec: Field, name: stri
   }
   if (container === undefined || getIn(spec, 'os', 'name').value === 'windows') return;
   const own = getIn(container, 'securityContext', 'appArmorProfile');
-  const profile = isSet(own) ? own : getIn(spec, 'securityContext', 'appArmorProfile');
+  // In a Pod, an API server makes the annotation the profile of the container.
+  const profile = isSet(own) || isPod ? own : getIn(spec, 'securityContext', 'appArmorProfile');
   const wanted = value === 'unconfined' ? 'Unconfined' : local === undefined ? 'RuntimeDefault' : 'Localhost';
   compareProfile(annotation, profile, wanted, local);
 }

@@ -116,7 +116,7 @@ function checkSpec(pod: Field, spec: Field, isPod: boolean, { added, setsHostnam
   }
   if (has(spec, 'os')) checkOsFields(spec, containers);
   checkHostProcess(spec, containers);
-  checkPodAnnotations(pod);
+  checkPodAnnotations(pod, isPod);
   warnOfPod(pod, spec, containers);
 }
 

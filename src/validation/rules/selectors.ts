@@ -75,6 +75,7 @@ export function labelSelectorOf(selector: Field): LabelSelector | undefined {
     const operator = OPERATORS.find((known) => known === get(requirement, 'operator').value);
     if (key === undefined || operator === undefined) return undefined;
     const values = items(get(requirement, 'values')).flatMap((value) => text(value) ?? []);
+    if (values.length === 0 && (operator === 'In' || operator === 'NotIn')) return undefined;
     matchExpressions.push({ key, operator, values });
   }
   return { matchLabels, matchExpressions };
