@@ -11,8 +11,10 @@ import {
   isCelList,
   isCelMap,
   listType,
+  objectType,
 } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
+import { DurationSchema } from '@bufbuild/protobuf/wkt';
 import { addressFunctions } from './functions/addresses.ts';
 import { internalFunctions } from './functions/internal.ts';
 import { listFunctions, type Operators, setFunctions } from './functions/lists.ts';
@@ -30,12 +32,17 @@ export interface Environment {
   readonly functions: ReadonlySet<string>;
   /** Tells the meter how much a value holds, for comparisons; other values count as one. */
   weigh(value: object, nodes: number): void;
+  /** Marks a value that an API server compares and adds in a way of its own: rules that do so are not evaluated. */
+  markIncomparable(value: object): void;
 }
 
 /** Functions whose work does not grow with their arguments. */
 const CONSTANT: ReadonlySet<string> = new Set([
   ...['!_', '-_', '_-_', '_*_', '_/_', '_%_', '@step', '@push', 'type', 'int', 'uint', 'double', 'bool'],
 ]);
+
+/** Functions that look at what two values hold. */
+const COMPARING: ReadonlySet<string> = new Set(['_==_', '_!=_', '_+_']);
 
 /**
  * Makes the environment. Functions charge the meter for the size of their arguments, so that neither long texts nor large
@@ -44,6 +51,9 @@ const CONSTANT: ReadonlySet<string> = new Set([
  */
 export function createEnvironment(meter: Meter): Environment {
   const weights = new WeakMap<object, number>();
+  const incomparable = new WeakSet<object>();
+  const isIncomparable = (value: CelValue): boolean =>
+    typeof value === 'object' && value !== null && incomparable.has(value);
   const sizeOf = (value: CelValue | undefined): number => {
     if (typeof value === 'string') return value.length / 16;
     if (typeof value !== 'object' || value === null) return 0;
@@ -52,6 +62,8 @@ export function createEnvironment(meter: Meter): Environment {
   const charged = (func: CelFunc): CelFunc => {
     if (CONSTANT.has(func.name)) return func;
     const run = (target: CelValue | undefined, args: CelValue[]): CelValue => {
+      if (COMPARING.has(func.name) && args.some(isIncomparable))
+        throw new Error('no such overload: comparison of a set');
       meter.charge(args.reduce<number>((sum, arg) => sum + sizeOf(arg), 1 + sizeOf(target)));
       const result = func.call(0, target, args);
       if (result === undefined || isCelError(result)) throw result ?? new Error('no such overload');
@@ -76,6 +88,10 @@ export function createEnvironment(meter: Meter): Environment {
     ...formatFunctions(types.NamedFormat, (text) => parseUrl(text) !== undefined),
     ...listFunctions(meter, operators),
     ...setFunctions(meter, operators),
+    // The library gives the rest below a second.
+    celMethod('getMilliseconds', objectType(DurationSchema), [], CelScalar.INT, function () {
+      return this.message.seconds * 1000n + BigInt(Math.trunc(this.message.nanos / 1_000_000));
+    }),
     // The library's own lists of lists take a stack frame for each addition.
     celFunc('_+_', [LIST, LIST], LIST, (left, right) => celList([...left, ...right])),
     ...internalFunctions(meter),
@@ -86,6 +102,9 @@ export function createEnvironment(meter: Meter): Environment {
     functions: new Set(funcs.map(({ name }) => name)),
     weigh: (value, nodes) => {
       weights.set(value, nodes);
+    },
+    markIncomparable: (value) => {
+      incomparable.add(value);
     },
   };
 }

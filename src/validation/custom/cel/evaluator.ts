@@ -55,7 +55,7 @@ export function createCelEvaluator(): CelEvaluator {
             }
           }
         };
-        convertObject(schema, object, visit, environment.weigh);
+        convertObject(schema, object, visit, environment);
         return problems;
       };
     },

@@ -25,6 +25,8 @@ interface Rewritten {
 /** The names of types, and of the namespaces of functions. */
 const CONSTANTS: ReadonlySet<string> = new Set([
   ...['int', 'uint', 'double', 'bool', 'string', 'bytes', 'list', 'map', 'null_type', 'type'],
+  // The package of the types of times.
+  'google',
 ]);
 
 /** Functions whose value is optional, whatever they are called on. */
@@ -159,6 +161,14 @@ function expandMacro({ function: name, target, args }: Expr_Call, scope: Scope):
         : loopOfTwo(target, nameOf(first), nameOf(second), scope, (keys, key, inner) =>
             quantifier(name, keys, key, inner(third)),
           );
+    case 'sortBy': {
+      if (second === undefined) return undefined;
+      const range = ident('@range');
+      const variable = nameOf(first);
+      const key = rewrite(second, withVariables(scope, ['@range', false], [variable, false])).expr;
+      const sorted = call('@sort_by', range, collect(range, variable, key));
+      return plain(bind('@range', rewrite(target, scope).expr, sorted));
+    }
     case 'transformList':
       return second === undefined || third === undefined
         ? undefined

@@ -5,12 +5,13 @@ import { DurationSchema, TimestampSchema, timestampFromMs } from '@bufbuild/prot
 import type { FieldPath } from '../../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
 import type { Schema } from '../../schema.ts';
+import type { Environment } from './environment.ts';
 
 /** Called for each value of an object whose schema has rules. */
 type Visit = (schema: Schema, self: CelValue, path: FieldPath) => void;
 
-/** Tells how many values a list or mapping holds. */
-type Weigh = (value: object, nodes: number) => void;
+/** What the evaluator must know of a list or mapping. */
+type Note = Pick<Environment, 'weigh' | 'markIncomparable'>;
 
 /**
  * Converts an object to values of CEL by its schema, as an API server does: fields have their escaped names, fields that
@@ -18,8 +19,8 @@ type Weigh = (value: object, nodes: number) => void;
  *
  * @param visit gets each value with rules, inner ones first
  */
-export function convertObject(schema: Schema, object: JsonObject, visit: Visit, weigh: Weigh): void {
-  convert(schema, object, [], visit, weigh);
+export function convertObject(schema: Schema, object: JsonObject, visit: Visit, note: Note): void {
+  convert(schema, object, [], visit, note);
 }
 
 /** A value, and how many values it holds. */
@@ -29,12 +30,22 @@ interface Converted {
 }
 
 /** Undefined: rules cannot see the value. */
-function convert(schema: Schema, value: JsonValue, path: FieldPath, visit: Visit, weigh: Weigh): Converted | undefined {
-  const converted = convertValue(schema, value, path, visit, weigh);
+function convert(schema: Schema, value: JsonValue, path: FieldPath, visit: Visit, note: Note): Converted | undefined {
+  const converted = convertValue(schema, value, path, visit, note);
   if (converted === undefined) return undefined;
-  if (typeof converted.value === 'object' && converted.value !== null) weigh(converted.value, converted.nodes);
+  if (typeof converted.value === 'object' && converted.value !== null) {
+    note.weigh(converted.value, converted.nodes);
+    if (hasOwnEquality(schema)) note.markIncomparable(converted.value);
+  }
   if (value !== null && schema['x-kubernetes-validations'] !== undefined) visit(schema, converted.value, path);
   return converted;
+}
+
+/** Lists in any order, and objects with fields that rules do not see. */
+function hasOwnEquality(schema: Schema): boolean {
+  const listType = schema['x-kubernetes-list-type'];
+  const keepsUnknown = schema['x-kubernetes-preserve-unknown-fields'] === true;
+  return listType === 'set' || listType === 'map' || keepsUnknown;
 }
 
 function convertValue(
@@ -42,7 +53,7 @@ function convertValue(
   value: JsonValue,
   path: FieldPath,
   visit: Visit,
-  weigh: Weigh,
+  note: Note,
 ): Converted | undefined {
   if (value === null) return schema.nullable === true ? one(null) : undefined;
   if (schema['x-kubernetes-int-or-string'] === true) {
@@ -50,9 +61,9 @@ function convertValue(
   }
   switch (schema.type) {
     case 'object':
-      return isJsonObject(value) ? convertMapping(schema, value, path, visit, weigh) : undefined;
+      return isJsonObject(value) ? convertMapping(schema, value, path, visit, note) : undefined;
     case 'array':
-      return Array.isArray(value) ? convertList(schema, value, path, visit, weigh) : undefined;
+      return Array.isArray(value) ? convertList(schema, value, path, visit, note) : undefined;
     case 'string':
       return typeof value === 'string' ? one(convertText(schema.format, value)) : undefined;
     case 'integer':
@@ -77,15 +88,17 @@ function convertMapping(
   object: JsonObject,
   path: FieldPath,
   visit: Visit,
-  weigh: Weigh,
+  note: Note,
 ): Converted | undefined {
   const { properties = {}, additionalProperties } = schema;
   const members = new Map<string, CelValue>();
   let nodes = 1;
   const add = (name: string, key: string, field: Schema, member: JsonValue): void => {
-    const converted = convert(field, member, [...path, name], visit, weigh);
+    const converted = convert(field, member, [...path, name], visit, note);
     if (converted === undefined) return;
     members.set(key, converted.value);
+    // Behind a dot, a rule may also write a reserved word as it is.
+    if (RESERVED.has(name)) members.set(name, converted.value);
     nodes += converted.nodes;
   };
   if (typeof additionalProperties === 'object') {
@@ -115,13 +128,13 @@ function convertList(
   list: readonly JsonValue[],
   path: FieldPath,
   visit: Visit,
-  weigh: Weigh,
+  note: Note,
 ): Converted | undefined {
   if (items === undefined) return undefined;
   const values: CelValue[] = [];
   let nodes = 1;
   for (const [index, item] of list.entries()) {
-    const converted = convert(items, item, [...path, index], visit, weigh);
+    const converted = convert(items, item, [...path, index], visit, note);
     if (converted === undefined) continue;
     values.push(converted.value);
     nodes += converted.nodes;

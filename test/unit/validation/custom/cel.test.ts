@@ -27,6 +27,8 @@ const SCHEMA: Schema = {
     'a-b.c/d': TEXT,
     x__y: TEXT,
     items: { type: 'array', items: { type: 'object', properties: { name: TEXT, size: INTEGER } } },
+    nullable: { type: 'object', additionalProperties: { type: 'string', nullable: true } },
+    zones: { type: 'array', 'x-kubernetes-list-type': 'set', items: TEXT },
     free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
   },
 };
@@ -36,6 +38,7 @@ const OBJECT = {
   ...{ time: '2024-01-31T10:20:30Z', span: '1h30m', bytes: 'YWJj', numbers: [3, 1, 2], texts: ['a', 'b', 'a'] },
   ...{ labels: { 'app.kubernetes.io/name': 'x', tier: 'web' }, namespace: 'here', 'a-b.c/d': 'odd', x__y: 'under' },
   ...{ items: [{ name: 'one', size: 1 }, { name: 'two' }], free: { any: 1 } },
+  ...{ nullable: { none: null }, zones: ['a', 'b'] },
 };
 
 /** `kept`, or the message of the refusal, or why the rule was not evaluated. */
@@ -64,6 +67,11 @@ describe('rules in CEL', () => {
     'self.__namespace__ == "here" && self.a__dash__b__dot__c__slash__d == "odd" && self.x__underscores__y == "under"',
     '"app.kubernetes.io/name" in self.labels && self.labels["tier"] == "web" && self.labels.tier == "web"',
     'size(self.text) == 3 && self.text.size() == 3',
+    'self.namespace == "here" && has(self.namespace)',
+    'self.span.getMilliseconds() == 5400000 && type(self.span) == google.protobuf.Duration',
+    '"none" in self.nullable && self.nullable["none"] == null',
+    '!optional.ofNonZeroValue(uint(0)).hasValue() && !optional.ofNonZeroValue(duration("0s")).hasValue()',
+    '[3, 1, 2].sortBy(n, -n) == [3, 2, 1]',
     // Macros.
     'self.items.exists(i, has(i.size)) && !self.items.all(i, has(i.size))',
     'self.items.exists_one(i, i.name == "one") && self.items.filter(i, has(i.size)).size() == 1',
@@ -150,6 +158,7 @@ describe('rules in CEL', () => {
     ['the authorizer', 'authorizer.group("").check("get").allowed()', 'the function allowed is unknown'],
     ['a mistake in the syntax', 'self.number ==', 'it cannot be parsed'],
     ['a value of the wrong type', 'self.text.startsWith(1)', 'no matching overload'],
+    ['a comparison of sets, which have no order', 'self.zones == ["b", "a"]', 'comparison of a set'],
     ['another value than true and false', 'self.number', 'its value is neither true nor false'],
     ['deep brackets', `${'('.repeat(200)}true${')'.repeat(200)}`, 'its brackets are nested deeper than 100'],
     ['a long expression', `true && ${' '.repeat(20_000)} true`, 'it has more than 20000 characters'],

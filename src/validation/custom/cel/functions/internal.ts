@@ -9,14 +9,18 @@ import {
   celMethod,
   isCelList,
   isCelMap,
+  isCelUint,
   listType,
   mapType,
 } from '@bufbuild/cel';
+import { isMessage } from '@bufbuild/protobuf';
+import { isReflectMessage } from '@bufbuild/protobuf/reflect';
+import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import type { Meter } from '../meter.ts';
 
 /** The functions of optional values, which are lists with one item or none, and those that rewrite.ts inserts. */
 export function internalFunctions(meter: Meter): readonly CelFunc[] {
-  const { BOOL, DYN, INT } = CelScalar;
+  const { BOOL, DYN, INT, STRING } = CelScalar;
   const LIST = listType(DYN);
   const MAP = mapType(DYN, DYN);
   // The lists that a loop is making; no other expression can see them before they are complete.
@@ -54,6 +58,8 @@ export function internalFunctions(meter: Meter): readonly CelFunc[] {
       const found = present(list) ? memberOf(the(list), key) : undefined;
       return celList(found === undefined ? [] : [found]);
     }),
+    // The library takes a member that is null for missing.
+    celFunc('@in', [STRING, MAP], BOOL, (key, map) => map.get(key) !== undefined),
     celFunc('optional.none', [], LIST, () => celList([])),
     celFunc('optional.of', [DYN], LIST, (value) => celList([value])),
     celFunc('optional.ofNonZeroValue', [DYN], LIST, (value) => celList(isZero(value) ? [] : [value])),
@@ -84,7 +90,15 @@ function memberOf(value: CelValue, key: CelValue): CelValue | undefined {
   throw new Error('no such overload: optional access to a value without members');
 }
 
+/** The zero value of Go's times, in seconds of Unix. */
+const YEAR_ONE = -62_135_596_800n;
+
 function isZero(value: CelValue): boolean {
   if (isCelList(value) || isCelMap(value)) return value.size === 0;
-  return value === null || value === false || value === '' || value === 0 || value === 0n;
+  if (isCelUint(value)) return value.value === 0n;
+  if (!isReflectMessage(value)) return value === null || value === false || value === '' || value === 0 || value === 0n;
+  const { message } = value;
+  const zero = isMessage(message, TimestampSchema) ? YEAR_ONE : 0n;
+  const isTime = isMessage(message, TimestampSchema) || isMessage(message, DurationSchema);
+  return isTime && message.seconds === zero && message.nanos === 0;
 }

@@ -85,6 +85,11 @@ export function listFunctions(meter: Meter, { compare, add, equals }: Operators)
     celMethod('sort', LIST, [], LIST, function () {
       return celList(sorted(this));
     }),
+    celFunc('@sort_by', [LIST, LIST], LIST, (list, keys) => {
+      const pairs = itemsOf(list).map((item, at) => ({ item, key: keys.get(at) ?? null }));
+      meter.charge(pairs.length * 4);
+      return celList(pairs.sort((a, b) => compare(a.key, b.key)).map(({ item }) => item));
+    }),
     celFunc('lists.range', [INT], LIST, (size) => {
       meter.charge(Math.max(0, Number(size)));
       return celList(Array.from({ length: Math.max(0, Number(size)) }, (_, at) => BigInt(at)));

@@ -22,7 +22,8 @@ const HOST = /^(?:\[[0-9A-Fa-f:.]+(?:%25[^\]]*)?\]|[^\s[\]:<>"\\^`{|}]*)(?::(\d*
 /** Parses an absolute URL or an absolute path, as Go's `url.ParseRequestURI`; undefined if the text is none. */
 export function parseUrl(text: string): Parts | undefined {
   if (text === '' || CONTROL.test(text)) return undefined;
-  const [all, scheme = '', authority, userAndHost = '', path = '', query = ''] = FORM.exec(text) ?? [];
+  const [withoutFragment = ''] = text.split('#', 1);
+  const [all, scheme = '', authority, userAndHost = '', path = '', query = ''] = FORM.exec(withoutFragment) ?? [];
   if (all === undefined || !hasEscapes(path)) return undefined;
   const isOpaque = scheme !== '' && authority === undefined && !path.startsWith('/');
   if (isOpaque && path === '') return undefined;
@@ -58,7 +59,7 @@ export function urlFunctions({ type, make, textOf }: OpaqueType): readonly CelFu
     part('getHost', ({ host }) => host),
     part('getHostname', ({ hostname }) => hostname),
     part('getPort', ({ port }) => port),
-    part('getEscapedPath', ({ path }) => path),
+    part('getEscapedPath', ({ path }) => path.replaceAll(' ', '%20')),
     celMethod('getQuery', type, [], mapType(STRING, listType(STRING)), function () {
       return queryOf(parseUrl(textOf(this))?.query ?? '');
     }),
