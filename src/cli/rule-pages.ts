@@ -30,11 +30,13 @@ async function pageOf(code: string): Promise<string> {
   throw new Error(`the page of ${code} is missing in this installation`);
 }
 
-/** Writes a page with its headings set off, and without comments, links and the marks of code blocks. */
+/** Writes a page as text: headings are set off, code is indented below the name of its file, comments and links are left out. */
 function writePage(out: TextOutput, page: string): void {
   const lines = page.replaceAll(/<!--[\s\S]*?-->\n+| \[All codes\]\(README\.md\)/g, '').split('\n');
   let isCode = false;
   for (const line of lines) {
+    const [, file] = /^```\w+ (\S+)$/.exec(line) ?? [];
+    if (file !== undefined) out.write(`${styled(out, 'faint', `${file}:`)}\n`);
     if (line.startsWith('```')) isCode = !isCode;
     else if (isCode) out.write(line === '' ? '\n' : `    ${line}\n`);
     else out.write(`${line.startsWith('#') ? styled(out, 'strong', line.replace(/^#+ /, '')) : line}\n`);

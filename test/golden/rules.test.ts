@@ -91,6 +91,21 @@ describe.each(rows.filter(({ code }) => WITHOUT_EXAMPLE[code] === undefined))('t
 });
 
 describe('every page', () => {
+  it('is text on a terminal: no comments, no marks of code blocks, and the names of files', async () => {
+    const parts: string[] = [];
+    const out = { write: (text: string) => void parts.push(text), isTerminal: true, colour: false, columns: 80 };
+    (await ruleAnswer('FR3024')).table(out);
+    const text = parts.join('');
+    expect(text).toMatch(/^FR3024: UnknownService\n\n/);
+    expect(text).toContain('\ningress.yaml:\n    apiVersion: networking.k8s.io/v1\n');
+    expect(text).not.toMatch(/```|<!--|\]\(|^#/m);
+  });
+
+  it('has an example unless no manifest can give its finding', () => {
+    const without = [...pages].filter(([, page]) => sectionOf(page, 'Wrong') === undefined).map(([code]) => code);
+    expect(without.sort()).toEqual(Object.keys(WITHOUT_EXAMPLE).sort());
+  });
+
   it.each(rows)('$code explains why it matters and what to do', async ({ code, reason, meaning }) => {
     const page = pages.get(code) ?? '';
     expect(page).toContain(`# ${code}: ${reason}\n\n${meaning}\n`);
