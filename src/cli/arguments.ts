@@ -62,14 +62,10 @@ export function logLevelOption(): Option {
 /** An option with one of these values; the message for another one names the nearest of them. */
 export function oneOf(flags: string, meaning: string, values: readonly string[]): Option {
   // The parser of `choices` suggests nothing; the shell completes the choices.
-  return new Option(flags, meaning).choices(values).argParser((value: string) => choice(value, values));
-}
-
-/** The value, if it is one of the known ones; else a usage error that names the nearest of them. */
-export function choice<Value extends string>(value: string, values: readonly Value[]): Value {
-  const found = values.find((each) => each === value);
-  if (found !== undefined) return found;
-  const meant = suggestion(value, values);
-  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
-  throw new InvalidArgumentError(`Allowed choices are ${values.join(', ')}.${hint}`);
+  return new Option(flags, meaning).choices(values).argParser((value: string) => {
+    if (values.includes(value)) return value;
+    const meant = suggestion(value, values);
+    const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+    throw new InvalidArgumentError(`Allowed choices are ${values.join(', ')}.${hint}`);
+  });
 }

@@ -1,8 +1,7 @@
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { counted } from '../model/messages.ts';
 import type { ClusterView } from '../server/api.ts';
 import { type KubernetesVersion, kubernetesVersions } from '../validation/kubernetes-schemas.ts';
-import { choice } from './arguments.ts';
 
 /** The versions of Kubernetes that a fleet runs. */
 interface FleetVersions {
@@ -50,6 +49,9 @@ export function kubernetesVersionOption(help: string): Option {
 }
 
 function minorVersion(text: string): KubernetesVersion {
-  const minor = /^v?(\d+\.\d+)(?:\.\d+)?$/.exec(text)?.[1];
-  return choice(minor ?? text, kubernetesVersions);
+  const minor = /^v?(1\.\d+)(?:\.\d+)?$/.exec(text)?.[1];
+  const known = kubernetesVersions.find((version) => version === minor);
+  if (known !== undefined) return known;
+  const nearest = minor === undefined ? '' : ` Did you mean ${nearestTo(Number(minor.slice(2)))}?`;
+  throw new InvalidArgumentError(`Allowed choices are ${kubernetesVersions.join(', ')}.${nearest}`);
 }

@@ -11,7 +11,8 @@ import { listAnswer } from '../output.ts';
 export function schemaCommand(context: CliContext): CliCommand {
   const command = newCommand('schema', context)
     .summary('JSON Schemas of all kinds, for editors and other validators')
-    .description('JSON Schemas of the kinds of Kubernetes, of fleetrelay, and of CustomResourceDefinitions.');
+    .description('JSON Schemas of the kinds of Kubernetes, of fleetrelay, and of CustomResourceDefinitions.')
+    .examples([['fleetrelay schema export .schemas', 'for the newest version of Kubernetes']]);
   exportCommand(command.command('export'), context);
   return command;
 }

@@ -242,6 +242,7 @@ describe('the options', () => {
     [['-o', 'sarf'], 'Did you mean sarif?'],
     [['-o', 'table'], 'text, json, yaml, junit, tap, sarif, github, gitlab'],
     [['--kubernetes-version', '1.3'], 'Did you mean 1.33?'],
+    [['--kubernetes-version', 'v1.37.1'], 'Did you mean 1.36?'],
     [['--kubernetes-version', 'latest'], '1.33, 1.34, 1.35, 1.36'],
     [['--strict-kinds', '--ignore-missing-schemas'], 'exclude each other'],
     [['--api', 'http://127.0.0.1:9', '--kubernetes-version', '1.36'], 'exclude each other'],
