@@ -6,3 +6,14 @@ import type { JsonObject } from '../model/json.ts';
  * at the root of the object. Never throws, whatever the object holds, and never quotes a value of a Secret.
  */
 export type ObjectCheck = (object: JsonObject) => readonly FieldProblem[];
+
+/** A problem that a rule of built-in kinds reports. */
+export interface RuleProblem extends FieldProblem {
+  /** API servers before this minor version of Kubernetes accept the object. */
+  readonly since?: number;
+  /** API servers from this minor version on accept the object. */
+  readonly until?: number;
+}
+
+/** As {@link ObjectCheck}, for all versions of Kubernetes. */
+export type ObjectRule = (object: JsonObject) => readonly RuleProblem[];

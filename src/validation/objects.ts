@@ -7,7 +7,7 @@ import { createValueCheck, type ValueOptions } from './check-value.ts';
 import type { CompileOptions } from './compile-schema.ts';
 import { withDefaults } from './custom/defaults.ts';
 import type { KubernetesSchemas } from './kubernetes-schemas.ts';
-import type { ObjectCheck } from './object-check.ts';
+import type { ObjectCheck, RuleProblem } from './object-check.ts';
 import { kindRule } from './rules/metadata.ts';
 import { dnsSubdomainRule } from './rules/names.ts';
 import { rules } from './rules/rules.ts';
@@ -38,6 +38,7 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
     }
     return undefined;
   };
+  const minor = minorOf(kubernetes);
   const prepare = createPreparation(kubernetes, options.compilePattern);
   return (object) => {
     const identity = identityOf(object);
@@ -51,7 +52,7 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
     const ofRules =
       builtIn === undefined
         ? [...metadataOfCustomKind(judged), ...(customRules(found, problems)?.(judged) ?? [])]
-        : (rules[`${found.group}/${found.kind}`]?.(judged) ?? []);
+        : (rules[`${found.group}/${found.kind}`]?.(judged) ?? []).map((problem) => inVersion(problem, minor));
     const others = [
       ...withoutRepeated(ofRules, problems),
       ...scopeProblems(found, object),
@@ -132,6 +133,12 @@ function scopeProblems({ namespaced, kind }: KindSchema, object: JsonObject): re
   if (namespaced || textOf(objectOf(object.metadata).namespace) === '') return [];
   const message = `a ${kind} belongs to no namespace; an API server leaves metadata.namespace out`;
   return [{ ...fieldWarning('NamespaceNotUsed', ['metadata', 'namespace'], message, 'remove it'), atKey: true }];
+}
+
+/** The problem as API servers of a minor version judge it: a warning where they accept the object. */
+function inVersion({ since, until, ...problem }: RuleProblem, minor: number): FieldProblem {
+  const isRefused = (since === undefined || minor >= since) && (until === undefined || minor < until);
+  return isRefused ? problem : { ...problem, severity: 'warning' };
 }
 
 const minorOf = ({ version }: KubernetesSchemas): number => Number(version.slice(2));

@@ -1,6 +1,7 @@
 /*
  * IP addresses and CIDR blocks, as an API server of Kubernetes reads them in fields that are older than its strict rules:
- * leading zeros are allowed in IPv4, zones are not allowed in IPv6.
+ * leading zeros are allowed in IPv4, zones are not allowed in IPv6. Since 1.36 the forms are refused that programs read
+ * differently: `strictIpRule` and `strictCidrRule`.
  */
 
 /** The family of an IP address; undefined if the text is none. */
@@ -36,6 +37,53 @@ export function parseCidr(text: string): Cidr | undefined {
 /** The rule that a text breaks which is no CIDR block. */
 export function cidrRule(text: string): string | undefined {
   return parseCidr(text) === undefined ? 'must be a CIDR block like "10.9.8.0/24" or "2001:db8::/64"' : undefined;
+}
+
+/** The rule of Kubernetes since 1.36 that an IP address breaks. */
+export function strictIpRule(text: string): string | undefined {
+  if (/(^|[.:])0\d+\./.test(text) || /\.0\d+$/.test(text)) return 'must not have leading zeros';
+  const isMapped = text.includes(':') && text.includes('.') && bits(text) >> 32n === 0xffffn;
+  return isMapped || (isIpv6(text) && bits(text) >> 32n === 0xffffn)
+    ? 'must not be an IPv4 address in the form of IPv6'
+    : undefined;
+}
+
+/** The rule of Kubernetes since 1.36 that a CIDR block breaks. */
+export function strictCidrRule(text: string): string | undefined {
+  const cidr = parseCidr(text);
+  if (cidr === undefined) return undefined;
+  const { address, family, prefix } = cidr;
+  const broken = strictIpRule(address);
+  if (broken !== undefined) return broken;
+  if (/\/0\d/.test(text)) return 'must not have leading zeros';
+  const host = BigInt((family === 'IPv4' ? 32 : 128) - prefix);
+  const network = (bits(address) >> host) << host;
+  if (network === bits(address)) return undefined;
+  const example = family === 'IPv4' ? `, like ${ipv4Text(network)}/${prefix}` : '';
+  return `must have no bits set after its first ${prefix}${example}`;
+}
+
+/** The bits of an address as one number. */
+export function bits(address: string): bigint {
+  if (!address.includes(':')) return address.split('.').reduce((sum, part) => (sum << 8n) | BigInt(Number(part)), 0n);
+  const [head = '', tail] = address.split('::');
+  const before = groupValues(head);
+  const after = tail === undefined ? [] : groupValues(tail);
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => 0n);
+  return [...before, ...zeros, ...after].reduce((sum, group) => (sum << 16n) | group, 0n);
+}
+
+function ipv4Text(address: bigint): string {
+  return [24n, 16n, 8n, 0n].map((shift) => (address >> shift) & 0xffn).join('.');
+}
+
+function groupValues(text: string): readonly bigint[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((part) => {
+    if (!part.includes('.')) return [BigInt(`0x${part}`)];
+    const last = bits(part);
+    return [last >> 16n, last & 0xffffn];
+  });
 }
 
 function isIpv4(text: string): boolean {

@@ -1,4 +1,5 @@
-import { cidrRule, parseCidr } from './addresses.ts';
+import { cidrRule, parseCidr, strictCidrRule } from './addresses.ts';
+import { checkCidr } from './endpoint-addresses.ts';
 import {
   filledIfSet,
   get,
@@ -21,7 +22,7 @@ export const serviceCidrRule = kindRule(dnsSubdomainRule, (root) => {
   const all = textItems(cidrs);
   if (isEmpty(cidrs)) required(cidrs);
   filledIfSet(...all);
-  for (const cidr of all) hasForm(cidr, cidrRule, 'BadAddress');
+  for (const cidr of all) hasForm(cidr, (block) => cidrRule(block) ?? strictCidrRule(block), 'BadAddress');
   const families = all.map((cidr) => parseCidr(text(cidr) ?? '')?.family);
   if (all.length > 2 || (families.length === 2 && families[0] !== undefined && families[0] === families[1])) {
     report(cidrs, 'BadAddress', `${nameOf(cidrs)} must have at most one block of each IP family`);
@@ -42,7 +43,7 @@ export const nodeRule = kindRule(dnsSubdomainRule, (root) => {
       report(taint, 'DuplicateValue', `${nameOf(taint)} has the key and the effect of an entry above`);
     seen.add(pair);
   }
-  for (const cidr of items(getIn(root, 'spec', 'podCIDRs'))) hasForm(cidr, cidrRule, 'BadAddress');
+  for (const cidr of items(getIn(root, 'spec', 'podCIDRs'))) checkCidr(cidr);
 });
 
 /** What an API server checks of a Namespace. */

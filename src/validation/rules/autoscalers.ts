@@ -71,8 +71,11 @@ function hasType(metric: Field['value'], type: string): boolean {
 function checkGroup(target: Field): void {
   const version = get(target, 'apiVersion');
   if (!isSet(target) || get(target, 'kind').value === 'ReplicationController') return;
-  if (isEmpty(version)) required(version, 'apps/v1 for a Deployment');
-  else if (text(version)?.includes('/') === false) invalid(version, 'must have a group, like apps/v1');
+  if (isEmpty(version)) {
+    report(version, 'MissingField', `${nameOf(version)} is missing`, { hint: 'apps/v1 for a Deployment', since: 34 });
+  } else if (text(version)?.includes('/') === false) {
+    invalid(version, 'must have a group, like apps/v1', { since: 34 });
+  }
 }
 
 function checkReference(ref: Field): void {

@@ -1,4 +1,5 @@
-import { ipFamily } from './addresses.ts';
+import { cidrRule, ipFamily, ipRule, strictCidrRule, strictIpRule } from './addresses.ts';
+import { type Field, hasForm, invalid, word } from './field.ts';
 
 /** The rule that an IP address breaks which no other machine can reach: unspecified, loopback, link-local. */
 export function specialAddressRule(address: string): string | undefined {
@@ -24,3 +25,29 @@ function specialIpv6(address: string): string | undefined {
   if ((first & 0xffc0) === 0xfe80) return 'a link-local address';
   return (first & 0xff0f) === 0xff02 ? 'a link-local multicast address' : undefined;
 }
+
+/** Checks an IP address of a field that is older than the strict rules of Kubernetes 1.36. */
+export function checkIp(field: Field): void {
+  hasForm(field, ipRule, 'BadAddress');
+  const found = word(field);
+  const broken = found === undefined || ipRule(found) !== undefined ? undefined : strictIpRule(found);
+  if (broken !== undefined) invalid(field, broken, { reason: 'BadAddress', since: STRICT_SINCE });
+}
+
+/** Checks a CIDR block of a field that is older than the strict rules of Kubernetes 1.36. Spaces around it are allowed. */
+export function checkCidr(field: Field): void {
+  const found = word(field)?.trim();
+  if (found === undefined) return;
+  const broken = cidrRule(found);
+  if (broken !== undefined) invalid(field, broken, { reason: 'BadAddress' });
+  const strict = strictCidrRule(found);
+  if (strict !== undefined) invalid(field, strict, { reason: 'BadAddress', since: STRICT_SINCE });
+}
+
+/** As {@link checkIp}, for an address that other machines connect to. */
+export function checkEndpointIp(field: Field): void {
+  checkIp(field);
+  hasForm(field, specialAddressRule, 'BadAddress');
+}
+
+const STRICT_SINCE = 36;

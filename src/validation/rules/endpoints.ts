@@ -1,5 +1,5 @@
-import { ipFamily, ipRule } from './addresses.ts';
-import { specialAddressRule } from './endpoint-addresses.ts';
+import { ipFamily } from './addresses.ts';
+import { checkEndpointIp } from './endpoint-addresses.ts';
 import {
   distinct,
   type Field,
@@ -33,7 +33,7 @@ export const endpointsRule = kindRule(dnsSubdomainRule, (root) => {
     }
     for (const address of [...items(ready), ...items(notReady)]) {
       notEmpty(get(address, 'ip'));
-      hasForm(get(address, 'ip'), (ip) => ipRule(ip) ?? specialAddressRule(ip), 'BadAddress');
+      checkEndpointIp(get(address, 'ip'));
       hasForm(get(address, 'hostname'), dnsLabelRule);
       filledIfSet(get(address, 'nodeName'));
       hasForm(get(address, 'nodeName'), dnsSubdomainRule);
@@ -91,8 +91,8 @@ function checkEndpoint(endpoint: Field, type: string | undefined): void {
     if (found === undefined) continue;
     if (type === 'FQDN') hasForm(address, domainRule, 'BadAddress');
     else if (type === 'IPv4' || type === 'IPv6') {
-      const broken = ipFamily(found) === type ? specialAddressRule(found) : `must be an address of ${type}`;
-      if (broken !== undefined) invalid(address, broken, { reason: 'BadAddress' });
+      if (ipFamily(found) === type) checkEndpointIp(address);
+      else invalid(address, `must be an address of ${type}`, { reason: 'BadAddress' });
     }
   }
   hasForm(get(endpoint, 'nodeName'), dnsSubdomainRule);

@@ -1,9 +1,9 @@
-import { didYouMean, type FieldProblem } from '../../manifest/problem.ts';
+import { didYouMean } from '../../manifest/problem.ts';
 import type { FindingReason } from '../../model/diagnostic.ts';
 import { displayPath, type FieldPath } from '../../model/field-path.ts';
 import { quote } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import type { ObjectCheck } from '../object-check.ts';
+import type { ObjectRule, RuleProblem } from '../object-check.ts';
 
 /** A value of the object under check, with its way from the root. Missing fields are fields too. */
 export interface Field {
@@ -14,13 +14,13 @@ export interface Field {
   /** From the parent; empty for the root. */
   readonly step: string | number;
   /** The problems of the complete object. */
-  readonly problems: FieldProblem[];
+  readonly problems: RuleProblem[];
 }
 
-/** Makes an {@link ObjectCheck} of a function that reports the problems of the root. */
-export function rule(check: (root: Field) => void): ObjectCheck {
+/** Makes an {@link ObjectRule} of a function that reports the problems of the root. */
+export function rule(check: (root: Field) => void): ObjectRule {
   return (object) => {
-    const problems: FieldProblem[] = [];
+    const problems: RuleProblem[] = [];
     check({ value: object, parent: undefined, step: '', problems });
     return problems;
   };
@@ -122,6 +122,10 @@ interface ReportOptions {
   /** The problem is at the key of the field, not at its value. */
   readonly atKey?: boolean;
   readonly severity?: 'error' | 'warning';
+  /** The minor version of Kubernetes since which API servers refuse it; those before accept it. */
+  readonly since?: number;
+  /** The minor version of Kubernetes from which on API servers accept it. */
+  readonly until?: number;
 }
 
 /** Reports a problem of a field in a sentence of its own. */
@@ -129,7 +133,7 @@ export function report(
   field: Field,
   reason: FindingReason,
   message: string,
-  { hint, atKey, severity = 'error' }: ReportOptions = {},
+  { hint, atKey, severity = 'error', since, until }: ReportOptions = {},
 ): void {
   field.problems.push({
     severity,
@@ -138,6 +142,8 @@ export function report(
     path: pathOf(field),
     ...(hint === undefined ? {} : { hint }),
     ...(atKey === true ? { atKey } : {}),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
   });
 }
 

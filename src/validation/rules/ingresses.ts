@@ -23,6 +23,7 @@ import {
 } from './field.ts';
 import { kindRule } from './metadata.ts';
 import { dnsLabelRule, dnsSubdomainRule, pathSegmentRule, portNameRule, wildcardDomainRule } from './names.ts';
+import { checkServiceName } from './services.ts';
 
 const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
 const PATH_TYPES = ['Exact', 'Prefix', 'ImplementationSpecific'];
@@ -98,6 +99,7 @@ function checkBackend(backend: Field): void {
     const name = get(service, 'name');
     notEmpty(name);
     hasForm(name, dnsLabelRule);
+    checkServiceName(name);
     checkBackendPort(get(service, 'port'));
   }
 }

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../model/json.ts';
-import type { ObjectCheck } from '../object-check.ts';
+import type { ObjectRule } from '../object-check.ts';
 import {
   type Field,
   get,
@@ -27,7 +27,7 @@ const STANDARD_FINALIZERS: readonly string[] = ['kubernetes', 'orphan', 'foregro
 const MAX_ANNOTATION_BYTES = 256 * 1024;
 
 /** Makes the rule of a kind: its metadata, with the form of its names, and what is its own. */
-export function kindRule(nameRule: NameRule, check?: (root: Field) => void): ObjectCheck {
+export function kindRule(nameRule: NameRule, check?: (root: Field) => void): ObjectRule {
   return rule((root) => {
     checkObjectMeta(root, nameRule);
     check?.(root);

@@ -1,10 +1,10 @@
-import { cidrRule, parseCidr } from './addresses.ts';
+import { bits, cidrRule, parseCidr } from './addresses.ts';
+import { checkCidr } from './endpoint-addresses.ts';
 import {
   type Field,
   filledIfSet,
   forbidden,
   get,
-  hasForm,
   inRange,
   integer,
   invalid,
@@ -77,14 +77,18 @@ function checkPeer(peer: Field): void {
 function checkBlock(block: Field): void {
   const cidr = get(block, 'cidr');
   notEmpty(cidr);
-  hasForm(cidr, cidrRule, 'BadAddress');
+  checkCidr(cidr);
   const outer = parseCidr(text(cidr) ?? '');
   for (const except of textItems(get(block, 'except'))) {
     const found = text(except);
     if (found === undefined) continue;
     const inner = parseCidr(found);
-    if (inner === undefined) invalid(except, cidrRule(found) ?? 'must be a CIDR block', { reason: 'BadAddress' });
-    else if (outer !== undefined && !contains(outer, inner)) {
+    if (inner === undefined) {
+      invalid(except, cidrRule(found) ?? 'must be a CIDR block', { reason: 'BadAddress' });
+      continue;
+    }
+    checkCidr(except);
+    if (outer !== undefined && !contains(outer, inner)) {
       invalid(except, `must be a part of ${String(cidr.value)}`, { reason: 'BadAddress' });
     }
   }
@@ -95,28 +99,6 @@ type Block = NonNullable<ReturnType<typeof parseCidr>>;
 /** Whether the inner block is a part of the outer one and smaller. */
 function contains(outer: Block, inner: Block): boolean {
   if (outer.family !== inner.family || inner.prefix <= outer.prefix) return false;
-  const bits = BigInt((outer.family === 'IPv4' ? 32 : 128) - outer.prefix);
-  return addressNumber(outer) >> bits === addressNumber(inner) >> bits;
-}
-
-function addressNumber({ family, address }: Block): bigint {
-  if (family === 'IPv4') return ipv4Number(address);
-  const [head = '', tail] = address.split('::');
-  const before = groups(head);
-  const after = tail === undefined ? [] : groups(tail);
-  const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0n);
-  return [...before, ...zeros, ...after].reduce((sum, group) => (sum << 16n) | group, 0n);
-}
-
-function ipv4Number(address: string): bigint {
-  return address.split('.').reduce((sum, part) => (sum << 8n) | BigInt(Number(part)), 0n);
-}
-
-function groups(text: string): readonly bigint[] {
-  if (text === '') return [];
-  return text.split(':').flatMap((part) => {
-    if (!part.includes('.')) return [BigInt(`0x${part}`)];
-    const last = ipv4Number(part);
-    return [last >> 16n, last & 0xffffn];
-  });
+  const host = BigInt((outer.family === 'IPv4' ? 32 : 128) - outer.prefix);
+  return bits(outer.address) >> host === bits(inner.address) >> host;
 }

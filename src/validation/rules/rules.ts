@@ -1,5 +1,5 @@
 import { customResourceDefinitionRule } from '../custom/definition-rule.ts';
-import type { ObjectCheck } from '../object-check.ts';
+import type { ObjectRule } from '../object-check.ts';
 import { namespaceRule, nodeRule, serviceCidrRule } from './addressing.ts';
 import { validatingAdmissionPolicyBindingRule, validatingAdmissionPolicyRule } from './admission-policies.ts';
 import { apiServiceRule } from './api-services.ts';
@@ -46,7 +46,7 @@ import {
  * What the API server checks of built-in kinds beyond their schema, by `group/Kind` (`/Pod`, `apps/Deployment`), for all
  * versions of the kind.
  */
-export const rules: Readonly<Record<string, ObjectCheck>> = {
+export const rules: Readonly<Record<string, ObjectRule>> = {
   '/ConfigMap': configMapRule,
   '/Endpoints': endpointsRule,
   '/LimitRange': limitRangeRule,

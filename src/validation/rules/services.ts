@@ -1,5 +1,5 @@
-import { cidrRule, ipFamily, ipRule } from './addresses.ts';
-import { specialAddressRule } from './endpoint-addresses.ts';
+import { cidrRule, ipFamily } from './addresses.ts';
+import { checkCidr, checkEndpointIp, checkIp } from './endpoint-addresses.ts';
 import {
   distinct,
   type Field,
@@ -35,7 +35,7 @@ const DAY_SECONDS = 86_400;
 
 /** What an API server checks of a Service. */
 export const serviceRule = kindRule(dnsLabelRule, (root) => {
-  warnOfOldName(get(get(root, 'metadata'), 'name'));
+  checkServiceName(get(get(root, 'metadata'), 'name'));
   const spec = get(root, 'spec');
   const type = word(get(spec, 'type')) ?? 'ClusterIP';
   const clusterIPs = clusterAddresses(spec);
@@ -52,17 +52,17 @@ export const serviceRule = kindRule(dnsLabelRule, (root) => {
   checkAffinity(spec);
   for (const address of textItems(get(spec, 'externalIPs'))) {
     filledIfSet(address);
-    hasForm(address, (value) => ipRule(value) ?? specialAddressRule(value), 'BadAddress');
+    checkEndpointIp(address);
   }
   checkLoadBalancer(root, type);
   checkTrafficPolicies(spec, type);
 });
 
-function warnOfOldName(name: Field): void {
+/** Checks what API servers demanded of the names of Services until Kubernetes 1.36: they begin with a letter. */
+export function checkServiceName(name: Field): void {
   const found = word(name) ?? '';
   if (dnsLabelRule(found) !== undefined || dns1035LabelRule(found) === undefined) return;
-  const message = `API servers before Kubernetes 1.36 refuse the name ${found} of a Service: it must begin with a letter`;
-  report(name, 'BadName', message, { severity: 'warning' });
+  invalid(name, 'must begin with a letter before Kubernetes 1.36', { reason: 'BadName', until: 36 });
 }
 
 /** `clusterIPs`, or `clusterIP` as its only item. */
@@ -98,8 +98,9 @@ function checkClusterAddresses(spec: Field, clusterIPs: readonly Field[]): void 
     const found = text(address);
     if (found === undefined || (index === 0 && found === 'None' && clusterIPs.length === 1)) continue;
     const family = ipFamily(found);
-    if (family === undefined)
+    if (family === undefined) {
       invalid(address, 'must be an IP address, or None as the only one', { reason: 'BadAddress' });
+    } else checkIp(address);
     const wanted = families[index];
     if (
       family !== undefined &&
@@ -177,7 +178,7 @@ function checkLoadBalancer(root: Field, type: string): void {
     if (isGiven && !isLoadBalancer) forbidden(field, 'unless spec.type is LoadBalancer');
   }
   filledIfSet(...textItems(ranges));
-  for (const range of items(ranges)) hasForm(range, (value) => cidrRule(value.trim()), 'BadAddress');
+  for (const range of items(ranges)) checkCidr(range);
   if (isEmpty(ranges) && text(annotation) !== undefined) {
     if (!isLoadBalancer) forbidden(annotation, 'unless spec.type is LoadBalancer');
     const bad = (value: string) => value.split(',').some((range) => cidrRule(range.trim()) !== undefined);
