@@ -1,4 +1,4 @@
-/** Inputs for the validator that nobody writes on purpose: valid and refused manifests after random changes. */
+/** Inputs for the validator that no person writes on purpose: valid and refused manifests after random changes. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dump } from 'js-yaml';
