@@ -2,6 +2,7 @@ import { type DecodeOptions, decodeFile } from '../manifest/decode-file.ts';
 import type { DecodedFile } from '../model/desired.ts';
 import { textOf } from '../model/json.ts';
 import { parseApiVersion } from '../model/object-key.ts';
+import type { DecodeFile } from '../sources/tree/tree-reader.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../validation/kubernetes-schemas.ts';
 import { createObjectCheck } from '../validation/objects.ts';
 
@@ -10,7 +11,7 @@ import { createObjectCheck } from '../validation/objects.ts';
  * the newest known Kubernetes has. Nothing of that is an error: a cluster may be newer, and an unreadable file stops the
  * removals of its source.
  */
-export async function openDecoder(): Promise<(path: string, bytes: Uint8Array, blob: string) => DecodedFile> {
+export async function openDecoder(): Promise<(...file: Parameters<DecodeFile>) => DecodedFile> {
   const kubernetes = await openKubernetesSchemas(newestKubernetesVersion);
   const check = createObjectCheck({ kubernetes });
   const options: DecodeOptions = {
