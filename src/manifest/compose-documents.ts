@@ -2,7 +2,7 @@ import * as yaml from 'js-yaml';
 import type { FindingReason } from '../model/diagnostic.ts';
 import { quote } from '../model/ids.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
-import type { DecodeLimits } from './limits.ts';
+import { type DecodeLimits, MAX_FINDINGS } from './limits.ts';
 import { resolvePlain, unquotedSurprise, yamlSurprise } from './plain-scalars.ts';
 
 /** The flat list of events of js-yaml's parser; events refer to the text by offsets. */
@@ -29,6 +29,16 @@ export interface YamlDocument {
   readonly events: YamlEvents;
   /** Index of the event of the document's root node. */
   readonly root: number;
+  /** By the index of the event of a list or mapping: its items or members, filled in when a place in it is looked for. */
+  readonly children: Map<number, ReadonlyMap<string | number, YamlChild>>;
+}
+
+/** The events of an item of a list (`key` and `value` are the same), or of a member of a mapping. */
+export interface YamlChild {
+  readonly key: number;
+  readonly value: number;
+  /** The value has no text: its position is that of the key. */
+  readonly empty: boolean;
 }
 
 /** The documents without errors, and all problems of the text. */
@@ -108,7 +118,7 @@ export function composeDocuments(
       const value = composeNode(walk, 0);
       // Skips the event that closes the document.
       walk.cursor += 1;
-      if (walk.errors === errors) documents.push({ value, text, base: 0, root, events });
+      if (walk.errors === errors) documents.push({ value, text, base: 0, root, events, children: new Map() });
     }
   } catch (error) {
     if (!(error instanceof BeyondLimit)) throw error;
@@ -190,7 +200,9 @@ function composeScalar(
   const surprise = yamlSurprise(source, isKey);
   if (surprise !== undefined) {
     const told = mayQuote(walk) ? surprise : unquotedSurprise;
-    walk.problems.push({ severity: 'warning', reason: 'YamlVersionsDiffer', offset, ...told });
+    if (walk.problems.length < MAX_FINDINGS) {
+      walk.problems.push({ severity: 'warning', reason: 'YamlVersionsDiffer', offset, ...told });
+    }
   }
   const plain = resolvePlain(source);
   if (plain.ok) return plain.value;
@@ -317,6 +329,8 @@ function mayQuote(walk: Walk): boolean {
 
 function fail(walk: Walk, reason: FindingReason, offset: number, message: string, hint?: string): void {
   walk.errors += 1;
+  // One error must be there, as it makes the file unreadable.
+  if (walk.errors > 1 && walk.problems.length >= MAX_FINDINGS) return;
   walk.problems.push({ severity: 'error', reason, message, offset, ...(hint === undefined ? {} : { hint }) });
 }
 

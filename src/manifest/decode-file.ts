@@ -17,10 +17,10 @@ import type { YamlDocument } from './compose-documents.ts';
 import { decoders } from './kinds/decoders.ts';
 import { readObject } from './kinds/object.ts';
 import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.ts';
-import { type DecodeLimits, defaultDecodeLimits } from './limits.ts';
+import { type DecodeLimits, defaultDecodeLimits, MAX_FINDINGS } from './limits.ts';
 import { didYouMean, type FieldProblem, fieldError } from './problem.ts';
 import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
-import { createQuoteFixes, withSafeFix } from './safe-fixes.ts';
+import { createJudging, createQuoteFixes, withSafeFix } from './safe-fixes.ts';
 import { typeWord } from './schema-problems.ts';
 import { encryptedProblem, isToolFileName, noManifest, SOPS_VALUE, toolFile } from './tool-files.ts';
 
@@ -95,6 +95,7 @@ export function* checkDocuments(
   findings: Finding[],
 ): Generator<ReadDocument & { readonly index: number; readonly isSkipped: boolean }> {
   const quotes = fixes ? createQuoteFixes(findings) : undefined;
+  const judging = createJudging();
   let index = 0;
   for (const read of readDocuments(file)) {
     const { document, path, value, reading } = read;
@@ -105,8 +106,9 @@ export function* checkDocuments(
     }
     const isSkipped = skips !== undefined && isJsonObject(value) && skips(value);
     const problems = isSkipped ? [] : problemsOf(value, reading, check);
-    const judge = (changed: JsonValue) => problemsOf(changed, readDocument(changed), check);
+    const judge = judging(value, (changed) => problemsOf(changed, readDocument(changed), check));
     for (const problem of problems) {
+      if (findings.length >= MAX_FINDINGS && (problem.severity === 'warning' || !isClean(findings))) continue;
       const shown = fixes ? withSafeFix(problem, value, problems.length, judge) : problem;
       findings.push(file.place(document, { ...shown, path: [...path, ...shown.path] }));
     }
@@ -125,9 +127,10 @@ function problemsOf(
   if (check === undefined || !isForClusters(value, reading)) return problems;
   const more = check(value);
   if (problems.length === 0) return more;
-  const isRepeated = (problem: FieldProblem): boolean =>
-    problems.some((known) => known.reason === problem.reason && displayPath(known.path) === displayPath(problem.path));
-  return [...problems, ...more.filter((problem) => !isRepeated(problem))];
+  if (more.length === 0) return problems;
+  const placeOf = ({ reason, path }: FieldProblem): string => `${reason} ${displayPath(path)}`;
+  const known = new Set(problems.map(placeOf));
+  return [...problems, ...more.filter((problem) => !known.has(placeOf(problem)))];
 }
 
 /** Whether the document is an object for clusters that states its identity. */

@@ -20,3 +20,6 @@ export const defaultDecodeLimits: DecodeLimits = {
   maxDepth: 100,
   maxAliases: 1_000,
 };
+
+/** Further findings of one file are left out, so that a hostile file does not cause a million. */
+export const MAX_FINDINGS = 10_000;

@@ -1,6 +1,6 @@
 import * as yaml from 'js-yaml';
 import type { FieldPath } from '../model/field-path.ts';
-import { offsetOf, type YamlDocument, type YamlEvent, type YamlEvents } from './compose-documents.ts';
+import { offsetOf, type YamlChild, type YamlDocument, type YamlEvent, type YamlEvents } from './compose-documents.ts';
 import { resolvePlain } from './plain-scalars.ts';
 
 /** The offsets of a field's key and value; for a list item both are the item. */
@@ -12,17 +12,18 @@ export interface FieldPosition {
 }
 
 /** Finds a field of a document in its file. A field inside an alias is at the alias. */
-export function findField({ text, base, events, root }: YamlDocument, path: FieldPath): FieldPosition {
-  const { key, value, depth } = findInPart(text, events, root, path);
-  return { key: base + key, value: base + value, depth };
+export function findField(document: YamlDocument, path: FieldPath): FieldPosition {
+  const { key, value, depth } = findInPart(document, path);
+  return { key: document.base + key, value: document.base + value, depth };
 }
 
-function findInPart(text: string, events: YamlEvents, root: number, path: FieldPath): FieldPosition {
+function findInPart(document: YamlDocument, path: FieldPath): FieldPosition {
+  const { text, events, root } = document;
   let at = root;
   const start = offsetAt(text, events, root);
   let found: FieldPosition = { key: start, value: start, depth: 0 };
   for (const step of path) {
-    const next = childAt(text, events, at, step);
+    const next = childrenOf(document, at).get(step);
     if (next === undefined) return found;
     // The parser gives no offset to an item without text: its position is that of its list.
     const key = next.empty && next.key === next.value ? found.value : offsetAt(text, events, next.key);
@@ -39,9 +40,10 @@ export function findEvents(document: YamlDocument, path: FieldPath) {
   return value && { key: child.key === child.value ? undefined : document.events[child.key], value };
 }
 
-function childAtPath({ text, events, root }: YamlDocument, path: FieldPath): Child | undefined {
-  let child: Child | undefined = { key: root, value: root, empty: isEmpty(events, root) };
-  for (const step of path) child = child && childAt(text, events, child.value, step);
+function childAtPath(document: YamlDocument, path: FieldPath): YamlChild | undefined {
+  const { events, root } = document;
+  let child: YamlChild | undefined = { key: root, value: root, empty: isEmpty(events, root) };
+  for (const step of path) child = child && childrenOf(document, child.value).get(step);
   return child;
 }
 
@@ -74,26 +76,23 @@ function* scalarsBelow(document: YamlDocument, at: number, path: FieldPath): Gen
   }
 }
 
-interface Child {
-  readonly key: number;
-  readonly value: number;
-  /** The value has no text: its position is that of the key. */
-  readonly empty: boolean;
-}
-
-/** The item of a list, or the member of a mapping. */
-function childAt(text: string, events: YamlEvents, parent: number, step: string | number): Child | undefined {
+/** The items of a list by their index, or the members of a mapping by their key; empty for anything else. */
+function childrenOf(document: YamlDocument, parent: number): ReadonlyMap<string | number, YamlChild> {
+  const { text, events, children } = document;
+  const known = children.get(parent);
+  if (known !== undefined) return known;
+  const found = new Map<string | number, YamlChild>();
   const type = events[parent]?.type;
-  const isMember = type === yaml.EVENT_MAPPING && typeof step === 'string';
-  if (!isMember && (type !== yaml.EVENT_SEQUENCE || typeof step === 'string')) return undefined;
-  let at = parent + 1;
-  for (let index = 0; events[at]?.type !== yaml.EVENT_POP && at < events.length; index += 1) {
-    const value = isMember ? afterNode(events, at) : at;
-    const isFound = isMember ? keyText(text, events, at) === step : index === step;
-    if (isFound) return { key: at, value, empty: isEmpty(events, value) };
+  const isMapping = type === yaml.EVENT_MAPPING;
+  let at = isMapping || type === yaml.EVENT_SEQUENCE ? parent + 1 : events.length;
+  for (let index = 0; at < events.length && events[at]?.type !== yaml.EVENT_POP; index += 1) {
+    const value = isMapping ? afterNode(events, at) : at;
+    const step = isMapping ? keyText(text, events, at) : index;
+    if (step !== undefined && !found.has(step)) found.set(step, { key: at, value, empty: isEmpty(events, value) });
     at = afterNode(events, value);
   }
-  return undefined;
+  children.set(parent, found);
+  return found;
 }
 
 function keyText(text: string, events: YamlEvents, at: number): string | undefined {

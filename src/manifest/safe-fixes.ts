@@ -5,7 +5,7 @@ import type { YamlDocument } from './compose-documents.ts';
 import { addQuotes } from './field-edits.ts';
 import { yamlSurprise } from './plain-scalars.ts';
 import { type ScalarAt, scalarsIn } from './positions.ts';
-import type { FieldFix, FieldProblem } from './problem.ts';
+import type { FieldProblem } from './problem.ts';
 import type { Finding } from './read-file.ts';
 
 /** A file with more scalars that YAML 1.1 reads differently is not mended: each costs a check of its manifest. */
@@ -49,21 +49,40 @@ export function createQuoteFixes(findings: Finding[]) {
   };
 }
 
-type Check = (value: JsonValue) => readonly FieldProblem[];
+/** Returns all problems of a changed manifest; undefined: nothing is changed, or the file has cost too many checks. */
+type Check = (change: () => JsonValue | undefined) => readonly FieldProblem[] | undefined;
+
+/** Values in all manifests of one file that are checked to find fixes, each as often as it is checked. */
+const MAX_CHECKED_VALUES = 5_000_000;
+
+/** Makes the checks of changed manifests of one file, with a bound on the work. */
+export function createJudging() {
+  let left = MAX_CHECKED_VALUES;
+  return (manifest: JsonValue, check: (changed: JsonValue) => readonly FieldProblem[]): Check => {
+    let size: number | undefined;
+    return (change) => {
+      size ??= countValues(manifest);
+      left -= size;
+      const changed = left < 0 ? undefined : change();
+      return changed === undefined ? undefined : check(changed);
+    };
+  };
+}
+
+function countValues(value: JsonValue | undefined): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce((sum: number, member) => sum + countValues(member), 1);
+}
 
 /** The problem, without its fix if the manifest would have more problems then: a mended key can show others. */
 export function withSafeFix(problem: FieldProblem, value: JsonValue, problems: number, check: Check): FieldProblem {
   const { fix, ...rest } = problem;
-  if (fix === undefined) return problem;
-  const changed = changedAt(value, problem.path, (old) => valueAfter(old, fix));
-  return changed !== undefined && check(changed).length <= problems ? problem : rest;
-}
-
-/** The value, or the member under its other key, after a fix. */
-function valueAfter(old: JsonValue, fix: FieldFix): Change {
-  if ('key' in fix) return { key: fix.key, value: old };
-  if ('value' in fix) return { value: fix.value };
-  return { value: fix.quotes === 'add' ? String(old) : Number(old) };
+  // Quotes change the type of a scalar and show nothing that was hidden.
+  if (fix === undefined || 'quotes' in fix) return problem;
+  const after = check(() =>
+    changedAt(value, problem.path, (old) => ('key' in fix ? { key: fix.key, value: old } : fix)),
+  );
+  return after !== undefined && after.length <= problems ? problem : rest;
 }
 
 function isSurprise({ text }: YamlDocument, { event, isKey }: ScalarAt): boolean {
@@ -74,9 +93,9 @@ function isSurprise({ text }: YamlDocument, { event, isKey }: ScalarAt): boolean
 
 /** Whether the value at the path is text, and a boolean in its place is refused. */
 function isTextOnly(value: JsonValue, path: FieldPath, check: Check): boolean {
-  const changed = changedAt(value, path, (old) => (typeof old === 'string' ? { value: true } : undefined));
-  if (changed === undefined) return false;
-  return check(changed).some(
+  const withBoolean = () => changedAt(value, path, (old) => (typeof old === 'string' ? { value: true } : undefined));
+  const problems = check(withBoolean) ?? [];
+  return problems.some(
     (problem) =>
       problem.reason === 'WrongType' &&
       problem.path.length === path.length &&

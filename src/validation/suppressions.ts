@@ -46,11 +46,12 @@ export function suppress(
   if (events === undefined) return diagnostics;
   const { position } = createLineIndex(source);
   const added: Diagnostic[] = [];
-  const used = new Set<object>();
   const roots = rootLines(source, events, position);
   const suppressions = suppressionsIn(source, events, roots);
-  const onLine = Map.groupBy(suppressions, ({ line, isForDocument }) => (isForDocument ? undefined : line));
-  const onDocument = Map.groupBy(suppressions, ({ line, isForDocument }) => (isForDocument ? line : undefined));
+  const targets = new Set(
+    suppressions.flatMap((suppression) => suppression.codes.map(({ code }) => targetOf(suppression, code))),
+  );
+  const used = new Set<string>();
   function report(
     severity: Diagnostic['severity'],
     reason: FindingReason,
@@ -63,24 +64,27 @@ export function suppress(
   const kept = diagnostics.filter(({ code, at }) => {
     if (!canSuppress(code) || at?.line === undefined) return true;
     const root = roots[lastAtOrBefore(roots, at.line)] ?? 0;
-    const around = [...(onLine.get(at.line) ?? []), ...(onDocument.get(root) ?? [])];
-    const matching = around.flatMap(({ codes }) => codes.filter((each) => each.code === code));
+    const around = [
+      targetOf({ line: at.line, isForDocument: false }, code),
+      targetOf({ line: root, isForDocument: true }, code),
+    ];
+    const matching = around.filter((target) => targets.has(target));
     for (const each of matching) used.add(each);
     return matching.length === 0;
   });
-  for (const { codes, reason, offset } of suppressions) {
+  for (const suppression of suppressions) {
+    const { codes, reason, offset } = suppression;
     if (codes.length === 0) report('error', 'BadSuppression', offset, 'the comment names no code', FORM);
     else if (reason === '') {
       report('error', 'SuppressionWithoutReason', offset, 'the comment gives no reason for what it suppresses', FORM);
     }
-    for (const each of codes) {
-      const { code, offset: at } = each;
+    for (const { code, offset: at } of codes) {
       if (!isCode(code)) {
         report('error', 'BadSuppression', at, `${quote(code)} is no code of a finding`, hintOn(code));
       } else if (!canSuppress(code)) {
         const message = `${code} is about a file that cannot be read, which cannot be suppressed`;
         report('error', 'BadSuppression', at, message, 'correct the file, or list it in .fleetrelayignore');
-      } else if (!used.has(each) && isChecked(code)) {
+      } else if (!used.has(targetOf(suppression, code)) && isChecked(code)) {
         report('warning', 'UnusedSuppression', at, `there is no finding ${code} here to suppress`, 'remove it');
       }
     }
@@ -112,6 +116,11 @@ function hintOn(code: string): string {
   return reason === undefined ? (didYouMean(code, codes.keys()) ?? FORM) : `write ${reason[0]}`;
 }
 
+/** What a suppression of a code is about. */
+function targetOf({ line, isForDocument }: Pick<Suppression, 'line' | 'isForDocument'>, code: string): string {
+  return `${isForDocument ? 'document' : 'line'} ${line} ${code}`;
+}
+
 function eventsOf(text: string): YamlEvents | undefined {
   try {
     return parseEvents(text, { maxDepth: 100 });
@@ -125,6 +134,7 @@ function suppressionsIn(text: string, events: YamlEvents, roots: readonly number
   const starts = scalars.map(({ valueStart }) => valueStart);
   const { position } = createLineIndex(text);
   const lines = text.split('\n');
+  const next = nextLines(lines);
   return [...text.matchAll(COMMENT)].flatMap(({ index, 0: comment, 1: rest = '' }) => {
     const { line, column } = position(index);
     const before = (lines[line - 1] ?? '').slice(0, column - 1);
@@ -134,7 +144,7 @@ function suppressionsIn(text: string, events: YamlEvents, roots: readonly number
     const start = index + comment.length - rest.length;
     const codes = [...list.matchAll(/[^\s,]+/g)].map((word) => ({ code: word[0], offset: start + word.index }));
     const isAlone = /^(?:---)?[ \t]*$/.test(before);
-    const about = isAlone ? nextLine(lines, line) : line;
+    const about = isAlone ? next[line - 1] : line;
     const isForDocument = isAlone && roots[lastAtOrBefore(roots, about ?? 0)] === about;
     return [{ codes, reason: rest.slice(list.length).trim(), offset: index, line: about, isForDocument }];
   });
@@ -165,12 +175,15 @@ function rootLines(
   });
 }
 
-/** The next line after a line that has content; undefined if there is none. */
-function nextLine(lines: readonly string[], line: number): number | undefined {
-  for (let next = line + 1; next <= lines.length; next += 1) {
-    if (!WITHOUT_CONTENT.test(lines[next - 1] ?? '')) return next;
+/** For each line, from 0: the next line after it that has content, from 1; undefined if there is none. */
+function nextLines(lines: readonly string[]): readonly (number | undefined)[] {
+  let next: number | undefined;
+  const found: (number | undefined)[] = [];
+  for (let line = lines.length; line >= 1; line -= 1) {
+    found.push(next);
+    if (!WITHOUT_CONTENT.test(lines[line - 1] ?? '')) next = line;
   }
-  return undefined;
+  return found.reverse();
 }
 
 /** An empty line, a comment, a directive, or the beginning or end of a document. */

@@ -70,6 +70,22 @@ describe('hostile manifests are refused with a reason', () => {
     ]);
   });
 
+  it.each([
+    ['values of the wrong type', '  k%: 1\n', 'error'],
+    ['values that readers of YAML read differently', '  k%: yes\n', 'warning'],
+    ['the same key again and again', '  k: x\n', 'error'],
+  ])('100,000 findings, with 10,000 of them, in a time that grows with the file: %s', (_, line, severity) => {
+    const lines = Array.from({ length: 100_000 }, (_each, index) => line.replace('%', String(index)));
+    const text = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n${lines.join('')}`;
+    for (const fixes of [false, true]) {
+      const { reading, diagnostics } = decodeFile('a.yaml', bytesOf(text), '', { fixes });
+      expect(diagnostics).toHaveLength(10_000);
+      expect(reading.readable).toBe(severity === 'warning');
+    }
+    const last = `${text}  z: {}\n`;
+    expect(decodeFile('a.yaml', bytesOf(last), '').reading.readable).toBe(false);
+  });
+
   it('many documents, also as items of a List', () => {
     const one = '{apiVersion: v1, kind: Namespace, metadata: {name: a}}';
     const few = limits({ maxDocuments: 3 });

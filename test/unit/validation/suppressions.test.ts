@@ -118,5 +118,9 @@ key6: | # fleetrelay-ignore: FR2003 after the mark of a block
       diagnosticOf({ severity: 'error', reason: 'UnknownField', message: '', at: { path: 'a.yaml', line: index + 1 } }),
     );
     expect(suppress('a.yaml', text, found)).toEqual([]);
+    const above = '# fleetrelay-ignore: FR2003 all\n'.repeat(50_000);
+    const many = found.map((each) => ({ ...each, at: { path: 'a.yaml', line: 50_001 } }));
+    expect(suppress('a.yaml', `a: 1\n${above}`, many)).toHaveLength(100_000);
+    expect(suppress('a.yaml', `${above}a: 1\n`, many)).toEqual([]);
   });
 });
