@@ -29,7 +29,9 @@ export function rule(check: (root: Field) => void): ObjectRule {
 /** A field of a mapping. Missing if the parent is no mapping. */
 export function get(parent: Field, step: string): Field {
   const value = isJsonObject(parent.value) ? parent.value[step] : undefined;
-  return { value: value === null ? undefined : value, parent, step, problems: parent.problems };
+  // What a mapping inherits, such as `constructor`, is no JSON value.
+  const isThere = value !== null && typeof value !== 'function';
+  return { value: isThere ? value : undefined, parent, step, problems: parent.problems };
 }
 
 /** Whether the parent is a mapping with the field set: {@link isSet} of {@link get}, for checks that most objects do not need. */

@@ -187,7 +187,7 @@ export function checkSelects(selector: Field, labels: Field): void {
 function reportMismatch(wanted: Field & { readonly step: string }, labels: Field): void {
   const label = get(labels, wanted.step);
   const found = isSet(label) ? `is ${JSON.stringify(label.value)}` : 'is missing';
-  const message = `${nameOf(label)} ${found}, but ${nameOf(wanted)} is ${JSON.stringify(wanted.value)}`;
+  const message = `${nameOf(label)} ${found}, but ${nameOf(wanted)} is ${JSON.stringify(wanted.value ?? '')}`;
   report(label, 'SelectorMismatch', message, { hint: 'the selector must match the labels of the template' });
 }
 
