@@ -147,7 +147,6 @@ function settingsOf(
     strictKinds,
     ignoreMissingSchemas,
     skip = [],
-    since,
     fix = false,
     findsFixes = fix,
   }: ValidationRequest,
@@ -157,14 +156,5 @@ function settingsOf(
   const withoutSchema = strictKinds === true ? 'error' : ignoreMissingSchemas === true ? 'nothing' : 'warning';
   const nothing = { definitions: [], located: [], named: [] };
   const collectsFacts = ignoreFolders.length > 0;
-  const collectsReferences = since !== undefined;
-  return {
-    versions,
-    withoutSchema,
-    skip,
-    ...nothing,
-    findsFixes,
-    collectsFacts,
-    collectsReferences,
-  } satisfies CheckSettings;
+  return { versions, withoutSchema, skip, ...nothing, findsFixes, collectsFacts } satisfies CheckSettings;
 }

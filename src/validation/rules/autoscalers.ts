@@ -1,4 +1,5 @@
 import {
+  entryOf,
   type Field,
   forbidden,
   get,
@@ -91,7 +92,7 @@ function checkReference(ref: Field): void {
 
 function checkMetric(metric: Field): void {
   const type = get(metric, 'type');
-  const wanted = SOURCES[text(type) ?? ''];
+  const wanted = entryOf(SOURCES, text(type));
   if (text(type) !== undefined && wanted === undefined) notSupported(type, Object.keys(SOURCES));
   const given = Object.values(SOURCES).filter((name) => isSet(get(metric, name)));
   if (wanted !== undefined) {

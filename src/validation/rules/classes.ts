@@ -1,4 +1,5 @@
 import {
+  entryOf,
   type Field,
   filledIfSet,
   get,
@@ -30,7 +31,7 @@ export const priorityClassRule = kindRule(dnsSubdomainRule, (root) => {
   const value = get(root, 'value');
   const found = word(name) ?? '';
   if (found.startsWith('system-')) {
-    const wanted = SYSTEM_PRIORITIES[found];
+    const wanted = entryOf(SYSTEM_PRIORITIES, found);
     const isSystem = wanted === integer(value) && get(root, 'globalDefault').value !== true;
     if (wanted === undefined || !isSystem) {
       invalid(name, 'must not begin with "system-", which is kept for Kubernetes itself', { reason: 'BadName' });

@@ -105,7 +105,7 @@ function find(root: Field, key: string): Field | undefined {
 }
 
 function needKey(root: Field, key: string, hint?: string): void {
-  const type = String(get(root, 'type').value);
+  const type = text(get(root, 'type')) ?? '';
   const data = get(root, get(root, 'data').value === undefined ? 'stringData' : 'data');
   const field = data.value === undefined ? get(root, 'data') : data;
   report(get(field, key), 'MissingField', `a Secret of type ${type} needs the key ${key}`, { hint });

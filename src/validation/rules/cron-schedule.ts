@@ -52,7 +52,7 @@ function wordRule(word: string): string | undefined {
   return `must be one of ${WORDS.join(', ')}, or "@every" and a duration like 1h30m`;
 }
 
-const DURATION = /^[+-]?(0|((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/;
+const DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/;
 
 /** Whether the text is a duration of Go: `1h30m`, `2.5s`. */
 export function isDuration(text: string): boolean {
@@ -76,7 +76,7 @@ function rangeRule(range: string, { least, most, words }: CronField): string | u
 }
 
 function numberOf(text: string, words: Readonly<Record<string, number>>): number | undefined {
-  const word = words[text.toLowerCase()];
-  if (word !== undefined) return word;
+  const word = text.toLowerCase();
+  if (Object.hasOwn(words, word)) return words[word];
   return /^\+?\d+$/.test(text) ? Number(text) : undefined;
 }

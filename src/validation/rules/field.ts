@@ -106,6 +106,11 @@ export function mapping({ value }: Field): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
+/** The entry of a table; undefined for a key that it does not have itself, as `constructor`. */
+export function entryOf<Entry>(table: Readonly<Record<string, Entry>>, key: string | undefined): Entry | undefined {
+  return key !== undefined && Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
 /** The way from the root. */
 export function pathOf(field: Field): FieldPath {
   const path: (string | number)[] = [];

@@ -1,4 +1,5 @@
 import {
+  entryOf,
   type Field,
   filledIfSet,
   forbidden,
@@ -95,7 +96,7 @@ function checkStarList(list: Field): void {
 function checkSubject(subject: Field): void {
   const kind = get(subject, 'kind');
   isOneOf(kind, Object.keys(SUBJECTS));
-  const wanted = SUBJECTS[word(kind) ?? ''];
+  const wanted = entryOf(SUBJECTS, word(kind));
   if (wanted === undefined) return;
   for (const name of Object.values(SUBJECTS)) {
     const field = get(subject, name);

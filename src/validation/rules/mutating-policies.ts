@@ -1,5 +1,6 @@
 import { checkMatchResources, checkParamKind, checkParamRef, checkVariables } from './admission-policies.ts';
 import {
+  entryOf,
   type Field,
   filledIfSet,
   forbidden,
@@ -52,7 +53,7 @@ function checkMutation(mutation: Field): void {
   const type = get(mutation, 'patchType');
   if (isEmpty(type)) required(type);
   isOneOf(type, Object.keys(PATCHES));
-  const wanted = PATCHES[text(type) ?? ''];
+  const wanted = entryOf(PATCHES, text(type));
   if (wanted === undefined) return;
   for (const name of Object.values(PATCHES)) {
     const field = get(mutation, name);

@@ -1,5 +1,19 @@
 import type { FindingReason } from '../../model/diagnostic.ts';
-import { type Field, get, getIn, has, integer, isSet, items, members, nameOf, report, text, word } from './field.ts';
+import {
+  entryOf,
+  type Field,
+  get,
+  getIn,
+  has,
+  integer,
+  isSet,
+  items,
+  members,
+  nameOf,
+  report,
+  text,
+  word,
+} from './field.ts';
 import { dnsLabelRule, dnsSubdomainRule } from './names.ts';
 
 /** Reports what an API server accepts in a Pod or a template of Pods with a warning. */
@@ -66,7 +80,7 @@ function warnOfDeprecated(pod: Field, spec: Field): void {
     }
   }
   for (const annotation of members(getIn(pod, 'metadata', 'annotations'))) {
-    const instead = ANNOTATIONS[annotation.step];
+    const instead = entryOf(ANNOTATIONS, annotation.step);
     if (instead === undefined) continue;
     const message = `the annotation ${annotation.step} does nothing any more`;
     report(annotation, 'DeprecatedField', message, { severity: 'warning', atKey: true, hint: `write ${instead}` });
@@ -81,7 +95,7 @@ function nodeTermsOf(affinity: Field): readonly Field[] {
 }
 
 function warnOfLabel(field: Field, label: string | undefined): void {
-  const instead = label === undefined ? undefined : NODE_LABELS[label];
+  const instead = entryOf(NODE_LABELS, label);
   if (instead === undefined) return;
   const message = `the label ${label} of nodes is deprecated, and new nodes may not have it`;
   const atKey = field.step === label;

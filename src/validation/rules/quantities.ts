@@ -55,6 +55,5 @@ function plainNumber(text: string): number | undefined {
   const suffix = text.slice(at);
   if (suffix === '') return amount;
   if (suffix === 'm') return amount / 1000;
-  const factor = BINARY[suffix];
-  return factor === undefined ? undefined : amount * factor;
+  return Object.hasOwn(BINARY, suffix) ? amount * (BINARY[suffix] ?? 1) : undefined;
 }

@@ -1,5 +1,6 @@
 import {
   distinct,
+  entryOf,
   type Field,
   filledIfSet,
   forbidden,
@@ -109,7 +110,7 @@ function checkAmount(amount: Field & { readonly step: string }, mustBeWhole: boo
 function checkScope(scope: Field, names: readonly string[]): void {
   const found = text(scope);
   if (found === undefined) return;
-  const countable = SCOPES[found];
+  const countable = entryOf(SCOPES, found);
   const other = countable === undefined ? undefined : names.find((name) => !countable.has(name));
   if (other !== undefined) invalid(scope, `must not be set beside ${other}, which the scope does not count`);
 }
@@ -140,7 +141,7 @@ function checkRequirement(requirement: Field, names: readonly string[]): void {
   if (
     !hasClass &&
     word(scope) !== undefined &&
-    SCOPES[word(scope) ?? ''] !== undefined &&
+    entryOf(SCOPES, word(scope)) !== undefined &&
     operator.value !== 'Exists'
   ) {
     if (OPERATORS.includes(text(operator) ?? ''))

@@ -115,7 +115,11 @@ const IQN = /iqn\.\d{4}-\d{2}\.[A-Za-z0-9.-]+:[^,;*&$|\s]+$/;
 const EUI = /^eui.[A-Za-z0-9]{16}$/;
 const NAA = /^naa.[A-Za-z0-9]{32}$/;
 
+/** Longer names are not read: no storage has one. */
+const LONGEST_NAME = 1000;
+
 function iqnRule(name: string): string | undefined {
+  if (name.length > LONGEST_NAME) return undefined;
   return (name.startsWith('iqn') && IQN.test(name)) || EUI.test(name) || NAA.test(name)
     ? undefined
     : 'must be a name of iSCSI like iqn.2016-01.com.example:storage';

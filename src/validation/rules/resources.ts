@@ -33,7 +33,7 @@ export function checkResources(resources: Field, level: 'container' | 'pod', cla
   const requests = members(get(resources, 'requests'));
   for (const limit of limits) checkAmount(limit, level);
   for (const request of requests) {
-    if (checkAmount(request, level)) compareWithLimit(request, limits);
+    if (checkAmount(request, level)) compareWithLimit(request, get(get(resources, 'limits'), request.step));
   }
   const all = [...limits, ...requests];
   const hugePages = all.find(({ step }) => step.startsWith(HUGE_PAGES));
@@ -82,11 +82,10 @@ function checkAmount(amount: Amount, level: 'container' | 'pod'): boolean {
   return true;
 }
 
-function compareWithLimit(request: Amount, limits: readonly Amount[]): void {
+function compareWithLimit(request: Amount, limit: Field): void {
   const { step: name, value } = request;
-  const limit = limits.find(({ step }) => step === name);
   const mustBeEqual = name.startsWith(HUGE_PAGES) || !isNative(name);
-  if (limit === undefined) {
+  if (!isSet(limit)) {
     if (!mustBeEqual) return;
     const message = `${nameOf(request)} needs a limit of the same amount`;
     report(request, 'BadResource', message, { atKey: true });
@@ -112,11 +111,13 @@ function checkClaims(list: Field, claims: ReadonlySet<string>): void {
   const seen = new Set<string>();
   for (const entry of entries) {
     const name = get(entry, 'name');
+    const claim = word(name);
+    if (claim === undefined) continue;
     const request = word(get(entry, 'request'));
-    const key = `${name.value}/${request ?? ''}`;
-    const isIncluded = seen.has(key) || seen.has(`${name.value}/`);
-    if (isIncluded || (request === undefined && seen.has(`${name.value}`))) duplicate(name, 'DuplicateValue');
-    seen.add(key).add(`${name.value}`);
+    const key = `${claim}/${request ?? ''}`;
+    const isIncluded = seen.has(key) || seen.has(`${claim}/`);
+    if (isIncluded || (request === undefined && seen.has(claim))) duplicate(name, 'DuplicateValue');
+    seen.add(key).add(claim);
   }
 }
 

@@ -146,8 +146,9 @@ function checkMatchLabelKeys(term: Field, podLabels: Field | undefined): void {
     else if (first?.parent !== undefined) haveForm(first.parent, qualifiedNameRule, 'BadLabel');
   }
   checkSelectorKeys(match, selector, podLabels);
+  const excluded = new Set(mismatch.map(({ value }) => value));
   for (const key of match) {
-    if (!mismatch.some(({ value }) => value === key.value)) continue;
+    if (!excluded.has(key.value)) continue;
     report(key, 'DuplicateValue', `${nameOf(key)} is ${JSON.stringify(key.value)}, which is in mismatchLabelKeys too`);
   }
 }

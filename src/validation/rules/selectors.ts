@@ -74,7 +74,9 @@ export function labelSelectorOf(selector: Field): LabelSelector | undefined {
     const key = word(get(requirement, 'key'));
     const operator = OPERATORS.find((known) => known === get(requirement, 'operator').value);
     if (key === undefined || operator === undefined) return undefined;
-    const values = items(get(requirement, 'values')).flatMap((value) => text(value) ?? []);
+    const values = items(get(requirement, 'values')).flatMap((item) =>
+      item.value === undefined ? '' : (text(item) ?? []),
+    );
     if (values.length === 0 && (operator === 'In' || operator === 'NotIn')) return undefined;
     matchExpressions.push({ key, operator, values });
   }

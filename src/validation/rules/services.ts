@@ -105,7 +105,7 @@ function checkClusterAddresses(spec: Field, clusterIPs: readonly Field[]): void 
     if (
       family !== undefined &&
       wanted !== undefined &&
-      FAMILIES.includes(String(wanted.value)) &&
+      FAMILIES.includes(text(wanted) ?? '') &&
       wanted.value !== family
     ) {
       invalid(address, `must be an address of ${String(wanted.value)}, as spec.ipFamilies says`, {
@@ -132,9 +132,9 @@ function checkPorts(ports: readonly Field[], type: string): void {
     filledIfSet(get(port, 'appProtocol'));
     hasForm(get(port, 'appProtocol'), qualifiedNameRule);
     const protocol = word(get(port, 'protocol')) ?? 'TCP';
-    const pair = `${protocol} ${String(get(port, 'port').value)}`;
+    const pair = `${protocol} ${JSON.stringify(get(port, 'port').value)}`;
     if (numbers.has(pair)) {
-      const message = `${nameOf(get(port, 'port'))} is ${String(get(port, 'port').value)} of ${protocol}, as in an entry above`;
+      const message = `${nameOf(get(port, 'port'))} is ${JSON.stringify(get(port, 'port').value)} of ${protocol}, as in an entry above`;
       report(get(port, 'port'), 'DuplicateValue', message);
     }
     numbers.add(pair);

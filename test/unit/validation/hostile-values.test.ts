@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/model/json.ts';
+import { parseApiVersion } from '../../../src/model/object-key.ts';
+import { rules } from '../../../src/validation/rules/rules.ts';
+import { validationCases } from '../../support/validation-corpus.ts';
+
+/** Values that stand at places where nobody expects them; some have the names of members that every object inherits. */
+const HOSTILE: readonly JsonValue[] = [
+  ...[null, true, -1.5, 1e308, '', 'é\u0000', '__proto__', 'constructor', '5constructor'],
+  ...[[], [null], [[]], [1, 'a'], {}, { a: null }, { constructor: 1, toString: [] }],
+];
+
+type Path = readonly (string | number)[];
+
+function* placesIn(value: JsonValue, path: Path = []): Generator<Path> {
+  if (path.length > 0) yield path;
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* placesIn(item, [...path, index]);
+  else if (isJsonObject(value)) {
+    for (const [key, member] of Object.entries(value)) yield* placesIn(member ?? null, [...path, key]);
+  }
+}
+
+function withValue(root: JsonValue, [step, ...rest]: Path, value: JsonValue): JsonValue {
+  if (step === undefined) return value;
+  if (Array.isArray(root)) return root.map((item, index) => (index === step ? withValue(item, rest, value) : item));
+  const object = isJsonObject(root) ? root : {};
+  return { ...object, [step]: withValue(object[step] ?? null, rest, value) };
+}
+
+function ruleOf(object: JsonObject) {
+  const version = parseApiVersion(String(object.apiVersion));
+  return version.ok ? rules[`${version.value.group}/${String(object.kind)}`] : undefined;
+}
+
+it('no rule throws, whatever stands in the place of any value', () => {
+  let count = 0;
+  for (const { name, bytes } of validationCases('accepted')) {
+    for (const document of parseAllDocuments(new TextDecoder().decode(bytes))) {
+      const object: JsonObject = document.toJS();
+      const rule = ruleOf(object);
+      if (rule === undefined) continue;
+      for (const path of placesIn(object)) {
+        for (const value of HOSTILE) {
+          count += 1;
+          const problems = rule(withValue(object, path, value) as JsonObject);
+          const bad = problems.filter(({ message, path: at }) => message === '' || at.includes(undefined as never));
+          if (bad.length > 0) expect(bad, `${name} ${path.join('.')}`).toEqual([]);
+        }
+      }
+    }
+  }
+  expect(count).toBeGreaterThan(10_000);
+});
