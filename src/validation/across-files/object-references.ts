@@ -25,7 +25,7 @@ export const VOLUME_CLAIM = '/PersistentVolumeClaim';
 export const PRIORITY_CLASS = 'scheduling.k8s.io/PriorityClass';
 export const ROLE = 'rbac.authorization.k8s.io/Role';
 export const CLUSTER_ROLE = 'rbac.authorization.k8s.io/ClusterRole';
-export const DEFINITION = 'apiextensions.k8s.io/CustomResourceDefinition';
+const DEFINITION = 'apiextensions.k8s.io/CustomResourceDefinition';
 
 /** The Pod templates of kinds that make Pods; of a Pod its own root. */
 const POD_TEMPLATES: Readonly<Record<string, readonly string[]>> = {
