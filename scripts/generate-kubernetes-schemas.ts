@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { readDefinitions } from './kubernetes-schemas/definitions.ts';
+import { staleDifferences, typeOf } from './kubernetes-schemas/differences.ts';
 import { readExtras } from './kubernetes-schemas/enums.ts';
 import { type KindRow, readKinds, type Swagger } from './kubernetes-schemas/kinds.ts';
 
@@ -60,17 +61,17 @@ function download(version: string): string {
 }
 
 /** What is wrong with a module; undefined if nothing is. */
-function problemOf(minor: string, version: string): string | undefined {
+function problemOf(folder: string, minor: string, version: string): string | undefined {
   let source: string;
   try {
-    source = readFileSync(join(FOLDER, `v${minor}.ts`), 'utf8');
+    source = readFileSync(join(folder, `v${minor}.ts`), 'utf8');
   } catch {
     return 'is missing';
   }
   const [, stated] = /sha256 of the content: (\w+)/.exec(source) ?? [];
   const [, content = ''] = /^ {2}'([\w+/=]+)';$/m.exec(source) ?? [];
-  const text = zstdDecompressSync(Buffer.from(content, 'base64')).toString('utf8');
-  if (digest(text) !== stated) return 'is not as it was generated';
+  const text = decompressed(content);
+  if (text === undefined || digest(text) !== stated) return 'is not as it was generated';
   const [first = '', second = '', ...lines] = text.split('\n');
   if (JSON.parse(first) !== version) return `was made from another version than ${version}`;
   const names = new Set(lines.map((line) => line.slice(0, line.indexOf(' '))));
@@ -80,16 +81,23 @@ function problemOf(minor: string, version: string): string | undefined {
   return missing === undefined ? undefined : `lacks the definition ${missing}`;
 }
 
-function check(): void {
+function decompressed(base64: string): string | undefined {
+  try {
+    return zstdDecompressSync(Buffer.from(base64, 'base64')).toString('utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is wrong in a folder of generated modules, the project's by default; one line each. */
+export function problemsOfKubernetesSchemas(folder = FOLDER): readonly string[] {
   const wanted = Object.keys(VERSIONS).map((minor) => `v${minor}.ts`);
-  const leftovers = readdirSync(FOLDER).filter((name) => !wanted.includes(name));
+  const leftovers = readdirSync(folder).filter((name) => !wanted.includes(name));
   const problems = Object.entries(VERSIONS).flatMap(([minor, version]) => {
-    const problem = problemOf(minor, version);
+    const problem = problemOf(folder, minor, version);
     return problem === undefined ? [] : [`generated/kubernetes/v${minor}.ts ${problem}`];
   });
-  for (const name of leftovers) problems.push(`generated/kubernetes/${name} belongs to no version`);
-  for (const problem of problems) console.log(problem);
-  if (problems.length > 0) process.exitCode = 1;
+  return [...problems, ...leftovers.map((name) => `generated/kubernetes/${name} belongs to no version`)];
 }
 
 function generate(): void {
@@ -98,13 +106,34 @@ function generate(): void {
     console.log('generated/kubernetes: skipped: Go is not installed');
     return;
   }
+  const fields = new Set<string>();
   for (const [minor, version] of Object.entries(VERSIONS)) {
     const text = schemasOf(download(version), version);
+    for (const field of fieldsOf(text)) fields.add(field);
     const source = moduleText(text, version);
     writeFileSync(join(FOLDER, `v${minor}.ts`), source);
     console.log(`generated/kubernetes/v${minor}.ts: ${text.length} characters of schemas in ${source.length}`);
   }
+  const stale = staleDifferences(fields);
+  if (stale.length > 0) throw new Error(`differences.ts names fields that no version has: ${stale.join(', ')}`);
 }
 
-if (process.argv.includes('--check')) check();
-else generate();
+/** `GROUP/TYPE.FIELD` of all definitions in the text of a version. */
+function fieldsOf(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .slice(2)
+    .flatMap((line) => {
+      const name = line.slice(0, line.indexOf(' '));
+      const { properties = {} } = JSON.parse(line.slice(name.length + 1)) as { readonly properties?: object };
+      return Object.keys(properties).map((field) => `${typeOf(name)}.${field}`);
+    });
+}
+
+if (import.meta.main) {
+  if (process.argv.includes('--check')) {
+    const problems = problemsOfKubernetesSchemas();
+    for (const problem of problems) console.log(problem);
+    if (problems.length > 0) process.exitCode = 1;
+  } else generate();
+}

@@ -17,7 +17,7 @@ const KINDS: Readonly<Record<string, (app: string, namespace: string, index: num
   role,
   binding,
   autoscaler,
-  policy,
+  account,
 };
 
 /** Writes the repository and returns the number of its bytes. */
@@ -60,7 +60,6 @@ function podTemplate(name: string, app: string, index: number, indent: string): 
 spec:
   serviceAccountName: ${app}
   automountServiceAccountToken: true
-  priorityClassName: shop-default
   affinity:
     podAntiAffinity:
       preferredDuringSchedulingIgnoredDuringExecution:
@@ -108,6 +107,7 @@ spec:
         secretKeyRef:
           name: ${app}-database
           key: password
+          optional: true
     - name: REGION
       value: eu-central-${(index % 3) + 1}
     envFrom:
@@ -177,7 +177,7 @@ function worker(app: string, namespace: string, index: number): string {
   return `apiVersion: apps/v1
 kind: StatefulSet
 ${metadata(name, app, namespace)}spec:
-  serviceName: ${name}
+  serviceName: ${app}
   replicas: ${(index % 3) + 1}
   selector:
     matchLabels:
@@ -359,21 +359,13 @@ ${metadata(app, app, namespace)}spec:
 `;
 }
 
-function policy(app: string, namespace: string): string {
-  return `apiVersion: networking.k8s.io/v1
-kind: NetworkPolicy
-${metadata(app, app, namespace)}spec:
-  podSelector:
-    matchLabels:
-      app.kubernetes.io/name: ${app}
-  policyTypes: [Ingress]
-  ingress:
-  - from:
-    - namespaceSelector:
-        matchLabels:
-          kubernetes.io/metadata.name: ingress
-    ports:
-    - port: http
-      protocol: TCP
+function account(app: string, namespace: string): string {
+  return `apiVersion: v1
+kind: ServiceAccount
+${metadata(app, app, namespace)}  annotations:
+    eks.amazonaws.com/role-arn: arn:aws:iam::123456789012:role/shop-${namespace}-${app}
+    iam.gke.io/gcp-service-account: ${app}@shop-${namespace}.iam.gserviceaccount.com
+    example.com/contact: team-${namespace}@shop.example.com
+automountServiceAccountToken: false
 `;
 }

@@ -100,3 +100,9 @@ export function typeOf(definition: string): string {
   const [group = '', , type = ''] = definition.split('.').slice(-3);
   return `${group}/${type}`;
 }
+
+/** The entries of all tables that are not among the fields of any version. */
+export function staleDifferences(fields: ReadonlySet<string>): readonly string[] {
+  const entries = [...Object.keys(NOT_DEMANDED), ...DEMANDED, ...MAY_REPEAT, ...Object.keys(NOT_ENFORCED)];
+  return entries.filter((entry) => !fields.has(entry));
+}

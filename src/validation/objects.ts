@@ -8,7 +8,7 @@ import type { CompileOptions } from './compile-schema.ts';
 import { withDefaults } from './custom/defaults.ts';
 import type { KubernetesSchemas } from './kubernetes-schemas.ts';
 import type { ObjectCheck, RuleProblem } from './object-check.ts';
-import { kindRule } from './rules/metadata.ts';
+import { getIn, hasForm, rule } from './rules/field.ts';
 import { dnsSubdomainRule } from './rules/names.ts';
 import { rules } from './rules/rules.ts';
 import type { KindSchema, KindSchemas, Schema } from './schema.ts';
@@ -51,7 +51,7 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
     const problems = prepare(found, builtIn === undefined)(judged, { isSecret });
     const ofRules =
       builtIn === undefined
-        ? [...metadataOfCustomKind(judged), ...(customRules(found, problems)?.(judged) ?? [])]
+        ? [...nameOfCustomObject(judged), ...(customRules(found, problems)?.(judged) ?? [])]
         : (rules[`${found.group}/${found.kind}`]?.(judged) ?? []).map((problem) => inVersion(problem, minor));
     const others = [
       ...withoutRepeated(ofRules, problems),
@@ -62,7 +62,7 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
   };
 }
 
-const metadataOfCustomKind = kindRule(dnsSubdomainRule);
+const nameOfCustomObject = rule((root) => hasForm(getIn(root, 'metadata', 'name'), dnsSubdomainRule));
 
 /** Leaves out what a rule says of a value, or of a missing field, that the schema has refused already. */
 function withoutRepeated(ofRules: readonly FieldProblem[], ofSchema: readonly FieldProblem[]): readonly FieldProblem[] {

@@ -9,6 +9,8 @@ import { runCli } from '../support/cli.ts';
 /** `input` is a folder with findings of every sort; `expected` has what each format makes of them. */
 const folder = join(import.meta.dirname, 'validate');
 const cwd = join(folder, 'input');
+/** A fleet with findings across its files. */
+const fleet = join(folder, 'fleet');
 
 async function output(...args: readonly string[]): Promise<string> {
   const { code, out, err } = await runCli(['validate', ...args], { cwd, roots: compositionRoots });
@@ -50,6 +52,14 @@ describe('golden files of validate: each format of the findings in one folder', 
     ['with colours', 'terminal-colours.txt', true],
   ])('text on a terminal %s', async (_, file, colour) => {
     await expect(await onTerminal(colour)).toMatchFileSnapshot(join(folder, 'expected', file));
+  });
+});
+
+describe('golden file of the rules across files', () => {
+  it('has a finding of each sort', async () => {
+    const { code, out, err } = await runCli(['validate', '--summary'], { cwd: fleet, roots: compositionRoots });
+    expect([code, err]).toEqual([1, '']);
+    await expect(out).toMatchFileSnapshot(join(folder, 'expected', 'fleet.txt'));
   });
 });
 

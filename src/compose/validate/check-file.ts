@@ -41,12 +41,14 @@ export interface CheckedDocument {
   readonly namespace: string;
   readonly name: string;
   readonly state: 'checked' | 'skipped' | 'noSchema';
-  /** What it refers to: see `referencesOf`. */
+  /** What it refers to, if that is collected: see `referencesOf`. */
   readonly references: readonly string[];
 }
 
 /** What a text with a comment that suppresses findings contains. */
 const SUPPRESSION = 'fleetrelay-ignore';
+
+const NONE: readonly string[] = [];
 
 /** A file of which nothing is known but why. */
 export function failedFile(name: string, reason: FindingReason, message: string): CheckedFile {
@@ -87,7 +89,8 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     const isJudged = !hasNoSchema || (!isSkipped && named.judge({ document, path, value, line, previousLine }));
     const state = isSkipped ? 'skipped' : isJudged ? 'checked' : 'noSchema';
     previousLine = line;
-    if (identity.kind !== '') documents.push({ line, ...identity, state, references: referencesOf(value) });
+    const references = checks.collectsReferences ? referencesOf(value) : NONE;
+    if (identity.kind !== '') documents.push({ line, ...identity, state, references });
     if (isDefinition(value)) definitions.push(value);
   }
   const diagnostics = inOrder(findings);

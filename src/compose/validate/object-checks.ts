@@ -26,6 +26,8 @@ export interface CheckSettings {
   readonly findsFixes: boolean;
   /** What rules across files need is collected. */
   readonly collectsFacts: boolean;
+  /** What each document refers to is collected. */
+  readonly collectsReferences: boolean;
 }
 
 /** A schema that a file names. */
@@ -46,6 +48,7 @@ export interface ObjectChecks {
   named(file: string, reference: string): Result<ObjectCheck> | undefined;
   readonly findsFixes: boolean;
   readonly collectsFacts: boolean;
+  readonly collectsReferences: boolean;
   /** The rules that could not be evaluated until now, as sentences. */
   notEvaluated(): readonly string[];
 }
@@ -70,7 +73,8 @@ async function jsonSchemaCompiler() {
 
 /** Opens the schemas and makes the checks. */
 export async function createObjectChecks(settings: CheckSettings): Promise<ObjectChecks> {
-  const { versions, withoutSchema, skip, definitions, located, named, findsFixes, collectsFacts } = settings;
+  const { versions, withoutSchema, skip, definitions, located, named, findsFixes } = settings;
+  const { collectsFacts, collectsReferences } = settings;
   const cel = definitions.some(hasRules) ? await celEvaluator() : undefined;
   const compile = located.length + named.length === 0 ? undefined : await jsonSchemaCompiler();
   const custom = [
@@ -91,6 +95,7 @@ export async function createObjectChecks(settings: CheckSettings): Promise<Objec
     named: (file, reference) => namedChecks.get(`${file}\n${reference}`),
     findsFixes,
     collectsFacts,
+    collectsReferences,
     notEvaluated: () => cel?.notEvaluated() ?? [],
     isSkipped: ({ apiVersion, kind, type }) => {
       if (skipped.size === 0) return false;

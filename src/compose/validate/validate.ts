@@ -147,6 +147,7 @@ function settingsOf(
     strictKinds,
     ignoreMissingSchemas,
     skip = [],
+    since,
     fix = false,
     findsFixes = fix,
   }: ValidationRequest,
@@ -156,5 +157,14 @@ function settingsOf(
   const withoutSchema = strictKinds === true ? 'error' : ignoreMissingSchemas === true ? 'nothing' : 'warning';
   const nothing = { definitions: [], located: [], named: [] };
   const collectsFacts = ignoreFolders.length > 0;
-  return { versions, withoutSchema, skip, ...nothing, findsFixes, collectsFacts } satisfies CheckSettings;
+  const collectsReferences = since !== undefined;
+  return {
+    versions,
+    withoutSchema,
+    skip,
+    ...nothing,
+    findsFixes,
+    collectsFacts,
+    collectsReferences,
+  } satisfies CheckSettings;
 }

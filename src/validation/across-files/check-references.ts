@@ -45,9 +45,11 @@ export function createReferenceCheck(declared: DeclaredObjects, { isPartial }: R
       if (isPartial || isElsewhere(reference, declared) || declared.mayBeMade(kind, namespace, name)) return undefined;
       return { type: 'object' } as const;
     }
-    if (part === undefined || found.parts === undefined || found.parts.has(part)) return undefined;
+    if (part === undefined || found.parts.some((parts) => parts === undefined || parts.includes(part)))
+      return undefined;
     if (kind !== SERVICE && declared.mayBeWritten(kind, namespace)) return undefined;
-    return { type: 'part', path: found.path, parts: [...found.parts].sort(compareText) } as const;
+    const parts = new Set(found.parts.flatMap((each) => each ?? []));
+    return { type: 'part', path: found.path, parts: [...parts].sort(compareText) } as const;
   };
   const selectsNothing = (
     of: Selection['selects'],
@@ -66,6 +68,7 @@ export function createReferenceCheck(declared: DeclaredObjects, { isPartial }: R
   return {
     isSuspect: ({ key, refers = [], selector }) => {
       const isAtFault = (id: string): boolean => {
+        if (declared.has(id)) return false;
         const { part, ...reference } = parseReferenceId(id);
         return faultOf(reference, part) !== undefined;
       };

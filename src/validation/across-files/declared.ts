@@ -1,20 +1,22 @@
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
 import { objectRefOf } from '../../model/object-key.ts';
 import { isCustom, type ObjectFacts } from './facts.ts';
-import { CLUSTER_ROLE, makesPods, SERVICE } from './object-references.ts';
+import { CLUSTER_ROLE, makesPods, PRIORITY_CLASS, SERVICE } from './object-references.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** An object that at least one document declares. */
+/** An object that at least one document declares. Any of several may be the one that counts. */
 export interface DeclaredObject {
   /** A file that declares it: the first one by path. */
   readonly path: string;
-  /** Undefined: it may have parts that no document names. */
-  readonly parts: ReadonlySet<string> | undefined;
+  /** Of each document; undefined: it may have parts that no document names. */
+  readonly parts: readonly (readonly string[] | undefined)[];
 }
 
 /** The objects that a set of files declares, and what their controllers may add. Built in one pass over the facts. */
 export interface DeclaredObjects {
+  /** Whether a document declares exactly this key. */
+  has(key: string): boolean;
   /** `kind` as `group/Kind`. An empty namespace, of the object or of the reference, can be any. */
   find(kind: string, namespace: string, name: string): DeclaredObject | undefined;
   /** The names of the objects of a kind in a namespace, for suggestions. */
@@ -38,15 +40,64 @@ export interface LabelIndex {
   all(): readonly Labels[];
 }
 
-/** The namespace of everything that may be in every namespace. */
+/** Of an object whose manifest states no namespace, which may be in any. */
 const ANY = '';
-const EVERYWHERE = '*';
+
+/** The files of a set, with the facts about their documents. */
+export type FilesWithFacts = readonly { readonly path: string; readonly facts: readonly ObjectFacts[] }[];
 
 /** Indexes the facts. The order of the files changes nothing. */
-export function indexDeclared(
-  files: Iterable<{ readonly path: string; readonly facts: readonly ObjectFacts[] }>,
-): DeclaredObjects {
-  const objects = new Map<string, DeclaredObject>();
+export function indexDeclared(files: FilesWithFacts): DeclaredObjects {
+  const byNamespace = createIndex(files, false);
+  let ofAll: Index | undefined;
+  /** Without namespaces: only references that state none need it. */
+  const inAny = (): Index => {
+    ofAll ??= createIndex(files, true);
+    return ofAll;
+  };
+  /** What holds for a namespace: its own entries, and those that state none. */
+  const collect = <Value>(
+    namespace: string,
+    of: (index: Index, where: string) => Value | undefined,
+  ): readonly Value[] => {
+    const found = namespace === ANY ? [of(inAny(), ANY)] : [of(byNamespace, namespace), of(byNamespace, ANY)];
+    return found.filter((each) => each !== undefined);
+  };
+  const isIn = (member: 'words' | 'owners' | 'writes', namespace: string, word: string): boolean =>
+    collect(namespace, (index, where) => index[member].get(where)).some((words) => words.has(word));
+  const declared: DeclaredObjects = {
+    has: (key) => byNamespace.objects.has(key),
+    find: (kind, namespace, name) => {
+      const isInNone = namespace === ANY && CLUSTER_SCOPED.has(kind);
+      const found = isInNone
+        ? [byNamespace.objects.get(`${kind}//${name}`)].filter((each) => each !== undefined)
+        : collect(namespace, ({ objects }, where) => objects.get(`${kind}/${where}/${name}`));
+      const [first, second] = found;
+      return (
+        first && { path: first.path, parts: second === undefined ? first.parts : [...first.parts, ...second.parts] }
+      );
+    },
+    namesOf: (kind, namespace) =>
+      collect(namespace, ({ names }, where) => names.get(`${kind}/${where}`)).flatMap((each) => [...each]),
+    hasNamespace: (namespace) => byNamespace.namespaces.has(namespace) || byNamespace.namespaces.has(ANY),
+    mayBeMade: (kind, namespace, name) =>
+      declared.mayBeWritten(kind, namespace) ||
+      isIn('words', namespace, name) ||
+      beginningsOf(name).some((beginning) => isIn('owners', namespace, beginning)),
+    mayBeWritten: (kind, namespace) => isIn('writes', namespace, makesPods(kind) ? 'Pods' : kind),
+    isMentioned: (namespace, word) => isIn('words', namespace, word),
+    labelled: (of, namespace) => joinLabels(collect(namespace, ({ labels }, where) => labels.get(`${of}/${where}`))),
+  };
+  return declared;
+}
+
+const CLUSTER_SCOPED: ReadonlySet<string> = new Set([CLUSTER_ROLE, PRIORITY_CLASS]);
+
+type Index = ReturnType<typeof createIndex>;
+
+/** @param isOfAll as if no document stated a namespace */
+function createIndex(files: FilesWithFacts, isOfAll: boolean) {
+  const objects = new Map<string, DeclaredObject & { readonly parts: (readonly string[] | undefined)[] }>();
   const names = new Map<string, Set<string>>();
   const namespaces = new Set<string>();
   const words = new Map<string, Set<string>>();
@@ -54,48 +105,26 @@ export function indexDeclared(
   const writes = new Map<string, Set<string>>();
   const labels = new Map<string, ReturnType<typeof createLabelIndex>>();
   for (const { path, facts } of files) {
-    for (const each of facts) {
-      const { group, kind: kindName, namespace, name } = objectRefOf(each.key);
-      const kind = `${group}/${kindName}`;
-      namespaces.add(kind === '/Namespace' ? name : namespace);
-      const parts = each.parts && new Set(each.parts);
-      for (const where of new Set([namespace, EVERYWHERE])) {
-        merge(objects, `${kind}/${where}/${name}`, { path, parts });
-        entry(names, `${kind}/${where}`, newSet).add(name);
-        for (const word of each.mentions ?? []) entry(words, where, newSet).add(word);
-        if (isCustom(kind)) entry(owners, where, newSet).add(name);
-        if (each.labels !== undefined) {
-          entry(labels, `${kind === SERVICE ? 'Services' : 'Pods'}/${where}`, createLabelIndex).add(each.labels);
-        }
+    for (const { key, parts, mentions = [], labels: own, writes: written = [] } of facts) {
+      const ref = objectRefOf(key);
+      const { name } = ref;
+      const kind = `${ref.group}/${ref.kind}`;
+      const where = isOfAll ? ANY : ref.namespace;
+      namespaces.add(kind === '/Namespace' ? name : where);
+      const place = isOfAll ? `${kind}/${ANY}/${name}` : key;
+      const known = objects.get(place);
+      known?.parts.push(parts);
+      if (known === undefined || path < known.path) objects.set(place, { path, parts: known?.parts ?? [parts] });
+      entry(names, `${kind}/${where}`, newSet).add(name);
+      for (const word of mentions) entry(words, where, newSet).add(word);
+      if (isCustom(kind)) entry(owners, where, newSet).add(name);
+      if (own !== undefined) {
+        entry(labels, `${kind === SERVICE ? 'Services' : 'Pods'}/${where}`, createLabelIndex).add(own);
       }
-      for (const written of each.writes ?? []) {
-        entry(writes, kind === CLUSTER_ROLE ? ANY : namespace, newSet).add(written);
-        entry(writes, EVERYWHERE, newSet).add(written);
-      }
+      for (const each of written) entry(writes, kind === CLUSTER_ROLE ? ANY : where, newSet).add(each);
     }
   }
-  /** In the namespace and in none; in all if it is not stated. */
-  const in_ = (namespace: string): readonly string[] => (namespace === ANY ? [EVERYWHERE] : [namespace, ANY]);
-  const isIn = (map: ReadonlyMap<string, ReadonlySet<string>>, namespace: string, word: string): boolean =>
-    in_(namespace).some((where) => map.get(where)?.has(word) === true);
-  const declared: DeclaredObjects = {
-    find: (kind, namespace, name) => {
-      const found = in_(namespace).flatMap((where) => objects.get(`${kind}/${where}/${name}`) ?? []);
-      const [first, second] = found;
-      if (first === undefined || second === undefined) return first;
-      return { path: first.path, parts: joined(first.parts, second.parts) };
-    },
-    namesOf: (kind, namespace) => in_(namespace).flatMap((where) => [...(names.get(`${kind}/${where}`) ?? [])]),
-    hasNamespace: (namespace) => namespaces.has(namespace) || namespaces.has(ANY),
-    mayBeMade: (kind, namespace, name) =>
-      declared.mayBeWritten(kind, namespace) ||
-      isIn(words, namespace, name) ||
-      beginningsOf(name).some((beginning) => isIn(owners, namespace, beginning)),
-    mayBeWritten: (kind, namespace) => isIn(writes, namespace, makesPods(kind) ? 'Pods' : kind),
-    isMentioned: (namespace, word) => isIn(words, namespace, word),
-    labelled: (of, namespace) => joinLabels(in_(namespace).flatMap((where) => labels.get(`${of}/${where}`) ?? [])),
-  };
-  return declared;
+  return { objects, names, namespaces, words, owners, writes, labels };
 }
 
 const newSet = (): Set<string> => new Set();
@@ -106,17 +135,6 @@ function entry<Value>(map: Map<string, Value>, key: string, make: () => Value): 
   const made = make();
   map.set(key, made);
   return made;
-}
-
-/** Any of several documents with one object may be the one that counts: the parts of all of them do. */
-function merge(objects: Map<string, DeclaredObject>, key: string, added: DeclaredObject): void {
-  const known = objects.get(key);
-  const path = known === undefined || added.path < known.path ? added.path : known.path;
-  objects.set(key, known === undefined ? added : { path, parts: joined(known.parts, added.parts) });
-}
-
-function joined(a: ReadonlySet<string> | undefined, b: ReadonlySet<string> | undefined) {
-  return a === undefined || b === undefined ? undefined : new Set([...a, ...b]);
 }
 
 /** The parts of a name before each of its hyphens and dots: a controller derives names so. */

@@ -19,8 +19,9 @@ export interface Duplicate {
 
 /**
  * Finds documents that declare the same object, where no Placement says that they go to different clusters. Those of one
- * folder are applied together. Two folders that have several objects in common, or a file of the same name, are variants,
- * for other clusters or stages; a Namespace may be in several folders. The order of the files changes nothing.
+ * folder are applied together. Objects of different folders are compared if they state a namespace; two folders that have
+ * several objects in common, or a file of the same name, are variants for other clusters or stages. The order of the files
+ * changes nothing.
  */
 export function findDuplicates(
   files: readonly { readonly path: string; readonly keys: readonly ObjectKey[] }[],
@@ -50,8 +51,11 @@ export function findDuplicates(
   const isFault = ({ key, at, first }: (typeof pairs)[number]): boolean => {
     const folders = [folderOf(first.path), folderOf(at.path)] as const;
     if (folders[0] === folders[1]) return true;
-    const isNamespace = objectRefOf(key).kind === 'Namespace';
-    return !isNamespace && fileOf(first.path) !== fileOf(at.path) && inFolders.get(folders.join('\u0000')) === 1;
+    return (
+      objectRefOf(key).namespace !== '' &&
+      fileOf(first.path) !== fileOf(at.path) &&
+      inFolders.get(folders.join('\u0000')) === 1
+    );
   };
   const inFiles = Map.groupBy(pairs.filter(isFault), ({ at, first }) => `${first.path}\u0000${at.path}`);
   // Two files with much in common are one mistake.

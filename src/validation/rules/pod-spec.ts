@@ -1,5 +1,5 @@
-import { ipRule } from './addresses.ts';
 import { allContainers, checkContainers, checkFileKeys } from './containers.ts';
+import { checkIp } from './endpoint-addresses.ts';
 import {
   distinct,
   exactlyOne,
@@ -144,7 +144,7 @@ function checkNames(spec: Field, isHostnameReplaced: boolean): void {
   }
   if (!has(spec, 'hostAliases')) return;
   for (const alias of items(get(spec, 'hostAliases'))) {
-    hasForm(get(alias, 'ip'), ipRule, 'BadAddress');
+    checkIp(get(alias, 'ip'));
     haveForm(get(alias, 'hostnames'), dnsSubdomainRule);
   }
 }
@@ -173,7 +173,7 @@ function checkDns(spec: Field): void {
   if (!isSet(config)) return;
   const list = items(servers);
   if (list.length > 3) report(servers, 'WrongValue', `${nameOf(servers)} must have at most 3 items`);
-  haveForm(servers, ipRule, 'BadAddress');
+  for (const server of list) checkIp(server);
   const searches = get(config, 'searches');
   const paths = items(searches);
   if (paths.length > 32) report(searches, 'WrongValue', `${nameOf(searches)} must have at most 32 items`);

@@ -19,7 +19,7 @@ const ON_PURPOSE: readonly RegExp[] = [
   /^v1 LimitRange metadata(?:\.name)?: (?:empty|null|missing)$/,
 ];
 /** The share of the changed manifests about which both sides must agree. */
-const LEAST_AGREEMENT = 0.95;
+const LEAST_AGREEMENT = 0.99;
 
 describe.skipIf(noKubernetes || !isLong)('manifests changed in every way, judged by a real API server', () => {
   let client: KubeClient;

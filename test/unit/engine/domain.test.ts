@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { type Deadline, hasPassed } from '../../../src/engine/deadlines.ts';
-import type { Domain } from '../../../src/engine/domain.ts';
+import type { Domain, EngineDiagnostic } from '../../../src/engine/domain.ts';
 import { type Declared, declaredOf } from '../../../src/engine/fleet/declared.ts';
 import { documentKey } from '../../../src/engine/fleet/sources.ts';
 import { createEngine, type Engine } from '../../../src/engine/graph.ts';
 import type { Want } from '../../../src/engine/placement/wants.ts';
 import type { StatusPart } from '../../../src/engine/status/declared-status.ts';
+import { engineDiagnostics } from '../../../src/engine/status/diagnostics.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
 import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
 import { objectKey } from '../../../src/model/object-key.ts';
@@ -62,6 +63,11 @@ const notes: Domain = {
             const condition = { type: 'Noted', status, reason: isLate ? 'Late' : 'InTime', message: state } as const;
             emit(partition, key, { conditions: [condition], fields: { note: name } });
           },
+        }),
+      diagnostics: () =>
+        [...declarations.entries('Shoot')].flatMap(({ value: { name, origin, identity } }): EngineDiagnostic[] => {
+          const at = [{ ...origin, identity, field: ['metadata', 'name'] }];
+          return name === 'weeds' ? [{ severity: 'warning', reason: 'BadName', message: 'no notes on weeds', at }] : [];
         }),
       views: { notes: () => [...declarations.entries('Shoot')].map(({ value: { name } }) => ({ name })) },
     };
@@ -122,6 +128,17 @@ it('waits for a deadline, and changes the status when it has passed', () => {
   engine.inputs.elapsed.set('notes', 'garden-a/roses', LATE_AT);
   engine.commit();
   expect(noted(engine)?.reason).toBe('Late');
+});
+
+it('reports findings of its own, at the value at fault', () => {
+  const engine = started();
+  expect(engineDiagnostics(engine)).toEqual([]);
+  stage(engine, 'shoot.yaml', files['shoot.yaml']?.replace('roses', 'weeds') ?? '');
+  engine.commit();
+  const at = { source: 'main', path: 'shoot.yaml', identity: 'core.gardener.cloud/Shoot/garden-a/weeds' };
+  expect(engineDiagnostics(engine)).toMatchObject([
+    { message: 'no notes on weeds', at: [{ ...at, field: ['metadata', 'name'] }] },
+  ]);
 });
 
 it('derives from an input of its own, which is staged by the name of the domain', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
-import { engineDiagnostics } from '../../../src/engine/status/diagnostics.ts';
+import { engineDiagnostics, unusedPaths } from '../../../src/engine/status/diagnostics.ts';
 import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { locate } from '../../../src/manifest/locate.ts';
 import { displayLocation } from '../../../src/model/diagnostic.ts';
@@ -21,7 +21,7 @@ function findingsOf(files: Readonly<Record<string, string>>): readonly string[] 
     engine.inputs.files.set(SOURCE, path, decodeFile(path, bytesOf(text), path).reading);
   }
   engine.commit();
-  return engineDiagnostics(engine).map(({ reason, at }) => {
+  return [...engineDiagnostics(engine), ...unusedPaths(engine)].map(({ reason, at }) => {
     const places = at.map(
       ({ path, identity, field = [] }) =>
         locate(path, bytesOf(files[path] ?? ''), { identity, field, part: 'value' })?.at,
@@ -30,6 +30,7 @@ function findingsOf(files: Readonly<Record<string, string>>): readonly string[] 
   });
 }
 
+const settings = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n';
 const cluster = 'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata:\n  name: east\n';
 
 describe('a finding of the engine points at the value at fault', () => {
@@ -44,7 +45,7 @@ spec:
     names: [west, east,
       "ahead"]
 `;
-    expect(findingsOf({ 'east.yaml': cluster, 'p.yaml': placement })).toEqual([
+    expect(findingsOf({ 'east.yaml': cluster, 'p.yaml': placement, 'a/x.yaml': settings })).toEqual([
       'UnknownCluster: p.yaml:9:7',
       'UnknownCluster: p.yaml:8:13',
     ]);
@@ -83,6 +84,49 @@ spec:
     expect(findingsOf({ 'p.yaml': policy('  status: {}\n') })).toEqual([
       'PolicyBounded: p.yaml:5:3',
       'PolicyBounded: p.yaml:5:3',
+    ]);
+  });
+
+  it('at the selector of a Placement or of a side of a ServiceMirror that matches no cluster', () => {
+    const placement = `apiVersion: fleetrelay.dev/v1alpha1
+kind: Placement
+metadata: {name: p}
+spec:
+  paths: [x.yaml]
+  clusters:
+    names: [east]
+    selector: {matchLabels: {env: prod}}
+`;
+    const mirror = `apiVersion: fleetrelay.dev/v1alpha1
+kind: ServiceMirror
+metadata: {name: m}
+spec:
+  from: {selector: {matchLabels: {env: prod}}}
+  to:
+    selector: {matchLabels: {env: test}}
+`;
+    const files = { 'm.yaml': mirror, 'p.yaml': placement, 'x.yaml': settings };
+    const labelled = cluster.replace('  name: east', '  name: east\n  labels: {env: test}');
+    expect(findingsOf({ ...files, 'east.yaml': labelled })).toEqual([
+      'SelectsNoCluster: m.yaml:5:20',
+      'SelectsNoCluster: p.yaml:8:15',
+    ]);
+    const others = { 'east.yaml': labelled, 'west.yaml': labelled.replace('east', 'west').replace('test', 'prod') };
+    expect(findingsOf({ ...files, ...others })).toEqual([]);
+  });
+
+  it('at each path of a Placement under which no document for clusters lies', () => {
+    const placement = `apiVersion: fleetrelay.dev/v1alpha1
+kind: Placement
+metadata: {name: p}
+spec:
+  paths: [b/**, a/**, "*/x.yaml",
+    p.yaml]
+  clusters: {names: [east]}
+`;
+    expect(findingsOf({ 'east.yaml': cluster, 'p.yaml': placement, 'a/x.yaml': settings })).toEqual([
+      'PlacementSelectsNothing: p.yaml:5:11',
+      'PlacementSelectsNothing: p.yaml:6:5',
     ]);
   });
 });

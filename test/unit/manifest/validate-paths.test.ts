@@ -109,7 +109,7 @@ describe('validatePaths', () => {
     );
   });
 
-  it('loads js-yaml, and yaml for the places of syntax errors, and no other package until it is needed', async () => {
+  it('loads js-yaml, and yaml for the places of syntax errors, and neither another package nor the engine until it is needed', async () => {
     const { metafile } = await build({
       entryPoints: ['src/compose/validate/validate.ts'],
       bundle: true,
@@ -129,6 +129,8 @@ describe('validatePaths', () => {
     load('x/validate.js');
     const inputs = [...outputs].flatMap((output) => Object.keys(metafile.outputs[output]?.inputs ?? {}));
     expect(inputs).toContain('src/validation/objects.ts');
+    expect(inputs.filter((input) => input.startsWith('src/engine/'))).toEqual([]);
+    expect(Object.values(metafile.outputs).some((each) => 'src/engine/graph.ts' in each.inputs)).toBe(true);
     const packages = inputs.flatMap((input) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []);
     expect([...new Set(packages)].sort()).toEqual(['js-yaml', 'yaml']);
   });

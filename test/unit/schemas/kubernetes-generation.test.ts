@@ -1,4 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { problemsOfKubernetesSchemas } from '../../../scripts/generate-kubernetes-schemas.ts';
 import { readDefinitions } from '../../../scripts/kubernetes-schemas/definitions.ts';
 import { functionOf, readExtras } from '../../../scripts/kubernetes-schemas/enums.ts';
 import { readKinds, type Swagger } from '../../../scripts/kubernetes-schemas/kinds.ts';
@@ -80,5 +84,34 @@ describe('the generator of the schemas of Kubernetes', () => {
   it('knows the names of the Go functions', () => {
     expect(functionOf(POD)).toBe('k8sio_api_core_v1_Pod');
     expect(functionOf(META)).toBe('pkg_apis_meta_v1_ObjectMeta');
+  });
+});
+
+describe('the check of the generated schemas of Kubernetes', () => {
+  const generated = join(import.meta.dirname, '../../../generated/kubernetes');
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'fleetrelay-schemas-'));
+    cpSync(generated, folder, { recursive: true });
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('finds nothing in what is committed', () => {
+    expect(problemsOfKubernetesSchemas()).toEqual([]);
+  });
+
+  it('finds modules that are missing, changed, of another version, or of none', () => {
+    rmSync(join(folder, 'v1.33.ts'));
+    const written = readFileSync(join(folder, 'v1.34.ts'), 'utf8');
+    const changed = `${written.slice(0, -104)}AAAA${written.slice(-100)}`;
+    writeFileSync(join(folder, 'v1.34.ts'), changed);
+    cpSync(join(folder, 'v1.36.ts'), join(folder, 'v1.35.ts'));
+    writeFileSync(join(folder, 'v1.12.ts'), '');
+    expect(problemsOfKubernetesSchemas(folder)).toEqual([
+      'generated/kubernetes/v1.33.ts is missing',
+      'generated/kubernetes/v1.34.ts is not as it was generated',
+      expect.stringMatching(/^generated\/kubernetes\/v1.35.ts was made from another version than v1.35.\d+$/),
+      'generated/kubernetes/v1.12.ts belongs to no version',
+    ]);
   });
 });

@@ -52,6 +52,7 @@ function checksWith(definitions: readonly JsonObject[]): Promise<ObjectChecks> {
     ...{ versions: [newestKubernetesVersion], withoutSchema: 'warning', skip: [], located: [], named: [] },
     definitions,
     findsFixes: true,
+    collectsReferences: true,
     collectsFacts: true,
   });
 }
