@@ -104,6 +104,8 @@ export interface EngineDiagnostic {
   readonly severity: 'error' | 'warning';
   readonly reason: FindingReason;
   readonly message: string;
+  /** What to write instead. */
+  readonly hint?: string;
   /** The wrong values, the main one first. Empty: the finding is about no document. */
   readonly at: readonly ValueRef[];
 }

@@ -7,7 +7,7 @@ import { isJsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import { createReferenceCheck, type ReferenceCheck } from '../../validation/across-files/check-references.ts';
 import { indexDeclared } from '../../validation/across-files/declared.ts';
-import { type DocumentPlace, findDuplicates } from '../../validation/across-files/duplicates.ts';
+import { findDuplicates } from '../../validation/across-files/duplicates.ts';
 import { factsOf } from '../../validation/across-files/facts.ts';
 import type { CheckedFile } from './check-file.ts';
 import { createBytesReader, type ReadBytes } from './file-bytes.ts';
@@ -74,9 +74,15 @@ function duplicatesIn(files: readonly FactsOfFile[]): readonly UnplacedFinding[]
   }));
   return findDuplicates(documents).map(({ key, at, first, others }): UnplacedFinding => {
     const more = others === 0 ? '' : `, and so are ${others} more objects of this file`;
-    const placeOf = ({ path, identity }: DocumentPlace) => ({ path, place: { identity, field: NAME } });
-    const message = `${displayKey(key)} is declared twice${more}: the one applied last counts; the other is at`;
-    return { severity: 'warning', reason: 'DeclaredTwice', message, ...placeOf(at), other: placeOf(first) };
+    const message = `${displayKey(key)} is declared twice${more}: the one applied last counts`;
+    const place = { ...at, field: NAME };
+    return {
+      severity: 'warning',
+      reason: 'DeclaredTwice',
+      message,
+      place,
+      conflict: [{ ...first, field: NAME }, place],
+    };
   });
 }
 

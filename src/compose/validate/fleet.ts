@@ -10,7 +10,7 @@ import { type JsonObject, objectOf } from '../../model/json.ts';
 import { objectRefOf } from '../../model/object-key.ts';
 import { IGNORE_FILE } from '../../sources/tree/ignore-file.ts';
 import { openEvaluation } from '../evaluate.ts';
-import type { FactsOfFile, UnplacedFinding } from './unplaced-findings.ts';
+import type { FactsOfFile, UnlocatedPlace, UnplacedFinding } from './unplaced-findings.ts';
 
 interface FleetOptions {
   /** The folders that the request names, as absolute paths. */
@@ -98,21 +98,15 @@ function scopeIn(definition: JsonObject): JsonObject {
 
 /** Of a conflict, each document but the first one, which counts. */
 function unplacedOf(
-  { severity, reason, message, at }: EngineDiagnostic,
+  { at, ...about }: EngineDiagnostic,
   names: ReadonlyMap<string, string>,
 ): readonly UnplacedFinding[] {
-  const places = at.flatMap(({ path, identity, field }) => {
+  const places = at.flatMap(({ path, identity, field }): readonly UnlocatedPlace[] => {
     const name = names.get(path);
-    return name === undefined ? [] : [{ path: name, place: { identity, ...(field === undefined ? {} : { field }) } }];
+    return name === undefined ? [] : [{ path: name, identity, ...(field === undefined ? {} : { field }) }];
   });
-  const [first, ...others] = places;
-  if (first === undefined) return [];
-  if (others.length === 0 || reason !== 'DeclaredTwice') {
-    return places.map((each) => ({ severity, reason, message, ...each }));
-  }
-  const [sentence = message] = message.split(': the first one');
-  return others.map((each) => ({
-    ...{ severity, reason, message: `${sentence}: the first one counts, which is at` },
-    ...{ ...each, other: first },
-  }));
+  const isConflict = about.reason === 'DeclaredTwice' && places.length > 1;
+  return isConflict
+    ? places.slice(1).map((place) => ({ ...about, place, conflict: places }))
+    : places.map((place) => ({ ...about, place }));
 }

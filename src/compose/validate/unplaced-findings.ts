@@ -13,13 +13,17 @@ export interface FactsOfFile {
   readonly definitions: readonly JsonObject[];
 }
 
-/** A finding before its place is known. */
-export interface UnplacedFinding extends Pick<Diagnostic, 'severity' | 'reason' | 'message'> {
-  /** The name of its file. */
+/** A document, or a field of it. */
+export interface UnlocatedPlace extends Pick<Place, 'identity' | 'field'> {
+  /** The name of the file. */
   readonly path: string;
-  readonly place: Pick<Place, 'identity' | 'field'>;
-  /** Another place, which ends the message. */
-  readonly other?: { readonly path: string; readonly place: Pick<Place, 'identity' | 'field'> };
+}
+
+/** A finding before the line of its place is known. */
+export interface UnplacedFinding extends Pick<Diagnostic, 'severity' | 'reason' | 'message' | 'hint'> {
+  readonly place: UnlocatedPlace;
+  /** All places of a conflict, the one that counts first; the message ends with them. */
+  readonly conflict?: readonly UnlocatedPlace[];
 }
 
 /** Finds the places; parses each file once. A finding whose document is gone meanwhile is at its file. */
@@ -29,22 +33,24 @@ export function* locateFindings(
   read: ReadBytes,
 ): Generator<Diagnostic> {
   const wanted = Map.groupBy(
-    findings.flatMap(({ other, ...own }) => [own, ...(other === undefined ? [] : [other])]),
+    findings.flatMap(({ place, conflict = [] }) => [place, ...conflict]),
     ({ path }) => path,
   );
-  const places = new Map<object, Location>();
+  const places = new Map<UnlocatedPlace, Location>();
+  const locationOf = (place: UnlocatedPlace): Location => places.get(place) ?? { path: place.path };
   for (const { file } of files) {
     const inFile = wanted.get(file.name);
     const content = inFile === undefined ? undefined : bytesOf(file, read);
     if (inFile === undefined || content?.ok !== true) continue;
     const find = createLocator(file.name, content.bytes);
-    for (const { place } of inFile) {
+    for (const place of inFile) {
       const at = find({ ...place, part: 'value' })?.at;
       if (at !== undefined) places.set(place, at);
     }
   }
-  for (const { severity, reason, message, path, place, other } of findings) {
-    const end = other === undefined ? '' : ` ${displayLocation(places.get(other.place) ?? { path: other.path })}`;
-    yield diagnosticOf({ severity, reason, message: `${message}${end}`, at: places.get(place) ?? { path } });
+  for (const { place, conflict = [], message, ...about } of findings) {
+    const end =
+      conflict.length === 0 ? '' : ` (${conflict.map((each) => displayLocation(locationOf(each))).join(' and ')})`;
+    yield diagnosticOf({ ...about, message: `${message}${end}`, at: locationOf(place) });
   }
 }

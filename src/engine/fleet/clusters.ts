@@ -2,6 +2,7 @@ import type { ClusterChoice } from '../../model/desired.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
+import { suggestion } from '../../model/messages.ts';
 import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import { type Declarations, type Declared, declaredOf } from './declared.ts';
 
@@ -61,6 +62,19 @@ export function chooseClusters(
     unknown: names.filter((name) => !known.includes(name)),
     selectsNone: selector !== undefined && selected.length === 0,
   };
+}
+
+/** Above this number of clusters none is suggested: each suggestion compares all names. */
+const MOST_COMPARED = 200;
+
+/** Suggests a registered cluster for an unknown name. */
+export function clusterHint(name: string, clusters: Derived<ClusterValue>): { readonly hint?: string } {
+  if (clusters.size('') > MOST_COMPARED) return {};
+  const near = suggestion(
+    name,
+    [...clusters.entries('')].map(({ key }) => key),
+  );
+  return near === undefined ? {} : { hint: `did you mean ${near}?` };
 }
 
 function selectClusters(selector: LabelSelector, read: Reader, clusters: Index<ClusterValue>): readonly ClusterName[] {

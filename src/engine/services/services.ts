@@ -2,7 +2,7 @@ import { compareText } from '../../model/json.ts';
 import { displayKey } from '../../model/object-key.ts';
 import type { Contribution } from '../collections/types.ts';
 import type { Domain, EngineDiagnostic, Reason, ValueRef } from '../domain.ts';
-import { indexUnknownClusters, unknownClustersOf } from '../fleet/clusters.ts';
+import { clusterHint, indexUnknownClusters, unknownClustersOf } from '../fleet/clusters.ts';
 import type { Declared } from '../fleet/declared.ts';
 import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Output } from '../output/outputs.ts';
@@ -18,7 +18,7 @@ export const services: Domain = {
     [liveKinds.service]: [liveKinds.service],
     [liveKinds.slice]: [liveKinds.service, liveKinds.slice],
   },
-  derive: (graph, { inputs, declarations, clusterIndex }) => {
+  derive: (graph, { inputs, declarations, clusters, clusterIndex }) => {
     const liveServices = indexLiveServices(graph, inputs.live);
     const { mirrors, feeds, exports } = deriveMirrors(graph, declarations, clusterIndex, liveServices);
     const wants = deriveServiceWants(graph, exports, inputs.live, liveServices);
@@ -63,6 +63,7 @@ export const services: Domain = {
             severity: 'warning',
             reason: 'UnknownCluster',
             message: `ServiceMirror ${key} names clusters that no KubernetesCluster declares: ${name}`,
+            ...clusterHint(name, clusters),
             at: placesOf(value.declared, name),
           }),
         ),

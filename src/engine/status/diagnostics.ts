@@ -5,7 +5,7 @@ import type { ApprovalOutcome } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { Contribution, Entry } from '../collections/types.ts';
 import type { EngineDiagnostic, ValueRef } from '../domain.ts';
-import { unknownClustersOf } from '../fleet/clusters.ts';
+import { clusterHint, unknownClustersOf } from '../fleet/clusters.ts';
 import type { Declared } from '../fleet/declared.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, documentRefOf, originOf } from '../fleet/sources.ts';
@@ -39,6 +39,7 @@ function unplaced(engine: Engine): readonly EngineDiagnostic[] {
       severity: 'warning',
       reason: isKnown ? 'GoesNowhere' : 'UnknownCluster',
       message: `${why}: it goes to no cluster`,
+      ...(isKnown ? {} : clusterHint(unknownCluster, engine.clusters)),
       at: [documentRefOf({ partition, key })],
     };
   });
@@ -93,11 +94,12 @@ function declaredTwice(engine: Engine): readonly EngineDiagnostic[] {
   }));
 }
 
-function unknownClusters({ indexes }: Engine): readonly EngineDiagnostic[] {
+function unknownClusters({ indexes, clusters }: Engine): readonly EngineDiagnostic[] {
   return unknownClustersOf(indexes.unknownClusters).map(({ name, entry: { key, value } }) => ({
     severity: 'warning',
     reason: 'UnknownCluster',
     message: `Placement ${key} names clusters that no KubernetesCluster declares: ${name}`,
+    ...clusterHint(name, clusters),
     at: [{ ...refOfDeclared(value.declared), field: ['spec', 'clusters', 'names', { item: name }] }],
   }));
 }

@@ -65,10 +65,12 @@ export async function locatedDiagnostics(
     ({ at }) => source === undefined || at.length === 0 || at[0]?.source === source,
   );
   return Promise.all(
-    wanted.map(async ({ severity, reason, message, at }) => {
+    wanted.map(async ({ severity, reason, message, hint, at }) => {
       const places = await Promise.all(at.map(locator.find));
       const all = places.length < 2 ? message : `${message} (${places.map(displayLocation).join(' and ')})`;
-      return diagnosticOf({ severity, reason, message: all, ...(places[0] === undefined ? {} : { at: places[0] }) });
+      const [place] = places;
+      const about = { severity, reason, message: all, ...(hint === undefined ? {} : { hint }) };
+      return diagnosticOf({ ...about, ...(place === undefined ? {} : { at: place }) });
     }),
   );
 }

@@ -85,7 +85,7 @@ it('two documents that declare one object are a warning at the second, with the 
     { severity: 'warning', reason: 'DeclaredTwice', at: { path: 'b.yaml', line: 4 } },
   ]);
   expect(diagnostics[0]?.message).toBe(
-    'ConfigMap/web/settings is declared twice: the one applied last counts; the other is at a.yaml:5:9',
+    'ConfigMap/web/settings is declared twice: the one applied last counts (a.yaml:5:9 and b.yaml:4:9)',
   );
 });
 
