@@ -134,13 +134,18 @@ kind: CustomResourceDefinition
 metadata: {name: things.example.com}
 spec:
   group: example.com
-  scope: Cluster
+  scope: Namespaced
   names: {kind: Thing, plural: things, singular: thing, listKind: ThingList}
   versions:
     - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `;
     const thing = (more: string) => `apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t${more}}\n`;
-    await files({ ...fleet, 'apps/crd.yaml': definition, 'apps/t.yaml': thing(''), 'clusters/east/t.yaml': thing('') });
+    await files({
+      ...fleet,
+      'apps/crd.yaml': definition,
+      'apps/t.yaml': thing(''),
+      'clusters/east/t.yaml': thing(', namespace: default'),
+    });
     expect(await found(['.'])).toEqual(['DeclaredTwice clusters/east/t.yaml:3:18']);
   });
 

@@ -149,6 +149,13 @@ describe('a Pod that refers to what no document declares', () => {
     ]);
   });
 
+  it('unless another document of the same object has the key', () => {
+    const spec = '{volumes: [{configMap: {name: settings, items: [{key: size}, {key: shape}]}}]}';
+    const variant = object('ConfigMap', 'settings', 'data: {shape: round}');
+    expect(found(files(settings, pod(spec)))).toHaveLength(1);
+    expect(found(files(settings, variant, pod(spec)))).toEqual([]);
+  });
+
   it('unless the namespace is not stated on one side', () => {
     const spec = pod('{serviceAccountName: web}');
     expect(found(files(spec, object('ServiceAccount', 'web').replace(', namespace: shop', '')))).toEqual([]);
