@@ -101,7 +101,12 @@ function checkType(root: Field): void {
 
 /** The value of a key, wherever it is written; undefined if it is missing. */
 function find(root: Field, key: string): Field | undefined {
-  return ['stringData', 'data'].map((name) => getIn(root, name, key)).find(({ value }) => value !== undefined);
+  for (const name of ['stringData', 'data']) {
+    const found = members(get(root, name)).find(({ step }) => step === key);
+    // An API server reads a key without value as one with an empty text.
+    if (found !== undefined) return { ...found, value: found.value ?? '' };
+  }
+  return undefined;
 }
 
 function needKey(root: Field, key: string, hint?: string): void {

@@ -1,5 +1,6 @@
 import { customResourceDefinitionRule } from '../custom/definition-rule.ts';
 import type { ObjectRule } from '../object-check.ts';
+import { ipRule } from './addresses.ts';
 import { namespaceRule, nodeRule, serviceCidrRule } from './addressing.ts';
 import { validatingAdmissionPolicyBindingRule, validatingAdmissionPolicyRule } from './admission-policies.ts';
 import { apiServiceRule } from './api-services.ts';
@@ -69,6 +70,7 @@ export const rules: Readonly<Record<string, ObjectRule>> = {
   'admissionregistration.k8s.io/ValidatingWebhookConfiguration': webhookConfigurationRule,
   'apiextensions.k8s.io/CustomResourceDefinition': customResourceDefinitionRule,
   'apiregistration.k8s.io/APIService': apiServiceRule,
+  'apps/ControllerRevision': kindRule(dnsSubdomainRule),
   'apps/DaemonSet': daemonSetRule,
   'apps/Deployment': deploymentRule,
   'apps/ReplicaSet': replicaSetRule,
@@ -81,6 +83,7 @@ export const rules: Readonly<Record<string, ObjectRule>> = {
   'discovery.k8s.io/EndpointSlice': endpointSliceRule,
   'flowcontrol.apiserver.k8s.io/FlowSchema': flowSchemaRule,
   'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration': priorityLevelConfigurationRule,
+  'networking.k8s.io/IPAddress': kindRule(ipRule),
   'networking.k8s.io/Ingress': ingressRule,
   'networking.k8s.io/IngressClass': ingressClassRule,
   'networking.k8s.io/NetworkPolicy': networkPolicyRule,
@@ -94,6 +97,7 @@ export const rules: Readonly<Record<string, ObjectRule>> = {
   'resource.k8s.io/DeviceClass': deviceClassRule,
   'resource.k8s.io/ResourceClaim': resourceClaimRule,
   'resource.k8s.io/ResourceClaimTemplate': resourceClaimTemplateRule,
+  'resource.k8s.io/ResourceSlice': kindRule(dnsSubdomainRule),
   'scheduling.k8s.io/PriorityClass': priorityClassRule,
   'storage.k8s.io/CSIDriver': csiDriverKindRule,
   'storage.k8s.io/CSINode': csiNodeRule,
