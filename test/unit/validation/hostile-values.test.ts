@@ -5,7 +5,7 @@ import { parseApiVersion } from '../../../src/model/object-key.ts';
 import { rules } from '../../../src/validation/rules/rules.ts';
 import { validationCases } from '../../support/validation-corpus.ts';
 
-/** Values that stand at places where nobody expects them; some have the names of members that every object inherits. */
+/** Values that stand at places where no person expects them; some have the names of members that every object inherits. */
 const HOSTILE: readonly JsonValue[] = [
   ...[null, true, -1.5, 1e308, '', 'é\u0000', '__proto__', 'constructor', '5constructor'],
   ...[[], [null], [[]], [1, 'a'], {}, { a: null }, { constructor: 1, toString: [] }],
