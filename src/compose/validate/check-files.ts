@@ -8,6 +8,8 @@ import { type CheckSettings, createObjectChecks, type ObjectChecks } from './obj
 export interface CheckTask {
   readonly files: readonly InputFile[];
   readonly settings: CheckSettings;
+  /** The index of the first file of this thread. */
+  readonly first: number;
   /** One Int32: the index of the next file that no thread has taken. */
   readonly next: SharedArrayBuffer;
 }
@@ -19,20 +21,20 @@ export interface CheckedFiles {
 }
 
 /** How many files a thread takes at a time. */
-const PORTION = 32;
+export const PORTION = 32;
 
 /**
  * Takes portions of the task's files until none is left, and gives the findings of each portion to `done`, which may make
  * the next portion wait. Resolves with what could not be evaluated, as sentences.
  */
 export async function checkFiles(
-  { files, settings, next }: CheckTask,
+  { files, settings, first: own, next }: CheckTask,
   done: (checked: CheckedFiles) => void | Promise<void>,
 ): Promise<readonly string[]> {
   const read = createBytesReader();
   const checks = await createObjectChecks(settings);
   const counter = new Int32Array(next);
-  for (let first = take(counter); first < files.length; first = take(counter)) {
+  for (let first = own; first < files.length; first = take(counter)) {
     const portion = files.slice(first, first + PORTION);
     const checked = portion.map((file) => checkInput(file, read, checks));
     await done({ first, checked });

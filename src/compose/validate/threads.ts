@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CheckedFile } from './check-file.ts';
-import { type CheckedFiles, type CheckTask, checkFiles } from './check-files.ts';
+import { type CheckedFiles, type CheckTask, checkFiles, PORTION } from './check-files.ts';
 import type { InputFile } from './inputs.ts';
 import type { CheckSettings } from './object-checks.ts';
 import type { Running } from './workers.ts';
@@ -55,9 +55,14 @@ export function createThreads({ count, progress, signal }: ThreadOptions): Threa
         done += checked.length;
         progress(done, files.length);
       };
-      const task: CheckTask = { files, settings, next: new SharedArrayBuffer(4) };
       const running = await expect(files.length);
-      const others = running.map(async (each) => (await import('./workers.ts')).runIn(each, task, keep, signal));
+      const next = new SharedArrayBuffer(4);
+      // Each thread begins with a portion of its own: none is started in vain.
+      new Int32Array(next)[0] = (running.length + 1) * PORTION;
+      const task: CheckTask = { files, settings, first: 0, next };
+      const others = running.map(async (each, index) =>
+        (await import('./workers.ts')).runIn(each, { ...task, first: (index + 1) * PORTION }, keep, signal),
+      );
       const own = checkFiles(task, async (checked) => {
         keep(checked);
         // Lets signals, and messages of other threads, come in.
