@@ -27,18 +27,24 @@ const sim = {
   testTimeout: isLong ? 1_800_000 : 300_000,
 };
 
+/** Integration tests that only `npm run test:long` runs. */
+const LONG_ALONE = [
+  'test/contract/kubernetes-api/schemas.test.ts',
+  'test/contract/public-manifests.test.ts',
+  'test/e2e/public-manifests.test.ts',
+];
+
 /** Tests that start processes, and mostly wait for them: more workers than processors. */
 const integration = {
   name: 'integration',
   include: isLong
     ? [
         'test/e2e/relay/{0[1-46-9],1[1-35]}-*.test.ts',
-        'test/e2e/{survival,people,hostile-agent}.test.ts',
-        'test/contract/kubernetes-api/schemas.test.ts',
-        'test/contract/public-manifests.test.ts',
-        'test/e2e/public-manifests.test.ts',
+        'test/e2e/{survival,people,hostile-agent,pre-commit}.test.ts',
+        ...LONG_ALONE,
       ]
     : ['test/{contract,e2e,static}/**/*.test.ts'],
+  exclude: isLong ? [] : LONG_ALONE,
   pool: 'forks' as const,
   globalSetup: ['test/support/installed-bundle.ts', 'test/support/kubernetes/shared-plane.ts'],
   // Programs of Kubernetes collect garbage less often: a fifth of the processor time of an API server that starts.

@@ -292,8 +292,8 @@ describe.skipIf(noKubernetes)('commands on a real API server', () => {
 
     it('list shows it, with its agent', async () => {
       const { out } = await run('cluster', 'list', '--api', fleet.server.http());
-      expect(out).toMatch(/CLUSTER +CONNECTED .* AGENT +LABELS +MESSAGE/);
-      expect(out).toMatch(/east +yes /);
+      expect(out).toMatch(/CLUSTER +CONNECTED .* AGENT +KUBERNETES +LABELS +MESSAGE/);
+      expect(out).toMatch(/east +yes .* v1\.\d+\.\d+ /);
     });
 
     it('debug snapshot holds no secret of the cluster', async () => {
