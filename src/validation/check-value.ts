@@ -138,7 +138,7 @@ function visitObject(node: Node, value: JsonObject, run: Run, walker: Walker): v
     }
   }
   for (const name of node.required) {
-    const member = value[name];
+    const member = Object.hasOwn(value, name) ? value[name] : undefined;
     // An API server leaves out the status of what is created.
     if (isMissing(member, node.fields?.get(name), walker) && run.path[0] !== 'status') reportMissing(run, name, member);
   }

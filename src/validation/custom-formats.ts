@@ -1,7 +1,6 @@
 import { parseIp } from './custom/cel/functions/ip.ts';
-import { type Format, isBase64, isTime } from './formats.ts';
+import { type Format, isBase64, isDuration, isTime } from './formats.ts';
 
-const GO_DURATION = /^[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
 /** An API server also takes an amount with a unit in words anywhere in the text. */
 const DURATION_IN_WORDS = /\d\s*(?:ns|nano|us|µs|micro|ms|milli|s|sec|m|min|h|hr|hour|d|day|w|wk|week)/i;
 const HEX = '[0-9a-f]';
@@ -23,7 +22,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   datetime: { words: 'a time such as 2006-01-02T15:04:05Z', matches: (text) => isTime(text.toUpperCase()) },
   duration: {
     words: 'a duration such as 30s or 1h30m',
-    matches: (text) => GO_DURATION.test(text) || DURATION_IN_WORDS.test(text),
+    matches: (text) => isDuration(text) || DURATION_IN_WORDS.test(text),
   },
   email: { words: 'an email address', matches: (text) => /^[^@]*[^@\s]@[^@\s]/.test(text) },
   hexcolor: { words: 'a colour such as #ffffff', matches: (text) => /^#?(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(text) },

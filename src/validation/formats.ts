@@ -6,7 +6,8 @@ export interface Format {
   matches(text: string): boolean;
 }
 
-const QUANTITY = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
+const QUANTITY = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
+const DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
 const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)([.,]\d+)?(?:Z|[+-](\d\d):(\d\d))$/;
 const NOT_BASE64 = /[^A-Za-z0-9+/]/;
@@ -14,6 +15,11 @@ const NOT_BASE64 = /[^A-Za-z0-9+/]/;
 /** Whether the text is an amount as Kubernetes writes it: `500m`, `1.5`, `2Gi`, `1e3`. */
 export function isQuantity(text: string): boolean {
   return QUANTITY.test(text);
+}
+
+/** Whether the text is a duration of Go: `1h30m`, `2.5s`. */
+export function isDuration(text: string): boolean {
+  return DURATION.test(text);
 }
 
 /** Whether the text is an RFC 3339 time with a zone, as Go reads it. */

@@ -105,8 +105,10 @@ function isCode(code: string): code is FindingCode {
   return codes.has(code);
 }
 
-/** False for findings that make a file unreadable as text, or as manifests at all, and for those about suppressions. */
-/** Whether a comment can suppress findings of a code. */
+/**
+ * Whether a comment can suppress findings of a code: not those that make a file unreadable as text, or as manifests at all,
+ * nor those about suppressions.
+ */
 export function canSuppress(code: string): boolean {
   return !code.startsWith('FR10') || code === findings.YamlVersion.code || code === findings.YamlVersionsDiffer.code;
 }
@@ -187,4 +189,4 @@ function nextLines(lines: readonly string[]): readonly (number | undefined)[] {
 }
 
 /** An empty line, a comment, a directive, or the beginning or end of a document. */
-const WITHOUT_CONTENT = /^(?:%.*|\s*(?:(?:---|\.\.\.)\s*)?(?:#.*)?)$/;
+const WITHOUT_CONTENT = /^(?:%.*|\s*(?:(?:---|\.\.\.)\s*)?(?:#.*)?)\r?$/;

@@ -32,8 +32,12 @@ export function report(run: Run, reason: FindingReason, words: string, hint?: st
   add(run, withFix(fieldError(reason, [...run.path], `${nameOf(run.path)} ${words}`, hint), fix));
 }
 
-function add({ problems }: Run, problem: FieldProblem): void {
-  if (problems.length < MOST_PROBLEMS) problems.push(problem);
+function add(run: Run, problem: FieldProblem): void {
+  if (!isFull(run)) run.problems.push(problem);
+}
+
+function isFull({ problems }: Run): boolean {
+  return problems.length >= MOST_PROBLEMS;
 }
 
 function nameOf(path: FieldPath): string {
@@ -55,6 +59,8 @@ export function reportUnknownField(
   below: () => readonly string[],
   siblings: JsonObject,
 ): void {
+  // The search for a similar word takes longer than the check of the value.
+  if (isFull(run)) return;
   const at = [...run.path, key];
   const [place, ...others] = below();
   const list =
@@ -112,6 +118,7 @@ export function reportFormat(run: Run, { words }: Format, value: JsonValue): voi
 
 /** A value that is not in the list of allowed ones. */
 export function reportEnum(run: Run, value: JsonValue, allowed: Iterable<JsonValue>): void {
+  if (isFull(run)) return;
   const values = [...allowed];
   const words = values.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)));
   const hint = typeof value === 'string' ? didYouMean(value, words) : undefined;

@@ -81,8 +81,12 @@ export function createSchemaLocator(options: SchemaLocatorOptions): SchemaLocato
     read: async (reference, { location, root }) => {
       const place = isUrl(reference) ? reference : await linkless(resolve(dirname(location), decodedPath(reference)));
       const prefixes = isUrl(place) ? parsed.map(({ prefix }) => prefix) : [`${await linkless(root)}/`];
-      const mayRead = (other: string): boolean => prefixes.some((prefix) => isBelow(other, prefix));
-      if (!mayRead(place)) {
+      // A link in the folder must not lead a reference out of it.
+      const mayRead = async (other: string): Promise<boolean> => {
+        const target = isUrl(other) ? other : await linkless(other);
+        return prefixes.some((prefix) => isBelow(target, prefix));
+      };
+      if (!(await mayRead(place))) {
         const why = isUrl(place) ? 'no --schema-location covers it' : 'it is outside of the folder that is checked';
         return { problem: `the schema ${reference} is not read: ${why}` };
       }
@@ -128,7 +132,7 @@ function decodedPath(reference: string): string {
 /** Reads a schema and the files that its references name. References that must not be read make the schema a problem. */
 async function schemaAt(
   place: string,
-  mayRead: (place: string) => boolean,
+  mayRead: (place: string) => boolean | Promise<boolean>,
   contentOf: (place: string) => Promise<Content>,
 ): Promise<ReadSchema | 'missing'> {
   const documents: Record<string, JsonValue> = {};
@@ -137,7 +141,8 @@ async function schemaAt(
     if (Object.hasOwn(documents, next)) continue;
     if (Object.keys(documents).length >= MAX_FILES)
       return { problem: `the schema ${place} has more than ${MAX_FILES} files` };
-    if (!mayRead(next)) return { problem: `the schema ${place} cannot be used: its reference to ${next} is not read` };
+    if (!(await mayRead(next)))
+      return { problem: `the schema ${place} cannot be used: its reference to ${next} is not read` };
     const content = await contentOf(next);
     if (content === 'missing') {
       if (next === place) return 'missing';

@@ -36,7 +36,7 @@ function filledMapping(schema: Schema, object: JsonObject): JsonObject {
   }
   if (typeof additionalProperties === 'object') {
     for (const [name, member] of Object.entries(object)) {
-      if (properties !== undefined && name in properties) continue;
+      if (properties !== undefined && Object.hasOwn(properties, name)) continue;
       const value = withoutNull(additionalProperties, member) ?? member;
       set(name, value === undefined ? undefined : filled(additionalProperties, value));
     }

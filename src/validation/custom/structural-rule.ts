@@ -99,7 +99,7 @@ function checkType(schema: Field, level: Level): void {
 
 /** The pattern without its escaped characters and its classes of characters. */
 function withoutLiterals(pattern: string): string {
-  return pattern.replaceAll(/\\[^1-9]/g, '').replaceAll(/\[\^?\]?[^\]]*\]/g, '');
+  return pattern.replaceAll(/\\[^1-9]/g, '').replaceAll(/\[\^?\]?[^\]]*(?:\]|$)/g, '');
 }
 
 function missing(schema: Field, name: string, hint?: string): void {

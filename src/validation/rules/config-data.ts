@@ -1,11 +1,10 @@
+import { isBase64 } from '../formats.ts';
 import { type Field, get, getIn, invalid, isEmpty, members, nameOf, report, required, text, word } from './field.ts';
 import { kindRule } from './metadata.ts';
 import { configKeyRule, dnsSubdomainRule } from './names.ts';
 
 /** Of all values together, in bytes. */
 const MAX_DATA_BYTES = 1024 * 1024;
-
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** What an API server checks of a ConfigMap. */
 export const configMapRule = kindRule(dnsSubdomainRule, (root) => {
@@ -122,7 +121,7 @@ function checkJson(root: Field, key: string): void {
   const content = found && text(found);
   if (found === undefined || content === undefined) return;
   const isPlain = found.parent?.step === 'stringData';
-  if (!isPlain && !BASE64.test(withoutLineEnds(content))) return;
+  if (!isPlain && !isBase64(content)) return;
   if (!isJsonMapping(isPlain ? content : Buffer.from(content, 'base64').toString('utf8'))) {
     invalid(found, 'must be a JSON object', { hint: 'kubectl create secret docker-registry writes one' });
   }

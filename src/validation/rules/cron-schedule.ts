@@ -3,6 +3,8 @@
  * Other parsers of cron allow more (seconds, L, W, #, 7 for Sunday), so none of them is used.
  */
 
+import { isDuration } from '../formats.ts';
+
 /** A field of a schedule. */
 interface CronField {
   readonly name: string;
@@ -50,13 +52,6 @@ function wordRule(word: string): string | undefined {
   const every = '@every ';
   if (word.startsWith(every) && isDuration(word.slice(every.length))) return undefined;
   return `must be one of ${WORDS.join(', ')}, or "@every" and a duration like 1h30m`;
-}
-
-const DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/;
-
-/** Whether the text is a duration of Go: `1h30m`, `2.5s`. */
-export function isDuration(text: string): boolean {
-  return DURATION.test(text);
 }
 
 function rangeRule(range: string, { least, most, words }: CronField): string | undefined {

@@ -2,6 +2,9 @@ import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/model/json.ts';
 import { parseApiVersion } from '../../../src/model/object-key.ts';
+import { createCustomKinds } from '../../../src/validation/custom/custom-kinds.ts';
+import { openKubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
+import { createObjectCheck } from '../../../src/validation/objects.ts';
 import { rules } from '../../../src/validation/rules/rules.ts';
 import { validationCases } from '../../support/validation-corpus.ts';
 
@@ -52,3 +55,61 @@ it('no rule throws, whatever stands in the place of any value', () => {
   }
   expect(count).toBeGreaterThan(10_000);
 });
+
+const kubernetes = await openKubernetesSchemas('1.36');
+const check = createObjectCheck({ kubernetes });
+
+const LONG = 300_000;
+
+/** Texts that take minutes where an expression tries every way to divide them. */
+const LONG_TEXTS: readonly JsonObject[] = [
+  pod({ containers: [{ name: 'a', image: 'a', resources: { limits: { cpu: `${'1'.repeat(LONG)}x` } } }] }),
+  {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { name: 'a' },
+    spec: {
+      signerName: 'example.com/a',
+      usages: ['client auth'],
+      request: Buffer.from('\n'.repeat(LONG)).toString('base64'),
+    },
+  },
+  definition({ type: 'string', pattern: `(?=a)${'['.repeat(LONG)}` }),
+];
+
+it.each(LONG_TEXTS)('takes no longer than its length demands for a long text in a $kind', (object) => {
+  expect(check(object)).not.toEqual([]);
+});
+
+it('takes no longer than its length demands for a long duration in a custom kind', () => {
+  const custom = createObjectCheck({
+    kubernetes,
+    custom: [createCustomKinds([definition({ type: 'string', format: 'duration' })])],
+  });
+  const object = { apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 'a' }, spec: '1'.repeat(LONG) };
+  expect(custom(object).map(({ reason }) => reason)).toEqual(['WrongFormat']);
+});
+
+it('looks for similar words only for the findings that it reports', () => {
+  const unknown = Object.fromEntries(Array.from({ length: LONG }, (_, index) => [`continers${index}`, 1]));
+  expect(check(pod({ containers: [{ name: 'a', image: 'a' }], ...unknown }))).toHaveLength(100);
+});
+
+function pod(spec: JsonObject): JsonObject {
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec };
+}
+
+function definition(spec: JsonObject): JsonObject {
+  const schema = { type: 'object', properties: { spec } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'things.example.com' },
+    spec: {
+      group: 'example.com',
+      names: { kind: 'Thing', plural: 'things' },
+      scope: 'Namespaced',
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }],
+    },
+  };
+}

@@ -34,6 +34,7 @@ three: 3
 `;
     expect(left(text, 'one', 'two')).toEqual([]);
     expect(left(text, 'one', 'two', 'three')).toEqual(['FR2003 7:1']);
+    expect(left(text.replaceAll('\n', '\r\n'), 'one', 'two', 'three')).toEqual(['FR2003 7:1']);
   });
 
   it('suppresses the findings of a complete document from before its first line', () => {

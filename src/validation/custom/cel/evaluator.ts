@@ -112,8 +112,9 @@ function evaluateRule(
   }
   meter.reset(limit);
   const text = message?.evaluate(variables);
-  const isText = text?.type === 'value' && typeof text.value === 'string' && /^[^\n]*\S[^\n]*$/.test(text.value);
-  return { type: 'refused', message: isText ? String(text.value).trim() : messageOf(rule) };
+  const said =
+    text?.type === 'value' && typeof text.value === 'string' && !text.value.includes('\n') ? text.value.trim() : '';
+  return { type: 'refused', message: said === '' ? messageOf(rule) : said };
 }
 
 function messageOf({ message = '', rule }: CelRule): string {
