@@ -44,12 +44,16 @@ command -v fleetrelay >/dev/null || {
   echo 'pre-commit: fleetrelay is not on the PATH; install it, or commit with --no-verify' >&2
   exit 1
 }
-staged=$(mktemp -d)
-trap 'rm -rf "$staged"' EXIT
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+trap 'exit 1' HUP INT TERM
+staged=$temporary/tree
+changed=$temporary/changed
+mkdir "$staged"
 git checkout-index --all --prefix="$staged/"
-git diff --cached --name-only --no-renames --diff-filter=ACMT -z -- '*.yaml' '*.yml' '*.json' '.fleetrelayignore' >"$staged/.git-changed"
-test -s "$staged/.git-changed" || exit 0
+git diff --cached --name-only --no-renames --diff-filter=ACMT -z -- '*.yaml' '*.yml' '*.json' '.fleetrelayignore' >"$changed"
+test -s "$changed" || exit 0
 unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE
 cd "$staged"
-xargs -0 fleetrelay validate --repository . -- <.git-changed
+xargs -0 fleetrelay validate --repository . -- <"$changed"
 `;

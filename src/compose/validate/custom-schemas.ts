@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { JsonObject } from '../../model/json.ts';
 import { parseApiVersion } from '../../model/object-key.ts';
 import { createCustomKinds } from '../../validation/custom/custom-kinds.ts';
@@ -53,12 +53,12 @@ function unknownKinds(checked: readonly CheckedFile[], definitions: readonly Jso
 }
 
 async function namedSchemas(
-  { cwd, paths }: ValidationRequest,
+  { cwd, paths, repository = '.' }: ValidationRequest,
   files: readonly InputFile[],
   checked: readonly CheckedFile[],
   locator: SchemaLocator,
 ): Promise<readonly NamedSchema[]> {
-  const roots = [cwd, ...paths.filter((path) => path !== STDIN).map((path) => join(cwd, path))];
+  const roots = ['.', repository, ...paths.filter((path) => path !== STDIN)].map((path) => resolve(cwd, path));
   const named: NamedSchema[] = [];
   for (const [index, { schemas }] of checked.entries()) {
     const { name = '', location = '' } = files[index] ?? {};

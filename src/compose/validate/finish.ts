@@ -79,9 +79,12 @@ function outcomesOf(
 /** Longer lines are not shown. */
 const LONGEST_LINE = 2_000;
 
+/** Also a kind that is misspelled in case, and a custom kind such as VaultSecret. */
+const MAY_HOLD_SECRET = /\bSecret|\b[Kk]ind\W{1,9}\w*[Ss][Ee][Cc][Rr][Ee][Tt]/;
+
 /** Adds the lines of findings. A text that may hold a Secret is not shown: a line at fault can be one of its values. */
 function addExcerpts(text: string, found: readonly Diagnostic[], excerpts: Map<string, string>): void {
-  if (/\bSecret/.test(text)) return;
+  if (MAY_HOLD_SECRET.test(text)) return;
   const lines = text.split('\n');
   for (const { at } of found) {
     const line = at?.line === undefined ? undefined : lines[at.line - 1];

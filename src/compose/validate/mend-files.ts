@@ -10,7 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { sha256 } from '../../model/digest.ts';
@@ -71,7 +71,7 @@ function isLink({ location, bytes }: InputFile): boolean {
 
 /** Writes a file beside it and renames that, so that a reader gets the old or the new content, never a part. */
 function replaceFile({ name, location }: InputFile, bytes: Uint8Array): void {
-  const aside = join(dirname(location), `.${basename(location).slice(0, 200)}.${randomBytes(6).toString('hex')}.tmp`);
+  const aside = join(dirname(location), `.fleetrelay-${randomBytes(8).toString('hex')}.tmp`);
   try {
     const { mode, uid, gid } = lstatSync(location);
     writeNew(aside, bytes, (file) => {

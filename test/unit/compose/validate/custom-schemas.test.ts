@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -142,6 +142,29 @@ describe('kinds that are not built in', () => {
       ],
       states: ['invalid', 'noSchema'],
     });
+  });
+
+  it('are judged by a schema in a folder that the request names by its absolute path', async () => {
+    write('elsewhere/schemas/thing.json', SCHEMA);
+    write('elsewhere/apps/one.yaml', `# yaml-language-server: $schema=../schemas/thing.json\n${thing('one', 'large')}`);
+    const cwd = join(folder, 'plain');
+    for (const named of [join(folder, 'elsewhere'), '../elsewhere']) {
+      expect((await validate(named, { cwd })).findings).toContainEqual(expect.stringMatching(/^FR2004 .*spec\.size/));
+    }
+    const repository = '../elsewhere';
+    expect((await validate('../elsewhere/apps', { cwd, repository })).findings).toEqual([
+      expect.stringMatching(/^FR2004 .*spec\.size/),
+    ]);
+  });
+
+  it('are not judged by a schema that leads out of the folder through a link', async () => {
+    write('linked/schema.json', '{"$ref": "link.json"}');
+    symlinkSync('../schemas/thing_v1.json', join(folder, 'linked/link.json'));
+    write('linked/one.yaml', `# yaml-language-server: $schema=schema.json\n${thing('one', 'large')}`);
+    expect((await validate('one.yaml', { cwd: join(folder, 'linked') })).findings).toEqual([
+      expect.stringMatching(/^FR2053 .*its reference to .*link\.json is not read/),
+      expect.stringMatching(/^FR2030 /),
+    ]);
   });
 
   it('have a warning that says why a schema is not read', async () => {

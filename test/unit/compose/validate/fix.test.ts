@@ -52,6 +52,13 @@ describe('validate with fix', () => {
     expect((await fix(['.'])).fixed).toEqual([]);
   });
 
+  it('replaces a file whose name is as long as a name can be', async () => {
+    const name = `${'ä'.repeat(125)}.yaml`;
+    await writeFile(join(cwd, name), WRONG);
+    expect((await fix([name])).fixed).toEqual([{ path: name, findings: 1 }]);
+    expect(await readdir(cwd)).toEqual([name]);
+  });
+
   it('changes nothing through a link', async () => {
     await writeFile(join(cwd, 'target.txt'), WRONG);
     await symlink('target.txt', join(cwd, 'link.yaml'));
