@@ -1,7 +1,11 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { counted } from '../model/messages.ts';
 import type { ClusterView } from '../server/api.ts';
-import { type KubernetesVersion, kubernetesVersions } from '../validation/kubernetes-schemas.ts';
+import {
+  type KubernetesVersion,
+  kubernetesVersions,
+  nearestKubernetesVersion,
+} from '../validation/kubernetes-schemas.ts';
 
 /** The versions of Kubernetes that a fleet runs. */
 interface FleetVersions {
@@ -15,30 +19,28 @@ interface FleetVersions {
 export function fleetVersions(clusters: readonly ClusterView[]): FleetVersions {
   const versions = new Set<KubernetesVersion>();
   const warnings: string[] = [];
+  let unknown = 0;
   for (const { name, kubernetesVersion } of clusters) {
-    const minor = minorOf(kubernetesVersion ?? '');
-    if (minor === undefined) continue;
-    const nearest = nearestTo(minor);
+    const stated = kubernetesVersion ?? '';
+    const nearest = nearestKubernetesVersion(stated);
+    if (nearest === undefined) {
+      unknown += 1;
+      continue;
+    }
     versions.add(nearest);
-    if (nearest !== `1.${minor}`) {
+    if (minorVersionIn(stated) !== nearest) {
       warnings.push(
-        `cluster ${name} runs Kubernetes ${kubernetesVersion}, which has no schemas here; it is checked as ${nearest}`,
+        `cluster ${name} runs Kubernetes ${stated}, which has no schemas here; it is checked as ${nearest}`,
       );
     }
   }
-  const unknown = clusters.filter(({ kubernetesVersion }) => minorOf(kubernetesVersion ?? '') === undefined).length;
   if (unknown > 0)
     warnings.push(`${counted(unknown, 'cluster')} of ${clusters.length} reported no version of Kubernetes`);
   return { versions: kubernetesVersions.filter((version) => versions.has(version)), warnings };
 }
 
-function minorOf(version: string): number | undefined {
-  const minor = /^v1\.(\d+)/.exec(version)?.[1];
-  return minor === undefined ? undefined : Number(minor);
-}
-
-function nearestTo(minor: number): KubernetesVersion {
-  return kubernetesVersions.findLast((version) => Number(version.slice(2)) <= minor) ?? kubernetesVersions[0];
+function minorVersionIn(text: string): string | undefined {
+  return /^v?(1\.\d+)/.exec(text)?.[1];
 }
 
 /** `--kubernetes-version`: minor versions; may be repeated. A patch version counts as its minor version. */
@@ -49,9 +51,10 @@ export function kubernetesVersionOption(help: string): Option {
 }
 
 function minorVersion(text: string): KubernetesVersion {
-  const minor = /^v?(1\.\d+)(?:\.\d+)?$/.exec(text)?.[1];
+  const minor = /^v?1\.\d+(?:\.\d+)?$/.test(text) ? minorVersionIn(text) : undefined;
   const known = kubernetesVersions.find((version) => version === minor);
   if (known !== undefined) return known;
-  const nearest = minor === undefined ? '' : ` Did you mean ${nearestTo(Number(minor.slice(2)))}?`;
-  throw new InvalidArgumentError(`Allowed choices are ${kubernetesVersions.join(', ')}.${nearest}`);
+  const nearest = nearestKubernetesVersion(text);
+  const hint = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+  throw new InvalidArgumentError(`Allowed choices are ${kubernetesVersions.join(', ')}.${hint}`);
 }

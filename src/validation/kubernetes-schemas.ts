@@ -1,6 +1,5 @@
 import { Buffer } from 'node:buffer';
 import { zstdDecompressSync } from 'node:zlib';
-import { compareText } from '../model/json.ts';
 import { createKindTable, type KindRow } from './kind-table.ts';
 import type { KindSchemas, Schema } from './schema.ts';
 
@@ -79,9 +78,7 @@ function lazyDefinitions(lines: readonly string[]): (ref: string) => Schema | un
  * older one becomes the oldest, a newer one the newest. Undefined if the text is no version.
  */
 export function nearestKubernetesVersion(text: string): KubernetesVersion | undefined {
-  const [, minor] = /^v?1\.(\d{1,4})(?:[.+-]|$)/.exec(text) ?? [];
+  const minor = /^v?1\.(\d{1,4})(?:[.+-]|$)/.exec(text)?.[1];
   if (minor === undefined) return undefined;
-  const wanted = `1.${minor.padStart(4, '0')}`;
-  const padded = (version: KubernetesVersion): string => `1.${version.slice(2).padStart(4, '0')}`;
-  return kubernetesVersions.findLast((version) => compareText(padded(version), wanted) <= 0) ?? kubernetesVersions[0];
+  return kubernetesVersions.findLast((version) => Number(version.slice(2)) <= Number(minor)) ?? kubernetesVersions[0];
 }

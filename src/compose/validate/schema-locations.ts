@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
-import { mkdir, open, readFile, realpath, rename, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { open, realpath } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { isJsonObject, type JsonValue, parseJsonBytes } from '../../model/json.ts';
 import type { JsonSchemaFile, LocatedSchema } from '../../validation/custom/located-kinds.ts';
 import { DEFAULT_LOCATION, type KindName, parseLocation } from '../../validation/custom/schema-template.ts';
@@ -13,8 +12,6 @@ export interface SchemaLocatorOptions {
   readonly cwd: string;
   /** As `1.36.0`. */
   readonly kubernetesVersion: string;
-  /** A folder that keeps what was fetched, as kubeconform's `-cache`; made if it is missing. */
-  readonly cacheFolder?: string | undefined;
   readonly signal?: AbortSignal;
 }
 
@@ -186,12 +183,8 @@ function tooLarge(place: string): Content {
   return { problem: `the schema ${place} cannot be used: it has more than ${MAX_BYTES} bytes` };
 }
 
-/** Fetches a URL, or takes it from the cache. Redirects are not followed, so nothing else is fetched than was named. */
-async function fetched(url: string, { cacheFolder, signal }: SchemaLocatorOptions): Promise<Content> {
-  // The name that kubeconform gives the file.
-  const cached = cacheFolder && join(cacheFolder, createHash('sha256').update(url).digest('hex'));
-  const known = cached && (await readFile(cached).catch(() => undefined));
-  if (known) return { bytes: known };
+/** Fetches a URL. Redirects are not followed, so nothing else is fetched than was named. */
+async function fetched(url: string, { signal }: SchemaLocatorOptions): Promise<Content> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const response = await fetch(url, {
@@ -203,9 +196,7 @@ async function fetched(url: string, { cacheFolder, signal }: SchemaLocatorOption
     const to = response.headers.get('location');
     if (status === 200 && response.body !== null) {
       const bytes = await limitedBytes(response.body);
-      if (bytes === undefined) return tooLarge(url);
-      if (cached) await store(cached, bytes);
-      return { bytes };
+      return bytes === undefined ? tooLarge(url) : { bytes };
     }
     await response.body?.cancel();
     if (status === 404 || status === 410) return 'missing';
@@ -233,13 +224,4 @@ async function limitedBytes(body: AsyncIterable<Uint8Array>): Promise<Uint8Array
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-}
-
-/** Writes a file in one step, as other processes may use the folder. A cache that cannot be written changes nothing. */
-async function store(path: string, bytes: Uint8Array): Promise<void> {
-  const draft = `${path}.${process.pid}`;
-  await mkdir(dirname(path), { recursive: true })
-    .then(() => writeFile(draft, bytes))
-    .then(() => rename(draft, path))
-    .catch(() => undefined);
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -77,16 +77,6 @@ describe('schema locations', () => {
     expect(first).toMatchObject({ file: { location: `${url}/s/thing.json` } });
     await locate([thing]);
     expect(requests).toEqual(['/s/thing.json', '/s/common.json']);
-  });
-
-  it('are kept in the cache folder', async () => {
-    const cacheFolder = join(folder, 'cache');
-    const locations = [`${url}/s/{{.ResourceKind}}.json`];
-    await locator(locations, { cacheFolder }).locate([thing]);
-    requests.length = 0;
-    expect(await locator(locations, { cacheFolder }).locate([thing])).toHaveLength(1);
-    expect(requests).toEqual([]);
-    expect(readdirSync(cacheFolder)).toHaveLength(2);
   });
 
   it.each([
