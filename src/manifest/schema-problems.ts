@@ -20,7 +20,8 @@ export function schemaProblems(value: JsonValue, errors: readonly SchemaError[])
  * the wrong type.
  */
 function relevant(errors: readonly SchemaError[]): readonly SchemaError[] {
-  const alternatives = errors.filter(isAlternative).map((error) => `${error.schemaPath}/`);
+  // All items of a list have the same path in the schema.
+  const alternatives = [...new Set(errors.filter(isAlternative).map((error) => `${error.schemaPath}/`))];
   const own = errors.filter(
     (error) => error.keyword !== 'if' && !alternatives.some((path) => error.schemaPath.startsWith(path)),
   );

@@ -116,6 +116,9 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
   const found = await context.roots.validate(request).catch(refused).finally(progress.clear);
   const report = flags.strict === true ? hardened(found) : found;
   if (found.fixedStdin !== undefined) stdout.write(found.fixedStdin);
+  if (!WITH_NOT_EVALUATED.includes(flags.output)) {
+    for (const sentence of found.notEvaluated) stderr.write(`not checked: ${printable(sentence)}\n`);
+  }
   return {
     report,
     withSummary: flags.summary === true,
@@ -126,6 +129,9 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
     ...(found.fixedStdin === undefined ? {} : { out: stderr }),
   };
 }
+
+/** The outputs that have a place for what was not judged. */
+const WITH_NOT_EVALUATED: readonly string[] = ['text', 'json', 'yaml'];
 
 /** A request that cannot be met, such as an unknown commit, is a wrong command line: exit code 1 means errors in manifests. */
 function refused(error: unknown): never {

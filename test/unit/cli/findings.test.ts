@@ -238,6 +238,16 @@ describe('the options', () => {
     ]);
   });
 
+  test.each(['text', 'json', 'junit', 'tap', 'sarif', 'github', 'gitlab'])(
+    'leave out no rule that was not evaluated: %s',
+    async (format) => {
+      const empty = await recordingRoots().validate({ paths: [], cwd: '/', readStdin: async () => new Uint8Array() });
+      const roots = recordingRoots({ validate: async () => ({ ...empty, notEvaluated: ['a rule of spec'] }) });
+      const { out, err } = await runCli(['validate', '-o', format], { roots });
+      expect(`${out}${err}`.split('a rule of spec')).toHaveLength(2);
+    },
+  );
+
   test.each([
     [['-o', 'sarf'], 'Did you mean sarif?'],
     [['-o', 'table'], 'text, json, yaml, junit, tap, sarif, github, gitlab'],
