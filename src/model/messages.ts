@@ -23,8 +23,9 @@ export function suggestion(word: string, known: Iterable<string>): string | unde
   for (const name of [...known].sort(compareText)) {
     const meant = name.toLowerCase();
     const isBeginning = written.length >= 2 && meant.startsWith(written);
-    const distance = isBeginning ? Math.min(1, meant.length - written.length) : editDistance(written, meant);
     const allowed = Math.max(1, Math.floor(Math.max(written.length, meant.length) / 3));
+    if (!isBeginning && Math.abs(written.length - meant.length) > allowed) continue;
+    const distance = isBeginning ? Math.min(1, meant.length - written.length) : editDistance(written, meant);
     if (distance <= allowed && (best === undefined || distance < best.distance)) best = { name, distance };
   }
   return best?.name;

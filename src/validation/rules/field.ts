@@ -17,11 +17,21 @@ export interface Field {
   readonly problems: RuleProblem[];
 }
 
+/** The most problems of one object: each costs a search for similar words. */
+const MOST_PROBLEMS = 100;
+
+/** Ends the check of an object that has enough problems. */
+class EnoughProblems extends Error {}
+
 /** Makes an {@link ObjectRule} of a function that reports the problems of the root. */
 export function rule(check: (root: Field) => void): ObjectRule {
   return (object) => {
     const problems: RuleProblem[] = [];
-    check({ value: object, parent: undefined, step: '', problems });
+    try {
+      check({ value: object, parent: undefined, step: '', problems });
+    } catch (error) {
+      if (!(error instanceof EnoughProblems)) throw error;
+    }
     return problems;
   };
 }
@@ -152,6 +162,7 @@ export function report(
     ...(since === undefined ? {} : { since }),
     ...(until === undefined ? {} : { until }),
   });
+  if (field.problems.length >= MOST_PROBLEMS) throw new EnoughProblems();
 }
 
 /** Reports a value that breaks a rule. The rule continues a sentence: `must be at least 0`. */
