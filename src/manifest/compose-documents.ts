@@ -162,6 +162,11 @@ function composeContent(
   return isMapping ? composeMapping(walk, depth + 1) : composeSequence(walk, depth + 1);
 }
 
+/** An unquoted password can begin with an asterisk. */
+const ALIAS_HINT = 'quote it if text is meant';
+/** Keys of a Secret's data are names; those in its values may be secret. */
+const DEEPEST_DATA_KEY = 2;
+
 function composeAlias(walk: Walk, event: EventOf<typeof yaml.EVENT_ALIAS>, offset: number, depth: number): JsonValue {
   walk.used.aliases += 1;
   if (walk.used.aliases > walk.limits.maxAliases) {
@@ -172,7 +177,7 @@ function composeAlias(walk: Walk, event: EventOf<typeof yaml.EVENT_ALIAS>, offse
   const target = walk.anchors.get(name);
   if (target === undefined || target === 'open') {
     const what = target === undefined ? 'stands for nothing above it' : 'stands for something that holds it';
-    fail(walk, 'BadAlias', offset, `the alias ${quote(`*${name}`)} ${what}`);
+    fail(walk, 'BadAlias', offset, `the alias${quoted(walk, `*${name}`)} ${what}`, ALIAS_HINT);
     return null;
   }
   count(walk, target.nodes, offset);
@@ -265,7 +270,7 @@ function merge(
       members[key] = member ?? null;
       merged.add(key);
     } else if (!merged.has(key)) {
-      const message = `readers of YAML do not agree whether the key ${quote(key)} or the merge key (<<) after it counts`;
+      const message = `readers of YAML do not agree whether the key${quoted(walk, key)} or the merge key (<<) after it counts`;
       fail(walk, 'MergeKey', offset, message, 'write the merge key first');
     }
   }
@@ -292,7 +297,8 @@ function composeKey(
     return undefined;
   }
   if (Object.hasOwn(siblings, key) && merged?.delete(key) !== true) {
-    fail(walk, 'DuplicateKey', offset, `the key ${quote(key)} is here twice`, 'remove one of the two');
+    const name = depth <= DEEPEST_DATA_KEY ? ` ${quote(key)}` : quoted(walk, key);
+    fail(walk, 'DuplicateKey', offset, `the key${name} is here twice`, 'remove one of the two');
   }
   return key;
 }
@@ -304,7 +310,14 @@ function checkTag(
 ): void {
   const tag = event.tagStart < 0 ? undefined : walk.text.slice(event.tagStart, event.tagEnd);
   if (tag === undefined || allowed.includes(tag)) return;
-  fail(walk, 'UnknownTag', event.tagStart, `the tag ${quote(tag)} is not allowed in manifests`, 'remove it');
+  const message = `the tag${quoted(walk, tag)} is not allowed in manifests`;
+  fail(
+    walk,
+    'UnknownTag',
+    event.tagStart,
+    message,
+    'remove it, or quote the text if it begins with an exclamation mark',
+  );
 }
 
 function checkDepth(walk: Walk, depth: number, offset: number): void {
@@ -325,6 +338,11 @@ function count(walk: Walk, added: number, offset: number): void {
 function mayQuote(walk: Walk): boolean {
   walk.quotable ??= !walk.text.includes('Secret');
   return walk.quotable;
+}
+
+/** A piece of the text in quotes with a space before it; nothing if it may be a value of a Secret. */
+function quoted(walk: Walk, piece: string): string {
+  return mayQuote(walk) ? ` ${quote(piece)}` : '';
 }
 
 function fail(walk: Walk, reason: FindingReason, offset: number, message: string, hint?: string): void {

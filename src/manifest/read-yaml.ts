@@ -60,6 +60,11 @@ function parse(text: string, limits: DecodeLimits): YamlEvents | { readonly prob
   }
 }
 
+/** Removes the text of a tag, which may be a secret that begins with an exclamation mark. */
+function withoutTag(message: string): string {
+  return message.replace(/^(tag name cannot contain such characters|undeclared tag handle).*$/s, '$1');
+}
+
 /** Describes why the parser of events has stopped. */
 function problemOfParser(error: unknown): TextProblem {
   if (!(error instanceof YAMLException)) {
@@ -68,5 +73,5 @@ function problemOfParser(error: unknown): TextProblem {
   const offset = error.mark?.position ?? 0;
   return /maxDepth/.test(error.reason)
     ? { severity: 'error', reason: 'TooDeep', message: 'lists and mappings are nested more than 100 deep', offset }
-    : { severity: 'error', reason: 'YamlSyntax', message: error.reason, offset };
+    : { severity: 'error', reason: 'YamlSyntax', message: withoutTag(error.reason), offset };
 }

@@ -196,9 +196,9 @@ const SYNTAX: readonly Case[] = [
     'tags',
     'a: !!binary aGk=\nb: !foo {}\nc: !!set [1]\nd: !!str 1\n',
     [
-      '1:4: error: the tag "!!binary" is not allowed in manifests (remove it)',
-      '2:4: error: the tag "!foo" is not allowed in manifests (remove it)',
-      '3:4: error: the tag "!!set" is not allowed in manifests (remove it)',
+      '1:4: error: the tag "!!binary" is not allowed in manifests (remove it, or quote the text if it begins with an exclamation mark)',
+      '2:4: error: the tag "!foo" is not allowed in manifests (remove it, or quote the text if it begins with an exclamation mark)',
+      '3:4: error: the tag "!!set" is not allowed in manifests (remove it, or quote the text if it begins with an exclamation mark)',
     ],
   ],
   [
@@ -272,5 +272,44 @@ describe('complaints about a Secret', () => {
   it('in JSON never hold its values', () => {
     const found = complaints(`{"apiVersion":"v1","kind":"Secret","stringData":{"a":"${VALUE}" ${VALUE}}}`, 'a.json');
     expect(found).toEqual(['a.json:1:64: error: this is not JSON']);
+  });
+});
+
+describe('a file that may hold a Secret', () => {
+  const values = [
+    ...[
+      '*hunter2',
+      '!hunter2',
+      '!<hunter2> x',
+      '!hunter2! x',
+      '!h{hunter2 x',
+      '{hunter2: x, hunter2: y}',
+      '%hunter2',
+      '@hunter2',
+    ],
+    ...[
+      '`hunter2',
+      '"hunter2\\q"',
+      '>hunter2',
+      '|hunter2',
+      '- hunter2',
+      '? hunter2',
+      '[hunter2',
+      '{hunter2',
+      '&hunter2 1_0',
+    ],
+    ...[
+      '{<<: {hunter2: x}, hunter2: y}',
+      '{hunter2: x, <<: {hunter2: y}}',
+      '"hunter2',
+      "'hunter2",
+      'hunter2: x',
+      '0x_hunter2',
+    ],
+  ];
+
+  it.each(values)('no finding quotes what stands for a value: %s', (value) => {
+    const text = `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  p: ${value}\n`;
+    expect(complaints(text).join('\n')).not.toContain('hunter2');
   });
 });

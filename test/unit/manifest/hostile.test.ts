@@ -59,8 +59,8 @@ describe('hostile manifests are refused with a reason', () => {
 
   it('themselves, by alias', () => {
     expect(complaints('a: &a {b: *a}\nc: *nothing\n')).toEqual([
-      'a.yaml:1:11: error: the alias "*a" stands for something that holds it',
-      'a.yaml:2:4: error: the alias "*nothing" stands for nothing above it',
+      'a.yaml:1:11: error: the alias "*a" stands for something that holds it (quote it if text is meant)',
+      'a.yaml:2:4: error: the alias "*nothing" stands for nothing above it (quote it if text is meant)',
     ]);
   });
 
