@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import type { ResourceOutcome, ValidationReport } from '../../compose/validate/report.ts';
+import { beginsBefore, type ResourceOutcome, type ValidationReport } from '../../compose/validate/report.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import type { TextOutput } from '../output.ts';
@@ -45,7 +45,9 @@ export function placed({ report, ...folders }: ShownFindings): readonly Placed[]
   const seen = new Map<string, number>();
   return report.diagnostics.map((diagnostic) => {
     const { at, code, message } = diagnostic;
-    const resource = (resources.get(at?.path ?? '') ?? []).findLast(({ line }) => line <= (at?.line ?? 0));
+    const resource = (resources.get(at?.path ?? '') ?? []).findLast(
+      (each) => at?.line !== undefined && beginsBefore(each, at),
+    );
     const path = at === undefined ? '' : pathFromRoot(folders, at.path);
     const words = JSON.stringify([code, path, resource === undefined ? '' : nameOf(resource), message]);
     // Equal findings of one document differ in their number only.

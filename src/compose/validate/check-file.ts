@@ -35,6 +35,7 @@ export interface CheckedFile {
 export interface CheckedDocument {
   /** Where it begins. */
   readonly line: number;
+  readonly column: number;
   /** Empty for a resource that Kuma writes with a type. */
   readonly apiVersion: string;
   readonly kind: string;
@@ -85,12 +86,12 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     if (!isJsonObject(value)) continue;
     const identity = identityOf(value);
     const hasNoSchema = isForClusters(value, reading) && !checks.hasSchema(value);
-    const { line = 1 } = file.locate(document, path, 'value');
+    const { line = 1, column = 1 } = file.locate(document, path, 'value');
     const isJudged = !hasNoSchema || (!isSkipped && named.judge({ document, path, value, line, previousLine }));
     const state = isSkipped ? 'skipped' : isJudged ? 'checked' : 'noSchema';
     previousLine = line;
     const references = checks.collectsReferences ? referencesOf(value) : NONE;
-    if (identity.kind !== '') documents.push({ line, ...identity, state, references });
+    if (identity.kind !== '') documents.push({ line, column, ...identity, state, references });
     if (isDefinition(value)) definitions.push(value);
   }
   const diagnostics = inOrder(findings);

@@ -5,7 +5,7 @@ import { suppress } from '../../validation/suppressions.ts';
 import type { CheckedFile } from './check-file.ts';
 import { createBytesReader } from './file-bytes.ts';
 import { bytesOf, type InputFile, type Inputs } from './inputs.ts';
-import type { ResourceOutcome, ValidationReport, ValidationRequest } from './report.ts';
+import { beginsBefore, type ResourceOutcome, type ValidationReport, type ValidationRequest } from './report.ts';
 
 interface Judged {
   readonly request: ValidationRequest;
@@ -58,7 +58,7 @@ function isCheckedBy({ skip = [], ignoreMissingSchemas }: ValidationRequest): (c
     skip.length === 0 && !/^FR[34]/.test(code) && !(ignoreMissingSchemas === true && code === findings.NoSchema.code);
 }
 
-/** An error makes the last document that begins at its line or above invalid. */
+/** An error makes the last document that begins at its place or above invalid. */
 function outcomesOf(
   path: string,
   { documents }: CheckedFile,
@@ -66,7 +66,7 @@ function outcomesOf(
 ): readonly ResourceOutcome[] {
   const invalid = new Set(
     found.flatMap(({ severity, at }) =>
-      severity === 'error' ? [documents.findLast(({ line }) => line <= (at?.line ?? 1))] : [],
+      severity === 'error' ? [documents.findLast((document) => beginsBefore(document, at))] : [],
     ),
   );
   return documents.map((document) => {

@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../../model/diagnostic.ts';
+import type { Diagnostic, Location } from '../../model/diagnostic.ts';
 import type { KubernetesVersion } from '../../validation/kubernetes-schemas.ts';
 import type { KubeTarget } from '../options.ts';
 
@@ -73,15 +73,24 @@ export interface FixedFile {
 /** `invalid`: it has an error. `skipped`: as the request asks. `noSchema`: no schema of its kind was found. */
 export type ResourceState = 'valid' | 'invalid' | 'skipped' | 'noSchema';
 
-/** What was found of one object. A finding belongs to the last resource that begins at its line or above. */
+/** What was found of one object. A finding belongs to the last resource that begins at its place or above. */
 export interface ResourceOutcome {
   readonly path: string;
   /** Where it begins. */
   readonly line: number;
+  readonly column: number;
   readonly apiVersion: string;
   readonly kind: string;
   /** Empty if the manifest names none. */
   readonly namespace: string;
   readonly name: string;
   readonly state: ResourceState;
+}
+
+/** Whether a document begins at a place or above. A place without a line is the first one; one without a column is a whole line. */
+export function beginsBefore(
+  { line, column }: Pick<ResourceOutcome, 'line' | 'column'>,
+  { line: atLine = 1, column: atColumn = Number.POSITIVE_INFINITY }: Pick<Location, 'line' | 'column'> = {},
+): boolean {
+  return line < atLine || (line === atLine && column <= atColumn);
 }

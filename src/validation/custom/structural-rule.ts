@@ -160,19 +160,19 @@ function checkLists(schema: Field): void {
   if (mapping(itemSchema) && text(get(itemSchema, 'type')) !== 'object') {
     report(listType, 'BadDefinition', `${nameOf(listType)}: the items of a map must be objects`);
   } else {
-    for (const key of items(keys)) checkListKey(key, itemSchema);
+    const requiredNames = new Set(items(get(itemSchema, 'required')).map(text));
+    for (const key of items(keys)) checkListKey(key, itemSchema, requiredNames);
   }
 }
 
-function checkListKey(key: Field, itemSchema: Field): void {
+function checkListKey(key: Field, itemSchema: Field, requiredNames: ReadonlySet<string | undefined>): void {
   const name = text(key) ?? '';
   const property = get(get(itemSchema, 'properties'), name);
   if (!isSet(property)) {
     invalid(key, 'must be a property of the items', { reason: 'UnknownReference' });
     return;
   }
-  const isRequired = items(get(itemSchema, 'required')).some((field) => text(field) === name);
-  if (!isRequired && !isSet(get(property, 'default'))) {
+  if (!requiredNames.has(name) && !isSet(get(property, 'default'))) {
     const hint = `add ${name} to required`;
     report(
       property,

@@ -25,7 +25,7 @@ const finding = (over: Partial<Diagnostic> = {}): Diagnostic => ({
 });
 
 const resource = (line: number, name: string, over: Partial<ResourceOutcome> = {}): ResourceOutcome => ({
-  ...{ path: 'a.yaml', line, apiVersion: 'v1', kind: 'ConfigMap', namespace: 'shop', name, state: 'valid' },
+  ...{ path: 'a.yaml', line, column: 1, apiVersion: 'v1', kind: 'ConfigMap', namespace: 'shop', name, state: 'valid' },
   ...over,
 });
 

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { validatePaths } from '../../../../src/compose/validate/validate.ts';
+import { bytesOf } from '../../../support/decoding.ts';
+
+function configMap(name: string, more: object) {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, ...more };
+}
+
+it('an error belongs to its object, also where several are on one line', async () => {
+  const items = [configMap('a', {}), configMap('b', { dta: {} }), configMap('c', {})];
+  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+  const { resources } = await validatePaths({ paths: ['-'], cwd: '/', readStdin: async () => bytesOf(list) });
+  expect(resources.map(({ name, state }) => [name, state])).toEqual([
+    ['a', 'valid'],
+    ['b', 'invalid'],
+    ['c', 'valid'],
+  ]);
+});
