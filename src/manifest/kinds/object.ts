@@ -1,7 +1,8 @@
-import type { FieldPath } from '../../model/field-path.ts';
+import { displayPath, type FieldPath } from '../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { suggestion } from '../../model/messages.ts';
 import { metadataOf, type ObjectRef, objectKey, parseApiVersion, parseObjectRef } from '../../model/object-key.ts';
-import { type FieldProblem, fieldError, fieldWarning, typeFix, withFix } from '../problem.ts';
+import { caseFix, type FieldProblem, fieldError, fieldWarning, typeFix, withFix } from '../problem.ts';
 import { typeWord } from '../schema-problems.ts';
 import { type DocumentReading, isReadable } from './reading.ts';
 import { checkLabels, labelKeyProblem } from './selectors.ts';
@@ -30,13 +31,18 @@ export function readObject(document: JsonObject): DocumentReading {
 }
 
 /** The identity of the object, or the first problem of it, at its field. */
-function readIdentity({ apiVersion, kind, metadata }: JsonObject): ObjectRef | { readonly problem: FieldProblem } {
+function readIdentity(document: JsonObject): ObjectRef | { readonly problem: FieldProblem } {
+  const { apiVersion, kind, metadata } = document;
+  const misspelt = misspeltField(document, ['apiVersion', 'kind', 'metadata']);
+  if (misspelt !== undefined) return { problem: misspelt };
   if (typeof apiVersion !== 'string') return wrongType(['apiVersion'], apiVersion, NO_MANIFEST);
   const version = parseApiVersion(apiVersion);
   if (!version.ok) return { problem: fieldError('BadIdentity', ['apiVersion'], version.problem) };
   if (typeof kind !== 'string') return wrongType(['kind'], kind, NO_MANIFEST);
   if (!isJsonObject(metadata)) return wrongType(['metadata'], metadata, undefined, 'a mapping');
   const { name, namespace, generateName } = metadata;
+  const misspeltName = generateName === undefined ? misspeltField(metadata, ['name'], ['metadata']) : undefined;
+  if (misspeltName !== undefined) return { problem: misspeltName };
   if (name === undefined && generateName !== undefined) {
     const message = 'metadata.generateName gives the object another name at each apply';
     const hint = 'give it a fixed metadata.name';
@@ -49,6 +55,35 @@ function readIdentity({ apiVersion, kind, metadata }: JsonObject): ObjectRef | {
   const ref = parseObjectRef({ group: version.value.group, kind, namespace: namespace ?? '', name });
   return ref.ok ? ref.value : { problem: fieldError('BadIdentity', fieldOf(ref.problem), ref.problem) };
 }
+
+/** The problem of a key that is near the name of a field that is missing. `above`: the path of the mapping. */
+function misspeltField(
+  mapping: JsonObject,
+  names: readonly string[],
+  above: readonly string[] = [],
+): FieldProblem | undefined {
+  for (const name of names) {
+    if (Object.hasOwn(mapping, name)) continue;
+    const key = Object.keys(mapping).find((each) => !KNOWN_FIELDS.has(each) && suggestion(each, [name]) !== undefined);
+    if (key === undefined) continue;
+    const path = [...above, key];
+    const message = `${displayPath(path)} is not a field that is known here`;
+    const problem = { ...fieldError('UnknownField', path, message, `did you mean ${name}?`), atKey: true };
+    return withFix(problem, caseFix(key, [name]) === undefined ? undefined : { key: name });
+  }
+  return undefined;
+}
+
+/** Fields near whose name another one is. */
+const KNOWN_FIELDS: ReadonlySet<string> = new Set([
+  'apiVersion',
+  'kind',
+  'metadata',
+  'data',
+  'name',
+  'namespace',
+  'type',
+]);
 
 const NO_MANIFEST = 'if the file is no manifest, list it in .fleetrelayignore';
 

@@ -313,3 +313,15 @@ describe('a file that may hold a Secret', () => {
     expect(complaints(text).join('\n')).not.toContain('hunter2');
   });
 });
+
+describe('a misspelt field of the identity', () => {
+  it.each([
+    ['Metadata: {name: a}', '3:1: error: Metadata is not a field that is known here (did you mean metadata?)'],
+    ['metdata: {name: a}', '3:1: error: metdata is not a field that is known here (did you mean metadata?)'],
+    ['metadata: {Name: a}', '3:12: error: metadata.Name is not a field that is known here (did you mean name?)'],
+    ['other: {name: a}', '1:1: error: metadata is missing'],
+    ['metadata: {namespace: a}', '3:11: error: metadata.name is missing'],
+  ])('%s', (line, complaint) => {
+    expect(complaints(`apiVersion: v1\nkind: ConfigMap\n${line}\n`)).toEqual([`a.yaml:${complaint}`]);
+  });
+});
