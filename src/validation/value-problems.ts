@@ -124,7 +124,8 @@ export function reportEnum(run: Run, value: JsonValue, allowed: Iterable<JsonVal
   const hint = typeof value === 'string' ? didYouMean(value, words) : undefined;
   const meant = typeof value === 'string' ? caseFix(value, words) : undefined;
   const fix = meant === undefined ? undefined : { value: meant };
-  report(run, 'WrongValue', `must be one of ${words.join(', ')}${quoted(run, value)}`, hint, fix);
+  const listed = words.map((word) => (word === '' ? '""' : word)).join(', ');
+  report(run, 'WrongValue', `must be one of ${listed}${quoted(run, value)}`, hint, fix);
 }
 
 /** Two items of a list that stand for the same entry; `isAccepted`: an API server takes it when it creates the object. */

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../model/json.ts';
 import { parseApiVersion } from '../../model/object-key.ts';
 import { createCustomKinds } from '../../validation/custom/custom-kinds.ts';
 import type { KindName } from '../../validation/custom/schema-template.ts';
+import { newestKubernetesVersion, openKubernetesSchemas } from '../../validation/kubernetes-schemas.ts';
 import type { CheckedFile } from './check-file.ts';
 import { type InputFile, STDIN } from './inputs.ts';
 import type { CheckSettings, NamedSchema } from './object-checks.ts';
@@ -24,10 +25,12 @@ export async function findCustomSchemas(
 ): Promise<CustomSettings> {
   const definitions = [...checked.flatMap((file) => file.definitions), ...(await definitionsOfCluster(request))];
   const { schemaLocations: locations = [], cwd, signal } = request;
+  // The folder that `schema export` writes has the same name.
+  const { release } = await openKubernetesSchemas(settings.versions.at(-1) ?? newestKubernetesVersion);
   const locator = createSchemaLocator({
     locations,
     cwd,
-    kubernetesVersion: `${settings.versions.at(-1)}.0`,
+    kubernetesVersion: release.replace(/^v/, ''),
     ...(signal === undefined ? {} : { signal }),
   });
   const located = await locator.locate(unknownKinds(checked, definitions));

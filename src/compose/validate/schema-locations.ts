@@ -1,5 +1,5 @@
 import { open, realpath } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import { isJsonObject, type JsonValue, parseJsonBytes } from '../../model/json.ts';
 import type { JsonSchemaFile, LocatedSchema } from '../../validation/custom/located-kinds.ts';
 import { DEFAULT_LOCATION, type KindName, parseLocation } from '../../validation/custom/schema-template.ts';
@@ -39,7 +39,7 @@ const TIMEOUT_MS = 15_000;
 /** How many files are read at a time. */
 const AT_ONCE = 8;
 
-/** Bytes; `missing`: there is no such file; else why it cannot be read. */
+/** Bytes; `missing`: there is no such file; else what is wrong with it, as the end of a sentence. */
 type Content = { readonly bytes: Uint8Array } | 'missing' | { readonly problem: string };
 
 /** Makes a locator. Throws with a text for people if a location has a variable that does not exist. */
@@ -62,7 +62,12 @@ export function createSchemaLocator(options: SchemaLocatorOptions): SchemaLocato
       const path = pathFor(kind);
       if (path === undefined) continue;
       const place = isUrl(path) ? path : resolve(cwd, path);
-      const found = await schemaAt(place, (other) => isBelow(other, prefix), contentOf);
+      const found = await schemaAt(
+        place,
+        (other) => isBelow(other, prefix),
+        contentOf,
+        (other) => other,
+      );
       if (found !== 'missing') return { ...kind, ...found };
     }
     return undefined;
@@ -87,7 +92,8 @@ export function createSchemaLocator(options: SchemaLocatorOptions): SchemaLocato
         const why = isUrl(place) ? 'no --schema-location covers it' : 'it is outside of the folder that is checked';
         return { problem: `the schema ${reference} is not read: ${why}` };
       }
-      const found = await schemaAt(place, mayRead, contentOf);
+      const titleOf = (other: string) => (other === place ? reference : isUrl(other) ? other : relative(cwd, other));
+      const found = await schemaAt(place, mayRead, contentOf, titleOf);
       return found === 'missing' ? { problem: `the schema ${reference} is not read: there is no such file` } : found;
     },
   };
@@ -126,28 +132,35 @@ function decodedPath(reference: string): string {
   }
 }
 
-/** Reads a schema and the files that its references name. References that must not be read make the schema a problem. */
+/**
+ * Reads a schema and the files that its references name. References that must not be read make the schema a problem.
+ *
+ * @param titleOf a path or URL in the form of messages
+ */
 async function schemaAt(
   place: string,
   mayRead: (place: string) => boolean | Promise<boolean>,
   contentOf: (place: string) => Promise<Content>,
+  titleOf: (place: string) => string,
 ): Promise<ReadSchema | 'missing'> {
   const documents: Record<string, JsonValue> = {};
   const waiting = [place];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (Object.hasOwn(documents, next)) continue;
     if (Object.keys(documents).length >= MAX_FILES)
-      return { problem: `the schema ${place} has more than ${MAX_FILES} files` };
+      return { problem: `the schema ${titleOf(place)} has more than ${MAX_FILES} files` };
     if (!(await mayRead(next)))
-      return { problem: `the schema ${place} cannot be used: its reference to ${next} is not read` };
+      return { problem: `the schema ${titleOf(place)} cannot be used: its reference to ${titleOf(next)} is not read` };
     const content = await contentOf(next);
     if (content === 'missing') {
       if (next === place) return 'missing';
-      return { problem: `the schema ${place} cannot be used: ${next}, which it refers to, does not exist` };
+      return {
+        problem: `the schema ${titleOf(place)} cannot be used: ${titleOf(next)}, which it refers to, does not exist`,
+      };
     }
-    if ('problem' in content) return content;
+    if ('problem' in content) return { problem: `the schema ${titleOf(next)} ${content.problem}` };
     const document = parseJsonBytes(content.bytes);
-    if (document === undefined) return { problem: `the schema ${next} cannot be used: it is not JSON` };
+    if (document === undefined) return { problem: `the schema ${titleOf(next)} cannot be used: it is not JSON` };
     documents[next] = document;
     for (const reference of referencesIn(document)) waiting.push(besides(next, reference));
   }
@@ -171,17 +184,15 @@ async function fileContent(path: string): Promise<Content> {
   try {
     await using file = await open(path);
     const { size } = await file.stat();
-    return size > MAX_BYTES ? tooLarge(path) : { bytes: await file.readFile() };
+    return size > MAX_BYTES ? TOO_LARGE : { bytes: await file.readFile() };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     if (code === 'ENOENT' || code === 'ENOTDIR') return 'missing';
-    return { problem: `the schema ${path} cannot be read: ${code}` };
+    return { problem: `cannot be read: ${code}` };
   }
 }
 
-function tooLarge(place: string): Content {
-  return { problem: `the schema ${place} cannot be used: it has more than ${MAX_BYTES} bytes` };
-}
+const TOO_LARGE: Content = { problem: `cannot be used: it has more than ${MAX_BYTES} bytes` };
 
 /** Fetches a URL. Redirects are not followed, so nothing else is fetched than was named. */
 async function fetched(url: string, { signal }: SchemaLocatorOptions): Promise<Content> {
@@ -196,15 +207,15 @@ async function fetched(url: string, { signal }: SchemaLocatorOptions): Promise<C
     const to = response.headers.get('location');
     if (status === 200 && response.body !== null) {
       const bytes = await limitedBytes(response.body);
-      return bytes === undefined ? tooLarge(url) : { bytes };
+      return bytes === undefined ? TOO_LARGE : { bytes };
     }
     await response.body?.cancel();
     if (status === 404 || status === 410) return 'missing';
     const why = to === null ? `the server answers ${status}` : `it has moved to ${to}, which is not followed`;
-    return { problem: `the schema ${url} cannot be read: ${why}` };
+    return { problem: `cannot be read: ${why}` };
   } catch (error) {
     signal?.throwIfAborted();
-    return { problem: `the schema ${url} cannot be read: ${reasonOf(error)}` };
+    return { problem: `cannot be read: ${reasonOf(error)}` };
   }
 }
 

@@ -144,7 +144,6 @@ function addService(found: Reference[], namespace: string, name: Field, port: Fi
 
 const OTHERS: Readonly<Record<string, Collect>> = {
   '/ServiceAccount': addPullSecrets,
-  'apps/StatefulSet': (root, namespace, found) => add(found, SERVICE, namespace, getIn(root, 'spec', 'serviceName')),
   'autoscaling/HorizontalPodAutoscaler': (root, namespace, found) => {
     const target = getIn(root, 'spec', 'scaleTargetRef');
     const version = parseApiVersion(text(get(target, 'apiVersion')) ?? '');

@@ -75,6 +75,11 @@ describe('values of built-in kinds', () => {
     expect(one({ type: 'array', items: schema }, [['A'], [''], [null]])).toEqual([true, false, false]);
   });
 
+  it('of an enum with the empty text are told so', () => {
+    const schema: Schema = { type: 'string', enum: ['', 'Directory'] };
+    expect(found(schema, 'Dir')).toEqual([expect.stringContaining('must be one of "", Directory, not ')]);
+  });
+
   it('that are required maps must not be empty', () => {
     const map: Schema = { type: 'object', additionalProperties: { type: 'string' } };
     const schema: Schema = { type: 'object', required: ['a'], properties: { a: map } };

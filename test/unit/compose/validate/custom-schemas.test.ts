@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ValidationRequest } from '../../../../src/compose/validate/report.ts';
 import { validatePaths } from '../../../../src/compose/validate/validate.ts';
 import { displayDiagnostic } from '../../../../src/model/diagnostic.ts';
+import { newestKubernetesVersion, openKubernetesSchemas } from '../../../../src/validation/kubernetes-schemas.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'custom-schemas-'));
 const SCHEMA = '{"properties": {"spec": {"properties": {"size": {"type": "integer"}}}}}';
@@ -126,6 +127,14 @@ describe('kinds that are not built in', () => {
     });
   });
 
+  it('are judged by a folder with the name that an export has', async () => {
+    const { release } = await openKubernetesSchemas(newestKubernetesVersion);
+    write(`exported/${release}-standalone-strict/thing-example-v1.json`, SCHEMA);
+    expect(await validate('plain', { schemaLocations: ['exported'] })).toMatchObject({
+      findings: [`FR2004 plain/${WRONG}`],
+    });
+  });
+
   it('have an error at their kind if their schema cannot be read', async () => {
     write('broken/thing.json', '{');
     const { findings } = await validate('plain', { schemaLocations: ['broken/{{ .ResourceKind }}.json'] });
@@ -174,6 +183,11 @@ describe('kinds that are not built in', () => {
           /^FR2053 .*warning: the schema \.\.\/schemas\/none\.json is not read: there is no such file/,
         ),
       ]),
+    );
+    write('named/broken.json', '{');
+    write('named/broken.yaml', `# yaml-language-server: $schema=./broken.json\n${thing('one', '1')}`);
+    expect((await validate('named/broken.yaml')).findings[0]).toMatch(
+      /the schema \.\/broken\.json cannot be used: it is not JSON/,
     );
     requests.length = 0;
     expect((await validate('remote')).findings).toEqual([
