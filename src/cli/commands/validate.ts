@@ -115,6 +115,9 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
   };
   const found = await context.roots.validate(request).catch(refused).finally(progress.clear);
   const report = flags.strict === true ? hardened(found) : found;
+  if (found.files === 0 && found.diagnostics.length === 0 && flags.since === undefined) {
+    stderr.write(`warning: no manifest was found in ${printable(paths.join(', '))}\n`);
+  }
   if (found.fixedStdin !== undefined) stdout.write(found.fixedStdin);
   if (!WITH_NOT_EVALUATED.includes(flags.output)) {
     for (const sentence of found.notEvaluated) stderr.write(`not checked: ${printable(sentence)}\n`);

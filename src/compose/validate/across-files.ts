@@ -75,13 +75,13 @@ function duplicatesIn(files: readonly FactsOfFile[]): readonly UnplacedFinding[]
   return findDuplicates(documents).map(({ key, at, first, others }): UnplacedFinding => {
     const more = others === 0 ? '' : `, and so are ${others} more objects of this file`;
     const message = `${displayKey(key)} is declared twice${more}: the one applied last counts`;
-    const place = { ...at, field: NAME };
+    const place = { ...at, field: NAME, isOfFacts: true };
     return {
       severity: 'warning',
       reason: 'DeclaredTwice',
       message,
       place,
-      conflict: [{ ...first, field: NAME }, place],
+      conflict: [{ ...first, field: NAME, isOfFacts: true }, place],
     };
   });
 }

@@ -103,6 +103,11 @@ function isUrl(place: string): boolean {
   return /^https?:\/\//i.test(place);
 }
 
+/** The folder that a location begins with, as an absolute path; undefined for a URL and for `default`. */
+export function folderOf(location: string, cwd: string): string | undefined {
+  return location === DEFAULT_LOCATION || isUrl(location) ? undefined : prefixOf(location, cwd);
+}
+
 /** The part of a location before its first variable, up to the last slash. */
 function prefixOf(location: string, cwd: string): string {
   const [fixed = ''] = location.split('{{');

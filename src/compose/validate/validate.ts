@@ -21,6 +21,10 @@ import { createThreads, type Threads } from './threads.ts';
  */
 export async function validatePaths(request: ValidationRequest): Promise<ValidationReport> {
   const { progress = () => undefined, signal = new AbortController().signal } = request;
+  if (request.cluster !== undefined || (request.schemaLocations ?? []).length > 0) {
+    const { checkRequest } = await import('./check-request.ts');
+    await checkRequest(request);
+  }
   const threads = createThreads({ count: request.threads, progress, signal });
   try {
     const { repository, paths } = request;

@@ -304,8 +304,9 @@ describe('validate', () => {
 
   test('looks at the current folder by default', async () => {
     const roots = recordingRoots();
-    await runCli(['validate'], { roots });
+    const { err } = await runCli(['validate'], { roots });
     expect(roots.calls).toMatchObject([['validate', { paths: ['.'], cwd: '/work' }]]);
+    expect(err).toBe('warning: no manifest was found in .\n');
   });
 });
 

@@ -320,6 +320,8 @@ describe('the versions of a fleet', () => {
     const { err } = await runCli(['validate', '--api', server.url], { roots });
     await server.stop();
     expect(roots.calls).toMatchObject([['validate', { kubernetesVersions: ['1.34'] }]]);
-    expect(err).toBe('warning: 1 cluster of 2 reported no version of Kubernetes\n');
+    expect(err).toBe(
+      'warning: 1 cluster of 2 reported no version of Kubernetes\nwarning: no manifest was found in .\n',
+    );
   });
 });

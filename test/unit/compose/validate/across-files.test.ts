@@ -53,6 +53,18 @@ describe('references between the files of a folder', () => {
     expect(await found(['a', 'b/settings.yaml'])).toEqual(['UnknownConfigMapKey a/pod.yaml:13:20']);
   });
 
+  it('give the places of two declarations also if one has an error', async () => {
+    const wrong = settings.replace(/^data:.*$(\n +.*)*/m, 'data: {key: 1}');
+    expect(wrong).toContain('key: 1');
+    await files({ 'one.yaml': `${wrong}---\n${settings}` });
+    const report = await validatePaths({ paths: ['.'], cwd, threads: 1, readStdin: async () => bytesOf('') });
+    const twice = report.diagnostics.find(({ reason }) => reason === 'DeclaredTwice');
+    expect(report.diagnostics.map(({ reason }) => reason)).toContain('WrongType');
+    expect(twice?.message).toMatch(/\(one\.yaml:\d+:\d+ and one\.yaml:\d+:\d+\)$/);
+    const [first = 0, second = 0] = [...(twice?.message ?? '').matchAll(/yaml:(\d+)/g)].map(([, line]) => Number(line));
+    expect([first < second, twice?.at?.line]).toEqual([true, second]);
+  });
+
   it('are not judged in named single files and on standard input', async () => {
     await files({ 'pod.yaml': pod('value') });
     expect(await found(['pod.yaml'])).toEqual([]);

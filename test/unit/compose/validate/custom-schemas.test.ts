@@ -116,6 +116,7 @@ describe('kinds that are not built in', () => {
   });
 
   it('are judged by the first schema location that has them', async () => {
+    mkdirSync(join(folder, 'none'));
     const schemaLocations = [
       'default',
       'none/{{ .ResourceKind }}.json',
@@ -205,6 +206,14 @@ describe('kinds that are not built in', () => {
     const { findings } = await validate('remote', { schemaLocations });
     expect(requests).toEqual(['/example.com/thing.json', '/thing.json']);
     expect(findings).toEqual(['FR2004 remote/one.yaml:8:9: error: spec.size must be a whole number, not text']);
+  });
+
+  it('reject the request if a folder or a context does not exist, also if no kind needs it', async () => {
+    write('known/one.yaml', 'apiVersion: v1\nkind: Namespace\nmetadata: { name: a }\n');
+    await expect(validate('known', { schemaLocations: ['nowhere'] })).rejects.toThrow(`no folder ${folder}/nowhere`);
+    write('kubeconfig', 'apiVersion: v1\nkind: Config\ncontexts: []\n');
+    const cluster = { kubeconfig: 'kubeconfig', context: 'wrong' };
+    await expect(validate('known', { cluster })).rejects.toThrow('no context "wrong"');
   });
 
   it('reject the request if a location has an unknown variable, or the cluster is unknown', async () => {
