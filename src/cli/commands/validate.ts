@@ -11,6 +11,7 @@ import { type ShownFindings, severitiesOf } from '../findings/findings.ts';
 import { FINDING_FORMATS } from '../findings/formats.ts';
 import { fleetVersions, kubernetesVersionOption } from '../kubernetes-versions.ts';
 import { printable } from '../output.ts';
+import { isSkipForm, unknownSkips } from '../skipped-kinds.ts';
 
 interface Flags extends ApiOptions {
   readonly output: string;
@@ -86,6 +87,7 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
       flags.api !== undefined && flags.kubernetesVersion !== undefined,
       '--api and --kubernetes-version exclude each other',
     ],
+    [!flags.skip.every(isSkipForm), '--skip takes Kind, group/Kind or apiVersion/Kind'],
     [
       isStdinFixed && (paths.length > 1 || flags.output !== 'text'),
       '--fix of - takes no other path and no other output',
@@ -117,6 +119,11 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
   const report = flags.strict === true ? hardened(found) : found;
   if (found.files === 0 && found.diagnostics.length === 0 && flags.since === undefined) {
     stderr.write(`warning: no manifest was found in ${printable(paths.join(', '))}\n`);
+  }
+  if (flags.since === undefined && flags.repository === undefined) {
+    for (const sentence of await unknownSkips(flags.skip, found.resources)) {
+      stderr.write(`warning: ${printable(sentence)}\n`);
+    }
   }
   if (found.fixedStdin !== undefined) stdout.write(found.fixedStdin);
   if (!WITH_NOT_EVALUATED.includes(flags.output)) {

@@ -308,6 +308,18 @@ describe('validate', () => {
     expect(roots.calls).toMatchObject([['validate', { paths: ['.'], cwd: '/work' }]]);
     expect(err).toBe('warning: no manifest was found in .\n');
   });
+
+  test('warns of skipped kinds that do not exist, and refuses what is no kind', async () => {
+    const resource = { ...{ path: 'a', line: 1, column: 1, namespace: '', name: 'a' }, state: 'skipped' } as const;
+    const resources = [{ ...resource, apiVersion: 'example.com/v1', kind: 'Thing' }];
+    const roots = recordingRoots({ validate: async () => ({ ...report, resources }) });
+    const skip = 'Secret,apps/Deployment,apps/v1/Deployment,example.com/Thing,Placement,secret,foo/bar/baz';
+    expect((await runCli(['validate', '--skip', skip], { roots })).err).toBe(
+      'warning: --skip secret has no effect: no document and no schema has this kind (did you mean Secret?)\n' +
+        'warning: --skip foo/bar/baz has no effect: no document and no schema has this kind\n',
+    );
+    expect((await runCli(['validate', '--skip', 'a/b/c/D'], { roots })).code).toBe(2);
+  });
 });
 
 test('the README tells the same exit codes', () => {
