@@ -7,7 +7,7 @@ export type PlainScalar =
   | { readonly ok: false; readonly reason: FindingReason; readonly message: string };
 
 /** The scalars that may be anything but text. All others skip the four resolvers. */
-const MAYBE_TYPED = /^(?:$|[-+.0-9~nNtTfF])/;
+const MAYBE_TYPED = /^(?:$|[-+.0-9~]|(?:null|Null|NULL|true|True|TRUE|false|False|FALSE)$)/;
 const FLOAT_BEYOND_RANGE = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$/;
 
 /** Resolves a plain scalar by the core schema of YAML 1.2. */

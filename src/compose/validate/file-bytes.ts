@@ -22,16 +22,18 @@ export function createBytesReader(): ReadBytes {
     let file: number | undefined;
     try {
       file = openSync(location, O_RDONLY | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW));
+      // Most files fit into the buffer, and the first call reads them to their end.
+      const begun = readSync(file, buffer, 0, buffer.length, 0);
+      if (begun > 0 && begun < buffer.length) return { ok: true, bytes: buffer.subarray(0, begun) };
       const stats = fstatSync(file);
-      if (!stats.isFile())
-        return { ok: false, reason: 'cannot be read: it is neither a file nor a folder', isTooLarge: false };
+      if (!stats.isFile()) return NO_FILE;
       const { size } = stats;
       if (size > MAX_BYTES) return tooLarge(size);
       if (buffer.length <= size) buffer = new Uint8Array(2 * size + 1);
       let length = 0;
       for (let read = -1; read !== 0 && length <= size; length += read) {
         // One byte more than the file has shows that it is at its end.
-        read = readSync(file, buffer, length, size + 1 - length, null);
+        read = readSync(file, buffer, length, size + 1 - length, length);
       }
       if (length > size) return { ok: false, reason: 'cannot be read: it grows while it is read', isTooLarge: false };
       return { ok: true, bytes: buffer.subarray(0, length) };
@@ -42,6 +44,12 @@ export function createBytesReader(): ReadBytes {
     }
   };
 }
+
+const NO_FILE: FileBytes = {
+  ok: false,
+  reason: 'cannot be read: it is neither a file nor a folder',
+  isTooLarge: false,
+};
 
 function tooLarge(size: number): FileBytes {
   return { ok: false, reason: `the file has ${size} bytes; at most ${MAX_BYTES} are read`, isTooLarge: true };

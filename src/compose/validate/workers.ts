@@ -38,8 +38,11 @@ export async function runIn(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
-  const receive = (message: ThreadMessage): void =>
-    'notEvaluated' in message ? resolve(message.notEvaluated) : keep(message);
+  const receive = (text: string): void => {
+    const message = JSON.parse(text) as ThreadMessage;
+    if ('notEvaluated' in message) resolve(message.notEvaluated);
+    else keep(message);
+  };
   const abort = (): void => reject(signal.reason);
   worker.on('message', receive).postMessage(task);
   signal.addEventListener('abort', abort);
