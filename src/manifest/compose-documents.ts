@@ -284,8 +284,8 @@ function composeKey(
   depth: number,
 ): string | undefined {
   const event = walk.events[walk.cursor];
-  const offset = event === undefined ? 0 : offsetOf(walk.text, event);
   const value = composeNode(walk, depth, true);
+  const offset = event === undefined ? 0 : offsetOf(walk.text, event);
   if (value === null || typeof value === 'object' || event?.type !== yaml.EVENT_SCALAR) {
     const isTemplate = walk.text.startsWith('{{', offset - 1);
     fail(walk, 'KeyNotText', offset, 'a key must be text', isTemplate ? TEMPLATE_HINT : 'quote it');

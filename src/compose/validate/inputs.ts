@@ -4,6 +4,7 @@ import { decodeFile } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { isToolFileName } from '../../manifest/tool-files.ts';
 import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
+import { compareText } from '../../model/json.ts';
 import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
 import { isToolPart, readToolFolders } from '../../sources/tree/tool-folders.ts';
 import { partOf, readRules, unreadableFile } from '../../sources/tree/tree-reader.ts';
@@ -136,18 +137,32 @@ interface Entry {
   readonly kind: 'file' | 'symlink';
 }
 
+/** A folder to read; its path ends with a slash. */
+interface Folder {
+  readonly path: string;
+  readonly kind: 'folder';
+}
+
 /** Manifests and the ignore file below a folder, in canonical order. Links are not followed; `.git` is never read. */
 function* manifestsIn(root: string, failed: (folder: string, error: unknown) => void): Generator<Entry> {
-  const folders = [''];
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+  const open: (Entry | Folder)[] = [{ path: '', kind: 'folder' }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (next.kind !== 'folder') {
+      yield next;
+      continue;
+    }
+    const { path: folder } = next;
+    const children: (Entry | Folder)[] = [];
     for (const child of childrenOf(`${root}/${folder}`, (error) => failed(folder.slice(0, -1), error))) {
       const path = `${folder}${child.name}`;
       if (child.isDirectory()) {
-        if (child.name !== '.git') folders.push(`${path}/`);
+        if (child.name !== '.git') children.push({ path: `${path}/`, kind: 'folder' });
       } else if ((child.isFile() || child.isSymbolicLink()) && (path === IGNORE_FILE || isManifestName(path))) {
-        yield { path, kind: child.isFile() ? 'file' : 'symlink' };
+        children.push({ path, kind: child.isFile() ? 'file' : 'symlink' });
       }
     }
+    children.sort((a, b) => compareText(b.path, a.path));
+    for (const child of children) open.push(child);
   }
 }
 

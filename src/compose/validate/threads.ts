@@ -22,6 +22,8 @@ export interface Threads {
    * a thread fails; `close` is due in any case.
    */
   check(files: readonly InputFile[], settings: CheckSettings): Promise<TaskResult>;
+  /** Lets all threads end, without waiting for it. Nothing may be checked afterwards. */
+  end(): void;
   /** Ends all threads. */
   close(): Promise<void>;
 }
@@ -44,6 +46,10 @@ export function createThreads({ count, progress, signal }: ThreadOptions): Threa
     const wanted = count ?? (files < FILES_FOR_THREADS ? 1 : Math.min(availableParallelism(), MAX_THREADS));
     if (wanted > 1) starting ??= startWorkers(wanted - 1);
     return starting ?? Promise.resolve([]);
+  };
+  const close = async (): Promise<void> => {
+    const running = (await starting) ?? [];
+    await Promise.all(running.map(({ worker }) => worker.terminate()));
   };
   return {
     expect,
@@ -72,10 +78,8 @@ export function createThreads({ count, progress, signal }: ThreadOptions): Threa
       const notEvaluated = await Promise.all([own, ...others]);
       return { files: results, notEvaluated: new Set(notEvaluated.flat()) };
     },
-    close: async () => {
-      const running = (await starting) ?? [];
-      await Promise.all(running.map(({ worker }) => worker.terminate()));
-    },
+    end: () => void close(),
+    close,
   };
 }
 

@@ -89,11 +89,10 @@ async function judge(request: ValidationRequest, inputs: Inputs, threads: Thread
   };
   const settings = settingsOf(request, inputs);
   const first = await check(inputs.files, settings);
-  const alone = await Promise.all(
-    (await withCustomKinds(request, inputs.files, first, settings, check)).map((found, index) =>
-      asRelayConfig(found, inputs.files[index]),
-    ),
-  );
+  const complete = await withCustomKinds(request, inputs.files, first, settings, check);
+  // Threads take some time to end; fixes need them again.
+  if (request.fix !== true) threads.end();
+  const alone = await Promise.all(complete.map((found, index) => asRelayConfig(found, inputs.files[index])));
   const checked = settings.collectsFacts ? await withFindingsAcross(inputs, alone, request.cwd) : alone;
   const all = { request, inputs, checked, notEvaluated };
   const isPart = request.since !== undefined || request.repository !== undefined;
