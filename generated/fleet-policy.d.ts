@@ -1,6 +1,6 @@
 // Generated from schemas/fleet-policy.json by scripts/generate-schemas.ts. Do not edit; run "npm run generate".
 /**
- * What the repository may say about the system itself: guards against large removals, safe mode, status and discovery. Every field has a default; the server's RelayConfig bounds what may be set. One FleetPolicy a fleet.
+ * What the repository may say about the system itself: guards against large removals, safe mode, status, discovery and health. Every field has a default; the server's RelayConfig bounds what may be set. One FleetPolicy a fleet.
  */
 export interface FleetPolicy {
 /**
@@ -96,6 +96,7 @@ guards?: Guards
 safeMode?: SafeMode
 status?: StatusReporting
 discovery?: Discovery
+health?: Health
 drift?: Drift
 }
 /**
@@ -203,6 +204,44 @@ operator: ("In" | "NotIn" | "Exists" | "DoesNotExist")
  * Values to compare with.
  */
 values?: string[]
+}
+/**
+ * Data planes and their health.
+ */
+export interface Health {
+/**
+ * Names of containers that make a Pod a data plane. Every other container is an application's.
+ * 
+ * @maxItems 100
+ */
+sidecars?: string[]
+podSelector?: LabelSelector
+injector?: Injector
+/**
+ * After a start of the server: how long what was made from reports of health is kept while its data plane does not report, in seconds.
+ */
+reportWaitSeconds?: number
+}
+/**
+ * How the probes of admitted Pods are rewritten, unless annotations of a Pod say otherwise.
+ */
+export interface Injector {
+/**
+ * Port of the Application Probe Proxy; 0 turns it off.
+ */
+applicationProbeProxyPort?: number
+/**
+ * Whether probes become Virtual Probes where the Application Probe Proxy is off.
+ */
+virtualProbesEnabled?: boolean
+/**
+ * Port of Virtual Probes.
+ */
+virtualProbesPort?: number
+/**
+ * Fail: while no agent answers the webhook, Pods with the label are not created. Ignore: they are created as they are.
+ */
+failurePolicy?: ("Fail" | "Ignore")
 }
 /**
  * What counts as drift in the clusters.

@@ -1,6 +1,6 @@
 // Generated from schemas/service-mirror.json by scripts/generate-schemas.ts. Do not edit; run "npm run generate".
 /**
- * Makes services of some clusters known in others: every selected Service, with the addresses of its EndpointSlices, becomes a headless Service of the same namespace there, named CLUSTER-SERVICE by Gimbal's rule.
+ * Makes services of some clusters known in others: every selected Service, with the addresses of its EndpointSlices, becomes a headless Service of the same namespace there, named CLUSTER-SERVICE by Gimbal's rule. Services of meshes are made known in the same way.
  */
 export interface ServiceMirror {
 /**
@@ -97,7 +97,7 @@ to: ServiceMirrorTo
 serviceSelector?: ServiceSelector
 }
 /**
- * The clusters whose services are mirrored: those named, joined with those selected.
+ * The clusters whose services are mirrored: those named, joined with those selected. Or, instead of clusters, meshes and the namespace of the mirrored services.
  */
 export interface ServiceMirrorFrom {
 /**
@@ -107,6 +107,17 @@ export interface ServiceMirrorFrom {
  */
 names?: string[]
 selector?: LabelSelector
+/**
+ * Meshes of Kuma: the services of the data planes that are declared in them become headless Services, named MESH-SERVICE by Gimbal's rule.
+ * 
+ * @minItems 1
+ * @maxItems 1000
+ */
+meshes?: string[]
+/**
+ * Namespace of the mirrored services of meshes.
+ */
+namespace?: string
 }
 /**
  * Every part must hold. The empty selector selects every cluster.

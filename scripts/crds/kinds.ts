@@ -58,10 +58,10 @@ const selectorRules = (at: readonly string[]): readonly Rule[] => [
   },
 ];
 
-const chosenClusters = (field: string): readonly Rule[] => [
+const chosenClusters = (field: string, otherwise = ''): readonly Rule[] => [
   {
     at: ['spec', field],
-    rule: 'has(self.selector) || (has(self.names) && size(self.names) > 0)',
+    rule: `${otherwise}has(self.selector) || (has(self.names) && size(self.names) > 0)`,
     message: 'it selects nothing: name clusters in names, or give a selector ({} selects every cluster)',
   },
   {
@@ -128,9 +128,30 @@ const serviceMirror: CustomForm = {
   ],
   sets: [
     ['spec', 'from', 'names'],
+    ['spec', 'from', 'meshes'],
     ['spec', 'to', 'names'],
   ],
-  rules: [...chosenClusters('from'), ...chosenClusters('to'), ...selectorRules(['spec', 'serviceSelector'])],
+  rules: [
+    ...chosenClusters('from', 'has(self.meshes) || '),
+    {
+      at: ['spec', 'from'],
+      rule: '!has(self.meshes) || !(has(self.names) || has(self.selector))',
+      message: 'meshes and clusters (names or selector) exclude each other: write a ServiceMirror for each',
+    },
+    {
+      at: ['spec', 'from'],
+      rule: 'has(self.meshes) == has(self.namespace)',
+      message: 'meshes need a namespace for the mirrored services; without meshes there must be none',
+    },
+    {
+      at: ['spec'],
+      rule: '!has(self.from.meshes) || !has(self.serviceSelector)',
+      message: 'services of meshes have no labels to select: remove serviceSelector',
+      fieldPath: '.serviceSelector',
+    },
+    ...chosenClusters('to'),
+    ...selectorRules(['spec', 'serviceSelector']),
+  ],
 };
 
 const fleetPolicy: CustomForm = {

@@ -1,16 +1,25 @@
-import type { JsonObject } from './json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from './json.ts';
+import { metadataOf } from './object-key.ts';
+import { durationMs, enumNameOf, integerOf } from './proto-json.ts';
 
 /** A data plane proxy of Kuma with defaults resolved, from a declaration, a live Dataplane or a Pod. */
 export interface Dataplane {
   readonly mesh: string;
   /** Kuma's name: in Kubernetes `NAME.NAMESPACE`. */
   readonly name: string;
-  /** It has no inbounds then. */
+  /** It has neither inbounds nor listeners then. */
   readonly gateway?: Gateway;
   /** In the order in which they are written. */
   readonly inbounds: readonly Inbound[];
   /** Zone ingresses and egresses, in the order in which they are written. */
   readonly listeners: readonly ZoneListener[];
+}
+
+/** What a document declares a data plane to be. */
+export interface DeclaredDataplane {
+  readonly dataplane: Dataplane;
+  /** `networking` and `probes` as written, with the names in camelCase and without nulls and unknown fields. */
+  readonly spec: JsonObject;
 }
 
 /** The gateway that a data plane is. */
@@ -37,8 +46,16 @@ export interface Inbound {
   readonly state: InboundState;
   /** `health.ready`; absent: it is not declared, which counts as healthy. */
   readonly ready?: boolean;
-  /** As written: a control plane has Envoy probe the application. */
-  readonly serviceProbe?: JsonObject;
+  /** A control plane has Envoy probe the application by TCP. */
+  readonly serviceProbe?: ServiceProbe;
+}
+
+/** What an inbound says of the probes of its application; what is absent has the control plane's default. */
+export interface ServiceProbe {
+  readonly intervalMs?: number;
+  readonly timeoutMs?: number;
+  readonly unhealthyThreshold?: number;
+  readonly healthyThreshold?: number;
 }
 
 export type InboundState = 'Ready' | 'NotReady' | 'Ignored';
@@ -55,4 +72,99 @@ export interface ZoneListener {
 export function declaredReadiness({ state, ready }: Inbound): 'ready' | 'notReady' | 'ignored' {
   if (state === 'Ignored') return 'ignored';
   return state === 'Ready' && ready !== false ? 'ready' : 'notReady';
+}
+
+/** Tags with a meaning of their own. */
+export const SERVICE_TAG = 'kuma.io/service';
+export const PROTOCOL_TAG = 'kuma.io/protocol';
+export const ZONE_TAG = 'kuma.io/zone';
+
+/** What names a data plane. */
+export type DataplaneId = Pick<Dataplane, 'mesh' | 'name'>;
+
+/** The mesh and name of a Dataplane, in the flat (Universal) form or as an object of Kubernetes. */
+export function dataplaneIdOf(document: JsonObject): DataplaneId {
+  const mesh = textOf(document.mesh) === '' ? 'default' : textOf(document.mesh);
+  if (document.kind === undefined) return { mesh, name: textOf(document.name) };
+  const { name, namespace } = metadataOf(document);
+  return { mesh, name: textOf(namespace) === '' ? textOf(name) : `${textOf(name)}.${textOf(namespace)}` };
+}
+
+/**
+ * Reads a Dataplane and fills in the defaults. Never throws: a value of the wrong type counts as absent, and a state that is
+ * not known as NotReady.
+ *
+ * @param spec with field names in camelCase: the flat document, or the `spec` of an object of Kubernetes
+ */
+export function dataplaneOf(spec: JsonObject, { mesh, name }: DataplaneId): Dataplane {
+  const networking = objectOf(spec.networking);
+  const gateway = gatewayOf(networking.gateway);
+  if (gateway !== undefined) return { mesh, name, gateway, inbounds: [], listeners: [] };
+  return {
+    mesh,
+    name,
+    inbounds: objectsOf(networking.inbound).map((inbound) => inboundOf(inbound, networking)),
+    listeners: objectsOf(networking.listeners).flatMap(listenerOf),
+  };
+}
+
+const INBOUND_STATES = { 0: 'Ready', 1: 'NotReady', 2: 'Ignored' } as const;
+const LISTENER_STATES = { 0: 'Ready', 1: 'NotReady' } as const;
+const LISTENER_TYPES = { 1: 'ZoneIngress', 2: 'ZoneEgress' } as const;
+const GATEWAY_TYPES = { 0: 'DELEGATED', 1: 'BUILTIN' } as const;
+
+function inboundOf(inbound: JsonObject, networking: JsonObject): Inbound {
+  const port = integerOf(inbound.port);
+  const own = textOf(inbound.address) || textOf(networking.address);
+  const tags = tagsOf(inbound.tags);
+  const { health, serviceProbe } = inbound;
+  return {
+    address: textOf(networking.advertisedAddress) || own,
+    port,
+    workload: { address: textOf(inbound.serviceAddress) || own, port: integerOf(inbound.servicePort) || port },
+    service: tags[SERVICE_TAG] ?? '',
+    tags,
+    state: enumNameOf(inbound.state ?? 0, INBOUND_STATES) ?? 'NotReady',
+    ...(isJsonObject(health) ? { ready: health.ready === true } : {}),
+    ...(isJsonObject(serviceProbe) ? { serviceProbe: probeOf(serviceProbe) } : {}),
+  };
+}
+
+function probeOf({ interval, timeout, unhealthyThreshold, healthyThreshold }: JsonObject): ServiceProbe {
+  const intervalMs = durationMs(interval);
+  const timeoutMs = durationMs(timeout);
+  return {
+    ...(intervalMs === undefined ? {} : { intervalMs }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(isWritten(unhealthyThreshold) ? { unhealthyThreshold: integerOf(unhealthyThreshold) } : {}),
+    ...(isWritten(healthyThreshold) ? { healthyThreshold: integerOf(healthyThreshold) } : {}),
+  };
+}
+
+function isWritten(value: JsonValue | undefined): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** A listener without a type serves nothing. */
+function listenerOf({ type, address, port, state }: JsonObject): readonly ZoneListener[] {
+  const known = enumNameOf(type, LISTENER_TYPES);
+  if (known === undefined) return [];
+  const named = enumNameOf(state ?? 0, LISTENER_STATES) ?? 'NotReady';
+  return [{ type: known, address: textOf(address), port: integerOf(port), state: named }];
+}
+
+function gatewayOf(gateway: JsonValue | undefined): Gateway | undefined {
+  if (!isJsonObject(gateway)) return undefined;
+  const tags = tagsOf(gateway.tags);
+  const type = enumNameOf(gateway.type ?? 0, GATEWAY_TYPES) === 'BUILTIN' ? 'builtin' : 'delegated';
+  return { type, service: tags[SERVICE_TAG] ?? '', tags };
+}
+
+/** A tag without a value has the empty text; one with another value is left out. */
+function tagsOf(tags: JsonValue | undefined): Tags {
+  const read: Record<string, string> = {};
+  for (const [key, value] of Object.entries(objectOf(tags))) {
+    if (typeof value === 'string' || value === null) read[key] = value ?? '';
+  }
+  return read;
 }

@@ -1,4 +1,5 @@
 import type { IgnoredFields } from './agent-settings.ts';
+import type { DeclaredDataplane } from './dataplane.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { EngineKind } from './engine-kinds.ts';
 import type { ClusterName, Digest } from './ids.ts';
@@ -31,13 +32,22 @@ export interface ClusterChoice {
   readonly selector?: LabelSelector;
 }
 
-/** What a `ServiceMirror` declares: the selected Services of some clusters are mirrored into others. */
+/** What a `ServiceMirror` declares: services are made known in the clusters of `to`. */
 export interface ServiceMirror {
   readonly name: string;
-  readonly from: ClusterChoice;
+  readonly from: MirrorFrom;
   readonly to: ClusterChoice;
+  /** Of Services in clusters; services of meshes have no labels. */
   readonly serviceSelector: LabelSelector;
 }
+
+/**
+ * What a ServiceMirror mirrors: the selected Services of clusters, or the services of all declared data planes of meshes
+ * (`meshes` in canonical order, at least one), whose objects lie in `namespace`.
+ */
+export type MirrorFrom =
+  | { readonly type: 'clusters'; readonly clusters: ClusterChoice }
+  | { readonly type: 'meshes'; readonly meshes: readonly string[]; readonly namespace: string };
 
 /** What a `RemovalApproval` declares: a person approves removals that a guard holds. */
 export interface RemovalApproval {
@@ -74,6 +84,28 @@ export interface FleetPolicy {
     readonly objectSelector?: LabelSelector;
   };
   readonly drift: { readonly ignoredFields: readonly IgnoredFields[] };
+  readonly health: HealthSettings;
+}
+
+/** What a `FleetPolicy` says of data planes and their health. */
+export interface HealthSettings {
+  /** Names of containers that make a Pod a data plane; every other container is an application's. */
+  readonly sidecars: readonly string[];
+  /** Makes a Pod a data plane by its labels, too; absent: none. */
+  readonly podSelector?: LabelSelector;
+  readonly injector: InjectorSettings;
+  /** How long after a start what was made from reports of health is kept, if its data plane does not report. */
+  readonly reportWaitSeconds: number;
+}
+
+/** How the probes of admitted Pods are rewritten. */
+export interface InjectorSettings {
+  /** 0: the Application Probe Proxy is off. */
+  readonly applicationProbeProxyPort: number;
+  readonly virtualProbesEnabled: boolean;
+  readonly virtualProbesPort: number;
+  /** Of the webhook: whether a Pod is created while no agent answers. */
+  readonly failurePolicy: 'Fail' | 'Ignore';
 }
 
 /** The decoded value of a document, by engine kind. */
@@ -83,7 +115,7 @@ export interface DeclarationValues {
   readonly ServiceMirror: ServiceMirror;
   readonly FleetPolicy: FleetPolicy;
   readonly RemovalApproval: RemovalApproval;
-  readonly Dataplane: JsonObject;
+  readonly Dataplane: DeclaredDataplane;
   readonly Shoot: JsonObject;
 }
 

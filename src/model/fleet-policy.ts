@@ -18,6 +18,16 @@ export const defaultFleetPolicy: FleetPolicy = {
   status: { enabled: true, minIntervalSeconds: 2 },
   discovery: { excludedNamespaces: [], excludedKinds: [] },
   drift: { ignoredFields: [] },
+  health: {
+    sidecars: ['kuma-sidecar', 'istio-proxy'],
+    injector: {
+      applicationProbeProxyPort: 9001,
+      virtualProbesEnabled: false,
+      virtualProbesPort: 9000,
+      failurePolicy: 'Fail',
+    },
+    reportWaitSeconds: 180,
+  },
 };
 
 /** The settings that a policy makes for agents; `additionalKinds`: further live kinds that domains need of a cluster. */

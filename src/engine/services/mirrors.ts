@@ -1,3 +1,4 @@
+import type { ClusterChoice, MirrorFrom } from '../../model/desired.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import type { LabelSelector } from '../../model/label-selector.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
@@ -60,7 +61,7 @@ export function deriveMirrors(
     ...declaredOf(declarations, 'ServiceMirror'),
     reads: [clusters],
     compute: ({ key, value: declaration }, read, emit) => {
-      const from = chooseClusters(declaration.value.from, read, clusters);
+      const from = chooseClusters(clustersOf(declaration.value.from), read, clusters);
       const to = chooseClusters(declaration.value.to, read, clusters);
       const unknownClusters = [...new Set([...from.unknown, ...to.unknown])];
       const selectsNone = [
@@ -97,6 +98,13 @@ export function deriveMirrors(
   return { mirrors, feeds, exports };
 }
 
+const NO_CLUSTERS: ClusterChoice = { names: [] };
+
+/** The clusters whose Services are mirrored. */
+export function clustersOf(from: MirrorFrom): ClusterChoice {
+  return from.type === 'clusters' ? from.clusters : NO_CLUSTERS;
+}
+
 /** Derives the status of ServiceMirrors: the rollout of the objects that each one generates. */
 export function deriveMirrorStatuses(
   graph: Graph,
@@ -111,7 +119,8 @@ export function deriveMirrorStatuses(
     seesAll: true,
     compute: ({ key: name, value: { declared, from, to, unknownClusters } }, read, emit) => {
       const tally = tallyOf(read, progressBySubject, documentSubject(declared.origin));
-      const empty = from.length === 0 ? 'from' : to.length === 0 ? 'to' : undefined;
+      const readsNone = declared.value.from.type === 'clusters' && from.length === 0;
+      const empty = readsNone ? 'from' : to.length === 0 ? 'to' : undefined;
       const selectsNone = empty === undefined ? undefined : `it selects no registered cluster to mirror ${empty}`;
       emit('ServiceMirror', name, {
         conditions: [...selectionCondition(unknownClusters, selectsNone), ...summarise(tally)],

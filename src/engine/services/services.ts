@@ -8,7 +8,7 @@ import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Output } from '../output/outputs.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { indexLiveServices, liveKinds } from './live-services.ts';
-import { deriveMirrorStatuses, deriveMirrors } from './mirrors.ts';
+import { clustersOf, deriveMirrorStatuses, deriveMirrors } from './mirrors.ts';
 import { deriveServiceWants, SERVICES } from './translate.ts';
 
 /** Mirrors Services of some clusters into others, as ServiceMirrors declare. */
@@ -83,9 +83,15 @@ export const services: Domain = {
 
 /** The places where a ServiceMirror names a cluster. */
 function placesOf(declared: Declared<'ServiceMirror'>, name: string): readonly ValueRef[] {
-  return (['from', 'to'] as const)
-    .filter((side) => declared.value[side].names.some((each) => each === name))
-    .map((side) => ({ ...refOf(declared), field: ['spec', side, 'names', { item: name }] }));
+  const { from, to } = declared.value;
+  return (
+    [
+      ['from', clustersOf(from)],
+      ['to', to],
+    ] as const
+  )
+    .filter(([, { names }]) => names.some((each) => each === name))
+    .map(([side]) => ({ ...refOf(declared), field: ['spec', side, 'names', { item: name }] }));
 }
 
 function refOf({ origin, identity }: Declared): DocumentRef {

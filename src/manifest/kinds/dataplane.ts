@@ -1,22 +1,24 @@
 import { type Dataplane, validate } from '../../../generated/dataplane.js';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { type DeclaredDataplane, dataplaneIdOf, dataplaneOf } from '../../model/dataplane.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { withCamelCaseNames } from '../../model/proto-json.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
 import { checkForeign, type Decoded } from './reading.ts';
-
-/** Members whose keys are the user's own, not field names of a message. */
-const FREE_KEYS = new Set(['tags', 'labels', 'annotations', 'metadata', 'conf', 'status']);
 
 /**
  * Decodes a Kuma Dataplane, in the flat (Universal) form or as a custom resource. As Kuma does, it accepts field names in
  * camelCase and snake_case and integers as strings, and ignores unknown fields with a warning. The flat form has a `type`.
  */
-export function readDataplane(document: JsonObject): Decoded<JsonObject> {
-  const camelCase = withCamelCaseNames(document) as JsonObject;
+export function readDataplane(document: JsonObject): Decoded<DeclaredDataplane> {
+  const camelCase = withCamelCaseNames(document);
   const { problems, value } = checkForeign(camelCase, validate);
   if (value === undefined) return { problems };
   const { mesh = 'default' } = value;
   const metadata = 'type' in value ? { name: value.name, mesh } : value.metadata;
-  return { problems: [...problems, ...checkInterfaces(value)], metadata, value: camelCase, mesh };
+  const { networking, probes } = ('type' in value ? value : value.spec) as unknown as JsonObject;
+  const spec = { networking, ...(probes === undefined ? {} : { probes }) };
+  const dataplane = dataplaneOf(spec, dataplaneIdOf(camelCase));
+  return { problems: [...problems, ...checkInterfaces(value)], metadata, value: { dataplane, spec }, mesh };
 }
 
 /** The rules of Kuma that a schema cannot express. */
@@ -32,20 +34,4 @@ function checkInterfaces(value: Dataplane): readonly FieldProblem[] {
     problems.push(fieldError('GatewayWithInbounds', [...at, 'inbound'], message, 'remove one of the two'));
   }
   return problems;
-}
-
-function withCamelCaseNames(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(withCamelCaseNames);
-  if (!isJsonObject(value)) return value;
-  const converted: Record<string, JsonValue> = {};
-  for (const [key, member] of Object.entries(value)) {
-    if (member === undefined) continue;
-    const name = /^[a-z0-9]+(_[a-z0-9]+)+$/.test(key)
-      ? key.replace(/_([a-z0-9])/g, (_, letter) => letter.toUpperCase())
-      : key;
-    // If a field has both spellings, the camelCase one wins.
-    if (name !== key && Object.hasOwn(value, name)) continue;
-    converted[name] = FREE_KEYS.has(name) ? member : withCamelCaseNames(member);
-  }
-  return converted;
 }

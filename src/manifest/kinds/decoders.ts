@@ -1,7 +1,6 @@
 import { validate as validateCluster } from '../../../generated/kubernetes-cluster.js';
 import { validate as validatePlacement } from '../../../generated/placement.js';
 import { validate as validateApproval } from '../../../generated/removal-approval.js';
-import { validate as validateMirror } from '../../../generated/service-mirror.js';
 import { validate as validateShoot } from '../../../generated/shoot.js';
 import type { DeclarationValues } from '../../model/desired.ts';
 import type { EngineKind } from '../../model/engine-kinds.ts';
@@ -13,9 +12,10 @@ import { must } from '../../model/result.ts';
 import { parseRfc3339 } from '../../model/time.ts';
 import { fieldError } from '../problem.ts';
 import { readDataplane } from './dataplane.ts';
+import { readMirror } from './mirror.ts';
 import { readPolicy } from './policy.ts';
 import { checkForeign, type Decoded, decoder } from './reading.ts';
-import { checkLabels, readClusterChoice, readSelector, sortedUnique } from './selectors.ts';
+import { checkLabels, readClusterChoice, sortedUnique } from './selectors.ts';
 
 /** The decoders of all engine kinds. */
 export const decoders: {
@@ -37,12 +37,7 @@ export const decoders: {
     const clusters = readClusterChoice(spec.clusters, ['spec', 'clusters'], problems);
     return { name: metadata.name, paths: sortedUnique(spec.paths), clusters };
   }),
-  ServiceMirror: decoder(validateMirror, ({ metadata, spec }, problems) => ({
-    name: metadata.name,
-    from: readClusterChoice(spec.from, ['spec', 'from'], problems),
-    to: readClusterChoice(spec.to, ['spec', 'to'], problems),
-    serviceSelector: readSelector(spec.serviceSelector ?? EXPORTED, ['spec', 'serviceSelector'], problems),
-  })),
+  ServiceMirror: readMirror,
   RemovalApproval: decoder(validateApproval, ({ metadata, spec: { digest: written, expires } }, problems) => {
     // The schema has the form of digests.
     const digest = must(parseDigest(written));
@@ -60,9 +55,6 @@ export const decoders: {
     return value === undefined ? { problems } : { problems, metadata: value.metadata, value: document };
   },
 };
-
-/** The Services that a mirror without a selector selects. */
-const EXPORTED = { matchLabels: { 'fleetrelay.dev/service-export': 'true' } };
 
 /** Each wildcard can cost work for every character of every path. */
 const MAX_WILDCARDS = 100;

@@ -1,6 +1,6 @@
 import { type FleetPolicySpec, validate } from '../../../generated/fleet-policy.js';
 import { type IgnoredFields, MOST_SETTINGS_BYTES, parseSettings, settingsText } from '../../model/agent-settings.ts';
-import type { FleetPolicy } from '../../model/desired.ts';
+import type { FleetPolicy, HealthSettings } from '../../model/desired.ts';
 import { defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.ts';
 import { compareText } from '../../model/json.ts';
 import type { LabelSelector } from '../../model/label-selector.ts';
@@ -16,6 +16,7 @@ export const readPolicy = decoder(validate, ({ spec = {} }, problems): FleetPoli
     status: { ...defaultFleetPolicy.status, ...spec.status },
     discovery: readDiscovery(spec, problems),
     drift: { ignoredFields: readIgnoredFields(spec) },
+    health: readHealth(spec, problems),
   };
   const text = settingsText(settingsOfPolicy(policy));
   const bytes = Buffer.byteLength(text);
@@ -41,6 +42,20 @@ function readDiscovery({ discovery = {} }: FleetPolicySpec, problems: FieldProbl
     excludedKinds: sortedUnique(discovery.excludedKinds),
     ...selector('namespaceSelector'),
     ...selector('objectSelector'),
+  };
+}
+
+function readHealth({ health = {} }: FleetPolicySpec, problems: FieldProblem[]): HealthSettings {
+  const { sidecars, podSelector, injector, ...rest } = health;
+  const defaults = defaultFleetPolicy.health;
+  return {
+    ...defaults,
+    ...rest,
+    sidecars: sidecars === undefined ? defaults.sidecars : [...new Set(sidecars)],
+    injector: { ...defaults.injector, ...injector },
+    ...(podSelector === undefined
+      ? {}
+      : { podSelector: readSelector(podSelector, ['spec', 'health', 'podSelector'], problems) }),
   };
 }
 

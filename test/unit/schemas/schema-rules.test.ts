@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { decodeRelayConfig } from '../../../src/manifest/relay-config.ts';
 import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../../src/model/json.ts';
 
 const names = readdirSync('schemas').sort();
 const schemas = names.map(
@@ -93,12 +93,14 @@ describe('schemas', () => {
   });
 
   it('state the defaults of a FleetPolicy as the code has them', () => {
+    const defaultsOf = (schema: JsonObject): JsonValue | undefined =>
+      isJsonObject(schema.properties)
+        ? Object.fromEntries(
+            Object.entries(schema.properties).map(([name, field]) => [name, defaultsOf(objectOf(field))]),
+          )
+        : schema.default;
     const spec = (schemaOf('fleet-policy.json').properties as JsonObject).spec as JsonObject;
-    const defaults = Object.entries(spec.properties as JsonObject).map(([group, schema]) => {
-      const fields = Object.entries((schema as JsonObject).properties as JsonObject);
-      return [group, Object.fromEntries(fields.map(([name, field]) => [name, (field as JsonObject).default]))];
-    });
-    expect(Object.fromEntries(defaults)).toEqual(defaultFleetPolicy);
+    expect(defaultsOf(spec)).toEqual(defaultFleetPolicy);
   });
 
   it.each(schemas)('%s: its own examples are valid', (name, schema) => {

@@ -19,7 +19,10 @@ describe('examples from the documentation of Gloo, Kuma and Gardener', () => {
     const name = 'kuma-proto-leniency.yaml';
     const { reading } = decodeFile(name, readFileSync(join(folder, name)), '');
     expect(reading.readable && reading.documents[0]?.content).toMatchObject({
-      value: { networking: { inbound: [{ servicePort: '11012', tags: { my_tag: 'kept_as_it_is' } }] } },
+      value: {
+        dataplane: { inbounds: [{ workload: { port: 11012 }, tags: { my_tag: 'kept_as_it_is' }, state: 'Ignored' }] },
+        spec: { networking: { inbound: [{ servicePort: '11012', tags: { my_tag: 'kept_as_it_is' } }] } },
+      },
     });
   });
 });
