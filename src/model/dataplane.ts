@@ -74,10 +74,8 @@ export function declaredReadiness({ state, ready }: Inbound): 'ready' | 'notRead
   return state === 'Ready' && ready !== false ? 'ready' : 'notReady';
 }
 
-/** Tags with a meaning of their own. */
+/** The tag that names the service. */
 export const SERVICE_TAG = 'kuma.io/service';
-export const PROTOCOL_TAG = 'kuma.io/protocol';
-export const ZONE_TAG = 'kuma.io/zone';
 
 /** What names a data plane. */
 export type DataplaneId = Pick<Dataplane, 'mesh' | 'name'>;
