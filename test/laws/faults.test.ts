@@ -4,12 +4,14 @@ import { isBroken, type Law } from './support/check.ts';
 import {
   blindScope,
   droppedDependency,
+  everyKey,
   everyPartition,
   firstWriteWins,
   flawless,
   hiddenHistory,
   orderOfArrival,
   scopeOfWhatIsThere,
+  sizesThatNeverFall,
   skippedDelete,
   swallowedNeighbours,
 } from './support/faults.ts';
@@ -27,6 +29,8 @@ const enough = 2000;
 const planted: readonly { name: string; law: Law; fault: string; create: () => Graph }[] = [
   { name: 'incremental', law: incremental, fault: 'a dropped dependency', create: droppedDependency },
   { name: 'incremental', law: incremental, fault: 'a partition that is not left out', create: everyPartition },
+  { name: 'incremental', law: incremental, fault: 'a key that is not left out', create: everyKey },
+  { name: 'incremental', law: incremental, fault: 'a size that never falls', create: sizesThatNeverFall },
   { name: 'batches', law: batches, fault: 'the first write winning', create: firstWriteWins },
   { name: 'emptiness', law: emptiness, fault: 'a skipped delete', create: skippedDelete },
   { name: 'order', law: order, fault: 'members in order of arrival', create: orderOfArrival },

@@ -1,6 +1,6 @@
 import { itemsOf } from './bag.ts';
 import { noteEmit, openComputation } from './computation.ts';
-import { createIndexNode } from './indexing.ts';
+import { createCounts, createIndexNode } from './indexing.ts';
 import { createInputNode, stageDrop, stageRemoval, stageValue } from './input.ts';
 import { createReader, type Readable } from './reader.ts';
 import { checkIdle, createIndex, publish, type Registry, storeOf, takeName } from './registry.ts';
@@ -61,6 +61,14 @@ export function declareIndex<Value>(
   return index;
 }
 
+/** Declares the sizes of the groups of an index. */
+export function declareCounts(registry: Registry, name: string, index: Index<unknown>): Collection<number> {
+  const node = registry.indexes.get(index);
+  if (node === undefined) throw new Error(`"${index.name}" is not an index of this graph`);
+  takeName(registry, name);
+  return publish<number, object>(registry, createCounts(name, node), {});
+}
+
 /** Declares a derived or gathered collection. */
 export function declareDerived<Source, Result, Value>(
   registry: Registry,
@@ -88,7 +96,7 @@ export function declareJoin<Left, Right, Result>(
 }
 
 /** The parts of a derivation that all kinds of nodes have, with the types of values erased. */
-interface Erased extends Pick<Derivation<unknown, unknown>, 'name' | 'partition' | 'seesAll' | 'equals'> {
+interface Erased extends Pick<Derivation<unknown, unknown>, 'name' | 'partition' | 'keys' | 'seesAll' | 'equals'> {
   readonly scope?: NodeFunctions['scope'];
   readonly compute: NodeFunctions['compute'];
 }
@@ -108,7 +116,7 @@ function declareNode<Value>(registry: Registry, declaration: Declaration): Deriv
   registry.nodes.push(node);
   const [left, right] = primaries;
   if (declaration.kind === 'joined' && left !== undefined && right !== undefined) followAddresses(node, left, right);
-  else for (const from of primaries) followPrimaries(node, from, declaration.partition);
+  else for (const from of primaries) followPrimaries(node, from, declaration);
   const failures = publish<Failure, object>(registry, node.failures, {});
   return publish<Value, Pick<Derived<Value>, 'failures'>>(registry, node.store, { failures });
 }
@@ -190,10 +198,11 @@ function equalLists(equals: Store['equals']): Store['equals'] {
   };
 }
 
-/** Opens a computation of the node for every present and future entry of a store, or of one partition of it. */
-export function followPrimaries(node: DerivedNode, from: Store, partition: string | undefined): void {
+/** Opens a computation of the node for every present and future entry of a store, or of one partition or such keys of it. */
+export function followPrimaries(node: DerivedNode, from: Store, { partition, keys }: Erased): void {
   follow(from, (cell) => {
-    if (partition === undefined || cell.partition.name === partition) openComputation(node, cell, undefined);
+    if (partition !== undefined && cell.partition.name !== partition) return;
+    if (keys?.(cell.key) !== false) openComputation(node, cell, undefined);
   });
 }
 

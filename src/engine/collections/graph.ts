@@ -1,4 +1,4 @@
-import { declareDerived, declareIndex, declareInput, declareJoin } from './declare.ts';
+import { declareCounts, declareDerived, declareIndex, declareInput, declareJoin } from './declare.ts';
 import { refreshNode } from './derived-node.ts';
 import { refreshIndex } from './indexing.ts';
 import { applyStaged } from './input.ts';
@@ -25,6 +25,7 @@ export function createGraph(): Graph {
     gather: (derivation) => declareDerived(registry, 'gathered', derivation),
     join: (derivation) => declareJoin(registry, derivation),
     index: (name, from, groups) => declareIndex(registry, name, from, groups as Parameters<typeof declareIndex>[3]),
+    counts: (name, index) => declareCounts(registry, name, index),
     watch: <Value>(collection: Collection<Value>) => createWatch<Value>(storeOf(registry, collection)),
     commit: () => {
       checkIdle(registry);

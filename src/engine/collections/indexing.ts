@@ -1,9 +1,18 @@
 import { bagSize, itemsOf, withItem, withoutItem } from './bag.ts';
-import { enqueue } from './computation.ts';
+import { changed, enqueue } from './computation.ts';
 import { messageOf, writeFailure } from './emissions.ts';
 import { emptyScope } from './scopes.ts';
-import { absent, type Cell, type Group, type IndexNode, type Store } from './state.ts';
-import { createStore, findCell, obtainGroup, releaseCell, releaseGroup, scopeOfCell } from './storage.ts';
+import { absent, type Cell, type Counted, type Group, type IndexNode, type Store } from './state.ts';
+import {
+  createStore,
+  findCell,
+  obtainCell,
+  obtainGroup,
+  releaseCell,
+  releaseGroup,
+  scopeOfCell,
+  writeValue,
+} from './storage.ts';
 import type { Entry } from './types.ts';
 
 /** Creates the index of a store, with all cells of the store in its queue. */
@@ -26,7 +35,8 @@ export function createIndexNode(
   const queue = [...from.partitions.values()].flatMap((partition) => [...partition.cells.values()]);
   const groups = new Map<string, Group>();
   const sorted: IndexNode['sorted'] = new Map();
-  const node: IndexNode = { kind: 'index', name, from, groupsOf, groups, sorted, failures, memberships: 0, queue };
+  const sizes = { memberships: 0, counts: [] };
+  const node: IndexNode = { kind: 'index', name, from, groupsOf, groups, sorted, failures, ...sizes, queue };
   from.indexes.push(node);
   return node;
 }
@@ -42,12 +52,33 @@ export function refreshIndex(index: IndexNode): void {
   const sizesBefore = new Map<Group, number>();
   for (const cell of queue) regroup(index, cell, sizesBefore);
   for (const [group, before] of sizesBefore) {
+    if (before !== bagSize(group.members)) for (const counts of index.counts) writeCount(counts, group);
     // With scopes, a reader may see fewer members than before although the number is the same.
     if (index.from.scoped || before !== bagSize(group.members)) {
       for (const computation of itemsOf(group.counter?.dependents)) enqueue(computation);
     }
     releaseGroup(group);
   }
+}
+
+/** Creates the collection of the sizes of the groups. */
+export function createCounts(name: string, index: IndexNode): Store {
+  const { fromLive, scopes } = index.from;
+  const settings = { kind: 'derived', live: false, gathers: false, scoped: false } as const;
+  const counts = createStore({ ...settings, name, fromLive, scopes, equals: Object.is });
+  for (const group of index.groups.values()) writeCount(counts, group);
+  index.counts.push(counts);
+  return counts;
+}
+
+function writeCount(counts: Store, group: Group): void {
+  const cell = obtainCell(counts, '', group.name);
+  const before = cell.value;
+  const size = bagSize(group.members);
+  cell.origin = size === 0 ? undefined : ({ kind: 'counted', group, scope: emptyScope } satisfies Counted);
+  writeValue(cell, size === 0 ? absent : size);
+  if (cell.value !== before) changed(cell, before, emptyScope, false);
+  releaseCell(cell);
 }
 
 function regroup(index: IndexNode, cell: Cell, sizesBefore: Map<Group, number>): void {

@@ -30,7 +30,7 @@ function nodeSizes(node: GraphNode): NodeSizes {
     case 'input':
       return { name, kind, maps: { ...storeSizes(node.store), staged: stagedWrites(node) } };
     case 'index':
-      return { name, kind, maps: { ...indexSizes(node), ...failureSizes(node.failures) } };
+      return { name, kind, maps: { ...indexSizes(node), ...failureSizes(node.failures), ...countSizes(node) } };
     case 'derived':
     case 'gathered':
     case 'joined':
@@ -56,6 +56,14 @@ function derivedSizes(node: DerivedNode): Record<string, number> {
 
 function failureSizes(store: Store): Record<string, number> {
   return Object.fromEntries(Object.entries(storeSizes(store)).map(([name, size]) => [`failures/${name}`, size]));
+}
+
+function countSizes({ counts }: IndexNode): Record<string, number> {
+  const sizes = counts.map(storeSizes);
+  return {
+    counts: sizes.reduce((sum, { entries }) => sum + entries, 0),
+    countsWaitedFor: sizes.reduce((sum, { waitedFor }) => sum + waitedFor, 0),
+  };
 }
 
 function indexSizes({ groups, sorted, memberships, queue }: IndexNode): Record<string, number> {
@@ -108,6 +116,9 @@ function causesOf(cell: Cell): ReadonlySet<Cell> {
         else causes.add(one);
       }
       break;
+    case 'counted':
+      for (const member of itemsOf(origin.group.members)) causes.add(member);
+      break;
     case 'touch':
     case undefined:
       break;
@@ -145,18 +156,28 @@ export function impactOf(start: Cell): readonly { collection: string; partition:
   const reached = new Set<Cell>();
   const pending = [start];
   for (let cell = pending.pop(); cell !== undefined; cell = pending.pop()) {
-    for (const computation of wokenBy(cell)) {
-      for (const output of outputsOf(computation)) {
-        if (reached.has(output)) continue;
-        reached.add(output);
-        pending.push(output);
-      }
+    for (const output of affectedBy(cell)) {
+      if (reached.has(output)) continue;
+      reached.add(output);
+      pending.push(output);
     }
   }
   reached.delete(start);
   return [...reached]
     .sort(compareAcrossCollections)
     .map(({ partition, key }) => ({ collection: partition.store.name, partition: partition.name, key }));
+}
+
+/** The entries that the cell is a direct cause of. */
+function* affectedBy(cell: Cell): Iterable<Cell> {
+  for (const computation of wokenBy(cell)) yield* outputsOf(computation);
+  for (const dependent of itemsOf(cell.dependents)) {
+    if (dependent.kind !== 'group') continue;
+    for (const counts of dependent.index.counts) {
+      const size = findCell(counts, '', dependent.name);
+      if (size !== undefined) yield size;
+    }
+  }
 }
 
 /** Computations that read the cell: directly, or through a group of an index. */

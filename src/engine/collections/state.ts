@@ -108,6 +108,13 @@ export interface Blame {
   readonly scope: Scope;
 }
 
+/** The origin of the size of a group. */
+export interface Counted {
+  readonly kind: 'counted';
+  readonly group: Group;
+  readonly scope: Scope;
+}
+
 /** The origin of a cell whose emissions change, while its node is visited; stores the previous origin. */
 export interface Touch {
   readonly kind: 'touch';
@@ -119,7 +126,7 @@ export interface Touch {
 }
 
 /** The origin of a cell of a derived store. Each kind has a scope. */
-export type DerivedOrigin = Computation | Emissions | Blame | Touch | undefined;
+export type DerivedOrigin = Computation | Emissions | Blame | Touch | Counted | undefined;
 
 /** A derived, gathered or joined collection. */
 export interface DerivedNode {
@@ -180,6 +187,8 @@ export interface IndexNode {
   readonly sorted: Map<Group, readonly Entry<unknown>[]>;
   /** Entries for which `groupsOf` threw. */
   readonly failures: Store;
+  /** The sizes of the groups, by their names, as collections. */
+  readonly counts: Store[];
   /** Pairs of member and group. */
   memberships: number;
   queue: Cell[];

@@ -1,5 +1,5 @@
 import { bagSize, itemsOf } from './bag.ts';
-import { emptyScope, isWithin, type Scope } from './scopes.ts';
+import { emptyScope, isWithin, type Scope, wholeScope } from './scopes.ts';
 import {
   absent,
   type Cell,
@@ -119,9 +119,14 @@ export function releaseGroup(group: Group): void {
   if (group.index.groups.get(group.name) === group) group.index.groups.delete(group.name);
 }
 
+/** Whether a scope can leave out members of the group. */
+function isLimited({ index }: Group, scope: Scope | undefined): scope is Scope {
+  return scope !== undefined && scope !== wholeScope && index.from.scoped;
+}
+
 /** The members in canonical order; with a scope, only those whose scope is inside it. */
 export function membersOf(group: Group, scope?: Scope): readonly Entry<unknown>[] {
-  if (scope !== undefined && group.index.from.scoped) {
+  if (isLimited(group, scope)) {
     return sortedEntries([...itemsOf(group.members)].filter((cell) => isWithin(scopeOfCell(cell), scope)));
   }
   const { sorted } = group.index;
@@ -134,10 +139,9 @@ export function membersOf(group: Group, scope?: Scope): readonly Entry<unknown>[
 
 /** The first members of {@link membersOf}, without sorting the others. */
 export function firstOf(group: Group, count: number, scope?: Scope): readonly Entry<unknown>[] {
-  const { from } = group.index;
   const first: Cell[] = [];
   for (const cell of itemsOf(group.members)) {
-    if (scope !== undefined && from.scoped && !isWithin(scopeOfCell(cell), scope)) continue;
+    if (isLimited(group, scope) && !isWithin(scopeOfCell(cell), scope)) continue;
     const last = first[count - 1];
     if (last !== undefined && compareCells(cell, last) > 0) continue;
     const place = first.findIndex((other) => compareCells(cell, other) < 0);
@@ -153,7 +157,7 @@ function sortedEntries(cells: Cell[]): Entry<unknown>[] {
 
 /** The number of {@link membersOf}. */
 export function countOf(group: Group, scope?: Scope): number {
-  if (scope === undefined || !group.index.from.scoped) return bagSize(group.members);
+  if (!isLimited(group, scope)) return bagSize(group.members);
   let count = 0;
   for (const cell of itemsOf(group.members)) if (isWithin(scopeOfCell(cell), scope)) count += 1;
   return count;

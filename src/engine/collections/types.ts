@@ -94,6 +94,8 @@ export interface Derivation<Source, Result> {
   readonly from: Collection<Source> | readonly Collection<Source>[];
   /** Computes only for the entries of this partition of `from`; absent: for all. Does not limit reads. */
   readonly partition?: string;
+  /** Computes only for the entries of `from` with such a key; absent: for all. Pure. Does not limit reads. */
+  readonly keys?: (key: string) => boolean;
   /** Everything that `compute` and `scope` can read besides `from`; reading anything else throws. */
   readonly reads?: readonly (Collection<never> | Index<never> | Collection<unknown> | Index<unknown>)[];
   /**
@@ -114,7 +116,7 @@ export interface Derivation<Source, Result> {
 
 /** The declaration of a join: it computes for every address that at least one of two collections has. */
 export interface JoinDerivation<Left, Right, Result>
-  extends Omit<Derivation<unknown, Result>, 'from' | 'partition' | 'compute' | 'scope'> {
+  extends Omit<Derivation<unknown, Result>, 'from' | 'partition' | 'keys' | 'compute' | 'scope'> {
   readonly left: Collection<Left>;
   readonly right: Collection<Right>;
   /** As of {@link Derivation}, in union with the scopes of both sides. */
@@ -184,6 +186,11 @@ export interface Graph {
   join<Left, Right, Result>(derivation: JoinDerivation<Left, Right, Result>): Derived<Result>;
   /** `groups` is a pure function of the entry alone. */
   index<Value>(name: string, from: Collection<Value>, groups: (entry: Entry<Value>) => Iterable<string>): Index<Value>;
+  /**
+   * The groups of an index that have members, each with their number. Partition empty, key the group. Counts members of every
+   * scope, and its entries have none, as after `seesAll`.
+   */
+  counts(name: string, index: Index<unknown>): Collection<number>;
   /** Collects the changes of a collection. `take` returns them in canonical order and clears them; A→B→A is no change. */
   watch<Value>(collection: Collection<Value>): { take(): readonly Change<Value>[] };
   /** Applies the staged writes and recomputes in rank order, each changed key at most once. Throws only for a defect. */

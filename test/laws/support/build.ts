@@ -13,7 +13,7 @@ import { frozen, numberOf, textOf } from './digest.ts';
 import { clusters, type GraphSpec, type History, keys, type NodeSpec, partitions, type Write } from './spec.ts';
 
 /** The part of a graph that declaring and committing takes; the oracle has it too. */
-export type Buildable = Pick<Graph, 'input' | 'derive' | 'gather' | 'join' | 'index' | 'commit'>;
+export type Buildable = Pick<Graph, 'input' | 'derive' | 'gather' | 'join' | 'index' | 'counts' | 'commit'>;
 
 /** A random graph that was declared. */
 export interface Built {
@@ -76,6 +76,9 @@ export function buildGraph(graph: Buildable, spec: GraphSpec, options: BuildOpti
       case 'index':
         nodes.push(declareIndex(graph, node, name, nodes));
         return;
+      case 'counts':
+        nodes.push(declareCounts(graph, node, name, nodes));
+        return;
       default:
         nodes.push(declareDerived(graph, node, name, nodes, options));
     }
@@ -92,8 +95,8 @@ function plainNode(spec: NodeSpec, name: string) {
   return { spec, name, collection: undefined, failures: undefined, index: undefined };
 }
 
-type IndexSpec = Extract<NodeSpec, { kind: 'index' }>;
-type DerivedSpec = Exclude<NodeSpec, { kind: 'index' | 'input' }>;
+type IndexSpec = Extract<NodeSpec, { kind: 'index' | 'counts' }>;
+type DerivedSpec = Exclude<NodeSpec, { kind: 'index' | 'counts' | 'input' }>;
 
 function pickCollection(nodes: readonly BuiltNode[], at: number): BuiltNode & { collection: Collection<unknown> } {
   const candidates = nodes.filter((node) => node.collection !== undefined);
@@ -117,6 +120,14 @@ function declareIndex(graph: Buildable, spec: IndexSpec, name: string, nodes: re
     closed,
     readable: closed,
   };
+}
+
+/** Like a node that sees everything, it counts what an outsider can change. */
+function declareCounts(graph: Buildable, spec: IndexSpec, name: string, nodes: readonly BuiltNode[]): BuiltNode {
+  const { index, fromLive } = declareIndex(graph, spec, `${name}Index`, nodes);
+  const collection = graph.counts(name, index as Index<unknown>);
+  const isOpen = fromLive;
+  return { ...plainNode(spec, name), collection, scoped: false, fromLive, closed: !isOpen, readable: !isOpen };
 }
 
 interface BuiltRead {
@@ -175,6 +186,7 @@ function declareDerived(
   const primaries = {
     from: unites ? [from, rekeyed(graph, name, rightNode.collection)] : from,
     ...(partition === undefined ? {} : { partition }),
+    ...(spec.withoutKey === undefined ? {} : { keys: (key: string) => key !== keys[spec.withoutKey ?? 0] }),
   };
   const collection: Derived<unknown> = joins
     ? graph.join<unknown, unknown, unknown>({ ...declaration, left: from, right: rightNode.collection })

@@ -82,6 +82,39 @@ export function everyPartition(): Graph {
   };
 }
 
+/** Computes for all keys where some are left out. */
+export function everyKey(): Graph {
+  const graph = createGraph();
+  const flawless = faulty(graph, {});
+  return {
+    ...flawless,
+    derive: ({ keys: _ignored, ...derivation }) => flawless.derive(derivation),
+    gather: ({ keys: _ignored, ...derivation }) => flawless.gather(derivation),
+  };
+}
+
+/** The size of a group never falls. */
+export function sizesThatNeverFall(): Graph {
+  const graph = createGraph();
+  const highest = new Map<string, number>();
+  return faulty(graph, {
+    members: {
+      counts: (name, index) => {
+        const counts = graph.counts(name, index);
+        const { entries } = counts;
+        return Object.assign(counts, {
+          entries: (partition: string) =>
+            [...entries(partition)].map((entry) => {
+              const size = Math.max(entry.value, highest.get(id(name, entry.key)) ?? 0);
+              highest.set(id(name, entry.key), size);
+              return { ...entry, value: size };
+            }),
+        });
+      },
+    },
+  });
+}
+
 /** Of several writes of one key in a batch the first one stays. */
 export function firstWriteWins(): Graph {
   const graph = createGraph();

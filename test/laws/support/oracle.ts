@@ -17,7 +17,7 @@ import type {
  * The kernel's meaning without the kernel: takes the same declarations, and at each commit throws everything away and
  * computes it again with plain loops. Shares nothing with the kernel but its interface.
  */
-export type Oracle = Pick<Graph, 'input' | 'derive' | 'gather' | 'join' | 'index' | 'commit'>;
+export type Oracle = Pick<Graph, 'input' | 'derive' | 'gather' | 'join' | 'index' | 'counts' | 'commit'>;
 
 interface Row {
   readonly partition: string;
@@ -190,13 +190,14 @@ export function createOracle(): Oracle {
 
   const deriveAs = <Source, Result>(
     kind: 'one' | 'list',
-    { name, from, partition, scope, compute, seesAll }: Derivation<Source, Result>,
+    { name, from, partition, keys, scope, compute, seesAll }: Derivation<Source, Result>,
   ): Derived<never> => {
     const visited = 'name' in from ? [from] : from;
     const primaries = () =>
       visited
         .flatMap((collection) => rowsAsPrimaries(tableOf(collection)))
-        .filter(({ entry }) => partition === undefined || entry.partition === partition);
+        .filter(({ entry }) => partition === undefined || entry.partition === partition)
+        .filter(({ entry }) => keys?.(entry.key) ?? true);
     return node(name, kind, primaries, scope as never, compute as never, seesAll === true);
   };
 
@@ -272,6 +273,19 @@ export function createOracle(): Oracle {
       };
       groupings.set(index, grouping);
       return index;
+    },
+    counts: (name, index) => {
+      const [table, handle] = open<number>(name, 'one');
+      steps.push(() => {
+        const groups = [...(groupings.get(index)?.groups ?? [])];
+        table.rows = new Map(
+          groups.map(([key, { length }]) => [
+            id('', key),
+            { partition: '', key, value: length, scope: nowhere, given: [] },
+          ]),
+        );
+      });
+      return handle;
     },
     commit: () => {
       computed = 0;

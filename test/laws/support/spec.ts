@@ -32,6 +32,8 @@ export type NodeSpec =
       readonly fromFailures: boolean;
       /** Computes only for one partition, unless it is a join. */
       readonly onlyPartition: number | undefined;
+      /** Leaves out the entries of one key, unless it is a join. */
+      readonly withoutKey: number | undefined;
       readonly reads: readonly ReadSpec[];
       readonly scoped: boolean;
       /** Sees everything, and is where scopes end. */
@@ -44,7 +46,9 @@ export type NodeSpec =
       readonly equals: 'default' | 'text' | 'throws';
       readonly salt: number;
     }
-  | { readonly kind: 'index'; readonly from: number; readonly throwsOneIn: number; readonly salt: number };
+  | { readonly kind: 'index'; readonly from: number; readonly throwsOneIn: number; readonly salt: number }
+  /** The sizes of the groups of an index of its own. */
+  | { readonly kind: 'counts'; readonly from: number; readonly throwsOneIn: number; readonly salt: number };
 
 /** A random graph: two inputs that are always there (one desired, one live), then anything. */
 export type GraphSpec = readonly NodeSpec[];
@@ -88,6 +92,7 @@ export function graphSpecs({ throwing = true, readsFailures = true }: Limits = {
     right: pick,
     fromFailures: seldom,
     onlyPartition: fc.constantFrom(undefined, undefined, undefined, 0, 1),
+    withoutKey: fc.constantFrom(undefined, undefined, undefined, 0, 1),
     reads: fc.array(read, { maxLength: 3 }),
     scoped: fc.boolean(),
     seesAll: fc.constantFrom(false, false, false, true),
@@ -98,7 +103,7 @@ export function graphSpecs({ throwing = true, readsFailures = true }: Limits = {
     salt: fc.nat({ max: 1000 }),
   });
   const index: fc.Arbitrary<NodeSpec> = fc.record({
-    kind: fc.constant('index' as const),
+    kind: fc.constantFrom('index' as const, 'index' as const, 'counts' as const),
     from: pick,
     throwsOneIn,
     salt: fc.nat({ max: 1000 }),

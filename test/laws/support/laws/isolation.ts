@@ -53,6 +53,7 @@ function withVictim(spec: GraphSpec): GraphSpec {
     right: 0,
     fromFailures: false,
     onlyPartition: undefined,
+    withoutKey: undefined,
     reads: [],
     scoped: false,
     seesAll: false,
