@@ -21,11 +21,11 @@ import type { Progress } from './status/progress.ts';
  * One concern of the fleet: its derived collections, its wants in clusters, and the status that it writes. The core knows no
  * domain by name; `graph.ts` lists them.
  */
-export interface Domain {
+export interface Domain<Parts extends DomainParts = DomainParts> {
   readonly name: string;
   /**
    * The live kinds (`group/Kind`) that each kind of wanted object is computed from. While one of them cannot be read in a
-   * cluster, objects that can depend on that cluster stay as they are. Empty: the domain reads no live state.
+   * cluster, objects that can depend on that cluster stay as they are. Empty: the domain makes no object of live state.
    */
   readonly readsLive: LiveKinds;
   /** The part of the policy that the domain reads; a change of other parts does not wake it. */
@@ -33,7 +33,7 @@ export interface Domain {
   /** Can refuse a change of a declaration of one of its kinds, which then holds as last known good. */
   readonly accepts?: Accepts;
   /** Declares the domain's collections. Runs once, before placement. */
-  readonly derive: (graph: Graph, core: DomainCore) => DomainParts;
+  readonly derive: (graph: Graph, core: DomainCore) => Parts;
 }
 
 /** What a domain can read. */
@@ -44,8 +44,8 @@ export interface DomainCore {
   readonly clusterIndex: Index<ClusterValue>;
   /** {@link Domain.settings} of the policy in force or of the default policy. One entry, key and partition empty. */
   readonly settings: Derived<JsonValue>;
-  /** The parts of the domains that are listed earlier, by name. */
-  readonly earlier: ReadonlyMap<string, DomainParts>;
+  /** The parts of a domain that is listed earlier; undefined if it is not listed. */
+  readonly earlier: <Parts extends DomainParts>(domain: Domain<Parts>) => Parts | undefined;
 }
 
 /** Inputs of a domain, by name. */
@@ -54,12 +54,13 @@ export type DomainInputs = Readonly<Record<string, Input<JsonValue>>>;
 /** What a domain adds to the graph. */
 export interface DomainParts {
   /**
-   * Collections whose failures make a source partial. `bySource` are partitioned by the source; a failure in `anywhere`
-   * can concern any source.
+   * All collections. Failures of `bySource`, whose partitions are sources, and of `anywhere`, which can concern any source,
+   * make sources partial. No wanted object is computed from those that are `shown`: their failures are only reported.
    */
   readonly collections: {
     readonly bySource: readonly Derived<unknown>[];
     readonly anywhere: readonly Derived<unknown>[];
+    readonly shown?: readonly Derived<unknown>[];
   };
   /** State that comes neither from sources nor from agents. The shell stages it through `Engine.domainInputs`. */
   readonly inputs?: DomainInputs;

@@ -8,6 +8,7 @@ import { type Declared, deriveDeclarations, joinAccepts } from './fleet/declared
 import { deriveGuardLimits, derivePolicy, type PolicyValue } from './fleet/policy.ts';
 import { deriveSafeMode, joinLiveReads } from './fleet/safe-mode.ts';
 import { deriveDocuments, deriveFileProofs, deriveSourceProofs, indexDocumentsByFile } from './fleet/sources.ts';
+import { health } from './health/health.ts';
 import { declareInputs, type EngineInputs, type FleetSettings } from './inputs.ts';
 import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';
@@ -21,7 +22,7 @@ import { createTallies, derivePlacementStatuses } from './status/placements.ts';
 import { deriveProgress, indexProgress, type Tally } from './status/progress.ts';
 
 /** The domains besides the placement of documents. Each can read what the earlier ones derive. */
-const domains: readonly Domain[] = [services];
+const domains: readonly Domain[] = [health, services];
 
 /** The engine: inputs to stage, a commit, and all that is derived from them. outputs = f(inputs, ledger), pure. */
 export type Engine = ReturnType<typeof createEngine>;
@@ -55,7 +56,11 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
     /** All derived collections, in the order of the graph. */
     derived: [
       ...Object.values(collections),
-      ...wired.flatMap(({ parts }) => [...parts.collections.bySource, ...parts.collections.anywhere]),
+      ...wired.flatMap(({ parts }) => [
+        ...parts.collections.bySource,
+        ...parts.collections.anywhere,
+        ...(parts.collections.shown ?? []),
+      ]),
       ...[...status.parts, wanted.documentWants, safeMode.mode, safeMode.unseen, proofs.bySource, limits],
     ] as readonly Derived<unknown>[],
     commit: (): CommitReport => {
@@ -101,12 +106,14 @@ interface WiredDomain {
 /** The domains in their order. Their scopes depend on desired state alone. */
 function wireDomains(base: Base, { declarations, clusters, clusterIndex, policy }: Desired, among: readonly Domain[]) {
   const { graph, inputs } = base;
-  const earlier = new Map<string, DomainParts>();
+  const earlier = new Map<Domain, DomainParts>();
+  // A domain stands beside the parts that it has derived.
+  const partsOf = <Parts extends DomainParts>(domain: Domain<Parts>) => earlier.get(domain) as Parts | undefined;
   return among.map((domain): WiredDomain => {
     const settings = deriveSettings(base, policy, domain);
-    const core = { inputs, declarations, clusters, clusterIndex, settings, earlier: new Map(earlier) };
+    const core = { inputs, declarations, clusters, clusterIndex, settings, earlier: partsOf };
     const parts = domain.derive(graph, core);
-    earlier.set(domain.name, parts);
+    earlier.set(domain, parts);
     return { domain, parts };
   });
 }

@@ -77,6 +77,9 @@ export function declaredReadiness({ state, ready }: Inbound): 'ready' | 'notRead
 /** The tag that names the service. */
 export const SERVICE_TAG = 'kuma.io/service';
 
+/** The tag that names the zone. */
+export const ZONE_TAG = 'kuma.io/zone';
+
 /** What names a data plane. */
 export type DataplaneId = Pick<Dataplane, 'mesh' | 'name'>;
 

@@ -1,0 +1,96 @@
+import { ZONE_TAG } from '../../model/dataplane.ts';
+import type { Collection, Derived, Entry, Graph, Reader } from '../collections/types.ts';
+import { type DataplaneValue, isReady } from './dataplanes.ts';
+import { isCounted } from './status.ts';
+
+/**
+ * An inbound that counts. Partition empty; the keys have the order of the load-balancing set: mesh, service, data plane,
+ * inbound. Scope: its cluster.
+ */
+export interface InboundValue {
+  readonly mesh: string;
+  /** Empty: it belongs to no service. */
+  readonly service: string;
+  /** Name of its data plane. */
+  readonly dataplane: string;
+  /** Empty: the data plane is declared. */
+  readonly cluster: string;
+  /** Position among the inbounds of its data plane. */
+  readonly position: number;
+  readonly address: string;
+  readonly port: number;
+  /** Empty: not known. */
+  readonly zone: string;
+  /** It is in the load-balancing set of its service. */
+  readonly isInSet: boolean;
+}
+
+/** The weight of each endpoint in its set. */
+export const WEIGHT = 1;
+
+/** Joins parts to a key or to the name of a group. Other parts give another text, and order is that of the parts. */
+export function joined(...parts: readonly string[]): string {
+  // No name of Kubernetes or Kuma has this character; a live object can have any.
+  return parts.map((part) => part.replaceAll('\u0000', '')).join('\u0000');
+}
+
+/** Derives the inbounds of all data planes. */
+export function deriveInbounds(graph: Graph, dataplanes: Collection<DataplaneValue>): Derived<InboundValue> {
+  return graph.derive<DataplaneValue, InboundValue>({
+    name: 'inbounds',
+    from: dataplanes,
+    compute: ({ partition: cluster, value }, _read, emit) => {
+      const { mesh, name, inbounds } = value.dataplane;
+      inbounds.forEach((inbound, position) => {
+        if (!isCounted(inbound)) return;
+        const { service, address, port, tags } = inbound;
+        emit('', joined(mesh, service, name, cluster, String(position).padStart(4, '0')), {
+          ...{ mesh, service, dataplane: name, cluster, position, address, port },
+          zone: tags[ZONE_TAG] ?? '',
+          isInSet: isReady(value, position),
+        });
+      });
+    },
+  });
+}
+
+/** The indexes of the inbounds. */
+export type InboundIndexes = ReturnType<typeof indexInbounds>;
+
+/** Indexes the inbounds by {@link inboundGroup}. */
+export function indexInbounds(graph: Graph, inbounds: Collection<InboundValue>) {
+  const byService = graph.index('inboundsByService', inbounds, ({ value: { mesh, service, isInSet } }) =>
+    service === '' ? [] : [inboundGroup.all(mesh, service), ...(isInSet ? [inboundGroup.set(mesh, service)] : [])],
+  );
+  const byAddress = graph.index('inboundsByAddress', inbounds, ({ value: { cluster, address, port } }) => [
+    inboundGroup.address(cluster, address, port),
+  ]);
+  return {
+    byService,
+    byAddress,
+    /** Whether inbounds have this address in the cluster, and none of them is in the load-balancing set. Reads `byAddress`. */
+    isOutOfSet: (read: Reader, cluster: string, address: string, port: number): boolean => {
+      const found = read.members(byAddress, inboundGroup.address(cluster, address, port));
+      return found.length > 0 && found.every(({ value }) => !value.isInSet);
+    },
+  };
+}
+
+/** Names of the groups of {@link indexInbounds}. */
+export const inboundGroup = {
+  /** The inbounds of a service, in the order of the set. */
+  all: (mesh: string, service: string) => joined(mesh, service),
+  /** The load-balancing set of a service, in its order. */
+  set: (mesh: string, service: string) => joined(mesh, service, 'set'),
+  /** The inbounds at an address of a cluster. */
+  address: (cluster: string, address: string, port: number) => `${cluster}/${address}:${port}`,
+} as const;
+
+/** The complete load-balancing sets, in their order. For use outside a computation. */
+export function loadBalancingSet(inbounds: Collection<InboundValue>): readonly Entry<InboundValue>[] {
+  return [...inbounds.entries('')].filter(({ value }) => value.isInSet && value.service !== '').sort(byKey);
+}
+
+function byKey(a: Entry<unknown>, b: Entry<unknown>): number {
+  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
+}
