@@ -17,9 +17,9 @@ type: "Dataplane"
  */
 mesh?: string
 /**
- * Name: a DNS subdomain.
+ * Name: a DNS subdomain; required.
  */
-name: string
+name?: string
 /**
  * Labels of the resource.
  */
@@ -38,7 +38,7 @@ modificationTime?: string
  * Resource identifier, filled in by a control plane; not read.
  */
 kri?: string
-networking: Networking
+networking?: Networking
 metrics?: DataplaneMetrics
 probes?: VirtualProbes
 }
@@ -47,9 +47,9 @@ probes?: VirtualProbes
  */
 export interface Networking {
 /**
- * IP address or host name that the proxy is reached at.
+ * IP address or host name that the proxy is reached at; required.
  */
-address: string
+address?: string
 /**
  * @deprecated
  * Address that other proxies use instead of address.
@@ -85,9 +85,9 @@ port?: (number | string)
  */
 export interface Inbound {
 /**
- * Port of the listener.
+ * Port of the listener; required.
  */
-port: (number | string)
+port?: (number | string)
 /**
  * Port of the application; port if left out.
  */
@@ -169,14 +169,9 @@ export interface Outbound {
  */
 address?: string
 /**
- * Port that the proxy listens on for the application.
+ * Port that the proxy listens on for the application; required.
  */
-port: (number | string)
-/**
- * @deprecated
- * Service by its old name.
- */
-service?: string
+port?: (number | string)
 /**
  * @deprecated
  * Tags of the destination.
@@ -301,17 +296,17 @@ labels?: {
  */
 export interface Listener {
 /**
- * What the listener is for.
+ * What the listener is for: ZoneIngress (1) or ZoneEgress (2); required.
  */
-type?: ("ZoneIngress" | "ZoneEgress" | 0 | 1)
+type?: (string | number)
 /**
- * IP address of the listener.
+ * IP address or host name of the listener; required.
  */
 address?: string
 /**
- * Port of the listener.
+ * Port of the listener; required.
  */
-port: (number | string)
+port?: (number | string)
 /**
  * Section name.
  */
@@ -388,8 +383,8 @@ kind: "Dataplane"
  * The mesh that the data plane belongs to; a part of its identity.
  */
 mesh?: string
-metadata: Metadata
-spec: DataplaneSpec
+metadata?: Metadata
+spec?: DataplaneSpec
 status?: DataplaneStatus
 }
 /**
@@ -399,7 +394,7 @@ export interface Metadata {
 /**
  * Name of the object.
  */
-name: string
+name?: string
 /**
  * Tolerated for compatibility; the kind is read wherever it lies.
  */
@@ -469,7 +464,7 @@ managedFields?: {
  * The data plane.
  */
 export interface DataplaneSpec {
-networking: Networking
+networking?: Networking
 metrics?: DataplaneMetrics1
 probes?: VirtualProbes
 }

@@ -118,6 +118,8 @@ export const findings = {
     meaning: 'API servers serve this alpha or beta version only if it is switched on.',
     severity: 'warning',
   },
+  BadTag: { code: 'FR2037', meaning: "A tag's key or value is not one that Kuma allows." },
+  AddressInUse: { code: 'FR2038', meaning: 'A Dataplane uses one address and port for two purposes.' },
 
   BadDefinition: { code: 'FR2050', meaning: 'An API server refuses the CustomResourceDefinition.' },
   BrokenRule: { code: 'FR2051', meaning: 'The object breaks a rule in CEL of its CustomResourceDefinition.' },

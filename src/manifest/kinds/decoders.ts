@@ -11,7 +11,7 @@ import { countWildcards } from '../../model/path-pattern.ts';
 import { must } from '../../model/result.ts';
 import { parseRfc3339 } from '../../model/time.ts';
 import { fieldError } from '../problem.ts';
-import { readDataplane } from './dataplane.ts';
+import { readDataplane } from './dataplane/decode.ts';
 import { readMirror } from './mirror.ts';
 import { readPolicy } from './policy.ts';
 import { checkForeign, type Decoded, decoder } from './reading.ts';

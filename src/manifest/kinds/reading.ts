@@ -41,8 +41,10 @@ export function check<Type>(document: JsonObject, validate: SchemaValidator<Type
 }
 
 /** A copy without null members; nulls in lists stay. */
-function withoutNulls(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(withoutNulls);
+export function withoutNulls(value: JsonObject): JsonObject;
+export function withoutNulls(value: JsonValue): JsonValue;
+export function withoutNulls(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map((item: JsonValue) => withoutNulls(item));
   if (!isJsonObject(value)) return value;
   const kept: Record<string, JsonValue> = {};
   for (const [key, member] of Object.entries(value)) {

@@ -1,0 +1,80 @@
+import { validate } from '../../../../generated/dataplane.js';
+import { type DeclaredDataplane, dataplaneIdOf, dataplaneOf } from '../../../model/dataplane.ts';
+import type { FieldPath } from '../../../model/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../../model/json.ts';
+import { camelCaseName, withCamelCaseNames } from '../../../model/proto-json.ts';
+import type { FieldProblem } from '../../problem.ts';
+import { checkForeign, type Decoded, withoutNulls } from '../reading.ts';
+import { checkMesh, checkName } from './names.ts';
+import { checkSpec } from './networking.ts';
+
+/**
+ * Decodes a Kuma Dataplane, in the flat (Universal) form or as a custom resource, by the rules of Kuma. As Kuma does, it reads
+ * the JSON form of Protocol Buffers, and ignores unknown fields with a warning.
+ */
+export function readDataplane(document: JsonObject): Decoded<DeclaredDataplane> {
+  const camelCase = withEmptyTags(withCamelCaseNames(document));
+  const { problems, value } = checkForeign(camelCase, validate);
+  const plain = withoutNulls(camelCase);
+  const violations = violationsOf(plain).filter(({ path }) => !isJudged(path, problems));
+  const all = [...problems, ...violations].map((problem) => ({
+    ...problem,
+    path: writtenPath(document, problem.path),
+  }));
+  if (value === undefined) return { problems: all };
+  const { name = '', namespace = '' } = 'type' in value ? { name: value.name } : { ...value.metadata };
+  if (name === '') return { problems: all };
+  const id = dataplaneIdOf(plain);
+  const metadata = 'type' in value ? { name, mesh: id.mesh } : { name, namespace };
+  const { networking, probes } = ('type' in value ? value : { ...value.spec }) as unknown as JsonObject;
+  const spec = { networking, ...(probes === undefined ? {} : { probes }) };
+  return { problems: all, metadata, mesh: id.mesh, value: { dataplane: dataplaneOf(spec, id), spec } };
+}
+
+/** @param document without nulls, with names in camelCase */
+function violationsOf(document: JsonObject): readonly FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const isFlat = document.kind === undefined;
+  if (isFlat) checkName(document.name, ['name'], problems);
+  else checkName(objectOf(document.metadata).name, ['metadata', 'name'], problems);
+  checkMesh(document.mesh, ['mesh'], problems);
+  if (isFlat) checkSpec(document, [], problems);
+  else checkSpec(objectOf(document.spec), ['spec'], problems);
+  return problems;
+}
+
+/** Gives tags without a value the empty text. */
+function withEmptyTags(value: JsonObject): JsonObject;
+function withEmptyTags(value: JsonValue): JsonValue;
+function withEmptyTags(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map((item: JsonValue) => withEmptyTags(item));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => {
+      if (member === undefined || !isJsonObject(member) || key !== 'tags') return [key, withEmptyTags(member ?? null)];
+      return [key, Object.fromEntries(Object.entries(member).map(([tag, text]) => [tag, text ?? '']))];
+    }),
+  );
+}
+
+/** Whether the value, or one that contains it, has the wrong type or form: rules say nothing of it. */
+function isJudged(path: FieldPath, problems: readonly FieldProblem[]): boolean {
+  return problems.some(
+    ({ severity, path: wrong }) => severity === 'error' && wrong.every((step, index) => step === path[index]),
+  );
+}
+
+/** The path with the names as the document has them. */
+function writtenPath(document: JsonObject, path: FieldPath): FieldPath {
+  let value: JsonValue | undefined = document;
+  return path.map((step) => {
+    const written = isJsonObject(value) && typeof step === 'string' ? writtenName(value, step) : step;
+    value = Array.isArray(value) ? value[Number(step)] : isJsonObject(value) ? value[written] : undefined;
+    return written;
+  });
+}
+
+function writtenName(object: JsonObject, name: string): string {
+  if (Object.hasOwn(object, name)) return name;
+  return Object.keys(object).find((key) => camelCaseName(key) === name) ?? name;
+}
