@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { printYaml } from '../src/manifest/print-yaml.ts';
 import { type CustomKind, customKinds, engineKindRow, engineKinds } from '../src/model/engine-kinds.ts';
 import { isJsonObject, type JsonObject } from '../src/model/json.ts';
-import { customForms, type Rule } from './crds/kinds.ts';
+import type { Rule } from './crds/form.ts';
+import { customForms } from './crds/kinds.ts';
 import { structuralSchema } from './crds/structural.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -76,7 +77,7 @@ function crdOf(kind: CustomKind, schema: JsonObject): JsonObject {
 /** The schema of the whole object: what every object has is the API server's to check. */
 function objectSchema(kind: CustomKind, root: JsonObject): JsonObject {
   const { isForeign, schema } = engineKinds[kind];
-  const { definition, sets, rules } = customForms[kind];
+  const { definition, sets, additions = [], rules } = customForms[kind];
   const definitions = isJsonObject(root.$defs) ? root.$defs : {};
   const form = definition === undefined ? root : definitions[definition];
   if (!isJsonObject(form)) throw new Error(`${schema} has no definition ${definition}`);
@@ -94,7 +95,11 @@ function objectSchema(kind: CustomKind, root: JsonObject): JsonObject {
   const whole = Array.isArray(needed) && needed.length === 0 ? rest : structural;
   const set = { 'x-kubernetes-list-type': 'set' };
   const withSets = sets.reduce((so, at) => changedAt(so, at, (list) => ({ ...list, ...set })), whole);
-  return rules.reduce((so, rule) => changedAt(so, rule.at, (place) => withRule(place, rule)), withSets);
+  const withAdditions = additions.reduce(
+    (so, { at, keywords }) => changedAt(so, at, (part) => ({ ...part, ...keywords }) as JsonObject),
+    withSets,
+  );
+  return rules.reduce((so, rule) => changedAt(so, rule.at, (place) => withRule(place, rule)), withAdditions);
 }
 
 function withRule(schema: JsonObject, { rule, message, fieldPath }: Rule): JsonObject {
@@ -103,14 +108,17 @@ function withRule(schema: JsonObject, { rule, message, fieldPath }: Rule): JsonO
   return { ...schema, 'x-kubernetes-validations': [...(Array.isArray(before) ? before : []), added] };
 }
 
-/** The schema with the part at a place (`[]`: the items of a list) changed. */
+/** The schema with the part at a place (`[]`: the items of a list, `{}`: the members of a map) changed. */
 function changedAt(
   schema: JsonObject,
   [step, ...further]: readonly string[],
   change: (part: JsonObject) => JsonObject,
 ): JsonObject {
   if (step === undefined) return change(schema);
-  const { items, properties } = schema;
+  const { items, properties, additionalProperties: members } = schema;
+  if (step === '{}' && isJsonObject(members)) {
+    return { ...schema, additionalProperties: changedAt(members, further, change) };
+  }
   if (step === '[]' && isJsonObject(items)) return { ...schema, items: changedAt(items, further, change) };
   const field = isJsonObject(properties) ? properties[step] : undefined;
   if (!isJsonObject(properties) || !isJsonObject(field)) throw new Error(`there is no ${step} among the fields`);

@@ -1,31 +1,6 @@
 import type { CustomKind } from '../../src/model/engine-kinds.ts';
-
-/** A column of `kubectl get`. */
-interface Column {
-  readonly name: string;
-  readonly type: 'string' | 'integer' | 'date' | 'boolean';
-  readonly jsonPath: string;
-  /** 1: only with `-o wide`. */
-  readonly priority?: number;
-}
-
-/** What a CEL rule is hung on: the fields down to a schema (`[]` for the items of a list), empty for the object itself. */
-export interface Rule {
-  readonly at: readonly string[];
-  readonly rule: string;
-  readonly message: string;
-  readonly fieldPath?: string;
-}
-
-/** What a CustomResourceDefinition says beyond its schema and the row of its kind. */
-export interface CustomForm {
-  /** Where in the schema's file the form of the custom resource stands; the whole file if left out. */
-  readonly definition?: string;
-  readonly columns: readonly Column[];
-  /** Lists of texts in which none stands twice, and of which several managers may each own some. */
-  readonly sets: readonly (readonly string[])[];
-  readonly rules: readonly Rule[];
-}
+import { dataplaneAdditions, dataplaneRules } from './dataplane.ts';
+import type { Column, CustomForm, Rule } from './form.ts';
 
 const CLUSTER_NAME = "'^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$'";
 const CLUSTER_NAME_RULE = '1 to 63 lower-case letters, digits or "-", start with a letter and not end with "-"';
@@ -173,20 +148,8 @@ const dataplane: CustomForm = {
     age,
   ],
   sets: [],
-  rules: [
-    {
-      at: ['spec', 'networking'],
-      rule: '!has(self.gateway) || !has(self.inbound) || size(self.inbound) == 0',
-      message: 'a gateway has no inbounds: remove one of the two',
-      fieldPath: '.inbound',
-    },
-    {
-      at: ['spec', 'networking'],
-      rule: "self.address != '0.0.0.0' && self.address != '::'",
-      message: 'the address must not be 0.0.0.0 or ::',
-      fieldPath: '.address',
-    },
-  ],
+  additions: dataplaneAdditions,
+  rules: dataplaneRules,
 };
 
 const shoot: CustomForm = {

@@ -415,7 +415,7 @@ export const rightDataplanes: Readonly<Record<string, string>> = {
   'a delegated gateway': `${networking(
     'gateway: {tags: {kuma.io/service: kong, kuma.io/protocol: TCP, version: "1"}}',
     'outbound: [{port: 3333, tags: {kuma.io/service: redis}}]',
-  )}\nprobes: {port: 9000, endpoints: [{inboundPort: 8080, inboundPath: /healthz?a=b, path: "http://a/b"}]}`,
+  )}\nprobes: {port: 9000, endpoints: [{inboundPort: 8080, inboundPath: "/healthz?a=b", path: "http://a/b"}]}`,
   'a builtin gateway': networking('gateway: {type: BUILTIN, tags: {kuma.io/service: kong}}'),
   'an admin port that is used on another address': networking(
     'admin: {port: 8080}',

@@ -95,9 +95,39 @@ const BAD: readonly (readonly [string, JsonObject, string])[] = [
     'should be less than or equal to 100',
   ],
   [
+    'mirrors from meshes to no namespace',
+    mirror({ from: { meshes: ['a'] }, to: { selector: {} } }),
+    'need a namespace',
+  ],
+  [
+    'mirrors from clusters to a namespace',
+    mirror({ from: { selector: {}, namespace: 'a' }, to: { selector: {} } }),
+    'without meshes there must be none',
+  ],
+  [
+    'mirrors from clusters and meshes',
+    mirror({ from: { names: ['east'], meshes: ['a'], namespace: 'a' }, to: { selector: {} } }),
+    'exclude each other',
+  ],
+  [
+    'selects services of meshes',
+    mirror({ from: { meshes: ['a'], namespace: 'a' }, to: { selector: {} }, serviceSelector: {} }),
+    'services of meshes have no labels',
+  ],
+  [
+    'waits for reports for too long',
+    {
+      apiVersion: 'fleetrelay.dev/v1alpha1',
+      kind: 'FleetPolicy',
+      metadata: { name: 'bad' },
+      spec: { health: { reportWaitSeconds: 86_401 } },
+    },
+    'should be less than or equal to 86400',
+  ],
+  [
     'is a gateway with inbounds',
     dataplane({ address: '10.0.0.1', gateway: {}, inbound: [{ port: 80 }] }),
-    'no inbounds',
+    'inbound cannot be defined for delegated gateways',
   ],
   ['is a data plane anywhere', dataplane({ address: '0.0.0.0' }), 'must not be 0.0.0.0'],
   ['is a data plane with port 0', dataplane({ address: '10.0.0.1', inbound: [{ port: 0 }] }), 'greater than or equal'],
