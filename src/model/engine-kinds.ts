@@ -35,6 +35,8 @@ interface EngineKindRow {
   readonly statusPath?: string;
   /** Its file on the status branch leaves out the condition `Accepted` while that is True: the file itself implies it. */
   readonly isAcceptedByListing?: true;
+  /** A custom resource that a Pod owns is live state of its cluster: it is no declaration, and nothing is written to it. */
+  readonly isLiveOfPod?: true;
   /** For the table in the README. */
   readonly purpose: string;
 }
@@ -124,6 +126,17 @@ export const engineKinds = {
     shortNames: ['dp'],
     schema: 'dataplane.json',
     hasUniversalForm: true,
+    discovers: [
+      'kuma.io/Dataplane',
+      'kuma.io/DataplaneInsight',
+      '/Pod',
+      '/Service',
+      'discovery.k8s.io/EndpointSlice',
+      '/Namespace',
+      'apps/ReplicaSet',
+      'batch/Job',
+    ],
+    isLiveOfPod: true,
     purpose: 'Kuma: a data plane proxy and what it serves',
   },
   Shoot: {

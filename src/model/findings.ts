@@ -277,4 +277,14 @@ export const findings = {
     meaning: 'Objects of a kind cannot be watched, so their drift is not seen.',
     severity: 'warning',
   },
+  UnreadableDataplane: {
+    code: 'FR4005',
+    meaning: 'A live Dataplane cannot be read, and counts nowhere.',
+    severity: 'warning',
+  },
+  UndeclaredPort: {
+    code: 'FR4006',
+    meaning: 'No container of a Pod declares a port that a Service sends traffic to, and several could serve it.',
+    severity: 'warning',
+  },
 } as const satisfies Readonly<Record<string, FindingRow>>;

@@ -12,9 +12,17 @@ export const SERVERS_OWN: readonly string[] = [
 ];
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** The metadata of an object without what only an API server sets, and without kubectl's copy of the manifest. */
-export function withoutServerFields(metadata: JsonObject): JsonObject {
-  const kept = Object.fromEntries(Object.entries(metadata).filter(([name]) => !SERVERS_OWN.includes(name)));
+/** Of them, what is read of a Pod: EndpointSlices name it by its UID, and its deletion begins a grace period before its time. */
+const POD_FIELDS: readonly string[] = ['deletionGracePeriodSeconds', 'uid'];
+
+/**
+ * The metadata of a live object without what only an API server sets and nothing reads, and without kubectl's copy of the
+ * manifest.
+ */
+export function withoutServerFields(metadata: JsonObject, kind = ''): JsonObject {
+  const isKept = (name: string): boolean =>
+    !SERVERS_OWN.includes(name) || (kind === 'Pod' && POD_FIELDS.includes(name));
+  const kept = Object.fromEntries(Object.entries(metadata).filter(([name]) => isKept(name)));
   const { annotations, ...others } = kept;
   if (!isJsonObject(annotations) || annotations[LAST_APPLIED] === undefined) return kept;
   const { [LAST_APPLIED]: _lastApplied, ...rest } = annotations;

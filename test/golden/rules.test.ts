@@ -45,6 +45,8 @@ const WITHOUT_EXAMPLE: Readonly<Record<string, string>> = {
   FR4002: 'a directory cluster',
   FR4003: 'a directory cluster',
   FR4004: 'a cluster',
+  FR4005: 'a live Dataplane',
+  FR4006: 'a live Pod',
 };
 
 const made: string[] = [];

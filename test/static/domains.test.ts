@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 
 const project = join(import.meta.dirname, '../..');
 
-/** A kind of a domain may be named in its folder, in `model`, in the table of decoders, and where references of all kinds are. */
-const PLACES = /^src\/(engine\/services\/|model\/|manifest\/kinds\/decoders\.ts$|validation\/across-files\/)/;
+/** A kind of a domain may be named in its folder, in `model`, in its decoder and their table, and where references of all kinds are. */
+const PLACES = /^src\/(engine\/services\/|model\/|manifest\/kinds\/(decoders|mirror)\.ts$|validation\/across-files\/)/;
 
 function sources(): readonly string[] {
   return readdirSync(join(project, 'src'), { recursive: true, withFileTypes: true })

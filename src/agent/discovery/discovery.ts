@@ -2,7 +2,7 @@ import type { KindState, LiveObject } from '../../model/agent.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import { objectDigest, sha256 } from '../../model/digest.ts';
 import type { Digest } from '../../model/ids.ts';
-import { isJsonObject, type JsonObject } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, textOf } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import { withoutSecretValues, withoutServerFields } from '../../model/server-fields.ts';
@@ -159,6 +159,8 @@ function isDerived({ key, stamp }: ObservedObject, record: InventoryRecord | und
 }
 
 function trim(value: JsonObject): JsonObject {
-  const metadata = isJsonObject(value.metadata) ? withoutServerFields(value.metadata) : value.metadata;
+  const metadata = isJsonObject(value.metadata)
+    ? withoutServerFields(value.metadata, textOf(value.kind))
+    : value.metadata;
   return withoutSecretValues({ ...value, metadata });
 }

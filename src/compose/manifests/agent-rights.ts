@@ -43,6 +43,7 @@ export const DISCOVERY: readonly Permission[] = rulesOf(READ, [
     'Input snapshot: what runs and where. Namespaces also for the stop button and for the cluster id (the UID of `kube-system`).',
   ],
   ['apps', 'daemonsets deployments replicasets statefulsets', 'Input snapshot: workloads.'],
+  ['batch', 'jobs', 'Input snapshot: which CronJob a Pod belongs to.'],
   ['autoscaling', 'horizontalpodautoscalers', 'The replicas of what an autoscaler targets are left to it.'],
   ['discovery.k8s.io', 'endpointslices', 'Input snapshot: which endpoints of a Service are ready.'],
   ['apiextensions.k8s.io', 'customresourcedefinitions', 'A kind that is installed later is noticed at once.'],

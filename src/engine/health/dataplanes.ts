@@ -1,10 +1,10 @@
 import type { Dataplane } from '../../model/dataplane.ts';
+import type { HealthReport, StreamState } from '../../model/dataplane-health.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Collection, Contribution, Derived, Graph } from '../collections/types.ts';
 import { type Declarations, type Declared, declaredOf } from '../fleet/declared.ts';
 import {
   type Connection,
-  type HealthReport,
   NO_CAUSES,
   type NotReadyCause,
   reportedCauses,
@@ -18,8 +18,8 @@ export type DataplaneOrigin =
   | { readonly type: 'live' | 'pod'; readonly cluster: string; readonly key: ObjectKey };
 
 /**
- * A data plane before its status. Partition: its cluster, empty if it is declared. Key: {@link dataplaneKey}. Scope: its
- * cluster.
+ * A data plane before its status. Partition: its cluster, empty if it is declared. Key: {@link dataplaneKey} if it is
+ * declared, else that of its object. Scope: its cluster.
  */
 export interface KnownDataplane {
   readonly dataplane: Dataplane;
@@ -31,20 +31,18 @@ export interface KnownDataplane {
   readonly warnings: readonly string[];
 }
 
-/** A data plane with its status. Same addresses. */
+/** A live Dataplane that is no data plane of its own: its declaration counts, or it cannot be read. */
+export interface Uncounted {
+  readonly uncounted: 'declared' | 'unreadable';
+}
+
+/** A data plane with its status. Partition: its cluster, empty if it is declared. Key: {@link dataplaneKey}. Scope: its cluster. */
 export interface DataplaneValue extends KnownDataplane, StatusWithNotes {}
 
 /** The key of a data plane in its cluster. */
 export function dataplaneKey({ mesh, name }: Pick<Dataplane, 'mesh' | 'name'>): string {
   return `${mesh}/${name}`;
 }
-
-/** Whether the stream of a declared data plane to a server is open. Without an entry it has never been. */
-export type StreamState = {
-  readonly connected: boolean;
-  /** When `connected` last changed, in milliseconds since 1970. */
-  readonly since: number;
-};
 
 /** What declared data planes are known by besides their declarations. Partition empty, key {@link dataplaneKey}. */
 export interface DeclaredInputs {
@@ -83,20 +81,30 @@ export function deriveDeclaredDataplanes(
 }
 
 function connectionOf(stream: StreamState | undefined, report: HealthReport | undefined): Connection {
+  const connection = connectionOfStream(stream);
+  if (connection.state !== 'connected' || report?.envoyHealthy !== false) return connection;
+  return { state: 'draining', since: Math.max(connection.since ?? 0, report.envoySince) };
+}
+
+/** The connection of a proxy by its stream; undefined: it never had one. */
+export function connectionOfStream(stream: StreamState | undefined): Connection {
   if (stream === undefined) return { state: 'never' };
-  if (!stream.connected) return { state: 'disconnected', since: stream.since };
-  if (report?.envoyHealthy !== false) return { state: 'connected', since: stream.since };
-  return { state: 'draining', since: Math.max(stream.since, report.envoySince) };
+  const { connected, since } = stream;
+  return { state: connected ? 'connected' : 'disconnected', ...(since === undefined ? {} : { since }) };
 }
 
 /** Derives the status of all known data planes. */
-export function deriveDataplanes(graph: Graph, known: readonly Derived<KnownDataplane>[]): Derived<DataplaneValue> {
-  return graph.derive<KnownDataplane, DataplaneValue>({
+export function deriveDataplanes(
+  graph: Graph,
+  known: readonly Collection<KnownDataplane | Uncounted>[],
+): Derived<DataplaneValue> {
+  return graph.derive<KnownDataplane | Uncounted, DataplaneValue>({
     name: 'dataplanes',
     from: known,
-    compute: ({ partition, key, value }, _read, emit) => {
+    compute: ({ partition, value }, _read, emit) => {
+      if ('uncounted' in value) return;
       const { dataplane, causes, connection } = value;
-      emit(partition, key, { ...value, ...statusOf(dataplane, causes, connection) });
+      emit(partition, dataplaneKey(dataplane), { ...value, ...statusOf(dataplane, causes, connection) });
     },
   });
 }

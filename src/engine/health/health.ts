@@ -1,12 +1,17 @@
-import type { Domain, DomainParts } from '../domain.ts';
-import { deriveDataplanes, deriveDeclaredDataplanes, type StreamState } from './dataplanes.ts';
+import type { HealthReport, StreamState } from '../../model/dataplane-health.ts';
+import type { FleetPolicy } from '../../model/desired.ts';
+import type { FindingReason } from '../../model/diagnostic.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import type { Derived, Entry, Graph } from '../collections/types.ts';
+import type { Domain, DomainCore, DomainParts, EngineDiagnostic } from '../domain.ts';
+import { deriveDataplanes, deriveDeclaredDataplanes, type KnownDataplane } from './dataplanes.ts';
 import { deriveInbounds, type InboundIndexes, indexInbounds } from './inbounds.ts';
+import { deriveLiveDataplanes } from './live-dataplanes.ts';
+import { deriveLiveFacts } from './live-objects.ts';
+import { derivePodDataplanes, podSettings } from './pods.ts';
 import { deriveServices } from './services.ts';
-import type { HealthReport } from './status.ts';
 import { dataplaneRows, endpointRows, serviceRows } from './views.ts';
-
-/** The name of this domain. */
-const HEALTH = 'health';
 
 /** What later domains read. */
 interface HealthParts extends DomainParts {
@@ -14,27 +19,82 @@ interface HealthParts extends DomainParts {
   readonly inbounds: InboundIndexes;
 }
 
-/** The data planes of the fleet, the status of their services, and who receives traffic. */
+/** The data planes of the fleet, the status of their services, and their load-balancing sets. */
 export const health: Domain<HealthParts> = {
-  name: HEALTH,
+  name: 'health',
   readsLive: {},
-  derive: (graph, { declarations }) => {
+  settings: ({ health: settings }: FleetPolicy) => podSettings(settings) as unknown as JsonValue,
+  derive: (graph, core) => {
     const connections = graph.input<StreamState>('dataplaneConnections');
     const reports = graph.input<HealthReport>('dataplaneReports');
-    const declared = deriveDeclaredDataplanes(graph, declarations, { connections, reports });
-    const dataplanes = deriveDataplanes(graph, [declared]);
+    const declared = deriveDeclaredDataplanes(graph, core.declarations, { connections, reports });
+    const inClusters = deriveLive(graph, core, declared);
+    const dataplanes = deriveDataplanes(graph, [declared, inClusters.live, inClusters.pods]);
     const inbounds = deriveInbounds(graph, dataplanes);
     const inboundIndexes = indexInbounds(graph, inbounds);
     const { services, members } = deriveServices(graph, dataplanes, inboundIndexes);
     return {
-      collections: { bySource: [], anywhere: [], shown: [declared, dataplanes, inbounds, members, services] },
-      inbounds: inboundIndexes,
+      collections: {
+        bySource: [],
+        anywhere: [],
+        shown: [declared, ...inClusters.derived, dataplanes, inbounds, members, services],
+      },
       inputs: { connections, reports },
+      inbounds: inboundIndexes,
       views: {
-        dataplanes: () => dataplaneRows(dataplanes),
+        dataplanes: () => dataplaneRows(dataplanes, core.inputs),
         services: () => serviceRows(services),
         endpoints: () => endpointRows(inbounds),
       },
+      diagnostics: inClusters.diagnostics,
     };
   },
 };
+
+/** Derives the data planes of clusters. */
+function deriveLive(graph: Graph, { inputs, settings }: DomainCore, declared: Derived<KnownDataplane>) {
+  const live = deriveLiveDataplanes(graph, inputs.live, declared);
+  const facts = deriveLiveFacts(graph, inputs.live);
+  const pods = derivePodDataplanes(graph, { ...inputs, settings, facts, liveDataplanes: live });
+  const unreadable = graph.index('unreadableDataplanes', live, ({ value }) =>
+    'uncounted' in value && value.uncounted === 'unreadable' ? ['all'] : [],
+  );
+  const doubtful = graph.index('doubtfulPods', pods, ({ value }) => (value.warnings.length > 0 ? ['all'] : []));
+  const warning = (reason: FindingReason, message: string): EngineDiagnostic => ({
+    ...{ severity: 'warning', reason, message, at: [] },
+  });
+  return {
+    live,
+    pods,
+    derived: [live, ...facts.derived, pods],
+    diagnostics: (): readonly EngineDiagnostic[] => [
+      ...unreadable
+        .members('all')
+        .map(({ partition: cluster, key }) =>
+          warning('UnreadableDataplane', `${nameIn(cluster, key)} has no networking: it is no data plane`),
+        ),
+      ...undeclaredPorts(doubtful.members('all')).map((text) => warning('UndeclaredPort', text)),
+    ],
+  };
+}
+
+function nameIn(cluster: string, key: string): string {
+  return `${displayKey(key as ObjectKey)} of cluster ${cluster}`;
+}
+
+/** Pods of one workload have the same warning: it names the first of them. */
+function undeclaredPorts(pods: readonly Entry<KnownDataplane>[]): readonly string[] {
+  const doubts = pods.flatMap(({ partition: cluster, key, value: { warnings } }) =>
+    warnings.map((text) => ({
+      cluster,
+      key,
+      text,
+      place: JSON.stringify([cluster, objectRefOf(key as ObjectKey).namespace, text]),
+    })),
+  );
+  return [...Map.groupBy(doubts, ({ place }) => place).values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const more = others.length === 0 ? '' : ` and ${others.length} more`;
+    return [`${nameIn(first.cluster, first.key)}${more}: ${first.text}`];
+  });
+}

@@ -1,4 +1,5 @@
 import type { Dataplane, Inbound } from '../../model/dataplane.ts';
+import type { HealthReport } from '../../model/dataplane-health.ts';
 
 /** Whether a proxy is connected to its control plane. Apart from health: see {@link statusOf}. */
 export interface Connection {
@@ -29,16 +30,7 @@ export type NotReadyCause =
   /** Envoy reports itself unhealthy, as it does while it drains. */
   | { readonly type: 'draining' };
 
-/** Health as an Envoy reported it last. An Envoy that never reported has none. */
-export type HealthReport = {
-  readonly envoyHealthy: boolean;
-  /** When `envoyHealthy` last changed, in milliseconds since 1970. */
-  readonly envoySince: number;
-  /** Of applications, by `ADDRESS:PORT`. */
-  readonly workloads: Readonly<Record<string, boolean>>;
-};
-
-/** The key of an application in {@link HealthReport.workloads}. */
+/** The key of an application in the `workloads` of a report. */
 export function workloadKey({ workload: { address, port } }: Pick<Inbound, 'workload'>): string {
   return `${address}:${port}`;
 }

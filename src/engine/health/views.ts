@@ -1,13 +1,18 @@
 import type { JsonObject } from '../../model/json.ts';
 import { compareText } from '../../model/json.ts';
+import { kindOf } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { Collection } from '../collections/types.ts';
-import { type DataplaneValue, dataplaneKey } from './dataplanes.ts';
+import type { EngineInputs } from '../inputs.ts';
+import { type DataplaneOrigin, type DataplaneValue, dataplaneKey } from './dataplanes.ts';
 import { type InboundValue, loadBalancingSet, WEIGHT } from './inbounds.ts';
 import type { ServiceValue } from './services.ts';
 
 /** The rows of all data planes by mesh, name and cluster. What is unknown or does not apply is left out. */
-export function dataplaneRows(dataplanes: Collection<DataplaneValue>): readonly JsonObject[] {
+export function dataplaneRows(
+  dataplanes: Collection<DataplaneValue>,
+  inputs: Pick<EngineInputs, 'agents' | 'kinds'>,
+): readonly JsonObject[] {
   return [...dataplanes.partitions()]
     .flatMap((cluster) => [...dataplanes.entries(cluster)])
     .sort(
@@ -16,7 +21,7 @@ export function dataplaneRows(dataplanes: Collection<DataplaneValue>): readonly 
         compareText(dataplaneKey(a.value.dataplane), dataplaneKey(b.value.dataplane)) ||
         compareText(a.partition, b.partition),
     )
-    .map(({ partition: cluster, value: { dataplane, status, notes, connection } }) => ({
+    .map(({ partition: cluster, value: { dataplane, from, status, notes, connection } }) => ({
       mesh: dataplane.mesh,
       name: dataplane.name,
       ...(cluster === '' ? {} : { cluster }),
@@ -26,7 +31,16 @@ export function dataplaneRows(dataplanes: Collection<DataplaneValue>): readonly 
         state: connection.state,
         ...(connection.since === undefined ? {} : { since: rfc3339(connection.since) }),
       },
+      ...(isStale(from, inputs) ? { stale: true } : {}),
     }));
+}
+
+/** Whether the live state of a data plane is not known now: its agent is not connected, or cannot list its kind. */
+export function isStale(from: DataplaneOrigin, { agents, kinds }: Pick<EngineInputs, 'agents' | 'kinds'>): boolean {
+  if (from.type === 'declared') return false;
+  return (
+    agents.get('', from.cluster)?.connected !== true || kinds.get(from.cluster, kindOf(from.key))?.state === 'unknown'
+  );
 }
 
 /** The rows of all services by mesh and name. */

@@ -1,6 +1,7 @@
 import { backOffMs } from '../../../model/back-off.ts';
+import { engineKindOf, engineKindRow } from '../../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, jsonEquals, objectsOf, textOf, textsOf } from '../../../model/json.ts';
-import { metadataOf, nameOfKind, type ObjectKey, refOfObject } from '../../../model/object-key.ts';
+import { metadataOf, nameOfKind, type ObjectKey, type ObjectRef, refOfObject } from '../../../model/object-key.ts';
 import { unreachable } from '../../../model/result.ts';
 import { withoutServerFields } from '../../../model/server-fields.ts';
 import type { CustomResource, CustomResourceKindState, CustomResources } from '../../../ports/custom-resources.ts';
@@ -208,6 +209,10 @@ function listenerOf(state: State): KindListener {
         return;
       }
       doubted.delete(key);
+      if (isLiveOfPod(ref.value, object)) {
+        if (objects.delete(key)) state.changed(key);
+        return;
+      }
       const before = objects.get(key);
       const resource = customResourceOf(key, object, before);
       if (before?.uid === resource.uid && before.resourceVersion === resource.resourceVersion) return;
@@ -222,6 +227,15 @@ function listenerOf(state: State): KindListener {
       lookIn(state, Math.min(DOUBT_MS, Math.max(0, state.doubtedSince + LONGEST_DOUBT_MS - now)));
     },
   };
+}
+
+/** Whether the object is live state of its cluster, not a declaration. */
+function isLiveOfPod({ group, kind }: ObjectRef, object: JsonObject): boolean {
+  const id = engineKindOf(group, kind);
+  if (id === undefined || engineKindRow(id).isLiveOfPod !== true) return false;
+  return objectsOf(metadataOf(object).ownerReferences).some(
+    (owner) => owner.kind === 'Pod' && owner.apiVersion === 'v1',
+  );
 }
 
 /** Reports the state of all listings together. */

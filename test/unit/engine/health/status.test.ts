@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type Connection,
-  declaredCauses,
-  type HealthReport,
-  reportedCauses,
-  statusOf,
-} from '../../../../src/engine/health/status.ts';
+import { type Connection, declaredCauses, reportedCauses, statusOf } from '../../../../src/engine/health/status.ts';
 import { dataplaneOf, type InboundState } from '../../../../src/model/dataplane.ts';
+import type { HealthReport } from '../../../../src/model/dataplane-health.ts';
 import type { JsonObject } from '../../../../src/model/json.ts';
 
 const CONNECTED: Connection = { state: 'connected', since: 0 };

@@ -4,6 +4,7 @@ import { engineKindOf } from '../../../../model/engine-kinds.ts';
 const DISCOVERED: Readonly<Record<string, readonly string[]>> = {
   '': ['Namespace', 'Node', 'Pod', 'Service', 'ServiceAccount'],
   apps: ['DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet'],
+  batch: ['Job'],
   autoscaling: ['HorizontalPodAutoscaler'],
   'discovery.k8s.io': ['EndpointSlice'],
   'networking.k8s.io': ['NetworkPolicy'],
@@ -11,6 +12,7 @@ const DISCOVERED: Readonly<Record<string, readonly string[]>> = {
   'networking.istio.io': ['*'],
   'security.istio.io': ['*'],
   'telemetry.istio.io': ['*'],
+  'kuma.io': ['DataplaneInsight'],
   'cilium.io': ['CiliumClusterwideNetworkPolicy', 'CiliumNetworkPolicy'],
 };
 

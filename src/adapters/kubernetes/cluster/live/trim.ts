@@ -1,36 +1,43 @@
-import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
 import { metadataOf } from '../../../../model/object-key.ts';
 import { withoutSecretValues, withoutServerFields } from '../../../../model/server-fields.ts';
 import { withoutStamp } from '../stamp.ts';
 
 /**
- * The part of a live object that is kept: without stamp, the server's own metadata and the values of a Secret. Pods and Nodes
- * of others lose the fields that no part of fleetrelay reads and those that change all the time.
+ * The part of a live object that is kept: without stamp, the server's own metadata and the values of a Secret. Objects of
+ * others of some kinds lose the fields that no part of fleetrelay reads, and those that change all the time.
  */
 export function trimObject(raw: JsonObject, ours: boolean): JsonObject {
   const { metadata: _metadata, ...rest } = raw;
-  return withoutStamp({
-    ...(ours ? withoutSecretValues(rest) : trimKind(rest)),
-    metadata: withoutServerFields(metadataOf(raw)),
-  });
+  const metadata = withoutServerFields(metadataOf(raw), textOf(raw.kind));
+  return withoutStamp(ours ? { ...withoutSecretValues(rest), metadata } : trimKind({ ...rest, metadata }));
 }
 
 function trimKind(value: JsonObject): JsonObject {
-  if (value.apiVersion !== 'v1') return value;
-  switch (value.kind) {
-    case 'Pod':
+  switch (`${textOf(value.apiVersion)} ${textOf(value.kind)}`) {
+    case 'v1 Pod':
       return { ...value, spec: trimPodSpec(objectOf(value.spec)), status: trimPodStatus(objectOf(value.status)) };
-    case 'Node':
+    case 'v1 Node':
       return { ...value, status: trimNodeStatus(objectOf(value.status)) };
+    case 'apps/v1 ReplicaSet':
+    case 'batch/v1 Job':
+      return { ...pick(value, TYPE), metadata: pick(metadataOf(value), OWNED) };
+    case 'kuma.io/v1alpha1 DataplaneInsight':
+      return { ...pick(value, TYPE), metadata: metadataOf(value), status: trimInsightStatus(objectOf(value.status)) };
     default:
       return withoutSecretValues(value);
   }
 }
 
+const TYPE: readonly string[] = ['apiVersion', 'kind', 'mesh'];
+/** Labels decide whether the object is discovered. */
+const OWNED: readonly string[] = ['name', 'namespace', 'labels', 'ownerReferences'];
+
 const POD_SPEC: readonly string[] = ['hostNetwork', 'nodeName', 'serviceAccountName', 'subdomain', 'hostname'];
 const CONTAINER: readonly string[] = ['name', 'image', 'ports', 'readinessProbe', 'restartPolicy'];
 const POD_STATUS: readonly string[] = ['phase', 'podIP', 'podIPs', 'hostIP', 'reason'];
 const CONTAINER_STATUS: readonly string[] = ['name', 'ready', 'started'];
+const SUBSCRIPTION: readonly string[] = ['connectTime', 'disconnectTime'];
 const NODE_STATUS: readonly string[] = ['addresses'];
 
 function trimPodSpec(spec: JsonObject): JsonObject {
@@ -47,10 +54,31 @@ function trimPodStatus(status: JsonObject): JsonObject {
   return {
     ...pick(status, POD_STATUS),
     conditions: conditions(status.conditions),
-    ...(status.containerStatuses === undefined
-      ? {}
-      : { containerStatuses: objectsOf(status.containerStatuses).map((one) => pick(one, CONTAINER_STATUS)) }),
+    ...trimStatuses('containerStatuses', status),
+    ...trimStatuses('initContainerStatuses', status),
   };
+}
+
+function trimStatuses(field: string, { [field]: statuses }: JsonObject): JsonObject {
+  return statuses === undefined ? {} : { [field]: objectsOf(statuses).map(trimContainerStatus) };
+}
+
+/** Without the messages of its state, which name pauses and addresses. */
+function trimContainerStatus(status: JsonObject): JsonObject {
+  const { waiting, running, terminated } = objectOf(status.state);
+  return {
+    ...pick(status, CONTAINER_STATUS),
+    ...(isJsonObject(waiting) ? { state: { waiting: pick(waiting, ['reason']) } } : {}),
+    ...(isJsonObject(running) ? { state: { running: pick(running, ['startedAt']) } } : {}),
+    ...(isJsonObject(terminated)
+      ? { state: { terminated: pick(terminated, ['reason', 'exitCode', 'finishedAt']) } }
+      : {}),
+  };
+}
+
+/** Without counters and the times of heartbeats. */
+function trimInsightStatus({ subscriptions }: JsonObject): JsonObject {
+  return { subscriptions: objectsOf(subscriptions).map((one) => pick(one, SUBSCRIPTION)) };
 }
 
 /** Without the heartbeat of the node's conditions. */

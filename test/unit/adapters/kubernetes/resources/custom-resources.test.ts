@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest';
 import type { WatchEvent } from '../../../../../src/adapters/kubernetes/api/types.ts';
-import { createResourceKind } from '../../../../../src/adapters/kubernetes/resources/custom-resources.ts';
+import {
+  createResourceKind,
+  type ResourceKind,
+} from '../../../../../src/adapters/kubernetes/resources/custom-resources.ts';
 import type { JsonObject } from '../../../../../src/model/json.ts';
 import type { ObjectKey } from '../../../../../src/model/object-key.ts';
 import type { CustomResource } from '../../../../../src/ports/custom-resources.ts';
@@ -17,8 +20,15 @@ function placement(name: string, resourceVersion = '1'): JsonObject {
 
 /** Follows so many Placements in virtual time; `remove` is the API server's word that one is gone. */
 async function follow(count: number) {
-  const clock = createVirtualClock();
   const items = Array.from({ length: count }, (_, index) => placement(`p${index}`));
+  const { tell, ...followed } = await followItems(KIND, OFFERED, items);
+  const remove = (index: number): void => tell({ type: 'DELETED', object: placement(`p${index}`, String(10 + index)) });
+  return { ...followed, remove };
+}
+
+/** Follows these objects of a kind in virtual time. `tell` is an event of the watch. */
+async function followItems(kind: ResourceKind, offered: JsonObject, items: readonly JsonObject[]) {
+  const clock = createVirtualClock();
   let tell: (event: WatchEvent) => void = () => undefined;
   const sizes: number[] = [];
   const objects = new Map<ObjectKey, CustomResource>();
@@ -29,8 +39,8 @@ async function follow(count: number) {
         request: async ({ path }) => ({
           ...{ type: 'ok', status: 200 },
           body: path.endsWith('/v1alpha1')
-            ? { resources: [OFFERED] }
-            : { kind: 'PlacementList', metadata: { resourceVersion: '9' }, items },
+            ? { resources: [offered] }
+            : { kind: `${kind.kind}List`, metadata: { resourceVersion: '9' }, items },
         }),
         watch: async ({ query, opened }, event) => {
           if (query.sendInitialEvents !== undefined) {
@@ -47,16 +57,15 @@ async function follow(count: number) {
       random: { next: () => 0.5, id: () => '0' },
       log: silentLog,
     },
-    { kind: KIND, namespaces: undefined, objects },
+    { kind, namespaces: undefined, objects },
     () => {
       if (sizes.at(-1) !== objects.size) sizes.push(objects.size);
     },
   );
   follower.start();
   await clock.advance(1_000);
-  expect([follower.state().state, objects.size]).toEqual(['complete', count]);
-  const remove = (index: number): void => tell({ type: 'DELETED', object: placement(`p${index}`, String(10 + index)) });
-  return { clock, objects, remove, sizes };
+  expect([follower.state().state, objects.size]).toEqual(['complete', items.length]);
+  return { clock, objects, sizes, tell: (event: WatchEvent) => tell(event) };
 }
 
 it('deletions within a second of each other are one, as those of a kubectl over a slow connection', async () => {
@@ -77,4 +86,21 @@ it('deletions that never cease take effect after a while', async () => {
     await clock.advance(100);
   }
   expect(objects.size).toBeLessThan(750);
+});
+
+it('a Dataplane that a Pod owns is live state: it is no declaration', async () => {
+  const kind = { group: 'kuma.io', version: 'v1alpha1', kind: 'Dataplane' };
+  const offered = { name: 'dataplanes', kind: 'Dataplane', namespaced: true, verbs: ['create', 'list', 'watch'] };
+  const dataplane = (name: string, resourceVersion: string, owner?: JsonObject): JsonObject => {
+    const metadata = { name, namespace: 'fleet', uid: name, resourceVersion };
+    const owned = owner === undefined ? metadata : { ...metadata, ownerReferences: [owner] };
+    return { apiVersion: 'kuma.io/v1alpha1', kind: 'Dataplane', metadata: owned };
+  };
+  const ofPod = { apiVersion: 'v1', kind: 'Pod', name: 'web' };
+  const { objects, tell } = await followItems(kind, offered, [dataplane('a', '1'), dataplane('b', '2')]);
+  const names = () => [...objects.values()].map(({ uid }) => uid);
+  tell({ type: 'ADDED', object: dataplane('c', '13', ofPod) });
+  tell({ type: 'ADDED', object: dataplane('d', '14', { ...ofPod, kind: 'Deployment' }) });
+  tell({ type: 'MODIFIED', object: dataplane('b', '15', ofPod) });
+  expect(names()).toEqual(['a', 'd']);
 });

@@ -1,0 +1,166 @@
+import { type Inbound, SERVICE_TAG, type Tags, ZONE_TAG } from '../../model/dataplane.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
+import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
+import { annotationOf, labelsOf } from '../../model/object-key.ts';
+import type { KnownDataplane } from './dataplanes.ts';
+import type { ServiceFacts, ServicePort } from './live-objects.ts';
+import type { Pod } from './pod.ts';
+import { NO_CAUSES, type NotReadyCause } from './status.ts';
+
+/** Which Pods are data planes. */
+export interface PodSettings {
+  /** Names of containers. */
+  readonly sidecars: readonly string[];
+  readonly podSelector?: LabelSelector;
+}
+
+/** What a Pod is joined with. */
+interface PodContext {
+  readonly cluster: string;
+  readonly mesh: string;
+  /** By name. */
+  readonly services: readonly ServiceFacts[];
+  /** The name of what the Pod belongs to. */
+  readonly ownName: () => string;
+}
+
+/** Answers application probes beside the application, and is no part of it. */
+const PROBE_PROXY = 'fleetrelay-probe-proxy';
+/** Kuma's port for a Pod that no Service selects. */
+const NO_SERVICE_PORT = 49151;
+
+/** Whether a Pod is a data plane. */
+export function isDataplane(pod: JsonObject, { sidecars, podSelector }: PodSettings): boolean {
+  if (annotationOf(pod, 'kuma.io/sidecar-injected') === 'true') return true;
+  const { containers, initContainers } = objectOf(pod.spec);
+  const names = [...objectsOf(containers), ...objectsOf(initContainers)].map(({ name }) => textOf(name));
+  if (sidecars.some((sidecar) => names.includes(sidecar))) return true;
+  return podSelector !== undefined && matchesLabels(podSelector, labelsOf(pod));
+}
+
+/** The data plane of a Pod; undefined: the Pod has ended, or has no address yet. */
+export function knownPod(pod: Pod, settings: PodSettings, context: PodContext): KnownDataplane | undefined {
+  if (pod.phase === 'Succeeded' || pod.ip === '' || pod.reason === 'Evicted') return undefined;
+  const { cluster, mesh, services } = context;
+  const found = services.flatMap((service) => inboundsOf(pod, service, settings, cluster));
+  const inbounds = found.length === 0 ? [inboundWithoutService(pod, settings, context)] : found;
+  const [first] = inbounds;
+  const identity = { mesh, name: `${pod.name}.${pod.namespace}` };
+  const common = { from: { type: 'pod', cluster, key: pod.key }, connection: pod.connection } as const;
+  if (isGateway(pod) && first !== undefined) {
+    const { service, tags } = first.inbound;
+    const dataplane = {
+      ...identity,
+      gateway: { type: 'delegated', service, tags },
+      inbounds: [],
+      listeners: [],
+    } as const;
+    return { ...common, dataplane, causes: [], warnings: [] };
+  }
+  return {
+    ...common,
+    dataplane: { ...identity, inbounds: inbounds.map(({ inbound }) => inbound), listeners: [] },
+    causes: inbounds.map(({ causes }) => causes),
+    warnings: inbounds.flatMap(({ warning }) => warning ?? []),
+  };
+}
+
+function isGateway({ gateway }: Pod): boolean {
+  return !['', 'disabled', 'false', 'no'].includes(gateway);
+}
+
+/** An inbound of a Pod, and why it is not ready. */
+interface PodInbound {
+  readonly inbound: Inbound;
+  readonly causes: readonly NotReadyCause[];
+  readonly warning?: string;
+}
+
+/** The inbounds of a Pod for the ports of a Service. A port whose name no container has is left out. */
+function inboundsOf(pod: Pod, service: ServiceFacts, settings: PodSettings, cluster: string): readonly PodInbound[] {
+  return service.ports.flatMap((port) => {
+    const target = targetOf(pod, port);
+    if (target === undefined) return [];
+    const tags = tagsForService(pod, service, port, cluster);
+    const applications = applicationsOf(pod, settings);
+    const [only] = applications;
+    const behind = target.container ?? (applications.length === 1 ? only : undefined);
+    const causes = causesOf(pod, behind === undefined ? [] : [behind], settings);
+    const isUnclear = behind === undefined && applications.length > 1;
+    const warning = `no container declares port ${target.port} of Service ${service.name}, and several could serve it: only the sidecar decides whether it is ready`;
+    return [{ inbound: inboundAt(pod, target.port, tags, causes), causes, ...(isUnclear ? { warning } : {}) }];
+  });
+}
+
+/** The port of the Pod and the container that declares it; undefined: no container has a port of the name. */
+function targetOf({ containers }: Pod, { target }: ServicePort) {
+  const declaring = containers.flatMap((container) =>
+    container.ports
+      .filter(({ name, port, protocol }) =>
+        typeof target === 'number' ? port === target : name === target && protocol === 'TCP',
+      )
+      .map(({ port }) => ({ port, container: container.name })),
+  );
+  const [first] = declaring;
+  return first ?? (typeof target === 'number' ? { port: target, container: undefined } : undefined);
+}
+
+function inboundWithoutService(pod: Pod, settings: PodSettings, { cluster, ownName }: PodContext): PodInbound {
+  const causes = causesOf(pod, applicationsOf(pod, settings), settings);
+  const tags: Tags = {
+    ...labelTags(pod),
+    'k8s.kuma.io/namespace': pod.namespace,
+    [SERVICE_TAG]: `${ownName()}_${pod.namespace}_svc`,
+    [ZONE_TAG]: cluster,
+    'kuma.io/protocol': 'tcp',
+    'kuma.io/instance': pod.name,
+  };
+  return { inbound: inboundAt(pod, NO_SERVICE_PORT, tags, causes), causes };
+}
+
+function inboundAt({ ip: address }: Pod, port: number, tags: Tags, causes: readonly NotReadyCause[]): Inbound {
+  const isReady = causes.length === 0;
+  const state = isReady ? 'Ready' : 'NotReady';
+  return { address, port, workload: { address, port }, service: tags[SERVICE_TAG] ?? '', tags, state, ready: isReady };
+}
+
+/** The containers of applications, by name. */
+function applicationsOf({ containers }: Pod, { sidecars }: PodSettings): readonly string[] {
+  return containers.map(({ name }) => name).filter((name) => name !== PROBE_PROXY && !sidecars.includes(name));
+}
+
+/** Why a Pod is not ready for traffic to these containers. A container without status counts as ready. */
+function causesOf(pod: Pod, containers: readonly string[], { sidecars }: PodSettings): readonly NotReadyCause[] {
+  const unready = (type: 'container' | 'sidecar', name: string): readonly NotReadyCause[] => {
+    const status = pod.statuses.find((one) => one.name === name);
+    return status === undefined || status.isReady ? [] : [{ type, name, reason: status.reason }];
+  };
+  const causes: readonly NotReadyCause[] = [
+    ...containers.flatMap((name) => unready('container', name)),
+    ...sidecars.flatMap((name) => unready('sidecar', name)),
+    ...(pod.isTerminating ? [{ type: 'terminating' } as const] : []),
+  ];
+  return causes.length === 0 ? NO_CAUSES : causes;
+}
+
+function tagsForService(
+  pod: Pod,
+  { namespace, name, isHeadless }: ServiceFacts,
+  { port, protocol }: ServicePort,
+  cluster: string,
+): Tags {
+  return {
+    ...Object.fromEntries(Object.entries(labelTags(pod)).filter(([key]) => !key.includes('kuma.io/'))),
+    'k8s.kuma.io/namespace': namespace,
+    'k8s.kuma.io/service-name': name,
+    'k8s.kuma.io/service-port': String(port),
+    [SERVICE_TAG]: `${name}_${namespace}_svc_${port}`,
+    [ZONE_TAG]: cluster,
+    'kuma.io/protocol': isGateway(pod) ? 'tcp' : protocol,
+    ...(isHeadless ? { 'kuma.io/instance': pod.name } : {}),
+  };
+}
+
+function labelTags({ labels }: Pod): Tags {
+  return Object.fromEntries(Object.entries(labels).filter(([, value]) => value !== ''));
+}

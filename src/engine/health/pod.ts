@@ -1,0 +1,120 @@
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
+import { annotationOf, labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { parseRfc3339 } from '../../model/time.ts';
+import { type Owner, ownerOf, textMembers } from './live-objects.ts';
+import type { Connection } from './status.ts';
+
+/** What the rules read of a Pod. Values of the wrong type count as absent. */
+export interface Pod {
+  readonly key: ObjectKey;
+  readonly namespace: string;
+  readonly name: string;
+  /** Empty: not known. */
+  readonly uid: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly ip: string;
+  readonly phase: string;
+  /** Of the Pod itself, such as `Evicted`. */
+  readonly reason: string;
+  readonly isTerminating: boolean;
+  /** The value of `kuma.io/gateway`. */
+  readonly gateway: string;
+  readonly owner: Owner | undefined;
+  /** Without init containers. */
+  readonly containers: readonly Container[];
+  /** Of containers, then of init containers. */
+  readonly statuses: readonly ContainerStatus[];
+  readonly connection: Connection;
+}
+
+interface Container {
+  readonly name: string;
+  readonly ports: readonly { readonly name: string; readonly port: number; readonly protocol: string }[];
+}
+
+interface ContainerStatus {
+  readonly name: string;
+  readonly isReady: boolean;
+  /** Why it waits or has ended; empty: it does neither, or it is not known. */
+  readonly reason: string;
+}
+
+/** Reads a live Pod. */
+export function readPod(key: ObjectKey, value: JsonObject): Pod {
+  const { namespace, name } = objectRefOf(key);
+  const metadata = metadataOf(value);
+  const status = objectOf(value.status);
+  const statuses = [...objectsOf(status.containerStatuses), ...objectsOf(status.initContainerStatuses)];
+  return {
+    ...{ key, namespace, name },
+    uid: textOf(metadata.uid),
+    labels: textMembers(labelsOf(value)),
+    ip: textOf(status.podIP),
+    phase: textOf(status.phase),
+    reason: textOf(status.reason),
+    isTerminating: isTerminating(value),
+    gateway: annotationOf(value, 'kuma.io/gateway'),
+    owner: ownerOf(value),
+    containers: objectsOf(objectOf(value.spec).containers).map(containerOf),
+    statuses: statuses.map((one) => ({
+      name: textOf(one.name),
+      isReady: one.ready !== false,
+      reason: reasonOf(objectOf(one.state)),
+    })),
+    connection: drainingIfTerminating(connectionOfPod(textOf(status.phase), statuses), value),
+  };
+}
+
+function containerOf({ name, ports }: JsonObject): Container {
+  return {
+    name: textOf(name),
+    ports: objectsOf(ports).flatMap(({ name: port, containerPort, protocol = 'TCP' }) =>
+      typeof containerPort === 'number'
+        ? [{ name: textOf(port), port: containerPort, protocol: textOf(protocol) }]
+        : [],
+    ),
+  };
+}
+
+function reasonOf({ waiting, terminated }: JsonObject): string {
+  return textOf(objectOf(waiting).reason) || textOf(objectOf(terminated).reason);
+}
+
+/** A Pod is connected while it runs: since its first container that runs was started. */
+function connectionOfPod(phase: string, statuses: readonly JsonObject[]): Connection {
+  const times = (state: 'running' | 'terminated', field: string): readonly number[] =>
+    statuses.flatMap((status) => parseRfc3339(textOf(objectOf(objectOf(status.state)[state])[field])) ?? []);
+  switch (phase) {
+    case 'Running':
+      return withSince('connected', times('running', 'startedAt'), Math.min);
+    case 'Failed':
+    case 'Unknown':
+      return withSince('disconnected', times('terminated', 'finishedAt'), Math.max);
+    default:
+      return { state: 'never' };
+  }
+}
+
+function withSince(
+  state: Connection['state'],
+  times: readonly number[],
+  pick: (...times: readonly number[]) => number,
+): Connection {
+  return times.length === 0 ? { state } : { state, since: pick(...times) };
+}
+
+/** Whether the Pod is to be deleted. */
+function isTerminating(value: JsonObject): boolean {
+  return textOf(metadataOf(value).deletionTimestamp) !== '';
+}
+
+/** The connection of a proxy in a Pod, which drains once the Pod is to be deleted. */
+export function drainingIfTerminating(connection: Connection, pod: JsonObject): Connection {
+  if (connection.state !== 'connected' || !isTerminating(pod)) return connection;
+  const { deletionTimestamp, deletionGracePeriodSeconds: grace } = metadataOf(pod);
+  const end = parseRfc3339(textOf(deletionTimestamp));
+  // The timestamp is when the grace period ends.
+  return end === undefined || typeof grace !== 'number'
+    ? { state: 'draining' }
+    : { state: 'draining', since: end - grace * 1000 };
+}

@@ -1,0 +1,159 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { engineDiagnostics } from '../../../../src/engine/status/diagnostics.ts';
+import type { JsonObject, JsonValue } from '../../../../src/model/json.ts';
+import { createEngineWorld } from '../../../support/engine-world.ts';
+import { inbound, pod, removeLive, rowsOf, service, stageLive } from './support.ts';
+
+/** Live Dataplanes of Kuma and their insights. */
+
+const C = 'east';
+let world: ReturnType<typeof createEngineWorld>;
+beforeEach(() => {
+  world = createEngineWorld();
+});
+
+function live(...objects: readonly JsonObject[]): void {
+  for (const object of objects) stageLive(world.engine, C, object);
+}
+
+function rows(view: string): readonly JsonObject[] {
+  world.engine.commit();
+  return rowsOf(world.engine, view);
+}
+
+function dataplane(networking: JsonValue, more: JsonObject = {}): JsonObject {
+  return {
+    ...{ apiVersion: 'kuma.io/v1alpha1', kind: 'Dataplane', mesh: 'default' },
+    metadata: { name: 'example', namespace: 'demo', ownerReferences: [{ kind: 'Pod', name: 'example' }] },
+    spec: { networking },
+    ...more,
+  };
+}
+
+function insight(subscriptions: JsonValue): JsonObject {
+  return {
+    ...{ apiVersion: 'kuma.io/v1alpha1', kind: 'DataplaneInsight', mesh: 'default' },
+    metadata: { name: 'example', namespace: 'demo' },
+    status: { subscriptions },
+  };
+}
+
+const networking = { address: '10.0.0.9', inbound: [inbound('kuma', 8080, { health: { ready: true } })] };
+const T = (seconds: number) => `2026-01-05T09:00:0${seconds}Z`;
+
+describe('a live Dataplane', () => {
+  it('replaces the data plane of the Pod with its name, until it is gone', () => {
+    const services = () => rows('services').map(({ name }) => name);
+    live(pod(), service('web', {}));
+    expect(services()).toEqual(['web_demo_svc_80']);
+    live(dataplane(networking));
+    expect(services()).toEqual(['kuma']);
+    expect(rows('dataplanes')).toEqual([
+      {
+        ...{ mesh: 'default', name: 'example.demo', cluster: C, status: 'Offline', notes: [] },
+        connection: { state: 'never' },
+      },
+    ]);
+    removeLive(world.engine, C, dataplane(networking));
+    expect(services()).toEqual(['web_demo_svc_80']);
+  });
+
+  it('has no zone but that of its tag', () => {
+    const zoned = { tags: { 'kuma.io/service': 'b', 'kuma.io/zone': 'zone-2' } };
+    live(dataplane({ address: '10.0.0.9', inbound: [inbound('a', 80), inbound('b', 81, zoned)] }));
+    expect(rows('endpoints').map(({ zone }) => zone)).toEqual([undefined, 'zone-2']);
+  });
+
+  it('is taken as written: health and state of the inbound count, in both spellings of names', () => {
+    live(
+      dataplane({
+        address: '10.0.0.9',
+        advertised_address: '192.0.2.1',
+        inbound: [
+          inbound('a', 80, { health: {} }),
+          inbound('b', 81, { state: 1 }),
+          inbound('c', 82, { serviceProbe: {} }),
+          inbound('d', 83, { state: 'Ignored', health: {} }),
+        ],
+      }),
+    );
+    expect(rows('endpoints')).toMatchObject([{ service: 'c', address: '192.0.2.1' }]);
+    expect(rows('services').map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+  });
+
+  it.each<[string, JsonValue, JsonObject]>([
+    ['without subscription', [], { state: 'never' }],
+    ['with an open subscription', [{ connectTime: T(1) }], { state: 'connected', since: T(1) }],
+    ['with a closed one', [{ connectTime: T(1), disconnectTime: T(2) }], { state: 'disconnected', since: T(2) }],
+    [
+      'with an open one before a closed one',
+      [{ connectTime: T(1) }, { connectTime: T(2), disconnectTime: T(3) }],
+      { state: 'connected', since: T(1) },
+    ],
+    [
+      'with several closed ones',
+      [
+        { connectTime: T(1), disconnectTime: T(5) },
+        { connectTime: T(2), disconnectTime: T(3) },
+      ],
+      { state: 'disconnected', since: T(5) },
+    ],
+    [
+      'with null as the time of its end',
+      [{ connectTime: T(1), disconnectTime: null }],
+      { state: 'connected', since: T(1) },
+    ],
+    ['with a time that is none', [{ connectTime: 'soon' }], { state: 'connected' }],
+    ['with values of wrong types', [7, { connectTime: {} }, null], { state: 'never' }],
+    ['with subscriptions that are no list', 'all', { state: 'never' }],
+  ])('%s', (_what, subscriptions, connection) => {
+    live(dataplane(networking), insight(subscriptions));
+    expect(rows('dataplanes')[0]?.connection).toEqual(connection);
+  });
+
+  it('drains while its Pod is to be deleted', () => {
+    live(dataplane(networking), insight([{ connectTime: T(1) }]));
+    live(pod({ metadata: { deletionTimestamp: T(9), deletionGracePeriodSeconds: 5 } }));
+    expect(rows('dataplanes')).toMatchObject([{ status: 'Online', connection: { state: 'draining', since: T(4) } }]);
+    // It is taken as written.
+    expect(rows('endpoints')).toHaveLength(1);
+  });
+
+  it('that cannot be read is a warning, and the Pod counts', () => {
+    for (const wrong of [undefined, null, [], 'text']) {
+      live(pod(), dataplane(networking, { spec: wrong === undefined ? null : { networking: wrong } }));
+      expect(rows('services').map(({ name }) => name)).toEqual(['example_demo_svc']);
+      expect(engineDiagnostics(world.engine)).toMatchObject([
+        {
+          ...{ severity: 'warning', reason: 'UnreadableDataplane', at: [] },
+          message: 'Dataplane.kuma.io/demo/example of cluster east has no networking: it is no data plane',
+        },
+      ]);
+    }
+  });
+
+  it('of any content makes nothing fail', () => {
+    const odd: readonly JsonValue[] = [{}, { inbound: 7 }, { inbound: [null, {}, { port: 'x', tags: [1] }] }];
+    for (const networking of [
+      ...odd,
+      { gateway: 'x', listeners: [{ type: 9 }] },
+      { inbound: [{ tags: { 'kuma.io/service': 'a\u0000set', 'kuma.io/zone': '\u0000' } }] },
+    ]) {
+      live(dataplane(networking, { mesh: 'x\u0000online' }));
+      rows('dataplanes');
+      expect(rows('services').length).toBeLessThan(2);
+      expect(engineDiagnostics(world.engine)).toEqual([]);
+    }
+  });
+
+  it('that is declared, too, and that no Pod owns is the declared one', () => {
+    const metadata = { name: 'example', namespace: 'demo' };
+    const own = dataplane(networking, { metadata });
+    world.file('dp.yaml', JSON.stringify(own));
+    live(own);
+    expect(rows('dataplanes')).toHaveLength(1);
+    expect(rows('dataplanes')[0]).not.toHaveProperty('cluster');
+    world.file('dp.yaml', null);
+    expect(rows('dataplanes')).toMatchObject([{ cluster: C }]);
+  });
+});
