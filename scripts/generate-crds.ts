@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { printYaml } from '../src/manifest/print-yaml.ts';
 import { type CustomKind, customKinds, engineKindRow, engineKinds } from '../src/model/engine-kinds.ts';
-import { isJsonObject, type JsonObject } from '../src/model/json.ts';
+import { isJsonObject, type JsonObject, objectOf } from '../src/model/json.ts';
 import type { Rule } from './crds/form.ts';
 import { customForms } from './crds/kinds.ts';
 import { structuralSchema } from './crds/structural.ts';
@@ -77,7 +77,7 @@ function crdOf(kind: CustomKind, schema: JsonObject): JsonObject {
 /** The schema of the whole object: what every object has is the API server's to check. */
 function objectSchema(kind: CustomKind, root: JsonObject): JsonObject {
   const { isForeign, schema } = engineKinds[kind];
-  const { definition, sets, additions = [], rules } = customForms[kind];
+  const { definition, sets, additions = [], takesNulls = [], rules } = customForms[kind];
   const definitions = isJsonObject(root.$defs) ? root.$defs : {};
   const form = definition === undefined ? root : definitions[definition];
   if (!isJsonObject(form)) throw new Error(`${schema} has no definition ${definition}`);
@@ -95,11 +95,33 @@ function objectSchema(kind: CustomKind, root: JsonObject): JsonObject {
   const whole = Array.isArray(needed) && needed.length === 0 ? rest : structural;
   const set = { 'x-kubernetes-list-type': 'set' };
   const withSets = sets.reduce((so, at) => changedAt(so, at, (list) => ({ ...list, ...set })), whole);
+  const withNulls = takesNulls.reduce((so, field) => changedAt(so, [field], nullable), withSets);
   const withAdditions = additions.reduce(
     (so, { at, keywords }) => changedAt(so, at, (part) => ({ ...part, ...keywords }) as JsonObject),
-    withSets,
+    withNulls,
   );
   return rules.reduce((so, rule) => changedAt(so, rule.at, (place) => withRule(place, rule)), withAdditions);
+}
+
+/**
+ * The schema of a value that may be null, and so may each field and member in it; items of lists may not. API servers never
+ * find null in an enum; of an object that is created they leave such a null out.
+ */
+function nullable(schema: JsonObject): JsonObject {
+  return { ...fieldsNullable(schema), ...(schema.enum === undefined ? { nullable: true } : {}) };
+}
+
+function fieldsNullable(schema: JsonObject): JsonObject {
+  const { properties, items, additionalProperties: members } = schema;
+  const fields = Object.entries(objectOf(properties)).map(
+    ([name, field]) => [name, nullable(objectOf(field))] as const,
+  );
+  return {
+    ...schema,
+    ...(isJsonObject(properties) ? { properties: Object.fromEntries(fields) } : {}),
+    ...(isJsonObject(items) ? { items: fieldsNullable(items) } : {}),
+    ...(isJsonObject(members) ? { additionalProperties: nullable(members) } : {}),
+  };
 }
 
 function withRule(schema: JsonObject, { rule, message, fieldPath }: Rule): JsonObject {

@@ -14,7 +14,8 @@ const REFERENCE = [...NETWORKING, 'transparentProxying', 'reachableBackends', 'r
 
 const PORT = 'port must be in the range [1, 65535]';
 
-const has = (field: string): string => `has(self.${field})`;
+/** That a field is neither absent nor null; CEL knows no type that includes null. */
+const has = (field: string): string => `(has(self.${field}) && dyn(self.${field}) != null)`;
 const hasItems = (field: string): string => `(${has(field)} && size(self.${field}) > 0)`;
 const hasText = (field: string): string => `(${has(field)} && self.${field} != '')`;
 
@@ -106,10 +107,11 @@ export const dataplaneRules: readonly Rule[] = [
   },
 ];
 
-const required = (at: readonly string[], ...fields: readonly string[]): Addition => ({
-  at,
-  keywords: { required: fields },
-});
+/** Fields that must be there, and not be null. */
+const required = (at: readonly string[], ...fields: readonly string[]): readonly Addition[] => [
+  { at, keywords: { required: fields } },
+  ...fields.map((field) => ({ at: [...at, field], keywords: { nullable: false } })),
+];
 
 /** From 1 to 65535. */
 const PORT_TEXT = '0*([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])';
@@ -128,24 +130,23 @@ const HOST = {
     { pattern: '^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}([.][a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*[._]?$' },
   ],
 };
-/** API servers leave out a field that is null, which is the zero value; but a tag that is null is an empty one. */
-const TAG = { minLength: 1, pattern: '^[a-zA-Z0-9.:_-]*$', nullable: true };
+const TAG = { minLength: 1, pattern: '^[a-zA-Z0-9.:_-]*$' };
 const POSITIVE = { minimum: 1, pattern: '^0*[1-9][0-9]*$' };
 const DURATION = { allOf: [{ pattern: '^[^-]*[1-9]' }] };
 const PATH = { pattern: '^(/|[A-Za-z][A-Za-z0-9+.-]*:|[*]$)' };
 
 export const dataplaneAdditions: readonly Addition[] = [
   { at: ['mesh'], keywords: { pattern: '^[0-9a-z_.-]*$', maxLength: 253 } },
-  required([], 'spec'),
-  required(['spec'], 'networking'),
-  required(NETWORKING, 'address'),
-  required(INBOUND, 'port'),
-  required(OUTBOUND, 'port'),
-  required([...OUTBOUND, 'backendRef'], 'kind'),
-  required(REFERENCE, 'kind'),
-  required(LISTENER, 'type', 'address', 'port'),
-  required(['spec', 'probes'], 'port'),
-  required(ENDPOINT, 'path'),
+  ...required([], 'spec'),
+  ...required(['spec'], 'networking'),
+  ...required(NETWORKING, 'address'),
+  ...required(INBOUND, 'port'),
+  ...required(OUTBOUND, 'port'),
+  ...required([...OUTBOUND, 'backendRef'], 'kind'),
+  ...required(REFERENCE, 'kind'),
+  ...required(LISTENER, 'type', 'address', 'port'),
+  ...required(['spec', 'probes'], 'port'),
+  ...required(ENDPOINT, 'path'),
   ...[INBOUND, OUTBOUND, LISTENER, ['spec', 'probes']].map((at) => ({ at: [...at, 'port'], keywords: A_PORT })),
   { at: [...ENDPOINT, 'inboundPort'], keywords: A_PORT },
   { at: [...INBOUND, 'servicePort'], keywords: { ...A_PORT, minimum: 0, pattern: `^(0+|${PORT_TEXT})$` } },

@@ -23,6 +23,8 @@ export interface CustomForm {
   /** Lists of texts in which none stands twice, and of which several managers may each own some. */
   readonly sets: readonly (readonly string[])[];
   readonly additions?: readonly Addition[];
+  /** Fields of the object in which each field may be null, and means its zero value then, as for Protocol Buffers. */
+  readonly takesNulls?: readonly string[];
   readonly rules: readonly Rule[];
 }
 

@@ -149,6 +149,7 @@ const dataplane: CustomForm = {
   ],
   sets: [],
   additions: dataplaneAdditions,
+  takesNulls: ['spec', 'mesh'],
   rules: dataplaneRules,
 };
 

@@ -1,5 +1,5 @@
 import { load } from 'js-yaml';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { type DataplaneCase, rightDataplanes, wrongDataplanes } from '../support/dataplanes.ts';
 import { conditionsIn } from '../support/fake-custom-resources.ts';
@@ -26,6 +26,35 @@ const LET_THROUGH: readonly string[] = [
   'names and addresses of listeners',
 ];
 
+/** The CustomResourceDefinition of Kuma: any spec, no status. */
+const DEFINITION_OF_KUMA = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'dataplanes.kuma.io' },
+  spec: {
+    group: 'kuma.io',
+    scope: 'Namespaced',
+    names: { kind: 'Dataplane', listKind: 'DataplaneList', plural: 'dataplanes', singular: 'dataplane' },
+    versions: [
+      {
+        name: 'v1alpha1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: {
+              mesh: { type: 'string' },
+              metadata: { type: 'object' },
+              spec: { 'x-kubernetes-preserve-unknown-fields': true },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+
 const resource = (name: string, spec: string): JsonObject => ({
   apiVersion: 'kuma.io/v1alpha1',
   kind: 'Dataplane',
@@ -39,8 +68,10 @@ const expected = ({ violations }: DataplaneCase): readonly string[] => violation
 
 describe.skipIf(noKubernetes)('Dataplanes as custom resources', () => {
   let plane: ControlPlane;
-  let fleet: Fleet;
+  let fleet: Fleet | undefined;
 
+  const apply = (object: JsonObject): Promise<string> =>
+    plane.kubectl(['apply', '--server-side', '-f', '-'], { input: JSON.stringify(object) });
   const create = (object: JsonObject, ...words: readonly string[]): Promise<string> =>
     plane.kubectl(['create', '-f', '-', ...words], { input: JSON.stringify(object) });
   const isTaken = async (spec: string): Promise<boolean> =>
@@ -48,26 +79,28 @@ describe.skipIf(noKubernetes)('Dataplanes as custom resources', () => {
       () => true,
       () => false,
     );
-  const start = async (): Promise<void> => {
+  const start = async (): Promise<Fleet> => {
     await plane.kubectl(['wait', '--for=condition=Established', '--timeout=120s', 'crd', '--all']);
-    const where = ['--kubeconfig', plane.kubeconfig(), '-n', 'fleet'];
-    fleet = await startFleet({}, { serve: ['--custom-resources', ...where] });
+    fleet = await startFleet({}, { serve: ['--custom-resources', '--kubeconfig', plane.kubeconfig(), '-n', 'fleet'] });
+    return fleet;
   };
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     plane = await startControlPlane();
     await plane.kubectl(['create', 'namespace', 'fleet']);
   });
-  afterAll(async () => {
+  afterEach(async () => {
     await fleet?.stop();
     await plane?.stop();
+    fleet = undefined;
   });
 
   it('are refused by our definition as far as it can, and by Accepted=False beyond that', async () => {
     await plane.kubectl(['apply', '--server-side', '-f', 'deploy/crds']);
     await start();
-    for (const [what, spec] of Object.entries(rightDataplanes))
+    for (const [what, spec] of Object.entries(rightDataplanes)) {
       expect([what, await isTaken(spec)]).toEqual([what, true]);
+    }
     const taken: DataplaneCase[] = [];
     for (const wrong of wrongDataplanes) if (await isTaken(wrong.spec)) taken.push(wrong);
     expect(taken.map(({ what }) => what)).toEqual(LET_THROUGH);
@@ -80,5 +113,38 @@ describe.skipIf(noKubernetes)('Dataplanes as custom resources', () => {
       expect(accepted).toMatchObject({ status: 'False', reason: 'Invalid' });
       expect(sorted(accepted.message), wrong.what).toEqual(expected(wrong));
     }
+  });
+
+  it('are judged alike, and hold as last known good, where the definition is that of Kuma', async () => {
+    await apply(DEFINITION_OF_KUMA);
+    const others = ['placements', 'servicemirrors', 'fleetpolicies'].map((name) => `fleetrelay.dev_${name}`);
+    const rest = ['admin.gloo.solo.io_kubernetesclusters', 'core.gardener.cloud_shoots', ...others];
+    for (const name of rest) await plane.kubectl(['apply', '--server-side', '-f', `deploy/crds/${name}.yaml`]);
+    const { cli } = await start();
+    const names = async (): Promise<readonly string[]> =>
+      (JSON.parse(await cli('get', 'dataplanes', '-o', 'json')) as { name: string }[]).map(({ name }) => name);
+    const right = 'networking: {address: 10.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: web}}]}';
+    const owned = resource('of-pod', right);
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'of-pod', uid: 'a' }];
+    await apply({ ...owned, metadata: { name: 'of-pod', namespace: 'fleet', ownerReferences } });
+    await apply(resource('right', right));
+    await until('the right one', async () => (await names()).includes('right.fleet'));
+    expect(await names()).toEqual(['right.fleet']);
+
+    for (const [index, { spec }] of wrongDataplanes.entries()) await apply(resource(`wrong-${index}`, spec));
+    await apply(resource('right', 'networking: {address: 0.0.0.0}'));
+    type Event = { readonly note: string; readonly regarding: { readonly name: string } };
+    const notes = await until('events of all of them', async () => {
+      const { items } = await plane.get<{ items: readonly Event[] }>('events.events.k8s.io', '-n', 'fleet');
+      const found = new Map(items.map(({ note, regarding }) => [regarding.name, note]));
+      return found.size > wrongDataplanes.length ? found : undefined;
+    });
+    expect(notes.get('right')).toBe('spec.networking.address: must not be 0.0.0.0 or ::');
+    for (const [index, wrong] of wrongDataplanes.entries()) {
+      const note = notes.get(`wrong-${index}`) ?? '';
+      // An event has room for so much.
+      if (note.length < 1024) expect(sorted(note), wrong.what).toEqual(expected(wrong));
+    }
+    expect(await names()).toEqual(['right.fleet']);
   });
 });

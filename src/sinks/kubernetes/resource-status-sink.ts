@@ -59,6 +59,8 @@ interface State {
   readonly deps: SinkDeps;
   readonly attempts: Map<ObjectKey, Attempt>;
   readonly reversals: Reversals;
+  /** Messages of refusals that concern a whole kind and are logged. */
+  readonly refusals: Set<string>;
   /** Keys for the next run. */
   readonly dirty: Set<ObjectKey>;
   /** Keys that are tried again, and when; monotonic milliseconds. */
@@ -81,6 +83,7 @@ export function createResourceStatusSink(deps: SinkDeps): ResourceStatusSink {
     deps,
     attempts: new Map(),
     reversals: createReversals(() => deps.clock.monotonic()),
+    refusals: new Set(),
     dirty: new Set(),
     retries: new Map(),
     due: Number.POSITIVE_INFINITY,
@@ -211,8 +214,16 @@ async function write(state: State, target: StatusTarget, planned: PlannedWrite, 
       for (const event of eventsBetween(before, status)) await deps.status.event(target, event);
       return;
     case 'refused':
-      log.warn('a status is not taken', { object: key, reason: result.reason, detail: result.message });
+      if (!state.refusals.has(result.message)) {
+        log.warn('a status is not taken', { object: key, reason: result.reason, detail: result.message });
+      }
+      // All objects of a kind without status get the same refusal.
+      if (result.reason === 'NoStatusSubresource') state.refusals.add(result.message);
       attempts.set(key, { ...attempt, outcome: 'refused', failures: 0 });
+      // `kubectl describe` shows at least what is wrong.
+      for (const event of eventsBetween(before, status)) {
+        if (event.type === 'Warning') await deps.status.event(target, event);
+      }
       return;
     case 'gone':
       // The source reports that as well.

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ConditionValue } from '../../../../src/model/conditions.ts';
+import type { Log } from '../../../../src/ports/log.ts';
 import { createResourceStatusSink } from '../../../../src/sinks/kubernetes/resource-status-sink.ts';
 import type { StatusContent } from '../../../../src/sinks/kubernetes/status-content.ts';
 import {
@@ -22,7 +23,7 @@ const ready = (status: ConditionValue['status'], message = ''): ConditionValue =
   message,
 });
 
-function begin(fake: FakeCustomResources = createFakeCustomResources()) {
+function begin(fake: FakeCustomResources = createFakeCustomResources(), log: Log = silentLog) {
   const clock = createVirtualClock();
   let content: StatusContent | undefined = { conditions: [ready('True')], fields: { counts: { targeted: 1 } } };
   const sink = createResourceStatusSink({
@@ -36,7 +37,7 @@ function begin(fake: FakeCustomResources = createFakeCustomResources()) {
     ownConditions: () => ['Ready', 'Stalled', 'Accepted', 'Connected'],
     clock,
     random: { next: () => 1, id: () => '0' },
-    log: silentLog,
+    log,
   });
   const changed = (): void => sink.changed(fake.resources.state().objects.keys());
   // As the source does after each look.
@@ -185,6 +186,32 @@ describe('status of custom resources', () => {
     say({ conditions: [ready('False')], fields: {} });
     await clock.advance(60_000);
     expect(tries).toBe(2);
+  });
+
+  it('that a definition has no place for is told of by events of what is wrong, and logged once', async () => {
+    const fake = createFakeCustomResources();
+    const logged: unknown[] = [];
+    const { say, later } = begin(fake, { ...silentLog, warn: (_message, data) => logged.push(data) });
+    for (const name of ['apps', 'web']) {
+      const { key } = fake.apply(placementResource(name, ['apps/**']));
+      fake.answers.set(key, { type: 'refused', reason: 'NoStatusSubresource', message: 'there is none' });
+    }
+    const accepted = (message: string): ConditionValue => ({
+      type: 'Accepted',
+      status: 'False',
+      reason: 'Invalid',
+      message,
+    });
+    say({ conditions: [accepted('port 0')], fields: {} });
+    await later();
+    say({ conditions: [ready('True'), { ...accepted(''), status: 'True', reason: 'Accepted' }], fields: {} });
+    await later();
+    const event = { type: 'Warning', reason: 'Invalid', message: 'port 0' };
+    expect(fake.events).toEqual([
+      { key: apps, ...event },
+      { key: web, ...event },
+    ]);
+    expect(logged).toEqual([{ object: apps, reason: 'NoStatusSubresource', detail: 'there is none' }]);
   });
 
   it('labels the object and removes annotations once, and leaves the others', async () => {
