@@ -105,7 +105,7 @@ export const engineKinds = {
     schema: 'fleet-policy.json',
     keyedBy: 'fleet',
     ownConditions: SUMMARY,
-    purpose: 'sets guards, safe mode, status and discovery; one per fleet',
+    purpose: 'sets guards, safe mode, status, discovery and health; one per fleet',
   },
   RemovalApproval: {
     ...OWN,

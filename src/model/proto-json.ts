@@ -59,7 +59,7 @@ const NANOSECONDS: Readonly<Record<string, number>> = {
 /** The milliseconds of a duration of Go (`1m30s`); undefined if the value is none. */
 export function durationMs(value: JsonValue | undefined): number | undefined {
   const match =
-    typeof value === 'string' ? /^([-+]?)(0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.exec(value) : null;
+    typeof value === 'string' ? /^([-+]?)(0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.exec(value) : null;
   if (match === null) return undefined;
   const [, sign, parts = ''] = match;
   let nanoseconds = 0;

@@ -13,7 +13,7 @@ describe('golden cases: input and change → delta and why', () => {
   });
 
   it('there are cases for every concern', () => {
-    for (const concern of ['placement', 'outputs', 'guards', 'status', 'mirroring', 'safe-mode']) {
+    for (const concern of ['placement', 'outputs', 'guards', 'status', 'mirroring', 'safe-mode', 'dataplanes']) {
       expect(
         cases.filter((name) => name.startsWith(concern)),
         concern,

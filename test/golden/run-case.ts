@@ -49,6 +49,8 @@ interface Step {
   readonly wait?: number;
   /** `CLUSTER OBJECT` to explain afterwards. */
   readonly explain?: readonly string[];
+  /** Views to show afterwards. */
+  readonly get?: readonly string[];
   /** Status files to show afterwards. */
   readonly status?: readonly string[];
 }
@@ -127,6 +129,7 @@ async function tell(world: FleetWorld, step: Step, seen: Map<string, number>): P
     ...(diagnostics.length === 0 ? {} : { diagnostics: diagnostics.map(displayDiagnostic) }),
     summary,
     ...(why.length === 0 ? {} : { why }),
+    ...(step.get === undefined ? {} : { get: Object.fromEntries(step.get.map((name) => [name, rowsOf(world, name)])) }),
     ...(step.status === undefined
       ? {}
       : {
@@ -135,6 +138,12 @@ async function tell(world: FleetWorld, step: Step, seen: Map<string, number>): P
           ),
         }),
   };
+}
+
+function rowsOf(world: FleetWorld, name: string): JsonValue {
+  const answer = world.server.api.view(name);
+  if (!answer.ok) throw new Error(answer.message);
+  return answer.value;
 }
 
 function deltaOf({ upserts, touches, removals, keeps }: SequencedDelta): { readonly [key: string]: JsonValue } {

@@ -149,6 +149,11 @@ describe('the JSON form of Protocol Buffers', () => {
     expect(durationMs(text)).toBe(expected);
   });
 
+  it('reads a hostile duration in linear time', () => {
+    expect(durationMs(`${'1'.repeat(1_000_000)}x`)).toBeUndefined();
+    expect(durationMs('1h'.repeat(100_000))).toBe(360_000_000_000);
+  });
+
   it.each<[JsonValue | undefined, number]>([
     [80, 80],
     ['80', 80],

@@ -16,7 +16,7 @@ export function readDataplane(document: JsonObject): Decoded<DeclaredDataplane> 
   const camelCase = withEmptyTags(withCamelCaseNames(document));
   const { problems, value } = checkForeign(camelCase, validate);
   const plain = withoutNulls(camelCase);
-  const violations = violationsOf(plain).filter(({ path }) => !isJudged(path, problems));
+  const violations = ofRightTypes(violationsOf(plain), problems);
   const all = [...problems, ...violations].map((problem) => ({
     ...problem,
     path: writtenPath(document, problem.path),
@@ -57,11 +57,13 @@ function withEmptyTags(value: JsonValue): JsonValue {
   );
 }
 
-/** Whether the value, or one that contains it, has the wrong type or form: rules say nothing of it. */
-function isJudged(path: FieldPath, problems: readonly FieldProblem[]): boolean {
-  return problems.some(
-    ({ severity, path: wrong }) => severity === 'error' && wrong.every((step, index) => step === path[index]),
+/** The violations of values that have the right type and form, and so have the values that contain them. */
+function ofRightTypes(violations: readonly FieldProblem[], problems: readonly FieldProblem[]): readonly FieldProblem[] {
+  const wrong = new Set(
+    problems.filter(({ severity }) => severity === 'error').map(({ path }) => JSON.stringify(path)),
   );
+  if (wrong.size === 0) return violations;
+  return violations.filter(({ path }) => !path.some((_, index) => wrong.has(JSON.stringify(path.slice(0, index + 1)))));
 }
 
 /** The path with the names as the document has them. */
