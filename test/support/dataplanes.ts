@@ -426,7 +426,7 @@ export const rightDataplanes: Readonly<Record<string, string>> = {
     'outbound:',
     '- {port: 1, backendRef: {kind: MeshService, name: xyz, port: 80}}',
     '- {port: 2, backendRef: {kind: MeshExternalService, name: xyz}}',
-    '- {port: 3, backendRef: {kind: MeshMultiZoneService, labels: {a: b}, port: 80}}',
+    '- {port: 3, backendRef: {kind: MeshMultiZoneService, labels: {a: null}, port: 80}}',
   ),
   'destinations of a transparent proxy': networking(
     'transparentProxying:',

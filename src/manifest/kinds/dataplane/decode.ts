@@ -13,7 +13,7 @@ import { checkSpec } from './networking.ts';
  * the JSON form of Protocol Buffers, and ignores unknown fields with a warning.
  */
 export function readDataplane(document: JsonObject): Decoded<DeclaredDataplane> {
-  const camelCase = withEmptyTags(withCamelCaseNames(document));
+  const camelCase = withEmptyTexts(withCamelCaseNames(document));
   const { problems, value } = checkForeign(camelCase, validate);
   const plain = withoutNulls(camelCase);
   const violations = ofRightTypes(violationsOf(plain), problems);
@@ -43,15 +43,18 @@ function violationsOf(document: JsonObject): readonly FieldProblem[] {
   return problems;
 }
 
-/** Gives tags without a value the empty text. */
-function withEmptyTags(value: JsonObject): JsonObject;
-function withEmptyTags(value: JsonValue): JsonValue;
-function withEmptyTags(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map((item: JsonValue) => withEmptyTags(item));
+const TEXT_MAPS: ReadonlySet<string> = new Set(['tags', 'labels']);
+
+/** Gives tags and labels without a value the empty text. */
+function withEmptyTexts(value: JsonObject): JsonObject;
+function withEmptyTexts(value: JsonValue): JsonValue;
+function withEmptyTexts(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map((item: JsonValue) => withEmptyTexts(item));
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => {
-      if (member === undefined || !isJsonObject(member) || key !== 'tags') return [key, withEmptyTags(member ?? null)];
+      if (member === undefined || !isJsonObject(member) || !TEXT_MAPS.has(key))
+        return [key, withEmptyTexts(member ?? null)];
       return [key, Object.fromEntries(Object.entries(member).map(([tag, text]) => [tag, text ?? '']))];
     }),
   );

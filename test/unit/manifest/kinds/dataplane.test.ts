@@ -1,7 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
+import { decodeFile } from '../../../../src/manifest/decode-file.ts';
+import { isJsonObject, type JsonValue } from '../../../../src/model/json.ts';
 import { rightDataplanes, wrongDataplanes } from '../../../support/dataplanes.ts';
-import { complaints, contentOf } from '../../../support/decoding.ts';
+import { bytesOf, complaints, contentOf } from '../../../support/decoding.ts';
 
 /** Both wire forms of a spec. */
 const FORMS = {
@@ -174,6 +177,36 @@ networking:
       'a.yaml:8:7: warning: networking.inbound[2]: it has the address and port of networking.inbound[0]',
       'a.yaml:10:7: warning: networking.inbound[4]: it has the address and port of networking.inbound[0]',
     ]);
+  });
+
+  it('of any JSON is read or complained of, and what is read has its ports', () => {
+    const FIELDS =
+      'networking address inbound outbound gateway listeners admin port servicePort serviceAddress tags type state health ready serviceProbe interval timeout probes endpoints transparentProxying reachableBackends refs kuma.io/service name kind';
+    const { any } = fc.letrec<{ any: JsonValue }>((tie) => ({
+      any: fc.oneof(
+        { maxDepth: 6 },
+        fc.constantFrom<JsonValue>(null, 0, 80, -1, 65_536, '80', '', '1s', 'ZoneIngress', '10.0.0.1', true),
+        fc.array(tie('any'), { maxLength: 3 }),
+        fc.dictionary(fc.constantFrom(...FIELDS.split(' ')), tie('any'), { maxKeys: 6 }),
+      ),
+    }));
+    let readable = 0;
+    fc.assert(
+      fc.property(any, any, any, (first, second, rest) => {
+        const inbound = [first, second].map((each) => ({ port: 80, ...(isJsonObject(each) ? each : {}) }));
+        const networking = { address: '10.0.0.1', inbound, ...(isJsonObject(rest) ? rest : {}) };
+        const document = JSON.stringify({ type: 'Dataplane', name: 'a', networking });
+        const { reading, diagnostics } = decodeFile('a.json', bytesOf(document), 'blob');
+        if (!reading.readable) return diagnostics.some(({ severity }) => severity === 'error');
+        const content = reading.documents[0]?.content;
+        if (content?.type !== 'declaration' || content.kind !== 'Dataplane') return false;
+        readable += 1;
+        const { inbounds, listeners } = content.value.dataplane;
+        return [...inbounds, ...listeners].every(({ port }) => port > 0 && port < 65_536);
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(readable).toBeGreaterThan(100);
   });
 
   it('is handed on with its defaults, and with what it says', () => {
