@@ -1,3 +1,4 @@
+import { playDataplanes } from './dataplanes/play.ts';
 import { playMirrors } from './mirrors/play.ts';
 import { type PlayOptions, playSeed } from './play.ts';
 
@@ -17,6 +18,16 @@ export async function mirrorFailuresOf(from: number, seeds: number): Promise<rea
   const failed: string[] = [];
   for (let seed = from; seed < from + seeds; seed += 1) {
     const [first] = await playMirrors(seed);
+    if (first !== undefined) failed.push(`${seed}: ${first.checker}: ${first.message}`);
+  }
+  return failed;
+}
+
+/** The same of a fleet with data planes. */
+export async function dataplaneFailuresOf(from: number, seeds: number): Promise<readonly string[]> {
+  const failed: string[] = [];
+  for (let seed = from; seed < from + seeds; seed += 1) {
+    const [first] = await playDataplanes(seed);
     if (first !== undefined) failed.push(`${seed}: ${first.checker}: ${first.message}`);
   }
   return failed;
