@@ -110,3 +110,47 @@ test('many readers of one entry, many reads of one computation, and nothing left
   const sizes = graph.dump().flatMap(({ maps }) => Object.values(maps));
   expect(sizes.every((size) => size === 0)).toBe(true);
 });
+
+test('the sizes of groups are a collection: each group is one entry, and costs nothing while its size stays', () => {
+  const { graph, people, byTeam } = crowd();
+  const sizes = graph.counts('sizes', byTeam);
+  const doubled = graph.derive<number, number>({
+    name: 'doubled',
+    from: sizes,
+    keys: (key) => key !== 'all',
+    compute: ({ key, value }, _read, emit) => emit('', key, 2 * value),
+  });
+  const found = () => [...doubled.entries('')].map(({ key, value }) => `${key} ${value}`).sort();
+  for (const [at, key] of ['a', 'b', 'c'].entries()) people.set('', key, { team: at < 2 ? 'red' : 'blue', age: at });
+  graph.commit();
+  expect([found(), sizes.get('', 'all'), sizes.scopeOf('', 'all')]).toEqual([['blue 2', 'red 4'], 3, []]);
+  people.set('', 'a', { team: 'red', age: 50 });
+  expect(graph.commit().computed).toBe(0);
+  people.set('', 'c', { team: 'red', age: 2 });
+  graph.commit();
+  expect(found()).toEqual(['red 6']);
+  for (const key of ['a', 'b', 'c']) people.delete('', key);
+  graph.commit();
+  expect([found(), sizes.size()]).toEqual([[], 0]);
+});
+
+test('the size of a group comes from its members, and its members act on it', () => {
+  const { graph, people, byTeam } = crowd();
+  const sizes = graph.counts('sizes', byTeam);
+  for (const key of ['a', 'b']) people.set('', key, { team: 'red', age: 1 }, { by: key });
+  graph.commit();
+  expect(graph.why(sizes, '', 'red')?.because.map(({ key }) => key)).toEqual(['a', 'b']);
+  expect(graph.impact(people, '', 'a').filter(({ collection }) => collection === 'sizes')).toEqual([
+    { collection: 'sizes', partition: '', key: 'all' },
+    { collection: 'sizes', partition: '', key: 'red' },
+  ]);
+});
+
+test('sizes can be declared over an index that has members already', () => {
+  const { graph, people, byTeam } = crowd();
+  people.set('', 'a', { team: 'red', age: 1 });
+  graph.commit();
+  const sizes = graph.counts('sizes', byTeam);
+  expect(sizes.get('', 'red')).toBe(1);
+  expect(() => graph.counts('sizes', byTeam)).toThrow('there already is a collection or index "sizes"');
+});

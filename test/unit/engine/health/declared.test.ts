@@ -227,6 +227,12 @@ describe('the load-balancing set', () => {
     ]);
   });
 
+  it('keeps the order of many inbounds', () => {
+    const ports = Array.from({ length: 12 }, (_none, at) => 80 + at);
+    declare('a', { address: '10.0.0.1', inbound: ports.map((port) => inbound('web', port)) });
+    expect(rows('endpoints').map(({ port }) => port)).toEqual(ports);
+  });
+
   it('has the advertised address, else that of the inbound, else that of the data plane', () => {
     declare('a', {
       address: '10.0.0.1',

@@ -155,5 +155,23 @@ describe('a live Dataplane', () => {
     expect(rows('dataplanes')[0]).not.toHaveProperty('cluster');
     world.file('dp.yaml', null);
     expect(rows('dataplanes')).toMatchObject([{ cluster: C }]);
+    // What a Pod owns is a data plane of its own.
+    world.file('dp.yaml', JSON.stringify(own));
+    live(dataplane(networking));
+    expect(rows('dataplanes').map(({ cluster }) => cluster)).toEqual([undefined, C]);
+  });
+
+  it('is never counted with a service whose name is a part of its own', () => {
+    live(
+      dataplane({
+        address: '10.0.0.9',
+        inbound: ['a', 'a\u0000set', 'a\u0000online'].map((name, at) => inbound(name, 80 + at, { health: {} })),
+      }),
+    );
+    expect(rows('services')).toMatchObject([
+      { name: 'a', dataplanes: { total: 1, online: 0 }, endpoints: { ready: 0, total: 1 } },
+      { name: 'aonline', endpoints: { ready: 0, total: 1 } },
+      { name: 'aset', endpoints: { ready: 0, total: 1 } },
+    ]);
   });
 });
