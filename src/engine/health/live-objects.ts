@@ -128,12 +128,17 @@ function deriveNamedPods(graph: Graph, live: Collection<LiveObject>, services: D
       if (pods.length > 0) emit(partition, key, { service, pods });
     },
   });
-  /** Groups of {@link namedAs}. */
+  /** Groups of {@link namedAs} and {@link namingIn}. */
   const naming: Index<NamedPods> = graph.index('slicesNamingPods', slices, ({ partition, key, value: { pods } }) => {
     const { namespace } = objectRefOf(key as ObjectKey);
-    return pods.map(({ name, uid }) => namedAs(partition, namespace, { name, uid }));
+    return [namingIn(partition, namespace), ...pods.map((pod) => namedAs(partition, namespace, pod))];
   });
   return { slices, naming };
+}
+
+/** The group of all slices of a namespace that name Pods. */
+export function namingIn(cluster: string, namespace: string): string {
+  return `${cluster}/${namespace}`;
 }
 
 /** The group of the slices that name a Pod by its UID, or if they do not know that, by its name. */

@@ -11,6 +11,7 @@ import {
   liveKinds,
   meshOf,
   namedAs,
+  namingIn,
   type Owner,
   type ServiceFacts,
   selectedBy,
@@ -67,25 +68,34 @@ function servicesOf(
   read: Reader,
   { selecting, services, naming }: LiveFacts,
   cluster: string,
-  { namespace, name, uid, labels }: Pod,
+  pod: Pod,
 ): readonly ServiceFacts[] {
+  const { namespace, labels } = pod;
   const found = new Map<string, ServiceFacts>();
   for (const [key, value] of Object.entries(labels)) {
     for (const { value: service } of read.members(selecting, selectedBy(cluster, namespace, key, value))) {
       if (isSelected(service, labels)) found.set(service.name, service);
     }
   }
-  const names = [
-    namedAs(cluster, namespace, { name, uid: '' }),
-    ...(uid === '' ? [] : [namedAs(cluster, namespace, { name, uid })]),
-  ];
-  for (const group of names) {
+  for (const group of namingGroups(read, naming, cluster, pod)) {
     for (const { value: slice } of read.members(naming, group)) {
       const service = read.get(services, cluster, slice.service);
       if (service !== undefined) found.set(service.name, service);
     }
   }
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Most namespaces have no slice that names Pods: there a Pod need not wait for one. */
+function namingGroups(
+  read: Reader,
+  naming: LiveFacts['naming'],
+  cluster: string,
+  { namespace, name, uid }: Pod,
+): readonly string[] {
+  if (read.count(naming, namingIn(cluster, namespace)) === 0) return [];
+  const byName = namedAs(cluster, namespace, { name, uid: '' });
+  return uid === '' ? [byName] : [byName, namedAs(cluster, namespace, { name, uid })];
 }
 
 function isSelected({ selector }: ServiceFacts, labels: Pod['labels']): boolean {
@@ -95,14 +105,14 @@ function isSelected({ selector }: ServiceFacts, labels: Pod['labels']): boolean 
 /** The name of the Deployment or CronJob of a Pod, else of its owner, else its own. */
 function nameOf(read: Reader, owners: Collection<Owner>, cluster: string, { namespace, name, owner }: Pod): string {
   if (owner === undefined) return name;
-  const kind = OWNED[owner.kind];
+  const kind = OWNED.get(owner.kind);
   if (kind === undefined) return owner.name;
   const above = read.get(owners, cluster, keyOfKind(kind.owned, namespace, owner.name));
   return above?.kind === kind.by ? above.name : owner.name;
 }
 
 /** By kind of a Pod's owner: its kind in keys, and the kind of its own owner that names the Pod. */
-const OWNED: Readonly<Record<string, { readonly owned: string; readonly by: string }>> = {
-  ReplicaSet: { owned: liveKinds.replicaSet, by: 'Deployment' },
-  Job: { owned: liveKinds.job, by: 'CronJob' },
-};
+const OWNED: ReadonlyMap<string, { readonly owned: string; readonly by: string }> = new Map([
+  ['ReplicaSet', { owned: liveKinds.replicaSet, by: 'Deployment' }],
+  ['Job', { owned: liveKinds.job, by: 'CronJob' }],
+]);

@@ -227,6 +227,14 @@ describe('the load-balancing set', () => {
     ]);
   });
 
+  it('has no inbound that is not ready', () => {
+    declare('dp1', { address: '192.168.0.1', inbound: [inbound('redis', 6379)] });
+    declare('dp2', { address: '192.168.0.2', inbound: [inbound('redis', 6379, { health: { ready: false } })] });
+    expect(rows('endpoints')).toEqual([
+      { mesh: 'default', service: 'redis', address: '192.168.0.1', port: 6379, weight: 1 },
+    ]);
+  });
+
   it('keeps the order of many inbounds', () => {
     const ports = Array.from({ length: 12 }, (_none, at) => 80 + at);
     declare('a', { address: '10.0.0.1', inbound: ports.map((port) => inbound('web', port)) });

@@ -237,6 +237,7 @@ describe('the inbounds of a Pod', () => {
       ['its ReplicaSet that is not known', owned('ReplicaSet', 'r'), [], 'r'],
       ['its Job', owned('Job', 'once'), [object('Job', 'once', {})], 'once'],
       ['its StatefulSet', owned('StatefulSet', 'db'), [], 'db'],
+      ['its owner of any kind', owned('constructor', 'odd'), [], 'odd'],
     ])('%s', (_what, metadata, others, name) => {
       live(pod({ metadata }), ...others);
       expect(inbounds()).toEqual([`${name}_demo_svc:49151`]);
