@@ -63,6 +63,7 @@ describe.skipIf(noHelm)('charts', () => {
       status: { enabled: false },
       discovery: { excludedNamespaces: ['kube-system'] },
       drift: { ignoredFields: [{ group: 'apps', kind: 'Deployment', fields: ['spec.replicas'] }] },
+      health: { sidecars: ['my-proxy'], reportWaitSeconds: 60 },
     };
     const schema = readSchema('schemas/fleet-policy.json');
     const said = [...Object.keys(policy), 'safeMode'].sort();
