@@ -64,7 +64,7 @@ export interface DomainParts {
   };
   /** State that comes neither from sources nor from agents. The shell stages it through `Engine.domainInputs`. */
   readonly inputs?: DomainInputs;
-  readonly wants?: Derived<Want>;
+  readonly wants?: readonly Derived<Want>[];
   /** Required with `readsLive`. */
   readonly reading?: {
     /** Grouped by the cluster that is read. */

@@ -68,10 +68,13 @@ export function indexInbounds(graph: Graph, inbounds: Collection<InboundValue>) 
   return {
     byService,
     byAddress,
-    /** Whether inbounds have this address in the cluster, and none of them is in the load-balancing set. Reads `byAddress`. */
-    isOutOfSet: (read: Reader, cluster: string, address: string, port: number): boolean => {
+    /**
+     * Whether one of the inbounds with this address in the cluster is in the load-balancing set; undefined: there is no such
+     * inbound. Reads `byAddress`.
+     */
+    isInSet: (read: Reader, cluster: string, address: string, port: number): boolean | undefined => {
       const found = read.members(byAddress, inboundGroup.address(cluster, address, port));
-      return found.length > 0 && found.every(({ value }) => !value.isInSet);
+      return found.length === 0 ? undefined : found.some(({ value }) => value.isInSet);
     },
   };
 }

@@ -16,7 +16,7 @@ import {
   summarise,
   tallyOf,
 } from '../status/progress.ts';
-import { type LiveServices, selectServices } from './live-services.ts';
+import { type LiveServices, selectServices, slicesOf } from './live-services.ts';
 
 /** A ServiceMirror with the clusters that it selects. Partition empty, key its name. */
 export interface MirrorValue {
@@ -44,6 +44,11 @@ interface Feed {
 /** A live service that is mirrored. Partition: the source that declares the mirror. Scope: the service's cluster. */
 export interface ServiceExport extends Omit<Feed, 'selector'> {
   readonly service: ObjectKey;
+}
+
+/** A live EndpointSlice of a mirrored service. Partition: the source that declares the mirror. Scope: the service's cluster. */
+export interface SliceExport extends ServiceExport {
+  readonly slice: ObjectKey;
 }
 
 /**
@@ -95,7 +100,19 @@ export function deriveMirrors(
       }
     },
   });
-  return { mirrors, feeds, exports };
+  // One computation for each slice: an inbound that changes wakes only those with its address.
+  const sliceExports = graph.derive<ServiceExport, SliceExport>({
+    name: 'sliceExports',
+    from: exports,
+    reads: [live.slices],
+    compute: ({ partition, key, value }, read, emit) => {
+      const { namespace, name } = objectRefOf(value.service);
+      for (const { value: slice } of read.members(live.slices, slicesOf(value.from, namespace, name))) {
+        emit(partition, `${key}\u0000${slice.key}`, { ...value, slice: slice.key });
+      }
+    },
+  });
+  return { mirrors, feeds, exports, sliceExports };
 }
 
 const NO_CLUSTERS: ClusterChoice = { names: [] };

@@ -5,11 +5,12 @@ import type { Domain, EngineDiagnostic, Reason, ValueRef } from '../domain.ts';
 import { clusterHint, indexUnknownClusters, unknownClustersOf } from '../fleet/clusters.ts';
 import type { Declared } from '../fleet/declared.ts';
 import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
+import { health } from '../health/health.ts';
 import type { Output } from '../output/outputs.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { indexLiveServices, liveKinds } from './live-services.ts';
+import { deriveServiceWants, deriveSliceWants, SERVICES } from './live-wants.ts';
 import { clustersOf, deriveMirrorStatuses, deriveMirrors } from './mirrors.ts';
-import { deriveServiceWants, SERVICES } from './translate.ts';
 
 /** Mirrors Services of some clusters into others, as ServiceMirrors declare. */
 export const services: Domain = {
@@ -18,17 +19,20 @@ export const services: Domain = {
     [liveKinds.service]: [liveKinds.service],
     [liveKinds.slice]: [liveKinds.service, liveKinds.slice],
   },
-  derive: (graph, { inputs, declarations, clusters, clusterIndex }) => {
+  derive: (graph, { inputs, declarations, clusters, clusterIndex, earlier }) => {
     const liveServices = indexLiveServices(graph, inputs.live);
-    const { mirrors, feeds, exports } = deriveMirrors(graph, declarations, clusterIndex, liveServices);
-    const wants = deriveServiceWants(graph, exports, inputs.live, liveServices);
+    const { mirrors, feeds, exports, sliceExports } = deriveMirrors(graph, declarations, clusterIndex, liveServices);
+    const inbounds = earlier(health)?.inbounds;
+    const serviceWants = deriveServiceWants(graph, exports, inputs.live);
+    const sliceWants = deriveSliceWants(graph, sliceExports, { ...inputs, inbounds });
+    const wants = [serviceWants, sliceWants];
     const exportsByMirror = graph.index('exportsByMirror', exports, ({ value }) => [value.mirror]);
     const unknownClusters = indexUnknownClusters(graph, mirrors);
     const emptySelectors = graph.index('mirrorsWithEmptySelector', mirrors, ({ value }) =>
       value.selectsNone.length > 0 ? ['all'] : [],
     );
     return {
-      collections: { bySource: [feeds, exports, wants], anywhere: [mirrors] },
+      collections: { bySource: [feeds, exports, sliceExports, ...wants], anywhere: [mirrors] },
       wants,
       reading: {
         clusters: graph.index('mirrorFeedsByCluster', feeds, ({ value }) => [value.from]),

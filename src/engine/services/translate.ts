@@ -1,109 +1,167 @@
 import type { LiveObject } from '../../model/agent.ts';
-import { objectDigest, sha256 } from '../../model/digest.ts';
+import { objectDigest } from '../../model/digest.ts';
 import { SERVICE_NAME_LABEL } from '../../model/endpoints.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { metadataOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
-import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { Want } from '../placement/wants.ts';
-import { type LiveServices, ownLabels, slicesOf } from './live-services.ts';
-import type { ServiceExport } from './mirrors.ts';
+import { ownLabels } from './live-services.ts';
+import { labelValue, mirroredName } from './names.ts';
 
-/** The name of this domain. */
-export const SERVICES = 'services';
-
-/** Derives the wants of each exported service: a Service and its EndpointSlices. */
-export function deriveServiceWants(
-  graph: Graph,
-  exports: Collection<ServiceExport>,
-  live: Collection<LiveObject>,
-  { slices }: LiveServices,
-): Derived<Want> {
-  return graph.derive<ServiceExport, Want>({
-    name: 'serviceWants',
-    from: exports,
-    reads: [live, slices],
-    compute: ({ partition, key, value: { from, to, service, origin, identity } }, read, emit) => {
-      const object = read.get(live, from, service);
-      if (object === undefined) return;
-      const { namespace, name } = objectRefOf(service);
-      const own = read.members(slices, slicesOf(from, namespace, name)).map(({ value }) => value);
-      const declared = { clusters: to, origin, identity, scope: [from], scopeUnknown: false };
-      const mirrored = mirroredService(from, object);
-      const derived = { domain: SERVICES, standsFor: { cluster: from, key: service } };
-      emit(partition, `${key}\u0000${service}`, { ...mirrored, ...declared, derived });
-      const requires = { key: mirrored.key, standsFor: derived.standsFor };
-      for (const slice of own) {
-        const standsFor = { cluster: from, key: slice.key };
-        const want = { ...mirroredSlice(from, service, slice), ...declared };
-        emit(partition, `${key}\u0000${slice.key}`, { ...want, derived: { domain: SERVICES, standsFor, requires } });
-      }
-    },
-  });
-}
-
-type Translated = Pick<Want, 'key' | 'value' | 'digest'>;
+/** A finished object. */
+export type Translated = Pick<Want, 'key' | 'value' | 'digest'>;
 
 /** Annotations and labels of the object's own cluster or of its author. */
 const LEFT_BEHIND = /^(kubectl\.kubernetes\.io\/last-applied-configuration$|([^/]*\.)?fleetrelay\.dev\/)/;
 
 /** The headless Service that stands for a live Service in other clusters. */
-function mirroredService(cluster: ClusterName, { key, value }: LiveObject): Translated {
+export function mirroredService(cluster: ClusterName, { key, value }: LiveObject): Translated {
   const { namespace, name } = objectRefOf(key);
   const metadata = metadataOf(value);
   const annotations = portable(metadata.annotations);
-  return translated(key, {
-    apiVersion: 'v1',
-    kind: 'Service',
+  return headlessService({
     metadata: {
       name: mirroredName(cluster, name),
       namespace,
       labels: { ...portable(metadata.labels), ...labelsFor(cluster, name) },
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },
-    spec: {
-      type: 'ClusterIP',
-      clusterIP: 'None',
-      ports: objectsOf(objectOf(value.spec).ports).map((port) => picked(port, PORT)),
-    },
+    ports: objectsOf(objectOf(value.spec).ports).map((port) => picked(port, PORT)),
   });
 }
 
-/** The EndpointSlice of a mirrored Service with the addresses of a live slice. */
-function mirroredSlice(cluster: ClusterName, service: ObjectKey, { key, value }: LiveObject): Translated {
+/** The key of {@link mirroredService}. */
+export function mirroredKey(cluster: ClusterName, service: ObjectKey): ObjectKey {
+  const ref = objectRefOf(service);
+  return objectKey({ ...ref, name: mirroredName(cluster, ref.name) });
+}
+
+/** Whether an endpoint is in the load-balancing set of its service at a port; undefined: it is no inbound of a data plane. */
+export type IsInSet = (address: string, port: number) => boolean | undefined;
+
+/** An EndpointSlice with the addresses of a live one at some of its ports. */
+export interface MirroredSlice extends Translated {
+  /** The slice has no endpoints: another one has those of its port, as long as all ports of each endpoint are ready alike. */
+  readonly isSpare: boolean;
+}
+
+/**
+ * The EndpointSlices of a mirrored Service with the addresses of a live slice: one, unless an endpoint is in its set at some
+ * ports only. The conditions of an endpoint hold for all ports of its slice, so ports that differ from the first one get
+ * slices of their own, which are spare while they do not differ.
+ */
+export function mirroredSlices(
+  cluster: ClusterName,
+  service: ObjectKey,
+  { key, value }: LiveObject,
+  isInSet: IsInSet,
+): readonly MirroredSlice[] {
   const { namespace, name } = objectRefOf(key);
   const { name: serviceName } = objectRefOf(service);
-  const addressType = textOf(value.addressType);
-  return translated(key, {
-    apiVersion: 'discovery.k8s.io/v1',
-    kind: 'EndpointSlice',
-    metadata: {
-      name: mirroredName(cluster, name),
-      namespace,
-      labels: {
-        ...labelsFor(cluster, serviceName),
-        [SERVICE_NAME_LABEL]: mirroredName(cluster, serviceName),
-        // Without this label the cluster's controller takes the slice for its own and deletes it.
-        'endpointslice.kubernetes.io/managed-by': 'fleetrelay.dev',
-      },
-    },
-    addressType: addressType === '' ? 'IPv4' : addressType,
-    // Nodes and Pods of the same name in another cluster are others.
-    endpoints: objectsOf(value.endpoints).map((one) => picked(one, ['addresses', 'conditions', 'hostname', 'zone'])),
-    ports: objectsOf(value.ports).map((port) => picked(port, PORT)),
+  const addressType = textOf(value.addressType) === '' ? 'IPv4' : textOf(value.addressType);
+  const endpoints = objectsOf(value.endpoints);
+  // Only a malformed slice has several ports of one name.
+  const ports = [...Map.groupBy(objectsOf(value.ports), (port) => textOf(port.name)).values()].map((alike) => {
+    const sets = endpoints.map((endpoint) => setOf(endpoint, alike, isInSet));
+    return { alike, sets, isOut: sets.map((set) => set === false) };
   });
+  const [first] = ports;
+  const differs = ({ isOut }: { readonly isOut: readonly boolean[] }): boolean =>
+    isOut.some((is, at) => is !== first?.isOut[at]);
+  const slice = (sliceName: string, of: readonly JsonObject[], its: readonly JsonObject[]): Translated =>
+    endpointSlice({
+      ...{ name: mirroredName(cluster, sliceName), namespace, service: mirroredName(cluster, serviceName) },
+      ...{ labels: labelsFor(cluster, serviceName), addressType, endpoints: its },
+      ports: of.map((port) => picked(port, PORT)),
+    });
+  const together = ports.filter((port) => !differs(port)).flatMap(({ alike }) => alike);
+  return [
+    { ...slice(name, together, endpointsOf(endpoints, first?.isOut)), isSpare: false },
+    ...ports.slice(1).flatMap(({ alike, sets, isOut }) => {
+      const isSpare = !differs({ isOut });
+      if (isSpare && sets.every((set) => set === undefined)) return [];
+      const sliceName = `${name}-${textOf(alike[0]?.name)}`;
+      return [{ ...slice(sliceName, alike, isSpare ? [] : endpointsOf(endpoints, isOut)), isSpare }];
+    }),
+  ];
+}
+
+/** As {@link IsInSet}, for an endpoint at ports. False if it is for any of the addresses: clients may use each of them. */
+function setOf({ addresses }: JsonObject, ports: readonly JsonObject[], isInSet: IsInSet): boolean | undefined {
+  if (!Array.isArray(addresses)) return undefined;
+  const sets = ports
+    // The inbounds of data planes are for TCP.
+    .flatMap(({ port, protocol = 'TCP' }) => (typeof port === 'number' && protocol === 'TCP' ? [port] : []))
+    .flatMap((port) => addresses.map((address) => isInSet(textOf(address), port)));
+  return sets.find((set) => set === false) ?? sets.find((set) => set !== undefined);
+}
+
+/** Nodes and Pods of the same name in another cluster are others. */
+const ENDPOINT = ['addresses', 'conditions', 'hostname', 'zone'];
+
+function endpointsOf(endpoints: readonly JsonObject[], isOut: readonly boolean[] = []): readonly JsonObject[] {
+  return endpoints.map((endpoint, at) => {
+    const kept = picked(endpoint, ENDPOINT);
+    return isOut[at] === true
+      ? { ...kept, conditions: { ...objectOf(kept.conditions), ...conditionsOf(false) } }
+      : kept;
+  });
+}
+
+/** The conditions of an endpoint by the load-balancing set. */
+export function conditionsOf(isInSet: boolean): JsonObject {
+  return { ready: isInSet, serving: isInSet };
+}
+
+/** A Service without an address of its own. */
+export function headlessService({
+  metadata,
+  ports,
+}: {
+  readonly metadata: JsonObject;
+  readonly ports: JsonValue;
+}): Translated {
+  const spec = { type: 'ClusterIP', clusterIP: 'None', ports };
+  return finished('', { apiVersion: 'v1', kind: 'Service', metadata, spec });
+}
+
+/** What {@link endpointSlice} makes a slice of. */
+interface SliceParts {
+  readonly namespace: string;
+  readonly name: string;
+  /** The name of its mirrored Service. */
+  readonly service: string;
+  readonly labels: JsonObject;
+  readonly addressType: string;
+  readonly endpoints: JsonValue;
+  readonly ports: JsonValue;
+}
+
+/** An EndpointSlice of a mirrored Service. */
+export function endpointSlice({ namespace, name, service, labels, ...content }: SliceParts): Translated {
+  const metadata = {
+    ...{ name, namespace },
+    labels: {
+      ...labels,
+      [SERVICE_NAME_LABEL]: service,
+      // Without this label the cluster's controller takes the slice for its own and deletes it.
+      'endpointslice.kubernetes.io/managed-by': 'fleetrelay.dev',
+    },
+  };
+  const group = 'discovery.k8s.io';
+  return finished(group, { apiVersion: `${group}/v1`, kind: 'EndpointSlice', metadata, ...content });
 }
 
 const PORT = ['name', 'port', 'protocol', 'appProtocol'];
 
-function labelsFor(cluster: ClusterName, service: string): Readonly<Record<string, string>> {
+/** The labels by which a mirrored object is recognised; see {@link ownLabels}. */
+export function labelsFor(cluster: string, service: string): Readonly<Record<string, string>> {
   return { [ownLabels.backend]: labelValue(cluster), [ownLabels.service]: labelValue(service) };
 }
 
-function translated(live: ObjectKey, value: JsonObject): Translated {
-  const { group, kind } = objectRefOf(live);
+function finished(group: string, value: JsonObject): Translated {
   const { namespace, name } = metadataOf(value);
-  const key = objectKey({ group, kind, namespace: textOf(namespace), name: textOf(name) });
+  const key = objectKey({ group, kind: textOf(value.kind), namespace: textOf(namespace), name: textOf(name) });
   const digest: Digest = objectDigest(value);
   return { key, value, digest };
 }
@@ -122,32 +180,4 @@ function picked(from: JsonObject, names: readonly string[]): JsonObject {
       return value === undefined || value === null ? [] : [[name, value] as const];
     }),
   );
-}
-
-/** The limit of a DNS label; longer joined names are shortened. */
-const LONGEST = 63;
-const HASH = 6;
-
-/**
- * The name of a mirrored object by Gimbal's rule, so that existing routes stay valid: cluster and name, joined by a hyphen.
- * From 63 bytes on, parts beyond their share are cut, the last one first, and end with the beginning of their hash. Different
- * services can get the same name: the caller must detect that.
- */
-export function mirroredName(cluster: string, name: string): string {
-  return shortened([cluster, name]);
-}
-
-/** A name as the value of a label, shortened by the same rule. */
-export function labelValue(name: string): string {
-  return shortened([name]);
-}
-
-function shortened(parts: readonly string[]): string {
-  const cut = [...parts];
-  const share = Math.floor(LONGEST / parts.length);
-  for (let last = cut.length - 1; last >= 0 && cut.join('-').length >= LONGEST; last -= 1) {
-    const part = parts[last] ?? '';
-    if (part.length > share) cut[last] = part.slice(0, share - HASH) + sha256(part).slice(0, HASH);
-  }
-  return cut.join('-');
 }

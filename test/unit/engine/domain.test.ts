@@ -49,7 +49,7 @@ const notes: Domain = {
     return {
       collections: { bySource: [wants], anywhere: [deadlines] },
       inputs: { owners },
-      wants,
+      wants: [wants],
       deadlines,
       statuses: ({ progress }) =>
         graph.derive<Declared<'Shoot'>, StatusPart>({

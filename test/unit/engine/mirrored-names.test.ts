@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { labelValue, mirroredName } from '../../../src/engine/services/translate.ts';
+import { labelValue, mirroredName } from '../../../src/engine/services/names.ts';
 
 const S63 = 'the-really-long-kube-service-name-that-is-exactly-63-characters';
 const C83 = 'a-really-long-cluster-name-that-does-not-really-make-sense-and-is-not-useful-at-all';
