@@ -1,5 +1,5 @@
 import { compareText } from '../model/json.ts';
-import type { KindSchema, KindSchemas, Schema } from './schema.ts';
+import type { KindSchema, KindSchemas, Schema } from './values/schema.ts';
 
 /** A version of a kind whose schema is made when it is first needed. */
 export interface KindRow extends Omit<KindSchema, 'schema'> {

@@ -5,11 +5,11 @@ import { defaultDecodeLimits } from '../../src/manifest/limits.ts';
 import { readFile } from '../../src/manifest/read-file.ts';
 import { type Diagnostic, displayDiagnostic } from '../../src/model/diagnostic.ts';
 import { isJsonObject } from '../../src/model/json.ts';
+import { createObjectCheck } from '../../src/validation/check-object.ts';
 import { createCelEvaluator } from '../../src/validation/custom/cel/evaluator.ts';
 import { createCustomKinds, isDefinition } from '../../src/validation/custom/custom-kinds.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../src/validation/kubernetes-schemas.ts';
 import type { ObjectCheck } from '../../src/validation/object-check.ts';
-import { createObjectCheck } from '../../src/validation/objects.ts';
 import { isLong } from '../support/long.ts';
 
 type Files = ReadonlyMap<string, Uint8Array>;

@@ -5,7 +5,7 @@ import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
 import { type Diagnostic, diagnosticOf, type FindingReason } from '../../model/diagnostic.ts';
 import { sha256 } from '../../model/digest.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
-import { referencesOf } from '../../validation/across-files/references.ts';
+import { referencesOf } from '../../validation/across-files/likely-references.ts';
 import { isDefinition } from '../../validation/custom/custom-kinds.ts';
 import type { FileBytes } from './file-bytes.ts';
 import { collectFacts, type FileFacts, unreadFile } from './file-facts.ts';

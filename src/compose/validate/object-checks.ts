@@ -2,11 +2,11 @@ import type { FieldProblem } from '../../manifest/problem.ts';
 import { type JsonObject, textOf } from '../../model/json.ts';
 import { parseApiVersion } from '../../model/object-key.ts';
 import { problem, type Result } from '../../model/result.ts';
+import { createObjectCheck } from '../../validation/check-object.ts';
 import { createCustomKinds, hasRules } from '../../validation/custom/custom-kinds.ts';
 import { createLocatedKinds, type LocatedSchema } from '../../validation/custom/located-kinds.ts';
 import { type KubernetesVersion, openKubernetesSchemas } from '../../validation/kubernetes-schemas.ts';
 import type { ObjectCheck } from '../../validation/object-check.ts';
-import { createObjectCheck } from '../../validation/objects.ts';
 import type { ReadSchema } from './schema-locations.ts';
 
 /** How objects are checked: plain data, as threads get it. */
@@ -61,13 +61,13 @@ async function celEvaluator() {
 
 /** The library for patterns is loaded only where there are definitions. */
 async function patternCompiler() {
-  const { compilePattern } = await import('../../validation/custom/patterns.ts');
+  const { compilePattern } = await import('../../validation/values/patterns.ts');
   return compilePattern;
 }
 
 /** The library for JSON Schemas is loaded only where there is one. */
 async function jsonSchemaCompiler() {
-  const { createJsonSchemaCompiler } = await import('../../validation/custom/json-schema.ts');
+  const { createJsonSchemaCompiler } = await import('../../validation/custom/json-schema-compiler.ts');
   return createJsonSchemaCompiler();
 }
 

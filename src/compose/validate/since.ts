@@ -6,7 +6,7 @@ import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { quote } from '../../model/ids.ts';
 import { objectOf, textOf } from '../../model/json.ts';
 import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
-import { ANY_NAME } from '../../validation/across-files/references.ts';
+import { ANY_NAME } from '../../validation/across-files/likely-references.ts';
 import { type CheckedDocument, type CheckedFile, checkFile } from './check-file.ts';
 import type { InputFile, Inputs } from './inputs.ts';
 import { type CheckSettings, createObjectChecks } from './object-checks.ts';

@@ -3,7 +3,7 @@ import type { FindingReason } from '../../model/diagnostic.ts';
 import { compareText, type JsonObject, textOf } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
 import { objectRefOf, parseApiVersion } from '../../model/object-key.ts';
-import { type Field, get, pathOf } from '../rules/field.ts';
+import { type Field, get, pathOf } from '../rules/shared/field.ts';
 import type { DeclaredObjects, LabelIndex } from './declared.ts';
 import { type ObjectFacts, parseReferenceId, selectorIn } from './facts.ts';
 import {

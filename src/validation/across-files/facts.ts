@@ -11,7 +11,7 @@ import {
 import { builtInKindScope } from '../../model/kinds.ts';
 import type { LabelRequirement, LabelSelector } from '../../model/label-selector.ts';
 import { type ObjectKey, objectKey, objectRefOf, parseApiVersion } from '../../model/object-key.ts';
-import type { Field } from '../rules/field.ts';
+import type { Field } from '../rules/shared/field.ts';
 import {
   CLUSTER_ROLE,
   CONFIG_MAP,

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../model/json.ts';
 import { parseApiVersion } from '../../model/object-key.ts';
-import { type Field, get, getIn, isTrue, items, members, text, word } from '../rules/field.ts';
+import { type Field, get, getIn, isTrue, items, members, text, word } from '../rules/shared/field.ts';
 
 /** What a field of an object names: another object, or a part of it. */
 export interface Reference {

@@ -6,7 +6,7 @@ import { defaultDecodeLimits } from '../../../src/manifest/limits.ts';
 import { readFile } from '../../../src/manifest/read-file.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../src/model/json.ts';
 import type { KubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
-import type { KindSchema, Schema } from '../../../src/validation/schema.ts';
+import type { KindSchema, Schema } from '../../../src/validation/values/schema.ts';
 
 /** Random numbers that a seed and an index determine. */
 export interface Chance {

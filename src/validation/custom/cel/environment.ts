@@ -18,12 +18,12 @@ import { DurationSchema } from '@bufbuild/protobuf/wkt';
 import { addressFunctions } from './functions/addresses.ts';
 import { internalFunctions } from './functions/internal.ts';
 import { listFunctions, type Operators, setFunctions } from './functions/lists.ts';
+import type { Meter } from './functions/meter.ts';
 import { createOpaqueTypes } from './functions/opaque.ts';
 import { quantityFunctions } from './functions/quantities.ts';
 import { semverFunctions } from './functions/semver.ts';
 import { formatFunctions, textFunctions } from './functions/texts.ts';
 import { parseUrl, urlFunctions } from './functions/urls.ts';
-import type { Meter } from './meter.ts';
 
 /** An environment of the library with the functions that Kubernetes adds to CEL. */
 export interface Environment {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { withDefaults } from '../../../../src/validation/custom/defaults.ts';
-import type { Schema } from '../../../../src/validation/schema.ts';
+import type { Schema } from '../../../../src/validation/values/schema.ts';
 
 const item: Schema = {
   type: 'object',

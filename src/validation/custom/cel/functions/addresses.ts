@@ -1,5 +1,5 @@
 import { type CelFunc, CelScalar, type CelValue, celFunc, celMethod } from '@bufbuild/cel';
-import { cidrText, type Ip, ipText, type Network, networkHas, parseIp, parseNetwork } from './ip.ts';
+import { cidrText, type Ip, ipText, type Network, networkHas, parseIp, parseNetwork } from '../../../ip.ts';
 import type { OpaqueType } from './opaque.ts';
 
 /** The functions of IP addresses and blocks of them. */

@@ -1,0 +1,77 @@
+import {
+  entryOf,
+  type Field,
+  filledIfSet,
+  forbidden,
+  get,
+  hasForm,
+  invalid,
+  isEmpty,
+  isOneOf,
+  isSet,
+  items,
+  required,
+  text,
+} from '../shared/field.ts';
+import { kindRule } from '../shared/metadata.ts';
+import { dnsSubdomainRule } from '../shared/names.ts';
+import { checkMatchResources, checkParamKind, checkParamRef, checkVariables } from './admission-policies.ts';
+import { checkExpression, checkMatchConditions } from './webhooks.ts';
+
+const PATCHES: Readonly<Record<string, string>> = { ApplyConfiguration: 'applyConfiguration', JSONPatch: 'jsonPatch' };
+
+/** What an API server checks of a MutatingAdmissionPolicy. CEL is not compiled. */
+export const mutatingAdmissionPolicyRule = kindRule(dnsSubdomainRule, (root) => {
+  const spec = get(root, 'spec');
+  filledIfSet(get(spec, 'failurePolicy'));
+  const constraints = get(spec, 'matchConstraints');
+  if (isSet(constraints)) {
+    checkMatchResources(constraints);
+    if (isEmpty(get(constraints, 'resourceRules'))) required(get(constraints, 'resourceRules'));
+    checkOperations(constraints);
+  } else required(constraints);
+  checkParamKind(get(spec, 'paramKind'));
+  checkMatchConditions(get(spec, 'matchConditions'));
+  checkVariables(get(spec, 'variables'));
+  const reinvocation = get(spec, 'reinvocationPolicy');
+  if (isEmpty(reinvocation)) required(reinvocation, 'Never or IfNeeded');
+  else isOneOf(reinvocation, ['Never', 'IfNeeded']);
+  const mutations = get(spec, 'mutations');
+  if (isEmpty(mutations)) required(mutations);
+  for (const mutation of items(mutations)) checkMutation(mutation);
+});
+
+function checkOperations(constraints: Field): void {
+  for (const each of items(get(constraints, 'resourceRules'))) {
+    for (const operation of items(get(each, 'operations'))) {
+      if (operation.value === 'DELETE') invalid(operation, 'must not be DELETE, which changes no object');
+    }
+  }
+}
+
+function checkMutation(mutation: Field): void {
+  const type = get(mutation, 'patchType');
+  if (isEmpty(type)) required(type);
+  isOneOf(type, Object.keys(PATCHES));
+  const wanted = entryOf(PATCHES, text(type));
+  if (wanted === undefined) return;
+  for (const name of Object.values(PATCHES)) {
+    const field = get(mutation, name);
+    if (name === wanted && !isSet(field)) required(field, `a mutation with patchType ${String(type.value)} has it`);
+    else if (name !== wanted && isSet(field)) forbidden(field, `with patchType ${String(type.value)}`);
+  }
+  const expression = get(get(mutation, wanted), 'expression');
+  if (isSet(get(mutation, wanted)) && isEmpty(expression)) required(expression);
+  else checkExpression(expression);
+}
+
+/** What an API server checks of a MutatingAdmissionPolicyBinding. */
+export const mutatingAdmissionPolicyBindingRule = kindRule(dnsSubdomainRule, (root) => {
+  const spec = get(root, 'spec');
+  const policy = get(spec, 'policyName');
+  if (isEmpty(policy)) required(policy);
+  hasForm(policy, dnsSubdomainRule);
+  const match = get(spec, 'matchResources');
+  if (isSet(match)) checkMatchResources(match);
+  checkParamRef(get(spec, 'paramRef'));
+});
