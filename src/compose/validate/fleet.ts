@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { EngineDiagnostic } from '../../engine/domain.ts';
 import { engineDiagnostics, unusedPaths } from '../../engine/status/diagnostics.ts';
 import type { FileReading, SourceDocument } from '../../model/desired.ts';
@@ -10,6 +10,7 @@ import { type JsonObject, objectOf } from '../../model/json.ts';
 import { objectRefOf } from '../../model/object-key.ts';
 import { IGNORE_FILE } from '../../sources/tree/ignore-file.ts';
 import { openEvaluation } from '../evaluate.ts';
+import { pathInSource, sourceRoot } from './inputs.ts';
 import type { FactsOfFile, UnlocatedPlace, UnplacedFinding } from './unplaced-findings.ts';
 
 interface FleetOptions {
@@ -36,14 +37,13 @@ export function judgeFleet(
   files: readonly FactsOfFile[],
   { folders, cwd, isPartial }: FleetOptions,
 ): readonly UnplacedFinding[] {
-  const [folder = cwd, ...others] = folders;
-  const root = others.length === 0 ? folder : cwd;
+  const root = sourceRoot(folders, cwd);
   const names = new Map<string, string>();
   const readings = new Map<string, { readonly reading: FileReading }>();
   for (const each of files) {
     const { file } = each;
-    const path = relative(root, file.location).split(sep).join('/');
-    if (path.startsWith('..')) continue;
+    const path = pathInSource(root, file.location);
+    if (path.startsWith('../')) continue;
     names.set(path, file.name);
     readings.set(path, { reading: readingOf(each) });
   }
@@ -51,7 +51,7 @@ export function judgeFleet(
   engine.commit();
   const kinds = new Set(files.flatMap(({ facts }) => facts.declarations.map(({ content }) => kindOf(content))));
   const isFleet = kinds.has('KubernetesCluster') || kinds.has('Placement');
-  const isWhole = (kinds.has('KubernetesCluster') && kinds.has('Placement')) || (others.length === 0 && isRoot(root));
+  const isWhole = (kinds.has('KubernetesCluster') && kinds.has('Placement')) || (folders.length <= 1 && isRoot(root));
   const canMiss = isFleet && isWhole && !isPartial;
   return [...engineDiagnostics(engine), ...unusedPaths(engine)]
     .filter(({ reason }) => canMiss || !OF_ABSENCE.includes(reason))

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { relative, resolve, sep } from 'node:path';
 import { decodeFile } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { isToolFileName } from '../../manifest/tool-files.ts';
@@ -179,6 +179,16 @@ function childrenOf(folder: string, failed: (error: unknown) => void) {
 function entryOf({ path, kind }: Entry, root: string) {
   const size = lstatSync(`${root}/${path}`, { throwIfNoEntry: false })?.size ?? 0;
   return { kind, size, blob: '' };
+}
+
+/** The root of the source that the request is about: the folder that it names, or the current one if it names several. */
+export function sourceRoot([folder, ...others]: readonly string[], cwd: string): string {
+  return folder === undefined || others.length > 0 ? cwd : folder;
+}
+
+/** The path of a file relative to the root of its source, with `/`. */
+export function pathInSource(root: string, location: string): string {
+  return relative(root, location).split(sep).join('/');
 }
 
 /** The diagnostic of a path that cannot be read. */

@@ -131,7 +131,7 @@ async function partOf(
     touched.isEverything || (at !== undefined && touched.touches(resolve(request.cwd, at.path)));
   return {
     inputs: { ...inputs, refused: inputs.refused.filter(isPart) },
-    affected: affectedFiles(inputs, checked, touched),
+    affected: affectedFiles(inputs, checked, touched, request.cwd),
   };
 }
 

@@ -99,6 +99,25 @@ describe('validate --since', () => {
     expect(await judged('HEAD~1')).toEqual(expected);
   });
 
+  it('judges what a Placement selected before it was removed, and what selected Pods that are not there any more', async () => {
+    const labelled = (name: string, app: string): string =>
+      pod(name, 'settings').replace('namespace: web', `namespace: web, labels: {app: ${app}}`);
+    const selecting = (name: string, app: string): string =>
+      service(name).replace('ports', `selector: {app: ${app}}, ports`);
+    commit({
+      'placed.yaml': placement('all', '{names: [east]}').replace('[x]', "['apps/**']").replace(', extra: 1', ''),
+      'apps/placed.yaml': service('placed'),
+      'shop.yaml': labelled('shop', 'shop'),
+      'shop-service.yaml': selecting('shop', 'shop'),
+      'bank.yaml': labelled('bank', 'bank'),
+      'bank-service.yaml': selecting('bank', 'bank'),
+    });
+    commit({ 'placed.yaml': placement('other', '{names: [east]}') });
+    expect(await judged('HEAD~1')).toEqual(['apps/placed.yaml', 'placed.yaml']);
+    commit({ 'shop.yaml': labelled('shop', 'changed') });
+    expect(await judged('HEAD~1')).toEqual(['shop-service.yaml', 'shop.yaml']);
+  });
+
   it('checks custom resources by definitions that the range does not touch', async () => {
     commit({ 'thing.yaml': thing('[1]') });
     const { diagnostics } = await validate('HEAD~1');
