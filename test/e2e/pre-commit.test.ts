@@ -61,6 +61,27 @@ test.skipIf(!found.ok)(
   },
 );
 
+test.skipIf(!found.ok)('a name of a file is never an option, with own args too', () => {
+  const bad = '--kubeconfig=bad.yaml';
+  const repository = join(home, 'names');
+  const hooks = (args: string) =>
+    `repos: [{ repo: ${project}, rev: HEAD, hooks: [{ id: fleetrelay-validate-system${args} }] }]`;
+  run('git', ['init', '--quiet', repository], home);
+  writeFileSync(join(repository, bad), BAD);
+  const withArgs = (args: string) => {
+    writeFileSync(join(repository, '.pre-commit-config.yaml'), hooks(args));
+    run('git', ['add', '--all'], repository);
+    return run(found.ok ? found.program : '', ['run', '--all-files', '--color', 'never'], repository);
+  };
+  const finding = FINDING.replace('apps/hello/bad.yaml', bad);
+  expect(withArgs('')).toMatchObject({ code: 1, out: expect.stringContaining(finding) });
+  expect(withArgs(', args: [--strict, --]')).toMatchObject({ code: 1, out: expect.stringContaining(finding) });
+  expect(withArgs(', args: [--strict]')).toMatchObject({
+    code: 1,
+    out: expect.stringContaining(`"${bad}" is the name of a file and of an option`),
+  });
+});
+
 // npm installs fleetrelay with all that builds it: about a minute, and it needs the registry.
 test.skipIf(!found.ok || !isLong)('the hook that pre-commit installs with npm', () => {
   writeFileSync(join(home, 'fleet/apps/hello/bad.yaml'), BAD);
