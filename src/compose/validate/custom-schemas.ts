@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { JsonObject } from '../../model/json.ts';
 import { parseApiVersion } from '../../model/object-key.ts';
 import { createCustomKinds } from '../../validation/custom/custom-kinds.ts';
@@ -9,6 +9,7 @@ import { type InputFile, STDIN } from './inputs.ts';
 import type { CheckSettings, NamedSchema } from './object-checks.ts';
 import type { ValidationRequest } from './report.ts';
 import { createSchemaLocator, type SchemaLocator } from './schema-locations.ts';
+import { createSchemaRoots } from './schema-roots.ts';
 
 type CustomSettings = Pick<CheckSettings, 'definitions' | 'located' | 'named'>;
 
@@ -56,19 +57,22 @@ function unknownKinds(checked: readonly CheckedFile[], definitions: readonly Jso
 }
 
 async function namedSchemas(
-  { cwd, paths, repository = '.' }: ValidationRequest,
+  request: ValidationRequest,
   files: readonly InputFile[],
   checked: readonly CheckedFile[],
   locator: SchemaLocator,
 ): Promise<readonly NamedSchema[]> {
-  const roots = ['.', repository, ...paths.filter((path) => path !== STDIN)].map((path) => resolve(cwd, path));
+  const rootOf = createSchemaRoots(request);
   const named: NamedSchema[] = [];
   for (const [index, { schemas }] of checked.entries()) {
     const { name = '', location = '' } = files[index] ?? {};
-    const place = name === STDIN ? join(cwd, STDIN) : location;
-    const root = roots.find((folder) => place.startsWith(`${folder}/`)) ?? dirname(place);
+    const place = name === STDIN ? join(request.cwd, STDIN) : location;
     for (const reference of new Set(schemas)) {
-      named.push({ file: name, reference, schema: await locator.read(reference, { location: place, root }) });
+      named.push({
+        file: name,
+        reference,
+        schema: await locator.read(reference, { location: place, root: rootOf(place) }),
+      });
     }
   }
   return named;

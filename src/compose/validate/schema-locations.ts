@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { isJsonObject, type JsonValue, parseJsonBytes } from '../../model/json.ts';
@@ -26,7 +27,14 @@ export interface SchemaLocator {
    * Reads the schema that a file names for its documents (modelines.ts), as a problem if it must not be read or cannot be.
    * Only paths inside `root` are read, and URLs below a location that the person gave.
    */
-  read(reference: string, file: { readonly location: string; readonly root: string }): Promise<ReadSchema>;
+  read(reference: string, file: NamingFile): Promise<ReadSchema>;
+}
+
+/** A file that names a schema. */
+export interface NamingFile {
+  readonly location: string;
+  /** See schema-roots.ts. */
+  readonly root: string;
 }
 
 /** A schema, or why there is none: a sentence. */
@@ -89,7 +97,7 @@ export function createSchemaLocator(options: SchemaLocatorOptions): SchemaLocato
         return prefixes.some((prefix) => isBelow(target, prefix));
       };
       if (!(await mayRead(place))) {
-        const why = isUrl(place) ? 'no --schema-location covers it' : 'it is outside of the folder that is checked';
+        const why = isUrl(place) ? 'no --schema-location covers it' : 'it is outside of the repository';
         return { problem: `the schema ${reference} is not read: ${why}` };
       }
       const titleOf = (other: string) => (other === place ? reference : isUrl(other) ? other : relative(cwd, other));
@@ -185,11 +193,16 @@ function besides(place: string, reference: string): string {
   return isUrl(reference) ? reference : resolve(dirname(place), decodedPath(reference));
 }
 
+const { O_RDONLY, O_NONBLOCK = 0 } = constants;
+
 async function fileContent(path: string): Promise<Content> {
   try {
-    await using file = await open(path);
-    const { size } = await file.stat();
-    return size > MAX_BYTES ? TOO_LARGE : { bytes: await file.readFile() };
+    // Without O_NONBLOCK it would wait until a program writes into a pipe.
+    await using file = await open(path, O_RDONLY | O_NONBLOCK);
+    if (!(await file.stat()).isFile()) return { problem: 'cannot be read: it is no plain file' };
+    // The files of /proc have any number of bytes and the size 0.
+    const bytes = await limitedBytes(file.createReadStream({ end: MAX_BYTES, autoClose: false }));
+    return bytes === undefined ? TOO_LARGE : { bytes };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     if (code === 'ENOENT' || code === 'ENOTDIR') return 'missing';
