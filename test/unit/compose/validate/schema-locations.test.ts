@@ -41,7 +41,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'outside.json'), '{"type": "object"}');
   symlinkSync(join(folder, 'outside.json'), join(folder, 'repo/link.json'));
   mkdirSync(join(folder, 'special/folder.json'), { recursive: true });
-  execFileSync('mkfifo', [join(folder, 'special/pipe.json')]);
+  execFileSync('sh', ['-c', 'mkfifo "$0"', join(folder, 'special/pipe.json')]);
   symlinkSync('/dev/zero', join(folder, 'special/device.json'));
   symlinkSync('loop.json', join(folder, 'special/loop.json'));
   writeFileSync(join(folder, 'special/sparse.json'), '');
