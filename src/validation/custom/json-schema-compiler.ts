@@ -5,7 +5,7 @@ import { schemaProblems } from '../../manifest/schema-problems.ts';
 import type { SchemaError } from '../../manifest/schema-validator.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import { ok, problem } from '../../model/result.ts';
-import { parseIp } from '../ip.ts';
+import { type Ip, looseForm, parseIp } from '../ip.ts';
 import { isTime } from '../values/formats.ts';
 import { compilePattern } from '../values/patterns.ts';
 import type { JsonSchemaCompiler } from './located-kinds.ts';
@@ -16,10 +16,15 @@ const UUID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 const FORMATS: Options['formats'] = {
   'date-time': isTime,
   date: /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/,
-  ipv4: (text: string) => parseIp(text)?.bits === 32,
-  ipv6: (text: string) => parseIp(text)?.bits === 128,
+  ipv4: (text: string) => hasFamily(text, 'IPv4'),
+  ipv6: (text: string) => hasFamily(text, 'IPv6'),
   uuid: UUID,
 };
+
+function hasFamily(text: string, family: Ip['family']): boolean {
+  const ip = parseIp(text);
+  return ip?.family === family && looseForm(text, ip) !== 'leading zeros';
+}
 
 /** A pattern that matches in linear time. One that RE2 cannot express (a look-ahead) allows every text. */
 const regExp = Object.assign(

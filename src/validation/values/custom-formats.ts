@@ -1,4 +1,4 @@
-import { parseIp } from '../ip.ts';
+import { looseForm, parseIp, parseNetwork } from '../ip.ts';
 import { type Format, isBase64, isDuration, isTime } from './formats.ts';
 
 /** An API server also takes an amount with a unit in words anywhere in the text. */
@@ -17,7 +17,7 @@ const HOST_PART = /^[\p{L}\p{S}0-9](?:[\p{L}\p{S}0-9-]*[\p{L}\p{S}0-9])?$/u;
  */
 const FORMATS: Readonly<Record<string, Format>> = {
   byte: { words: 'base64', matches: (text) => text !== '' && isBase64(text) },
-  cidr: { words: 'a block of addresses such as 10.0.0.0/8', matches: isCidr },
+  cidr: { words: 'a block of addresses such as 10.0.0.0/8', matches: (text) => parseNetwork(text) !== undefined },
   date: { words: 'a date such as 2006-01-02', matches: (text) => isTime(`${text}T00:00:00Z`) },
   datetime: { words: 'a time such as 2006-01-02T15:04:05Z', matches: (text) => isTime(text.toUpperCase()) },
   duration: {
@@ -27,7 +27,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   email: { words: 'an email address', matches: (text) => /^[^@]*[^@\s]@[^@\s]/.test(text) },
   hexcolor: { words: 'a colour such as #ffffff', matches: (text) => /^#?(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(text) },
   hostname: { words: 'the name of a host', matches: isHostname },
-  ipv4: { words: 'an IPv4 address', matches: isIpv4 },
+  ipv4: { words: 'an IPv4 address', matches: (text) => text.includes('.') && parseIp(text) !== undefined },
   ipv6: { words: 'an IPv6 address', matches: isIpv6 },
   k8slongname: {
     words: 'lower-case letters, digits, dashes and dots',
@@ -55,22 +55,10 @@ export function customFormat(name: string): Format | undefined {
   return Object.hasOwn(FORMATS, key) ? FORMATS[key] : undefined;
 }
 
-/** Leading zeros count as decimal. */
-function isIpv4(text: string): boolean {
-  const parts = text.split('.');
-  return parts.length === 4 && parts.every((part) => /^0*\d{1,3}$/.test(part) && Number(part) < 256);
-}
-
+/** An API server allows leading zeros in IPv4, but not in the IPv4 address at the end of IPv6. */
 function isIpv6(text: string): boolean {
-  const mapped = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(text);
-  if (mapped !== null) return isIpv4(mapped[2] ?? '') && /^[0-9a-f:]+$/i.test(mapped[1] ?? '');
-  return parseIp(text)?.bits === 128;
-}
-
-function isCidr(text: string): boolean {
-  const [address = '', prefix = '', ...others] = text.split('/');
-  if (others.length > 0 || !/^\d{1,3}$/.test(prefix)) return false;
-  return isIpv4(address) ? Number(prefix) <= 32 : isIpv6(address) && Number(prefix) <= 128;
+  const ip = parseIp(text);
+  return ip?.family === 'IPv6' && looseForm(text, ip) !== 'leading zeros';
 }
 
 function isHostname(text: string): boolean {

@@ -1,4 +1,5 @@
-import { cidrRule, parseCidr, strictCidrRule } from '../shared/addresses.ts';
+import { parseNetwork } from '../../ip.ts';
+import { checkCidr, cidrRule, strictCidrRule } from '../shared/addresses.ts';
 import {
   filledIfSet,
   get,
@@ -13,7 +14,6 @@ import {
   text,
   textItems,
 } from '../shared/field.ts';
-import { checkCidr } from '../shared/ip-fields.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsLabelRule, dnsSubdomainRule, labelValueRule, qualifiedNameRule } from '../shared/names.ts';
 /** What an API server checks of a ServiceCIDR. */
@@ -23,7 +23,7 @@ export const serviceCidrRule = kindRule(dnsSubdomainRule, (root) => {
   if (isEmpty(cidrs)) required(cidrs);
   filledIfSet(...all);
   for (const cidr of all) hasForm(cidr, (block) => cidrRule(block) ?? strictCidrRule(block), 'BadAddress');
-  const families = all.map((cidr) => parseCidr(text(cidr) ?? '')?.family);
+  const families = all.map((cidr) => parseNetwork(text(cidr) ?? '')?.address.family);
   if (all.length > 2 || (families.length === 2 && families[0] !== undefined && families[0] === families[1])) {
     report(cidrs, 'BadAddress', `${nameOf(cidrs)} must have at most one block of each IP family`);
   }

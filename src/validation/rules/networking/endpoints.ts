@@ -1,4 +1,5 @@
-import { ipFamily } from '../shared/addresses.ts';
+import { parseIp } from '../../ip.ts';
+import { checkEndpointIp } from '../shared/addresses.ts';
 import {
   distinct,
   type Field,
@@ -16,7 +17,6 @@ import {
   text,
   textItems,
 } from '../shared/field.ts';
-import { checkEndpointIp } from '../shared/ip-fields.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsLabelRule, dnsSubdomainRule, labelValueRule, qualifiedNameRule } from '../shared/names.ts';
 
@@ -91,7 +91,7 @@ function checkEndpoint(endpoint: Field, type: string | undefined): void {
     if (found === undefined) continue;
     if (type === 'FQDN') hasForm(address, domainRule, 'BadAddress');
     else if (type === 'IPv4' || type === 'IPv6') {
-      if (ipFamily(found) === type) checkEndpointIp(address);
+      if (parseIp(found)?.family === type) checkEndpointIp(address);
       else invalid(address, `must be an address of ${type}`, { reason: 'BadAddress' });
     }
   }

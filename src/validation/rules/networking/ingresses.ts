@@ -1,4 +1,4 @@
-import { ipFamily } from '../shared/addresses.ts';
+import { parseIp } from '../../ip.ts';
 import {
   type Field,
   filledIfSet,
@@ -56,7 +56,7 @@ export const ingressRule = kindRule(dnsSubdomainRule, (root) => {
 
 function checkRule(each: Field): void {
   const host = get(each, 'host');
-  if (ipFamily(text(host) ?? '') === undefined) checkHost(host);
+  if (parseIp(text(host) ?? '') === undefined) checkHost(host);
   else invalid(host, 'must be a DNS name, not an IP address', { reason: 'BadAddress' });
   const http = get(each, 'http');
   notEmpty(get(http, 'paths'));

@@ -1,4 +1,5 @@
-import { bits, cidrRule, parseCidr } from '../shared/addresses.ts';
+import { type Network, networkHas, parseNetwork } from '../../ip.ts';
+import { checkCidr, cidrRule } from '../shared/addresses.ts';
 import {
   type Field,
   filledIfSet,
@@ -15,7 +16,6 @@ import {
   text,
   textItems,
 } from '../shared/field.ts';
-import { checkCidr } from '../shared/ip-fields.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsSubdomainRule, portNameRule } from '../shared/names.ts';
 import { checkLabelSelector } from '../shared/selectors.ts';
@@ -78,11 +78,11 @@ function checkBlock(block: Field): void {
   const cidr = get(block, 'cidr');
   notEmpty(cidr);
   checkCidr(cidr);
-  const outer = parseCidr(text(cidr) ?? '');
+  const outer = parseNetwork(text(cidr) ?? '');
   for (const except of textItems(get(block, 'except'))) {
     const found = text(except);
     if (found === undefined) continue;
-    const inner = parseCidr(found);
+    const inner = parseNetwork(found);
     if (inner === undefined) {
       invalid(except, cidrRule(found) ?? 'must be a CIDR block', { reason: 'BadAddress' });
       continue;
@@ -94,11 +94,7 @@ function checkBlock(block: Field): void {
   }
 }
 
-type Block = NonNullable<ReturnType<typeof parseCidr>>;
-
 /** Whether the inner block is a part of the outer one and smaller. */
-function contains(outer: Block, inner: Block): boolean {
-  if (outer.family !== inner.family || inner.prefix <= outer.prefix) return false;
-  const host = BigInt((outer.family === 'IPv4' ? 32 : 128) - outer.prefix);
-  return bits(outer.address) >> host === bits(inner.address) >> host;
+function contains(outer: Network, inner: Network): boolean {
+  return inner.prefix > outer.prefix && networkHas(outer, inner.address);
 }

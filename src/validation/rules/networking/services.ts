@@ -1,4 +1,5 @@
-import { cidrRule, ipFamily } from '../shared/addresses.ts';
+import { parseIp } from '../../ip.ts';
+import { checkCidr, checkEndpointIp, checkIp, cidrRule } from '../shared/addresses.ts';
 import {
   distinct,
   type Field,
@@ -21,7 +22,6 @@ import {
   textItems,
   word,
 } from '../shared/field.ts';
-import { checkCidr, checkEndpointIp, checkIp } from '../shared/ip-fields.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dns1035LabelRule, dnsLabelRule, dnsSubdomainRule, portNameRule, qualifiedNameRule } from '../shared/names.ts';
 import { checkLabelMap } from '../shared/selectors.ts';
@@ -97,7 +97,7 @@ function checkClusterAddresses(spec: Field, clusterIPs: readonly Field[]): void 
   for (const [index, address] of clusterIPs.entries()) {
     const found = text(address);
     if (found === undefined || (index === 0 && found === 'None' && clusterIPs.length === 1)) continue;
-    const family = ipFamily(found);
+    const family = parseIp(found)?.family;
     if (family === undefined) {
       invalid(address, 'must be an IP address, or None as the only one', { reason: 'BadAddress' });
     } else checkIp(address);
@@ -113,7 +113,7 @@ function checkClusterAddresses(spec: Field, clusterIPs: readonly Field[]): void 
       });
     }
   }
-  const found = list.map((address) => ipFamily(text(address) ?? ''));
+  const found = list.map((address) => parseIp(text(address) ?? '')?.family);
   if (found.length === 2 && found[0] !== undefined && found[0] === found[1]) {
     invalid(get(spec, 'clusterIPs'), 'must have at most one address of each IP family', { reason: 'BadAddress' });
   }

@@ -1,3 +1,4 @@
+import { checkIp } from '../shared/addresses.ts';
 import {
   distinct,
   exactlyOne,
@@ -22,7 +23,6 @@ import {
   text,
   word,
 } from '../shared/field.ts';
-import { checkIp } from '../shared/ip-fields.ts';
 import { dnsLabelRule, dnsSubdomainRule, qualifiedNameRule } from '../shared/names.ts';
 import { checkAnnotationKeys, checkLabelMap } from '../shared/selectors.ts';
 import { allContainers, checkContainers, checkFileKeys } from './containers.ts';

@@ -1,115 +1,86 @@
-/*
- * IP addresses and CIDR blocks, as an API server of Kubernetes reads them in fields that are older than its strict rules:
- * leading zeros are allowed in IPv4, zones are not allowed in IPv6. Since 1.36 the forms are refused that programs read
- * differently: `strictIpRule` and `strictCidrRule`.
- */
+import { cidrText, firstOf, type Ip, looseForm, mappedIpv4, networkHas, parseIp, parseNetwork } from '../../ip.ts';
+import { type Field, hasForm, invalid, word } from './field.ts';
 
-/** The family of an IP address; undefined if the text is none. */
-export function ipFamily(text: string): 'IPv4' | 'IPv6' | undefined {
-  if (isIpv4(text)) return 'IPv4';
-  if (!text.includes(':')) return undefined;
-  return isIpv6(text) ? 'IPv6' : undefined;
-}
+/** The minor version of Kubernetes that refuses forms of addresses which programs read differently. */
+const STRICT_SINCE = 36;
 
 /** The rule that a text breaks which is no IP address. */
 export function ipRule(text: string): string | undefined {
-  return ipFamily(text) === undefined ? 'must be an IP address' : undefined;
-}
-
-/** A block of addresses. */
-export interface Cidr {
-  readonly family: 'IPv4' | 'IPv6';
-  readonly address: string;
-  readonly prefix: number;
-}
-
-/** Parses a CIDR block; undefined if the text is none. */
-export function parseCidr(text: string): Cidr | undefined {
-  const slash = text.indexOf('/');
-  const address = text.slice(0, slash);
-  const length = text.slice(slash + 1);
-  const family = slash < 0 ? undefined : ipFamily(address);
-  if (family === undefined || !/^\d{1,3}$/.test(length)) return undefined;
-  const prefix = Number(length);
-  return prefix <= (family === 'IPv4' ? 32 : 128) ? { family, address, prefix } : undefined;
+  return parseIp(text) === undefined ? 'must be an IP address' : undefined;
 }
 
 /** The rule that a text breaks which is no CIDR block. */
 export function cidrRule(text: string): string | undefined {
-  return parseCidr(text) === undefined ? 'must be a CIDR block like "10.9.8.0/24" or "2001:db8::/64"' : undefined;
+  return parseNetwork(text) === undefined ? 'must be a CIDR block like "10.9.8.0/24" or "2001:db8::/64"' : undefined;
 }
 
-/** The rule of Kubernetes since 1.36 that an IP address breaks. */
-export function strictIpRule(text: string): string | undefined {
-  if (/(^|[.:])0\d+\./.test(text) || /\.0\d+$/.test(text)) return 'must not have leading zeros';
-  const isMapped = text.includes(':') && text.includes('.') && bits(text) >> 32n === 0xffffn;
-  return isMapped || (isIpv6(text) && bits(text) >> 32n === 0xffffn)
-    ? 'must not be an IPv4 address in the form of IPv6'
-    : undefined;
+function strictFormRule(text: string, ip: Ip): string | undefined {
+  switch (looseForm(text, ip)) {
+    case 'leading zeros':
+      return 'must not have leading zeros';
+    case 'IPv4 in IPv6':
+      return 'must not be an IPv4 address in the form of IPv6';
+    default:
+      return undefined;
+  }
 }
 
 /** The rule of Kubernetes since 1.36 that a CIDR block breaks. */
 export function strictCidrRule(text: string): string | undefined {
-  const cidr = parseCidr(text);
-  if (cidr === undefined) return undefined;
-  const { address, family, prefix } = cidr;
-  const broken = strictIpRule(address);
-  if (broken !== undefined) return broken;
-  if (/\/0\d/.test(text)) return 'must not have leading zeros';
-  const host = BigInt((family === 'IPv4' ? 32 : 128) - prefix);
-  const network = (bits(address) >> host) << host;
-  if (network === bits(address)) return undefined;
-  const example = family === 'IPv4' ? `, like ${ipv4Text(network)}/${prefix}` : '';
-  return `must have no bits set after its first ${prefix}${example}`;
+  const network = parseNetwork(text);
+  if (network === undefined) return undefined;
+  const { address, prefix } = network;
+  const broken = strictFormRule(text, address);
+  const first = firstOf(network);
+  if (broken !== undefined || first.value === address.value) return broken;
+  return `must have no bits set after its first ${prefix}, like ${cidrText({ address: first, prefix })}`;
 }
 
-/** The bits of an address as one number. */
-export function bits(address: string): bigint {
-  if (!address.includes(':')) return address.split('.').reduce((sum, part) => (sum << 8n) | BigInt(Number(part)), 0n);
-  const [head = '', tail] = address.split('::');
-  const before = groupValues(head);
-  const after = tail === undefined ? [] : groupValues(tail);
-  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => 0n);
-  return [...before, ...zeros, ...after].reduce((sum, group) => (sum << 16n) | group, 0n);
-}
+/** Blocks whose addresses no other machine can reach. */
+const SPECIAL: readonly (readonly [block: string, kind: string])[] = [
+  ['0.0.0.0/32', 'the unspecified address'],
+  ['::/128', 'the unspecified address'],
+  ['127.0.0.0/8', 'a loopback address'],
+  ['::1/128', 'a loopback address'],
+  ['169.254.0.0/16', 'a link-local address'],
+  ['fe80::/10', 'a link-local address'],
+  ['224.0.0.0/24', 'a link-local multicast address'],
+  ['ff02::/16', 'a link-local multicast address'],
+];
 
-function ipv4Text(address: bigint): string {
-  return [24n, 16n, 8n, 0n].map((shift) => (address >> shift) & 0xffn).join('.');
-}
-
-function groupValues(text: string): readonly bigint[] {
-  if (text === '') return [];
-  return text.split(':').flatMap((part) => {
-    if (!part.includes('.')) return [BigInt(`0x${part}`)];
-    const last = bits(part);
-    return [last >> 16n, last & 0xffffn];
+/** The rule that an IP address breaks which no other machine can reach: unspecified, loopback, link-local. */
+export function specialAddressRule(text: string): string | undefined {
+  const ip = parseIp(text);
+  if (ip === undefined) return undefined;
+  const reached = mappedIpv4(ip) ?? ip;
+  const found = SPECIAL.find(([block]) => {
+    const network = parseNetwork(block);
+    return network !== undefined && networkHas(network, reached);
   });
+  return found && `must not be ${found[1]}`;
 }
 
-function isIpv4(text: string): boolean {
-  const parts = text.split('.');
-  return parts.length === 4 && parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255);
+/** Checks an IP address of a field that is older than the strict rules of Kubernetes 1.36. */
+export function checkIp(field: Field): void {
+  hasForm(field, ipRule, 'BadAddress');
+  const found = word(field) ?? '';
+  const ip = parseIp(found);
+  const broken = ip && strictFormRule(found, ip);
+  if (broken !== undefined) invalid(field, broken, { reason: 'BadAddress', since: STRICT_SINCE });
 }
 
-function isIpv6(text: string): boolean {
-  const halves = text.split('::');
-  if (halves.length > 2) return false;
-  const [head = '', tail] = halves;
-  const groups = groupsOf(head, tail === undefined);
-  const after = tail === undefined ? 0 : groupsOf(tail, true);
-  if (groups === undefined || after === undefined) return false;
-  return tail === undefined ? groups === 8 : groups + after < 8;
+/** Checks a CIDR block of a field that is older than the strict rules of Kubernetes 1.36. Spaces around it are allowed. */
+export function checkCidr(field: Field): void {
+  const found = word(field)?.trim();
+  if (found === undefined) return;
+  const broken = cidrRule(found);
+  if (broken !== undefined) invalid(field, broken, { reason: 'BadAddress' });
+  const strict = strictCidrRule(found);
+  if (strict !== undefined) invalid(field, strict, { reason: 'BadAddress', since: STRICT_SINCE });
 }
 
-/** The number of 16-bit groups; undefined if one is malformed. The last one may be an IPv4 address, which counts as two. */
-function groupsOf(text: string, isLast: boolean): number | undefined {
-  if (text === '') return 0;
-  const parts = text.split(':');
-  let count = 0;
-  for (const [index, part] of parts.entries()) {
-    if (/^[0-9A-Fa-f]{1,4}$/.test(part)) count += 1;
-    else if (isLast && index === parts.length - 1 && isIpv4(part)) count += 2;
-    else return undefined;
-  }
-  return count;
+/** As {@link checkIp}, for an address that other machines connect to. */
+export function checkEndpointIp(field: Field): void {
+  checkIp(field);
+  hasForm(field, specialAddressRule, 'BadAddress');
 }

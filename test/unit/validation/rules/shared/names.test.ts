@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { cidrRule, ipFamily } from '../../../../../src/validation/rules/shared/addresses.ts';
+import { parseIp } from '../../../../../src/validation/ip.ts';
+import { cidrRule } from '../../../../../src/validation/rules/shared/addresses.ts';
 import * as names from '../../../../../src/validation/rules/shared/names.ts';
 import { quantityOf } from '../../../../../src/validation/rules/shared/quantities.ts';
 
@@ -41,15 +42,15 @@ describe('the forms of names', () => {
 });
 
 it('IP addresses have a family, with leading zeros and without zones', () => {
-  for (const text of ['10.0.0.1', '010.001.0.1', '255.255.255.255']) expect(ipFamily(text), text).toBe('IPv4');
+  for (const text of ['10.0.0.1', '010.001.0.1', '255.255.255.255']) expect(parseIp(text)?.family, text).toBe('IPv4');
   for (const text of ['::', '::1', 'fe80::1', '2001:db8:0:0:0:0:0:1', '::ffff:10.0.0.1', '1::', 'A::b']) {
-    expect(ipFamily(text), text).toBe('IPv6');
+    expect(parseIp(text)?.family, text).toBe('IPv6');
   }
   for (const text of ['', '10.0.0', '10.0.0.256', '10.0.0.a', ':', ':::', '1::2::3', 'fe80::1%eth0', '1:2:3:4:5:6:7']) {
-    expect(ipFamily(text), text).toBeUndefined();
+    expect(parseIp(text)?.family, text).toBeUndefined();
   }
   for (const text of ['1:2:3:4:5:6:7:8:9', '12345::', '10.0.0.1::', 'localhost', '1:2:3:4:5:6:7::8']) {
-    expect(ipFamily(text), text).toBeUndefined();
+    expect(parseIp(text)?.family, text).toBeUndefined();
   }
 });
 
