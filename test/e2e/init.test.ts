@@ -1,24 +1,18 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
-import { hermeticGit } from '../support/git-sandbox.ts';
+import { installOnPath } from '../support/program-on-path.ts';
 
-const program = process.env.FLEETRELAY_PROGRAM ?? join(import.meta.dirname, '../../bin/fleetrelay.cjs');
 let home = '';
-let environment: Record<string, string> = {};
+let environment: Readonly<Record<string, string>> = {};
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'fleetrelay-init-'));
-  // A fleetrelay on the PATH, as an installation makes it.
-  const programs = join(home, 'bin');
-  mkdirSync(programs);
-  writeFileSync(join(programs, 'fleetrelay'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
-  chmodSync(join(programs, 'fleetrelay'), 0o755);
-  environment = { ...hermeticGit, PATH: `${programs}:${process.env.PATH}`, HOME: home };
+  environment = installOnPath(home);
 });
 
 afterEach(() => rmSync(home, { recursive: true, force: true }));

@@ -1,30 +1,23 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findPreCommit } from '../../scripts/local/pre-commit.ts';
-import { hermeticGit } from '../support/git-sandbox.ts';
 import { isLong } from '../support/long.ts';
+import { installOnPath } from '../support/program-on-path.ts';
 
 const project = join(import.meta.dirname, '../..');
 const found = await findPreCommit();
-const program = process.env.FLEETRELAY_PROGRAM ?? join(project, 'bin/fleetrelay.cjs');
 let home = '';
 let environment: NodeJS.ProcessEnv = {};
 
 beforeAll(() => {
   home = mkdtempSync(join(tmpdir(), 'fleetrelay-pre-commit-'));
-  const programs = join(home, 'bin');
-  mkdirSync(programs);
-  writeFileSync(join(programs, 'fleetrelay'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
-  chmodSync(join(programs, 'fleetrelay'), 0o755);
-  const path = `${programs}:${process.env.PATH}`;
   environment = {
     ...process.env,
-    ...hermeticGit,
-    PATH: path,
+    ...installOnPath(home),
     HOME: process.env.HOME,
     PRE_COMMIT_HOME: join(home, 'cache'),
   };
