@@ -18,10 +18,9 @@ import { decoders } from './kinds/decoders.ts';
 import { readObject } from './kinds/object.ts';
 import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.ts';
 import { type DecodeLimits, defaultDecodeLimits, MAX_FINDINGS } from './limits.ts';
-import { didYouMean, type FieldProblem, fieldError } from './problem.ts';
+import { didYouMean, type FieldProblem, fieldError, typeWord } from './problem.ts';
 import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
 import { createJudging, createQuoteFixes, withSafeFix } from './safe-fixes.ts';
-import { typeWord } from './schema-problems.ts';
 import { encryptedProblem, isToolFileName, noManifest, SOPS_VALUE, toolFile } from './tool-files.ts';
 
 /** How a file is decoded. */

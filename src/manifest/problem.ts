@@ -1,6 +1,6 @@
 import type { FindingReason } from '../model/diagnostic.ts';
-import type { FieldPath } from '../model/field-path.ts';
-import type { JsonValue } from '../model/json.ts';
+import { displayPath, type FieldPath } from '../model/field-path.ts';
+import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { suggestion } from '../model/messages.ts';
 
 /** A problem of a document, without its place in the file. */
@@ -68,4 +68,72 @@ const PLAIN_NUMBER = /^(?:0|-?[1-9][0-9]{0,14})$/;
 /** Adds a fix to a problem, if there is one. */
 export function withFix(problem: FieldProblem, fix: FieldFix | undefined): FieldProblem {
   return fix === undefined ? problem : { ...problem, fix };
+}
+
+/**
+ * A field that the schema does not have, at its key.
+ *
+ * @param known the fields that the mapping may have
+ * @param siblings the mapping
+ * @param elsewhere a hint if no known field has a similar name
+ */
+export function unknownField(
+  path: FieldPath,
+  known: readonly string[],
+  siblings: JsonObject,
+  elsewhere?: string,
+): FieldProblem {
+  const key = String(path.at(-1));
+  const isShort = known.length > 0 && known.length <= MOST_LISTED;
+  const list = isShort ? `known fields: ${[...known].sort(compareText).join(', ')}` : undefined;
+  const message = `${displayPath(path)} is not a field that is known here`;
+  const problem = fieldError('UnknownField', path, message, didYouMean(key, known) ?? elsewhere ?? list);
+  const meant = caseFix(key, known);
+  const fix = meant === undefined || Object.hasOwn(siblings, meant) ? undefined : { key: meant };
+  return withFix({ ...problem, atKey: true }, fix);
+}
+
+const MOST_LISTED = 12;
+
+/**
+ * A value of another type than the schema demands, in words that follow the name of the field, with a hint and a fix.
+ *
+ * @param types as JSON Schema names types, and `int-or-string`
+ */
+export function wrongType(value: JsonValue | undefined, types: readonly string[]) {
+  const wanted = types.map((type) => TYPE_WORDS[type] ?? type).join(' or ');
+  const isFraction = typeof value === 'number' && wanted.includes('a whole number');
+  const [type = ''] = types.length === 1 ? types : [];
+  return {
+    words: `must be ${wanted}, not ${isFraction ? 'a fraction' : typeWord(value)}`,
+    hint: typeHint(value, type),
+    fix: typeFix(value, type),
+  };
+}
+
+function typeHint(value: JsonValue | undefined, wanted: string): string | undefined {
+  if (wanted === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
+    return 'quote it if text is meant';
+  if (wanted === 'array' && value !== undefined && isJsonObject(value)) return 'begin each item with a dash';
+  if (typeof value !== 'string') return undefined;
+  const isNumber = (wanted === 'integer' || wanted === 'number') && /^-?\d+$/.test(value);
+  return isNumber || (wanted === 'boolean' && /^(true|false)$/.test(value)) ? 'remove the quotes' : undefined;
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'a mapping',
+  array: 'a list',
+  null: 'nothing',
+  'int-or-string': 'a whole number or text',
+};
+
+/** The type of a value, for people. */
+export function typeWord(value: JsonValue | undefined): string {
+  if (value === null || value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  return TYPE_WORDS[typeof value] ?? typeof value;
 }

@@ -2,8 +2,7 @@ import { displayPath, type FieldPath } from '../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { suggestion } from '../../model/messages.ts';
 import { metadataOf, type ObjectRef, objectKey, parseApiVersion, parseObjectRef } from '../../model/object-key.ts';
-import { caseFix, type FieldProblem, fieldError, fieldWarning, typeFix, withFix } from '../problem.ts';
-import { typeWord } from '../schema-problems.ts';
+import { caseFix, type FieldProblem, fieldError, fieldWarning, typeFix, typeWord, withFix } from '../problem.ts';
 import { type DocumentReading, isReadable } from './reading.ts';
 import { checkLabels, labelKeyProblem } from './selectors.ts';
 

@@ -1,4 +1,5 @@
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
+import { getOrInsert } from '../../model/maps.ts';
 import { objectRefOf } from '../../model/object-key.ts';
 import { isCustom, type ObjectFacts } from './facts.ts';
 import { CLUSTER_ROLE, makesPods, PRIORITY_CLASS, SERVICE } from './object-references.ts';
@@ -115,27 +116,19 @@ function createIndex(files: FilesWithFacts, isOfAll: boolean) {
       const known = objects.get(place);
       known?.parts.push(parts);
       if (known === undefined || path < known.path) objects.set(place, { path, parts: known?.parts ?? [parts] });
-      entry(names, `${kind}/${where}`, newSet).add(name);
-      for (const word of mentions) entry(words, where, newSet).add(word);
-      if (isCustom(kind)) entry(owners, where, newSet).add(name);
+      getOrInsert(names, `${kind}/${where}`, newSet).add(name);
+      for (const word of mentions) getOrInsert(words, where, newSet).add(word);
+      if (isCustom(kind)) getOrInsert(owners, where, newSet).add(name);
       if (own !== undefined) {
-        entry(labels, `${kind === SERVICE ? 'Services' : 'Pods'}/${where}`, createLabelIndex).add(own);
+        getOrInsert(labels, `${kind === SERVICE ? 'Services' : 'Pods'}/${where}`, createLabelIndex).add(own);
       }
-      for (const each of written) entry(writes, kind === CLUSTER_ROLE ? ANY : where, newSet).add(each);
+      for (const each of written) getOrInsert(writes, kind === CLUSTER_ROLE ? ANY : where, newSet).add(each);
     }
   }
   return { objects, names, namespaces, words, owners, writes, labels };
 }
 
 const newSet = (): Set<string> => new Set();
-
-function entry<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
-}
 
 /** The parts of a name before each of its hyphens and dots: a controller derives names so. */
 function beginningsOf(name: string): readonly string[] {
@@ -150,7 +143,7 @@ function createLabelIndex() {
     add(labels: Labels): void {
       all.push(labels);
       for (const [key, value] of Object.entries(labels))
-        entry(byLabel, `${key}=${value}`, (): Labels[] => []).push(labels);
+        getOrInsert(byLabel, `${key}=${value}`, (): Labels[] => []).push(labels);
     },
     hasMatch(selector: LabelSelector): boolean {
       let smallest: readonly Labels[] = all;

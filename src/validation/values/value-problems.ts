@@ -5,13 +5,13 @@ import {
   type FieldProblem,
   fieldError,
   fieldWarning,
-  typeFix,
+  unknownField,
   withFix,
+  wrongType,
 } from '../../manifest/problem.ts';
-import { typeWord } from '../../manifest/schema-problems.ts';
 import type { FindingReason } from '../../model/diagnostic.ts';
 import { displayPath, type FieldPath } from '../../model/field-path.ts';
-import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { Format } from './formats.ts';
 
 /** One check of one value: where it is, and what it has found. */
@@ -61,16 +61,9 @@ export function reportUnknownField(
 ): void {
   // The search for a similar word takes longer than the check of the value.
   if (isFull(run)) return;
-  const at = [...run.path, key];
   const [place, ...others] = below();
-  const list =
-    known.length > 0 && known.length <= 12 ? `known fields: ${[...known].sort(compareText).join(', ')}` : undefined;
   const elsewhere = place === undefined || others.length > 0 ? undefined : `did you mean ${place}.${key}?`;
-  const hint = didYouMean(key, known) ?? elsewhere ?? list;
-  const message = `${displayPath(at)} is not a field that is known here`;
-  const meant = caseFix(key, known);
-  const fix = meant === undefined || Object.hasOwn(siblings, meant) ? undefined : { key: meant };
-  add(run, withFix({ ...fieldError('UnknownField', at, message, hint), atKey: true }, fix));
+  add(run, unknownField([...run.path, key], known, siblings, elsewhere));
 }
 
 /** A required field that is missing, null or, of a built-in kind, empty. */
@@ -80,30 +73,10 @@ export function reportMissing(run: Run, name: string, value: JsonValue | undefin
   else add(run, fieldError('MissingField', at, `${displayPath(at)} must not be empty`));
 }
 
-const TYPE_WORDS: Readonly<Record<string, string>> = {
-  string: 'text',
-  integer: 'a whole number',
-  number: 'a number',
-  boolean: 'true or false',
-  object: 'a mapping',
-  array: 'a list',
-  'int-or-string': 'a whole number or text',
-};
-
 /** A value of another type than the schema says. */
 export function reportType(run: Run, type: string, value: JsonValue): void {
-  const wanted = TYPE_WORDS[type] ?? type;
-  const found = typeof value === 'number' && wanted.startsWith('a whole number') ? 'a fraction' : typeWord(value);
-  report(run, 'WrongType', `must be ${wanted}, not ${found}`, typeHint(type, value), typeFix(value, type));
-}
-
-function typeHint(type: string, value: JsonValue): string | undefined {
-  if (type === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
-    return 'quote it if text is meant';
-  if (type === 'array' && isJsonObject(value)) return 'begin each item with a dash';
-  if (typeof value !== 'string') return undefined;
-  const isNumber = (type === 'integer' || type === 'number') && /^-?\d+$/.test(value);
-  return isNumber || (type === 'boolean' && /^(true|false)$/.test(value)) ? 'remove the quotes' : undefined;
+  const { words, hint, fix } = wrongType(value, [type]);
+  report(run, 'WrongType', words, hint, fix);
 }
 
 /** A number outside the range of its Go type. */
