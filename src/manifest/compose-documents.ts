@@ -25,6 +25,8 @@ export interface YamlDocument {
   readonly text: string;
   /** The offset of that text in the file. */
   readonly base: number;
+  /** The offset in the text at which the document begins. */
+  readonly start: number;
   /** All events of the parsed text. */
   readonly events: YamlEvents;
   /** Index of the event of the document's root node. */
@@ -118,7 +120,10 @@ export function composeDocuments(
       const value = composeNode(walk, 0);
       // Skips the event that closes the document.
       walk.cursor += 1;
-      if (walk.errors === errors) documents.push({ value, text, base: 0, root, events, children: new Map() });
+      if (walk.errors !== errors) continue;
+      const first = events[root];
+      const start = first === undefined ? 0 : offsetOf(text, first);
+      documents.push({ value, text, base: 0, start, root, events, children: new Map() });
     }
   } catch (error) {
     if (!(error instanceof BeyondLimit)) throw error;

@@ -18,10 +18,11 @@ export function findField(document: YamlDocument, path: FieldPath): FieldPositio
 }
 
 function findInPart(document: YamlDocument, path: FieldPath): FieldPosition {
+  const { start } = document;
+  let found: FieldPosition = { key: start, value: start, depth: 0 };
+  if (path.length === 0) return found;
   const { text, events, root } = document;
   let at = root;
-  const start = offsetAt(text, events, root);
-  let found: FieldPosition = { key: start, value: start, depth: 0 };
   for (const step of path) {
     const next = childrenOf(document, at).get(step);
     if (next === undefined) return found;

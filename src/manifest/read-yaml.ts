@@ -1,17 +1,21 @@
-import { parseEvents, YAMLException } from 'js-yaml';
+import { EVENT_DOCUMENT, parseEvents, YAMLException } from 'js-yaml';
 import {
   composeDocuments,
   type TextProblem,
   type Used,
+  type YamlDocument,
   type YamlEvents,
   type YamlReading,
 } from './compose-documents.ts';
 import { partsOfJson, type TextPart } from './json-parts.ts';
 import type { DecodeLimits } from './limits.ts';
+import { readSimpleYaml, type SimpleDocument } from './simple-yaml.ts';
 import { syntaxProblems } from './syntax-errors.ts';
 
 /** Parses YAML. As for kubectl, a text that begins with `{` may also be JSON documents one after the other. Never throws. */
 export function readYaml(text: string, limits: DecodeLimits): YamlReading {
+  const simple = readSimpleYaml(text, limits);
+  if (simple !== undefined) return { documents: withEvents(text, simple, limits), problems: [] };
   const events = parse(text, limits);
   if (Array.isArray(events)) return composeDocuments(text, events, limits);
   // The thorough parser does not limit nesting, so it must not get a text that is nested too deep.
@@ -22,6 +26,30 @@ export function readYaml(text: string, limits: DecodeLimits): YamlReading {
   return parts.length === 1 || parts.length > limits.maxDocuments
     ? { documents: [], problems: syntaxProblems(text, events.problem) }
     : readParts(parts, limits);
+}
+
+/** Parses the events of documents when the first position in one of them is looked for, which is seldom. */
+function withEvents(text: string, documents: readonly SimpleDocument[], limits: DecodeLimits): readonly YamlDocument[] {
+  let parsed: { readonly events: YamlEvents; readonly begins: readonly number[] } | undefined;
+  const parsedText = () => {
+    if (parsed !== undefined) return parsed;
+    const events = parse(text, limits);
+    if (!Array.isArray(events)) throw new Error('the two parsers of YAML do not agree');
+    parsed = { events, begins: events.flatMap(({ type }, at) => (type === EVENT_DOCUMENT ? [at] : [])) };
+    return parsed;
+  };
+  return documents.map((document, index) => ({
+    ...document,
+    text,
+    base: 0,
+    children: new Map(),
+    get events() {
+      return parsedText().events;
+    },
+    get root() {
+      return (parsedText().begins[index] ?? 0) + 1;
+    },
+  }));
 }
 
 /**
