@@ -66,7 +66,6 @@ export const validatingAdmissionPolicyRule = kindRule(dnsSubdomainRule, (root) =
 /** Checks the variables of a policy. */
 export function checkVariables(variables: Field): void {
   for (const variable of items(variables)) {
-    notEmpty(get(variable, 'name'));
     hasForm(get(variable, 'name'), celNameRule);
     checkExpression(get(variable, 'expression'));
   }

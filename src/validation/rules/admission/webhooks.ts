@@ -1,17 +1,4 @@
-import {
-  distinct,
-  type Field,
-  filledIfSet,
-  get,
-  inRange,
-  invalid,
-  isOneOf,
-  isSet,
-  items,
-  notEmpty,
-  text,
-  word,
-} from '../shared/field.ts';
+import { type Field, filledIfSet, get, inRange, invalid, isOneOf, isSet, items, text, word } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsSubdomainRule, qualifiedNameRule } from '../shared/names.ts';
 import { checkLabelSelector } from '../shared/selectors.ts';
@@ -23,16 +10,13 @@ const MOST_CONDITIONS = 64;
 
 /** What an API server checks of a MutatingWebhookConfiguration or a ValidatingWebhookConfiguration. CEL is not compiled. */
 export const webhookConfigurationRule = kindRule(dnsSubdomainRule, (root) => {
-  const webhooks = items(get(root, 'webhooks'));
-  for (const webhook of webhooks) checkWebhook(webhook);
-  distinct(webhooks.map((webhook) => get(webhook, 'name')));
+  for (const webhook of items(get(root, 'webhooks'))) checkWebhook(webhook);
 });
 
 function checkWebhook(webhook: Field): void {
   const name = get(webhook, 'name');
   const found = word(name);
-  if (found === undefined) notEmpty(name);
-  else if (dnsSubdomainRule(found) !== undefined || found.split('.').length < 3) {
+  if (found !== undefined && (dnsSubdomainRule(found) !== undefined || found.split('.').length < 3)) {
     invalid(name, 'must be a DNS name with at least three parts, like web.webhooks.example.com', { reason: 'BadName' });
   }
   for (const each of items(get(webhook, 'rules'))) checkAdmissionRule(each);
@@ -53,12 +37,10 @@ export function checkMatchConditions(conditions: Field): void {
   if (all.length > MOST_CONDITIONS) invalid(conditions, `must have at most ${MOST_CONDITIONS} items`);
   for (const condition of all) {
     const name = get(condition, 'name');
-    notEmpty(name);
     const broken = qualifiedNameRule(word(name) ?? 'none');
     if (broken !== undefined) invalid(name, broken, { reason: 'BadName' });
     checkExpression(get(condition, 'expression'));
   }
-  distinct(all.map((condition) => get(condition, 'name')));
 }
 
 /** Checks that an expression is not blank. */

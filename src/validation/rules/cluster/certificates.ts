@@ -6,7 +6,6 @@ import {
   isEmpty,
   items,
   nameOf,
-  notEmpty,
   report,
   required,
   text,
@@ -38,7 +37,6 @@ export const certificateSigningRequestRule = kindRule(
     if (encoded !== '' && !REQUEST.test(Buffer.from(encoded, 'base64').toString('latin1'))) {
       report(request, 'WrongValue', `${nameOf(request)} must be a CERTIFICATE REQUEST in PEM, encoded as base64`);
     }
-    notEmpty(request);
     const usages = get(spec, 'usages');
     if (isEmpty(usages)) required(usages);
     distinct(items(usages), 'DuplicateValue');
@@ -46,7 +44,6 @@ export const certificateSigningRequestRule = kindRule(
     const broken = word(signer) === undefined ? undefined : signerNameRule(word(signer) ?? '');
     if (broken !== undefined) invalid(signer, broken, { reason: 'BadName' });
     else if (signer.value === 'kubernetes.io/legacy-unknown') invalid(signer, 'must be another signer');
-    notEmpty(signer);
     inRange(get(spec, 'expirationSeconds'), SHORTEST_SECONDS);
   },
 );

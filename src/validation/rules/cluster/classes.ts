@@ -10,7 +10,6 @@ import {
   integer,
   invalid,
   items,
-  notEmpty,
   report,
   text,
   word,
@@ -43,7 +42,6 @@ export const priorityClassRule = kindRule(dnsSubdomainRule, (root) => {
 /** What an API server checks of a RuntimeClass. */
 export const runtimeClassRule = kindRule(dnsSubdomainRule, (root) => {
   const handler = get(root, 'handler');
-  notEmpty(handler);
   hasForm(handler, dnsLabelRule);
   checkOverhead(getIn(root, 'overhead', 'podFixed'));
   const scheduling = get(root, 'scheduling');

@@ -13,7 +13,6 @@ import {
   items,
   mapping,
   nameOf,
-  notEmpty,
   notSupported,
   report,
   required,
@@ -75,8 +74,6 @@ function checkNames(names: Field): void {
   const [kind, listKind] = [get(names, 'kind'), get(names, 'listKind')];
   for (const name of ['plural', 'singular']) hasForm(get(names, name), dns1035LabelRule);
   for (const name of [kind, listKind]) hasForm(name, labelOfKind);
-  notEmpty(get(names, 'plural'));
-  notEmpty(kind);
   for (const list of ['shortNames', 'categories']) {
     filledIfSet(...textItems(get(names, list)));
     for (const name of items(get(names, list))) {
@@ -112,7 +109,6 @@ function checkVersion(version: Field): void {
   else if (!isSet(schema))
     required(schema, 'type: object with x-kubernetes-preserve-unknown-fields: true takes any fields');
   for (const column of items(get(version, 'additionalPrinterColumns'))) {
-    for (const name of ['name', 'type', 'jsonPath']) notEmpty(get(column, name));
     pathBelow(get(column, 'jsonPath'), '.');
     const [type, format] = [get(column, 'type'), get(column, 'format')];
     if (word(type) !== undefined && !COLUMN_TYPES.includes(word(type) ?? '')) notSupported(type, COLUMN_TYPES);
@@ -145,7 +141,6 @@ const MOST_SELECTABLE_FIELDS = 8;
 function checkSelectableFields(fields: Field): void {
   const paths = items(fields).map((field) => get(field, 'jsonPath'));
   for (const path of paths) {
-    notEmpty(path);
     pathBelow(path, '.');
     if (word(path)?.startsWith('.metadata') === true) invalid(path, 'must not be a field of the metadata');
   }

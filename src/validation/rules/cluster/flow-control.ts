@@ -45,7 +45,6 @@ export const flowSchemaRule = kindRule(dnsSubdomainRule, (root) => {
   isOneOf(getIn(spec, 'distinguisherMethod', 'type'), ['ByUser', 'ByNamespace']);
   const level = getIn(spec, 'priorityLevelConfiguration', 'name');
   if (!isSet(spec)) required(level);
-  notEmpty(level);
   hasForm(level, dnsSubdomainRule);
   for (const each of items(get(spec, 'rules'))) checkFlowRule(each);
 });
@@ -103,11 +102,9 @@ function checkSubject(subject: Field): void {
     if (name === wanted && !isSet(field)) required(field, `a subject of kind ${String(kind.value)} has it`);
     else if (name !== wanted && isSet(field)) forbidden(field, `in a subject of kind ${String(kind.value)}`);
   }
-  notEmpty(getIn(subject, wanted, 'name'));
   if (wanted !== 'serviceAccount') return;
   const [name, namespace] = [getIn(subject, wanted, 'name'), getIn(subject, wanted, 'namespace')];
   if (name.value !== '*') hasForm(name, dnsSubdomainRule);
-  notEmpty(namespace);
   hasForm(namespace, dnsLabelRule);
 }
 

@@ -66,7 +66,6 @@ function checkBinding(root: Field, isNamespaced: boolean): void {
   const kinds = isNamespaced ? ['Role', 'ClusterRole'] : ['ClusterRole'];
   isOneOf(kind, kinds);
   const name = get(ref, 'name');
-  notEmpty(name);
   hasForm(name, pathSegmentRule);
   for (const subject of items(get(root, 'subjects'))) checkSubject(subject, isNamespaced);
 }
@@ -77,7 +76,6 @@ function checkSubject(subject: Field, isNamespaced: boolean): void {
   const name = get(subject, 'name');
   const kind = get(subject, 'kind');
   const group = get(subject, 'apiGroup');
-  notEmpty(name);
   if (kind.value === 'ServiceAccount') {
     hasForm(name, dnsSubdomainRule);
     if (word(group) !== undefined) invalid(group, 'must be empty for a ServiceAccount');

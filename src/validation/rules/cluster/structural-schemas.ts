@@ -262,8 +262,6 @@ function checkNested(schema: Field, outer: Field, mayHaveType: boolean): void {
   for (const branch of nestedOf(schema)) checkNested(branch, outer, isIntOrString(outer, branch));
 }
 
-const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
-
 function checkCelRule(celRule: Field): void {
   const [expression, message] = [get(celRule, 'rule'), get(celRule, 'message')];
   const source = text(expression)?.trim();
@@ -274,6 +272,4 @@ function checkCelRule(celRule: Field): void {
   else if (source !== undefined && /[\n\r]/.test(source) && said === '') {
     report(celRule, 'BadDefinition', `${nameOf(message)} is missing: the rule has several lines`);
   }
-  const reason = get(celRule, 'reason');
-  if (word(reason) !== undefined && !REASONS.includes(word(reason) ?? '')) notSupported(reason, REASONS);
 }

@@ -32,7 +32,6 @@ export const endpointsRule = kindRule(dnsSubdomainRule, (root) => {
       report(subset, 'MissingField', `${nameOf(subset)} needs addresses or notReadyAddresses`);
     }
     for (const address of [...items(ready), ...items(notReady)]) {
-      notEmpty(get(address, 'ip'));
       checkEndpointIp(get(address, 'ip'));
       hasForm(get(address, 'hostname'), dnsLabelRule);
       filledIfSet(get(address, 'nodeName'));

@@ -97,7 +97,6 @@ function checkBackend(backend: Field): void {
   } else if (isSet(resource)) checkReference(resource);
   else {
     const name = get(service, 'name');
-    notEmpty(name);
     hasForm(name, dnsLabelRule);
     checkServiceName(name);
     checkBackendPort(get(service, 'port'));
@@ -122,9 +121,7 @@ function checkReference(ref: Field): void {
   filledIfSet(get(ref, 'apiGroup'));
   hasForm(get(ref, 'apiGroup'), dnsSubdomainRule);
   for (const name of ['kind', 'name']) {
-    const field = get(ref, name);
-    notEmpty(field);
-    hasForm(field, pathSegmentRule);
+    hasForm(get(ref, name), pathSegmentRule);
   }
 }
 

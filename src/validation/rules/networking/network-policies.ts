@@ -11,7 +11,6 @@ import {
   isSet,
   items,
   nameOf,
-  notEmpty,
   report,
   text,
   textItems,
@@ -76,7 +75,6 @@ function checkPeer(peer: Field): void {
 
 function checkBlock(block: Field): void {
   const cidr = get(block, 'cidr');
-  notEmpty(cidr);
   checkCidr(cidr);
   const outer = parseNetwork(text(cidr) ?? '');
   for (const except of textItems(get(block, 'except'))) {

@@ -1,6 +1,5 @@
 import { checkIp } from '../shared/addresses.ts';
 import {
-  distinct,
   exactlyOne,
   type Field,
   forbidden,
@@ -199,10 +198,7 @@ const NO_NAMES: ReadonlySet<string> = new Set();
 /** Checks the entries of `resourceClaims` and returns their names. */
 function checkClaims(claims: readonly Field[]): ReadonlySet<string> {
   const names = claims.map((claim) => get(claim, 'name'));
-  for (const name of names) {
-    hasForm(name, dnsLabelRule);
-  }
-  distinct(names);
+  for (const name of names) hasForm(name, dnsLabelRule);
   for (const claim of claims) {
     const source = exactlyOne(claim, ['resourceClaimName', 'resourceClaimTemplateName']);
     if (source === undefined) continue;

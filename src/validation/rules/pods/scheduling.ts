@@ -1,5 +1,4 @@
 import {
-  distinct,
   type Field,
   forbidden,
   get,
@@ -40,11 +39,7 @@ export function checkScheduling(spec: Field, podLabels: Field | undefined): void
     for (const name of ['podAffinity', 'podAntiAffinity']) checkPodAffinity(get(affinity, name), podLabels);
   }
   checkSpread(items(get(spec, 'topologySpreadConstraints')), podLabels);
-  const gates = items(get(spec, 'schedulingGates')).map((gate) => get(gate, 'name'));
-  for (const gate of gates) {
-    hasForm(gate, qualifiedNameRule);
-  }
-  distinct(gates);
+  for (const gate of items(get(spec, 'schedulingGates'))) hasForm(get(gate, 'name'), qualifiedNameRule);
 }
 
 /** Checks one toleration of a taint. */
@@ -154,9 +149,7 @@ function checkMatchLabelKeys(term: Field, podLabels: Field | undefined): void {
 }
 
 function checkSpread(constraints: readonly Field[], podLabels: Field | undefined): void {
-  const seen = new Set<string>();
   for (const constraint of constraints) {
-    const topologyKey = get(constraint, 'topologyKey');
     const action = get(constraint, 'whenUnsatisfiable');
     const domains = get(constraint, 'minDomains');
     inRange(get(constraint, 'maxSkew'), 1);
@@ -166,13 +159,6 @@ function checkSpread(constraints: readonly Field[], podLabels: Field | undefined
       forbidden(domains, 'unless whenUnsatisfiable is DoNotSchedule');
     checkLabelSelector(get(constraint, 'labelSelector'));
     checkMatchLabelKeys(constraint, podLabels);
-    if (word(topologyKey) === undefined || word(action) === undefined) continue;
-    const pair = `${topologyKey.value} ${action.value}`;
-    if (seen.has(pair)) {
-      const message = `${nameOf(topologyKey)} is ${JSON.stringify(topologyKey.value)}, which an entry above has too with the same whenUnsatisfiable`;
-      report(topologyKey, 'DuplicateValue', message);
-    }
-    seen.add(pair);
   }
 }
 

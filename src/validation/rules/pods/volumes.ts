@@ -1,6 +1,5 @@
 import {
   atMostOne,
-  distinct,
   type Field,
   get,
   hasForm,
@@ -37,7 +36,6 @@ export function checkVolumes(spec: Field, podName: string | undefined, added: Vo
     const found = word(name);
     if (found !== undefined && !volumes.has(found)) volumes.set(found, volume);
   }
-  distinct(list.map((volume) => get(volume, 'name')));
   if (podName !== undefined) checkCreatedClaims(list, volumes, podName);
   return volumes;
 }

@@ -9,7 +9,6 @@ import {
   items,
   members,
   nameOf,
-  notEmpty,
   report,
   rule,
   text,
@@ -71,7 +70,6 @@ function checkFinalizers(finalizers: Field): void {
 function checkOwners(owners: Field): void {
   let controllerUid: JsonValue | undefined;
   for (const owner of items(owners)) {
-    for (const name of ['apiVersion', 'kind', 'name', 'uid']) notEmpty(get(owner, name));
     const controller = get(owner, 'controller');
     if (!isTrue(controller)) continue;
     const { value: uid = null } = get(owner, 'uid');

@@ -1,16 +1,4 @@
-import {
-  type Field,
-  get,
-  inRange,
-  invalid,
-  isSet,
-  nameOf,
-  notEmpty,
-  report,
-  required,
-  text,
-  textItems,
-} from './field.ts';
+import { type Field, get, inRange, invalid, isSet, nameOf, report, text, textItems } from './field.ts';
 import { dns1035LabelRule, dnsSubdomainRule } from './names.ts';
 
 /** Checks how an API server reaches a webhook: exactly one of `url` and `service`. */
@@ -40,8 +28,6 @@ function checkUrl(field: Field): void {
 
 /** Checks a reference to a Service by `namespace`, `name`, `port` and `path`. */
 function checkServiceReference(service: Field): void {
-  notEmpty(get(service, 'name'));
-  notEmpty(get(service, 'namespace'));
   inRange(get(service, 'port'), 1, 65_535);
   const path = get(service, 'path');
   const found = text(path) ?? '';
@@ -64,10 +50,7 @@ function checkServiceReference(service: Field): void {
 export function checkReviewVersions(versions: Field): void {
   if (!isSet(versions)) return;
   const all = textItems(versions);
-  if (all.length === 0) {
-    if (Array.isArray(versions.value)) required(versions, 'v1');
-    return;
-  }
+  if (all.length === 0) return;
   const seen = new Set<string>();
   for (const version of all) {
     const found = text(version);

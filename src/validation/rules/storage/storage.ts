@@ -54,17 +54,13 @@ const SOURCES: Readonly<Record<string, (source: Field) => void>> = {
     hasForm(get(source, 'volumeNamespace'), dnsLabelRule);
   },
   hostPath(source) {
-    notEmpty(get(source, 'path'));
     hasForm(get(source, 'path'), noBackstepsRule, 'BadPath');
   },
   local(source) {
-    notEmpty(get(source, 'path'));
     hasForm(get(source, 'path'), noBackstepsRule, 'BadPath');
   },
   csi(source) {
-    notEmpty(get(source, 'driver'));
     hasForm(get(source, 'driver'), csiDriverRule);
-    notEmpty(get(source, 'volumeHandle'));
     for (const name of ['controllerPublish', 'controllerExpand', 'nodePublish', 'nodeExpand']) {
       const secret = get(source, `${name}SecretRef`);
       if (!isSet(secret)) continue;
@@ -169,7 +165,6 @@ export const volumeAttributesClassRule = kindRule(dnsSubdomainRule, (root) => {
 });
 
 function checkDriver(name: Field): void {
-  notEmpty(name);
   hasForm(name, (found) => qualifiedNameRule(found.toLowerCase()));
 }
 

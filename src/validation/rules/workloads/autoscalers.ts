@@ -13,7 +13,6 @@ import {
   isSet,
   items,
   nameOf,
-  notEmpty,
   notSupported,
   report,
   required,
@@ -80,11 +79,7 @@ function checkGroup(target: Field): void {
 }
 
 function checkReference(ref: Field): void {
-  for (const name of ['kind', 'name']) {
-    const field = get(ref, name);
-    notEmpty(field);
-    hasForm(field, pathSegmentRule);
-  }
+  for (const name of ['kind', 'name']) hasForm(get(ref, name), pathSegmentRule);
   hasForm(get(ref, 'apiVersion'), (version) =>
     version.split('/').length > 2 ? 'must be VERSION or GROUP/VERSION, like apps/v1' : undefined,
   );
@@ -107,16 +102,8 @@ function checkMetric(metric: Field): void {
 
 function checkSource(source: Field, name: string): void {
   const target = get(source, 'target');
-  if (name === 'resource' || name === 'containerResource') notEmpty(get(source, 'name'));
-  else {
-    const metricName = getIn(source, 'metric', 'name');
-    notEmpty(metricName);
-    hasForm(metricName, pathSegmentRule);
-  }
-  if (name === 'containerResource') {
-    notEmpty(get(source, 'container'));
-    hasForm(get(source, 'container'), dnsLabelRule);
-  }
+  hasForm(getIn(source, 'metric', 'name'), pathSegmentRule);
+  hasForm(get(source, 'container'), dnsLabelRule);
   if (name === 'object') checkReference(get(source, 'describedObject'));
   if (isSet(target)) checkTarget(target, name);
 }

@@ -14,7 +14,6 @@ import {
   isSet,
   items,
   nameOf,
-  notEmpty,
   oneOf,
   report,
   required,
@@ -111,7 +110,6 @@ function checkConfig(config: Field): void {
   for (const entry of items(config)) {
     const opaque = get(entry, 'opaque');
     if (!isSet(opaque)) required(opaque);
-    notEmpty(get(opaque, 'driver'));
     hasForm(get(opaque, 'driver'), csiDriverRule);
   }
 }
