@@ -3,15 +3,14 @@ import { displayPath } from '../model/field-path.ts';
 import { isJsonObject, type JsonObject, objectOf, textOf } from '../model/json.ts';
 import { parseApiVersion } from '../model/object-key.ts';
 import { apiVersionFate, isSameInReplacement } from './api-versions.ts';
-import { withDefaults } from './custom/defaults.ts';
 import type { KubernetesSchemas } from './kubernetes-schemas.ts';
-import type { ObjectCheck, RuleProblem } from './object-check.ts';
 import { rules } from './rules/rules.ts';
-import { getIn, hasForm, rule } from './rules/shared/field.ts';
+import { getIn, hasForm, type RuleProblem, rule } from './rules/shared/field.ts';
 import { dnsSubdomainRule } from './rules/shared/names.ts';
 import { createValueCheck, type ValueOptions } from './values/check-value.ts';
 import type { CompileOptions } from './values/compile-schema.ts';
-import type { KindSchema, KindSchemas, Schema } from './values/schema.ts';
+import { withDefaults } from './values/defaults.ts';
+import type { KindSchema, KindSchemas, ObjectCheck, Schema } from './values/schema.ts';
 
 /** What {@link createObjectCheck} knows of the clusters. */
 export interface ObjectCheckOptions {

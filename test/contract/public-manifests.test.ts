@@ -9,7 +9,7 @@ import { createObjectCheck } from '../../src/validation/check-object.ts';
 import { createCelEvaluator } from '../../src/validation/custom/cel/evaluator.ts';
 import { createCustomKinds, isDefinition } from '../../src/validation/custom/custom-kinds.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../src/validation/kubernetes-schemas.ts';
-import type { ObjectCheck } from '../../src/validation/object-check.ts';
+import type { ObjectCheck } from '../../src/validation/values/schema.ts';
 import { isLong } from '../support/long.ts';
 
 type Files = ReadonlyMap<string, Uint8Array>;

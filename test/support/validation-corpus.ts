@@ -8,8 +8,8 @@ import { createObjectCheck } from '../../src/validation/check-object.ts';
 import { createCelEvaluator } from '../../src/validation/custom/cel/evaluator.ts';
 import { createCustomKinds } from '../../src/validation/custom/custom-kinds.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../src/validation/kubernetes-schemas.ts';
-import type { ObjectCheck } from '../../src/validation/object-check.ts';
 import { compilePattern } from '../../src/validation/values/patterns.ts';
+import type { ObjectCheck } from '../../src/validation/values/schema.ts';
 
 /** A manifest of `test/validation`. */
 export interface ValidationCase {

@@ -43,7 +43,7 @@ export function judgeFleet(
   for (const each of files) {
     const { file } = each;
     const path = pathInSource(root, file.location);
-    if (path.startsWith('../')) continue;
+    if (path.startsWith('..')) continue;
     names.set(path, file.name);
     readings.set(path, { reading: readingOf(each) });
   }

@@ -6,7 +6,7 @@ import { createObjectCheck } from '../../validation/check-object.ts';
 import { createCustomKinds, hasRules } from '../../validation/custom/custom-kinds.ts';
 import { createLocatedKinds, type LocatedSchema } from '../../validation/custom/located-kinds.ts';
 import { type KubernetesVersion, openKubernetesSchemas } from '../../validation/kubernetes-schemas.ts';
-import type { ObjectCheck } from '../../validation/object-check.ts';
+import type { ObjectCheck } from '../../validation/values/schema.ts';
 import type { ReadSchema } from './schema-locations.ts';
 
 /** How objects are checked: plain data, as threads get it. */

@@ -1,7 +1,6 @@
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { createKindTable, type KindRow } from '../kind-table.ts';
-import type { ObjectCheck } from '../object-check.ts';
-import type { KindSchemas, Schema } from '../values/schema.ts';
+import type { KindSchemas, ObjectCheck, Schema } from '../values/schema.ts';
 import { readRootSchema } from './read-schema.ts';
 
 /** Makes the check of the rules in CEL of a kind; `kind` names it in messages. */

@@ -5,8 +5,8 @@ import { schemaProblems } from '../../manifest/schema-problems.ts';
 import type { SchemaError } from '../../manifest/schema-validator.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import { ok, problem } from '../../model/result.ts';
-import { type Ip, looseForm, parseIp } from '../ip.ts';
 import { isTime } from '../values/formats.ts';
+import { type Ip, looseForm, parseIp } from '../values/ip.ts';
 import { compilePattern } from '../values/patterns.ts';
 import type { JsonSchemaCompiler } from './located-kinds.ts';
 

@@ -1,5 +1,5 @@
-import { looseForm, parseIp, parseNetwork } from '../ip.ts';
 import { type Format, isBase64, isDuration, isTime } from './formats.ts';
+import { looseForm, parseIp, parseNetwork } from './ip.ts';
 
 /** An API server also takes an amount with a unit in words anywhere in the text. */
 const DURATION_IN_WORDS = /\d\s*(?:ns|nano|us|µs|micro|ms|milli|s|sec|m|min|h|hr|hour|d|day|w|wk|week)/i;

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../src/model/json.ts';
 import { createObjectCheck } from '../../../src/validation/check-object.ts';
 import { createKindTable } from '../../../src/validation/kind-table.ts';
 import { openKubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
-import type { ObjectCheck } from '../../../src/validation/object-check.ts';
+import type { ObjectCheck } from '../../../src/validation/values/schema.ts';
 
 const kubernetes = await openKubernetesSchemas('1.36');
 const oldest = await openKubernetesSchemas('1.33');

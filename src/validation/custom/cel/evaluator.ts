@@ -1,8 +1,7 @@
 import { type CelValue, celList } from '@bufbuild/cel';
 import { type FieldProblem, fieldError } from '../../../manifest/problem.ts';
 import { displayPath, type FieldPath } from '../../../model/field-path.ts';
-import type { ObjectCheck } from '../../object-check.ts';
-import type { CelRule, Schema } from '../../values/schema.ts';
+import type { CelRule, ObjectCheck, Schema } from '../../values/schema.ts';
 import { createEnvironment, type Environment } from './environment.ts';
 import { compileExpression, type Expression } from './expression.ts';
 import { createMeter, type Meter } from './functions/meter.ts';

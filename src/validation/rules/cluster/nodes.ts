@@ -1,33 +1,7 @@
-import { parseNetwork } from '../../ip.ts';
-import { checkCidr, cidrRule, strictCidrRule } from '../shared/addresses.ts';
-import {
-  filledIfSet,
-  get,
-  getIn,
-  hasForm,
-  isEmpty,
-  items,
-  nameOf,
-  notEmpty,
-  report,
-  required,
-  text,
-  textItems,
-} from '../shared/field.ts';
+import { checkCidr } from '../shared/addresses.ts';
+import { filledIfSet, get, getIn, hasForm, items, nameOf, notEmpty, report, text, textItems } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsLabelRule, dnsSubdomainRule, labelValueRule, qualifiedNameRule } from '../shared/names.ts';
-/** What an API server checks of a ServiceCIDR. */
-export const serviceCidrRule = kindRule(dnsSubdomainRule, (root) => {
-  const cidrs = getIn(root, 'spec', 'cidrs');
-  const all = textItems(cidrs);
-  if (isEmpty(cidrs)) required(cidrs);
-  filledIfSet(...all);
-  for (const cidr of all) hasForm(cidr, (block) => cidrRule(block) ?? strictCidrRule(block), 'BadAddress');
-  const families = all.map((cidr) => parseNetwork(text(cidr) ?? '')?.address.family);
-  if (all.length > 2 || (families.length === 2 && families[0] !== undefined && families[0] === families[1])) {
-    report(cidrs, 'BadAddress', `${nameOf(cidrs)} must have at most one block of each IP family`);
-  }
-});
 
 /** What an API server checks of a Node. */
 export const nodeRule = kindRule(dnsSubdomainRule, (root) => {

@@ -1,4 +1,4 @@
-import { parseIp } from '../../ip.ts';
+import { parseIp } from '../../values/ip.ts';
 import {
   type Field,
   filledIfSet,

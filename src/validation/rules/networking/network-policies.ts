@@ -1,4 +1,4 @@
-import { type Network, networkHas, parseNetwork } from '../../ip.ts';
+import { type Network, networkHas, parseNetwork } from '../../values/ip.ts';
 import { checkCidr, cidrRule } from '../shared/addresses.ts';
 import {
   type Field,

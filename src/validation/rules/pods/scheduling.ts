@@ -13,13 +13,12 @@ import {
   members,
   nameOf,
   notEmpty,
-  oneOf,
   report,
-  required,
   text,
   word,
 } from '../shared/field.ts';
-import { dnsLabelRule, dnsSubdomainRule, labelValueRule, qualifiedNameRule } from '../shared/names.ts';
+import { dnsLabelRule, labelValueRule, qualifiedNameRule } from '../shared/names.ts';
+import { checkNodeSelector, checkNodeTerm } from '../shared/node-selectors.ts';
 import { checkLabelMap, checkLabelSelector } from '../shared/selectors.ts';
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
@@ -70,47 +69,6 @@ function checkNodeAffinity(affinity: Field): void {
     inRange(get(term, 'weight'), 1, 100);
     checkNodeTerm(get(term, 'preference'), false);
   }
-}
-
-/** Checks a selector of nodes with its terms. */
-export function checkNodeSelector(selector: Field): void {
-  const terms = get(selector, 'nodeSelectorTerms');
-  for (const term of items(terms)) checkNodeTerm(term, true);
-}
-
-function checkNodeTerm(term: Field, checksValues: boolean): void {
-  for (const requirement of items(get(term, 'matchExpressions'))) checkNodeRequirement(requirement, checksValues);
-  for (const requirement of items(get(term, 'matchFields'))) {
-    const values = items(get(requirement, 'values'));
-    oneOf(get(requirement, 'operator'), ['In', 'NotIn']);
-    oneOf(get(requirement, 'key'), ['metadata.name']);
-    if (values.length !== 1)
-      report(get(requirement, 'values'), 'BadSelector', `${nameOf(requirement)} must have one value`);
-    haveForm(get(requirement, 'values'), dnsSubdomainRule);
-  }
-}
-
-function checkNodeRequirement(requirement: Field, checksValues: boolean): void {
-  const operator = get(requirement, 'operator');
-  const values = get(requirement, 'values');
-  hasForm(get(requirement, 'key'), qualifiedNameRule, 'BadLabel');
-  switch (operator.value) {
-    case 'In':
-    case 'NotIn':
-      if (isEmpty(values)) required(values, `${operator.value} needs values`);
-      break;
-    case 'Exists':
-    case 'DoesNotExist':
-      if (!isEmpty(values)) forbidden(values, `with the operator ${operator.value}`);
-      break;
-    case 'Gt':
-    case 'Lt':
-      if (items(values).length !== 1)
-        report(values, 'BadSelector', `${nameOf(values)} must have one value for ${operator.value}`);
-      break;
-    default:
-  }
-  if (checksValues) for (const value of items(values)) hasForm(value, labelValueRule, 'BadLabel');
 }
 
 function checkPodAffinity(affinity: Field, podLabels: Field | undefined): void {

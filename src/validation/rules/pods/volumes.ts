@@ -11,7 +11,7 @@ import {
   required,
   word,
 } from '../shared/field.ts';
-import { dnsLabelRule, dnsSubdomainRule, noBackstepsRule } from '../shared/names.ts';
+import { csiDriverRule, dnsLabelRule, dnsSubdomainRule, noBackstepsRule } from '../shared/names.ts';
 import { quantityOf } from '../shared/quantities.ts';
 import { checkClaimTemplate } from '../storage/claims.ts';
 import { nothingMore, rareVolumeSources } from '../storage/rare-volumes.ts';
@@ -103,10 +103,3 @@ const SOURCES: Readonly<Record<string, (source: Field, isPod: boolean) => void>>
 };
 
 const SOURCE_NAMES = Object.keys(SOURCES);
-
-/** The name of a CSI driver. */
-export function csiDriverRule(text: string): string | undefined {
-  return text.length <= 63 && dnsSubdomainRule(text.toLowerCase()) === undefined
-    ? undefined
-    : 'must be a DNS name of at most 63 characters';
-}

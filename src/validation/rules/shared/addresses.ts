@@ -1,4 +1,13 @@
-import { cidrText, firstOf, type Ip, looseForm, mappedIpv4, networkHas, parseIp, parseNetwork } from '../../ip.ts';
+import {
+  cidrText,
+  firstOf,
+  type Ip,
+  looseForm,
+  mappedIpv4,
+  networkHas,
+  parseIp,
+  parseNetwork,
+} from '../../values/ip.ts';
 import { type Field, hasForm, invalid, word } from './field.ts';
 
 /** The minor version of Kubernetes that refuses forms of addresses which programs read differently. */

@@ -1,9 +1,19 @@
-import { didYouMean } from '../../../manifest/problem.ts';
+import { didYouMean, type FieldProblem } from '../../../manifest/problem.ts';
 import type { FindingReason } from '../../../model/diagnostic.ts';
 import { displayPath, type FieldPath } from '../../../model/field-path.ts';
 import { quote } from '../../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
-import type { ObjectRule, RuleProblem } from '../../object-check.ts';
+
+/** A problem that a rule reports. */
+export interface RuleProblem extends FieldProblem {
+  /** API servers before this minor version of Kubernetes accept the object. */
+  readonly since?: number;
+  /** API servers from this minor version on accept the object. */
+  readonly until?: number;
+}
+
+/** What an API server checks of a built-in kind beyond its schema, in all versions of Kubernetes. Never throws. */
+export type ObjectRule = (object: JsonObject) => readonly RuleProblem[];
 
 /** A value of the object under check, with its way from the root. Missing fields are fields too. */
 export interface Field {

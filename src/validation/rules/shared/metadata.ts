@@ -1,5 +1,4 @@
 import type { JsonValue } from '../../../model/json.ts';
-import type { ObjectRule } from '../../object-check.ts';
 import {
   type Field,
   get,
@@ -9,6 +8,7 @@ import {
   items,
   members,
   nameOf,
+  type ObjectRule,
   report,
   rule,
   text,

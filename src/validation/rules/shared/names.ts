@@ -137,3 +137,10 @@ export function noBackstepsRule(path: string): string | undefined {
 export function reservedPathRule(path: string): string | undefined {
   return descendingPathRule(path) ?? (path.startsWith('..') ? 'must not begin with ".."' : undefined);
 }
+
+/** The name of a CSI driver. */
+export function csiDriverRule(text: string): string | undefined {
+  return text.length <= 63 && dnsSubdomainRule(text.toLowerCase()) === undefined
+    ? undefined
+    : 'must be a DNS name of at most 63 characters';
+}

@@ -1,6 +1,4 @@
 import { canonicalJson, compareText } from '../../../model/json.ts';
-import { checkNodeSelector } from '../pods/scheduling.ts';
-import { csiDriverRule } from '../pods/volumes.ts';
 import {
   atMostOne,
   distinct,
@@ -28,7 +26,8 @@ import {
   word,
 } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
-import { dnsLabelRule, dnsSubdomainRule, noBackstepsRule, qualifiedNameRule } from '../shared/names.ts';
+import { csiDriverRule, dnsLabelRule, dnsSubdomainRule, noBackstepsRule, qualifiedNameRule } from '../shared/names.ts';
+import { checkNodeSelector } from '../shared/node-selectors.ts';
 import { quantityOf } from '../shared/quantities.ts';
 import { checkLabelSelector } from '../shared/selectors.ts';
 import { checkClaimSpec } from './claims.ts';

@@ -1,5 +1,4 @@
 import { didYouMean } from '../../../manifest/problem.ts';
-import { csiDriverRule } from '../pods/volumes.ts';
 import {
   distinct,
   type Field,
@@ -22,7 +21,7 @@ import {
   word,
 } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
-import { dnsLabelRule, dnsSubdomainRule, domainPrefixedNameRule } from '../shared/names.ts';
+import { csiDriverRule, dnsLabelRule, dnsSubdomainRule, domainPrefixedNameRule } from '../shared/names.ts';
 /** What an API server checks of a ResourceClaim: names and choices. CEL is not compiled. */
 export const resourceClaimRule = kindRule(dnsSubdomainRule, (root) => checkClaimSpec(get(root, 'spec')));
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createCelEvaluator } from '../../../../src/validation/custom/cel/evaluator.ts';
-import { withDefaults } from '../../../../src/validation/custom/defaults.ts';
+import { withDefaults } from '../../../../src/validation/values/defaults.ts';
 import type { Schema } from '../../../../src/validation/values/schema.ts';
 
 const TEXT: Schema = { type: 'string' };

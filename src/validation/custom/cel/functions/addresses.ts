@@ -9,7 +9,7 @@ import {
   networkHas,
   parseIp,
   parseNetwork,
-} from '../../../ip.ts';
+} from '../../../values/ip.ts';
 import type { OpaqueType } from './opaque.ts';
 
 /** The functions of IP addresses and blocks of them. */

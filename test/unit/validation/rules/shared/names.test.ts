@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { parseIp } from '../../../../../src/validation/ip.ts';
 import { cidrRule } from '../../../../../src/validation/rules/shared/addresses.ts';
 import * as names from '../../../../../src/validation/rules/shared/names.ts';
 import { quantityOf } from '../../../../../src/validation/rules/shared/quantities.ts';
+import { parseIp } from '../../../../../src/validation/values/ip.ts';
 
 /** Texts that have the form, then texts that do not. */
 const FORMS: readonly (readonly [(text: string) => string | undefined, readonly string[], readonly string[]])[] = [

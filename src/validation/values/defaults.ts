@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import type { Schema } from '../values/schema.ts';
+import type { Schema } from './schema.ts';
 
 /**
  * Returns an object of a custom kind as an API server checks it: defaults are filled in, also for null where null is not

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withDefaults } from '../../../../src/validation/custom/defaults.ts';
+import { withDefaults } from '../../../../src/validation/values/defaults.ts';
 import type { Schema } from '../../../../src/validation/values/schema.ts';
 
 const item: Schema = {
