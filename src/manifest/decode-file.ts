@@ -11,8 +11,7 @@ import {
 } from '../model/engine-kinds.ts';
 import { displayPath, type FieldPath } from '../model/field-path.ts';
 import { quote } from '../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../model/json.ts';
-import { parseApiVersion } from '../model/object-key.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import type { YamlDocument } from './compose-documents.ts';
 import { decoders } from './kinds/decoders.ts';
 import { readObject } from './kinds/object.ts';
@@ -104,8 +103,8 @@ export function* checkDocuments(
       break;
     }
     const isSkipped = skips !== undefined && isJsonObject(value) && skips(value);
-    const problems = isSkipped ? [] : problemsOf(value, reading, check);
-    const judge = judging(value, (changed) => problemsOf(changed, readDocument(changed), check));
+    const problems = isSkipped ? [] : problemsOf(reading, check);
+    const judge = judging(value, (changed) => problemsOf(readDocument(changed), check));
     for (const problem of problems) {
       if (findings.length >= MAX_FINDINGS && (problem.severity === 'warning' || !isClean(findings))) continue;
       const shown = fixes ? withSafeFix(problem, value, problems.length, judge) : problem;
@@ -117,27 +116,23 @@ export function* checkDocuments(
   }
 }
 
-function problemsOf(
-  value: JsonValue,
-  reading: DocumentReading,
-  check: DecodeOptions['check'],
-): readonly FieldProblem[] {
-  const { problems } = reading;
-  if (check === undefined || !isForClusters(value, reading)) return problems;
-  const more = check(value);
+function problemsOf({ problems, object }: DocumentReading, check: DecodeOptions['check']): readonly FieldProblem[] {
+  if (check === undefined || object === undefined) return problems;
+  const more = check(object);
   if (problems.length === 0) return more;
   if (more.length === 0) return problems;
-  const placeOf = ({ reason, path }: FieldProblem): string => `${reason} ${displayPath(path)}`;
-  const known = new Set(problems.map(placeOf));
-  return [...problems, ...more.filter((problem) => !known.has(placeOf(problem)))];
-}
-
-/** Whether the document is an object for clusters that states its identity. */
-export function isForClusters(value: JsonValue, { content, identity }: DocumentReading): value is JsonObject {
-  if (!isJsonObject(value)) return false;
-  if (content !== undefined || identity === undefined) return content?.type === 'object';
-  const parsed = parseApiVersion(textOf(value.apiVersion));
-  return parsed.ok && engineKindOf(parsed.value.group, textOf(value.kind)) === undefined;
+  // One fault, one error: the check may know better what to write instead.
+  const placeOf = ({ path }: FieldProblem): string => displayPath(path);
+  const hints = new Map(more.map((problem) => [`${placeOf(problem)} ${problem.reason}`, problem.hint]));
+  const known = new Set(problems.map((problem) => `${placeOf(problem)} ${problem.reason}`));
+  const wrong = new Set(problems.filter(({ severity }) => severity === 'error').map(placeOf));
+  return [
+    ...problems.map((problem) => {
+      const hint = hints.get(`${placeOf(problem)} ${problem.reason}`);
+      return hint === undefined || problem.reason !== 'MissingField' ? problem : { ...problem, hint };
+    }),
+    ...more.filter((problem) => !wrong.has(placeOf(problem)) && !known.has(`${placeOf(problem)} ${problem.reason}`)),
+  ];
 }
 
 /** One manifest of a file. */

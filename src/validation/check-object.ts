@@ -41,7 +41,7 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
   const prepare = createPreparation(kubernetes, options.compilePattern);
   return (object) => {
     const identity = identityOf(object);
-    if (identity === undefined) return [];
+    if (identity === undefined) return withoutVersion(object, [kubernetes, ...custom]);
     const builtIn = kubernetes.find(identity.group, identity.version, identity.kind);
     const found = builtIn ?? findIn(custom, identity);
     if (found === undefined) return withoutSchema(object, identity, options);
@@ -94,6 +94,12 @@ function identityOf(object: JsonObject): Identity | undefined {
   const kind = textOf(object.kind);
   const parsed = parseApiVersion(apiVersion);
   return kind === '' || !parsed.ok ? undefined : { ...parsed.value, apiVersion, kind };
+}
+
+/** The decoder reports the missing API version too, and does not know which one has the kind. */
+function withoutVersion({ apiVersion, kind }: JsonObject, sources: readonly KindSchemas[]): readonly FieldProblem[] {
+  const hint = apiVersion === undefined ? elsewhere(textOf(kind), sources) : undefined;
+  return hint === undefined ? [] : [fieldError('MissingField', ['apiVersion'], 'apiVersion is missing', hint)];
 }
 
 type Prepared = (object: JsonObject, options: ValueOptions) => readonly FieldProblem[];
@@ -178,6 +184,7 @@ function withoutSchema(object: JsonObject, identity: Identity, options: ObjectCh
     return [fieldError('NoSuchKind', ['apiVersion'], message, `write ${written(group, versions[0] ?? '')}`)];
   }
   const kinds = new Set(sources.flatMap((source) => source.kindsOf(group)));
+  if (kinds.size === 0 && group !== '' && !group.includes('.')) return [noSuchGroup(identity, sources)];
   const near = didYouMean(kind, [...kinds]);
   if (kubernetes.kindsOf(group).length > 0) {
     const message = `Kubernetes ${kubernetes.version} has no kind ${kind} in ${apiVersion}`;
@@ -191,6 +198,19 @@ function withoutSchema(object: JsonObject, identity: Identity, options: ObjectCh
   return [
     report('NoSchema', ['kind'], message, near ?? elsewhere(kind, sources) ?? 'give its CustomResourceDefinition'),
   ];
+}
+
+/**
+ * Neither CustomResourceDefinitions nor the groups of aggregated API servers that are in use have a name without a dot: an
+ * API server demands a subdomain of definitions.
+ */
+function noSuchGroup({ apiVersion, group, kind }: Identity, sources: readonly KindSchemas[]): FieldProblem {
+  const message = `no API server has ${apiVersion}: a group without a dot is one of Kubernetes, and none of these is ${group}`;
+  const [same] = sources.flatMap((source) => {
+    const [found] = source.groupsOf(kind);
+    return found === undefined ? [] : [written(found, source.versionsOf(found, kind)[0] ?? '')];
+  });
+  return fieldError('NoSuchKind', ['apiVersion'], message, same === undefined ? undefined : `did you mean ${same}?`);
 }
 
 function removal(

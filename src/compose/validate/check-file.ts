@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { checkDocuments, isForClusters } from '../../manifest/decode-file.ts';
+import { checkDocuments } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
 import { type Diagnostic, diagnosticOf, type FindingReason } from '../../model/diagnostic.ts';
@@ -85,7 +85,8 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     facts?.add(read);
     if (!isJsonObject(value)) continue;
     const identity = identityOf(value);
-    const hasNoSchema = isForClusters(value, reading) && !checks.hasSchema(value);
+    const { object } = reading;
+    const hasNoSchema = object !== undefined && statesKind(object) && !checks.hasSchema(object);
     const { line = 1, column = 1 } = file.locate(document, path, 'value');
     const isJudged = !hasNoSchema || (!isSkipped && named.judge({ document, path, value, line, previousLine }));
     const state = isSkipped ? 'skipped' : isJudged ? 'checked' : 'noSchema';
@@ -109,6 +110,10 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
 
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+function statesKind({ apiVersion, kind }: JsonObject): boolean {
+  return textOf(apiVersion) !== '' && textOf(kind) !== '';
 }
 
 /** What the document says of itself; empty texts where it does not. Kuma's flat form has a type, and the name beside it. */
