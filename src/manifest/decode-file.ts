@@ -126,8 +126,12 @@ function problemsOf({ problems, object }: DocumentReading, check: DecodeOptions[
   const hints = new Map(more.map((problem) => [`${placeOf(problem)} ${problem.reason}`, problem.hint]));
   const known = new Set(problems.map((problem) => `${placeOf(problem)} ${problem.reason}`));
   const wrong = new Set(problems.filter(({ severity }) => severity === 'error').map(placeOf));
+  const meant = more.flatMap((problem) => (problem.severity === 'error' ? (problem.meant ?? []).slice(0, 1) : []));
+  const isElsewhere = ({ reason, path }: FieldProblem): boolean =>
+    reason === 'MissingField' && path.length === 1 && meant.includes(path[0] ?? '');
+  const own = problems.filter((problem) => !isElsewhere(problem));
   return [
-    ...problems.map((problem) => {
+    ...own.map((problem) => {
       const hint = hints.get(`${placeOf(problem)} ${problem.reason}`);
       return hint === undefined || problem.reason !== 'MissingField' ? problem : { ...problem, hint };
     }),

@@ -12,6 +12,8 @@ export interface FieldProblem {
   readonly path: FieldPath;
   /** The problem is at the key of the last step, not at its value. */
   readonly atKey?: boolean;
+  /** Of an unknown field: the path of the field that was meant, as far as that can be known. */
+  readonly meant?: FieldPath;
   /** How the problem is mended. Only where no other reading of the author's intent is likely. */
   readonly fix?: FieldFix;
 }
@@ -99,14 +101,15 @@ const MOST_LISTED = 12;
  * A value of another type than the schema demands, in words that follow the name of the field, with a hint and a fix.
  *
  * @param types as JSON Schema names types, and `int-or-string`
+ * @param fields of the mapping that the value must be
  */
-export function wrongType(value: JsonValue | undefined, types: readonly string[]) {
+export function wrongType(value: JsonValue | undefined, types: readonly string[], fields: readonly string[] = []) {
   const wanted = types.map((type) => TYPE_WORDS[type] ?? type).join(' or ');
   const isFraction = typeof value === 'number' && wanted.includes('a whole number');
   const [type = ''] = types.length === 1 ? types : [];
   return {
     words: `must be ${wanted}, not ${isFraction ? 'a fraction' : typeWord(value)}`,
-    hint: typeHint(value, type),
+    hint: typeHint(value, type) ?? (type === 'object' ? mappingHint(value, fields) : undefined),
     fix: typeFix(value, type),
   };
 }
@@ -116,8 +119,16 @@ function typeHint(value: JsonValue | undefined, wanted: string): string | undefi
     return 'quote it if text is meant';
   if (wanted === 'array' && value !== undefined && isJsonObject(value)) return 'begin each item with a dash';
   if (typeof value !== 'string') return undefined;
+  if (wanted === 'array') return 'write it as an item of a list, with a dash';
   const isNumber = (wanted === 'integer' || wanted === 'number') && /^-?\d+$/.test(value);
+  if ((wanted === 'integer' || wanted === 'number') && /^\d+ ?(?:s|%)$/.test(value)) return 'write the number alone';
   return isNumber || (wanted === 'boolean' && /^(true|false)$/.test(value)) ? 'remove the quotes' : undefined;
+}
+
+function mappingHint(value: JsonValue | undefined, fields: readonly string[]): string | undefined {
+  if (fields.length > 0 && fields.length <= MOST_LISTED)
+    return `its fields are ${[...fields].sort(compareText).join(', ')}`;
+  return Array.isArray(value) && fields.length === 0 ? 'write it without dashes' : undefined;
 }
 
 const TYPE_WORDS: Readonly<Record<string, string>> = {

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, objectOf, textOf } from '../model/json.t
 import { parseApiVersion } from '../model/object-key.ts';
 import { apiVersionFate, isSameInReplacement } from './api-versions.ts';
 import type { KubernetesSchemas } from './kubernetes-schemas.ts';
+import { withoutConsequences } from './one-fault.ts';
 import { rules } from './rules/rules.ts';
 import { getIn, hasForm, type RuleProblem, rule } from './rules/shared/field.ts';
 import { dnsSubdomainRule } from './rules/shared/names.ts';
@@ -57,7 +58,7 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
       ...scopeProblems(found, object),
       ...(builtIn === undefined ? [] : deprecation(object, identity, kubernetes)),
     ];
-    return others.length === 0 ? problems : [...problems, ...others];
+    return withoutConsequences(others.length === 0 ? problems : [...problems, ...others]);
   };
 }
 

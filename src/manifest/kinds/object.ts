@@ -190,7 +190,8 @@ function textMap(
   if (value === undefined || value === null) return { texts: {}, problems: [] };
   if (!isJsonObject(value)) {
     const message = `${name} must be a mapping, not ${typeWord(value)}`;
-    return { texts: {}, problems: [fieldError('WrongType', path, message)] };
+    const hint = typeof value === 'string' ? 'give the text a key' : undefined;
+    return { texts: {}, problems: [fieldError('WrongType', path, message, hint)] };
   }
   const texts: Record<string, string> = {};
   const problems: FieldProblem[] = [];

@@ -41,8 +41,9 @@ export function createValueCheck(options: CompileOptions): ValueCheck {
       slot = slotOf(schema);
       roots.set(schema, slot);
     }
-    const run: Run = { path: [], problems: [], isSecret };
-    visit(nodeOf(slot, walker), value, run, walker);
+    const node = nodeOf(slot, walker);
+    const run: Run = { path: [], problems: [], isSecret, root: { node, value } };
+    visit(node, value, run, walker);
     return run.problems.length === 0 ? NONE : run.problems;
   };
 }
@@ -99,7 +100,7 @@ function hasType(node: Node, value: JsonValue, run: Run, walker: Walker): boolea
       else if (typeof value === 'string' && node.format !== undefined) isText(node, value, run);
       return true;
   }
-  reportType(run, node.type, value);
+  reportType(run, node.type, value, [...(node.fields?.keys() ?? [])]);
   return false;
 }
 
@@ -132,7 +133,7 @@ function visitObject(node: Node, value: JsonObject, run: Run, walker: Walker): v
     if (member === undefined) continue;
     const slot = node.fields?.get(key) ?? node.rest;
     if (slot === 'refused') {
-      reportUnknownField(run, key, [...(node.fields?.keys() ?? [])], () => placesOf(key, node, walker), value);
+      reportUnknownField(run, key, node, value, walker);
     } else if (slot !== 'any' && member !== null) {
       run.path.push(key);
       visit(nodeOf(slot, walker), member, run, walker);
@@ -157,13 +158,6 @@ function isEmpty(value: JsonValue, field: Slot | undefined): boolean {
   if (typeof value !== 'object') return value === '';
   if (Array.isArray(value)) return value.length === 0;
   return field?.schema.additionalProperties !== undefined && isJsonObject(value) && Object.keys(value).length === 0;
-}
-
-/** The names of the fields of `node` that have a field `key`. */
-function placesOf(key: string, node: Node, walker: Walker): readonly string[] {
-  return [...(node.fields ?? [])].flatMap(([name, slot]) =>
-    name !== 'status' && nodeOf(slot, walker).fields?.has(key) === true ? [name] : [],
-  );
 }
 
 function visitList(node: Node, list: readonly JsonValue[], run: Run, walker: Walker): void {

@@ -4,6 +4,8 @@ export interface Format {
   /** What Go reads beside text: an amount from a number, bytes from a list of numbers. */
   readonly alsoTakes?: 'number' | 'list';
   matches(text: string): boolean;
+  /** What a text of another form was meant to be. */
+  readonly meant?: (text: string) => string | undefined;
 }
 
 const QUANTITY = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
@@ -15,6 +17,15 @@ const NOT_BASE64 = /[^A-Za-z0-9+/]/;
 /** Whether the text is an amount as Kubernetes writes it: `500m`, `1.5`, `2Gi`, `1e3`. */
 export function isQuantity(text: string): boolean {
   return QUANTITY.test(text);
+}
+
+/** The amount with the suffix of Kubernetes instead of the unit that people write: `500mb` is 500Mi. */
+function meantQuantity(text: string): string | undefined {
+  const [, amount, unit = ''] = /^\s*(\d+(?:\.\d+)?)\s*([A-Za-z]{1,3})\s*$/.exec(text) ?? [];
+  if (amount === undefined) return undefined;
+  const prefix = /^([kmgtpe])i?b$/i.exec(unit)?.[1];
+  const meant = `${amount}${prefix === undefined ? unit : `${prefix.toUpperCase()}i`}`;
+  return isQuantity(meant) ? meant : undefined;
 }
 
 /** Whether the text is a duration of Go: `1h30m`, `2.5s`. */
@@ -47,6 +58,7 @@ export const builtInFormats: Readonly<Record<string, Format>> = {
     words: 'an amount such as 500m, 1.5 or 2Gi',
     alsoTakes: 'number',
     matches: (text) => isQuantity(text.trim()),
+    meant: meantQuantity,
   },
   'date-time': { words: 'a time such as 2006-01-02T15:04:05Z', matches: isTime },
   'micro-time': {

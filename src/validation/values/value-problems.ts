@@ -12,7 +12,9 @@ import {
 import type { FindingReason } from '../../model/diagnostic.ts';
 import { displayPath, type FieldPath } from '../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import type { CompileOptions, Node } from './compile-schema.ts';
 import type { Format } from './formats.ts';
+import { meaningOf } from './misplaced-fields.ts';
 
 /** One check of one value: where it is, and what it has found. */
 export interface Run {
@@ -21,6 +23,8 @@ export interface Run {
   readonly problems: FieldProblem[];
   /** Messages must not quote values. */
   readonly isSecret: boolean;
+  /** The object, or the part of it that is checked. */
+  readonly root: { readonly node: Node; readonly value: JsonValue };
 }
 
 /** Of one object; a list with a million wrong items needs no million messages. */
@@ -51,19 +55,19 @@ function quoted(run: Run, value: JsonValue): string {
   return text.length > LONGEST_QUOTE ? '' : `, not ${text}`;
 }
 
-/** A field that the schema does not have; `lists` are the fields of each mapping one level below, by their name. */
+/** A field that the schema does not have. */
 export function reportUnknownField(
   run: Run,
   key: string,
-  known: readonly string[],
-  below: () => readonly string[],
-  siblings: JsonObject,
+  node: Node,
+  mapping: JsonObject,
+  options: CompileOptions,
 ): void {
-  // The search for a similar word takes longer than the check of the value.
+  // The search for what was meant takes longer than the check of the value.
   if (isFull(run)) return;
-  const [place, ...others] = below();
-  const elsewhere = place === undefined || others.length > 0 ? undefined : `did you mean ${place}.${key}?`;
-  add(run, unknownField([...run.path, key], known, siblings, elsewhere));
+  const path = [...run.path];
+  const meaning = meaningOf({ key, mapping, node, path, root: run.root }, options);
+  add(run, { ...unknownField([...path, key], [...(node.fields?.keys() ?? [])], mapping), ...meaning });
 }
 
 /** A required field that is missing, null or, of a built-in kind, empty. */
@@ -74,8 +78,8 @@ export function reportMissing(run: Run, name: string, value: JsonValue | undefin
 }
 
 /** A value of another type than the schema says. */
-export function reportType(run: Run, type: string, value: JsonValue): void {
-  const { words, hint, fix } = wrongType(value, [type]);
+export function reportType(run: Run, type: string, value: JsonValue, fields?: readonly string[]): void {
+  const { words, hint, fix } = wrongType(value, [type], fields);
   report(run, 'WrongType', words, hint, fix);
 }
 
@@ -85,8 +89,11 @@ export function reportRange(run: Run, format: string, value: number): void {
 }
 
 /** A text whose form is not that of its format. */
-export function reportFormat(run: Run, { words }: Format, value: JsonValue): void {
-  report(run, 'WrongFormat', `must be ${words}${quoted(run, value)}`);
+export function reportFormat(run: Run, { words, meant }: Format, value: JsonValue): void {
+  const isData = run.isSecret && run.path[0] === 'data';
+  const near = typeof value === 'string' && !run.isSecret ? meant?.(value) : undefined;
+  const hint = isData ? 'plain text belongs in stringData' : near && `did you mean ${near}?`;
+  report(run, 'WrongFormat', `must be ${words}${quoted(run, value)}`, hint);
 }
 
 /** A value that is not in the list of allowed ones. */
