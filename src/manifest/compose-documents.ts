@@ -3,7 +3,7 @@ import type { FindingReason } from '../model/diagnostic.ts';
 import { quote } from '../model/ids.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import { type DecodeLimits, MAX_FINDINGS } from './limits.ts';
-import { resolvePlain, unquotedSurprise, yamlSurprise } from './plain-scalars.ts';
+import { keyOfFloat, resolveKey, resolvePlain, unquotedSurprise, yamlSurprise } from './plain-scalars.ts';
 
 /** The flat list of events of js-yaml's parser; events refer to the text by offsets. */
 export type YamlEvents = ReturnType<typeof yaml.parseEvents>;
@@ -214,7 +214,7 @@ function composeScalar(
       walk.problems.push({ severity: 'warning', reason: 'YamlVersionsDiffer', offset, ...told });
     }
   }
-  const plain = resolvePlain(source);
+  const plain = isKey ? resolveKey(source) : resolvePlain(source);
   if (plain.ok) return plain.value;
   const subject = mayQuote(walk) ? source : 'this';
   fail(walk, plain.reason, offset, `${subject} ${plain.message}`, 'quote it if text is meant');
@@ -289,14 +289,16 @@ function composeKey(
   depth: number,
 ): string | undefined {
   const event = walk.events[walk.cursor];
+  const { errors } = walk;
   const value = composeNode(walk, depth, true);
   const offset = event === undefined ? 0 : offsetOf(walk.text, event);
-  if (value === null || typeof value === 'object' || event?.type !== yaml.EVENT_SCALAR) {
+  if (walk.errors > errors) return undefined;
+  if (value === null || typeof value === 'object') {
     const isTemplate = walk.text.startsWith('{{', offset - 1);
     fail(walk, 'KeyNotText', offset, 'a key must be text', isTemplate ? TEMPLATE_HINT : 'quote it');
     return undefined;
   }
-  const key = String(value);
+  const key = typeof value === 'number' ? keyOfNumber(value) : String(value);
   if (key === '__proto__') {
     fail(walk, 'ForbiddenKey', offset, 'the key __proto__ is not allowed');
     return undefined;
@@ -306,6 +308,11 @@ function composeKey(
     fail(walk, 'DuplicateKey', offset, `the key${name} is here twice`, 'remove one of the two');
   }
   return key;
+}
+
+/** The value of an alias as a key. */
+function keyOfNumber(value: number): string {
+  return Number.isSafeInteger(value) ? String(value) : keyOfFloat(value);
 }
 
 function checkTag(

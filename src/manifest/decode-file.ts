@@ -19,7 +19,7 @@ import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.
 import { type DecodeLimits, defaultDecodeLimits, MAX_FINDINGS } from './limits.ts';
 import { didYouMean, type FieldProblem, fieldError, typeWord } from './problem.ts';
 import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
-import { createJudging, createQuoteFixes, withSafeFix } from './safe-fixes.ts';
+import { createJudging, createScalarWarnings, withReading, withSafeFix } from './safe-fixes.ts';
 import { encryptedProblem, isToolFileName, noManifest, SOPS_VALUE, toolFile } from './tool-files.ts';
 
 /** How a file is decoded. */
@@ -92,7 +92,7 @@ export function* checkDocuments(
   { limits, check, fixes, skips }: CheckOptions,
   findings: Finding[],
 ): Generator<ReadDocument & { readonly index: number; readonly isSkipped: boolean }> {
-  const quotes = fixes ? createQuoteFixes(findings) : undefined;
+  const completeScalars = createScalarWarnings(findings, fixes);
   const judging = createJudging();
   let index = 0;
   for (const read of readDocuments(file)) {
@@ -108,9 +108,10 @@ export function* checkDocuments(
     for (const problem of problems) {
       if (findings.length >= MAX_FINDINGS && (problem.severity === 'warning' || !isClean(findings))) continue;
       const shown = fixes ? withSafeFix(problem, value, problems.length, judge) : problem;
-      findings.push(file.place(document, { ...shown, path: [...path, ...shown.path] }));
+      const inFile = [...path, ...shown.path];
+      findings.push(file.place(document, { ...withReading(shown, value, document, inFile), path: inFile }));
     }
-    if (!isSkipped) quotes?.(document, path, value, judge);
+    if (!isSkipped) completeScalars?.(document, path, value, problems, judge);
     yield { ...read, index, isSkipped };
     index += 1;
   }

@@ -1,7 +1,7 @@
 import * as yaml from 'js-yaml';
 import type { FieldPath } from '../model/field-path.ts';
 import { offsetOf, type YamlChild, type YamlDocument, type YamlEvent, type YamlEvents } from './compose-documents.ts';
-import { resolvePlain } from './plain-scalars.ts';
+import { resolveKey } from './plain-scalars.ts';
 
 /** The offsets of a field's key and value; for a list item both are the item. */
 export interface FieldPosition {
@@ -101,8 +101,8 @@ function keyText(text: string, events: YamlEvents, at: number): string | undefin
   if (event?.type !== yaml.EVENT_SCALAR) return undefined;
   const source = event.valueStart < 0 ? '' : yaml.getScalarValue(text, event);
   if (event.style !== yaml.SCALAR_STYLE_PLAIN) return source;
-  const plain = resolvePlain(source);
-  return plain.ok ? String(plain.value) : undefined;
+  const plain = resolveKey(source);
+  return plain.ok ? (plain.value ?? undefined) : undefined;
 }
 
 function isEmpty(events: YamlEvents, at: number): boolean {

@@ -117,7 +117,8 @@ function encryptedValue(value: JsonValue | undefined): FieldPath | undefined {
 
 /** Files of other tools, by fields that they always have. */
 const KNOWN_FILES: readonly (readonly [name: string, isOne: (document: JsonObject) => boolean])[] = [
-  ['a GitHub workflow', ({ jobs, on }) => isJsonObject(jobs) && on !== undefined],
+  // The key `on` without quotes is read as true.
+  ['a GitHub workflow', ({ jobs, on, true: unquoted }) => isJsonObject(jobs) && (on ?? unquoted) !== undefined],
   ['a Docker Compose file', ({ services }) => isJsonObject(services)],
   ['an OpenAPI document', ({ openapi, swagger }) => openapi !== undefined || swagger !== undefined],
   ['a configuration of pre-commit', ({ repos }) => Array.isArray(repos)],

@@ -30,12 +30,12 @@ export const findings = {
   JsonSyntax: { code: 'FR1011', meaning: 'The text is not JSON.' },
   YamlVersion: {
     code: 'FR1012',
-    meaning: 'The file declares another version than YAML 1.2; it is read as YAML 1.2.',
+    meaning: 'The file declares a version of YAML other than 1.2; it is read as kubectl reads YAML.',
     severity: 'warning',
   },
   YamlVersionsDiffer: {
     code: 'FR1013',
-    meaning: 'Tools that read YAML 1.1 read this value differently.',
+    meaning: 'kubectl reads this key or value differently than tools that read YAML 1.2.',
     severity: 'warning',
   },
   DuplicateKey: { code: 'FR1014', meaning: 'A mapping has the same key twice.' },

@@ -51,13 +51,14 @@ const IDENTITY: readonly Case[] = [
     'labels that are no text, and bad ones',
     'apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels: {ok: yes, n: 1, "a b": c, v: "-"}\n  annotations: {"/x": "", on: true}\n',
     [
-      '5:16: warning: yes is text here, but true to tools that read YAML 1.1 (write true, or "yes" in quotes)',
-      '5:24: error: metadata.labels["n"] must be text, not a number (quote it)',
+      '5:16: error: metadata.labels["ok"] must be text, not true or false: yes is read as the boolean true (write it in quotes)',
+      '5:21: warning: the key n is read as "false", as kubectl does, but not by all tools (write "n" in quotes)',
+      '5:24: error: metadata.labels["false"] must be text, not a number (quote it)',
       '5:27: error: the key "a b" must be 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
       '5:40: error: the value "-" must be empty or 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
       '6:17: error: the prefix of the key "/x" must be a DNS name of at most 253 characters',
-      '6:27: warning: on is text here, but true to tools that read YAML 1.1 (write true, or "on" in quotes)',
-      '6:31: error: metadata.annotations["on"] must be text, not true or false (quote it)',
+      '6:27: warning: the key on is read as "true", as kubectl does, but not by all tools (write "on" in quotes)',
+      '6:31: error: metadata.annotations["true"] must be text, not true or false (quote it)',
     ],
   ],
   [
@@ -135,9 +136,11 @@ const ENGINE_KINDS: readonly Case[] = [
     ],
   ],
   [
-    'safe mode off without quotes is text as meant, and warned of',
+    'safe mode off without quotes is a boolean',
     'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: a}\nspec: {safeMode: {mode: off}}\n',
-    ['4:25: warning: off is text here, but false to tools that read YAML 1.1 (write false, or "off" in quotes)'],
+    [
+      '4:25: error: spec.safeMode.mode must be text, not true or false: off is read as the boolean false (write it in quotes)',
+    ],
   ],
   [
     'a field that only a later Kuma knows, and one that is wrong',
@@ -218,7 +221,7 @@ const SYNTAX: readonly Case[] = [
       '2:4: error: .inf is a number that JSON cannot hold (quote it if text is meant)',
       '3:4: error: -.INF is a number that JSON cannot hold (quote it if text is meant)',
       '4:4: error: .nan is a number that JSON cannot hold (quote it if text is meant)',
-      '5:4: error: 1e400 is a number that JSON cannot hold (quote it if text is meant)',
+      '5:4: warning: 1e400 is text as for kubectl, but infinity for tools that read YAML 1.2 (write "1e400" in quotes)',
     ],
   ],
 ];

@@ -72,7 +72,7 @@ describe('hostile manifests are refused with a reason', () => {
 
   it.each([
     ['values of the wrong type', '  k%: 1\n', 'error'],
-    ['values that readers of YAML read differently', '  k%: yes\n', 'warning'],
+    ['keys that readers of YAML read differently', '  1_%: x\n', 'warning'],
     ['the same key again and again', '  k: x\n', 'error'],
   ])('100,000 findings, with 10,000 of them, in a time that grows with the file: %s', (_, line, severity) => {
     const lines = Array.from({ length: 100_000 }, (_each, index) => line.replace('%', String(index)));
@@ -109,9 +109,9 @@ describe('hostile manifests are refused with a reason', () => {
     }
     expect(Object.prototype).not.toHaveProperty('polluted');
     const text =
-      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {constructor: x, toString: y, hasOwnProperty: z}\n';
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {constructor: x, toString: u, hasOwnProperty: z}\n';
     expect(contentOf(text)).toMatchObject({
-      value: { data: { constructor: 'x', toString: 'y', hasOwnProperty: 'z' } },
+      value: { data: { constructor: 'x', toString: 'u', hasOwnProperty: 'z' } },
     });
     expect(complaints('apiVersion: constructor/v1\nkind: toString\nmetadata: {name: a}\n')).toEqual([]);
   });

@@ -42,9 +42,9 @@ describe('encodings', () => {
 
 describe('marks of documents and comments', () => {
   it('takes a mark inside text for text', () => {
-    const text = configMap('  x: |\n    ---\n    # --- no comment\n    ...\n  y: "a # b\\n---\\n"\n  z: a#b\n');
+    const text = configMap('  x: |\n    ---\n    # --- no comment\n    ...\n  w: "a # b\\n---\\n"\n  z: a#b\n');
     expect(contentOf(text)).toMatchObject({
-      value: { data: { x: '---\n# --- no comment\n...\n', y: 'a # b\n---\n', z: 'a#b' } },
+      value: { data: { x: '---\n# --- no comment\n...\n', w: 'a # b\n---\n', z: 'a#b' } },
     });
   });
 

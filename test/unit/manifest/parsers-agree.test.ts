@@ -80,16 +80,17 @@ const { root } = fc.letrec<{ value: JsonValue; root: JsonValue }>((tie) => ({
   ),
 }));
 
+/** Quotes text that YAML 1.1 does not read as text. */
+const AS_TEXT = { aliasDuplicateObjects: false, compat: 'yaml-1.1' } as const;
+
 /** The same value in the hand of several writers. */
 const writers: Readonly<Record<string, (value: JsonValue) => string>> = {
   'js-yaml in blocks': (it) => dump(it),
   'js-yaml in one line': (it) => dump(it, { lineWidth: -1, indent: 4 }),
-  'yaml in blocks': (it) => new Document(it, { aliasDuplicateObjects: false }).toString(),
-  'yaml in flow': (it) => new Document(it, { aliasDuplicateObjects: false }).toString({ collectionStyle: 'flow' }),
-  'yaml, single quotes, wide': (it) =>
-    new Document(it, { aliasDuplicateObjects: false }).toString({ singleQuote: true, lineWidth: 0 }),
-  'yaml, folded': (it) =>
-    new Document(it, { aliasDuplicateObjects: false }).toString({ lineWidth: 20, blockQuote: 'folded' }),
+  'yaml in blocks': (it) => new Document(it, AS_TEXT).toString(),
+  'yaml in flow': (it) => new Document(it, AS_TEXT).toString({ collectionStyle: 'flow' }),
+  'yaml, single quotes, wide': (it) => new Document(it, AS_TEXT).toString({ singleQuote: true, lineWidth: 0 }),
+  'yaml, folded': (it) => new Document(it, AS_TEXT).toString({ lineWidth: 20, blockQuote: 'folded' }),
   JSON: (it) => JSON.stringify(it),
   'JSON in lines': (it) => JSON.stringify(it, undefined, 2),
 };
