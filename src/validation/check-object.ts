@@ -11,6 +11,7 @@ import { dnsSubdomainRule } from './rules/shared/names.ts';
 import { createValueCheck, type ValueOptions } from './values/check-value.ts';
 import type { CompileOptions } from './values/compile-schema.ts';
 import { withDefaults } from './values/defaults.ts';
+import { tooMuchWork } from './values/meter.ts';
 import type { KindSchema, KindSchemas, ObjectCheck, Schema } from './values/schema.ts';
 
 /** What {@link createObjectCheck} knows of the clusters. */
@@ -48,6 +49,7 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
     if (found === undefined) return withoutSchema(object, identity, options);
     const isSecret = found.group === '' && found.kind === 'Secret';
     const judged = builtIn === undefined ? withDefaults(found.schema, object) : object;
+    if (judged === undefined) return [tooMuchWork()];
     const problems = prepare(found, builtIn === undefined)(judged, { isSecret });
     const ofRules =
       builtIn === undefined

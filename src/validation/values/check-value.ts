@@ -1,6 +1,7 @@
 import type { FieldProblem } from '../../manifest/problem.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
 import { type CompileOptions, type Node, nodeOf, type Slot, slotOf } from './compile-schema.ts';
+import { createMeter, MOST_STEPS, TooMuchWork, tooMuchWork } from './meter.ts';
 import type { Schema } from './schema.ts';
 import {
   type Run,
@@ -35,15 +36,22 @@ const DEEPEST = 500;
 export function createValueCheck(options: CompileOptions): ValueCheck {
   const roots = new WeakMap<Schema, Slot>();
   const walker = { ...options, isBuiltIn: options.reader === 'built-in' };
+  const meter = createMeter();
   return (schema, value, { isSecret = false } = {}) => {
     let slot = roots.get(schema);
     if (slot === undefined) {
       slot = slotOf(schema);
       roots.set(schema, slot);
     }
+    meter.reset(MOST_STEPS);
     const node = nodeOf(slot, walker);
-    const run: Run = { path: [], problems: [], isSecret, root: { node, value } };
-    visit(node, value, run, walker);
+    const run: Run = { path: [], problems: [], isSecret, root: { node, value }, meter };
+    try {
+      visit(node, value, run, walker);
+    } catch (error) {
+      if (!(error instanceof TooMuchWork)) throw error;
+      return [...run.problems, tooMuchWork()];
+    }
     return run.problems.length === 0 ? NONE : run.problems;
   };
 }
@@ -53,6 +61,7 @@ interface Walker extends CompileOptions {
 }
 
 function visit(node: Node, value: JsonValue, run: Run, walker: Walker): void {
+  run.meter.charge(1);
   if (run.path.length > DEEPEST) {
     report(run, 'TooDeep', 'is nested too deep');
     return;
@@ -60,7 +69,8 @@ function visit(node: Node, value: JsonValue, run: Run, walker: Walker): void {
   if (!hasType(node, value, run, walker)) return;
   // An API server leaves out the status of what is created, after it has decoded it.
   const isStatus = walker.isBuiltIn && run.path[0] === 'status';
-  if (node.enum !== undefined && !isStatus && !isInEnum(node, value, walker)) reportEnum(run, value, node.enum);
+  if (node.enum !== undefined && !isStatus && !isInEnum(node.enum, value, run, walker))
+    reportEnum(run, value, node.enum);
   if (node.hasValueRules) {
     checkValueRules(node, value, run, (slot, part, inner) => visit(nodeOf(slot, walker), part, inner, walker));
   }
@@ -122,9 +132,16 @@ function checkRange(format: string | undefined, value: number, run: Run): void {
   if (value >= limit || value < -limit) reportRange(run, limit === INT32 ? 'int32' : 'int64', value);
 }
 
-function isInEnum(node: Node, value: JsonValue, { isBuiltIn }: Walker): boolean {
-  if (node.enum?.has(value) === true || (isBuiltIn && value === '')) return true;
-  return typeof value === 'object' && [...(node.enum ?? [])].some((allowed) => jsonEquals(allowed, value));
+function isInEnum(allowed: ReadonlySet<JsonValue>, value: JsonValue, run: Run, { isBuiltIn }: Walker): boolean {
+  if (allowed.has(value) || (isBuiltIn && value === '')) return true;
+  if (typeof value !== 'object') return false;
+  run.meter.charge(allowed.size * sizeOf(value));
+  return [...allowed].some((each) => jsonEquals(each, value));
+}
+
+/** In steps: the values in a value, roughly. */
+function sizeOf(value: JsonValue): number {
+  return Math.ceil(JSON.stringify(value).length / 16);
 }
 
 function visitObject(node: Node, value: JsonObject, run: Run, walker: Walker): void {
@@ -140,6 +157,7 @@ function visitObject(node: Node, value: JsonObject, run: Run, walker: Walker): v
       run.path.pop();
     }
   }
+  if (!walker.isBuiltIn) run.meter.charge(node.required.length);
   for (const name of node.required) {
     const member = Object.hasOwn(value, name) ? value[name] : undefined;
     // An API server leaves out the status of what is created.
@@ -192,11 +210,16 @@ function checkDuplicates(
   const isAccepted = node.schema['x-fleetrelay-items-may-repeat'] === true;
   const seen = new Set<string>();
   for (const [index, item] of list.entries()) {
+    if (!walker.isBuiltIn) run.meter.charge(keys.length === 0 ? sizeOf(item) : sizeOfKeys(item, keys));
     const id = identityOf(item, keys, initial);
     if (id === undefined) continue;
     if (seen.has(id)) reportDuplicate(run, index, keys, item, isAccepted);
     seen.add(id);
   }
+}
+
+function sizeOfKeys(item: JsonValue, keys: readonly string[]): number {
+  return isJsonObject(item) ? keys.reduce((sum, key) => sum + sizeOf(item[key] ?? null), 0) : 1;
 }
 
 /** Undefined: the item lacks a key, so it has no identity. */

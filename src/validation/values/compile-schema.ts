@@ -25,7 +25,7 @@ export interface Node {
   readonly itemKeys: readonly string[] | undefined;
   /** The schema has rules about values, which are in value-rules.ts. */
   readonly hasValueRules: boolean;
-  readonly matches: Matcher | undefined;
+  readonly pattern: Matcher | undefined;
   readonly branches: Branches | undefined;
 }
 
@@ -91,7 +91,7 @@ function compile(written: Schema, nesting: Nesting, { reader, definition, compil
     enum: schema.enum === undefined ? undefined : new Set(schema.enum),
     itemKeys: itemKeysOf(schema),
     hasValueRules: isCustom && VALUE_RULES.some((keyword) => schema[keyword] !== undefined),
-    matches: isCustom && pattern !== undefined ? compilePattern?.(pattern) : undefined,
+    pattern: isCustom && pattern !== undefined ? compilePattern?.(pattern) : undefined,
     branches: isCustom ? branchesOf(schema, nesting) : undefined,
   };
 }

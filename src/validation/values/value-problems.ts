@@ -14,6 +14,7 @@ import { displayPath, type FieldPath } from '../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { CompileOptions, Node } from './compile-schema.ts';
 import type { Format } from './formats.ts';
+import type { Meter } from './meter.ts';
 import { meaningOf } from './misplaced-fields.ts';
 
 /** One check of one value: where it is, and what it has found. */
@@ -25,14 +26,21 @@ export interface Run {
   readonly isSecret: boolean;
   /** The object, or the part of it that is checked. */
   readonly root: { readonly node: Node; readonly value: JsonValue };
+  /** Counts the visits of values, and the work of a visit that depends on the schema. */
+  readonly meter: Meter;
 }
 
 /** Of one object; a list with a million wrong items needs no million messages. */
 const MOST_PROBLEMS = 100;
 const LONGEST_QUOTE = 60;
 
+/** To make a message takes that many times as long as to visit a value. */
+const STEPS_OF_PROBLEM = 10;
+
 /** Adds an error at the value that is looked at. */
 export function report(run: Run, reason: FindingReason, words: string, hint?: string, fix?: FieldFix): void {
+  if (isFull(run)) return;
+  run.meter.charge(STEPS_OF_PROBLEM);
   add(run, withFix(fieldError(reason, [...run.path], `${nameOf(run.path)} ${words}`, hint), fix));
 }
 
@@ -65,13 +73,17 @@ export function reportUnknownField(
 ): void {
   // The search for what was meant takes longer than the check of the value.
   if (isFull(run)) return;
+  const known = [...(node.fields?.keys() ?? [])];
+  run.meter.charge(STEPS_OF_PROBLEM * (1 + known.length));
   const path = [...run.path];
   const meaning = meaningOf({ key, mapping, node, path, root: run.root }, options);
-  add(run, { ...unknownField([...path, key], [...(node.fields?.keys() ?? [])], mapping), ...meaning });
+  add(run, { ...unknownField([...path, key], known, mapping), ...meaning });
 }
 
 /** A required field that is missing, null or, of a built-in kind, empty. */
 export function reportMissing(run: Run, name: string, value: JsonValue | undefined): void {
+  if (isFull(run)) return;
+  run.meter.charge(STEPS_OF_PROBLEM);
   const at = [...run.path, name];
   if (value === undefined) add(run, fieldError('MissingField', [...run.path], `${displayPath(at)} is missing`));
   else add(run, fieldError('MissingField', at, `${displayPath(at)} must not be empty`));
@@ -100,6 +112,7 @@ export function reportFormat(run: Run, { words, meant }: Format, value: JsonValu
 export function reportEnum(run: Run, value: JsonValue, allowed: Iterable<JsonValue>): void {
   if (isFull(run)) return;
   const values = [...allowed];
+  run.meter.charge(STEPS_OF_PROBLEM * (1 + values.length));
   const words = values.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)));
   const hint = typeof value === 'string' ? didYouMean(value, words) : undefined;
   const meant = typeof value === 'string' ? caseFix(value, words) : undefined;

@@ -12,18 +12,24 @@ export function checkValueRules(node: Node, value: JsonValue, run: Run, visit: V
   else if (Array.isArray(value)) checkSize(run, 'items', value.length, node.schema.minItems, node.schema.maxItems);
   else if (isJsonObject(value)) {
     const { minProperties, maxProperties } = node.schema;
+    run.meter.charge(minProperties === undefined && maxProperties === undefined ? 0 : Object.keys(value).length);
     checkSize(run, 'fields', Object.keys(value).length, minProperties, maxProperties);
   }
   if (node.branches !== undefined) checkBranches(node.branches, value, run, visit);
 }
 
-function checkText({ schema, matches }: Node, value: string, run: Run): void {
+/** How many characters a step looks at, by one instruction of a pattern. */
+export const STEP_OF_TEXT = 32;
+
+function checkText({ schema, pattern: matcher }: Node, value: string, run: Run): void {
   const { minLength, maxLength, pattern } = schema;
   if (minLength !== undefined || maxLength !== undefined) {
+    run.meter.charge(value.length / STEP_OF_TEXT);
     // Characters count, not UTF-16 code units.
     checkSize(run, 'characters', [...value].length, minLength, maxLength);
   }
-  if (matches?.(value) === false) report(run, 'WrongValue', `does not have the form ${pattern}`);
+  run.meter.charge(((matcher?.size ?? 0) * value.length) / STEP_OF_TEXT);
+  if (matcher?.matches(value) === false) report(run, 'WrongValue', `does not have the form ${pattern}`);
 }
 
 function checkNumber({ schema }: Node, value: number, run: Run): void {

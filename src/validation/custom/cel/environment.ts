@@ -15,10 +15,10 @@ import {
 } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
 import { DurationSchema } from '@bufbuild/protobuf/wkt';
+import type { Meter } from '../../values/meter.ts';
 import { addressFunctions } from './functions/addresses.ts';
 import { internalFunctions } from './functions/internal.ts';
 import { listFunctions, type Operators, setFunctions } from './functions/lists.ts';
-import type { Meter } from './functions/meter.ts';
 import { createOpaqueTypes } from './functions/opaque.ts';
 import { quantityFunctions } from './functions/quantities.ts';
 import { semverFunctions } from './functions/semver.ts';

@@ -1,10 +1,10 @@
 import { type CelValue, celList } from '@bufbuild/cel';
 import { type FieldProblem, fieldError } from '../../../manifest/problem.ts';
 import { displayPath, type FieldPath } from '../../../model/field-path.ts';
+import { createMeter, type Meter } from '../../values/meter.ts';
 import type { CelRule, ObjectCheck, Schema } from '../../values/schema.ts';
 import { createEnvironment, type Environment } from './environment.ts';
 import { compileExpression, type Expression } from './expression.ts';
-import { createMeter, type Meter } from './functions/meter.ts';
 import { convertObject } from './values.ts';
 
 /** The most nodes that the rules of one object may evaluate together, and one rule for one value. */

@@ -1,6 +1,6 @@
 import { type CelResult, type CelValue, isCelError, parse, plan } from '@bufbuild/cel';
+import { TooMuchWork } from '../../values/meter.ts';
 import type { Environment } from './environment.ts';
-import { TooMuchWork } from './functions/meter.ts';
 import { withoutOptionalSyntax } from './optional-syntax.ts';
 import { NotSupported, prepare, usesVariable } from './rewrite.ts';
 

@@ -45,7 +45,7 @@ const OBJECT = {
 function judge(rule: string, more: { readonly optionalOldSelf?: boolean } = {}): string {
   const { compileRules, notEvaluated } = createCelEvaluator();
   const schema: Schema = { ...SCHEMA, 'x-kubernetes-validations': [{ rule, message: 'refused', ...more }] };
-  const [problem] = compileRules(schema, 'Thing')(withDefaults(schema, OBJECT));
+  const [problem] = compileRules(schema, 'Thing')(withDefaults(schema, OBJECT) ?? {});
   return problem?.message.replace('the object breaks a rule of its definition: ', '') ?? notEvaluated()[0] ?? 'kept';
 }
 

@@ -80,6 +80,75 @@ describe('JSON Schemas of schema locations', () => {
   });
 });
 
+describe('a JSON Schema of a hostile repository', () => {
+  const TOO_MUCH =
+    'SchemaUnreadable the schema of the kind cannot be used: to check this object takes more than 2000000 steps';
+  const nested = (depth: number): JsonObject => (depth === 0 ? {} : { a: nested(depth - 1) });
+  const twice = (reference: string) => [{ $ref: reference }, { $ref: reference }];
+  const chain = Object.fromEntries(
+    Array.from({ length: 60 }, (_, index) => [`d${index}`, { allOf: twice(`#/definitions/d${index + 1}`) }]),
+  );
+
+  it.each<readonly [string, JsonObject, JsonObject]>([
+    ['refers twice to its root for each value', { properties: { a: { allOf: twice('#') } } }, nested(90)],
+    [
+      'refers twice to a definition that does the same',
+      { ...chain, definitions: { ...chain, d60: {} }, allOf: twice('#/definitions/d0') },
+      {},
+    ],
+    ['refers to itself for the same value', { $ref: '#' }, {}],
+    ['refers to itself through an alternative', { anyOf: [{ not: { $ref: '#' } }] }, {}],
+    [
+      'has many alternatives for many values',
+      { properties: { a: { items: { anyOf: Array.from({ length: 1_000 }, () => ({ type: 'string' })) } } } },
+      { a: Array.from({ length: 10_000 }, () => 1) },
+    ],
+    [
+      'has patterns for a long text',
+      { properties: { a: { allOf: Array.from({ length: 100 }, () => ({ pattern: '(a|b|ab|ba){50}c' })) } } },
+      { a: 'ab'.repeat(100_000) },
+    ],
+    [
+      'has patterns for many names',
+      { patternProperties: Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`${index}x`, {}])) },
+      Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`a${index}`, 1])),
+    ],
+  ])('that %s ends, and says so', (_, schema, object) => {
+    expect(problemsOf(schema, object)).toEqual([TOO_MUCH]);
+  });
+
+  it.each([
+    ['nested too deep', Array.from({ length: 20_000 }).reduce<JsonObject>((inner) => ({ not: inner }), {})],
+    [
+      'of too many parts',
+      { properties: Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`${index}`, {}])) },
+    ],
+  ])('%s cannot be used', (_, schema) => {
+    const file = { location: '/a.json', documents: { '/a.json': schema } };
+    expect(createJsonSchemaCompiler()(file)).toMatchObject({ ok: false, problem: expect.stringContaining('/a.json') });
+  });
+
+  it('compares items in linear time, by value', () => {
+    const schema = { properties: { list: { uniqueItems: true } } };
+    const list = Array.from({ length: 20_000 }, (_, index) => ({ a: index, b: 1 }));
+    expect(problemsOf(schema, { list })).toEqual([]);
+    expect(problemsOf(schema, { list: [...list, { b: 1, a: 7 }] })).toEqual([
+      'WrongValue list must not have two equal items',
+    ]);
+  });
+
+  it('may name a field as a keyword', () => {
+    const schema = {
+      additionalProperties: false,
+      properties: { properties: { type: 'integer' }, not: { type: 'integer' } },
+    };
+    expect(problemsOf(schema, { properties: 1, not: 1 })).toEqual([]);
+    expect(problemsOf(schema, { properties: 'x', not: 1 })).toEqual([
+      'WrongType properties must be a whole number, not text',
+    ]);
+  });
+});
+
 describe('a schema location', () => {
   const route = { group: 'gateway.networking.k8s.io', version: 'v1', kind: 'HTTPRoute' };
   const pathOf = (location: string, of = route) => must(parseLocation(location, '1.36.0'))(of);

@@ -7,7 +7,7 @@ import {
   labelValueRule,
   qualifiedNameRule,
 } from '../../../rules/shared/names.ts';
-import type { Meter } from './meter.ts';
+import type { Meter } from '../../../values/meter.ts';
 import type { OpaqueType } from './opaque.ts';
 
 /** The longest pattern that is compiled. */
