@@ -248,6 +248,11 @@ export const findings = {
     meaning: 'The selector of a ServiceMirror matches no declared Service.',
     severity: 'warning',
   },
+  UnknownTargetPort: {
+    code: 'FR3033',
+    meaning: 'A Service sends to a named port that no container of its Pods has.',
+    severity: 'warning',
+  },
   PlacementSelectsNothing: {
     code: 'FR3040',
     meaning: 'A path of a Placement selects no document.',

@@ -19,6 +19,7 @@ import {
   SERVICE_ACCOUNT,
   type Selection,
   selectionsIn,
+  targetPortsIn,
   VOLUME_CLAIM,
 } from './object-references.ts';
 
@@ -65,8 +66,9 @@ export function createReferenceCheck(declared: DeclaredObjects, { isPartial }: R
     // A controller makes Pods with the labels that its object names.
     return values.length > 0 && values.every((value) => declared.isMentioned(namespace, value)) ? undefined : among;
   };
+  const selectedPorts = isPartial ? () => undefined : createSelectedPorts(declared);
   return {
-    isSuspect: ({ key, refers = [], selector }) => {
+    isSuspect: ({ key, refers = [], selector, ports = [] }) => {
       const isAtFault = (id: string): boolean => {
         if (declared.has(id)) return false;
         const { part, ...reference } = parseReferenceId(id);
@@ -75,6 +77,8 @@ export function createReferenceCheck(declared: DeclaredObjects, { isPartial }: R
       if (refers.some(isAtFault)) return true;
       if (selector === undefined) return false;
       const { kind, namespace } = objectRefOf(key);
+      const selected = kind === 'Service' && ports.length > 0 ? selectedPorts(namespace, selector) : undefined;
+      if (selected !== undefined && ports.some((name) => !selected.has(name))) return true;
       return selectsNothing(kind === 'ServiceMirror' ? 'Services' : 'Pods', namespace, selector) !== undefined;
     },
     problemsOf: (object) => {
@@ -96,9 +100,27 @@ export function createReferenceCheck(declared: DeclaredObjects, { isPartial }: R
         if (selector !== undefined && among !== undefined) {
           problems.push(emptySelection({ field, selects, isPlain }, selector, namespace, among));
         }
+        const targets = selector === undefined ? [] : targetPortsIn(kind, root);
+        const selected = selector !== undefined && targets.length > 0 ? selectedPorts(namespace, selector) : undefined;
+        if (selected !== undefined) problems.push(...targets.flatMap((port) => unknownTarget(port, selected)));
       }
       return distinct(problems);
     },
+  };
+}
+
+/**
+ * Makes the function that returns the names of the ports of the Pods that a Service selects; undefined: none is declared, or
+ * another program may make more.
+ */
+function createSelectedPorts(declared: DeclaredObjects) {
+  return (namespace: string, selector: LabelSelector): ReadonlySet<string> | undefined => {
+    if (SYSTEM_NAMESPACES.has(namespace)) return undefined;
+    const usual = withoutAddedLabels(selector);
+    const among = declared.labelled('Pods', namespace);
+    if (!among.hasMatch(usual) || declared.mayBeWritten('/Pod', namespace)) return undefined;
+    const isMade = Object.values(usual.matchLabels).every((value) => declared.isMentioned(namespace, value));
+    return isMade ? undefined : among.portsOf(usual);
   };
 }
 
@@ -162,6 +184,15 @@ function unknownPart(
   const known = parts.length > MOST_NAMED ? `${parts.length} others` : parts.join(', ');
   const message = `${titleOf({ kind, namespace, name })} in ${path} has no ${word} ${wanted}, but ${known}`;
   return warning(reason, part?.field ?? field, message, nearest(wanted, parts));
+}
+
+function unknownTarget(port: Field, selected: ReadonlySet<string>): readonly FieldProblem[] {
+  const name = String(port.value);
+  if (selected.has(name)) return [];
+  const known = [...selected].sort(compareText);
+  const which = known.length === 0 ? '; none has a name' : known.length > MOST_NAMED ? '' : `, but ${known.join(', ')}`;
+  const message = `no container of the selected Pods has a port ${name}${which}`;
+  return [warning('UnknownTargetPort', port, message, nearest(name, known))];
 }
 
 const MOST_NAMED = 10;

@@ -38,6 +38,8 @@ export interface DeclaredObjects {
 export interface LabelIndex {
   readonly isEmpty: boolean;
   hasMatch(selector: LabelSelector): boolean;
+  /** The names of the ports of the Pods that match. */
+  portsOf(selector: LabelSelector): ReadonlySet<string>;
   all(): readonly Labels[];
 }
 
@@ -106,7 +108,7 @@ function createIndex(files: FilesWithFacts, isOfAll: boolean) {
   const writes = new Map<string, Set<string>>();
   const labels = new Map<string, ReturnType<typeof createLabelIndex>>();
   for (const { path, facts } of files) {
-    for (const { key, parts, mentions = [], labels: own, writes: written = [] } of facts) {
+    for (const { key, parts, mentions = [], labels: own, ports = [], writes: written = [] } of facts) {
       const ref = objectRefOf(key);
       const { name } = ref;
       const kind = `${ref.group}/${ref.kind}`;
@@ -120,7 +122,7 @@ function createIndex(files: FilesWithFacts, isOfAll: boolean) {
       for (const word of mentions) getOrInsert(words, where, newSet).add(word);
       if (isCustom(kind)) getOrInsert(owners, where, newSet).add(name);
       if (own !== undefined) {
-        getOrInsert(labels, `${kind === SERVICE ? 'Services' : 'Pods'}/${where}`, createLabelIndex).add(own);
+        getOrInsert(labels, `${kind === SERVICE ? 'Services' : 'Pods'}/${where}`, createLabelIndex).add(own, ports);
       }
       for (const each of written) getOrInsert(writes, kind === CLUSTER_ROLE ? ANY : where, newSet).add(each);
     }
@@ -138,10 +140,14 @@ function beginningsOf(name: string): readonly string[] {
 function createLabelIndex() {
   const all: Labels[] = [];
   const byLabel = new Map<string, Labels[]>();
+  const ports = new Map<Labels, readonly string[]>();
   return {
     all,
-    add(labels: Labels): void {
+    portsOf: (selector: LabelSelector): readonly string[] =>
+      [...ports].flatMap(([labels, names]) => (matchesLabels(selector, labels) ? names : [])),
+    add(labels: Labels, names: readonly string[]): void {
       all.push(labels);
+      if (names.length > 0) ports.set(labels, names);
       for (const [key, value] of Object.entries(labels))
         getOrInsert(byLabel, `${key}=${value}`, (): Labels[] => []).push(labels);
     },
@@ -160,6 +166,7 @@ function joinLabels(indexes: readonly ReturnType<typeof createLabelIndex>[]): La
   return {
     isEmpty: indexes.every(({ all }) => all.length === 0),
     hasMatch: (selector) => indexes.some((each) => each.hasMatch(selector)),
+    portsOf: (selector) => new Set(indexes.flatMap((each) => each.portsOf(selector))),
     all: () => indexes.flatMap(({ all }) => all),
   };
 }

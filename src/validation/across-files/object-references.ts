@@ -228,6 +228,20 @@ export function selectionsIn(kind: string, root: Field): readonly Selection[] {
   }
 }
 
+/** The names of the ports of the containers of a Pod, or of the Pods that an object makes. */
+export function portNamesIn(template: Field): readonly string[] {
+  const containers = ['containers', 'initContainers'].flatMap((list) => items(getIn(template, 'spec', list)));
+  return containers.flatMap((each) => items(get(each, 'ports'))).flatMap((port) => word(get(port, 'name')) ?? []);
+}
+
+/** The ports of Pods that a Service names by their name. */
+export function targetPortsIn(kind: string, root: Field): readonly Field[] {
+  if (kind !== SERVICE) return [];
+  const ports = items(getIn(root, 'spec', 'ports')).map((port) => get(port, 'targetPort'));
+  // Digits are a number in quotes, which another rule reports.
+  return ports.filter((port) => /\D/.test(word(port) ?? ''));
+}
+
 /** The keys of a ConfigMap or Secret and the ports of a Service, by name and number. Undefined: it may have others. */
 export function partsIn(kind: string, root: Field): readonly string[] | undefined {
   switch (kind) {

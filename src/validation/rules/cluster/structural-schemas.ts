@@ -86,7 +86,9 @@ function checkType(schema: Field, level: Level): void {
   if (found !== undefined && !TYPES.includes(found)) notSupported(type, TYPES);
   else if (found === undefined) {
     const needsNone = ['x-kubernetes-int-or-string', 'x-kubernetes-preserve-unknown-fields'];
-    if (!needsNone.some((name) => isTrue(get(schema, name)))) missing(schema, 'type');
+    // An API server refuses a reference before it looks for the type.
+    const hasNone = isSet(get(schema, '$ref')) || needsNone.some((name) => isTrue(get(schema, name)));
+    if (!hasNone) missing(schema, 'type');
   } else if (level === 'root' && found !== 'object') invalid(type, 'must be object at the root of a schema');
   const initial = get(schema, 'default');
   if (isSet(initial) && !hasType(initial.value ?? null, found)) {

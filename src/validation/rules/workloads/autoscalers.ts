@@ -91,10 +91,11 @@ function checkMetric(metric: Field): void {
   if (text(type) !== undefined && wanted === undefined) notSupported(type, Object.keys(SOURCES));
   const given = Object.values(SOURCES).filter((name) => isSet(get(metric, name)));
   if (wanted !== undefined) {
-    if (!given.includes(wanted)) required(get(metric, wanted), `a metric of type ${String(type.value)} has it`);
-    for (const name of given) {
-      if (name !== wanted) forbidden(get(metric, name), `in a metric of type ${String(type.value)}`);
-    }
+    const others = given.filter((name) => name !== wanted);
+    if (others.length === given.length) {
+      const hint = `a metric of type ${String(type.value)} has it${others.length === 0 ? '' : ` instead of ${others.join(', ')}`}`;
+      required(get(metric, wanted), hint);
+    } else for (const name of others) forbidden(get(metric, name), `in a metric of type ${String(type.value)}`);
   }
   const [source] = given;
   if (source !== undefined && given.length === 1) checkSource(get(metric, source), source);
