@@ -9,8 +9,8 @@ import { referencesOf } from '../../validation/across-files/likely-references.ts
 import { isDefinition } from '../../validation/custom/custom-kinds.ts';
 import type { FileBytes } from './file-bytes.ts';
 import { collectFacts, type FileFacts, unreadFile } from './file-facts.ts';
-import { createNamedSchemas } from './named-schemas.ts';
-import type { ObjectChecks } from './object-checks.ts';
+import { createNamedSchemas } from './schemas/named-schemas.ts';
+import type { ObjectChecks } from './schemas/object-checks.ts';
 
 /** What was found in one file: plain data, as threads send it. */
 export interface CheckedFile {
@@ -51,7 +51,7 @@ const SUPPRESSION = 'fleetrelay-ignore';
 
 const NONE: readonly string[] = [];
 
-/** A file of which nothing is known but why. */
+/** The result for a file that cannot be checked: one error, which says why. */
 export function failedFile(name: string, reason: FindingReason, message: string): CheckedFile {
   const nothing = {
     documents: [],

@@ -38,7 +38,7 @@ export interface Inputs {
   readonly files: readonly InputFile[];
   /** Files that are not read, because they may not be or cannot be. They count as files. */
   readonly refused: readonly Diagnostic[];
-  /** Paths of which nothing is known; they do not count as files. */
+  /** Paths that cannot be read, neither as a file nor as a folder; they do not count as files. */
   readonly failed: readonly Diagnostic[];
   /** The folders whose ignore file counts, as absolute paths. */
   readonly ignoreFolders: readonly string[];
@@ -196,7 +196,7 @@ function unreadable(path: string, why: string): Diagnostic {
   return diagnosticOf({ severity: 'error', reason: 'FileUnreadable', message: `cannot be read: ${why}`, at: { path } });
 }
 
-/** `file`, `folder`, or why it is neither. */
+/** `file`, `folder`, or the reason why the path is neither. */
 function kindOf(location: string): string {
   try {
     const found = statSync(location);

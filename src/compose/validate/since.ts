@@ -13,8 +13,8 @@ import type { ObjectFacts } from '../../validation/across-files/facts.ts';
 import { ANY_NAME } from '../../validation/across-files/likely-references.ts';
 import { type CheckedDocument, type CheckedFile, checkFile } from './check-file.ts';
 import { type InputFile, type Inputs, pathInSource, sourceRoot } from './inputs.ts';
-import { type CheckSettings, createObjectChecks } from './object-checks.ts';
 import type { ValidationRequest } from './report.ts';
+import { type CheckSettings, createObjectChecks } from './schemas/object-checks.ts';
 
 /** What a range of commits has touched, or what the request names. */
 export interface Touched {

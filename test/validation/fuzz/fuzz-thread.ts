@@ -1,7 +1,7 @@
 /** Checks fuzz inputs, and tells the thread that watches it which one it is at. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { checkFile } from '../../../src/compose/validate/check-file.ts';
-import { createObjectChecks, type ObjectChecks } from '../../../src/compose/validate/object-checks.ts';
+import { createObjectChecks, type ObjectChecks } from '../../../src/compose/validate/schemas/object-checks.ts';
 import type { Diagnostic } from '../../../src/model/diagnostic.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { applyFixes } from '../../../src/validation/fixes.ts';

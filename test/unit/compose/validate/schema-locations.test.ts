@@ -5,7 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSchemaLocator, type SchemaLocatorOptions } from '../../../../src/compose/validate/schema-locations.ts';
+import {
+  createSchemaLocator,
+  type SchemaLocatorOptions,
+} from '../../../../src/compose/validate/schemas/schema-locations.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'schema-locations-'));
 const thing = { group: 'example.com', version: 'v1', kind: 'Thing' };

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CheckedFile } from './check-file.ts';
+import type { CheckedFile } from '../check-file.ts';
+import type { InputFile } from '../inputs.ts';
+import type { CheckSettings } from '../schemas/object-checks.ts';
 import { type CheckedFiles, type CheckTask, checkFiles, PORTION } from './check-files.ts';
-import type { InputFile } from './inputs.ts';
-import type { CheckSettings } from './object-checks.ts';
 import type { Running } from './workers.ts';
 
 /** What was found by all threads together. */
@@ -15,21 +15,21 @@ export interface TaskResult {
 }
 
 export interface Threads {
-  /** Starts the threads that so many files deserve, if they do not run yet. */
+  /** Starts the threads for this number of files, unless they run already. */
   expect(files: number): Promise<unknown>;
   /**
-   * Checks files; the findings are in the order of the files, whatever the number of threads. Rejects if the signal aborts or
-   * a thread fails; `close` is due in any case.
+   * Checks files; the findings are in the order of the files and do not depend on the number of threads. Rejects if the signal
+   * aborts or a thread fails. The caller calls `close` in every case.
    */
   check(files: readonly InputFile[], settings: CheckSettings): Promise<TaskResult>;
-  /** Lets all threads end, without waiting for it. Nothing may be checked afterwards. */
+  /** Ends all threads without waiting for their end. `check` may not be called afterwards. */
   end(): void;
-  /** Ends all threads. */
+  /** Ends all threads and waits for their end. */
   close(): Promise<void>;
 }
 
 export interface ThreadOptions {
-  /** Together with this thread; as many as there are processors if that saves time, unless set. */
+  /** The number of threads, this one included. Unset: as many as there are processors if that saves time. */
   readonly count: number | undefined;
   readonly progress: (done: number, total: number) => void;
   readonly signal: AbortSignal;
@@ -63,7 +63,7 @@ export function createThreads({ count, progress, signal }: ThreadOptions): Threa
       };
       const running = await expect(files.length);
       const next = new SharedArrayBuffer(4);
-      // Each thread begins with a portion of its own: none is started in vain.
+      // Each thread has its first portion reserved, so that the others cannot finish before it has checked a file.
       new Int32Array(next)[0] = (running.length + 1) * PORTION;
       const task: CheckTask = { files, settings, first: 0, next };
       const others = running.map(async (each, index) =>

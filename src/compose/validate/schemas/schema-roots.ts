@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
-import type { ValidationRequest } from './report.ts';
+import type { ValidationRequest } from '../report.ts';
 
 /**
  * Makes the lookup of the folder that the schemas must be in which a file names: the repository of the file. That is the folder

@@ -1,7 +1,7 @@
-import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
-import { type KubeIo, openClient, refusalOf } from '../kube.ts';
-import type { KubeTarget } from '../options.ts';
+import { resourcePath } from '../../../adapters/kubernetes/api/paths.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
+import { type KubeIo, openClient, refusalOf } from '../../kube.ts';
+import type { KubeTarget } from '../../options.ts';
 
 const DEFINITIONS = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
 const KIND = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' };

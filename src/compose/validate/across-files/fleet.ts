@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { EngineDiagnostic } from '../../engine/domain.ts';
-import { engineDiagnostics, unusedPaths } from '../../engine/status/diagnostics.ts';
-import type { FileReading, SourceDocument } from '../../model/desired.ts';
-import type { FindingReason } from '../../model/diagnostic.ts';
-import { objectDigest } from '../../model/digest.ts';
-import { engineKindOf } from '../../model/engine-kinds.ts';
-import { type JsonObject, objectOf } from '../../model/json.ts';
-import { objectRefOf } from '../../model/object-key.ts';
-import { IGNORE_FILE } from '../../sources/tree/ignore-file.ts';
-import { openEvaluation } from '../evaluate.ts';
-import { pathInSource, sourceRoot } from './inputs.ts';
-import type { FactsOfFile, UnlocatedPlace, UnplacedFinding } from './unplaced-findings.ts';
+import type { EngineDiagnostic } from '../../../engine/domain.ts';
+import { engineDiagnostics, unusedPaths } from '../../../engine/status/diagnostics.ts';
+import type { FileReading, SourceDocument } from '../../../model/desired.ts';
+import type { FindingReason } from '../../../model/diagnostic.ts';
+import { objectDigest } from '../../../model/digest.ts';
+import { engineKindOf } from '../../../model/engine-kinds.ts';
+import { type JsonObject, objectOf } from '../../../model/json.ts';
+import { objectRefOf } from '../../../model/object-key.ts';
+import { IGNORE_FILE } from '../../../sources/tree/ignore-file.ts';
+import { openEvaluation } from '../../evaluate.ts';
+import { pathInSource, sourceRoot } from '../inputs.ts';
+import type { FactsOfFile, UnlocatedPlace, UnplacedFinding } from './locate-findings.ts';
 
 interface FleetOptions {
   /** The folders that the request names, as absolute paths. */

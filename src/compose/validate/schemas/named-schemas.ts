@@ -1,9 +1,9 @@
-import { fieldWarning } from '../../manifest/problem.ts';
-import type { FileDocuments, Finding } from '../../manifest/read-file.ts';
-import { diagnosticOf } from '../../model/diagnostic.ts';
-import type { FieldPath } from '../../model/field-path.ts';
-import { type JsonObject, textOf } from '../../model/json.ts';
-import { findModelines } from '../../validation/custom/modelines.ts';
+import { fieldWarning } from '../../../manifest/problem.ts';
+import type { FileDocuments, Finding } from '../../../manifest/read-file.ts';
+import { diagnosticOf } from '../../../model/diagnostic.ts';
+import type { FieldPath } from '../../../model/field-path.ts';
+import { type JsonObject, textOf } from '../../../model/json.ts';
+import { findModelines } from '../../../validation/custom/modelines.ts';
 import type { ObjectChecks } from './object-checks.ts';
 
 /** An object of a file that has no schema. */

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import type { JsonObject } from '../../model/json.ts';
-import { parseApiVersion } from '../../model/object-key.ts';
-import { createCustomKinds } from '../../validation/custom/custom-kinds.ts';
-import type { KindName } from '../../validation/custom/schema-template.ts';
-import { newestKubernetesVersion, openKubernetesSchemas } from '../../validation/kubernetes-schemas.ts';
-import type { CheckedFile } from './check-file.ts';
-import { type InputFile, STDIN } from './inputs.ts';
+import type { JsonObject } from '../../../model/json.ts';
+import { parseApiVersion } from '../../../model/object-key.ts';
+import { createCustomKinds } from '../../../validation/custom/custom-kinds.ts';
+import type { KindName } from '../../../validation/custom/schema-template.ts';
+import { newestKubernetesVersion, openKubernetesSchemas } from '../../../validation/kubernetes-schemas.ts';
+import type { CheckedFile } from '../check-file.ts';
+import { type InputFile, STDIN } from '../inputs.ts';
+import type { ValidationRequest } from '../report.ts';
 import type { CheckSettings, NamedSchema } from './object-checks.ts';
-import type { ValidationRequest } from './report.ts';
 import { createSchemaLocator, type SchemaLocator } from './schema-locations.ts';
 import { createSchemaRoots } from './schema-roots.ts';
 

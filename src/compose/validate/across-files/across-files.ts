@@ -1,24 +1,24 @@
-import { readDocuments } from '../../manifest/decode-file.ts';
-import { defaultDecodeLimits } from '../../manifest/limits.ts';
-import { readFile } from '../../manifest/read-file.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import { engineKindOf } from '../../model/engine-kinds.ts';
-import { isJsonObject } from '../../model/json.ts';
-import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import { createReferenceCheck, type ReferenceCheck } from '../../validation/across-files/check-references.ts';
-import { indexDeclared } from '../../validation/across-files/declared.ts';
-import { findDuplicates } from '../../validation/across-files/duplicates.ts';
-import { factsOf } from '../../validation/across-files/facts.ts';
-import type { CheckedFile } from './check-file.ts';
-import { createBytesReader, type ReadBytes } from './file-bytes.ts';
-import type { FileFacts } from './file-facts.ts';
-import { bytesOf, type InputFile, type Inputs } from './inputs.ts';
-import { type FactsOfFile, locateFindings, type UnplacedFinding } from './unplaced-findings.ts';
+import { readDocuments } from '../../../manifest/decode-file.ts';
+import { defaultDecodeLimits } from '../../../manifest/limits.ts';
+import { readFile } from '../../../manifest/read-file.ts';
+import type { Diagnostic } from '../../../model/diagnostic.ts';
+import { engineKindOf } from '../../../model/engine-kinds.ts';
+import { isJsonObject } from '../../../model/json.ts';
+import { displayKey, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
+import { createReferenceCheck, type ReferenceCheck } from '../../../validation/across-files/check-references.ts';
+import { indexDeclared } from '../../../validation/across-files/declared.ts';
+import { findDuplicates } from '../../../validation/across-files/duplicates.ts';
+import { factsOf } from '../../../validation/across-files/facts.ts';
+import type { CheckedFile } from '../check-file.ts';
+import { createBytesReader, type ReadBytes } from '../file-bytes.ts';
+import type { FileFacts } from '../file-facts.ts';
+import { bytesOf, type InputFile, type Inputs } from '../inputs.ts';
+import { type FactsOfFile, locateFindings, type UnplacedFinding } from './locate-findings.ts';
 
 /**
- * Adds what is found only by reading several files: unless a folder was named nothing, as single files say nothing about the
- * others. Files that cannot be read, charts and kustomizations may declare anything, so that nothing counts as missing
- * beside them.
+ * Adds the findings of rules across files. There are none unless the request names a folder, because single files do not show
+ * what the other files declare. A file that cannot be read, a chart and a kustomization may declare any object; beside one of
+ * them no object counts as missing.
  */
 export async function withFindingsAcross(
   inputs: Inputs,
@@ -60,7 +60,7 @@ async function engineFindings(
   return judgeFleet(files, { folders: inputs.ignoreFolders, cwd, isPartial });
 }
 
-/** Whether the document says which clusters there are, or what goes to them. */
+/** Whether the document declares a cluster, or places documents in clusters. */
 function placesDocuments({ content }: FileFacts['declarations'][number]): boolean {
   return content.type === 'declaration' && (content.kind === 'Placement' || content.kind === 'KubernetesCluster');
 }

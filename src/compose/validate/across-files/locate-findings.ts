@@ -1,13 +1,13 @@
-import { readDocuments } from '../../manifest/decode-file.ts';
-import { defaultDecodeLimits } from '../../manifest/limits.ts';
-import { createLocator, type Place } from '../../manifest/locate.ts';
-import { readFile } from '../../manifest/read-file.ts';
-import { type Diagnostic, diagnosticOf, displayLocation, type Location } from '../../model/diagnostic.ts';
-import { isJsonObject, type JsonObject } from '../../model/json.ts';
-import { factsOf } from '../../validation/across-files/facts.ts';
-import type { ReadBytes } from './file-bytes.ts';
-import type { FileFacts } from './file-facts.ts';
-import { bytesOf, type InputFile } from './inputs.ts';
+import { readDocuments } from '../../../manifest/decode-file.ts';
+import { defaultDecodeLimits } from '../../../manifest/limits.ts';
+import { createLocator, type Place } from '../../../manifest/locate.ts';
+import { readFile } from '../../../manifest/read-file.ts';
+import { type Diagnostic, diagnosticOf, displayLocation, type Location } from '../../../model/diagnostic.ts';
+import { isJsonObject, type JsonObject } from '../../../model/json.ts';
+import { factsOf } from '../../../validation/across-files/facts.ts';
+import type { ReadBytes } from '../file-bytes.ts';
+import type { FileFacts } from '../file-facts.ts';
+import { bytesOf, type InputFile } from '../inputs.ts';
 
 /** A file with its facts. */
 export interface FactsOfFile {

@@ -1,12 +1,12 @@
-import type { FieldProblem } from '../../manifest/problem.ts';
-import { type JsonObject, textOf } from '../../model/json.ts';
-import { parseApiVersion } from '../../model/object-key.ts';
-import { problem, type Result } from '../../model/result.ts';
-import { createObjectCheck } from '../../validation/check-object.ts';
-import { createCustomKinds, hasRules } from '../../validation/custom/custom-kinds.ts';
-import { createLocatedKinds, type LocatedSchema } from '../../validation/custom/located-kinds.ts';
-import { type KubernetesVersion, openKubernetesSchemas } from '../../validation/kubernetes-schemas.ts';
-import type { ObjectCheck } from '../../validation/values/schema.ts';
+import type { FieldProblem } from '../../../manifest/problem.ts';
+import { type JsonObject, textOf } from '../../../model/json.ts';
+import { parseApiVersion } from '../../../model/object-key.ts';
+import { problem, type Result } from '../../../model/result.ts';
+import { createObjectCheck } from '../../../validation/check-object.ts';
+import { createCustomKinds, hasRules } from '../../../validation/custom/custom-kinds.ts';
+import { createLocatedKinds, type LocatedSchema } from '../../../validation/custom/located-kinds.ts';
+import { type KubernetesVersion, openKubernetesSchemas } from '../../../validation/kubernetes-schemas.ts';
+import type { ObjectCheck } from '../../../validation/values/schema.ts';
 import type { ReadSchema } from './schema-locations.ts';
 
 /** How objects are checked: plain data, as threads get it. */
@@ -55,19 +55,19 @@ export interface ObjectChecks {
 
 /** The library for CEL is loaded only where a definition has rules. */
 async function celEvaluator() {
-  const { createCelEvaluator } = await import('../../validation/custom/cel/evaluator.ts');
+  const { createCelEvaluator } = await import('../../../validation/custom/cel/evaluator.ts');
   return createCelEvaluator();
 }
 
 /** The library for patterns is loaded only where there are definitions. */
 async function patternCompiler() {
-  const { compilePattern } = await import('../../validation/values/patterns.ts');
+  const { compilePattern } = await import('../../../validation/values/patterns.ts');
   return compilePattern;
 }
 
 /** The library for JSON Schemas is loaded only where there is one. */
 async function jsonSchemaCompiler() {
-  const { createJsonSchemaCompiler } = await import('../../validation/custom/json-schema-compiler.ts');
+  const { createJsonSchemaCompiler } = await import('../../../validation/custom/json-schema-compiler.ts');
   return createJsonSchemaCompiler();
 }
 

@@ -1,8 +1,8 @@
-import { errorText } from '../../model/messages.ts';
-import { type CheckedFile, checkFile, failedFile } from './check-file.ts';
-import { createBytesReader, type ReadBytes } from './file-bytes.ts';
-import { bytesOf, type InputFile } from './inputs.ts';
-import { type CheckSettings, createObjectChecks, type ObjectChecks } from './object-checks.ts';
+import { errorText } from '../../../model/messages.ts';
+import { type CheckedFile, checkFile, failedFile } from '../check-file.ts';
+import { createBytesReader, type ReadBytes } from '../file-bytes.ts';
+import { bytesOf, type InputFile } from '../inputs.ts';
+import { type CheckSettings, createObjectChecks, type ObjectChecks } from '../schemas/object-checks.ts';
 
 /** Files that several threads check together: plain data, shared by all of them. */
 export interface CheckTask {
