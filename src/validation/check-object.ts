@@ -73,10 +73,9 @@ function withoutRepeated(ofRules: readonly FieldProblem[], ofSchema: readonly Fi
   return ofRules.filter((problem) => !places.has(placeOf(problem)));
 }
 
-/** A missing field is at its parent; its message begins with its own path. */
+/** A schema reports a missing field at its parent, a rule at the field; the message of both begins with its path. */
 function placeOf({ reason, path, message }: FieldProblem): string {
-  const place = displayPath(path);
-  return reason === 'MissingField' ? `${place} ${message.slice(0, message.indexOf(' '))}` : place;
+  return reason === 'MissingField' ? `missing ${message.slice(0, message.indexOf(' '))}` : displayPath(path);
 }
 
 /** Rules such as CEL expect values of the right type. */

@@ -39,6 +39,21 @@ describe('the check of objects of built-in kinds', () => {
     ]);
   });
 
+  it('reports a missing field once, and nothing of the fields of a value of another type', () => {
+    const rules = [{ apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments'] }];
+    const policy = {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: { name: 'replicas' },
+      spec: { matchConstraints: { resourceRules: rules }, validations: [{ expression: 'true' }] },
+    };
+    expect(check(policy).map(({ message }) => message)).toEqual([
+      'spec.matchConstraints.resourceRules[0].operations is missing',
+    ]);
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec: { containers: ['nginx'] } };
+    expect(found(pod)).toEqual(['error WrongType spec.containers.0']);
+  });
+
   it('says which field was meant', () => {
     expect(check(deployment({ Replicas: 1 }))[0]?.hint).toBe('did you mean replicas?');
     expect(check({ ...deployment(), replicas: 1 })[0]?.hint).toBe('did you mean spec.replicas?');

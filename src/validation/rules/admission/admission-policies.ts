@@ -10,7 +10,7 @@ import {
   isSet,
   items,
   nameOf,
-  notEmpty,
+  needed,
   report,
   required,
   text,
@@ -44,16 +44,7 @@ function celNameRule(name: string): string | undefined {
 /** What an API server checks of a ValidatingAdmissionPolicy. CEL is not compiled. */
 export const validatingAdmissionPolicyRule = kindRule(dnsSubdomainRule, (root) => {
   const spec = get(root, 'spec');
-  filledIfSet(get(spec, 'failurePolicy'));
-  const constraints = get(spec, 'matchConstraints');
-  if (!isSet(constraints)) required(constraints);
-  else {
-    checkMatchResources(constraints);
-    if (isEmpty(get(constraints, 'resourceRules'))) required(get(constraints, 'resourceRules'));
-  }
-  checkParamKind(get(spec, 'paramKind'));
-  checkMatchConditions(get(spec, 'matchConditions'));
-  checkVariables(get(spec, 'variables'));
+  checkPolicy(spec);
   const validations = get(spec, 'validations');
   const annotations = get(spec, 'auditAnnotations');
   if (isEmpty(validations) && isEmpty(annotations)) {
@@ -63,16 +54,27 @@ export const validatingAdmissionPolicyRule = kindRule(dnsSubdomainRule, (root) =
   checkAuditAnnotations(root, items(annotations));
 });
 
-/** Checks the variables of a policy. */
-export function checkVariables(variables: Field): void {
+/** Checks what all policies have in common: what they are for, their parameters and variables. */
+export function checkPolicy(spec: Field): void {
+  filledIfSet(get(spec, 'failurePolicy'));
+  const constraints = get(spec, 'matchConstraints');
+  if (isSet(constraints)) {
+    checkMatchResources(constraints);
+    needed(get(constraints, 'resourceRules'));
+  } else required(constraints);
+  checkParamKind(get(spec, 'paramKind'));
+  checkMatchConditions(get(spec, 'matchConditions'));
+  checkVariables(get(spec, 'variables'));
+}
+
+function checkVariables(variables: Field): void {
   for (const variable of items(variables)) {
     hasForm(get(variable, 'name'), celNameRule);
     checkExpression(get(variable, 'expression'));
   }
 }
 
-/** Checks which objects a policy is for. */
-export function checkMatchResources(match: Field): void {
+function checkMatchResources(match: Field): void {
   filledIfSet(get(match, 'matchPolicy'));
   checkLabelSelector(get(match, 'namespaceSelector'));
   checkLabelSelector(get(match, 'objectSelector'));
@@ -81,10 +83,9 @@ export function checkMatchResources(match: Field): void {
   }
 }
 
-/** Checks the kind of a policy's parameters. */
-export function checkParamKind(kind: Field): void {
+function checkParamKind(kind: Field): void {
   if (!isSet(kind)) return;
-  for (const name of ['apiVersion', 'kind']) if (isEmpty(get(kind, name))) required(get(kind, name));
+  for (const name of ['apiVersion', 'kind']) needed(get(kind, name));
   hasForm(get(kind, 'kind'), (name) => dns1035LabelRule(name.toLowerCase()));
   hasForm(get(kind, 'apiVersion'), (version) => {
     const [group, name, ...rest] = version.includes('/') ? version.split('/') : ['none', version];
@@ -119,23 +120,27 @@ function checkAuditAnnotations(root: Field, annotations: readonly Field[]): void
 /** What an API server checks of a ValidatingAdmissionPolicyBinding. */
 export const validatingAdmissionPolicyBindingRule = kindRule(dnsSubdomainRule, (root) => {
   const spec = get(root, 'spec');
-  const policy = get(spec, 'policyName');
-  notEmpty(policy);
-  hasForm(policy, dnsSubdomainRule);
+  checkBinding(spec);
   const actions = get(spec, 'validationActions');
-  notEmpty(actions);
+  needed(actions);
   filledIfSet(...textItems(actions));
   const words = items(actions).map(({ value }) => value);
   if (words.includes('Deny') && words.includes('Warn')) {
     report(actions, 'WrongChoice', `${nameOf(actions)} must not hold both Deny and Warn`);
   }
+});
+
+/** Checks what all bindings have in common: the policy, the objects and the parameters. */
+export function checkBinding(spec: Field): void {
+  const policy = get(spec, 'policyName');
+  needed(policy);
+  hasForm(policy, dnsSubdomainRule);
   const match = get(spec, 'matchResources');
   if (isSet(match)) checkMatchResources(match);
   checkParamRef(get(spec, 'paramRef'));
-});
+}
 
-/** Checks the reference to the parameters of a policy. */
-export function checkParamRef(ref: Field): void {
+function checkParamRef(ref: Field): void {
   if (!isSet(ref)) return;
   const name = get(ref, 'name');
   const selector = get(ref, 'selector');

@@ -5,9 +5,9 @@ import {
   get,
   hasForm,
   invalid,
-  isEmpty,
   items,
   nameOf,
+  needed,
   report,
   required,
   text,
@@ -19,12 +19,12 @@ import { pathSegmentRule } from '../shared/names.ts';
 /** Checks which operations on which resources a webhook or an admission policy gets. */
 export function checkAdmissionRule(each: Field): void {
   const operations = get(each, 'operations');
-  if (isEmpty(operations)) required(operations);
+  needed(operations);
   aloneIfStar(operations);
   filledIfSet(...textItems(operations), get(each, 'scope'));
   for (const name of ['apiGroups', 'apiVersions']) {
     const list = get(each, name);
-    if (isEmpty(list)) required(list, name === 'apiGroups' ? 'the core group is "": apiGroups: [""]' : undefined);
+    needed(list, name === 'apiGroups' ? 'the core group is "": apiGroups: [""]' : undefined);
     aloneIfStar(list);
   }
   filledIfSet(...textItems(get(each, 'apiVersions')));
@@ -44,7 +44,7 @@ function aloneIfStar(list: Field): void {
 /** `RESOURCE`, `RESOURCE/SUBRESOURCE`, each with `*` for all. */
 function checkResources(resources: Field): void {
   const all = textItems(resources);
-  if (isEmpty(resources)) required(resources);
+  needed(resources);
   const allOf = new Set<string>();
   const inAll = new Set<string>();
   for (const resource of all) {

@@ -1,43 +1,34 @@
 import {
   entryOf,
   type Field,
-  filledIfSet,
   forbidden,
   get,
-  hasForm,
   invalid,
   isEmpty,
   isOneOf,
   isSet,
   items,
+  needed,
   required,
   text,
 } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsSubdomainRule } from '../shared/names.ts';
-import { checkMatchResources, checkParamKind, checkParamRef, checkVariables } from './admission-policies.ts';
-import { checkExpression, checkMatchConditions } from './webhooks.ts';
+import { checkBinding, checkPolicy } from './admission-policies.ts';
+import { checkExpression } from './webhooks.ts';
 
 const PATCHES: Readonly<Record<string, string>> = { ApplyConfiguration: 'applyConfiguration', JSONPatch: 'jsonPatch' };
 
 /** What an API server checks of a MutatingAdmissionPolicy. CEL is not compiled. */
 export const mutatingAdmissionPolicyRule = kindRule(dnsSubdomainRule, (root) => {
   const spec = get(root, 'spec');
-  filledIfSet(get(spec, 'failurePolicy'));
-  const constraints = get(spec, 'matchConstraints');
-  if (isSet(constraints)) {
-    checkMatchResources(constraints);
-    if (isEmpty(get(constraints, 'resourceRules'))) required(get(constraints, 'resourceRules'));
-    checkOperations(constraints);
-  } else required(constraints);
-  checkParamKind(get(spec, 'paramKind'));
-  checkMatchConditions(get(spec, 'matchConditions'));
-  checkVariables(get(spec, 'variables'));
+  checkPolicy(spec);
+  checkOperations(get(spec, 'matchConstraints'));
   const reinvocation = get(spec, 'reinvocationPolicy');
   if (isEmpty(reinvocation)) required(reinvocation, 'Never or IfNeeded');
   else isOneOf(reinvocation, ['Never', 'IfNeeded']);
   const mutations = get(spec, 'mutations');
-  if (isEmpty(mutations)) required(mutations);
+  needed(mutations);
   for (const mutation of items(mutations)) checkMutation(mutation);
 });
 
@@ -51,7 +42,7 @@ function checkOperations(constraints: Field): void {
 
 function checkMutation(mutation: Field): void {
   const type = get(mutation, 'patchType');
-  if (isEmpty(type)) required(type);
+  needed(type);
   isOneOf(type, Object.keys(PATCHES));
   const wanted = entryOf(PATCHES, text(type));
   if (wanted === undefined) return;
@@ -67,11 +58,5 @@ function checkMutation(mutation: Field): void {
 
 /** What an API server checks of a MutatingAdmissionPolicyBinding. */
 export const mutatingAdmissionPolicyBindingRule = kindRule(dnsSubdomainRule, (root) => {
-  const spec = get(root, 'spec');
-  const policy = get(spec, 'policyName');
-  if (isEmpty(policy)) required(policy);
-  hasForm(policy, dnsSubdomainRule);
-  const match = get(spec, 'matchResources');
-  if (isSet(match)) checkMatchResources(match);
-  checkParamRef(get(spec, 'paramRef'));
+  checkBinding(get(root, 'spec'));
 });

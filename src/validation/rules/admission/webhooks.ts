@@ -1,4 +1,16 @@
-import { type Field, filledIfSet, get, inRange, invalid, isOneOf, isSet, items, text, word } from '../shared/field.ts';
+import {
+  atMost,
+  type Field,
+  filledIfSet,
+  get,
+  inRange,
+  invalid,
+  isOneOf,
+  isSet,
+  items,
+  text,
+  word,
+} from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsSubdomainRule, qualifiedNameRule } from '../shared/names.ts';
 import { checkLabelSelector } from '../shared/selectors.ts';
@@ -33,9 +45,8 @@ function checkWebhook(webhook: Field): void {
 
 /** Checks the names of conditions, and that they have an expression. */
 export function checkMatchConditions(conditions: Field): void {
-  const all = items(conditions);
-  if (all.length > MOST_CONDITIONS) invalid(conditions, `must have at most ${MOST_CONDITIONS} items`);
-  for (const condition of all) {
+  atMost(conditions, MOST_CONDITIONS);
+  for (const condition of items(conditions)) {
     const name = get(condition, 'name');
     const broken = qualifiedNameRule(word(name) ?? 'none');
     if (broken !== undefined) invalid(name, broken, { reason: 'BadName' });

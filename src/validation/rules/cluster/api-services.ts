@@ -9,6 +9,7 @@ import {
   isEmpty,
   isSet,
   isTrue,
+  needed,
   required,
   text,
   word,
@@ -38,7 +39,7 @@ export const apiServiceRule = kindRule(pathSegmentRule, (root) => {
     if (isTrue(insecure)) forbidden(insecure, 'without a service');
     return;
   }
-  for (const name of ['namespace', 'name']) if (isEmpty(get(service, name))) required(get(service, name));
+  for (const name of ['namespace', 'name']) needed(get(service, name));
   inRange(get(service, 'port'), 1, 65_535);
   if (isTrue(insecure) && !isEmpty(bundle)) forbidden(insecure, 'beside caBundle');
 });

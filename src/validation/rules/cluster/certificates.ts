@@ -1,16 +1,4 @@
-import {
-  distinct,
-  get,
-  inRange,
-  invalid,
-  isEmpty,
-  items,
-  nameOf,
-  report,
-  required,
-  text,
-  word,
-} from '../shared/field.ts';
+import { distinct, get, inRange, invalid, items, nameOf, needed, report, text, word } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsSubdomainRule } from '../shared/names.ts';
 
@@ -38,7 +26,7 @@ export const certificateSigningRequestRule = kindRule(
       report(request, 'WrongValue', `${nameOf(request)} must be a CERTIFICATE REQUEST in PEM, encoded as base64`);
     }
     const usages = get(spec, 'usages');
-    if (isEmpty(usages)) required(usages);
+    needed(usages);
     distinct(items(usages), 'DuplicateValue');
     const signer = get(spec, 'signerName');
     const broken = word(signer) === undefined ? undefined : signerNameRule(word(signer) ?? '');

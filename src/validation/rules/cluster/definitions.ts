@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import {
+  atMost,
   distinct,
   type Field,
   filledIfSet,
@@ -12,7 +13,6 @@ import {
   isTrue,
   items,
   mapping,
-  nameOf,
   notSupported,
   report,
   required,
@@ -145,9 +145,7 @@ function checkSelectableFields(fields: Field): void {
     if (word(path)?.startsWith('.metadata') === true) invalid(path, 'must not be a field of the metadata');
   }
   distinct(paths, 'DuplicateValue');
-  if (paths.length > MOST_SELECTABLE_FIELDS) {
-    report(fields, 'WrongValue', `${nameOf(fields)} must have at most ${MOST_SELECTABLE_FIELDS} items`);
-  }
+  atMost(fields, MOST_SELECTABLE_FIELDS);
 }
 
 function pathBelow(path: Field, ...prefixes: readonly string[]): void {

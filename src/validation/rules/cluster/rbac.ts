@@ -9,6 +9,7 @@ import {
   isOneOf,
   isSet,
   items,
+  needed,
   notEmpty,
   notSupported,
   required,
@@ -41,8 +42,8 @@ function checkPolicyRule(each: Field, isNamespaced: boolean): void {
   const [groups, resources, names] = ['apiGroups', 'resources', 'resourceNames'].map((name) => get(each, name));
   if (groups === undefined || resources === undefined || names === undefined) return;
   if (isEmpty(urls)) {
-    if (isEmpty(groups)) required(groups, 'the core group is "": apiGroups: [""]');
-    if (isEmpty(resources)) required(resources);
+    needed(groups, 'the core group is "": apiGroups: [""]');
+    needed(resources);
     return;
   }
   if (isNamespaced) forbidden(urls, 'in a Role', 'URLs have no namespace: use a ClusterRole');

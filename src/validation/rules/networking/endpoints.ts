@@ -1,6 +1,7 @@
 import { parseIp } from '../../values/ip.ts';
 import { checkEndpointIp } from '../shared/addresses.ts';
 import {
+  atMost,
   distinct,
   type Field,
   filledIfSet,
@@ -60,9 +61,7 @@ export const endpointSliceRule = kindRule(dnsSubdomainRule, (root) => {
   }
   checkPortNames(ports);
   const endpoints = get(root, 'endpoints');
-  if (items(endpoints).length > MOST_ENDPOINTS) {
-    report(endpoints, 'WrongValue', `${nameOf(endpoints)} must have at most ${MOST_ENDPOINTS} items`);
-  }
+  atMost(endpoints, MOST_ENDPOINTS);
   for (const endpoint of items(endpoints)) checkEndpoint(endpoint, text(type));
 });
 
@@ -82,9 +81,7 @@ function checkPortNames(ports: readonly Field[]): void {
 function checkEndpoint(endpoint: Field, type: string | undefined): void {
   const addresses = get(endpoint, 'addresses');
   notEmpty(addresses);
-  if (items(addresses).length > MOST_ADDRESSES) {
-    report(addresses, 'WrongValue', `${nameOf(addresses)} must have at most ${MOST_ADDRESSES} items`);
-  }
+  atMost(addresses, MOST_ADDRESSES);
   for (const address of textItems(addresses)) {
     const found = text(address);
     if (found === undefined) continue;
@@ -106,8 +103,7 @@ function checkEndpoint(endpoint: Field, type: string | undefined): void {
     const names = items(hints).map((hint) => get(hint, 'name'));
     for (const name of names) hasForm(name, rule);
     distinct(names);
-    if (names.length > MOST_HINTS)
-      report(hints, 'WrongValue', `${nameOf(hints)} must have at most ${MOST_HINTS} items`);
+    atMost(hints, MOST_HINTS);
   }
 }
 

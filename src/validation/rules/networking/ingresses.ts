@@ -1,5 +1,6 @@
 import { parseIp } from '../../values/ip.ts';
 import {
+  eitherOf,
   type Field,
   filledIfSet,
   forbidden,
@@ -13,6 +14,7 @@ import {
   isSet,
   items,
   nameOf,
+  needed,
   notEmpty,
   notSupported,
   report,
@@ -92,9 +94,8 @@ function checkPath(each: Field): void {
 function checkBackend(backend: Field): void {
   const service = get(backend, 'service');
   const resource = get(backend, 'resource');
-  if (isSet(service) === isSet(resource)) {
-    report(backend, 'WrongChoice', `${nameOf(backend)} needs exactly one of service, resource`);
-  } else if (isSet(resource)) checkReference(resource);
+  if (!eitherOf(backend, service, resource)) return;
+  if (isSet(resource)) checkReference(resource);
   else {
     const name = get(service, 'name');
     hasForm(name, dnsLabelRule);
@@ -131,7 +132,7 @@ const DOMAIN_PREFIXED = /^([^/]+)\/([A-Za-z0-9/\-._~%!$&'()*+,;=:]+)$/;
 export const ingressClassRule = kindRule(dnsSubdomainRule, (root) => {
   const spec = get(root, 'spec');
   const controller = get(spec, 'controller');
-  if (isEmpty(controller)) required(controller, 'the name of the controller, like example.com/ingress-controller');
+  needed(controller, 'the name of the controller, like example.com/ingress-controller');
   hasForm(controller, (name) => {
     const domain = DOMAIN_PREFIXED.exec(name)?.[1];
     if (domain === undefined || dnsSubdomainRule(domain) !== undefined) {
@@ -147,7 +148,7 @@ export const ingressClassRule = kindRule(dnsSubdomainRule, (root) => {
   if (text(scope) !== undefined && scope.value !== 'Cluster' && scope.value !== 'Namespace') {
     notSupported(scope, ['Cluster', 'Namespace']);
   } else if (scope.value === 'Namespace') {
-    if (isEmpty(namespace)) required(namespace);
+    needed(namespace);
     hasForm(namespace, dnsLabelRule);
   } else if (isSet(namespace)) forbidden(namespace, 'with the scope Cluster', 'scope: Namespace');
 });

@@ -1,6 +1,6 @@
 import { parseNetwork } from '../../values/ip.ts';
 import { cidrRule, strictCidrRule } from '../shared/addresses.ts';
-import { filledIfSet, getIn, hasForm, isEmpty, nameOf, report, required, text, textItems } from '../shared/field.ts';
+import { filledIfSet, getIn, hasForm, nameOf, needed, report, text, textItems } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsSubdomainRule } from '../shared/names.ts';
 
@@ -8,7 +8,7 @@ import { dnsSubdomainRule } from '../shared/names.ts';
 export const serviceCidrRule = kindRule(dnsSubdomainRule, (root) => {
   const cidrs = getIn(root, 'spec', 'cidrs');
   const all = textItems(cidrs);
-  if (isEmpty(cidrs)) required(cidrs);
+  needed(cidrs);
   filledIfSet(...all);
   for (const cidr of all) hasForm(cidr, (block) => cidrRule(block) ?? strictCidrRule(block), 'BadAddress');
   const families = all.map((cidr) => parseNetwork(text(cidr) ?? '')?.address.family);

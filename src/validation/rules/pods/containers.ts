@@ -1,5 +1,6 @@
 import { didYouMean } from '../../../manifest/problem.ts';
 import {
+  atMost,
   distinct,
   duplicate,
   type Field,
@@ -16,6 +17,7 @@ import {
   isSet,
   items,
   nameOf,
+  needed,
   oneOf,
   report,
   required,
@@ -91,7 +93,7 @@ function checkContainer(container: Field, context: ContainerContext): void {
 }
 
 function checkImage(image: Field, { isPod }: ContainerContext): void {
-  if (isEmpty(image)) required(image);
+  needed(image);
   const found = text(image);
   if (found === undefined || found === found.trim()) return;
   // An API server accepts it in a template, but not the Pods that are made of it.
@@ -152,7 +154,7 @@ function checkRestart(container: Field): void {
   isOneOf(policy, ['Always', 'Never', 'OnFailure']);
   const rules = items(list);
   if (rules.length > 0 && !isSet(policy)) required(policy, 'restartPolicyRules needs it');
-  if (rules.length > 20) report(list, 'WrongValue', `${nameOf(list)} must have at most 20 items`);
+  atMost(list, 20);
   for (const rule of rules) {
     oneOf(get(rule, 'action'), ['Restart', 'RestartAllContainers']);
     const codes = get(rule, 'exitCodes');

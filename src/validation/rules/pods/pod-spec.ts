@@ -1,5 +1,6 @@
 import { checkIp } from '../shared/addresses.ts';
 import {
+  atMost,
   exactlyOne,
   type Field,
   forbidden,
@@ -15,6 +16,7 @@ import {
   isTrue,
   items,
   nameOf,
+  needed,
   notEmpty,
   oneOf,
   report,
@@ -170,17 +172,16 @@ function checkDns(spec: Field): void {
     required(isSet(config) ? servers : config, 'dnsPolicy None needs at least one name server');
   }
   if (!isSet(config)) return;
-  const list = items(servers);
-  if (list.length > 3) report(servers, 'WrongValue', `${nameOf(servers)} must have at most 3 items`);
-  for (const server of list) checkIp(server);
+  atMost(servers, 3);
+  for (const server of items(servers)) checkIp(server);
   const searches = get(config, 'searches');
   const paths = items(searches);
-  if (paths.length > 32) report(searches, 'WrongValue', `${nameOf(searches)} must have at most 32 items`);
+  atMost(searches, 32);
   const length = paths.reduce((sum, path) => sum + (text(path)?.length ?? 0) + 1, -1);
   if (length > 2048) report(searches, 'WrongValue', `${nameOf(searches)} must have at most 2048 characters together`);
   haveForm(searches, searchPathRule);
   for (const option of items(get(config, 'options'))) {
-    if (isEmpty(get(option, 'name'))) required(get(option, 'name'));
+    needed(get(option, 'name'));
   }
 }
 

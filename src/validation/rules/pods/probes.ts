@@ -9,12 +9,11 @@ import {
   inRange,
   integer,
   invalid,
-  isEmpty,
   isSet,
   items,
   nameOf,
+  needed,
   report,
-  required,
   text,
 } from '../shared/field.ts';
 import { headerNameRule, portNameRule, portNumberRule } from '../shared/names.ts';
@@ -65,7 +64,7 @@ function checkHandler(parent: Field, handlers: readonly string[], container: Fie
   if (handler === undefined) return;
   switch (handler.step) {
     case 'exec':
-      if (isEmpty(get(handler, 'command'))) required(get(handler, 'command'));
+      needed(get(handler, 'command'));
       break;
     case 'httpGet':
       checkPort(get(handler, 'port'), container);

@@ -1,16 +1,4 @@
-import {
-  atMostOne,
-  type Field,
-  get,
-  hasForm,
-  inRange,
-  isEmpty,
-  items,
-  nameOf,
-  report,
-  required,
-  word,
-} from '../shared/field.ts';
+import { atMostOne, type Field, get, hasForm, inRange, items, nameOf, needed, report, word } from '../shared/field.ts';
 import { reservedPathRule } from '../shared/names.ts';
 import { checkDownwardFile, checkKeyToPath, checkMode } from './volume-files.ts';
 
@@ -44,7 +32,7 @@ function pathsOf(source: Field): readonly Field[] {
   switch (source.step) {
     case 'secret':
     case 'configMap': {
-      if (isEmpty(get(source, 'name'))) required(get(source, 'name'));
+      needed(get(source, 'name'));
       const files = items(get(source, 'items'));
       for (const file of files) checkKeyToPath(file);
       return files.map((file) => get(file, 'path'));

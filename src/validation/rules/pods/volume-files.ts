@@ -1,4 +1,4 @@
-import { exactlyOne, type Field, get, hasForm, inRange, isEmpty, items, required } from '../shared/field.ts';
+import { exactlyOne, type Field, get, hasForm, inRange, items, needed } from '../shared/field.ts';
 import { reservedPathRule } from '../shared/names.ts';
 import { checkFieldRef, checkResourceFieldRef, VOLUME_FIELDS } from './env.ts';
 
@@ -22,7 +22,7 @@ export function checkDownwardFile(file: Field): void {
   if (source?.step === 'fieldRef') checkFieldRef(source, VOLUME_FIELDS);
   if (source?.step !== 'resourceFieldRef') return;
   checkResourceFieldRef(source);
-  if (isEmpty(get(source, 'containerName'))) required(get(source, 'containerName'));
+  needed(get(source, 'containerName'));
 }
 
 /** Checks the permissions of a file. */

@@ -8,6 +8,7 @@ import {
   isSet,
   items,
   members,
+  needed,
   required,
   word,
 } from '../shared/field.ts';
@@ -71,12 +72,12 @@ const SOURCES: Readonly<Record<string, (source: Field, isPod: boolean) => void>>
   },
   secret(source) {
     const name = get(source, 'secretName');
-    if (isEmpty(name)) required(name);
+    needed(name);
     checkFiles(source);
   },
   configMap(source) {
     const name = get(source, 'name');
-    if (isEmpty(name)) required(name);
+    needed(name);
     checkFiles(source);
   },
   persistentVolumeClaim: nothingMore,
@@ -89,7 +90,7 @@ const SOURCES: Readonly<Record<string, (source: Field, isPod: boolean) => void>>
     hasForm(get(source, 'driver'), csiDriverRule);
     const secret = get(source, 'nodePublishSecretRef');
     if (!isSet(secret)) return;
-    if (isEmpty(get(secret, 'name'))) required(get(secret, 'name'));
+    needed(get(secret, 'name'));
     hasForm(get(secret, 'name'), dnsSubdomainRule);
   },
   ephemeral(source) {

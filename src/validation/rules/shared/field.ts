@@ -219,6 +219,12 @@ export function forbidden(field: Field, why: string, hint?: string): void {
   report(field, 'FieldNotAllowed', `${nameOf(field)} is not allowed ${why}`, { hint, atKey: true });
 }
 
+/** Reports a field that is missing or empty; nothing if the parent has another type than a mapping, which the schema reports. */
+export function needed(field: Field, hint?: string): void {
+  const parent = field.parent?.value;
+  if (isEmpty(field) && (parent === undefined || isJsonObject(parent))) required(field, hint);
+}
+
 /** Reports an empty value; a missing field passes. */
 export function notEmpty(field: Field, hint?: string): void {
   if (isSet(field) && isEmpty(field)) required(field, hint);
@@ -273,6 +279,11 @@ export function inRange(field: Field, least: number, most = Number.POSITIVE_INFI
   invalid(field, `must be ${range}`, { hint });
 }
 
+/** Checks the length of a list. */
+export function atMost(list: Field, most: number): void {
+  if (items(list).length > most) invalid(list, `must have at most ${most} items`);
+}
+
 /** Checks that each value occurs once. Missing and empty texts may occur more often. */
 export function distinct(fields: readonly Field[], reason?: FindingReason): void {
   if (fields.length < 2) return;
@@ -294,6 +305,13 @@ export function exactlyOne(parent: Field, choices: readonly string[]): Field | u
   const chosen = atMostOne(parent, choices);
   if (chosen === undefined) report(parent, 'WrongChoice', `${nameOf(parent)} needs one of ${choices.join(', ')}`);
   return chosen;
+}
+
+/** Checks that exactly one of two fields of a mapping is set. Reports another number at the mapping, and returns false. */
+export function eitherOf(parent: Field, one: Field, other: Field): boolean {
+  if (isSet(one) !== isSet(other)) return true;
+  report(parent, 'WrongChoice', `${nameOf(parent)} needs exactly one of ${one.step}, ${other.step}`);
+  return false;
 }
 
 /** Checks that at most one of the fields of a mapping is set, and returns it. Reports each further one at its key. */

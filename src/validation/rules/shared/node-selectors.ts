@@ -7,9 +7,9 @@ import {
   isEmpty,
   items,
   nameOf,
+  needed,
   oneOf,
   report,
-  required,
 } from './field.ts';
 import { dnsSubdomainRule, labelValueRule, qualifiedNameRule } from './names.ts';
 
@@ -39,7 +39,7 @@ function checkNodeRequirement(requirement: Field, checksValues: boolean): void {
   switch (operator.value) {
     case 'In':
     case 'NotIn':
-      if (isEmpty(values)) required(values, `${operator.value} needs values`);
+      needed(values, `${operator.value} needs values`);
       break;
     case 'Exists':
     case 'DoesNotExist':

@@ -1,13 +1,12 @@
-import { type Field, get, inRange, invalid, isSet, nameOf, report, text, textItems } from './field.ts';
+import { eitherOf, type Field, get, inRange, invalid, isSet, nameOf, report, text, textItems } from './field.ts';
 import { dns1035LabelRule, dnsSubdomainRule } from './names.ts';
 
 /** Checks how an API server reaches a webhook: exactly one of `url` and `service`. */
 export function checkWebhookClient(client: Field): void {
   const url = get(client, 'url');
   const service = get(client, 'service');
-  if (isSet(url) === isSet(service)) {
-    report(client, 'WrongChoice', `${nameOf(client)} needs exactly one of url, service`);
-  } else if (isSet(url)) checkUrl(url);
+  if (!eitherOf(client, url, service)) return;
+  if (isSet(url)) checkUrl(url);
   else checkServiceReference(service);
 }
 

@@ -10,6 +10,7 @@ import {
   items,
   members,
   nameOf,
+  needed,
   notEmpty,
   report,
   required,
@@ -36,7 +37,7 @@ export function checkClaimTemplate(template: Field): void {
 /** Checks the spec of a PersistentVolumeClaim. */
 export function checkClaimSpec(spec: Field): void {
   const modes = get(spec, 'accessModes');
-  if (isEmpty(modes)) required(modes);
+  needed(modes);
   const list = items(modes);
   const single = list.find(({ value }) => value === 'ReadWriteOncePod');
   if (single !== undefined && list.some(({ value }) => value !== single.value)) {

@@ -7,8 +7,8 @@ import {
   isEmpty,
   members,
   nameOf,
+  needed,
   report,
-  required,
   text,
   word,
 } from '../shared/field.ts';
@@ -84,7 +84,7 @@ function checkType(root: Field): void {
   switch (word(get(root, 'type'))) {
     case 'kubernetes.io/service-account-token': {
       const account = getIn(root, 'metadata', 'annotations', 'kubernetes.io/service-account.name');
-      if (isEmpty(account)) required(account, 'the name of the ServiceAccount that the token is for');
+      needed(account, 'the name of the ServiceAccount that the token is for');
       return;
     }
     case 'kubernetes.io/dockercfg':

@@ -9,6 +9,7 @@ import {
   isTrue,
   members,
   nameOf,
+  needed,
   notEmpty,
   report,
   required,
@@ -92,11 +93,11 @@ export const rareVolumeSources: Readonly<Record<string, (source: Field) => void>
     );
   },
   scaleIO(source) {
-    if (isEmpty(get(source, 'volumeName'))) required(get(source, 'volumeName'));
+    needed(get(source, 'volumeName'));
   },
   storageos(source) {
     const name = get(source, 'volumeName');
-    if (isEmpty(name)) required(name);
+    needed(name);
     hasForm(name, dnsLabelRule);
     hasForm(get(source, 'volumeNamespace'), dnsLabelRule);
     checkSecretName(get(source, 'secretRef'));

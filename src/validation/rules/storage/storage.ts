@@ -2,6 +2,7 @@ import { canonicalJson, compareText } from '../../../model/json.ts';
 import {
   atMostOne,
   distinct,
+  eitherOf,
   type Field,
   filledIfSet,
   forbidden,
@@ -11,12 +12,12 @@ import {
   inRange,
   integer,
   invalid,
-  isEmpty,
   isOneOf,
   isSet,
   items,
   members,
   nameOf,
+  needed,
   notEmpty,
   oneOf,
   report,
@@ -48,7 +49,7 @@ const SOURCES: Readonly<Record<string, (source: Field) => void>> = {
   },
   storageos(source) {
     const name = get(source, 'volumeName');
-    if (isEmpty(name)) required(name);
+    needed(name);
     hasForm(name, dnsLabelRule);
     hasForm(get(source, 'volumeNamespace'), dnsLabelRule);
   },
@@ -63,7 +64,7 @@ const SOURCES: Readonly<Record<string, (source: Field) => void>> = {
     for (const name of ['controllerPublish', 'controllerExpand', 'nodePublish', 'nodeExpand']) {
       const secret = get(source, `${name}SecretRef`);
       if (!isSet(secret)) continue;
-      for (const part of ['name', 'namespace']) if (isEmpty(get(secret, part))) required(get(secret, part));
+      for (const part of ['name', 'namespace']) needed(get(secret, part));
       hasForm(get(secret, 'name'), dnsSubdomainRule);
       hasForm(get(secret, 'namespace'), dnsLabelRule);
     }
@@ -101,7 +102,7 @@ export const persistentVolumeRule = kindRule(dnsSubdomainRule, (root) => {
 });
 
 function checkAccessModes(modes: Field): void {
-  if (isEmpty(modes)) required(modes);
+  needed(modes);
   const list = textItems(modes);
   filledIfSet(...list);
   const single = list.find(({ value }) => value === 'ReadWriteOncePod');
@@ -160,7 +161,7 @@ export const volumeAttributesClassRule = kindRule(dnsSubdomainRule, (root) => {
   checkDriver(get(root, 'driverName'));
   const parameters = get(root, 'parameters');
   checkParameters(parameters);
-  if (isEmpty(parameters)) required(parameters);
+  needed(parameters);
 });
 
 function checkDriver(name: Field): void {
@@ -195,9 +196,7 @@ export const volumeAttachmentRule = kindRule(dnsSubdomainRule, (root) => {
   hasForm(get(spec, 'nodeName'), dnsSubdomainRule);
   const source = get(spec, 'source');
   const name = get(source, 'persistentVolumeName');
-  if (isSet(source) && isSet(name) === isSet(get(source, 'inlineVolumeSpec'))) {
-    report(source, 'WrongChoice', `${nameOf(source)} needs exactly one of persistentVolumeName, inlineVolumeSpec`);
-  }
+  if (isSet(source)) eitherOf(source, name, get(source, 'inlineVolumeSpec'));
   if (text(name) === '') required(name);
   hasForm(name, dnsSubdomainRule);
 });

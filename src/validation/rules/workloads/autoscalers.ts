@@ -1,4 +1,5 @@
 import {
+  eitherOf,
   entryOf,
   type Field,
   forbidden,
@@ -124,10 +125,10 @@ function checkTarget(target: Field, source: string): void {
   switch (source) {
     case 'resource':
     case 'containerResource':
-      exactlyOneOf(target, utilization, averageValue);
+      eitherOf(target, utilization, averageValue);
       return;
     case 'external':
-      exactlyOneOf(target, averageValue, value);
+      eitherOf(target, averageValue, value);
       return;
     case 'object': {
       if (!isSet(value) && !isSet(averageValue)) {
@@ -138,12 +139,6 @@ function checkTarget(target: Field, source: string): void {
     default:
       if (!isSet(averageValue)) required(averageValue);
   }
-}
-
-function exactlyOneOf(target: Field, first: Field, second: Field): void {
-  if (isSet(first) !== isSet(second)) return;
-  const message = `${nameOf(target)} needs exactly one of ${first.step}, ${second.step}`;
-  report(target, 'WrongChoice', message);
 }
 
 function checkScaling(scaling: Field, direction: string): void {

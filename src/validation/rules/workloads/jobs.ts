@@ -3,6 +3,7 @@ import { allContainers } from '../pods/containers.ts';
 import { checkPodTemplate } from '../pods/pod-spec.ts';
 import { warnOfName } from '../pods/pod-warnings.ts';
 import {
+  atMost,
   type Field,
   forbidden,
   get,
@@ -160,9 +161,8 @@ function checkIndexed(spec: Field, hasDefaults: boolean): void {
 
 function checkSuccessPolicy(policy: Field, completions: number): void {
   const rules = get(policy, 'rules');
-  const list = items(rules);
-  if (list.length > 20) report(rules, 'WrongValue', `${nameOf(rules)} must have at most 20 items`);
-  for (const entry of list) {
+  atMost(rules, 20);
+  for (const entry of items(rules)) {
     const indexes = get(entry, 'succeededIndexes');
     const count = get(entry, 'succeededCount');
     if (!isSet(indexes) && !isSet(count)) {
@@ -198,9 +198,7 @@ function countIndexes(text: string, completions: number): number | undefined {
 
 function checkFailurePolicy(policy: Field, spec: Field): void {
   const rules = items(get(policy, 'rules'));
-  if (rules.length > 20) {
-    report(get(policy, 'rules'), 'WrongValue', `${nameOf(get(policy, 'rules'))} must have at most 20 items`);
-  }
+  atMost(get(policy, 'rules'), 20);
   const names = allContainers(getIn(spec, 'template', 'spec')).flatMap(
     (container) => text(get(container, 'name')) ?? [],
   );
@@ -215,8 +213,7 @@ function checkFailurePolicy(policy: Field, spec: Field): void {
       report(entry, 'WrongChoice', `${nameOf(entry)} needs either onExitCodes or onPodConditions`);
     }
     if (isSet(codes)) checkExitCodes(codes, names);
-    if (items(conditions).length > 20)
-      report(conditions, 'WrongValue', `${nameOf(conditions)} must have at most 20 items`);
+    atMost(conditions, 20);
     for (const condition of items(conditions)) {
       hasForm(get(condition, 'type'), qualifiedNameRule);
       oneOf(get(condition, 'status'), ['True', 'False', 'Unknown']);
@@ -234,7 +231,7 @@ function checkExitCodes(codes: Field, names: readonly string[]): void {
   }
   const list = get(codes, 'values');
   const values = items(list);
-  if (values.length > 255) report(list, 'WrongValue', `${nameOf(list)} must have at most 255 items`);
+  atMost(list, 255);
   for (const [index, value] of values.entries()) {
     const code = integer(value);
     const before = index === 0 ? undefined : integer(values[index - 1] ?? value);

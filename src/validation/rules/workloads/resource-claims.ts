@@ -1,6 +1,7 @@
 import { didYouMean } from '../../../manifest/problem.ts';
 import {
   distinct,
+  eitherOf,
   type Field,
   filledIfSet,
   forbidden,
@@ -52,9 +53,7 @@ function checkClaimSpec(spec: Field): void {
   for (const constraint of items(get(devices, 'constraints'))) {
     checkReferences(get(constraint, 'requests'), known);
     const [match, differ] = [get(constraint, 'matchAttribute'), get(constraint, 'distinctAttribute')];
-    if (isSet(match) === isSet(differ)) {
-      report(constraint, 'WrongChoice', `${nameOf(constraint)} needs exactly one of matchAttribute, distinctAttribute`);
-    }
+    eitherOf(constraint, match, differ);
     for (const attribute of [match, differ]) {
       filledIfSet(attribute);
       hasForm(attribute, domainPrefixedNameRule);
