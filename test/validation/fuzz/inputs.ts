@@ -307,7 +307,7 @@ const HOSTILE: readonly JsonValue[] = [
 type Changeable = Record<string | number, unknown>;
 
 /** A copy in which some members at random places are other ones. */
-function changedValue(value: JsonObject, chance: Chance): JsonValue {
+export function changedValue(value: JsonObject, chance: Chance): JsonValue {
   const copy = structuredClone(value) as Changeable;
   for (let count = 1 + chance.below(6); count > 0; count -= 1) {
     let parent = copy;
