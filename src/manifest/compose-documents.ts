@@ -2,8 +2,10 @@ import * as yaml from 'js-yaml';
 import type { FindingReason } from '../model/diagnostic.ts';
 import { quote } from '../model/ids.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
+import { offsetOf } from './event-offset.ts';
 import { type DecodeLimits, MAX_FINDINGS } from './limits.ts';
 import { keyOfFloat, resolveKey, resolvePlain, unquotedSurprise, yamlSurprise } from './plain-scalars.ts';
+import { isTypedTag, type RefusedScalar, refusedEscape, refusedKey, typedValue } from './refused-scalars.ts';
 
 /** The flat list of events of js-yaml's parser; events refer to the text by offsets. */
 export type YamlEvents = ReturnType<typeof yaml.parseEvents>;
@@ -109,11 +111,11 @@ export function composeDocuments(
         fail(walk, 'TooManyDocuments', text.length, `the file holds more than ${limits.maxDocuments} documents`);
         break;
       }
-      if (event.directives.some((directive) => directive.kind === 'yaml' && directive.version !== '1.2')) {
-        const message = 'the file says that it is not YAML 1.2; it is read as YAML 1.2 all the same';
-        problems.push({ severity: 'warning', reason: 'YamlVersion', message, offset: 0 });
-      }
       const { errors } = walk;
+      if (event.directives.length > 0) {
+        const offset = Math.max(0, text.search(/^%/m));
+        fail(walk, 'YamlVersion', offset, 'kubectl reads no directive (a line that begins with %)', 'remove the line');
+      }
       const root = walk.cursor + 1;
       walk.cursor = root;
       walk.anchors = new Map();
@@ -143,6 +145,10 @@ function composeNode(walk: Walk, depth: number, isKey = false): JsonValue {
   count(walk, 1, offset);
   if (event.anchorStart < 0) return composeContent(walk, event, offset, depth, isKey);
   const anchor = walk.text.slice(event.anchorStart, event.anchorEnd);
+  if (/[^\w-]/.test(anchor)) {
+    const message = 'the name of an anchor may hold letters, digits, "-" and "_" only';
+    fail(walk, 'BadAlias', event.anchorStart - 1, message, ALIAS_HINT);
+  }
   walk.anchors.set(anchor, 'open');
   const value = composeContent(walk, event, offset, depth, isKey);
   walk.anchors.set(anchor, { value, nodes: walk.used.nodes - before });
@@ -203,8 +209,9 @@ function composeScalar(
   isKey: boolean,
 ): JsonValue {
   const source = event.valueStart < 0 ? '' : yaml.getScalarValue(walk.text, event);
-  if (event.tagStart >= 0 || event.style !== yaml.SCALAR_STYLE_PLAIN) {
-    checkTag(walk, event, TEXT_TAGS);
+  if (event.tagStart >= 0) return composeTagged(walk, event, source, offset);
+  if (event.style !== yaml.SCALAR_STYLE_PLAIN) {
+    refuse(walk, refusedEscape(walk.text, event));
     return source;
   }
   const surprise = yamlSurprise(source, isKey);
@@ -218,6 +225,23 @@ function composeScalar(
   if (plain.ok) return plain.value;
   const subject = mayQuote(walk) ? source : 'this';
   fail(walk, plain.reason, offset, `${subject} ${plain.message}`, 'quote it if text is meant');
+  return null;
+}
+
+function composeTagged(
+  walk: Walk,
+  event: EventOf<typeof yaml.EVENT_SCALAR>,
+  source: string,
+  offset: number,
+): JsonValue {
+  const tag = walk.text.slice(event.tagStart, event.tagEnd);
+  if (!isTypedTag(tag)) {
+    checkTag(walk, event, TEXT_TAGS);
+    return source;
+  }
+  const value = typedValue(tag, source);
+  if (value !== undefined) return value;
+  fail(walk, 'UnknownTag', offset, `the value is not what its tag ${tag} says`, 'remove the tag, or correct the value');
   return null;
 }
 
@@ -257,7 +281,7 @@ function offsetOfMergeKey(walk: Walk): number | undefined {
   return event.valueStart;
 }
 
-/** Adds the members of a mapping, or of the mappings of a list, of which the first with a key counts. */
+/** Adds the members of a mapping, or of the mappings of a list. */
 function merge(
   walk: Walk,
   value: JsonValue,
@@ -265,16 +289,17 @@ function merge(
   members: Record<string, JsonValue>,
   merged: Set<string>,
 ): void {
-  const mappings = Array.isArray(value) ? value : [value];
+  // The first mapping of a list counts, and the last of several merge keys.
+  const mappings = Array.isArray(value) ? value.toReversed() : [value];
   if (!mappings.every(isJsonObject)) {
     fail(walk, 'MergeKey', offset, 'the value of a merge key (<<) must be a mapping, or a list of them');
     return;
   }
   for (const [key, member] of mappings.flatMap((mapping) => Object.entries(mapping))) {
-    if (!Object.hasOwn(members, key)) {
+    if (!Object.hasOwn(members, key) || merged.has(key)) {
       members[key] = member ?? null;
       merged.add(key);
-    } else if (!merged.has(key)) {
+    } else {
       const message = `readers of YAML do not agree whether the key${quoted(walk, key)} or the merge key (<<) after it counts`;
       fail(walk, 'MergeKey', offset, message, 'write the merge key first');
     }
@@ -298,6 +323,7 @@ function composeKey(
     fail(walk, 'KeyNotText', offset, 'a key must be text', isTemplate ? TEMPLATE_HINT : 'quote it');
     return undefined;
   }
+  if (event?.type === yaml.EVENT_SCALAR) refuse(walk, refusedKey(walk.text, event, offset));
   const key = typeof value === 'number' ? keyOfNumber(value) : String(value);
   if (key === '__proto__') {
     fail(walk, 'ForbiddenKey', offset, 'the key __proto__ is not allowed');
@@ -364,24 +390,6 @@ function fail(walk: Walk, reason: FindingReason, offset: number, message: string
   walk.problems.push({ severity: 'error', reason, message, offset, ...(hint === undefined ? {} : { hint }) });
 }
 
-/** The offset at which a node begins, with its quote, tag or `|`; 0 for a node without text. */
-export function offsetOf(text: string, event: YamlEvent): number {
-  switch (event.type) {
-    case yaml.EVENT_SCALAR: {
-      if (event.tagStart >= 0) return event.tagStart;
-      const { style, valueStart } = event;
-      if (valueStart < 0) return Math.max(0, event.anchorStart - 1);
-      if (style === yaml.SCALAR_STYLE_SINGLE_QUOTED || style === yaml.SCALAR_STYLE_DOUBLE_QUOTED) return valueStart - 1;
-      if (style === yaml.SCALAR_STYLE_LITERAL_BLOCK) return Math.max(0, text.lastIndexOf('|', valueStart));
-      if (style === yaml.SCALAR_STYLE_FOLDED_BLOCK) return Math.max(0, text.lastIndexOf('>', valueStart));
-      return valueStart;
-    }
-    case yaml.EVENT_SEQUENCE:
-    case yaml.EVENT_MAPPING:
-      return event.start;
-    case yaml.EVENT_ALIAS:
-      return Math.max(0, text.lastIndexOf('*', event.anchorStart));
-    default:
-      return 0;
-  }
+function refuse(walk: Walk, refused: RefusedScalar | undefined): void {
+  if (refused !== undefined) fail(walk, 'YamlSyntax', refused.offset, refused.message, refused.hint);
 }

@@ -1,6 +1,7 @@
 import * as yaml from 'js-yaml';
 import type { FieldPath } from '../model/field-path.ts';
-import { offsetOf, type YamlChild, type YamlDocument, type YamlEvent, type YamlEvents } from './compose-documents.ts';
+import type { YamlChild, YamlDocument, YamlEvent, YamlEvents } from './compose-documents.ts';
+import { offsetOf } from './event-offset.ts';
 import { resolveKey } from './plain-scalars.ts';
 
 /** The offsets of a field's key and value; for a list item both are the item. */

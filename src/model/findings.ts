@@ -28,11 +28,7 @@ export const findings = {
   DecoderFailed: { code: 'FR1009', meaning: 'Decoding the file threw an error: a defect of fleetrelay.' },
   YamlSyntax: { code: 'FR1010', meaning: 'The text is not YAML.' },
   JsonSyntax: { code: 'FR1011', meaning: 'The text is not JSON.' },
-  YamlVersion: {
-    code: 'FR1012',
-    meaning: 'The file declares a version of YAML other than 1.2; it is read as kubectl reads YAML.',
-    severity: 'warning',
-  },
+  YamlVersion: { code: 'FR1012', meaning: 'The file has a YAML directive (`%YAML`, `%TAG`), which kubectl refuses.' },
   YamlVersionsDiffer: {
     code: 'FR1013',
     meaning: 'kubectl reads this key or value differently than tools that read YAML 1.2.',

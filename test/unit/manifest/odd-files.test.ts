@@ -48,12 +48,14 @@ describe('marks of documents and comments', () => {
     });
   });
 
-  it('reads marks with comments, ends of documents and directives', () => {
-    const text = `# head\n%YAML 1.2\n--- # first\n${NAMESPACE}... # end\n# between\n---\n# only a comment\n--- # third\n${NAMESPACE}...\n`;
+  it('reads marks with comments, and ends of documents, and refuses directives', () => {
+    const text = `# head\n--- # first\n${NAMESPACE}... # end\n# between\n---\n# only a comment\n--- # third\n${NAMESPACE}...\n`;
     expect(documentsOf(text).map(({ identity }) => identity)).toEqual(['/Namespace//a', '/Namespace//a#2']);
-    expect(complaints(`%YAML 1.1\n---\n${NAMESPACE}`)).toEqual([
-      expect.stringMatching(/^a\.yaml:1:1: warning: the file says that it is not YAML 1\.2/),
-    ]);
+    for (const directive of ['%YAML 1.1', '%YAML 1.2', '%TAG !e! tag:e.com:']) {
+      expect(complaints(`# head\n${directive}\n---\n${NAMESPACE}`)).toEqual([
+        'a.yaml:2:1: error: kubectl reads no directive (a line that begins with %) (remove the line)',
+      ]);
+    }
     expect(complaints(`${NAMESPACE}# ---\n# kind: Nothing\n`)).toEqual([]);
   });
 

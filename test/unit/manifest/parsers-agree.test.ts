@@ -95,9 +95,9 @@ const writers: Readonly<Record<string, (value: JsonValue) => string>> = {
   'JSON in lines': (it) => JSON.stringify(it, undefined, 2),
 };
 
-/** YAML forbids control characters as they are; the reader of bytes refuses them before any parser sees them. */
+/** YAML forbids control characters as they are; the reader of bytes refuses them. Two line breaks are kubectl's alone. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is left out.
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufeff\ud800-\udfff\ufffe\uffff]/;
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]/;
 
 describe('the fast parser and the thorough one', () => {
   it.each(Object.keys(writers))('read the same, and what was written: %s', (name) => {
