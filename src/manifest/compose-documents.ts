@@ -58,12 +58,16 @@ interface Anchored {
   readonly nodes: number;
   /** The levels of lists and mappings in it; undefined before the first alias. */
   height?: number;
+  /** The characters of the text in it; undefined before the first alias. */
+  characters?: number;
 }
 
 /** What the parts of a file composed so far have used of the limits of the file. */
 export interface Used {
   nodes: number;
   aliases: number;
+  /** Characters of text that aliases repeat. */
+  repeated: number;
 }
 
 /** The walk over the events of one text. */
@@ -99,7 +103,7 @@ export function composeDocuments(
   text: string,
   events: YamlEvents,
   limits: DecodeLimits,
-  used: Used = { nodes: 0, aliases: 0 },
+  used: Used = { nodes: 0, aliases: 0, repeated: 0 },
 ): YamlReading {
   const problems: TextProblem[] = [];
   const state = { cursor: 0, errors: 0, anchors: new Map(), quotable: undefined };
@@ -194,7 +198,16 @@ function composeAlias(walk: Walk, event: EventOf<typeof yaml.EVENT_ALIAS>, offse
   count(walk, target.nodes, offset);
   target.height ??= heightOf(target.value);
   checkDepth(walk, depth + target.height, offset);
+  target.characters ??= charactersOf(target.value);
+  walk.used.repeated += target.characters;
+  if (walk.used.repeated > walk.limits.maxBytes) tooMany(walk, `${walk.limits.maxBytes} characters of text`, offset);
   return target.value;
+}
+
+function charactersOf(value: JsonValue): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.entries(value).reduce((sum, [key, item]) => sum + key.length + charactersOf(item ?? null), 0);
 }
 
 function heightOf(value: JsonValue): number {
@@ -366,9 +379,11 @@ function checkDepth(walk: Walk, depth: number, offset: number): void {
 
 function count(walk: Walk, added: number, offset: number): void {
   walk.used.nodes += added;
-  if (walk.used.nodes <= walk.limits.maxNodes) return;
-  const message = `the file holds more than ${walk.limits.maxNodes} values, aliases counted in full`;
-  fail(walk, 'TooManyValues', offset, message);
+  if (walk.used.nodes > walk.limits.maxNodes) tooMany(walk, `${walk.limits.maxNodes} values`, offset);
+}
+
+function tooMany(walk: Walk, what: string, offset: number): never {
+  fail(walk, 'TooManyValues', offset, `the file holds more than ${what}, aliases counted in full`);
   throw new BeyondLimit();
 }
 

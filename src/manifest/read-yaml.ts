@@ -60,7 +60,7 @@ function withEvents(text: string, documents: readonly SimpleDocument[], limits: 
  * Parses a text part by part, so that an error in one does not hide those in others. The limits hold for all together.
  */
 export function readParts(parts: readonly TextPart[], limits: DecodeLimits): YamlReading {
-  const used: Used = { nodes: 0, aliases: 0 };
+  const used: Used = { nodes: 0, aliases: 0, repeated: 0 };
   const readings = parts.map(({ text, base }) => {
     const events = parse(text, limits);
     const { documents, problems } = Array.isArray(events)

@@ -114,6 +114,7 @@ export const findings = {
     meaning: 'API servers serve this alpha or beta version only if it is switched on.',
     severity: 'warning',
   },
+  ObjectTooLarge: { code: 'FR2040', meaning: 'The object has more bytes than an API server takes in a request.' },
 
   BadDefinition: { code: 'FR2050', meaning: 'An API server refuses the CustomResourceDefinition.' },
   BrokenRule: { code: 'FR2051', meaning: 'The object breaks a rule in CEL of its CustomResourceDefinition.' },

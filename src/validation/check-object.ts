@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, objectOf, textOf } from '../model/json.t
 import { parseApiVersion } from '../model/object-key.ts';
 import { apiVersionFate, isSameInReplacement } from './api-versions.ts';
 import type { KubernetesSchemas } from './kubernetes-schemas.ts';
+import { sizeProblem } from './object-size.ts';
 import { withoutConsequences } from './one-fault.ts';
 import { rules } from './rules/rules.ts';
 import { getIn, hasForm, type RuleProblem, rule } from './rules/shared/field.ts';
@@ -42,6 +43,9 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
   const minor = minorOf(kubernetes);
   const prepare = createPreparation(kubernetes, options.compilePattern);
   return (object) => {
+    const tooLarge = sizeProblem(object);
+    // To judge it further could take long.
+    if (tooLarge !== undefined) return [tooLarge];
     const identity = identityOf(object);
     if (identity === undefined) return withoutVersion(object, [kubernetes, ...custom]);
     const builtIn = kubernetes.find(identity.group, identity.version, identity.kind);

@@ -30,6 +30,15 @@ describe('hostile manifests are refused with a reason', () => {
     expect(complaints(bomb(3), 'a.yaml', limits({ maxNodes: 10_000 })).join()).toMatch(/values/);
   });
 
+  it('long texts that aliases repeat, also as keys', () => {
+    const aliases = Array.from({ length: 900 }, (_, index) => `  y${index}: *a\n`).join('');
+    for (const anchored of ['x'.repeat(100_000), `{ ${'x'.repeat(1_000)}: 1, other: ${'x'.repeat(99_000)} }`]) {
+      expect(complaints(`data:\n  x: &a ${anchored}\n${aliases}`).join()).toMatch(
+        /^a\.yaml:\d+:\d+: error: the file holds more than 16777216 characters of text, aliases counted in full/,
+      );
+    }
+  });
+
   it('many aliases of a small thing', () => {
     const text = `a: &a 1\nb: [${Array.from({ length: 1001 }, () => '*a').join(', ')}]\n`;
     expect(complaints(text)).toEqual(['a.yaml:2:4005: error: the file holds more than 1000 aliases']);
