@@ -2,6 +2,7 @@ import * as yaml from 'js-yaml';
 import type { FindingReason } from '../model/diagnostic.ts';
 import { quote } from '../model/ids.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
+import { charactersOf, heightOf } from './anchored-values.ts';
 import { offsetOf } from './event-offset.ts';
 import { type DecodeLimits, MAX_FINDINGS } from './limits.ts';
 import { keyOfFloat, resolveKey, resolvePlain, unquotedSurprise, yamlSurprise } from './plain-scalars.ts';
@@ -202,17 +203,6 @@ function composeAlias(walk: Walk, event: EventOf<typeof yaml.EVENT_ALIAS>, offse
   walk.used.repeated += target.characters;
   if (walk.used.repeated > walk.limits.maxBytes) tooMany(walk, `${walk.limits.maxBytes} characters of text`, offset);
   return target.value;
-}
-
-function charactersOf(value: JsonValue): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 0;
-  return Object.entries(value).reduce((sum, [key, item]) => sum + key.length + charactersOf(item ?? null), 0);
-}
-
-function heightOf(value: JsonValue): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  return 1 + Object.values(value).reduce<number>((height, item) => Math.max(height, heightOf(item ?? null)), 0);
 }
 
 function composeScalar(
