@@ -24,7 +24,7 @@ export interface DeclaredObjects {
   namesOf(kind: string, namespace: string): readonly string[];
   /** Whether some document declares an object in the namespace. */
   hasNamespace(namespace: string): boolean;
-  /** Whether a Role, or another object that a controller reads, lets expect objects of this kind and name. */
+  /** Whether another program may create the object: a Role allows it, or a custom object contains its name. */
   mayBeMade(kind: string, namespace: string, name: string): boolean;
   /** Whether subjects of a Role may write objects of the kind in the namespace. */
   mayBeWritten(kind: string, namespace: string): boolean;

@@ -48,7 +48,7 @@ export interface ObjectFacts {
   readonly writes?: readonly string[];
 }
 
-/** The facts about an object; undefined if it has no identity. Never throws, whatever the object holds. */
+/** Returns the facts about an object; undefined if it has no identity. Never throws: values of a wrong type give no facts. */
 export function factsOf(object: JsonObject): ObjectFacts | undefined {
   const { apiVersion, kind: name } = object;
   const metadata = objectOf(object.metadata);

@@ -29,7 +29,7 @@ const CONSTANTS: ReadonlySet<string> = new Set([
   'google',
 ]);
 
-/** Functions whose value is optional, whatever they are called on. */
+/** Functions whose value is optional for every target. */
 const MAKES_OPTIONAL: ReadonlySet<string> = new Set([
   ...['optional.of', 'optional.none', 'optional.ofNonZeroValue', 'format.named', 'validate', 'first', 'last', 'or'],
   ...['optMap', 'optFlatMap'],
