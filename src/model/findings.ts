@@ -120,6 +120,10 @@ export const findings = {
   BrokenRule: { code: 'FR2051', meaning: 'The object breaks a rule in CEL of its CustomResourceDefinition.' },
   SchemaUnreadable: { code: 'FR2052', meaning: 'The schema of the kind was found and cannot be used.' },
   SchemaNotRead: { code: 'FR2053', meaning: 'The file names a schema that is not read.' },
+  BadExpression: {
+    code: 'FR2054',
+    meaning: 'An expression in CEL cannot be parsed, or uses a variable that is not declared.',
+  },
 
   FieldNotAllowed: { code: 'FR2100', meaning: 'The kind has this field, but the object must not set it here.' },
   DuplicateValue: { code: 'FR2101', meaning: 'Two entries of a list have the same value where each must differ.' },

@@ -21,6 +21,8 @@ export interface ObjectCheckOptions {
   readonly kubernetes: KubernetesSchemas;
   /** The schemas of custom kinds; of several sources with the same kind the first counts. */
   readonly custom?: readonly KindSchemas[];
+  /** Checks the expressions of admission policies; without it they are not checked. */
+  readonly checkPolicy?: ObjectCheck | undefined;
   /** Compiles the patterns of custom kinds; values/patterns.ts has it. Without it they are not checked. */
   readonly compilePattern?: CompileOptions['compilePattern'];
   /** What to report of a kind without schema; `warning` unless set. */
@@ -58,7 +60,10 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
     const ofRules =
       builtIn === undefined
         ? [...nameOfCustomObject(judged), ...(customRules(found, problems)?.(judged) ?? [])]
-        : (rules[`${found.group}/${found.kind}`]?.(judged) ?? []).map((problem) => inVersion(problem, minor));
+        : [
+            ...(rules[`${found.group}/${found.kind}`]?.(judged) ?? []).map((problem) => inVersion(problem, minor)),
+            ...(options.checkPolicy?.(judged) ?? []),
+          ];
     const others = [
       ...withoutRepeated(ofRules, problems),
       ...scopeProblems(found, object),

@@ -25,8 +25,8 @@ export interface ValidationCase {
 }
 
 const kubernetes = await openKubernetesSchemas(newestKubernetesVersion);
-const check = createObjectCheck({ kubernetes });
-const { compileRules } = createCelEvaluator();
+const { compileRules, checkPolicy } = createCelEvaluator();
+const check = createObjectCheck({ kubernetes, checkPolicy });
 
 const CORPUS = join(import.meta.dirname, '../validation');
 const CRD_SUFFIX = '.crd.yaml';

@@ -7,6 +7,7 @@ import { sha256 } from '../../model/digest.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
 import { referencesOf } from '../../validation/across-files/likely-references.ts';
 import { isDefinition } from '../../validation/custom/custom-kinds.ts';
+import { policyExpressionsIn } from '../../validation/policy-expressions.ts';
 import type { FileBytes } from './file-bytes.ts';
 import { collectFacts, type FileFacts, unreadFile } from './file-facts.ts';
 import { createNamedSchemas } from './schemas/named-schemas.ts';
@@ -17,8 +18,10 @@ export interface CheckedFile {
   /** In the order of the file. */
   readonly diagnostics: readonly Diagnostic[];
   readonly documents: readonly CheckedDocument[];
-  /** It holds a kind without schema: it must be checked again if a definition of that kind is found elsewhere. */
+  /** It must be checked again: if a definition of a kind without schema is found elsewhere, or for its expressions. */
   readonly waits: boolean;
+  /** It has expressions of admission policies, which need the library for CEL. */
+  readonly hasExpressions?: true;
   /** The paths and URLs of schemas that it names for documents without another schema. */
   readonly schemas: readonly string[];
   /** The CustomResourceDefinitions in it. */
@@ -73,6 +76,7 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
   const definitions: JsonObject[] = [];
   const named = createNamedSchemas({ name, bytes: content.bytes, file, checks, findings });
   let previousLine = 0;
+  let hasExpressions = false;
   const options = {
     limits: defaultDecodeLimits,
     fixes: checks.findsFixes,
@@ -94,12 +98,14 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     const references = checks.collectsReferences ? referencesOf(value) : NONE;
     if (identity.kind !== '') documents.push({ line, column, ...identity, state, references });
     if (isDefinition(value)) definitions.push(value);
+    hasExpressions ||= !isSkipped && policyExpressionsIn(value).length > 0;
   }
   const diagnostics = inOrder(findings);
   return {
     diagnostics,
     documents,
-    waits: documents.some(({ state }) => state === 'noSchema'),
+    waits: (hasExpressions && !checks.checksExpressions) || documents.some(({ state }) => state === 'noSchema'),
+    ...(hasExpressions ? { hasExpressions } : {}),
     schemas: named.schemas,
     definitions,
     ...(facts === undefined ? {} : { facts: facts.end(diagnostics) }),

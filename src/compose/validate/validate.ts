@@ -100,7 +100,7 @@ async function judge(request: ValidationRequest, inputs: Inputs, threads: Thread
   return { report: reportOf({ ...all, ...part }), checked };
 }
 
-/** Checks the files that hold kinds without schema once more, with the schemas of custom kinds. */
+/** Checks files once more: those with kinds without schema by the schemas of custom kinds, policies for their expressions. */
 async function withCustomKinds(
   request: ValidationRequest,
   files: readonly InputFile[],
@@ -111,10 +111,11 @@ async function withCustomKinds(
   const waiting = files.filter((_, index) => first[index]?.waits === true);
   const isAsked = request.cluster !== undefined || (request.schemaLocations ?? []).length > 0;
   const isNamed = first.some(({ definitions, schemas }) => definitions.length + schemas.length > 0);
-  if (waiting.length === 0 || !(isAsked || isNamed)) return first;
+  const checksExpressions = first.some(({ hasExpressions }) => hasExpressions === true);
+  if (waiting.length === 0 || !(isAsked || isNamed || checksExpressions)) return first;
   const { findCustomSchemas } = await import('./schemas/custom-schemas.ts');
   const custom = await findCustomSchemas(request, files, first, settings);
-  const again = (await check(waiting, { ...settings, ...custom })).values();
+  const again = (await check(waiting, { ...settings, ...custom, checksExpressions })).values();
   return first.map((checked) => (checked.waits ? (again.next().value ?? checked) : checked));
 }
 

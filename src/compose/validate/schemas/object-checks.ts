@@ -22,6 +22,8 @@ export interface CheckSettings {
   readonly located: readonly LocatedSchema[];
   /** The schemas that files name for their own documents. */
   readonly named: readonly NamedSchema[];
+  /** Some file has an admission policy or a webhook with expressions. */
+  readonly checksExpressions?: boolean;
   /** Fixes of warnings are looked for, which costs further checks. */
   readonly findsFixes: boolean;
   /** What rules across files need is collected. */
@@ -46,6 +48,7 @@ export interface ObjectChecks {
   hasSchema(object: JsonObject): boolean;
   /** The check by the schema that a file names; undefined: the schema is not read yet. A problem is a sentence. */
   named(file: string, reference: string): Result<ObjectCheck> | undefined;
+  readonly checksExpressions: boolean;
   readonly findsFixes: boolean;
   readonly collectsFacts: boolean;
   readonly collectsReferences: boolean;
@@ -75,7 +78,9 @@ async function jsonSchemaCompiler() {
 export async function createObjectChecks(settings: CheckSettings): Promise<ObjectChecks> {
   const { versions, withoutSchema, skip, definitions, located, named, findsFixes } = settings;
   const { collectsFacts, collectsReferences } = settings;
-  const cel = definitions.some(hasRules) ? await celEvaluator() : undefined;
+  const { checksExpressions = false } = settings;
+  const cel = checksExpressions || definitions.some(hasRules) ? await celEvaluator() : undefined;
+  const checkPolicy = checksExpressions ? cel?.checkPolicy : undefined;
   const compile = located.length + named.length === 0 ? undefined : await jsonSchemaCompiler();
   const custom = [
     ...(definitions.length === 0 ? [] : [createCustomKinds(definitions, cel?.compileRules)]),
@@ -88,11 +93,14 @@ export async function createObjectChecks(settings: CheckSettings): Promise<Objec
   }
   const opened = await Promise.all(versions.map(openKubernetesSchemas));
   const compilePattern = definitions.length === 0 ? undefined : await patternCompiler();
-  const checks = opened.map((kubernetes) => createObjectCheck({ kubernetes, custom, compilePattern, withoutSchema }));
+  const checks = opened.map((kubernetes) =>
+    createObjectCheck({ kubernetes, custom, compilePattern, withoutSchema, checkPolicy }),
+  );
   const skipped = new Set(skip);
   return {
     check: inAll(checks),
     named: (file, reference) => namedChecks.get(`${file}\n${reference}`),
+    checksExpressions,
     findsFixes,
     collectsFacts,
     collectsReferences,

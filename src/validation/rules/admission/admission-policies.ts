@@ -41,7 +41,7 @@ function celNameRule(name: string): string | undefined {
   return CEL_WORDS.has(name) ? 'must not be a reserved word of CEL' : cIdentifierRule(name);
 }
 
-/** What an API server checks of a ValidatingAdmissionPolicy. CEL is not compiled. */
+/** What an API server checks of a ValidatingAdmissionPolicy. The expressions are checked in custom/cel. */
 export const validatingAdmissionPolicyRule = kindRule(dnsSubdomainRule, (root) => {
   const spec = get(root, 'spec');
   checkPolicy(spec);

@@ -19,7 +19,7 @@ import { checkExpression } from './webhooks.ts';
 
 const PATCHES: Readonly<Record<string, string>> = { ApplyConfiguration: 'applyConfiguration', JSONPatch: 'jsonPatch' };
 
-/** What an API server checks of a MutatingAdmissionPolicy. CEL is not compiled. */
+/** What an API server checks of a MutatingAdmissionPolicy. The expressions are checked in custom/cel. */
 export const mutatingAdmissionPolicyRule = kindRule(dnsSubdomainRule, (root) => {
   const spec = get(root, 'spec');
   checkPolicy(spec);

@@ -20,7 +20,7 @@ import { checkAdmissionRule } from './admission-rules.ts';
 const LONGEST_TIMEOUT_SECONDS = 30;
 const MOST_CONDITIONS = 64;
 
-/** What an API server checks of a MutatingWebhookConfiguration or a ValidatingWebhookConfiguration. CEL is not compiled. */
+/** What an API server checks of a MutatingWebhookConfiguration or a ValidatingWebhookConfiguration. The expressions are checked in custom/cel. */
 export const webhookConfigurationRule = kindRule(dnsSubdomainRule, (root) => {
   for (const webhook of items(get(root, 'webhooks'))) checkWebhook(webhook);
 });

@@ -117,6 +117,31 @@ describe('kinds that are not built in', () => {
     });
   });
 
+  it('are no policies, whose expressions are parsed; that they are not evaluated is reported once', async () => {
+    const policy = (expression: string): string => `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: { name: a }
+spec:
+  matchConstraints: { resourceRules: [{ apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods] }] }
+  validations: [{ expression: ${expression} }]
+`;
+    write('policies/right.yaml', policy('object.spec.hostNetwork'));
+    write('policies/wrong.yaml', policy('"object.spec.hostNetwork &"').replace('name: a', 'name: b'));
+    write('policies/one.yaml', thing('one', '1'));
+    expect(await validate('policies')).toEqual({
+      findings: [
+        expect.stringMatching(/^FR2030 /),
+        expect.stringMatching(
+          /^FR2054 policies\/wrong\.yaml:6:31: error: spec\.validations\[0\]\.expression cannot be parsed: line 1, column /,
+        ),
+      ],
+      states: ['noSchema', 'valid', 'invalid'],
+      notEvaluated: [
+        'ValidatingAdmissionPolicy: expressions in CEL are not evaluated, and their types are not checked',
+      ],
+    });
+  });
+
   it('are judged by the first schema location that has them', async () => {
     mkdirSync(join(folder, 'none'));
     const schemaLocations = [
