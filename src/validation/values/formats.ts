@@ -1,3 +1,5 @@
+import { isQuantity } from './quantities.ts';
+
 /** A rule for the form of a text: what it demands, in words that complete "must be". */
 export interface Format {
   readonly words: string;
@@ -8,16 +10,10 @@ export interface Format {
   readonly meant?: (text: string) => string | undefined;
 }
 
-const QUANTITY = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
 const DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
 const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)([.,]\d+)?(?:Z|[+-](\d\d):(\d\d))$/;
 const NOT_BASE64 = /[^A-Za-z0-9+/]/;
-
-/** Whether the text is an amount as Kubernetes writes it: `500m`, `1.5`, `2Gi`, `1e3`. */
-export function isQuantity(text: string): boolean {
-  return QUANTITY.test(text);
-}
 
 /** The amount with the suffix of Kubernetes instead of the unit that people write: `500mb` is 500Mi. */
 function meantQuantity(text: string): string | undefined {

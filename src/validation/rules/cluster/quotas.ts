@@ -1,3 +1,4 @@
+import { quantityOf } from '../../values/quantities.ts';
 import { containerResourceRule, isExtendedResource } from '../pods/resources.ts';
 import {
   distinct,
@@ -21,7 +22,6 @@ import {
 } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsSubdomainRule, qualifiedNameRule } from '../shared/names.ts';
-import { quantityOf } from '../shared/quantities.ts';
 
 const COUNTED = [
   'pods',

@@ -1,3 +1,4 @@
+import { quantityOf } from '../../values/quantities.ts';
 import {
   exactlyOne,
   type Field,
@@ -21,7 +22,6 @@ import {
   noBackstepsRule,
   qualifiedNameRule,
 } from '../shared/names.ts';
-import { quantityOf } from '../shared/quantities.ts';
 
 const ENV_SOURCES = ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef', 'fileKeyRef'] as const;
 

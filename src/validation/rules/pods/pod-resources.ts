@@ -1,5 +1,5 @@
+import { quantityOf } from '../../values/quantities.ts';
 import { type Field, get, invalid, isSet, items, members } from '../shared/field.ts';
-import { quantityOf } from '../shared/quantities.ts';
 import { checkResources } from './resources.ts';
 
 /** Checks the resources of a Pod, and that they are not less than those of its containers. */

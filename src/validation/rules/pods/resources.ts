@@ -1,4 +1,5 @@
 import { didYouMean } from '../../../manifest/problem.ts';
+import { quantityOf } from '../../values/quantities.ts';
 import {
   duplicate,
   type Field,
@@ -14,7 +15,6 @@ import {
   word,
 } from '../shared/field.ts';
 import { dnsLabelRule, qualifiedNameRule } from '../shared/names.ts';
-import { quantityOf } from '../shared/quantities.ts';
 
 const STANDARD = ['cpu', 'memory', 'ephemeral-storage'] as const;
 const HUGE_PAGES = 'hugepages-';

@@ -1,3 +1,4 @@
+import { quantityOf } from '../../values/quantities.ts';
 import {
   atMostOne,
   type Field,
@@ -13,7 +14,6 @@ import {
   word,
 } from '../shared/field.ts';
 import { csiDriverRule, dnsLabelRule, dnsSubdomainRule, noBackstepsRule } from '../shared/names.ts';
-import { quantityOf } from '../shared/quantities.ts';
 import { checkClaimTemplate } from '../storage/claims.ts';
 import { nothingMore, rareVolumeSources } from '../storage/rare-volumes.ts';
 import type { Volumes } from './mounts.ts';

@@ -1,3 +1,4 @@
+import { quantityOf } from '../../values/quantities.ts';
 import {
   type Field,
   forbidden,
@@ -17,7 +18,6 @@ import {
   text,
 } from '../shared/field.ts';
 import { dnsLabelRule, dnsSubdomainRule } from '../shared/names.ts';
-import { quantityOf } from '../shared/quantities.ts';
 import { checkLabelMap, checkLabelSelector } from '../shared/selectors.ts';
 
 const SNAPSHOTS = 'snapshot.storage.k8s.io';

@@ -1,4 +1,5 @@
 import { canonicalJson, compareText } from '../../../model/json.ts';
+import { quantityOf } from '../../values/quantities.ts';
 import {
   atMostOne,
   distinct,
@@ -29,7 +30,6 @@ import {
 import { kindRule } from '../shared/metadata.ts';
 import { csiDriverRule, dnsLabelRule, dnsSubdomainRule, noBackstepsRule, qualifiedNameRule } from '../shared/names.ts';
 import { checkNodeSelector } from '../shared/node-selectors.ts';
-import { quantityOf } from '../shared/quantities.ts';
 import { checkLabelSelector } from '../shared/selectors.ts';
 import { checkClaimSpec } from './claims.ts';
 import { rareVolumeSources } from './rare-volumes.ts';

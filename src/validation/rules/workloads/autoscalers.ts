@@ -1,3 +1,4 @@
+import { quantityOf } from '../../values/quantities.ts';
 import {
   eitherOf,
   entryOf,
@@ -21,7 +22,6 @@ import {
 } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsLabelRule, dnsSubdomainRule, pathSegmentRule } from '../shared/names.ts';
-import { quantityOf } from '../shared/quantities.ts';
 
 /** The field of a metric for each `type`. */
 const SOURCES: Readonly<Record<string, string>> = {

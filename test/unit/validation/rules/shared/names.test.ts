@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { cidrRule } from '../../../../../src/validation/rules/shared/addresses.ts';
 import * as names from '../../../../../src/validation/rules/shared/names.ts';
-import { quantityOf } from '../../../../../src/validation/rules/shared/quantities.ts';
 import { parseIp } from '../../../../../src/validation/values/ip.ts';
+import { quantityOf } from '../../../../../src/validation/values/quantities.ts';
 
 /** Texts that have the form, then texts that do not. */
 const FORMS: readonly (readonly [(text: string) => string | undefined, readonly string[], readonly string[]])[] = [
@@ -76,7 +76,7 @@ it('quantities are compared by their amount', () => {
     ' 1Mi ': 1024 ** 2,
   };
   for (const [text, amount] of Object.entries(amounts)) expect(quantityOf(text), text).toBe(amount);
-  for (const text of ['', '1K', '1ki', '1gb', '1 Gi', 'abc', '1e', '1.2.3', '0x1']) {
+  for (const text of ['', '1K', '1ki', '1gb', '1 Gi', 'abc', '1e', '1.2.3', '0x1', 'Ki', '-', '.m']) {
     expect(quantityOf(text), text).toBeUndefined();
   }
   expect(quantityOf(0.5)).toBe(0.5);
