@@ -5,7 +5,7 @@ import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
 import { type Diagnostic, diagnosticOf, type FindingReason } from '../../model/diagnostic.ts';
 import { sha256 } from '../../model/digest.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
-import { referencesOf } from '../../validation/across-files/likely-references.ts';
+import { likelyReferencesOf } from '../../validation/across-files/likely-references.ts';
 import { isDefinition } from '../../validation/custom/custom-kinds.ts';
 import { policyExpressionsIn } from '../../validation/policy-expressions.ts';
 import type { FileBytes } from './file-bytes.ts';
@@ -45,7 +45,7 @@ export interface CheckedDocument {
   readonly namespace: string;
   readonly name: string;
   readonly state: 'checked' | 'skipped' | 'noSchema';
-  /** What it refers to, if that is collected: see `referencesOf`. */
+  /** What it refers to, if that is collected: see `likelyReferencesOf`. */
   readonly references: readonly string[];
 }
 
@@ -95,7 +95,7 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     const isJudged = !hasNoSchema || (!isSkipped && named.judge({ document, path, value, line, previousLine }));
     const state = isSkipped ? 'skipped' : isJudged ? 'checked' : 'noSchema';
     previousLine = line;
-    const references = checks.collectsReferences ? referencesOf(value) : NONE;
+    const references = checks.collectsReferences ? likelyReferencesOf(value) : NONE;
     if (identity.kind !== '') documents.push({ line, column, ...identity, state, references });
     if (isDefinition(value)) definitions.push(value);
     hasExpressions ||= !isSkipped && policyExpressionsIn(value).length > 0;

@@ -38,7 +38,7 @@ const NAMED: Readonly<Record<string, string>> = {
  * kinds that follow the conventions of Kubernetes are covered. A namespace that is not stated is that of the object. Some
  * references may be none.
  */
-export function referencesOf(object: JsonObject): readonly string[] {
+export function likelyReferencesOf(object: JsonObject): readonly string[] {
   const found = new Set<string>();
   const own = textOf(metadataOf(object).namespace);
   const add: AddReference = (group, kind, namespace, name) => {
