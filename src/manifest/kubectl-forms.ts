@@ -1,5 +1,6 @@
 import { EVENT_DOCUMENT, EVENT_SCALAR, SCALAR_STYLE_DOUBLE_QUOTED, SCALAR_STYLE_SINGLE_QUOTED } from 'js-yaml';
 import type { TextProblem, YamlEvents } from './compose-documents.ts';
+import { MAX_FINDINGS } from './limits.ts';
 import { scanLines } from './line-scan.ts';
 
 /** A text that kubectl reads as JSON, which has other rules. */
@@ -27,7 +28,7 @@ export function formsThatKubectlRefuses(text: string, events: YamlEvents): reado
   }
   if (JSON_TEXT.test(text)) return problems;
   if (text.includes('\t') && MAYBE_REFUSED_TAB.test(text)) {
-    for (const tab of scanLines(text).tabs) {
+    for (const tab of scanLines(text).tabs.slice(0, MAX_FINDINGS)) {
       problems.push(refused(tab, 'kubectl refuses a tab as indentation', 'write spaces'));
     }
   }

@@ -43,6 +43,8 @@ export function scanLines(text: string): LineScan {
   try {
     while (scan.at < text.length) scanLine(scan);
   } catch (error) {
+    // A line of many millions of characters exceeds the stack of regular expressions.
+    if (error instanceof RangeError) return { tabs: [], flat: undefined, unclosed: undefined };
     if (!(error instanceof Refused)) throw error;
     return { tabs: scan.tabs, flat: undefined, unclosed: error.unclosed };
   }
@@ -201,10 +203,12 @@ function scanFlow(scan: Scan): void {
   /** Where the last scalar or collection began, which may be a key. */
   let key = start;
   let isPlain = false;
+  let lastBreak = -1;
   while (scan.at < text.length) {
     const character = text[scan.at] ?? '';
     if (character === '\n') {
       blankBreak(scan, open.at(-1) ?? start);
+      lastBreak = scan.at;
       scan.at += 1;
       if (isPlain && /[ ]*\t/y.test(text.slice(scan.at, endOfLine(scan)))) throw new Refused();
     } else if (character === '\t' || character === ' ' || character === '\r') scan.at += 1;
@@ -218,7 +222,7 @@ function scanFlow(scan: Scan): void {
       isPlain = false;
     } else if (character === ']' || character === '}') {
       const begin = open.pop();
-      if (begin === undefined || (text[begin] === '[') !== (character === ']')) throw new Refused();
+      if (begin === undefined || (text[begin] === '[') !== (character === ']')) throw new Refused(begin);
       key = begin;
       isPlain = false;
       scan.at += 1;
@@ -227,7 +231,8 @@ function scanFlow(scan: Scan): void {
       isPlain = false;
       scan.at += 1;
     } else if (character === ':' && !matches(FLOW_PLAIN, scan)) {
-      if (text.slice(key, scan.at).includes('\n')) throw new Refused();
+      // A key of the lines below an open bracket, more likely than a key of several lines.
+      if (lastBreak > key) throw new Refused(open.at(-1));
       isPlain = false;
       scan.at += 1;
     } else if (character === '"' || character === "'") {

@@ -7,6 +7,9 @@ type Case = readonly [title: string, text: string, complaints: readonly string[]
 const HEADER = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: p}\n';
 const IGNORE = 'if the file is no manifest, list it in .fleetrelayignore';
 
+const SECOND_KEY =
+  'a second key cannot follow here (indent the keys of one mapping alike, and put a text that holds a colon and a space in quotes)';
+
 const IDENTITY: readonly Case[] = [
   [
     'no manifest',
@@ -180,13 +183,13 @@ const SYNTAX: readonly Case[] = [
     'every broken line, and the errors of complete documents beside it',
     'a: b: c\nd: e: f\n---\napiVersion: v1\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: x, name: z}\n',
     [
-      '1:4: error: nested mappings are not allowed in compact mappings',
-      '2:4: error: nested mappings are not allowed in compact mappings',
+      `1:4: error: ${SECOND_KEY}`,
+      `2:4: error: ${SECOND_KEY}`,
       `4:1: error: kind is missing (${IGNORE})`,
       '8:21: error: the key "name" is here twice (remove one of the two)',
     ],
   ],
-  ['a tab', 'a:\n\tb: 1\n', ['2:1: error: tabs are not allowed as indentation']],
+  ['a tab', 'a:\n\tb: 1\n', ['2:1: error: kubectl refuses a tab as indentation (write spaces)']],
   [
     'merge keys',
     'a: &a {b: 1}\nc:\n  <<: b\nd:\n  b: 2\n  <<: *a\n',
@@ -211,6 +214,53 @@ const SYNTAX: readonly Case[] = [
       '1:3: error: a key must be text (quote it)',
       '3:3: error: a key must be text (quote it)',
       '5:1: error: a key must be text (quote it)',
+    ],
+  ],
+  [
+    'a bracket that is not closed, where it opens',
+    'spec:\n  a: [b, c\n  d: e\nmore: 1\n',
+    [
+      '2:6: error: the bracket that opens here is not closed (write ] where it ends, or put the text in quotes if it begins with [)',
+    ],
+  ],
+  [
+    'a brace that another bracket closes',
+    'a: {b: [c}\nd: 1\n',
+    [
+      '1:8: error: the bracket that opens here is not closed (write ] where it ends, or put the text in quotes if it begins with [)',
+    ],
+  ],
+  [
+    'a quote that is not closed, where it opens',
+    'a: "b\nc: d\ne: f\n',
+    [
+      '1:4: error: the double quote that opens here is not closed (write " where it ends, or put the text in quotes if it begins with ")',
+    ],
+  ],
+  [
+    'a line without a colon',
+    'a: 1\nbcd\ne: 2\n',
+    [
+      '2:1: error: the line is no key with a value, and continues no text (write a colon and a space after the key, or indent the line more if it belongs to the line above)',
+    ],
+  ],
+  [
+    'a list on the line of its key',
+    'a: - b\n',
+    ['1:4: error: a list cannot begin on the line of its key (begin it on the next line)'],
+  ],
+  [
+    'text after a quote',
+    'a: "b" c\n',
+    ['1:8: error: text follows the end of the value (put the complete text in quotes)'],
+  ],
+  [
+    'forms that kubectl refuses',
+    'a: 1\n--- {b: 2}\n',
+    [
+      '1:1: error: this is no manifest: it has neither apiVersion nor kind (list the file in .fleetrelayignore)',
+      '2:5: error: kubectl reads no content on the line of a document mark (---) (write the content on the next line)',
+      '2:5: error: this is no manifest: it has neither apiVersion nor kind (list the file in .fleetrelayignore)',
     ],
   ],
   [

@@ -30,6 +30,16 @@ describe('encodings', () => {
     ]);
   });
 
+  it.each([
+    ['a gzip file', [0x1f, 0x8b, 8, 0, 0, 0, 0, 0]],
+    ['a picture', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d]],
+    ['numbers of 16 bits', [1, 0, 2, 0, 0xff, 0xff, 9, 9]],
+  ])('calls %s binary', (_, bytes) => {
+    expect(found(Buffer.from(bytes))).toEqual([
+      'a.yaml:1:1: error: the file is binary, and no text (list it in .fleetrelayignore)',
+    ]);
+  });
+
   it('refuses Windows-1252 at the first character that is not UTF-8, and a file with NUL', () => {
     expect(found(Buffer.from(`# caf\xe9\n${NAMESPACE}`, 'latin1')).join()).toMatch(
       /^a\.yaml:1:6: error: the file is not UTF-8 text \(save it as UTF-8 \(from Windows-1252: /,
