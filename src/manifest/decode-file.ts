@@ -20,7 +20,7 @@ import { type DecodeLimits, defaultDecodeLimits, MAX_FINDINGS } from './limits.t
 import { didYouMean, type FieldProblem, fieldError, typeWord } from './problem.ts';
 import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
 import { createJudging, createScalarWarnings, withReading, withSafeFix } from './safe-fixes.ts';
-import { encryptedProblem, isToolFileName, noManifest, SOPS_VALUE, toolFile } from './tool-files.ts';
+import { encryptedProblem, isJsonSchema, isToolFileName, noManifest, SOPS_VALUE, toolFile } from './tool-files.ts';
 
 /** How a file is decoded. */
 export interface DecodeOptions {
@@ -164,6 +164,7 @@ export function* readDocuments(file: FileDocuments): Generator<ReadDocument> {
       yield { document, path: [], value: document.value, reading, identity: undefined };
       return;
     }
+    if (isJsonSchema(document.value)) continue;
     if (text !== document.text) {
       text = document.text;
       isMarked = text.includes(SOPS_VALUE);

@@ -88,6 +88,12 @@ function resolvePath(folder: string, name: string): string | undefined {
   return steps.join('/');
 }
 
+/** Whether a document is a JSON Schema, such as editors and other validators read: it holds nothing for a cluster. */
+export function isJsonSchema(value: JsonValue): boolean {
+  if (!isJsonObject(value) || value.apiVersion !== undefined || value.kind !== undefined) return false;
+  return /^https?:\/\/json-schema\.org\//.test(textOf(value.$schema));
+}
+
 /** The text by which SOPS writes a value. */
 export const SOPS_VALUE = 'ENC[AES256_GCM,';
 

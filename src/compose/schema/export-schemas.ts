@@ -61,7 +61,7 @@ async function definitionsIn(folder: string): Promise<readonly JsonObject[]> {
 
 async function writeSchemas(folder: string, schemas: ReadonlyMap<string, JsonObject>): Promise<void> {
   const names = [...schemas.keys()].sort(compareText);
-  const all = { oneOf: names.map((name) => ({ $ref: name })) };
+  const all = { $schema: 'http://json-schema.org/draft-07/schema#', oneOf: names.map((name) => ({ $ref: name })) };
   try {
     await mkdir(folder, { recursive: true });
     for (const name of names) await writeFile(join(folder, name), `${JSON.stringify(schemas.get(name))}\n`);

@@ -4,7 +4,7 @@ import { compareText, type JsonObject, textOf } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
 import { objectRefOf, parseApiVersion } from '../../model/object-key.ts';
 import { type Field, get, pathOf } from '../rules/shared/field.ts';
-import type { DeclaredObjects, LabelIndex } from './declared.ts';
+import type { DeclaredObject, DeclaredObjects, LabelIndex } from './declared.ts';
 import { type ObjectFacts, parseReferenceId, selectorIn } from './facts.ts';
 import {
   CLUSTER_ROLE,
@@ -46,11 +46,9 @@ export function createReferenceCheck(declared: DeclaredObjects, { isPartial }: R
       if (isPartial || isElsewhere(reference, declared) || declared.mayBeMade(kind, namespace, name)) return undefined;
       return { type: 'object' } as const;
     }
-    if (part === undefined || found.parts.some((parts) => parts === undefined || parts.includes(part)))
-      return undefined;
+    if (part === undefined || found.parts.some(({ names, isOpen }) => isOpen || names.has(part))) return undefined;
     if (kind !== SERVICE && declared.mayBeWritten(kind, namespace)) return undefined;
-    const parts = new Set(found.parts.flatMap((each) => each ?? []));
-    return { type: 'part', path: found.path, parts: [...parts].sort(compareText) } as const;
+    return { type: 'part', ...found } as const;
   };
   const selectsNothing = (
     of: Selection['selects'],
@@ -170,20 +168,21 @@ const PART: Readonly<Record<string, { readonly reason: FindingReason; readonly w
 
 function unknownObject(reference: Reference, declared: DeclaredObjects): FieldProblem {
   const { field, kind, namespace, name } = reference;
-  const hint = nearest(name, declared.namesOf(kind, namespace));
+  const hint = nearest(name, declared.namesOf(kind, namespace, MOST_COMPARED));
   const message = `no document that was read declares ${titleOf(reference)}`;
   return warning(UNKNOWN[kind] ?? 'UnknownScaleTarget', field, message, hint);
 }
 
-function unknownPart(
-  { field, kind, namespace, name, part }: Reference,
-  { path, parts }: { readonly path: string; readonly parts: readonly string[] },
-): FieldProblem {
+function unknownPart({ field, kind, namespace, name, part }: Reference, { path, parts }: DeclaredObject): FieldProblem {
   const { reason, word } = PART[kind] ?? { reason: 'UnknownReference', word: 'part' };
   const wanted = part?.name ?? '';
-  const known = parts.length > MOST_NAMED ? `${parts.length} others` : parts.join(', ');
+  const count = parts.reduce((sum, { names }) => sum + names.size, 0);
+  // A list for each of many references would take time in proportion to both.
+  const all = count > MOST_COMPARED ? [] : [...new Set(parts.flatMap(({ names }) => [...names]))].sort(compareText);
+  const known =
+    count > MOST_COMPARED ? `${count} others` : all.length > MOST_NAMED ? `${all.length} others` : all.join(', ');
   const message = `${titleOf({ kind, namespace, name })} in ${path} has no ${word} ${wanted}, but ${known}`;
-  return warning(reason, part?.field ?? field, message, nearest(wanted, parts));
+  return warning(reason, part?.field ?? field, message, nearest(wanted, all));
 }
 
 function unknownTarget(port: Field, selected: ReadonlySet<string>): readonly FieldProblem[] {

@@ -10,8 +10,14 @@ type Labels = Readonly<Record<string, string>>;
 export interface DeclaredObject {
   /** A file that declares it: the first one by path. */
   readonly path: string;
-  /** Of each document; undefined: it may have parts that no document names. */
-  readonly parts: readonly (readonly string[] | undefined)[];
+  readonly parts: readonly Parts[];
+}
+
+/** The parts of all documents that declare an object in one namespace, or in none. */
+interface Parts {
+  readonly names: ReadonlySet<string>;
+  /** It may have parts that no document names. */
+  readonly isOpen: boolean;
 }
 
 /** The objects that a set of files declares, and what their controllers may add. Built in one pass over the facts. */
@@ -20,8 +26,8 @@ export interface DeclaredObjects {
   has(key: string): boolean;
   /** `kind` as `group/Kind`. An empty namespace, of the object or of the reference, can be any. */
   find(kind: string, namespace: string, name: string): DeclaredObject | undefined;
-  /** The names of the objects of a kind in a namespace, for suggestions. */
-  namesOf(kind: string, namespace: string): readonly string[];
+  /** The names of the objects of a kind in a namespace, for suggestions; none if there are more than `most`. */
+  namesOf(kind: string, namespace: string, most: number): readonly string[];
   /** Whether some document declares an object in the namespace. */
   hasNamespace(namespace: string): boolean;
   /** Whether another program may create the object: a Role allows it, or a custom object contains its name. */
@@ -80,8 +86,10 @@ export function indexDeclared(files: FilesWithFacts): DeclaredObjects {
         first && { path: first.path, parts: second === undefined ? first.parts : [...first.parts, ...second.parts] }
       );
     },
-    namesOf: (kind, namespace) =>
-      collect(namespace, ({ names }, where) => names.get(`${kind}/${where}`)).flatMap((each) => [...each]),
+    namesOf: (kind, namespace, most) => {
+      const found = collect(namespace, ({ names }, where) => names.get(`${kind}/${where}`));
+      return found.some(({ size }) => size > most) ? [] : found.flatMap((each) => [...each]);
+    },
     hasNamespace: (namespace) => byNamespace.namespaces.has(namespace) || byNamespace.namespaces.has(ANY),
     mayBeMade: (kind, namespace, name) =>
       declared.mayBeWritten(kind, namespace) ||
@@ -98,9 +106,14 @@ const CLUSTER_SCOPED: ReadonlySet<string> = new Set([CLUSTER_ROLE, PRIORITY_CLAS
 
 type Index = ReturnType<typeof createIndex>;
 
+interface IndexedObject {
+  readonly path: string;
+  readonly parts: readonly [{ readonly names: Set<string>; isOpen: boolean }];
+}
+
 /** @param isOfAll as if no document stated a namespace */
 function createIndex(files: FilesWithFacts, isOfAll: boolean) {
-  const objects = new Map<string, DeclaredObject & { readonly parts: (readonly string[] | undefined)[] }>();
+  const objects = new Map<string, IndexedObject>();
   const names = new Map<string, Set<string>>();
   const namespaces = new Set<string>();
   const words = new Map<string, Set<string>>();
@@ -116,8 +129,10 @@ function createIndex(files: FilesWithFacts, isOfAll: boolean) {
       namespaces.add(kind === '/Namespace' ? name : where);
       const place = isOfAll ? `${kind}/${ANY}/${name}` : key;
       const known = objects.get(place);
-      known?.parts.push(parts);
-      if (known === undefined || path < known.path) objects.set(place, { path, parts: known?.parts ?? [parts] });
+      const ofObject = known?.parts[0] ?? { names: new Set(), isOpen: false };
+      for (const part of parts ?? []) ofObject.names.add(part);
+      if (parts === undefined) ofObject.isOpen = true;
+      if (known === undefined || path < known.path) objects.set(place, { path, parts: [ofObject] });
       getOrInsert(names, `${kind}/${where}`, newSet).add(name);
       for (const word of mentions) getOrInsert(words, where, newSet).add(word);
       if (isCustom(kind)) getOrInsert(owners, where, newSet).add(name);
