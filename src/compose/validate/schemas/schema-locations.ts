@@ -175,17 +175,33 @@ async function schemaAt(
     const document = parseJsonBytes(content.bytes);
     if (document === undefined) return { problem: `the schema ${titleOf(next)} cannot be used: it is not JSON` };
     documents[next] = document;
-    for (const reference of referencesIn(document)) waiting.push(besides(next, reference));
+    const references = referencesIn(document);
+    if (references === undefined)
+      return { problem: `the schema ${titleOf(next)} cannot be used: it is nested too deep` };
+    for (const reference of references) waiting.push(besides(next, reference));
   }
   return { file: { location: place, documents } };
 }
 
-/** The files that the references of a schema name, without those inside of it. */
-function referencesIn(value: JsonValue | undefined): readonly string[] {
-  if (Array.isArray(value)) return value.flatMap(referencesIn);
-  if (!isJsonObject(value)) return [];
-  const own = typeof value.$ref === 'string' ? value.$ref.replace(/#.*$/s, '') : '';
-  return [...(own === '' ? [] : [own]), ...Object.values(value).flatMap(referencesIn)];
+/** More levels than a schema needs; the compiler of schemas calls itself for each. */
+const DEEPEST = 500;
+
+/** The files that the references of a schema name, without those inside of it. Undefined: the schema is nested too deep. */
+function referencesIn(schema: JsonValue): readonly string[] | undefined {
+  const references = new Set<string>();
+  let level: readonly JsonValue[] = [schema];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > DEEPEST) return undefined;
+    const next: JsonValue[] = [];
+    for (const value of level) {
+      if (typeof value !== 'object' || value === null) continue;
+      for (const member of Object.values(value)) if (typeof member === 'object' && member !== null) next.push(member);
+      const reference = isJsonObject(value) && typeof value.$ref === 'string' ? value.$ref.replace(/#.*$/s, '') : '';
+      if (reference !== '') references.add(reference);
+    }
+    level = next;
+  }
+  return [...references];
 }
 
 function besides(place: string, reference: string): string {

@@ -45,6 +45,7 @@ beforeAll(async () => {
   symlinkSync(join(folder, 'outside.json'), join(folder, 'repo/link.json'));
   mkdirSync(join(folder, 'special/folder.json'), { recursive: true });
   execFileSync('sh', ['-c', 'mkfifo "$0"', join(folder, 'special/pipe.json')]);
+  writeFileSync(join(folder, 'special/deep.json'), '{"not":'.repeat(50_000) + '{}'.padEnd(50_002, '}'));
   symlinkSync('/dev/zero', join(folder, 'special/device.json'));
   symlinkSync('loop.json', join(folder, 'special/loop.json'));
   writeFileSync(join(folder, 'special/sparse.json'), '');
@@ -105,6 +106,7 @@ describe('schema locations', () => {
     ['Pipe', /it is no plain file$/],
     ['Device', /it is no plain file$/],
     ['Loop', /cannot be read: ELOOP$/],
+    ['Deep', /it is nested too deep$/],
     ['Sparse', /it has more than 10485760 bytes$/],
   ])('give a problem for a special file: %s', async (kind, why) => {
     const [found] = await locator([join(folder, 'special/{{.ResourceKind}}.json')]).locate([{ ...thing, kind }]);
