@@ -195,6 +195,8 @@ function unknownTarget(port: Field, selected: ReadonlySet<string>): readonly Fie
 }
 
 const MOST_NAMED = 10;
+/** Of many Pods the first ones show which label differs. */
+const MOST_LABELS = 500;
 
 /** Among very many names each suggestion would cost much, and there would be one for anything. */
 const MOST_COMPARED = 200;
@@ -218,10 +220,10 @@ function emptySelection(
     const { [key]: _left, ...others } = selector.matchLabels;
     const rest = { ...selector, matchLabels: others };
     if (Object.keys(others).length === 0 && selector.matchExpressions.length === 0) {
-      if (!among.all().some((each) => Object.hasOwn(each, key))) continue;
+      if (!among.first(MOST_LABELS).some((each) => Object.hasOwn(each, key))) continue;
     } else if (!among.hasMatch(rest)) continue;
     const values = among
-      .all()
+      .first(MOST_LABELS)
       .filter((each) => matchesLabels(rest, each))
       .flatMap((each) => each[key] ?? []);
     const message = `${what}${where} has the label ${key}: ${value}, so nothing is selected`;

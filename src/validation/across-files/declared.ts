@@ -46,7 +46,8 @@ export interface LabelIndex {
   hasMatch(selector: LabelSelector): boolean;
   /** The names of the ports of the Pods that match. */
   portsOf(selector: LabelSelector): ReadonlySet<string>;
-  all(): readonly Labels[];
+  /** At most that number of sets. */
+  first(most: number): readonly Labels[];
 }
 
 /** Of an object whose manifest states no namespace, which may be in any. */
@@ -182,6 +183,6 @@ function joinLabels(indexes: readonly ReturnType<typeof createLabelIndex>[]): La
     isEmpty: indexes.every(({ all }) => all.length === 0),
     hasMatch: (selector) => indexes.some((each) => each.hasMatch(selector)),
     portsOf: (selector) => new Set(indexes.flatMap((each) => each.portsOf(selector))),
-    all: () => indexes.flatMap(({ all }) => all),
+    first: (most) => indexes.flatMap(({ all }) => all.slice(0, most)).slice(0, most),
   };
 }
