@@ -61,7 +61,7 @@ export function typeFix(value: JsonValue | undefined, wanted: string): FieldFix 
   return isNumber && PLAIN_NUMBER.test(value) ? { quotes: 'remove' } : undefined;
 }
 
-/** The words that YAML 1.1 reads as booleans, and the boolean in quotes. */
+/** The words that kubectl reads as booleans if they are not quoted. */
 const TRUE = /^(?:y|Y|yes|Yes|YES|on|On|ON|true|True|TRUE)$/;
 const FALSE = /^(?:n|N|no|No|NO|off|Off|OFF|false|False|FALSE)$/;
 /** A whole number that all readers of YAML and JSON read alike. */

@@ -31,7 +31,7 @@ export const findings = {
   YamlVersion: { code: 'FR1012', meaning: 'The file has a YAML directive (`%YAML`, `%TAG`), which kubectl refuses.' },
   YamlVersionsDiffer: {
     code: 'FR1013',
-    meaning: 'kubectl reads this key or value differently than tools that read YAML 1.2.',
+    meaning: 'Tools that read YAML 1.2 read this key or value differently than kubectl.',
     severity: 'warning',
   },
   DuplicateKey: { code: 'FR1014', meaning: 'A mapping has the same key twice.' },

@@ -11,6 +11,7 @@ import { objectRefOf } from '../../model/object-key.ts';
 import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
 import type { ObjectFacts } from '../../validation/across-files/facts.ts';
 import { ANY_NAME } from '../../validation/across-files/likely-references.ts';
+import { selectedBy } from '../../validation/across-files/object-references.ts';
 import { type CheckedDocument, type CheckedFile, checkFile } from './check-file.ts';
 import { type InputFile, type Inputs, pathInSource, sourceRoot } from './inputs.ts';
 import type { ValidationRequest } from './report.ts';
@@ -159,7 +160,7 @@ function selectedBefore({ before }: Touched): (facts: ObjectFacts) => boolean {
   return ({ key, selector }) => {
     if (selector === undefined || labelled.length === 0) return false;
     const { kind, namespace } = objectRefOf(key);
-    const selectsServices = kind === 'ServiceMirror';
+    const selectsServices = selectedBy(kind) === 'Services';
     return labelled.some(
       (each) =>
         (each.kind === 'Service') === selectsServices &&

@@ -18,6 +18,7 @@ import {
   SERVICE,
   SERVICE_ACCOUNT,
   type Selection,
+  selectedBy,
   selectionsIn,
   targetPortsIn,
   VOLUME_CLAIM,
@@ -77,7 +78,7 @@ export function createReferenceCheck(declared: DeclaredObjects, { isPartial }: R
       const { kind, namespace } = objectRefOf(key);
       const selected = kind === 'Service' && ports.length > 0 ? selectedPorts(namespace, selector) : undefined;
       if (selected !== undefined && ports.some((name) => !selected.has(name))) return true;
-      return selectsNothing(kind === 'ServiceMirror' ? 'Services' : 'Pods', namespace, selector) !== undefined;
+      return selectsNothing(selectedBy(kind), namespace, selector) !== undefined;
     },
     problemsOf: (object) => {
       const version = parseApiVersion(textOf(object.apiVersion));

@@ -211,6 +211,11 @@ export interface Selection {
   readonly isPlain: boolean;
 }
 
+/** What the selector of an object of this kind selects. A ServiceMirror selects Services of all namespaces. */
+export function selectedBy(kind: string): Selection['selects'] {
+  return kind === 'ServiceMirror' ? 'Services' : 'Pods';
+}
+
 /** The selectors of an object that must select something to have an effect. */
 export function selectionsIn(kind: string, root: Field): readonly Selection[] {
   const spec = get(root, 'spec');
