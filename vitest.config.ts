@@ -29,6 +29,7 @@ const sim = {
 
 /** Integration tests that only `npm run test:long` runs. */
 const LONG_ALONE = [
+  'test/contract/kubernetes-api/kubectl-yaml.test.ts',
   'test/contract/kubernetes-api/schemas.test.ts',
   'test/contract/public-manifests.test.ts',
   'test/e2e/public-manifests.test.ts',

@@ -17,7 +17,7 @@ const outdir = resolve(project, process.argv[2] ?? 'dist');
 await rm(outdir, { recursive: true, force: true });
 const result = await build({
   absWorkingDir: project,
-  entryPoints: { cli: 'src/cli/process.ts', 'validate-thread': 'src/compose/validate/thread.ts' },
+  entryPoints: { cli: 'src/cli/process.ts', 'validate-thread': 'src/compose/validate/threads/thread.ts' },
   outdir,
   chunkNames: 'chunks/[name]-[hash]',
   bundle: true,

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../src/validation/kubernetes-schemas.ts';
-import type { KindSchema, Schema } from '../../src/validation/schema.ts';
+import type { KindSchema, Schema } from '../../src/validation/values/schema.ts';
 
 /** Writes them, and returns kubeconform's template of their paths. */
 export async function writeJsonSchemas(folder: string): Promise<string> {

@@ -1,8 +1,10 @@
-import { Command } from 'commander';
+import { lstatSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Command, type ParseOptionsResult } from 'commander';
 import type { KubeTarget, RunIo } from '../compose/options.ts';
 import { type Api, type ApiOptions, connect, withApiOptions } from './api.ts';
 import { oneOf } from './arguments.ts';
-import { EXIT, type ExitCode } from './exit-codes.ts';
+import { EXIT, type ExitCode, refuseUsage } from './exit-codes.ts';
 import { type Answer, FORMATS, type Formats, type TextOutput } from './output.ts';
 import type { Roots } from './roots.ts';
 
@@ -28,6 +30,7 @@ export type Examples = readonly (readonly [command: string, meaning: string])[];
 /** A command of this program, with the process that it runs in. */
 export class CliCommand extends Command {
   readonly context: CliContext;
+  #takesFileNames = false;
 
   constructor(name: string | undefined, context: CliContext) {
     super(name);
@@ -36,6 +39,20 @@ export class CliCommand extends Command {
 
   override createCommand(name?: string): CliCommand {
     return new CliCommand(name, this.context);
+  }
+
+  /**
+   * Other programs append names of files of a repository to the command line. An option that is also the name of a file is
+   * refused, as long as `--` does not say which of the two it is: the author of the repository must not choose options.
+   */
+  takesFileNames(): this {
+    this.#takesFileNames = true;
+    return this;
+  }
+
+  override parseOptions(words: string[]): ParseOptionsResult {
+    if (this.#takesFileNames) refuseFilesAsOptions(words, this.context.cwd);
+    return super.parseOptions(words);
   }
 
   /** Ends the help with examples. */
@@ -100,6 +117,23 @@ export function newCommand(name: string, context: CliContext): CliCommand {
       getErrHelpWidth: () => context.stderr.columns,
       outputError: (text, write) => write(text.replace(/^error: /, 'fleetrelay: ')),
     });
+}
+
+function refuseFilesAsOptions(words: readonly string[], cwd: string): void {
+  const end = words.indexOf('--');
+  const options = words.slice(0, end < 0 ? words.length : end).filter((word) => word.startsWith('-') && word !== '-');
+  const file = options.find((word) => isFile(resolve(cwd, word)));
+  const hint = 'write -- before the paths; in the configuration of pre-commit, args must end with --';
+  refuseUsage([[file !== undefined, `${JSON.stringify(file)} is the name of a file and of an option`, hint]]);
+}
+
+function isFile(location: string): boolean {
+  try {
+    return lstatSync(location, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    // A name that no file can have.
+    return false;
+  }
 }
 
 /** Runs a long-running root until it ends or a signal stops the process, and exits with its code. */

@@ -1,5 +1,6 @@
-import { mkdir, rename, unlink, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { replaceFile } from '../adapters/disk/files.ts';
 import { readIfThere } from '../adapters/tls/files.ts';
 import type { Step } from './step.ts';
 
@@ -23,19 +24,10 @@ export async function writeOnce(
   if (there !== undefined && !force) {
     throw new Error(`${where} exists with other content; look at it, or replace it with --force`);
   }
-  if (!dryRun) await replaceFile(where, text, mode);
-  return { what, outcome: there === undefined ? 'created' : 'changed', where, dryRun };
-}
-
-/** Replaces the file at once: a server that follows the folder must never read half a file. */
-async function replaceFile(path: string, text: string, mode: number): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const beside = `${path}.${process.pid}.tmp`;
-  try {
-    await writeFile(beside, text, { mode, flag: 'wx' });
-    await rename(beside, path);
-  } catch (error) {
-    await unlink(beside).catch(() => undefined);
-    throw error;
+  if (!dryRun) {
+    await mkdir(dirname(where), { recursive: true });
+    // A server that follows the folder must never read half a file.
+    replaceFile(where, text, { mode });
   }
+  return { what, outcome: there === undefined ? 'created' : 'changed', where, dryRun };
 }

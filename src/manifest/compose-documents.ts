@@ -2,8 +2,11 @@ import * as yaml from 'js-yaml';
 import type { FindingReason } from '../model/diagnostic.ts';
 import { quote } from '../model/ids.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
+import { charactersOf, heightOf } from './anchored-values.ts';
+import { offsetOf } from './event-offset.ts';
 import { type DecodeLimits, MAX_FINDINGS } from './limits.ts';
-import { resolvePlain, unquotedSurprise, yamlSurprise } from './plain-scalars.ts';
+import { keyOfFloat, resolveKey, resolvePlain, unquotedSurprise, yamlSurprise } from './plain-scalars.ts';
+import { isTypedTag, type RefusedScalar, refusedEscape, refusedKey, typedValue } from './refused-scalars.ts';
 
 /** The flat list of events of js-yaml's parser; events refer to the text by offsets. */
 export type YamlEvents = ReturnType<typeof yaml.parseEvents>;
@@ -25,6 +28,8 @@ export interface YamlDocument {
   readonly text: string;
   /** The offset of that text in the file. */
   readonly base: number;
+  /** The offset in the text at which the document begins. */
+  readonly start: number;
   /** All events of the parsed text. */
   readonly events: YamlEvents;
   /** Index of the event of the document's root node. */
@@ -54,12 +59,16 @@ interface Anchored {
   readonly nodes: number;
   /** The levels of lists and mappings in it; undefined before the first alias. */
   height?: number;
+  /** The characters of the text in it; undefined before the first alias. */
+  characters?: number;
 }
 
 /** What the parts of a file composed so far have used of the limits of the file. */
 export interface Used {
   nodes: number;
   aliases: number;
+  /** Characters of text that aliases repeat. */
+  repeated: number;
 }
 
 /** The walk over the events of one text. */
@@ -95,7 +104,7 @@ export function composeDocuments(
   text: string,
   events: YamlEvents,
   limits: DecodeLimits,
-  used: Used = { nodes: 0, aliases: 0 },
+  used: Used = { nodes: 0, aliases: 0, repeated: 0 },
 ): YamlReading {
   const problems: TextProblem[] = [];
   const state = { cursor: 0, errors: 0, anchors: new Map(), quotable: undefined };
@@ -107,18 +116,21 @@ export function composeDocuments(
         fail(walk, 'TooManyDocuments', text.length, `the file holds more than ${limits.maxDocuments} documents`);
         break;
       }
-      if (event.directives.some((directive) => directive.kind === 'yaml' && directive.version !== '1.2')) {
-        const message = 'the file says that it is not YAML 1.2; it is read as YAML 1.2 all the same';
-        problems.push({ severity: 'warning', reason: 'YamlVersion', message, offset: 0 });
-      }
       const { errors } = walk;
+      if (event.directives.length > 0) {
+        const offset = Math.max(0, text.search(/^%/m));
+        fail(walk, 'YamlVersion', offset, 'kubectl reads no directive (a line that begins with %)', 'remove the line');
+      }
       const root = walk.cursor + 1;
       walk.cursor = root;
       walk.anchors = new Map();
       const value = composeNode(walk, 0);
       // Skips the event that closes the document.
       walk.cursor += 1;
-      if (walk.errors === errors) documents.push({ value, text, base: 0, root, events, children: new Map() });
+      if (walk.errors !== errors) continue;
+      const first = events[root];
+      const start = first === undefined ? 0 : offsetOf(text, first);
+      documents.push({ value, text, base: 0, start, root, events, children: new Map() });
     }
   } catch (error) {
     if (!(error instanceof BeyondLimit)) throw error;
@@ -138,6 +150,10 @@ function composeNode(walk: Walk, depth: number, isKey = false): JsonValue {
   count(walk, 1, offset);
   if (event.anchorStart < 0) return composeContent(walk, event, offset, depth, isKey);
   const anchor = walk.text.slice(event.anchorStart, event.anchorEnd);
+  if (/[^\w-]/.test(anchor)) {
+    const message = 'the name of an anchor may hold letters, digits, "-" and "_" only';
+    fail(walk, 'BadAlias', event.anchorStart - 1, message, ALIAS_HINT);
+  }
   walk.anchors.set(anchor, 'open');
   const value = composeContent(walk, event, offset, depth, isKey);
   walk.anchors.set(anchor, { value, nodes: walk.used.nodes - before });
@@ -183,12 +199,10 @@ function composeAlias(walk: Walk, event: EventOf<typeof yaml.EVENT_ALIAS>, offse
   count(walk, target.nodes, offset);
   target.height ??= heightOf(target.value);
   checkDepth(walk, depth + target.height, offset);
+  target.characters ??= charactersOf(target.value);
+  walk.used.repeated += target.characters;
+  if (walk.used.repeated > walk.limits.maxBytes) tooMany(walk, `${walk.limits.maxBytes} characters of text`, offset);
   return target.value;
-}
-
-function heightOf(value: JsonValue): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  return 1 + Object.values(value).reduce<number>((height, item) => Math.max(height, heightOf(item ?? null)), 0);
 }
 
 function composeScalar(
@@ -198,8 +212,9 @@ function composeScalar(
   isKey: boolean,
 ): JsonValue {
   const source = event.valueStart < 0 ? '' : yaml.getScalarValue(walk.text, event);
-  if (event.tagStart >= 0 || event.style !== yaml.SCALAR_STYLE_PLAIN) {
-    checkTag(walk, event, TEXT_TAGS);
+  if (event.tagStart >= 0) return composeTagged(walk, event, source, offset);
+  if (event.style !== yaml.SCALAR_STYLE_PLAIN) {
+    refuse(walk, refusedEscape(walk.text, event));
     return source;
   }
   const surprise = yamlSurprise(source, isKey);
@@ -209,10 +224,27 @@ function composeScalar(
       walk.problems.push({ severity: 'warning', reason: 'YamlVersionsDiffer', offset, ...told });
     }
   }
-  const plain = resolvePlain(source);
+  const plain = isKey ? resolveKey(source) : resolvePlain(source);
   if (plain.ok) return plain.value;
   const subject = mayQuote(walk) ? source : 'this';
   fail(walk, plain.reason, offset, `${subject} ${plain.message}`, 'quote it if text is meant');
+  return null;
+}
+
+function composeTagged(
+  walk: Walk,
+  event: EventOf<typeof yaml.EVENT_SCALAR>,
+  source: string,
+  offset: number,
+): JsonValue {
+  const tag = walk.text.slice(event.tagStart, event.tagEnd);
+  if (!isTypedTag(tag)) {
+    checkTag(walk, event, TEXT_TAGS);
+    return source;
+  }
+  const value = typedValue(tag, source);
+  if (value !== undefined) return value;
+  fail(walk, 'UnknownTag', offset, `the value is not what its tag ${tag} says`, 'remove the tag, or correct the value');
   return null;
 }
 
@@ -252,7 +284,7 @@ function offsetOfMergeKey(walk: Walk): number | undefined {
   return event.valueStart;
 }
 
-/** Adds the members of a mapping, or of the mappings of a list, of which the first with a key counts. */
+/** Adds the members of a mapping, or of the mappings of a list. */
 function merge(
   walk: Walk,
   value: JsonValue,
@@ -260,16 +292,17 @@ function merge(
   members: Record<string, JsonValue>,
   merged: Set<string>,
 ): void {
-  const mappings = Array.isArray(value) ? value : [value];
+  // The first mapping of a list counts, and the last of several merge keys.
+  const mappings = Array.isArray(value) ? value.toReversed() : [value];
   if (!mappings.every(isJsonObject)) {
     fail(walk, 'MergeKey', offset, 'the value of a merge key (<<) must be a mapping, or a list of them');
     return;
   }
   for (const [key, member] of mappings.flatMap((mapping) => Object.entries(mapping))) {
-    if (!Object.hasOwn(members, key)) {
+    if (!Object.hasOwn(members, key) || merged.has(key)) {
       members[key] = member ?? null;
       merged.add(key);
-    } else if (!merged.has(key)) {
+    } else {
       const message = `readers of YAML do not agree whether the key${quoted(walk, key)} or the merge key (<<) after it counts`;
       fail(walk, 'MergeKey', offset, message, 'write the merge key first');
     }
@@ -284,14 +317,17 @@ function composeKey(
   depth: number,
 ): string | undefined {
   const event = walk.events[walk.cursor];
+  const { errors } = walk;
   const value = composeNode(walk, depth, true);
   const offset = event === undefined ? 0 : offsetOf(walk.text, event);
-  if (value === null || typeof value === 'object' || event?.type !== yaml.EVENT_SCALAR) {
+  if (walk.errors > errors) return undefined;
+  if (value === null || typeof value === 'object') {
     const isTemplate = walk.text.startsWith('{{', offset - 1);
     fail(walk, 'KeyNotText', offset, 'a key must be text', isTemplate ? TEMPLATE_HINT : 'quote it');
     return undefined;
   }
-  const key = String(value);
+  if (event?.type === yaml.EVENT_SCALAR) refuse(walk, refusedKey(walk.text, event, offset));
+  const key = typeof value === 'number' ? keyOfNumber(value) : String(value);
   if (key === '__proto__') {
     fail(walk, 'ForbiddenKey', offset, 'the key __proto__ is not allowed');
     return undefined;
@@ -301,6 +337,11 @@ function composeKey(
     fail(walk, 'DuplicateKey', offset, `the key${name} is here twice`, 'remove one of the two');
   }
   return key;
+}
+
+/** The value of an alias as a key. */
+function keyOfNumber(value: number): string {
+  return Number.isSafeInteger(value) ? String(value) : keyOfFloat(value);
 }
 
 function checkTag(
@@ -328,9 +369,11 @@ function checkDepth(walk: Walk, depth: number, offset: number): void {
 
 function count(walk: Walk, added: number, offset: number): void {
   walk.used.nodes += added;
-  if (walk.used.nodes <= walk.limits.maxNodes) return;
-  const message = `the file holds more than ${walk.limits.maxNodes} values, aliases counted in full`;
-  fail(walk, 'TooManyValues', offset, message);
+  if (walk.used.nodes > walk.limits.maxNodes) tooMany(walk, `${walk.limits.maxNodes} values`, offset);
+}
+
+function tooMany(walk: Walk, what: string, offset: number): never {
+  fail(walk, 'TooManyValues', offset, `the file holds more than ${what}, aliases counted in full`);
   throw new BeyondLimit();
 }
 
@@ -352,24 +395,6 @@ function fail(walk: Walk, reason: FindingReason, offset: number, message: string
   walk.problems.push({ severity: 'error', reason, message, offset, ...(hint === undefined ? {} : { hint }) });
 }
 
-/** The offset at which a node begins, with its quote, tag or `|`; 0 for a node without text. */
-export function offsetOf(text: string, event: YamlEvent): number {
-  switch (event.type) {
-    case yaml.EVENT_SCALAR: {
-      if (event.tagStart >= 0) return event.tagStart;
-      const { style, valueStart } = event;
-      if (valueStart < 0) return Math.max(0, event.anchorStart - 1);
-      if (style === yaml.SCALAR_STYLE_SINGLE_QUOTED || style === yaml.SCALAR_STYLE_DOUBLE_QUOTED) return valueStart - 1;
-      if (style === yaml.SCALAR_STYLE_LITERAL_BLOCK) return Math.max(0, text.lastIndexOf('|', valueStart));
-      if (style === yaml.SCALAR_STYLE_FOLDED_BLOCK) return Math.max(0, text.lastIndexOf('>', valueStart));
-      return valueStart;
-    }
-    case yaml.EVENT_SEQUENCE:
-    case yaml.EVENT_MAPPING:
-      return event.start;
-    case yaml.EVENT_ALIAS:
-      return Math.max(0, text.lastIndexOf('*', event.anchorStart));
-    default:
-      return 0;
-  }
+function refuse(walk: Walk, refused: RefusedScalar | undefined): void {
+  if (refused !== undefined) fail(walk, 'YamlSyntax', refused.offset, refused.message, refused.hint);
 }

@@ -11,18 +11,16 @@ import {
 } from '../model/engine-kinds.ts';
 import { displayPath, type FieldPath } from '../model/field-path.ts';
 import { quote } from '../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../model/json.ts';
-import { parseApiVersion } from '../model/object-key.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import type { YamlDocument } from './compose-documents.ts';
 import { decoders } from './kinds/decoders.ts';
 import { readObject } from './kinds/object.ts';
 import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.ts';
 import { type DecodeLimits, defaultDecodeLimits, MAX_FINDINGS } from './limits.ts';
-import { didYouMean, type FieldProblem, fieldError } from './problem.ts';
+import { didYouMean, type FieldProblem, fieldError, typeWord } from './problem.ts';
 import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
-import { createJudging, createQuoteFixes, withSafeFix } from './safe-fixes.ts';
-import { typeWord } from './schema-problems.ts';
-import { encryptedProblem, isToolFileName, noManifest, SOPS_VALUE, toolFile } from './tool-files.ts';
+import { createJudging, createScalarWarnings, withReading, withSafeFix } from './safe-fixes.ts';
+import { encryptedProblem, isJsonSchema, isToolFileName, noManifest, SOPS_VALUE, toolFile } from './tool-files.ts';
 
 /** How a file is decoded. */
 export interface DecodeOptions {
@@ -94,7 +92,7 @@ export function* checkDocuments(
   { limits, check, fixes, skips }: CheckOptions,
   findings: Finding[],
 ): Generator<ReadDocument & { readonly index: number; readonly isSkipped: boolean }> {
-  const quotes = fixes ? createQuoteFixes(findings) : undefined;
+  const completeScalars = createScalarWarnings(findings, fixes);
   const judging = createJudging();
   let index = 0;
   for (const read of readDocuments(file)) {
@@ -105,40 +103,41 @@ export function* checkDocuments(
       break;
     }
     const isSkipped = skips !== undefined && isJsonObject(value) && skips(value);
-    const problems = isSkipped ? [] : problemsOf(value, reading, check);
-    const judge = judging(value, (changed) => problemsOf(changed, readDocument(changed), check));
+    const problems = isSkipped ? [] : problemsOf(reading, check);
+    const judge = judging(value, (changed) => problemsOf(readDocument(changed), check));
     for (const problem of problems) {
       if (findings.length >= MAX_FINDINGS && (problem.severity === 'warning' || !isClean(findings))) continue;
       const shown = fixes ? withSafeFix(problem, value, problems.length, judge) : problem;
-      findings.push(file.place(document, { ...shown, path: [...path, ...shown.path] }));
+      const inFile = [...path, ...shown.path];
+      findings.push(file.place(document, { ...withReading(shown, value, document, inFile), path: inFile }));
     }
-    if (!isSkipped) quotes?.(document, path, value, judge);
+    if (!isSkipped) completeScalars?.(document, path, value, problems, judge);
     yield { ...read, index, isSkipped };
     index += 1;
   }
 }
 
-function problemsOf(
-  value: JsonValue,
-  reading: DocumentReading,
-  check: DecodeOptions['check'],
-): readonly FieldProblem[] {
-  const { problems } = reading;
-  if (check === undefined || !isForClusters(value, reading)) return problems;
-  const more = check(value);
+function problemsOf({ problems, object }: DocumentReading, check: DecodeOptions['check']): readonly FieldProblem[] {
+  if (check === undefined || object === undefined) return problems;
+  const more = check(object);
   if (problems.length === 0) return more;
   if (more.length === 0) return problems;
-  const placeOf = ({ reason, path }: FieldProblem): string => `${reason} ${displayPath(path)}`;
-  const known = new Set(problems.map(placeOf));
-  return [...problems, ...more.filter((problem) => !known.has(placeOf(problem)))];
-}
-
-/** Whether the document is an object for clusters that states its identity. */
-export function isForClusters(value: JsonValue, { content, identity }: DocumentReading): value is JsonObject {
-  if (!isJsonObject(value)) return false;
-  if (content !== undefined || identity === undefined) return content?.type === 'object';
-  const parsed = parseApiVersion(textOf(value.apiVersion));
-  return parsed.ok && engineKindOf(parsed.value.group, textOf(value.kind)) === undefined;
+  // One fault, one error: the check may know better what to write instead.
+  const placeOf = ({ path }: FieldProblem): string => displayPath(path);
+  const hints = new Map(more.map((problem) => [`${placeOf(problem)} ${problem.reason}`, problem.hint]));
+  const known = new Set(problems.map((problem) => `${placeOf(problem)} ${problem.reason}`));
+  const wrong = new Set(problems.filter(({ severity }) => severity === 'error').map(placeOf));
+  const meant = more.flatMap((problem) => (problem.severity === 'error' ? (problem.meant ?? []).slice(0, 1) : []));
+  const isElsewhere = ({ reason, path }: FieldProblem): boolean =>
+    reason === 'MissingField' && path.length === 1 && meant.includes(path[0] ?? '');
+  const own = problems.filter((problem) => !isElsewhere(problem));
+  return [
+    ...own.map((problem) => {
+      const hint = hints.get(`${placeOf(problem)} ${problem.reason}`);
+      return hint === undefined || problem.reason !== 'MissingField' ? problem : { ...problem, hint };
+    }),
+    ...more.filter((problem) => !wrong.has(placeOf(problem)) && !known.has(`${placeOf(problem)} ${problem.reason}`)),
+  ];
 }
 
 /** One manifest of a file. */
@@ -165,6 +164,7 @@ export function* readDocuments(file: FileDocuments): Generator<ReadDocument> {
       yield { document, path: [], value: document.value, reading, identity: undefined };
       return;
     }
+    if (isJsonSchema(document.value)) continue;
     if (text !== document.text) {
       text = document.text;
       isMarked = text.includes(SOPS_VALUE);

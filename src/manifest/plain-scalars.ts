@@ -1,4 +1,3 @@
-import { boolCoreTag, floatCoreTag, intCoreTag, NOT_RESOLVED, nullCoreTag } from 'js-yaml';
 import type { FindingReason } from '../model/diagnostic.ts';
 
 /** The value of a plain (unquoted) scalar; `message` is the predicate of a sentence about a scalar that JSON cannot hold. */
@@ -6,36 +5,110 @@ export type PlainScalar =
   | { readonly ok: true; readonly value: null | boolean | number | string }
   | { readonly ok: false; readonly reason: FindingReason; readonly message: string };
 
-/** The scalars that may be anything but text. All others skip the four resolvers. */
-const MAYBE_TYPED = /^(?:$|[-+.0-9~]|(?:null|Null|NULL|true|True|TRUE|false|False|FALSE)$)/;
-const FLOAT_BEYOND_RANGE = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$/;
+/** A plain scalar as the key of a mapping; null cannot be a key. */
+export type PlainKey =
+  | { readonly ok: true; readonly value: string | null }
+  | { readonly ok: false; readonly reason: FindingReason; readonly message: string };
 
-/** Resolves a plain scalar by the core schema of YAML 1.2. */
+/** The scalars that may be anything but text. All others skip the resolver. */
+const MAYBE_TYPED =
+  /^(?:$|[-+.0-9~]|(?:y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF|true|True|TRUE|false|False|FALSE|null|Null|NULL)$)/;
+const WORDS: ReadonlyMap<string, null | boolean> = new Map([
+  ...['', '~', 'null', 'Null', 'NULL'].map((word) => [word, null] as const),
+  ...['y', 'Y', 'yes', 'Yes', 'YES', 'on', 'On', 'ON', 'true', 'True', 'TRUE'].map((word) => [word, true] as const),
+  ...['n', 'N', 'no', 'No', 'NO', 'off', 'Off', 'OFF', 'false', 'False', 'FALSE'].map((word) => [word, false] as const),
+]);
+/** The words for infinity, and for what is no number. */
+const NOT_FINITE = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
+/** A number that begins with its fraction: Go allows underscores only between digits there. */
+const FRACTION = /^\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?$/;
+/** Both after all underscores were removed, wherever they stood. */
+const WHOLE = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))$/;
+const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
+
+/**
+ * Resolves a plain scalar as kubectl does: `yes`, `on`, `y` and the like are booleans, `0644` and `0o644` are octal, `0b11`
+ * binary, underscores in numbers do not count, and times and numbers in base 60 are text.
+ */
 export function resolvePlain(text: string): PlainScalar {
   if (!MAYBE_TYPED.test(text)) return { ok: true, value: text };
-  const empty = nullCoreTag.resolve(text, false, nullCoreTag.tagName);
-  if (empty !== NOT_RESOLVED) return { ok: true, value: empty };
-  const truth = boolCoreTag.resolve(text, false, boolCoreTag.tagName);
-  if (truth !== NOT_RESOLVED) return { ok: true, value: truth };
-  const whole = intCoreTag.resolve(text, false, intCoreTag.tagName);
-  if (whole !== NOT_RESOLVED) return number(whole, true);
-  const float = floatCoreTag.resolve(text, false, floatCoreTag.tagName);
-  if (float !== NOT_RESOLVED) return number(float, false);
-  return FLOAT_BEYOND_RANGE.test(text) ? number(Number(text), false) : { ok: true, value: text };
-}
-
-function number(value: number, whole: boolean): PlainScalar {
-  if (!Number.isFinite(value)) {
+  const word = WORDS.get(text);
+  if (word !== undefined) return { ok: true, value: word };
+  if (NOT_FINITE.test(text)) {
     return { ok: false, reason: 'NumberNotFinite', message: 'is a number that JSON cannot hold' };
   }
-  if (whole && !Number.isSafeInteger(value)) {
+  const number = numberOf(text);
+  if (number === undefined) return { ok: true, value: text };
+  if (number.isWhole && !Number.isSafeInteger(number.value)) {
     return { ok: false, reason: 'NumberTooLarge', message: 'is too large a number to be kept exactly' };
   }
   // JSON has no -0.
-  return { ok: true, value: value === 0 ? 0 : value };
+  return { ok: true, value: number.value === 0 ? 0 : number.value };
 }
 
-/** The warning for a plain scalar that YAML 1.1 (kubectl and most other tools) reads differently. */
+/** Resolves a plain scalar that is a key, as kubectl does: the text of the value that it is. */
+export function resolveKey(text: string): PlainKey {
+  if (!MAYBE_TYPED.test(text)) return { ok: true, value: text };
+  const word = WORDS.get(text);
+  if (word !== undefined) return { ok: true, value: word === null ? null : String(word) };
+  if (NOT_FINITE.test(text)) return { ok: true, value: text.replace('+', '').toLowerCase() };
+  const number = numberOf(text);
+  if (number === undefined) return { ok: true, value: text };
+  if (!number.isWhole) return { ok: true, value: keyOfFloat(number.value) };
+  if (Number.isSafeInteger(number.value)) return { ok: true, value: String(number.value === 0 ? 0 : number.value) };
+  const exact = /^([-+]?)([1-9][0-9]{0,17})$/.exec(text.replaceAll('_', ''));
+  return exact === null
+    ? { ok: false, reason: 'NumberTooLarge', message: 'is too large a number to be kept exactly' }
+    : { ok: true, value: `${exact[1] === '-' ? '-' : ''}${exact[2]}` };
+}
+
+function numberOf(text: string): { readonly value: number; readonly isWhole: boolean } | undefined {
+  if (text.startsWith('.')) return FRACTION.test(text) ? floatOf(text.replaceAll('_', '')) : undefined;
+  if (text.startsWith('~')) return undefined;
+  const plain = text.includes('_') ? text.replaceAll('_', '') : text;
+  const whole = WHOLE.exec(plain);
+  if (whole === null) return FLOAT.test(plain) ? floatOf(plain) : undefined;
+  const [, sign, hexadecimal, binary, octal, decimal] = whole;
+  const size =
+    hexadecimal !== undefined
+      ? Number.parseInt(hexadecimal, 16)
+      : binary !== undefined
+        ? Number.parseInt(binary, 2)
+        : octal !== undefined
+          ? Number.parseInt(octal, 8)
+          : Number(decimal);
+  return { value: sign === '-' ? -size : size, isWhole: true };
+}
+
+/** Beyond the range of a double, kubectl reads text. */
+function floatOf(text: string): { readonly value: number; readonly isWhole: false } | undefined {
+  const value = Number(text);
+  return Number.isFinite(value) ? { value, isWhole: false } : undefined;
+}
+
+/** The shortest digits of the number with 32 bits, with an exponent from a million or below 0.0001, as kubectl writes a key. */
+export function keyOfFloat(value: number): string {
+  const small = Math.fround(value);
+  if (!Number.isFinite(small)) return small > 0 ? '.inf' : '-.inf';
+  if (small === 0) return Object.is(small, -0) ? '-0' : '0';
+  let digits = '';
+  for (let count = 1; count <= 9; count += 1) {
+    digits = small.toExponential(count - 1);
+    if (Math.fround(Number(digits)) === small) break;
+  }
+  const [mantissa = '', power = '0'] = digits.split('e');
+  const exponent = Number(power);
+  if (exponent >= -4 && exponent < 6) return Number(digits).toFixed(Math.max(0, decimalsOf(mantissa) - exponent));
+  const size = String(Math.abs(exponent)).padStart(2, '0');
+  return `${mantissa}e${exponent < 0 ? '-' : '+'}${size}`;
+}
+
+function decimalsOf(mantissa: string): number {
+  const point = mantissa.indexOf('.');
+  return point < 0 ? 0 : mantissa.length - point - 1;
+}
+
+/** The warning for a plain scalar that kubectl reads otherwise than YAML 1.2 says. */
 export interface YamlSurprise {
   readonly message: string;
   readonly hint: string;
@@ -43,40 +116,42 @@ export interface YamlSurprise {
 
 /** The warning without the scalar, for files with Secrets. */
 export const unquotedSurprise: YamlSurprise = {
-  message: 'tools that read YAML 1.1 read this value differently',
+  message: 'tools that read YAML 1.2 read this differently than kubectl does',
   hint: 'quote it if text is meant',
 };
 
-/** Everything that the expressions below match, and little else. */
-const SUSPECT = /^(?:[-+0-9]|(?:[yYnN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$)/;
-const BOOLEAN_11 = /^(?:y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF)$/;
-const OCTAL_11 = /^[-+]?0[0-7_]+$/;
-const OCTAL_12 = /^[-+]?0o[0-7]+$/;
-const BINARY_11 = /^[-+]?0b[01_]+$/;
-const UNDERSCORES_11 = /^[-+]?(?:0x[0-9a-fA-F_]+|[0-9][0-9_]*(?:\.[0-9_]*)?)$/;
-const SEXAGESIMAL_11 = /^[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
+/** The scalars that YAML 1.2 may read otherwise. */
+const SUSPECT = /^(?:[-+0-9.]|(?:y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF)$)/;
+const DECIMAL_12 = /^[-+]?(?:[0-9]+|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)$/;
+const RADIX_12 = /^0(?:o[0-7]+|x[0-9a-fA-F]+)$/;
 
-/** The warning for a plain scalar; undefined: YAML 1.1 reads it the same. A bare `y` or `n` as a key gets no warning. */
+/** The warning for a plain scalar; undefined: it is the same by YAML 1.2, or an error. */
 export function yamlSurprise(text: string, isKey: boolean): YamlSurprise | undefined {
   if (!SUSPECT.test(text)) return undefined;
-  const surprise = (here: string, there: string, hint: string): YamlSurprise => ({
-    message: `${text} is ${here} here, but ${there} to tools that read YAML 1.1`,
-    hint,
-  });
-  if (BOOLEAN_11.test(text)) {
-    if (isKey && text.length === 1) return undefined;
-    const truth = /^(?:y|yes|on)$/i.test(text);
-    return surprise('text', String(truth), `write ${truth}, or "${text}" in quotes`);
-  }
-  if (OCTAL_11.test(text)) {
-    const octal = Number.parseInt(text.replaceAll('_', ''), 8);
-    const here = text.includes('_') ? 'text' : `the number ${Number(text)}`;
-    const hint = `write ${octal} if the octal number is meant, or quote it if text is meant`;
-    return surprise(here, `the octal number ${octal}`, hint);
-  }
-  const plain = 'write the plain number, or quote it if text is meant';
-  if (OCTAL_12.test(text)) return surprise('an octal number', 'text', plain);
-  if (BINARY_11.test(text)) return surprise('text', 'a binary number', plain);
-  if (text.includes('_') && UNDERSCORES_11.test(text)) return surprise('text', 'a number', plain);
-  return SEXAGESIMAL_11.test(text) ? surprise('text', 'a number in base 60', plain) : undefined;
+  if (isKey) return surprisingKey(text);
+  const here = resolvePlain(text);
+  const there = DECIMAL_12.test(text) || RADIX_12.test(text) ? Number(text) : text;
+  if (!here.ok || here.value === there || (here.value === 0 && there === 0)) return undefined;
+  const message = `${text} is ${readingOf(here.value)} as for kubectl, but ${readingOf(there)} for tools that read YAML 1.2`;
+  const hint =
+    typeof here.value === 'string'
+      ? `write "${text}" in quotes`
+      : `write ${here.value} if that is meant, or "${text}" in quotes`;
+  return { message, hint };
+}
+
+function surprisingKey(text: string): YamlSurprise | undefined {
+  const key = resolveKey(text);
+  if (!key.ok || key.value === null || key.value === text) return undefined;
+  return {
+    message: `the key ${text} is read as "${key.value}", as kubectl does, but not by all tools`,
+    hint: `write "${text}" in quotes`,
+  };
+}
+
+/** The value in words, with its type if it is not text. */
+export function readingOf(value: null | boolean | number | string): string {
+  if (typeof value === 'boolean') return `the boolean ${value}`;
+  if (value === Infinity || value === -Infinity) return 'infinity';
+  return typeof value === 'number' ? `the number ${value}` : 'text';
 }

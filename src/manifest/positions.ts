@@ -1,7 +1,8 @@
 import * as yaml from 'js-yaml';
 import type { FieldPath } from '../model/field-path.ts';
-import { offsetOf, type YamlChild, type YamlDocument, type YamlEvent, type YamlEvents } from './compose-documents.ts';
-import { resolvePlain } from './plain-scalars.ts';
+import type { YamlChild, YamlDocument, YamlEvent, YamlEvents } from './compose-documents.ts';
+import { offsetOf } from './event-offset.ts';
+import { resolveKey } from './plain-scalars.ts';
 
 /** The offsets of a field's key and value; for a list item both are the item. */
 export interface FieldPosition {
@@ -18,10 +19,11 @@ export function findField(document: YamlDocument, path: FieldPath): FieldPositio
 }
 
 function findInPart(document: YamlDocument, path: FieldPath): FieldPosition {
+  const { start } = document;
+  let found: FieldPosition = { key: start, value: start, depth: 0 };
+  if (path.length === 0) return found;
   const { text, events, root } = document;
   let at = root;
-  const start = offsetAt(text, events, root);
-  let found: FieldPosition = { key: start, value: start, depth: 0 };
   for (const step of path) {
     const next = childrenOf(document, at).get(step);
     if (next === undefined) return found;
@@ -100,8 +102,8 @@ function keyText(text: string, events: YamlEvents, at: number): string | undefin
   if (event?.type !== yaml.EVENT_SCALAR) return undefined;
   const source = event.valueStart < 0 ? '' : yaml.getScalarValue(text, event);
   if (event.style !== yaml.SCALAR_STYLE_PLAIN) return source;
-  const plain = resolvePlain(source);
-  return plain.ok ? String(plain.value) : undefined;
+  const plain = resolveKey(source);
+  return plain.ok ? (plain.value ?? undefined) : undefined;
 }
 
 function isEmpty(events: YamlEvents, at: number): boolean {

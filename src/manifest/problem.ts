@@ -1,6 +1,6 @@
 import type { FindingReason } from '../model/diagnostic.ts';
-import type { FieldPath } from '../model/field-path.ts';
-import type { JsonValue } from '../model/json.ts';
+import { displayPath, type FieldPath } from '../model/field-path.ts';
+import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { suggestion } from '../model/messages.ts';
 
 /** A problem of a document, without its place in the file. */
@@ -12,6 +12,8 @@ export interface FieldProblem {
   readonly path: FieldPath;
   /** The problem is at the key of the last step, not at its value. */
   readonly atKey?: boolean;
+  /** Of an unknown field: the path of the field that was meant, as far as that can be known. */
+  readonly meant?: FieldPath;
   /** How the problem is mended. Only where no other reading of the author's intent is likely. */
   readonly fix?: FieldFix;
 }
@@ -59,7 +61,7 @@ export function typeFix(value: JsonValue | undefined, wanted: string): FieldFix 
   return isNumber && PLAIN_NUMBER.test(value) ? { quotes: 'remove' } : undefined;
 }
 
-/** The words that YAML 1.1 reads as booleans, and the boolean in quotes. */
+/** The words that kubectl reads as booleans if they are not quoted. */
 const TRUE = /^(?:y|Y|yes|Yes|YES|on|On|ON|true|True|TRUE)$/;
 const FALSE = /^(?:n|N|no|No|NO|off|Off|OFF|false|False|FALSE)$/;
 /** A whole number that all readers of YAML and JSON read alike. */
@@ -68,4 +70,81 @@ const PLAIN_NUMBER = /^(?:0|-?[1-9][0-9]{0,14})$/;
 /** Adds a fix to a problem, if there is one. */
 export function withFix(problem: FieldProblem, fix: FieldFix | undefined): FieldProblem {
   return fix === undefined ? problem : { ...problem, fix };
+}
+
+/**
+ * A field that the schema does not have, at its key.
+ *
+ * @param known the fields that the mapping may have
+ * @param siblings the mapping
+ * @param elsewhere a hint if no known field has a similar name
+ */
+export function unknownField(
+  path: FieldPath,
+  known: readonly string[],
+  siblings: JsonObject,
+  elsewhere?: string,
+): FieldProblem {
+  const key = String(path.at(-1));
+  const isShort = known.length > 0 && known.length <= MOST_LISTED;
+  const list = isShort ? `known fields: ${[...known].sort(compareText).join(', ')}` : undefined;
+  const message = `${displayPath(path)} is not a field that is known here`;
+  const problem = fieldError('UnknownField', path, message, didYouMean(key, known) ?? elsewhere ?? list);
+  const meant = caseFix(key, known);
+  const fix = meant === undefined || Object.hasOwn(siblings, meant) ? undefined : { key: meant };
+  return withFix({ ...problem, atKey: true }, fix);
+}
+
+const MOST_LISTED = 12;
+
+/**
+ * A value of another type than the schema demands, in words that follow the name of the field, with a hint and a fix.
+ *
+ * @param types as JSON Schema names types, and `int-or-string`
+ * @param fields of the mapping that the value must be
+ */
+export function wrongType(value: JsonValue | undefined, types: readonly string[], fields: readonly string[] = []) {
+  const wanted = types.map((type) => TYPE_WORDS[type] ?? type).join(' or ');
+  const isFraction = typeof value === 'number' && wanted.includes('a whole number');
+  const [type = ''] = types.length === 1 ? types : [];
+  return {
+    words: `must be ${wanted}, not ${isFraction ? 'a fraction' : typeWord(value)}`,
+    hint: typeHint(value, type) ?? (type === 'object' ? mappingHint(value, fields) : undefined),
+    fix: typeFix(value, type),
+  };
+}
+
+function typeHint(value: JsonValue | undefined, wanted: string): string | undefined {
+  if (wanted === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
+    return 'quote it if text is meant';
+  if (wanted === 'array' && value !== undefined && isJsonObject(value)) return 'begin each item with a dash';
+  if (typeof value !== 'string') return undefined;
+  if (wanted === 'array') return 'write it as an item of a list, with a dash';
+  const isNumber = (wanted === 'integer' || wanted === 'number') && /^-?\d+$/.test(value);
+  if ((wanted === 'integer' || wanted === 'number') && /^\d+ ?(?:s|%)$/.test(value)) return 'write the number alone';
+  return isNumber || (wanted === 'boolean' && /^(true|false)$/.test(value)) ? 'remove the quotes' : undefined;
+}
+
+function mappingHint(value: JsonValue | undefined, fields: readonly string[]): string | undefined {
+  if (fields.length > 0 && fields.length <= MOST_LISTED)
+    return `its fields are ${[...fields].sort(compareText).join(', ')}`;
+  return Array.isArray(value) && fields.length === 0 ? 'write it without dashes' : undefined;
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'a mapping',
+  array: 'a list',
+  null: 'nothing',
+  'int-or-string': 'a whole number or text',
+};
+
+/** The type of a value, for people. */
+export function typeWord(value: JsonValue | undefined): string {
+  if (value === null || value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  return TYPE_WORDS[typeof value] ?? typeof value;
 }

@@ -1,19 +1,27 @@
-import { parseEvents, YAMLException } from 'js-yaml';
+import { EVENT_DOCUMENT, YAMLException } from 'js-yaml';
 import {
   composeDocuments,
   type TextProblem,
   type Used,
+  type YamlDocument,
   type YamlEvents,
   type YamlReading,
 } from './compose-documents.ts';
 import { partsOfJson, type TextPart } from './json-parts.ts';
+import { formsThatKubectlRefuses } from './kubectl-forms.ts';
 import type { DecodeLimits } from './limits.ts';
+import { parseYamlEvents } from './parse-yaml.ts';
+import { readSimpleYaml, type SimpleDocument } from './simple-yaml.ts';
 import { syntaxProblems } from './syntax-errors.ts';
 
 /** Parses YAML. As for kubectl, a text that begins with `{` may also be JSON documents one after the other. Never throws. */
 export function readYaml(text: string, limits: DecodeLimits): YamlReading {
+  const simple = readSimpleYaml(text, limits);
+  if (simple !== undefined) return { documents: withEvents(text, simple, limits), problems: [] };
+  const joined = joinedFiles(text);
+  if (joined !== undefined) return readParts(joined, limits);
   const events = parse(text, limits);
-  if (Array.isArray(events)) return composeDocuments(text, events, limits);
+  if (Array.isArray(events)) return compose(text, events, limits);
   // The thorough parser does not limit nesting, so it must not get a text that is nested too deep.
   if (events.problem.reason === 'TooDeep') return { documents: [], problems: [events.problem] };
   const json = partsOfJson(text, limits);
@@ -24,15 +32,39 @@ export function readYaml(text: string, limits: DecodeLimits): YamlReading {
     : readParts(parts, limits);
 }
 
+/** Parses the events of documents when the first position in one of them is looked for, which is seldom. */
+function withEvents(text: string, documents: readonly SimpleDocument[], limits: DecodeLimits): readonly YamlDocument[] {
+  let parsed: { readonly events: YamlEvents; readonly begins: readonly number[] } | undefined;
+  const parsedText = () => {
+    if (parsed !== undefined) return parsed;
+    const events = parse(text, limits);
+    if (!Array.isArray(events)) throw new Error('the two parsers of YAML do not agree');
+    parsed = { events, begins: events.flatMap(({ type }, at) => (type === EVENT_DOCUMENT ? [at] : [])) };
+    return parsed;
+  };
+  return documents.map((document, index) => ({
+    ...document,
+    text,
+    base: 0,
+    children: new Map(),
+    get events() {
+      return parsedText().events;
+    },
+    get root() {
+      return (parsedText().begins[index] ?? 0) + 1;
+    },
+  }));
+}
+
 /**
  * Parses a text part by part, so that an error in one does not hide those in others. The limits hold for all together.
  */
 export function readParts(parts: readonly TextPart[], limits: DecodeLimits): YamlReading {
-  const used: Used = { nodes: 0, aliases: 0 };
+  const used: Used = { nodes: 0, aliases: 0, repeated: 0 };
   const readings = parts.map(({ text, base }) => {
     const events = parse(text, limits);
     const { documents, problems } = Array.isArray(events)
-      ? composeDocuments(text, events, limits, used)
+      ? compose(text, events, limits, used)
       : { documents: [], problems: syntaxProblems(text, events.problem) };
     return {
       documents: documents.map((document) => ({ ...document, base })),
@@ -45,6 +77,23 @@ export function readParts(parts: readonly TextPart[], limits: DecodeLimits): Yam
   };
 }
 
+function compose(text: string, events: YamlEvents, limits: DecodeLimits, used?: Used): YamlReading {
+  const reading = composeDocuments(text, events, limits, used);
+  const refused = formsThatKubectlRefuses(text, events);
+  return refused.length === 0 ? reading : { ...reading, problems: [...reading.problems, ...refused] };
+}
+
+/** The parts of a text in which documents begin with a byte order mark, as in joined files; undefined: there is none. */
+function joinedFiles(text: string): readonly TextPart[] | undefined {
+  if (!text.includes('\ufeff')) return undefined;
+  const starts = [...text.matchAll(/^---[^\n]*\n\ufeff/gm)].map((match) => match.index + match[0].length);
+  if (starts.length === 0) return undefined;
+  return [0, ...starts].map((base, index) => {
+    const next = starts[index];
+    return { text: text.slice(base, next === undefined ? undefined : next - 1), base };
+  });
+}
+
 /** A line that begins with `---` ends a document wherever it stands. */
 function partsOfYaml(text: string): readonly TextPart[] {
   const starts = [0];
@@ -54,7 +103,7 @@ function partsOfYaml(text: string): readonly TextPart[] {
 
 function parse(text: string, limits: DecodeLimits): YamlEvents | { readonly problem: TextProblem } {
   try {
-    return parseEvents(text, { maxDepth: Math.min(limits.maxDepth, 100) });
+    return parseYamlEvents(text, Math.min(limits.maxDepth, 100));
   } catch (error) {
     return { problem: problemOfParser(error) };
   }

@@ -1,51 +1,81 @@
-import { getScalarValue, SCALAR_STYLE_PLAIN } from 'js-yaml';
+import { EVENT_SCALAR, getScalarValue, SCALAR_STYLE_PLAIN } from 'js-yaml';
 import type { FieldPath } from '../model/field-path.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import type { YamlDocument } from './compose-documents.ts';
 import { addQuotes } from './field-edits.ts';
-import { yamlSurprise } from './plain-scalars.ts';
-import { type ScalarAt, scalarsIn } from './positions.ts';
+import { readingOf, yamlSurprise } from './plain-scalars.ts';
+import { findEvents, type ScalarAt, scalarsIn } from './positions.ts';
 import type { FieldProblem } from './problem.ts';
 import type { Finding } from './read-file.ts';
 
-/** A file with more scalars that YAML 1.1 reads differently is not mended: each costs a check of its manifest. */
+/** Of a file with more scalars that YAML 1.2 reads differently, all warnings stay: each costs a check of its manifest. */
 const MAX_SCALARS = 1_000;
 
 /**
- * Returns a function that adds fixes to the warnings about YAML 1.1 in one manifest. A key, and text where a value that is no
- * text is refused, get quotes: no reader of YAML 1.2 reads them differently then.
+ * Returns a function that completes the warnings about scalars of one manifest that YAML 1.2 reads differently. A warning
+ * goes where the value has another finding, and where the schema wants the boolean or the number that is read. The fix of a key is
+ * quotes: a key is text.
  *
- * @param findings those of the YAML text; fixes are added in place
+ * @param findings those of the YAML text; changed in place
+ * @param fixes whether to add fixes
  */
-export function createQuoteFixes(findings: Finding[]) {
-  const byOffset = new Map<number, number>();
-  for (const [index, { offset, diagnostic }] of findings.entries()) {
-    if (diagnostic.reason === 'YamlVersionsDiffer') byOffset.set(offset, index);
+export function createScalarWarnings(findings: Finding[], fixes: boolean) {
+  const byOffset = new Map<number, Finding>();
+  for (const finding of findings) {
+    if (finding.diagnostic.reason === 'YamlVersionsDiffer') byOffset.set(finding.offset, finding);
   }
   if (byOffset.size === 0 || byOffset.size > MAX_SCALARS) return undefined;
   let known: { readonly document: YamlDocument; readonly scalars: readonly ScalarAt[] } | undefined;
 
   /**
    * @param path of the manifest in its document
+   * @param problems of the manifest
    * @param check returns all problems of a value in the place of the manifest
    */
-  return (document: YamlDocument, path: FieldPath, value: JsonValue, check: Check): void => {
+  return (
+    document: YamlDocument,
+    path: FieldPath,
+    value: JsonValue,
+    problems: readonly FieldProblem[],
+    check: Check,
+  ): void => {
     if (known?.document !== document) {
-      const scalars = scalarsIn(document).filter((scalar) => isSurprise(document, scalar));
+      const scalars = scalarsIn(document).filter(({ event }) => byOffset.has(document.base + event.valueStart));
       known = { document, scalars: scalars.toArray() };
     }
     for (const { path: at, event, isKey } of known.scalars) {
       if (!path.every((step, index) => step === at[index])) continue;
+      const finding = byOffset.get(document.base + event.valueStart);
+      const index = finding === undefined ? -1 : findings.indexOf(finding);
+      if (finding === undefined || index < 0) continue;
       const inManifest = at.slice(path.length);
-      const isText = isKey
-        ? String(inManifest.at(-1)) === getScalarValue(document.text, event)
-        : isTextOnly(value, inManifest, check);
-      const fix = isText ? addQuotes(document, event) : undefined;
-      const index = byOffset.get(document.base + event.valueStart);
-      const finding = index === undefined ? undefined : findings[index];
-      if (index === undefined || finding === undefined || fix === undefined) continue;
-      findings[index] = { ...finding, diagnostic: { ...finding.diagnostic, fix } };
+      if (isKey) {
+        const fix = fixes && event.anchorStart < 0 ? addQuotes(document, event) : undefined;
+        if (fix !== undefined) findings[index] = { ...finding, diagnostic: { ...finding.diagnostic, fix } };
+      } else if (isKnown(problems, inManifest) || isWanted(value, inManifest, check)) findings.splice(index, 1);
     }
+  };
+}
+
+/** The problem with what its value is read as, if an author may have meant text. */
+export function withReading(
+  problem: FieldProblem,
+  value: JsonValue,
+  document: YamlDocument,
+  path: FieldPath,
+): FieldProblem {
+  if (problem.reason !== 'WrongType' || problem.atKey === true) return problem;
+  const found = valueAt(value, problem.path);
+  if (typeof found !== 'boolean' && typeof found !== 'number') return problem;
+  const event = findEvents(document, path)?.value;
+  if (event?.type !== EVENT_SCALAR || event.style !== SCALAR_STYLE_PLAIN || event.tagStart >= 0) return problem;
+  const source = getScalarValue(document.text, event);
+  if (yamlSurprise(source, false) === undefined) return problem;
+  const subject = document.text.includes('Secret') ? 'what is written' : source;
+  return {
+    ...problem,
+    message: `${problem.message}: ${subject} is read as ${readingOf(found)}`,
+    hint: 'write it in quotes',
   };
 }
 
@@ -85,22 +115,26 @@ export function withSafeFix(problem: FieldProblem, value: JsonValue, problems: n
   return after !== undefined && after.length <= problems ? problem : rest;
 }
 
-function isSurprise({ text }: YamlDocument, { event, isKey }: ScalarAt): boolean {
-  if (event.style !== SCALAR_STYLE_PLAIN || event.valueStart < 0 || event.anchorStart >= 0 || event.tagStart >= 0)
-    return false;
-  return yamlSurprise(getScalarValue(text, event), isKey) !== undefined;
+/** Whether a value at the path is refused if it is text. */
+function isWanted(value: JsonValue, path: FieldPath, check: Check): boolean {
+  const withText = () =>
+    changedAt(value, path, (old) => (typeof old === 'string' ? undefined : { value: 'text that is no number' }));
+  return isKnown(check(withText)?.filter(({ reason }) => reason === 'WrongType') ?? [], path);
 }
 
-/** Whether the value at the path is text, and a boolean in its place is refused. */
-function isTextOnly(value: JsonValue, path: FieldPath, check: Check): boolean {
-  const withBoolean = () => changedAt(value, path, (old) => (typeof old === 'string' ? { value: true } : undefined));
-  const problems = check(withBoolean) ?? [];
+/** Whether one of the problems is that of the value at the path. */
+function isKnown(problems: readonly FieldProblem[], path: FieldPath): boolean {
   return problems.some(
-    (problem) =>
-      problem.reason === 'WrongType' &&
-      problem.path.length === path.length &&
-      problem.path.every((step, index) => step === path[index]),
+    (problem) => problem.path.length === path.length && problem.path.every((step, index) => step === path[index]),
   );
+}
+
+function valueAt(root: JsonValue, path: FieldPath): JsonValue | undefined {
+  let value: JsonValue | undefined = root;
+  for (const step of path) {
+    value = Array.isArray(value) ? value[Number(step)] : isJsonObject(value) ? value[step] : undefined;
+  }
+  return value;
 }
 
 /** What a value becomes: another value, and another key of its mapping. */

@@ -1,6 +1,6 @@
 import { displayPath, type FieldPath } from '../model/field-path.ts';
-import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
-import { caseFix, didYouMean, type FieldProblem, fieldError, typeFix, withFix } from './problem.ts';
+import { compareText, isJsonObject, type JsonValue } from '../model/json.ts';
+import { caseFix, didYouMean, type FieldProblem, fieldError, unknownField, withFix, wrongType } from './problem.ts';
 import type { SchemaError } from './schema-validator.ts';
 
 /** Converts the errors of a validator to problems with paths, each once, without the errors of single branches. */
@@ -39,7 +39,11 @@ function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
   const { params } = error;
   switch (error.keyword) {
     case 'additionalProperties':
-      return unknownField(error, path, isJsonObject(found) ? found : {});
+      return unknownField(
+        [...path, String(params.additionalProperty)],
+        Object.keys(error.parentSchema?.properties ?? {}),
+        isJsonObject(found) ? found : {},
+      );
     case 'required': {
       const missing = [...path, String(params.missingProperty)];
       return fieldError('MissingField', path, `${displayPath(missing)} is missing`);
@@ -48,10 +52,9 @@ function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
     case 'anyOf':
       return choice(error, path, name);
     case 'type': {
-      const wanted = typeWords(params.type);
-      const hint = wanted === 'text' ? 'quote it if text is meant' : undefined;
-      const message = `${name} must be ${wanted}, not ${foundWord(found, wanted)}`;
-      return withFix(fieldError('WrongType', path, message, hint), typeFix(found, String(params.type)));
+      const types = Array.isArray(params.type) ? params.type.map(String) : String(params.type).split(',');
+      const { words, hint, fix } = wrongType(found, types);
+      return withFix(fieldError('WrongType', path, `${name} ${words}`, hint), fix);
     }
     case 'enum':
       return wrongWord(found, error, path, name);
@@ -60,17 +63,6 @@ function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
     default:
       return fieldError('WrongValue', path, `${name} ${constraintWords(error)}`);
   }
-}
-
-function unknownField({ params, parentSchema }: SchemaError, path: FieldPath, siblings: JsonObject): FieldProblem {
-  const key = String(params.additionalProperty);
-  const known = Object.keys(parentSchema?.properties ?? {}).sort(compareText);
-  const list = known.length > 0 && known.length <= 12 ? `known fields: ${known.join(', ')}` : undefined;
-  const at = [...path, key];
-  const message = `${displayPath(at)} is not a field that is known here`;
-  const problem = { ...fieldError('UnknownField', at, message, didYouMean(key, known) ?? list), atKey: true };
-  const meant = caseFix(key, known);
-  return withFix(problem, meant === undefined || Object.hasOwn(siblings, meant) ? undefined : { key: meant });
 }
 
 function choice({ keyword, parentSchema }: SchemaError, path: FieldPath, name: string): FieldProblem {
@@ -127,30 +119,4 @@ function follow(pointer: string, root: JsonValue): { readonly path: FieldPath; r
     found = Array.isArray(found) ? found[Number(step)] : isJsonObject(found) ? found[step] : undefined;
   }
   return { path, found };
-}
-
-const WORDS: Readonly<Record<string, string>> = {
-  string: 'text',
-  integer: 'a whole number',
-  number: 'a number',
-  boolean: 'true or false',
-  object: 'a mapping',
-  array: 'a list',
-  null: 'nothing',
-};
-
-function typeWords(type: unknown): string {
-  const types: readonly unknown[] = Array.isArray(type) ? type : String(type).split(',');
-  return types.map((name) => WORDS[String(name)] ?? String(name)).join(' or ');
-}
-
-function foundWord(found: JsonValue | undefined, wanted: string): string {
-  return typeof found === 'number' && wanted.includes('whole number') ? 'a fraction' : typeWord(found);
-}
-
-/** The type of a value, for people. */
-export function typeWord(value: JsonValue | undefined): string {
-  if (value === null || value === undefined) return 'nothing';
-  if (Array.isArray(value)) return 'a list';
-  return WORDS[typeof value] ?? typeof value;
 }

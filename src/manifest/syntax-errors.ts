@@ -2,6 +2,8 @@ import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { compareText } from '../model/json.ts';
 import { TEMPLATE_HINT, type TextProblem } from './compose-documents.ts';
+import { scanLines } from './line-scan.ts';
+import { inPlainWords, unclosedProblem } from './syntax-messages.ts';
 
 /** In characters: the thorough parser takes seven times as long as the fast one. */
 const THOROUGH_LIMIT = 1024 * 1024;
@@ -15,8 +17,16 @@ const TEMPLATE = /\{\{-? *(?:[.$(a-zA-Z]|\/\*)/;
  */
 export function syntaxProblems(text: string, first: TextProblem): readonly TextProblem[] {
   // The syntax errors of a template are consequences of the first one.
-  if (TEMPLATE.test(text)) return [{ ...first, hint: TEMPLATE_HINT }];
-  if (text.length > THOROUGH_LIMIT) return [first];
+  if (TEMPLATE.test(text)) return [{ ...inPlainWords(first), hint: TEMPLATE_HINT }];
+  const { unclosed } = scanLines(text);
+  const found = text.length > THOROUGH_LIMIT ? [first] : foundProblems(text, first);
+  if (unclosed === undefined) return found.map(inPlainWords);
+  // What follows an open quote or bracket is read as a part of it.
+  const before = found.filter(({ offset }) => offset < unclosed);
+  return [...before.map(inPlainWords), unclosedProblem(text, unclosed)];
+}
+
+function foundProblems(text: string, first: TextProblem): readonly TextProblem[] {
   try {
     const problems = thoroughProblems(text);
     return problems.length === 0 ? [first] : problems;

@@ -8,6 +8,7 @@ const UTF_8 = new TextDecoder('utf-8');
 /** Decodes UTF-8, with or without a byte order mark; refuses anything else, and control characters that YAML forbids. */
 export function readText(bytes: Uint8Array) {
   const wide = wideEncoding(bytes);
+  if (wide === undefined && bytes.subarray(0, LOOKED_AT).includes(0) && !isUtf8(bytes)) return BINARY;
   if (wide !== undefined) {
     return {
       ok: false as const,
@@ -41,14 +42,29 @@ export function readText(bytes: Uint8Array) {
   };
 }
 
+/** A file with a zero byte in its first bytes is binary, as for git. */
+const LOOKED_AT = 8_000;
+const BINARY = {
+  ok: false,
+  reason: 'NotUtf8',
+  message: 'the file is binary, and no text',
+  hint: 'list it in .fleetrelayignore',
+  line: 1,
+  column: 1,
+} as const;
+
 /** UTF-16 and UTF-32, by the byte order mark or by the zeros of the first character, which YAML requires to be ASCII. */
-function wideEncoding([a, b, c, d]: Uint8Array): 'UTF-16' | 'UTF-32' | undefined {
+function wideEncoding(bytes: Uint8Array): 'UTF-16' | 'UTF-32' | undefined {
+  const [a, b, c, d] = bytes;
   if (a === undefined || b === undefined) return undefined;
   const isLittle = (a === 0xff && b === 0xfe) || (a !== 0 && b === 0);
   const isBig = (a === 0xfe && b === 0xff) || (a === 0 && b !== 0);
   if (isLittle && c === 0 && d === 0) return 'UTF-32';
   if (a === 0 && b === 0 && ((c === 0xfe && d === 0xff) || (c === 0 && d !== undefined && d !== 0))) return 'UTF-32';
-  return isLittle || isBig ? 'UTF-16' : undefined;
+  if (!isLittle && !isBig) return undefined;
+  const sample = bytes.subarray(0, LOOKED_AT & ~1);
+  const start = new TextDecoder(isLittle ? 'utf-16le' : 'utf-16be').decode(sample);
+  return CONTROL.test(start) || start.includes('\ufffd') ? undefined : 'UTF-16';
 }
 
 /** Decodes leniently, and finds the first replacement character that the bytes themselves do not contain. */

@@ -88,6 +88,12 @@ function resolvePath(folder: string, name: string): string | undefined {
   return steps.join('/');
 }
 
+/** Whether a document is a JSON Schema, such as editors and other validators read: it holds nothing for a cluster. */
+export function isJsonSchema(value: JsonValue): boolean {
+  if (!isJsonObject(value) || value.apiVersion !== undefined || value.kind !== undefined) return false;
+  return /^https?:\/\/json-schema\.org\//.test(textOf(value.$schema));
+}
+
 /** The text by which SOPS writes a value. */
 export const SOPS_VALUE = 'ENC[AES256_GCM,';
 
@@ -117,7 +123,8 @@ function encryptedValue(value: JsonValue | undefined): FieldPath | undefined {
 
 /** Files of other tools, by fields that they always have. */
 const KNOWN_FILES: readonly (readonly [name: string, isOne: (document: JsonObject) => boolean])[] = [
-  ['a GitHub workflow', ({ jobs, on }) => isJsonObject(jobs) && on !== undefined],
+  // The key `on` without quotes is read as true.
+  ['a GitHub workflow', ({ jobs, on, true: unquoted }) => isJsonObject(jobs) && (on ?? unquoted) !== undefined],
   ['a Docker Compose file', ({ services }) => isJsonObject(services)],
   ['an OpenAPI document', ({ openapi, swagger }) => openapi !== undefined || swagger !== undefined],
   ['a configuration of pre-commit', ({ repos }) => Array.isArray(repos)],

@@ -28,14 +28,10 @@ export const findings = {
   DecoderFailed: { code: 'FR1009', meaning: 'Decoding the file threw an error: a defect of fleetrelay.' },
   YamlSyntax: { code: 'FR1010', meaning: 'The text is not YAML.' },
   JsonSyntax: { code: 'FR1011', meaning: 'The text is not JSON.' },
-  YamlVersion: {
-    code: 'FR1012',
-    meaning: 'The file declares another version than YAML 1.2; it is read as YAML 1.2.',
-    severity: 'warning',
-  },
+  YamlVersion: { code: 'FR1012', meaning: 'The file has a YAML directive (`%YAML`, `%TAG`), which kubectl refuses.' },
   YamlVersionsDiffer: {
     code: 'FR1013',
-    meaning: 'Tools that read YAML 1.1 read this value differently.',
+    meaning: 'Tools that read YAML 1.2 read this key or value differently than kubectl.',
     severity: 'warning',
   },
   DuplicateKey: { code: 'FR1014', meaning: 'A mapping has the same key twice.' },
@@ -120,11 +116,16 @@ export const findings = {
   },
   BadTag: { code: 'FR2037', meaning: "A tag's key or value is not one that Kuma allows." },
   AddressInUse: { code: 'FR2038', meaning: 'A Dataplane uses one address and port for two purposes.' },
+  ObjectTooLarge: { code: 'FR2040', meaning: 'The object has more bytes than an API server takes in a request.' },
 
   BadDefinition: { code: 'FR2050', meaning: 'An API server refuses the CustomResourceDefinition.' },
   BrokenRule: { code: 'FR2051', meaning: 'The object breaks a rule in CEL of its CustomResourceDefinition.' },
   SchemaUnreadable: { code: 'FR2052', meaning: 'The schema of the kind was found and cannot be used.' },
   SchemaNotRead: { code: 'FR2053', meaning: 'The file names a schema that is not read.' },
+  BadExpression: {
+    code: 'FR2054',
+    meaning: 'An expression in CEL cannot be parsed, or uses a variable that is not declared.',
+  },
 
   FieldNotAllowed: { code: 'FR2100', meaning: 'The kind has this field, but the object must not set it here.' },
   DuplicateValue: { code: 'FR2101', meaning: 'Two entries of a list have the same value where each must differ.' },
@@ -248,6 +249,11 @@ export const findings = {
   SelectsNoServices: {
     code: 'FR3032',
     meaning: 'The selector of a ServiceMirror matches no declared Service.',
+    severity: 'warning',
+  },
+  UnknownTargetPort: {
+    code: 'FR3033',
+    meaning: 'A Service sends to a named port that no container of its Pods has.',
     severity: 'warning',
   },
   PlacementSelectsNothing: {

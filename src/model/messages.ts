@@ -26,7 +26,9 @@ export function suggestion(word: string, known: Iterable<string>): string | unde
     const allowed = Math.max(1, Math.floor(Math.max(written.length, meant.length) / 3));
     if (!isBeginning && Math.abs(written.length - meant.length) > allowed) continue;
     const distance = isBeginning ? Math.min(1, meant.length - written.length) : editDistance(written, meant);
-    if (distance <= allowed && (best === undefined || distance < best.distance)) best = { name, distance };
+    // A plural is nearer than other words that begin so.
+    const isPlural = distance === best?.distance && meant === `${written}s`;
+    if (distance <= allowed && (best === undefined || distance < best.distance || isPlural)) best = { name, distance };
   }
   return best?.name;
 }

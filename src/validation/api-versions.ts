@@ -135,7 +135,7 @@ const DEPRECATED_ONLY: Readonly<Record<string, ApiVersionFate>> = {
   'v1/Endpoints': { deprecatedIn: 33, instead: 'EndpointSlice of discovery.k8s.io/v1' },
 };
 
-/** What became of an API version of a kind; undefined: nothing is known, so it is served or never was. */
+/** Returns when an API version of a kind was deprecated and removed; undefined: neither is known of it. */
 export function apiVersionFate(apiVersion: string, kind: string): ApiVersionFate | undefined {
   // An apiVersion such as `constructor` is no row.
   const row = Object.hasOwn(FATES, apiVersion)

@@ -1,5 +1,6 @@
 import { compareText } from '../model/json.ts';
-import type { KindSchema, KindSchemas, Schema } from './schema.ts';
+import { getOrInsert } from '../model/maps.ts';
+import type { KindSchema, KindSchemas, Schema } from './values/schema.ts';
 
 /** A version of a kind whose schema is made when it is first needed. */
 export interface KindRow extends Omit<KindSchema, 'schema'> {
@@ -17,9 +18,9 @@ export function createKindTable(rows: readonly KindRow[]): KindSchemas {
     const id = `${group}/${version}/${kind}`;
     if (byId.has(id)) continue;
     byId.set(id, row);
-    entry(versions, `${group}/${kind}`, () => []).push(version);
-    entry(kinds, group, () => new Set<string>()).add(kind);
-    entry(groups, kind, () => new Set<string>()).add(group);
+    getOrInsert(versions, `${group}/${kind}`, () => []).push(version);
+    getOrInsert(kinds, group, () => new Set<string>()).add(kind);
+    getOrInsert(groups, kind, () => new Set<string>()).add(group);
   }
   for (const list of versions.values()) list.sort(compareVersions);
   const found = new Map<string, KindSchema>();
@@ -38,14 +39,6 @@ export function createKindTable(rows: readonly KindRow[]): KindSchemas {
     kindsOf: (group) => [...(kinds.get(group) ?? [])],
     groupsOf: (kind) => [...(groups.get(kind) ?? [])],
   };
-}
-
-function entry<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
 }
 
 const VERSION = /^v(\d+)(?:(alpha|beta)(\d+))?$/;

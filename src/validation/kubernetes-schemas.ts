@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { zstdDecompressSync } from 'node:zlib';
 import { createKindTable, type KindRow } from './kind-table.ts';
-import type { KindSchemas, Schema } from './schema.ts';
+import type { KindSchemas, Schema } from './values/schema.ts';
 
 /** A minor version of Kubernetes whose schemas ship with fleetrelay. */
 export type KubernetesVersion = (typeof kubernetesVersions)[number];

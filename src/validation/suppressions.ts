@@ -1,5 +1,7 @@
-import { EVENT_DOCUMENT, EVENT_SCALAR, parseEvents } from 'js-yaml';
-import { offsetOf, type YamlEvents } from '../manifest/compose-documents.ts';
+import { EVENT_DOCUMENT, EVENT_SCALAR } from 'js-yaml';
+import type { YamlEvents } from '../manifest/compose-documents.ts';
+import { offsetOf } from '../manifest/event-offset.ts';
+import { parseYamlEvents } from '../manifest/parse-yaml.ts';
 import { createLineIndex } from '../manifest/positions.ts';
 import { didYouMean } from '../manifest/problem.ts';
 import { type Diagnostic, diagnosticOf, type FindingCode, type FindingReason } from '../model/diagnostic.ts';
@@ -110,7 +112,7 @@ function isCode(code: string): code is FindingCode {
  * nor those about suppressions.
  */
 export function canSuppress(code: string): boolean {
-  return !code.startsWith('FR10') || code === findings.YamlVersion.code || code === findings.YamlVersionsDiffer.code;
+  return !code.startsWith('FR10') || code === findings.YamlVersionsDiffer.code;
 }
 
 function hintOn(code: string): string {
@@ -125,7 +127,7 @@ function targetOf({ line, isForDocument }: Pick<Suppression, 'line' | 'isForDocu
 
 function eventsOf(text: string): YamlEvents | undefined {
   try {
-    return parseEvents(text, { maxDepth: 100 });
+    return parseYamlEvents(text, 100);
   } catch {
     return undefined;
   }

@@ -1,24 +1,18 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
-import { hermeticGit } from '../support/git-sandbox.ts';
+import { installOnPath } from '../support/program-on-path.ts';
 
-const program = process.env.FLEETRELAY_PROGRAM ?? join(import.meta.dirname, '../../bin/fleetrelay.cjs');
 let home = '';
-let environment: Record<string, string> = {};
+let environment: Readonly<Record<string, string>> = {};
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'fleetrelay-init-'));
-  // A fleetrelay on the PATH, as an installation makes it.
-  const programs = join(home, 'bin');
-  mkdirSync(programs);
-  writeFileSync(join(programs, 'fleetrelay'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
-  chmodSync(join(programs, 'fleetrelay'), 0o755);
-  environment = { ...hermeticGit, PATH: `${programs}:${process.env.PATH}`, HOME: home };
+  environment = installOnPath(home);
 });
 
 afterEach(() => rmSync(home, { recursive: true, force: true }));
@@ -88,12 +82,65 @@ test('the hook refuses a commit with a wrong manifest, as it is staged, and lets
   // The file in the work tree is right; what is staged is not.
   writeFileSync(join(home, 'fleet/apps/hello/a b.yaml'), bad.replace('dta', 'data'));
   expect(shell('git commit --quiet -m two')).toBe(
-    '1 apps/hello/a b.yaml:6:1: error FR2003: dta is not a field that is known here (did you mean data?)\n1 error, 0 warnings in 1 document of 1 file\n',
+    '1 apps/hello/a b.yaml:6:1: error FR2003: dta is not a field that is known here (did you mean data?)\n1 error, 0 warnings in 2 documents of 2 files\n',
   );
   shell('git add --all');
   expect(shell('git commit --quiet -m two')).toMatch(/^0 /);
   writeFileSync(join(home, 'fleet/notes.txt'), 'No manifest.\n');
   expect(shell('git add --all && git commit --quiet -m three')).toBe('0 ');
+});
+
+test('the hook reports what refers to a file that the commit removes, and leaves nothing behind', () => {
+  shell('fleetrelay init fleet && cd fleet && git init --quiet && fleetrelay init --hook', home);
+  const definition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: gadgets.example.com
+spec:
+  group: example.com
+  scope: Namespaced
+  names: { kind: Gadget, plural: gadgets }
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: { openAPIV3Schema: { type: object } }
+`;
+  const claim = `apiVersion: v1
+kind: Pod
+metadata:
+  name: reader
+  namespace: hello
+spec:
+  containers:
+    - name: reader
+      image: reader:1
+      envFrom:
+        - configMapRef:
+            name: settings
+`;
+  const settings = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: hello\ndata: { a: b }\n';
+  const gadget = 'apiVersion: example.com/v1\nkind: Gadget\nmetadata:\n  name: one\n  namespace: hello\n';
+  const files = { definition, claim, settings, gadget };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(home, `fleet/apps/hello/${name}.yaml`), text);
+  expect(shell('git add --all && git commit --quiet --no-verify -m base && git tag base')).toBe('0 ');
+  // The shell's redirection is that of the last command.
+  const hook = (line: string): string =>
+    shell(`git reset --quiet --hard base && { ${line} && git commit --quiet -m more; }`);
+  expect(hook('git rm --quiet apps/hello/settings.yaml')).toContain('apps/hello/claim.yaml:12:19: warning FR3020');
+  expect(hook('git rm --quiet apps/hello/definition.yaml')).toContain('apps/hello/gadget.yaml:2:7: warning FR2030');
+  expect(hook('git rm --quiet placements/hello.yaml')).toContain('apps/hello/claim.yaml:1:1: warning FR3004');
+  // A file that is renamed is there for those that refer to it.
+  expect(hook('git mv apps/hello/settings.yaml apps/hello/moved.yaml')).toMatch(/^0 0 errors, 0 warnings/);
+  // The commit of a single path has an index of its own.
+  shell('git reset --quiet --hard base');
+  writeFileSync(join(home, 'fleet/apps/hello/gadget.yaml'), gadget.replace('name: one', 'name: One'));
+  writeFileSync(join(home, 'fleet/apps/hello/settings.yaml'), settings.replace('data', 'dta'));
+  expect(shell('git add --all && git commit --quiet -m more apps/hello/gadget.yaml')).toMatch(
+    /^1 .*gadget\.yaml:4:9: error FR2012.*\n1 error, 0/,
+  );
+  expect(shell('git worktree list')).toMatch(/^0 [^\n]+\n$/);
+  expect(shell('git status --short')).toBe('0 M  apps/hello/gadget.yaml\nM  apps/hello/settings.yaml\n');
 });
 
 test('the hook of another program stays unless it is forced away; outside a repository there is none', () => {

@@ -86,8 +86,8 @@ describe.skipIf(noControllers)('objects in two real clusters', () => {
     fleet.push({ 'clusters/east/only.yaml': configMapYaml('only', 'two') });
     await holds('east', 'ConfigMap/web/only', 'two');
     const forced = configMapYaml('a', 'one').replace(
-      'name: a\n',
-      'name: a\n  annotations: {fleetrelay.dev/force-conflicts: "true"}\n',
+      'metadata:\n',
+      'metadata:\n  annotations: {fleetrelay.dev/force-conflicts: "true"}\n',
     );
     fleet.push({ 'apps/a.yaml': forced });
     await holds('east', 'ConfigMap/web/a', 'value: one');

@@ -1,30 +1,23 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findPreCommit } from '../../scripts/local/pre-commit.ts';
-import { hermeticGit } from '../support/git-sandbox.ts';
 import { isLong } from '../support/long.ts';
+import { installOnPath } from '../support/program-on-path.ts';
 
 const project = join(import.meta.dirname, '../..');
 const found = await findPreCommit();
-const program = process.env.FLEETRELAY_PROGRAM ?? join(project, 'bin/fleetrelay.cjs');
 let home = '';
 let environment: NodeJS.ProcessEnv = {};
 
 beforeAll(() => {
   home = mkdtempSync(join(tmpdir(), 'fleetrelay-pre-commit-'));
-  const programs = join(home, 'bin');
-  mkdirSync(programs);
-  writeFileSync(join(programs, 'fleetrelay'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
-  chmodSync(join(programs, 'fleetrelay'), 0o755);
-  const path = `${programs}:${process.env.PATH}`;
   environment = {
     ...process.env,
-    ...hermeticGit,
-    PATH: path,
+    ...installOnPath(home),
     HOME: process.env.HOME,
     PRE_COMMIT_HOME: join(home, 'cache'),
   };
@@ -60,6 +53,27 @@ test.skipIf(!found.ok)(
     expect(tryHook('fleetrelay-validate-system')).toMatchObject({ code: 1, out: expect.stringContaining(FINDING) });
   },
 );
+
+test.skipIf(!found.ok)('a name of a file is never an option, with own args too', () => {
+  const bad = '--kubeconfig=bad.yaml';
+  const repository = join(home, 'names');
+  const hooks = (args: string) =>
+    `repos: [{ repo: ${project}, rev: HEAD, hooks: [{ id: fleetrelay-validate-system${args} }] }]`;
+  run('git', ['init', '--quiet', repository], home);
+  writeFileSync(join(repository, bad), BAD);
+  const withArgs = (args: string) => {
+    writeFileSync(join(repository, '.pre-commit-config.yaml'), hooks(args));
+    run('git', ['add', '--all'], repository);
+    return run(found.ok ? found.program : '', ['run', '--all-files', '--color', 'never'], repository);
+  };
+  const finding = FINDING.replace('apps/hello/bad.yaml', bad);
+  expect(withArgs('')).toMatchObject({ code: 1, out: expect.stringContaining(finding) });
+  expect(withArgs(', args: [--strict, --]')).toMatchObject({ code: 1, out: expect.stringContaining(finding) });
+  expect(withArgs(', args: [--strict]')).toMatchObject({
+    code: 1,
+    out: expect.stringContaining(`"${bad}" is the name of a file and of an option`),
+  });
+});
 
 // npm installs fleetrelay with all that builds it: about a minute, and it needs the registry.
 test.skipIf(!found.ok || !isLong)('the hook that pre-commit installs with npm', () => {

@@ -32,6 +32,7 @@ const WITHOUT_EXAMPLE: Readonly<Record<string, string>> = {
   FR2023: 'settings beyond the limit',
   FR2026: 'reported by serve',
   FR2027: 'reported by serve',
+  FR2040: 'an object of 3 MiB',
   FR2052: 'a schema that cannot be read',
   FR2053: 'a schema at an address',
   FR3002: 'live Services of clusters',

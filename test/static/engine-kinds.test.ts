@@ -14,7 +14,7 @@ const NAMED: Readonly<Record<string, string>> = {
   'scripts/crds/kinds.ts': 'the compiler demands a form for each custom kind of the registry',
   'src/manifest/kinds/decoders.ts': 'the compiler demands a decoder for each kind of the registry',
   'src/model/desired.ts': 'the compiler demands a type of value for each kind of the registry',
-  'src/validation/across-files/references.ts': 'what the kinds that choose clusters refer to',
+  'src/validation/across-files/likely-references.ts': 'what the kinds that choose clusters refer to',
 };
 
 /** Ids and plurals that a text names as a literal or as a name of a property, comments left out. */

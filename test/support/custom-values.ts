@@ -217,14 +217,14 @@ export const customValues: readonly CustomValues[] = [
   {
     name: 'ipv4',
     schema: format('ipv4'),
-    accepted: ['10.0.0.1', '010.0.0.1'],
+    accepted: ['10.0.0.1', '010.0.0.1', '::ffff:10.0.0.1'],
     refused: ['10.0.0', '::1', '10.0.0.256', ''],
   },
   {
     name: 'ipv6',
     schema: format('ipv6'),
     accepted: ['::1', '2001:db8::1', '::ffff:10.0.0.1'],
-    refused: ['10.0.0.1', ':::1', ''],
+    refused: ['10.0.0.1', ':::1', '::ffff:010.0.0.1', '10.0.0.1::', ''],
   },
   {
     name: 'cidr',

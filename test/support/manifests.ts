@@ -17,7 +17,7 @@ export function clusterYaml(name: string, labels: Readonly<Record<string, string
 
 /** A ConfigMap's manifest. */
 export function configMapYaml(name: string, data: string, namespace = 'web'): string {
-  return `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\n  namespace: ${namespace}\ndata:\n  value: ${JSON.stringify(data)}\n`;
+  return `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: '${name}'\n  namespace: ${namespace}\ndata:\n  value: ${JSON.stringify(data)}\n`;
 }
 
 /** A Placement of everything under a folder on all clusters. */

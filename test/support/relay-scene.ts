@@ -36,7 +36,7 @@ export const ROOMY_GUARDS = '  guards: {percentFromOwned: 1000}\n';
 /** A FleetPolicy with a safe mode. */
 export function policySpec(mode: 'strict' | 'scoped' | 'off', safeStartWindowSeconds?: number): string {
   const window = safeStartWindowSeconds === undefined ? '' : `, safeStartWindowSeconds: ${safeStartWindowSeconds}`;
-  return `apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata:\n  name: fleet\nspec:\n  safeMode: {mode: ${mode}${window}}\n`;
+  return `apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata:\n  name: fleet\nspec:\n  safeMode: {mode: '${mode}'${window}}\n`;
 }
 
 /** A person exports the service of this name, with these addresses; the same again changes its addresses. */

@@ -4,12 +4,12 @@ import { parse } from 'yaml';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
 import type { JsonObject } from '../../src/model/json.ts';
+import { createObjectCheck } from '../../src/validation/check-object.ts';
 import { createCelEvaluator } from '../../src/validation/custom/cel/evaluator.ts';
 import { createCustomKinds } from '../../src/validation/custom/custom-kinds.ts';
-import { compilePattern } from '../../src/validation/custom/patterns.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../src/validation/kubernetes-schemas.ts';
-import type { ObjectCheck } from '../../src/validation/object-check.ts';
-import { createObjectCheck } from '../../src/validation/objects.ts';
+import { compilePattern } from '../../src/validation/values/patterns.ts';
+import type { ObjectCheck } from '../../src/validation/values/schema.ts';
 
 /** A manifest of `test/validation`. */
 export interface ValidationCase {
@@ -25,8 +25,8 @@ export interface ValidationCase {
 }
 
 const kubernetes = await openKubernetesSchemas(newestKubernetesVersion);
-const check = createObjectCheck({ kubernetes });
-const { compileRules } = createCelEvaluator();
+const { compileRules, checkPolicy } = createCelEvaluator();
+const check = createObjectCheck({ kubernetes, checkPolicy });
 
 const CORPUS = join(import.meta.dirname, '../validation');
 const CRD_SUFFIX = '.crd.yaml';

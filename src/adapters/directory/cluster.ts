@@ -45,7 +45,6 @@ export interface DirectoryClusterOptions {
 
 interface Context {
   readonly root: string;
-  readonly random: Random;
   readonly observer: FolderObserver;
 }
 
@@ -68,7 +67,7 @@ export async function createDirectoryCluster(
     const inventory = openInventory(join(own, 'inventory'));
     const assertPresent = presenceOf(root);
     const observer = createFolderObserver(root, deps, assertPresent);
-    const context: Context = { root, random: deps.random, observer };
+    const context: Context = { root, observer };
     return {
       identity: async () => id,
       list: observer.list,
@@ -129,7 +128,7 @@ function attempt<Outcome>(assertPresent: () => void, write: () => Outcome): Outc
   }
 }
 
-function apply({ root, random, observer }: Context, request: ApplyRequest): ApplyOutcome {
+function apply({ root, observer }: Context, request: ApplyRequest): ApplyOutcome {
   const { key, stamp, value } = request;
   const path = pathOfObject(key);
   const ownership = () => ownershipOf(root, observer, stamp.fleet, key);
@@ -140,7 +139,6 @@ function apply({ root, random, observer }: Context, request: ApplyRequest): Appl
   const bytes = renderLiveFile(value, stamp);
   const isWritten = writeFileAtomically(root, path, bytes, {
     mode: objectRefOf(key).kind === 'Secret' ? 0o600 : 0o644,
-    unique: random.id(),
     mayReplace: () => !observer.isPaused() && ownership().type !== 'theirs',
   });
   if (isWritten) {

@@ -12,10 +12,9 @@ import {
   rmdirSync,
   rmSync,
   unlinkSync,
-  writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isErrno, syncFolder } from '../disk/files.ts';
+import { isErrno, syncFolder, writeTemporary } from '../disk/files.ts';
 
 /** `signature` changes with each edit of a file, except for edits within one tick of the file system's clock. */
 export interface FileBytes {
@@ -78,23 +77,19 @@ export function writeFileAtomically(
   root: string,
   path: string,
   bytes: Uint8Array,
-  options: { readonly mode: number; readonly unique: string; readonly mayReplace: () => boolean },
+  { mode, mayReplace }: { readonly mode: number; readonly mayReplace: () => boolean },
 ): boolean {
   const folder = checkedFolder(root, dirname(path), true) ?? root;
-  const temporary = join(folder, `${TEMPORARY_PREFIX}${options.unique}${TEMPORARY_SUFFIX}`);
-  const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
-  const descriptor = openSync(temporary, flags, options.mode);
+  const temporary = writeTemporary(folder, bytes, { mode, isDurable: false });
   let placed = false;
   try {
-    writeFileSync(descriptor, bytes);
     // A link can have replaced a folder since.
     if (realpathSync.native(folder) !== folder) throw new BlockedPath(`${dirname(path)} has become a symbolic link`);
-    if (options.mayReplace()) {
+    if (mayReplace()) {
       renameSync(temporary, join(root, path));
       placed = true;
     }
   } finally {
-    closeSync(descriptor);
     if (!placed) rmSync(temporary, { force: true });
   }
   return placed;
@@ -115,14 +110,6 @@ export function removeFile(root: string, path: string): void {
     }
   }
 }
-
-/** Whether this is the name of a temporary file of {@link writeFileAtomically}, which a crash can leave behind. */
-export function isTemporaryName(name: string): boolean {
-  return name.startsWith(TEMPORARY_PREFIX) && name.endsWith(TEMPORARY_SUFFIX);
-}
-
-const TEMPORARY_PREFIX = '.fleetrelay-';
-const TEMPORARY_SUFFIX = '.tmp';
 
 /** Device and inode, which differ for another folder at the same path; undefined: the path is no folder. */
 export function folderIdentity(path: string): string | undefined {

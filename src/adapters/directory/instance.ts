@@ -1,8 +1,8 @@
-import { closeSync, constants, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ClusterId, parseClusterId } from '../../model/ids.ts';
 import type { Random } from '../../ports/random.ts';
-import { isErrno, syncFolder } from '../disk/files.ts';
+import { isErrno, replaceFile } from '../disk/files.ts';
 
 /** The folder in a directory cluster for fleetrelay's own files, which are not live state. */
 export const OWN_FOLDER = '.fleetrelay';
@@ -30,9 +30,7 @@ export function clusterIdOf(folder: string, random: Random): ClusterId {
   }
   const fresh = parseClusterId(random.id());
   if (!fresh.ok) throw new Error(fresh.problem);
-  writeFileSync(`${path}.tmp`, `${fresh.value}\n`, { mode: 0o600, flush: true });
-  renameSync(`${path}.tmp`, path);
-  syncFolder(folder);
+  replaceFile(path, `${fresh.value}\n`, { mode: 0o600 });
   return fresh.value;
 }
 

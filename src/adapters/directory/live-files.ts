@@ -9,8 +9,8 @@ import { errorText } from '../../model/messages.ts';
 import { displayKey, kindOf, nameOfKind, type ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { LiveState, ObservedObject } from '../../ports/cluster-api.ts';
-import { isErrno } from '../disk/files.ts';
-import { BlockedPath, checkedFolder, isTemporaryName, type PathState, readRegularFile, statePath } from './folder.ts';
+import { isErrno, isTemporaryName } from '../disk/files.ts';
+import { BlockedPath, checkedFolder, type PathState, readRegularFile, statePath } from './folder.ts';
 import { isManifestName, LARGEST_FILE_BYTES, pathOfObject, placeOfPath, readLiveFile } from './object-file.ts';
 
 /** A path that may hold live state, as of its last look. */

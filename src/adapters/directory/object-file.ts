@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { parseEvents, YAMLException } from 'js-yaml';
+import { YAMLException } from 'js-yaml';
 import { composeDocuments } from '../../manifest/compose-documents.ts';
 import { type DecodeLimits, defaultDecodeLimits } from '../../manifest/limits.ts';
+import { parseYamlEvents } from '../../manifest/parse-yaml.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import { readText } from '../../manifest/text.ts';
 import type { FleetName } from '../../model/ids.ts';
@@ -114,7 +115,7 @@ function readJson(text: string): Result<readonly JsonValue[]> {
 
 function readYaml(text: string): Result<readonly JsonValue[]> {
   try {
-    const { documents, problems } = composeDocuments(text, parseEvents(text, { maxDepth: LIMITS.maxDepth }), LIMITS);
+    const { documents, problems } = composeDocuments(text, parseYamlEvents(text, LIMITS.maxDepth), LIMITS);
     const error = problems.find(({ severity }) => severity === 'error');
     return error === undefined ? ok(documents.map(({ value }) => value)) : problem(error.message);
   } catch (error) {

@@ -7,6 +7,8 @@ export interface GitCall {
   /** The repository; absent for commands that need none. */
   readonly repository?: string;
   readonly input?: readonly (string | Uint8Array)[];
+  /** Override settings of the repository. */
+  readonly settings?: readonly Setting[];
   readonly deadlineMs: number;
   /** More output ends the process; 1 MiB unless set. */
   readonly maxOutputBytes?: number;
@@ -18,6 +20,8 @@ export interface GitCall {
   };
   readonly signal?: AbortSignal | undefined;
 }
+
+export type Setting = readonly [name: string, value: string];
 
 /** How a process ended. */
 export interface ProcessOutcome {
@@ -41,8 +45,9 @@ const DEFAULT_MAX_OUTPUT_BYTES = 1024 * 1024;
 const ERROR_TAIL_LENGTH = 16 * 1024;
 
 /**
- * Runs git so that no setting of the user, the machine or the repository changes what it does. `directory` must exist; it is
- * the home and working directory of git.
+ * Runs git so that no setting of the user or the machine changes what it does. Commands on a repository that fleetrelay did
+ * not make must override the settings of the repository that start programs. `directory` must exist; it is the home and
+ * working directory of git.
  */
 export function createGitCommand(
   { clock, environment }: { readonly clock: Clock; readonly environment: Environment },
@@ -50,7 +55,11 @@ export function createGitCommand(
 ) {
   const { directory, remote } = options;
   const base = baseEnvironment(environment, directory);
-  const start = (args: readonly string[], repository: string | undefined, network?: GitCall['network']) =>
+  const start = (
+    args: readonly string[],
+    repository: string | undefined,
+    { network, settings = [] }: Pick<GitCall, 'network' | 'settings'> = {},
+  ) =>
     spawnGroup({
       program: 'git',
       args,
@@ -60,7 +69,11 @@ export function createGitCommand(
         ...(repository === undefined ? {} : { GIT_DIR: repository }),
         ...(network?.tracePackets === true ? { GIT_TRACE_PACKET: '1' } : {}),
         GIT_ALLOW_PROTOCOL: network === undefined ? 'none' : remote.protocols,
-        ...configuration([...COMMON_SETTINGS, ...networkSettings(remote, options.caFile, network?.authorization)]),
+        ...configuration([
+          ...COMMON_SETTINGS,
+          ...networkSettings(remote, options.caFile, network?.authorization),
+          ...settings,
+        ]),
       },
     });
   return {
@@ -68,7 +81,7 @@ export function createGitCommand(
     run: async (call: GitCall): Promise<ProcessOutcome> =>
       call.signal?.aborted === true
         ? endedEarly('aborted', '')
-        : outcomeOf(clock, call, start(['--literal-pathspecs', ...call.args], call.repository, call.network)),
+        : outcomeOf(clock, call, start(['--literal-pathspecs', ...call.args], call.repository, call)),
     /** Starts a local command that runs until it is killed. */
     start: (args: readonly string[], repository: string) => start(args, repository),
   };
@@ -164,7 +177,9 @@ function baseEnvironment(from: Environment, directory: string): Record<string, s
   };
 }
 
-const COMMON_SETTINGS: readonly (readonly [name: string, value: string])[] = [
+const COMMON_SETTINGS: readonly Setting[] = [
+  // A program that git would ask which files have changed.
+  ['core.fsmonitor', 'false'],
   ['core.hooksPath', '/dev/null'],
   ['core.askPass', ''],
   ['credential.helper', ''],
@@ -185,7 +200,7 @@ function networkSettings(
   remote: Remote,
   caFile: string | undefined,
   authorization: AuthorizationHeader | undefined,
-): readonly (readonly [string, string])[] {
+): readonly Setting[] {
   if (remote.local) return [];
   return [
     ['http.sslVerify', 'true'],
@@ -199,7 +214,7 @@ function networkSettings(
 }
 
 /** Passes settings as environment variables: every user of the machine can read a command line. */
-function configuration(settings: readonly (readonly [string, string])[]): Record<string, string> {
+function configuration(settings: readonly Setting[]): Record<string, string> {
   const variables: Record<string, string> = { GIT_CONFIG_COUNT: String(settings.length) };
   for (const [index, [name, value]] of settings.entries()) {
     variables[`GIT_CONFIG_KEY_${index}`] = name;

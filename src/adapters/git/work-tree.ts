@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { GitBlobOutcome } from '../../ports/git-repo.ts';
 import { createCopyReader, isObjectId, pathText } from './copy-reader.ts';
 import { cleanMessage } from './failures.ts';
-import { createGitCommand, type GitCall, type GitCommand } from './git-command.ts';
+import { createGitCommand, type GitCall, type GitCommand, type Setting } from './git-command.ts';
 import { type Environment, parseRemote } from './remote.ts';
 
 /** A path that differs between the two ends of a range. */
@@ -57,24 +57,17 @@ export async function readWorkTreeChanges(
   if (!found.ok) return problem(`${quote(folder)} is in no work tree of a git repository (${found.problem})`);
   const [root = '', repository = ''] = found.value.toString('utf8').split('\n');
   const git = gitIn(root);
-  const ask = (args: readonly string[]) => run(git, { args, repository, signal });
+  const withoutFilters = await run(git, { args: LIST_FILTERS, repository, signal });
+  const settings = withoutFilters.ok ? [...texts(withoutFilters.value)].map((name): Setting => [name, '']) : [];
+  const ask = (args: readonly string[]) => run(git, { args, repository, settings, signal });
   const commits = await commitsOf(range, ask);
   if (!commits.ok) return commits;
   const { from, to } = commits.value;
-  // No setting of the repository may start a program or change the form of the answer.
-  const listing = await ask([
-    '-c',
-    'core.fsmonitor=false',
-    'diff',
-    ...DIFF_FLAGS,
-    from,
-    ...(to === null ? [] : [to]),
-    '--',
-  ]);
+  const listing = await ask(['diff', ...DIFF_FLAGS, from, ...(to === null ? [] : [to]), '--']);
   if (!listing.ok) return listing;
   const changes = [...parseDiff(listing.value)];
   if (to === null) {
-    const untracked = await ask(['-c', 'core.fsmonitor=false', 'ls-files', '-z', '--others', '--exclude-standard']);
+    const untracked = await ask(['ls-files', '-z', '--others', '--exclude-standard']);
     if (!untracked.ok) return untracked;
     for (const path of texts(untracked.value)) changes.push({ path, before: null, isThere: true });
   }
@@ -82,7 +75,17 @@ export async function readWorkTreeChanges(
   return ok({ root, changes, readBlob: reader.reading.readBlob, close: reader.stop });
 }
 
-const DIFF_FLAGS = ['--raw', '-z', '--no-abbrev', '--no-renames', '--no-relative', '--no-ext-diff', '--no-textconv'];
+/**
+ * The settings of the repository that name programs which change the content of files. To compare a file, git starts those
+ * that the attributes of the file name. Exit code 1: there are none.
+ */
+const LIST_FILTERS = ['config', '-z', '--name-only', '--get-regexp', '^filter\\..*\\.(clean|smudge|process|required)$'];
+
+/** No setting of the repository changes the form of the answer or starts a program, in a submodule neither. */
+const DIFF_FLAGS = [
+  ...['--raw', '-z', '--no-abbrev', '--no-renames', '--no-relative', '--no-ext-diff', '--no-textconv'],
+  '--ignore-submodules=all',
+];
 
 type Ask = (args: readonly string[]) => Promise<Result<Buffer>>;
 
@@ -136,7 +139,10 @@ function* texts(output: Buffer): Generator<string, undefined> {
   return undefined;
 }
 
-async function run(git: GitCommand, call: Pick<GitCall, 'args' | 'repository' | 'signal'>): Promise<Result<Buffer>> {
+async function run(
+  git: GitCommand,
+  call: Pick<GitCall, 'args' | 'repository' | 'settings' | 'signal'>,
+): Promise<Result<Buffer>> {
   const outcome = await git.run({ ...call, deadlineMs: DEADLINE_MS, maxOutputBytes: MAX_LISTING_BYTES });
   if (outcome.succeeded) return ok(outcome.output);
   return problem(

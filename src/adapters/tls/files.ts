@@ -1,36 +1,38 @@
-import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { fchmodSync, linkSync, unlinkSync } from 'node:fs';
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { isErrno, type NewFile, replaceFile, syncFolder, writeTemporary } from '../disk/files.ts';
 
 /** The bytes of a file; undefined: it does not exist. */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {
     return await readFile(path);
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined;
+    if (isErrno(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
 
-/** Writes a file atomically that only its owner can read; durable when it resolves. */
-export async function writePrivate(path: string, bytes: Uint8Array): Promise<void> {
-  const temporary = await writeTemporary(path, bytes);
-  await rename(temporary, path);
-  await syncFolder(dirname(path));
+/** The umask of the process limits the mode of a new file; it does not limit a change of the mode. */
+const PRIVATE: NewFile = { mode: 0o600, prepare: (descriptor) => fchmodSync(descriptor, 0o600) };
+
+/** Writes a file atomically that only its owner can read; durable when it returns. */
+export function writePrivate(path: string, bytes: Uint8Array): void {
+  replaceFile(path, bytes, PRIVATE);
 }
 
 /** As {@link writePrivate}, but false if the file exists, which stays as it is. */
-export async function createPrivate(path: string, bytes: Uint8Array): Promise<boolean> {
-  const temporary = await writeTemporary(path, bytes);
+export function createPrivate(path: string, bytes: Uint8Array): boolean {
+  const temporary = writeTemporary(dirname(path), bytes, PRIVATE);
   try {
-    await link(temporary, path);
-    await syncFolder(dirname(path));
+    linkSync(temporary, path);
+    syncFolder(dirname(path));
     return true;
   } catch (error) {
-    if (isCode(error, 'EEXIST')) return false;
+    if (isErrno(error, 'EEXIST')) return false;
     throw error;
   } finally {
-    await unlink(temporary);
+    unlinkSync(temporary);
   }
 }
 
@@ -46,26 +48,7 @@ export function privateFile(path: string) {
     read: () => readIfThere(path),
     async write(bytes: Uint8Array): Promise<void> {
       await ensurePrivateFolder(dirname(path));
-      await writePrivate(path, bytes);
+      writePrivate(path, bytes);
     },
   };
-}
-
-async function writeTemporary(path: string, bytes: Uint8Array): Promise<string> {
-  const temporary = join(dirname(path), `.${randomBytes(8).toString('hex')}.tmp`);
-  await using file = await open(temporary, 'wx', 0o600);
-  // The umask of the process limits the mode of open; it does not limit chmod.
-  await file.chmod(0o600);
-  await file.writeFile(bytes);
-  await file.sync();
-  return temporary;
-}
-
-async function syncFolder(path: string): Promise<void> {
-  await using folder = await open(path, 'r');
-  await folder.sync();
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

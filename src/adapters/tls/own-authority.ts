@@ -122,7 +122,7 @@ export function createOwnAuthority(dir: string, store?: SnapshotStore) {
       const before = joined(known, [], now);
       try {
         const next = store === undefined ? await withSuccessor(before, now) : await shared(store, before, now);
-        if (!isSame(known, next)) await write(dir, next);
+        if (!isSame(known, next)) write(dir, next);
         known = next;
         return { authorities: known };
       } catch (error) {
@@ -199,8 +199,8 @@ async function begin(dir: string, now: number): Promise<Authorities> {
     const [left] = pemBlocks(keys?.toString('utf8') ?? '', 'PRIVATE KEY');
     if (keys !== undefined && left === undefined) throw new Error(`${join(dir, 'ca.key')} holds no key in PEM form`);
     const made = await make(now, left);
-    if (left !== undefined || (await createPrivate(join(dir, 'ca.key'), Buffer.from(keysText(made))))) {
-      if (await createPrivate(join(dir, 'ca.crt'), Buffer.from(rootsText(made)))) return made;
+    if (left !== undefined || createPrivate(join(dir, 'ca.key'), Buffer.from(keysText(made)))) {
+      if (createPrivate(join(dir, 'ca.crt'), Buffer.from(rootsText(made)))) return made;
     }
     const found = await readFolder(dir, now);
     if (found !== undefined) return found;
@@ -208,7 +208,7 @@ async function begin(dir: string, now: number): Promise<Authorities> {
 }
 
 /** Writes the keys first: a certificate without its key would be useless. */
-async function write(dir: string, authorities: Authorities): Promise<void> {
-  await writePrivate(join(dir, 'ca.key'), Buffer.from(keysText(authorities)));
-  await writePrivate(join(dir, 'ca.crt'), Buffer.from(rootsText(authorities)));
+function write(dir: string, authorities: Authorities): void {
+  writePrivate(join(dir, 'ca.key'), Buffer.from(keysText(authorities)));
+  writePrivate(join(dir, 'ca.crt'), Buffer.from(rootsText(authorities)));
 }

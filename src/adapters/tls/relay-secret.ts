@@ -18,7 +18,7 @@ export async function ensureRelaySecret(dir: string): Promise<Uint8Array> {
   if (there !== undefined) return parse(path, there, OWN);
   await ensurePrivateFolder(dir);
   const secret = randomBytes(BYTES);
-  if (await createPrivate(path, Buffer.from(`${secret.toString('hex')}\n`))) return secret;
+  if (createPrivate(path, Buffer.from(`${secret.toString('hex')}\n`))) return secret;
   // Another process was first.
   return parse(path, (await readIfThere(path)) ?? Buffer.alloc(0), OWN);
 }

@@ -66,8 +66,8 @@ export async function ensureSigned(
   const validity = { validFrom: now - BACKDATE_MS, validUntil: now + LIFE_MS };
   const fresh = await issueServerCertificate(authority, { names, ips, ...validity });
   // The key first: a crash between the two leaves a pair that does not fit, which the next start replaces.
-  await writePrivate(paths.key, fresh.key);
-  await writePrivate(paths.certificate, fresh.certificate);
+  writePrivate(paths.key, fresh.key);
+  writePrivate(paths.certificate, fresh.certificate);
   return { ...fresh, ca, expiresAt: expiryOf(fresh.certificate) };
 }
 

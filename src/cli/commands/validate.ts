@@ -37,6 +37,7 @@ export function validateCommand(context: CliContext): CliCommand {
       'Reads manifests as the server would and checks each object as an API server does under --dry-run=server --validate=strict: fields, types, values, names. In folders it also checks what several files say together: references, objects that are declared twice, Placements that select nothing; name the root of the source for that. Files that are named one by one, and standard input, are checked alone. Needs neither a server nor a cluster. The exit code is 1 if there is an error.',
     )
     .argument('[path...]', 'files and folders; - is standard input', ['.'])
+    .takesFileNames()
     .addOption(kubernetesVersionOption(`version that every object must suit, ${kubernetesVersions.join(', ')}`))
     .addOption(
       repeated(

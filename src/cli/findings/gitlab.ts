@@ -1,5 +1,5 @@
 import { sentenceOf } from '../../model/diagnostic.ts';
-import type { TextOutput } from '../output.ts';
+import { printableJson, type TextOutput } from '../output.ts';
 import { pathFromRoot, placed, type ShownFindings } from './findings.ts';
 
 /**
@@ -17,5 +17,5 @@ export function writeGitlab(out: TextOutput, shown: ShownFindings): void {
       location: { path: at === undefined ? '.' : pathFromRoot(shown, at.path), lines: { begin: at?.line ?? 1 } },
     };
   });
-  out.write(`${JSON.stringify(issues, undefined, 2)}\n`);
+  out.write(`${printableJson(issues, 2)}\n`);
 }

@@ -48,7 +48,12 @@ const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '
 // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 cannot hold these characters, not even escaped.
 const NOT_IN_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 
+/** Commands in the log of a CI system: see output.ts. The characters that control a terminal are valid in XML as references. */
+const OBEYED = /[\t\r\u007f-\u009f\u202a-\u202e\u2066-\u2069]|#(?=#[a-z]*\[)|(?<=^ *):(?=:)/gim;
+
 function xml(text: string): string {
   const safe = text.toWellFormed().replaceAll(NOT_IN_XML, '\ufffd');
-  return safe.replaceAll(/[&<>"]/g, (found) => ESCAPES[found] ?? found);
+  return safe
+    .replaceAll(/[&<>"]/g, (found) => ESCAPES[found] ?? found)
+    .replaceAll(OBEYED, (found) => `&#${found.charCodeAt(0)};`);
 }

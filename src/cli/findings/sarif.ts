@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url';
 import { type Diagnostic, type FindingReason, sentenceOf } from '../../model/diagnostic.ts';
 import { findings } from '../../model/findings.ts';
 import { compareText } from '../../model/json.ts';
-import type { TextOutput } from '../output.ts';
+import { printableJson, type TextOutput } from '../output.ts';
 import { nameOf, type Placed, pathFromRoot, placed, type ShownFindings } from './findings.ts';
 
 const PAGES = 'https://fleetrelay.dev/docs/rules';
@@ -26,7 +26,7 @@ export function writeSarif(out: TextOutput, shown: ShownFindings): void {
     results: found.map((each) => resultOf(each, reasons.indexOf(each.diagnostic.reason), shown)),
   };
   const log = { $schema: 'https://json.schemastore.org/sarif-2.1.0.json', version: '2.1.0', runs: [run] };
-  out.write(`${JSON.stringify(log, undefined, 2)}\n`);
+  out.write(`${printableJson(log, 2)}\n`);
 }
 
 function ruleOf(reason: FindingReason, found: readonly Placed[]) {

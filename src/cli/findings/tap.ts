@@ -1,5 +1,5 @@
 import type { Diagnostic } from '../../model/diagnostic.ts';
-import { printable, type TextOutput } from '../output.ts';
+import { printable, printableJson, type TextOutput } from '../output.ts';
 import { type ShownFindings, type TestCase, testCases } from './findings.ts';
 
 /** Writes TAP 14, a test point for each document. https://testanything.org/tap-version-14-specification.html */
@@ -18,7 +18,7 @@ function writePoint(out: TextOutput, number: number, point: TestCase & { readonl
   if (findings.length === 0) return;
   out.write('  ---\n  findings:\n');
   // Each line is JSON, which is YAML too.
-  for (const finding of findings) out.write(`    - ${JSON.stringify(detailsOf(finding))}\n`);
+  for (const finding of findings) out.write(`    - ${printableJson(detailsOf(finding))}\n`);
   out.write('  ...\n');
 }
 

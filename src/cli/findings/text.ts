@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { counted } from '../../model/messages.ts';
-import { printable, styled, type TextOutput, toneOf, writeDiagnostics } from '../output.ts';
+import { printable, printablePath, styled, type TextOutput, toneOf, writeDiagnostics } from '../output.ts';
 import type { ShownFindings } from './findings.ts';
 import { writeSummary } from './summary.ts';
 
@@ -12,7 +12,7 @@ export async function writeText(out: TextOutput, shown: ShownFindings): Promise<
   const { diagnostics, notEvaluated, fixed } = shown.report;
   if (out.isTerminal) await writeGroups(out, shown);
   else writeDiagnostics(out, diagnostics);
-  for (const { path, findings } of fixed) out.write(`${printable(path)}: ${counted(findings, 'finding')} fixed\n`);
+  for (const { path, findings } of fixed) out.write(`${printablePath(path)}: ${counted(findings, 'finding')} fixed\n`);
   for (const sentence of notEvaluated) out.write(`${styled(out, 'faint', `not checked: ${printable(sentence)}`)}\n`);
   writeSummary(out, shown);
   const fixable = diagnostics.filter(({ fix }) => fix !== undefined).length;
@@ -28,7 +28,7 @@ export async function writeText(out: TextOutput, shown: ShownFindings): Promise<
 async function writeGroups(out: TextOutput, { report }: ShownFindings): Promise<void> {
   const { excerptOf } = await import('./excerpt.ts');
   for (const [path, found] of Map.groupBy(report.diagnostics, ({ at }) => at?.path ?? '')) {
-    if (path !== '') out.write(`${styled(out, 'strong', printable(path))}\n`);
+    if (path !== '') out.write(`${styled(out, 'strong', printablePath(path))}\n`);
     for (const diagnostic of found) {
       writeFinding(out, diagnostic);
       const { line, column } = diagnostic.at ?? {};

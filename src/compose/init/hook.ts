@@ -36,24 +36,33 @@ async function hookPath(directory: string): Promise<string> {
   }
 }
 
-/** Checks what is staged, which can differ from the files in the work tree. */
+/**
+ * Checks what is staged, which can differ from the files in the work tree, in a temporary work tree of its own: a folder with
+ * `commondir`, `HEAD` and an index is what `git worktree` makes too. There `--since` finds what the commit changes and removes,
+ * and what depends on that. A repository without commits is checked as a whole.
+ */
 const HOOK = `#!/bin/sh
-# Written by "fleetrelay init --hook": validates the manifests that a commit changes, as they are staged.
+# Written by "fleetrelay init --hook": validates the manifests that a commit changes, as they are staged, and those that
+# depend on what it changes or removes.
 set -eu
 command -v fleetrelay >/dev/null || {
   echo 'pre-commit: fleetrelay is not on the PATH; install it, or commit with --no-verify' >&2
   exit 1
 }
+head=$(git rev-parse --verify --quiet HEAD) || head=
+empty=$(git hash-object -t tree /dev/null)
+git diff --cached --quiet "\${head:-$empty}" -- '*.yaml' '*.yml' '*.json' '.fleetrelayignore' && exit 0
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 trap 'exit 1' HUP INT TERM
-staged=$temporary/tree
-changed=$temporary/changed
-mkdir "$staged"
-git checkout-index --all --prefix="$staged/"
-git diff --cached --name-only --no-renames --diff-filter=ACMT -z -- '*.yaml' '*.yml' '*.json' '.fleetrelayignore' >"$changed"
-test -s "$changed" || exit 0
-unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE
-cd "$staged"
-xargs -0 fleetrelay validate --repository . -- <"$changed"
+mkdir "$temporary/git" "$temporary/tree"
+(cd "$(git rev-parse --git-common-dir)" && pwd) >"$temporary/git/commondir"
+echo "\${head:-ref: refs/heads/none}" >"$temporary/git/HEAD"
+echo "gitdir: $temporary/git" >"$temporary/tree/.git"
+tree=$(git write-tree)
+unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE GIT_PREFIX
+cd "$temporary/tree"
+git read-tree "$tree"
+git checkout-index --all --index
+fleetrelay validate \${head:+--since HEAD}
 `;

@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import { createCustomKinds, isDefinition } from '../../validation/custom/custom-kinds.ts';
-import { jsonSchemaOf, schemaFileName } from '../../validation/json-schema.ts';
 import { type KubernetesVersion, openKubernetesSchemas } from '../../validation/kubernetes-schemas.ts';
+import { jsonSchemaOf, schemaFileName } from '../../validation/to-json-schema.ts';
 import { systemDeps } from '../kube.ts';
 import { documentsOf, readCheckout } from '../read-checkout.ts';
 import { ownSchemas } from './own-schemas.ts';
@@ -61,7 +61,7 @@ async function definitionsIn(folder: string): Promise<readonly JsonObject[]> {
 
 async function writeSchemas(folder: string, schemas: ReadonlyMap<string, JsonObject>): Promise<void> {
   const names = [...schemas.keys()].sort(compareText);
-  const all = { oneOf: names.map((name) => ({ $ref: name })) };
+  const all = { $schema: 'http://json-schema.org/draft-07/schema#', oneOf: names.map((name) => ({ $ref: name })) };
   try {
     await mkdir(folder, { recursive: true });
     for (const name of names) await writeFile(join(folder, name), `${JSON.stringify(schemas.get(name))}\n`);

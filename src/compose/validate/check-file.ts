@@ -1,24 +1,27 @@
 import { Buffer } from 'node:buffer';
-import { checkDocuments, isForClusters } from '../../manifest/decode-file.ts';
+import { checkDocuments } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
 import { type Diagnostic, diagnosticOf, type FindingReason } from '../../model/diagnostic.ts';
 import { sha256 } from '../../model/digest.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
-import { referencesOf } from '../../validation/across-files/references.ts';
+import { likelyReferencesOf } from '../../validation/across-files/likely-references.ts';
 import { isDefinition } from '../../validation/custom/custom-kinds.ts';
+import { policyExpressionsIn } from '../../validation/policy-expressions.ts';
 import type { FileBytes } from './file-bytes.ts';
 import { collectFacts, type FileFacts, unreadFile } from './file-facts.ts';
-import { createNamedSchemas } from './named-schemas.ts';
-import type { ObjectChecks } from './object-checks.ts';
+import { createNamedSchemas } from './schemas/named-schemas.ts';
+import type { ObjectChecks } from './schemas/object-checks.ts';
 
 /** What was found in one file: plain data, as threads send it. */
 export interface CheckedFile {
   /** In the order of the file. */
   readonly diagnostics: readonly Diagnostic[];
   readonly documents: readonly CheckedDocument[];
-  /** It holds a kind without schema: it must be checked again if a definition of that kind is found elsewhere. */
+  /** It must be checked again: if a definition of a kind without schema is found elsewhere, or for its expressions. */
   readonly waits: boolean;
+  /** It has expressions of admission policies, which need the library for CEL. */
+  readonly hasExpressions?: true;
   /** The paths and URLs of schemas that it names for documents without another schema. */
   readonly schemas: readonly string[];
   /** The CustomResourceDefinitions in it. */
@@ -42,7 +45,7 @@ export interface CheckedDocument {
   readonly namespace: string;
   readonly name: string;
   readonly state: 'checked' | 'skipped' | 'noSchema';
-  /** What it refers to, if that is collected: see `referencesOf`. */
+  /** What it refers to, if that is collected: see `likelyReferencesOf`. */
   readonly references: readonly string[];
 }
 
@@ -51,7 +54,7 @@ const SUPPRESSION = 'fleetrelay-ignore';
 
 const NONE: readonly string[] = [];
 
-/** A file of which nothing is known but why. */
+/** The result for a file that cannot be checked: one error, which says why. */
 export function failedFile(name: string, reason: FindingReason, message: string): CheckedFile {
   const nothing = {
     documents: [],
@@ -73,6 +76,7 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
   const definitions: JsonObject[] = [];
   const named = createNamedSchemas({ name, bytes: content.bytes, file, checks, findings });
   let previousLine = 0;
+  let hasExpressions = false;
   const options = {
     limits: defaultDecodeLimits,
     fixes: checks.findsFixes,
@@ -85,20 +89,23 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     facts?.add(read);
     if (!isJsonObject(value)) continue;
     const identity = identityOf(value);
-    const hasNoSchema = isForClusters(value, reading) && !checks.hasSchema(value);
+    const { object } = reading;
+    const hasNoSchema = object !== undefined && statesKind(object) && !checks.hasSchema(object);
     const { line = 1, column = 1 } = file.locate(document, path, 'value');
     const isJudged = !hasNoSchema || (!isSkipped && named.judge({ document, path, value, line, previousLine }));
     const state = isSkipped ? 'skipped' : isJudged ? 'checked' : 'noSchema';
     previousLine = line;
-    const references = checks.collectsReferences ? referencesOf(value) : NONE;
+    const references = checks.collectsReferences ? likelyReferencesOf(value) : NONE;
     if (identity.kind !== '') documents.push({ line, column, ...identity, state, references });
     if (isDefinition(value)) definitions.push(value);
+    hasExpressions ||= !isSkipped && policyExpressionsIn(value).length > 0;
   }
   const diagnostics = inOrder(findings);
   return {
     diagnostics,
     documents,
-    waits: documents.some(({ state }) => state === 'noSchema'),
+    waits: (hasExpressions && !checks.checksExpressions) || documents.some(({ state }) => state === 'noSchema'),
+    ...(hasExpressions ? { hasExpressions } : {}),
     schemas: named.schemas,
     definitions,
     ...(facts === undefined ? {} : { facts: facts.end(diagnostics) }),
@@ -109,6 +116,10 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
 
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+function statesKind({ apiVersion, kind }: JsonObject): boolean {
+  return textOf(apiVersion) !== '' && textOf(kind) !== '';
 }
 
 /** What the document says of itself; empty texts where it does not. Kuma's flat form has a type, and the name beside it. */

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { ValidationRequest } from './report.ts';
-import { folderOf } from './schema-locations.ts';
+import { folderOf } from './schemas/schema-locations.ts';
 
 /**
  * Checks that the kubeconfig has the context of the request and that the folders of its schema locations exist, even if no

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { relative, resolve, sep } from 'node:path';
 import { decodeFile } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { isToolFileName } from '../../manifest/tool-files.ts';
@@ -38,7 +38,7 @@ export interface Inputs {
   readonly files: readonly InputFile[];
   /** Files that are not read, because they may not be or cannot be. They count as files. */
   readonly refused: readonly Diagnostic[];
-  /** Paths of which nothing is known; they do not count as files. */
+  /** Paths that cannot be read, neither as a file nor as a folder; they do not count as files. */
   readonly failed: readonly Diagnostic[];
   /** The folders whose ignore file counts, as absolute paths. */
   readonly ignoreFolders: readonly string[];
@@ -181,12 +181,22 @@ function entryOf({ path, kind }: Entry, root: string) {
   return { kind, size, blob: '' };
 }
 
+/** The root of the source that the request is about: the folder that it names, or the current one if it names several. */
+export function sourceRoot([folder, ...others]: readonly string[], cwd: string): string {
+  return folder === undefined || others.length > 0 ? cwd : folder;
+}
+
+/** The path of a file relative to the root of its source, with `/`. */
+export function pathInSource(root: string, location: string): string {
+  return relative(root, location).split(sep).join('/');
+}
+
 /** The diagnostic of a path that cannot be read. */
 function unreadable(path: string, why: string): Diagnostic {
   return diagnosticOf({ severity: 'error', reason: 'FileUnreadable', message: `cannot be read: ${why}`, at: { path } });
 }
 
-/** `file`, `folder`, or why it is neither. */
+/** `file`, `folder`, or the reason why the path is neither. */
 function kindOf(location: string): string {
   try {
     const found = statSync(location);

@@ -1,17 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  fchmodSync,
-  fchownSync,
-  fsyncSync,
-  lstatSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { fchmodSync, fchownSync, lstatSync } from 'node:fs';
 import process from 'node:process';
+import { replaceFile } from '../../adapters/disk/files.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { sha256 } from '../../model/digest.ts';
 import { quote } from '../../model/ids.ts';
@@ -57,7 +46,7 @@ export function mendFiles(
     fixed.push({ path: file.name, findings: mended.length });
     const bytes = new TextEncoder().encode(text);
     if (file.bytes !== undefined) return { ...file, bytes };
-    replaceFile(file, bytes);
+    replace(file, bytes);
     return file;
   });
   return { fixed: fixed.sort((a, b) => compareText(a.path, b.path)), files: after };
@@ -69,31 +58,19 @@ function isLink({ location, bytes }: InputFile): boolean {
   return bytes === undefined && lstatSync(location, { throwIfNoEntry: false })?.isFile() !== true;
 }
 
-/** Writes a file beside it and renames that, so that a reader gets the old or the new content, never a part. */
-function replaceFile({ name, location }: InputFile, bytes: Uint8Array): void {
-  const aside = join(dirname(location), `.fleetrelay-${randomBytes(8).toString('hex')}.tmp`);
+/** Replaces the file; it keeps its mode, and its owner where this process may set it. */
+function replace({ name, location }: InputFile, bytes: Uint8Array): void {
   try {
     const { mode, uid, gid } = lstatSync(location);
-    writeNew(aside, bytes, (file) => {
-      // Another owner's file keeps its owner where this process may do that.
-      if (uid !== process.getuid?.() || gid !== process.getgid?.()) attempt(() => fchownSync(file, uid, gid));
-      fchmodSync(file, mode & 0o7777);
+    replaceFile(location, bytes, {
+      mode: 0o600,
+      prepare: (file) => {
+        if (uid !== process.getuid?.() || gid !== process.getgid?.()) attempt(() => fchownSync(file, uid, gid));
+        fchmodSync(file, mode & 0o7777);
+      },
     });
-    renameSync(aside, location);
   } catch (error) {
-    rmSync(aside, { force: true });
     throw new Error(`${quote(name)} cannot be changed: ${problemOf(error)}`);
-  }
-}
-
-function writeNew(path: string, bytes: Uint8Array, prepare: (file: number) => void): void {
-  const file = openSync(path, 'wx', 0o600);
-  try {
-    prepare(file);
-    writeFileSync(file, bytes);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }
 

@@ -3,14 +3,19 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import { readWorkTreeChanges, type WorkTreeChanges } from '../../adapters/git/work-tree.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
+import { compileGlob } from '../../model/glob.ts';
 import { quote } from '../../model/ids.ts';
 import { objectOf, textOf } from '../../model/json.ts';
+import { matchesLabels } from '../../model/label-selector.ts';
+import { objectRefOf } from '../../model/object-key.ts';
 import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
-import { ANY_NAME } from '../../validation/across-files/references.ts';
+import type { ObjectFacts } from '../../validation/across-files/facts.ts';
+import { ANY_NAME } from '../../validation/across-files/likely-references.ts';
+import { selectedBy } from '../../validation/across-files/object-references.ts';
 import { type CheckedDocument, type CheckedFile, checkFile } from './check-file.ts';
-import type { InputFile, Inputs } from './inputs.ts';
-import { type CheckSettings, createObjectChecks } from './object-checks.ts';
+import { type InputFile, type Inputs, pathInSource, sourceRoot } from './inputs.ts';
 import type { ValidationRequest } from './report.ts';
+import { type CheckSettings, createObjectChecks } from './schemas/object-checks.ts';
 
 /** What a range of commits has touched, or what the request names. */
 export interface Touched {
@@ -100,6 +105,7 @@ export function affectedFiles(
   inputs: Inputs,
   checked: readonly CheckedFile[],
   touched: Touched,
+  cwd: string,
 ): ReadonlySet<InputFile> {
   if (touched.isEverything) return new Set(inputs.files);
   const own = inputs.files.map(({ bytes, location }) => bytes !== undefined || touched.touches(location));
@@ -121,7 +127,47 @@ export function affectedFiles(
     if (kind === 'Placement' && touched.hasOtherFiles) return true;
     return kinds.has(`${group}/${kind}`) || document.references.some((reference) => identities.has(reference));
   };
-  return new Set(inputs.files.filter((_, index) => own[index] === true || checked[index]?.documents.some(depends)));
+  const wasPlaced = placedBefore(touched, sourceRoot(inputs.ignoreFolders, cwd));
+  const selected = selectedBefore(touched);
+  return new Set(
+    inputs.files.filter((file, index) => {
+      const { documents = [], facts } = checked[index] ?? {};
+      return (
+        own[index] === true || documents.some(depends) || wasPlaced(file) || facts?.objects.some(selected) === true
+      );
+    }),
+  );
+}
+
+/** Whether a Placement selected the file before the range, which has changed or removed that Placement. */
+function placedBefore({ before }: Touched, root: string): (file: InputFile) => boolean {
+  const globs = before
+    .flatMap(({ facts }) => facts?.declarations ?? [])
+    .flatMap(({ content }) =>
+      content.type === 'declaration' && content.kind === 'Placement' ? content.value.paths : [],
+    )
+    .map(compileGlob);
+  return ({ location }) => globs.length > 0 && globs.some(({ matches }) => matches(pathInSource(root, location)));
+}
+
+/** Whether the object selected Pods or Services of a document before the range, which has changed or removed that. */
+function selectedBefore({ before }: Touched): (facts: ObjectFacts) => boolean {
+  const labelled = before.flatMap(({ facts }) =>
+    (facts?.objects ?? []).flatMap(({ key, labels }) =>
+      labels === undefined ? [] : [{ ...objectRefOf(key), labels }],
+    ),
+  );
+  return ({ key, selector }) => {
+    if (selector === undefined || labelled.length === 0) return false;
+    const { kind, namespace } = objectRefOf(key);
+    const selectsServices = selectedBy(kind) === 'Services';
+    return labelled.some(
+      (each) =>
+        (each.kind === 'Service') === selectsServices &&
+        (selectsServices || each.namespace === namespace) &&
+        matchesLabels(selector, each.labels),
+    );
+  };
 }
 
 function partsOf({ apiVersion, kind, namespace, name }: CheckedDocument) {

@@ -4,14 +4,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { compareText } from '../../model/json.ts';
 import { type KubernetesVersion, newestKubernetesVersion } from '../../validation/kubernetes-schemas.ts';
-import { withFindingsAcross } from './across-files.ts';
+import { withFindingsAcross } from './across-files/across-files.ts';
 import type { CheckedFile } from './check-file.ts';
 import { createBytesReader } from './file-bytes.ts';
-import { reportOf } from './finish.ts';
 import { bytesOf, type InputFile, type Inputs, listInputs, STDIN } from './inputs.ts';
-import type { CheckSettings } from './object-checks.ts';
+import { reportOf } from './make-report.ts';
 import type { ValidationReport, ValidationRequest } from './report.ts';
-import { createThreads, type Threads } from './threads.ts';
+import type { CheckSettings } from './schemas/object-checks.ts';
+import { createThreads, type Threads } from './threads/threads.ts';
 
 /**
  * Checks manifests as an API server would under `--dry-run=server --validate=strict`. In a folder it checks every manifest
@@ -100,7 +100,7 @@ async function judge(request: ValidationRequest, inputs: Inputs, threads: Thread
   return { report: reportOf({ ...all, ...part }), checked };
 }
 
-/** Checks the files that hold kinds without schema once more, with the schemas of custom kinds. */
+/** Checks files once more: those with kinds without schema by the schemas of custom kinds, policies for their expressions. */
 async function withCustomKinds(
   request: ValidationRequest,
   files: readonly InputFile[],
@@ -111,10 +111,11 @@ async function withCustomKinds(
   const waiting = files.filter((_, index) => first[index]?.waits === true);
   const isAsked = request.cluster !== undefined || (request.schemaLocations ?? []).length > 0;
   const isNamed = first.some(({ definitions, schemas }) => definitions.length + schemas.length > 0);
-  if (waiting.length === 0 || !(isAsked || isNamed)) return first;
-  const { findCustomSchemas } = await import('./custom-schemas.ts');
+  const checksExpressions = first.some(({ hasExpressions }) => hasExpressions === true);
+  if (waiting.length === 0 || !(isAsked || isNamed || checksExpressions)) return first;
+  const { findCustomSchemas } = await import('./schemas/custom-schemas.ts');
   const custom = await findCustomSchemas(request, files, first, settings);
-  const again = (await check(waiting, { ...settings, ...custom })).values();
+  const again = (await check(waiting, { ...settings, ...custom, checksExpressions })).values();
   return first.map((checked) => (checked.waits ? (again.next().value ?? checked) : checked));
 }
 
@@ -131,7 +132,7 @@ async function partOf(
     touched.isEverything || (at !== undefined && touched.touches(resolve(request.cwd, at.path)));
   return {
     inputs: { ...inputs, refused: inputs.refused.filter(isPart) },
-    affected: affectedFiles(inputs, checked, touched),
+    affected: affectedFiles(inputs, checked, touched, request.cwd),
   };
 }
 

@@ -1,9 +1,8 @@
 import { displayPath, type FieldPath } from '../../model/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../../model/json.ts';
 import { suggestion } from '../../model/messages.ts';
 import { metadataOf, type ObjectRef, objectKey, parseApiVersion, parseObjectRef } from '../../model/object-key.ts';
-import { caseFix, type FieldProblem, fieldError, fieldWarning, typeFix, withFix } from '../problem.ts';
-import { typeWord } from '../schema-problems.ts';
+import { caseFix, type FieldProblem, fieldError, fieldWarning, typeFix, typeWord, withFix } from '../problem.ts';
 import { type DocumentReading, isReadable } from './reading.ts';
 import { checkLabels, labelKeyProblem } from './selectors.ts';
 
@@ -21,57 +20,100 @@ const SERVER_METADATA = [
 
 /** Decodes an object for clusters. Checks identity, labels, annotations and the data of ConfigMaps and Secrets, nothing else. */
 export function readObject(document: JsonObject): DocumentReading {
-  const ref = readIdentity(document);
-  if ('problem' in ref) return { problems: [ref.problem] };
-  const problems: FieldProblem[] = [...checkMetadata(document), ...checkData(document)];
+  const problems: FieldProblem[] = [];
+  const ref = readIdentity(document, problems);
+  problems.push(...checkMetadata(document), ...checkData(document));
   const value = withEmptyTexts(withoutServerFields(document, problems));
+  if (ref === undefined) return { object: withIdentity(document), problems };
   const identity = objectKey(ref);
-  if (!isReadable(problems)) return { identity, problems };
-  return { identity, problems, content: { type: 'object', ref, value } };
+  if (!isReadable(problems)) return { identity, object: document, problems };
+  return { identity, object: document, problems, content: { type: 'object', ref, value } };
 }
 
-/** The identity of the object, or the first problem of it, at its field. */
-function readIdentity(document: JsonObject): ObjectRef | { readonly problem: FieldProblem } {
+/** Returns the identity of the object; undefined if a part of it is missing or wrong. Adds the problem of each such part. */
+function readIdentity(document: JsonObject, problems: FieldProblem[]): ObjectRef | undefined {
   const { apiVersion, kind, metadata } = document;
-  const misspelt = misspeltField(document, ['apiVersion', 'kind', 'metadata']);
-  if (misspelt !== undefined) return { problem: misspelt };
-  if (typeof apiVersion !== 'string') return wrongType(['apiVersion'], apiVersion, NO_MANIFEST);
-  const version = parseApiVersion(apiVersion);
-  if (!version.ok) return { problem: fieldError('BadIdentity', ['apiVersion'], version.problem) };
-  if (typeof kind !== 'string') return wrongType(['kind'], kind, NO_MANIFEST);
-  if (!isJsonObject(metadata)) return wrongType(['metadata'], metadata, undefined, 'a mapping');
-  const { name, namespace, generateName } = metadata;
-  const misspeltName = generateName === undefined ? misspeltField(metadata, ['name'], ['metadata']) : undefined;
-  if (misspeltName !== undefined) return { problem: misspeltName };
-  if (name === undefined && generateName !== undefined) {
-    const message = 'metadata.generateName gives the object another name at each apply';
-    const hint = 'give it a fixed metadata.name';
-    return { problem: fieldError('GeneratedName', ['metadata', 'generateName'], message, hint) };
-  }
-  if (typeof name !== 'string') return wrongType(['metadata', 'name'], name);
-  if (namespace !== undefined && namespace !== null && typeof namespace !== 'string') {
-    return wrongType(['metadata', 'namespace'], namespace);
-  }
-  const ref = parseObjectRef({ group: version.value.group, kind, namespace: namespace ?? '', name });
-  return ref.ok ? ref.value : { problem: fieldError('BadIdentity', fieldOf(ref.problem), ref.problem) };
-}
-
-/** The problem of a key that is near the name of a field that is missing. `above`: the path of the mapping. */
-function misspeltField(
-  mapping: JsonObject,
-  names: readonly string[],
-  above: readonly string[] = [],
-): FieldProblem | undefined {
-  for (const name of names) {
-    if (Object.hasOwn(mapping, name)) continue;
-    const key = Object.keys(mapping).find((each) => !KNOWN_FIELDS.has(each) && suggestion(each, [name]) !== undefined);
-    if (key === undefined) continue;
+  const before = problems.length;
+  const misspelt = (name: string, mapping: JsonObject, above: FieldPath = []): boolean => {
+    const key = misspeltKey(mapping, name);
+    if (key === undefined) return false;
     const path = [...above, key];
     const message = `${displayPath(path)} is not a field that is known here`;
     const problem = { ...fieldError('UnknownField', path, message, `did you mean ${name}?`), atKey: true };
-    return withFix(problem, caseFix(key, [name]) === undefined ? undefined : { key: name });
+    problems.push(withFix(problem, caseFix(key, [name]) === undefined ? undefined : { key: name }));
+    return true;
+  };
+  let group = '';
+  if (!misspelt('apiVersion', document)) group = readGroup(apiVersion, problems);
+  if (!misspelt('kind', document)) readPart('kind', ['kind'], kind, problems, NO_MANIFEST);
+  if (!misspelt('metadata', document)) {
+    const isManifest = apiVersion !== undefined && kind !== undefined;
+    if (!isJsonObject(metadata)) {
+      // Without two of the three it may be another file.
+      if (isManifest || metadata !== undefined)
+        problems.push(wrongType(['metadata'], metadata, undefined, 'a mapping'));
+    } else {
+      const { name, namespace, generateName } = metadata;
+      if (name === undefined && generateName !== undefined) {
+        const message = 'metadata.generateName gives the object another name at each apply';
+        problems.push(
+          fieldError('GeneratedName', ['metadata', 'generateName'], message, 'give it a fixed metadata.name'),
+        );
+      } else if (!misspelt('name', metadata, ['metadata'])) readPart('name', ['metadata', 'name'], name, problems);
+      if ((namespace ?? null) !== null) readPart('namespace', ['metadata', 'namespace'], namespace, problems);
+    }
   }
-  return undefined;
+  if (problems.length > before) return undefined;
+  const { name, namespace } = metadataOf(document);
+  return { group, kind: textOf(kind), namespace: textOf(namespace), name: textOf(name) };
+}
+
+/** Returns the group of an API version; empty if that is wrong, with its problem. */
+function readGroup(apiVersion: JsonValue | undefined, problems: FieldProblem[]): string {
+  if (typeof apiVersion !== 'string') {
+    const hint = (apiVersion ?? null) === null ? NO_MANIFEST : 'write v1, or a group and a version such as apps/v1';
+    problems.push(wrongType(['apiVersion'], apiVersion, hint));
+    return '';
+  }
+  const version = parseApiVersion(apiVersion);
+  if (version.ok) return version.value.group;
+  const meant = apiVersion.trim().toLowerCase();
+  const fix = parseApiVersion(meant).ok ? { value: meant } : undefined;
+  const hint = fix === undefined ? undefined : `did you mean ${meant}?`;
+  problems.push(withFix(fieldError('BadIdentity', ['apiVersion'], version.problem, hint), fix));
+  return '';
+}
+
+/** Checks one part of an identity by itself. */
+function readPart(
+  part: 'kind' | 'namespace' | 'name',
+  path: FieldPath,
+  value: JsonValue | undefined,
+  problems: FieldProblem[],
+  hint?: string,
+): void {
+  if (typeof value !== 'string') {
+    problems.push(wrongType(path, value, hint));
+    return;
+  }
+  const ref = parseObjectRef({ group: '', kind: 'Kind', namespace: '', name: 'name', [part]: value });
+  if (!ref.ok) problems.push(fieldError('BadIdentity', path, ref.problem));
+}
+
+/** The document with apiVersion and kind under their own names, where these are misspelt. */
+function withIdentity(document: JsonObject): JsonObject {
+  let corrected = document;
+  for (const name of ['apiVersion', 'kind']) {
+    const key = misspeltKey(document, name);
+    if (key !== undefined) corrected = { ...corrected, [name]: document[key] };
+  }
+  return corrected;
+}
+
+/** The key that is near the name of a field that is missing. */
+function misspeltKey(mapping: JsonObject, name: string): string | undefined {
+  if (Object.hasOwn(mapping, name)) return undefined;
+  return Object.keys(mapping).find((each) => !KNOWN_FIELDS.has(each) && suggestion(each, [name]) !== undefined);
 }
 
 /** Fields near whose name another one is. */
@@ -87,20 +129,17 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
 
 const NO_MANIFEST = 'if the file is no manifest, list it in .fleetrelayignore';
 
-function wrongType(path: FieldPath, value: JsonValue | undefined, hint?: string, wanted = 'text') {
+function wrongType(path: FieldPath, value: JsonValue | undefined, hint?: string, wanted = 'text'): FieldProblem {
   const name = path.join('.');
-  if (value === undefined || value === null) {
-    return { problem: fieldError('MissingField', path, `${name} is missing`, hint) };
-  }
+  if (value === undefined || value === null) return fieldError('MissingField', path, `${name} is missing`, hint);
   const message = `${name} must be ${wanted}, not ${typeWord(value)}`;
-  return { problem: fieldError('WrongType', path, message, wanted === 'text' ? 'quote it' : hint) };
+  const isOtherWord = hint === undefined || hint === NO_MANIFEST;
+  return fieldError('WrongType', path, message, isOtherWord && wanted === 'text' ? quoteHint(value) : hint);
 }
 
-/** The field that a problem of `parseObjectRef` is about. */
-function fieldOf(problem: string): FieldPath {
-  if (problem.startsWith('kind')) return ['kind'];
-  if (problem.startsWith('namespace')) return ['metadata', 'namespace'];
-  return problem.startsWith('API group') ? ['apiVersion'] : ['metadata', 'name'];
+/** What to do with a value that is not text; lists and mappings cannot be quoted. */
+function quoteHint(value: JsonValue): string | undefined {
+  return typeof value === 'object' ? undefined : 'quote it';
 }
 
 function checkMetadata(document: JsonObject): readonly FieldProblem[] {
@@ -151,7 +190,8 @@ function textMap(
   if (value === undefined || value === null) return { texts: {}, problems: [] };
   if (!isJsonObject(value)) {
     const message = `${name} must be a mapping, not ${typeWord(value)}`;
-    return { texts: {}, problems: [fieldError('WrongType', path, message)] };
+    const hint = typeof value === 'string' ? 'give the text a key' : undefined;
+    return { texts: {}, problems: [fieldError('WrongType', path, message, hint)] };
   }
   const texts: Record<string, string> = {};
   const problems: FieldProblem[] = [];
@@ -163,7 +203,8 @@ function textMap(
       problems.push(fieldWarning('WrongType', [...path, key], message, 'write ""'));
     } else {
       const message = `${name}[${JSON.stringify(key)}] must be text, not ${typeWord(member)}`;
-      problems.push(withFix(fieldError('WrongType', [...path, key], message, 'quote it'), typeFix(member, 'string')));
+      const hint = typeof member === 'object' ? 'write it as text, for example below "|"' : 'quote it';
+      problems.push(withFix(fieldError('WrongType', [...path, key], message, hint), typeFix(member, 'string')));
     }
   }
   return { texts, problems };

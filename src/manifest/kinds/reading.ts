@@ -10,6 +10,8 @@ export interface DocumentReading {
   readonly content?: Omit<ObjectContent, 'digest'> | Declaration;
   /** Without the repetition mark; absent: the document does not state its identity. */
   readonly identity?: string;
+  /** Of an object for clusters: what is checked further. A misspelt apiVersion or kind is corrected in it. */
+  readonly object?: JsonObject;
   readonly problems: readonly FieldProblem[];
 }
 

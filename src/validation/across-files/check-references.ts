@@ -3,8 +3,8 @@ import type { FindingReason } from '../../model/diagnostic.ts';
 import { compareText, type JsonObject, textOf } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
 import { objectRefOf, parseApiVersion } from '../../model/object-key.ts';
-import { type Field, get, pathOf } from '../rules/field.ts';
-import type { DeclaredObjects, LabelIndex } from './declared.ts';
+import { type Field, get, pathOf } from '../rules/shared/field.ts';
+import type { DeclaredObject, DeclaredObjects, LabelIndex } from './declared.ts';
 import { type ObjectFacts, parseReferenceId, selectorIn } from './facts.ts';
 import {
   CLUSTER_ROLE,
@@ -18,7 +18,9 @@ import {
   SERVICE,
   SERVICE_ACCOUNT,
   type Selection,
+  selectedBy,
   selectionsIn,
+  targetPortsIn,
   VOLUME_CLAIM,
 } from './object-references.ts';
 
@@ -45,11 +47,9 @@ export function createReferenceCheck(declared: DeclaredObjects, { isPartial }: R
       if (isPartial || isElsewhere(reference, declared) || declared.mayBeMade(kind, namespace, name)) return undefined;
       return { type: 'object' } as const;
     }
-    if (part === undefined || found.parts.some((parts) => parts === undefined || parts.includes(part)))
-      return undefined;
+    if (part === undefined || found.parts.some(({ names, isOpen }) => isOpen || names.has(part))) return undefined;
     if (kind !== SERVICE && declared.mayBeWritten(kind, namespace)) return undefined;
-    const parts = new Set(found.parts.flatMap((each) => each ?? []));
-    return { type: 'part', path: found.path, parts: [...parts].sort(compareText) } as const;
+    return { type: 'part', ...found } as const;
   };
   const selectsNothing = (
     of: Selection['selects'],
@@ -65,8 +65,9 @@ export function createReferenceCheck(declared: DeclaredObjects, { isPartial }: R
     // A controller makes Pods with the labels that its object names.
     return values.length > 0 && values.every((value) => declared.isMentioned(namespace, value)) ? undefined : among;
   };
+  const selectedPorts = isPartial ? () => undefined : createSelectedPorts(declared);
   return {
-    isSuspect: ({ key, refers = [], selector }) => {
+    isSuspect: ({ key, refers = [], selector, ports = [] }) => {
       const isAtFault = (id: string): boolean => {
         if (declared.has(id)) return false;
         const { part, ...reference } = parseReferenceId(id);
@@ -75,7 +76,9 @@ export function createReferenceCheck(declared: DeclaredObjects, { isPartial }: R
       if (refers.some(isAtFault)) return true;
       if (selector === undefined) return false;
       const { kind, namespace } = objectRefOf(key);
-      return selectsNothing(kind === 'ServiceMirror' ? 'Services' : 'Pods', namespace, selector) !== undefined;
+      const selected = kind === 'Service' && ports.length > 0 ? selectedPorts(namespace, selector) : undefined;
+      if (selected !== undefined && ports.some((name) => !selected.has(name))) return true;
+      return selectsNothing(selectedBy(kind), namespace, selector) !== undefined;
     },
     problemsOf: (object) => {
       const version = parseApiVersion(textOf(object.apiVersion));
@@ -96,9 +99,27 @@ export function createReferenceCheck(declared: DeclaredObjects, { isPartial }: R
         if (selector !== undefined && among !== undefined) {
           problems.push(emptySelection({ field, selects, isPlain }, selector, namespace, among));
         }
+        const targets = selector === undefined ? [] : targetPortsIn(kind, root);
+        const selected = selector !== undefined && targets.length > 0 ? selectedPorts(namespace, selector) : undefined;
+        if (selected !== undefined) problems.push(...targets.flatMap((port) => unknownTarget(port, selected)));
       }
       return distinct(problems);
     },
+  };
+}
+
+/**
+ * Makes the function that returns the names of the ports of the Pods that a Service selects; undefined: none is declared, or
+ * another program may make more.
+ */
+function createSelectedPorts(declared: DeclaredObjects) {
+  return (namespace: string, selector: LabelSelector): ReadonlySet<string> | undefined => {
+    if (SYSTEM_NAMESPACES.has(namespace)) return undefined;
+    const usual = withoutAddedLabels(selector);
+    const among = declared.labelled('Pods', namespace);
+    if (!among.hasMatch(usual) || declared.mayBeWritten('/Pod', namespace)) return undefined;
+    const isMade = Object.values(usual.matchLabels).every((value) => declared.isMentioned(namespace, value));
+    return isMade ? undefined : among.portsOf(usual);
   };
 }
 
@@ -148,23 +169,35 @@ const PART: Readonly<Record<string, { readonly reason: FindingReason; readonly w
 
 function unknownObject(reference: Reference, declared: DeclaredObjects): FieldProblem {
   const { field, kind, namespace, name } = reference;
-  const hint = nearest(name, declared.namesOf(kind, namespace));
+  const hint = nearest(name, declared.namesOf(kind, namespace, MOST_COMPARED));
   const message = `no document that was read declares ${titleOf(reference)}`;
   return warning(UNKNOWN[kind] ?? 'UnknownScaleTarget', field, message, hint);
 }
 
-function unknownPart(
-  { field, kind, namespace, name, part }: Reference,
-  { path, parts }: { readonly path: string; readonly parts: readonly string[] },
-): FieldProblem {
+function unknownPart({ field, kind, namespace, name, part }: Reference, { path, parts }: DeclaredObject): FieldProblem {
   const { reason, word } = PART[kind] ?? { reason: 'UnknownReference', word: 'part' };
   const wanted = part?.name ?? '';
-  const known = parts.length > MOST_NAMED ? `${parts.length} others` : parts.join(', ');
+  const count = parts.reduce((sum, { names }) => sum + names.size, 0);
+  // A list for each of many references would take time in proportion to both.
+  const all = count > MOST_COMPARED ? [] : [...new Set(parts.flatMap(({ names }) => [...names]))].sort(compareText);
+  const known =
+    count > MOST_COMPARED ? `${count} others` : all.length > MOST_NAMED ? `${all.length} others` : all.join(', ');
   const message = `${titleOf({ kind, namespace, name })} in ${path} has no ${word} ${wanted}, but ${known}`;
-  return warning(reason, part?.field ?? field, message, nearest(wanted, parts));
+  return warning(reason, part?.field ?? field, message, nearest(wanted, all));
+}
+
+function unknownTarget(port: Field, selected: ReadonlySet<string>): readonly FieldProblem[] {
+  const name = String(port.value);
+  if (selected.has(name)) return [];
+  const known = [...selected].sort(compareText);
+  const which = known.length === 0 ? '; none has a name' : known.length > MOST_NAMED ? '' : `, but ${known.join(', ')}`;
+  const message = `no container of the selected Pods has a port ${name}${which}`;
+  return [warning('UnknownTargetPort', port, message, nearest(name, known))];
 }
 
 const MOST_NAMED = 10;
+/** Of many Pods the first ones show which label differs. */
+const MOST_LABELS = 500;
 
 /** Among very many names each suggestion would cost much, and there would be one for anything. */
 const MOST_COMPARED = 200;
@@ -188,10 +221,10 @@ function emptySelection(
     const { [key]: _left, ...others } = selector.matchLabels;
     const rest = { ...selector, matchLabels: others };
     if (Object.keys(others).length === 0 && selector.matchExpressions.length === 0) {
-      if (!among.all().some((each) => Object.hasOwn(each, key))) continue;
+      if (!among.first(MOST_LABELS).some((each) => Object.hasOwn(each, key))) continue;
     } else if (!among.hasMatch(rest)) continue;
     const values = among
-      .all()
+      .first(MOST_LABELS)
       .filter((each) => matchesLabels(rest, each))
       .flatMap((each) => each[key] ?? []);
     const message = `${what}${where} has the label ${key}: ${value}, so nothing is selected`;

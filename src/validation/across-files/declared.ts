@@ -1,4 +1,5 @@
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
+import { getOrInsert } from '../../model/maps.ts';
 import { objectRefOf } from '../../model/object-key.ts';
 import { isCustom, type ObjectFacts } from './facts.ts';
 import { CLUSTER_ROLE, makesPods, PRIORITY_CLASS, SERVICE } from './object-references.ts';
@@ -9,8 +10,14 @@ type Labels = Readonly<Record<string, string>>;
 export interface DeclaredObject {
   /** A file that declares it: the first one by path. */
   readonly path: string;
-  /** Of each document; undefined: it may have parts that no document names. */
-  readonly parts: readonly (readonly string[] | undefined)[];
+  readonly parts: readonly Parts[];
+}
+
+/** The parts of all documents that declare an object in one namespace, or in none. */
+interface Parts {
+  readonly names: ReadonlySet<string>;
+  /** It may have parts that no document names. */
+  readonly isOpen: boolean;
 }
 
 /** The objects that a set of files declares, and what their controllers may add. Built in one pass over the facts. */
@@ -19,11 +26,11 @@ export interface DeclaredObjects {
   has(key: string): boolean;
   /** `kind` as `group/Kind`. An empty namespace, of the object or of the reference, can be any. */
   find(kind: string, namespace: string, name: string): DeclaredObject | undefined;
-  /** The names of the objects of a kind in a namespace, for suggestions. */
-  namesOf(kind: string, namespace: string): readonly string[];
+  /** The names of the objects of a kind in a namespace, for suggestions; none if there are more than `most`. */
+  namesOf(kind: string, namespace: string, most: number): readonly string[];
   /** Whether some document declares an object in the namespace. */
   hasNamespace(namespace: string): boolean;
-  /** Whether a Role, or another object that a controller reads, lets expect objects of this kind and name. */
+  /** Whether another program may create the object: a Role allows it, or a custom object contains its name. */
   mayBeMade(kind: string, namespace: string, name: string): boolean;
   /** Whether subjects of a Role may write objects of the kind in the namespace. */
   mayBeWritten(kind: string, namespace: string): boolean;
@@ -37,7 +44,10 @@ export interface DeclaredObjects {
 export interface LabelIndex {
   readonly isEmpty: boolean;
   hasMatch(selector: LabelSelector): boolean;
-  all(): readonly Labels[];
+  /** The names of the ports of the Pods that match. */
+  portsOf(selector: LabelSelector): ReadonlySet<string>;
+  /** At most that number of sets. */
+  first(most: number): readonly Labels[];
 }
 
 /** Of an object whose manifest states no namespace, which may be in any. */
@@ -77,8 +87,10 @@ export function indexDeclared(files: FilesWithFacts): DeclaredObjects {
         first && { path: first.path, parts: second === undefined ? first.parts : [...first.parts, ...second.parts] }
       );
     },
-    namesOf: (kind, namespace) =>
-      collect(namespace, ({ names }, where) => names.get(`${kind}/${where}`)).flatMap((each) => [...each]),
+    namesOf: (kind, namespace, most) => {
+      const found = collect(namespace, ({ names }, where) => names.get(`${kind}/${where}`));
+      return found.some(({ size }) => size > most) ? [] : found.flatMap((each) => [...each]);
+    },
     hasNamespace: (namespace) => byNamespace.namespaces.has(namespace) || byNamespace.namespaces.has(ANY),
     mayBeMade: (kind, namespace, name) =>
       declared.mayBeWritten(kind, namespace) ||
@@ -95,9 +107,14 @@ const CLUSTER_SCOPED: ReadonlySet<string> = new Set([CLUSTER_ROLE, PRIORITY_CLAS
 
 type Index = ReturnType<typeof createIndex>;
 
+interface IndexedObject {
+  readonly path: string;
+  readonly parts: readonly [{ readonly names: Set<string>; isOpen: boolean }];
+}
+
 /** @param isOfAll as if no document stated a namespace */
 function createIndex(files: FilesWithFacts, isOfAll: boolean) {
-  const objects = new Map<string, DeclaredObject & { readonly parts: (readonly string[] | undefined)[] }>();
+  const objects = new Map<string, IndexedObject>();
   const names = new Map<string, Set<string>>();
   const namespaces = new Set<string>();
   const words = new Map<string, Set<string>>();
@@ -105,7 +122,7 @@ function createIndex(files: FilesWithFacts, isOfAll: boolean) {
   const writes = new Map<string, Set<string>>();
   const labels = new Map<string, ReturnType<typeof createLabelIndex>>();
   for (const { path, facts } of files) {
-    for (const { key, parts, mentions = [], labels: own, writes: written = [] } of facts) {
+    for (const { key, parts, mentions = [], labels: own, ports = [], writes: written = [] } of facts) {
       const ref = objectRefOf(key);
       const { name } = ref;
       const kind = `${ref.group}/${ref.kind}`;
@@ -113,29 +130,23 @@ function createIndex(files: FilesWithFacts, isOfAll: boolean) {
       namespaces.add(kind === '/Namespace' ? name : where);
       const place = isOfAll ? `${kind}/${ANY}/${name}` : key;
       const known = objects.get(place);
-      known?.parts.push(parts);
-      if (known === undefined || path < known.path) objects.set(place, { path, parts: known?.parts ?? [parts] });
-      entry(names, `${kind}/${where}`, newSet).add(name);
-      for (const word of mentions) entry(words, where, newSet).add(word);
-      if (isCustom(kind)) entry(owners, where, newSet).add(name);
+      const ofObject = known?.parts[0] ?? { names: new Set(), isOpen: false };
+      for (const part of parts ?? []) ofObject.names.add(part);
+      if (parts === undefined) ofObject.isOpen = true;
+      if (known === undefined || path < known.path) objects.set(place, { path, parts: [ofObject] });
+      getOrInsert(names, `${kind}/${where}`, newSet).add(name);
+      for (const word of mentions) getOrInsert(words, where, newSet).add(word);
+      if (isCustom(kind)) getOrInsert(owners, where, newSet).add(name);
       if (own !== undefined) {
-        entry(labels, `${kind === SERVICE ? 'Services' : 'Pods'}/${where}`, createLabelIndex).add(own);
+        getOrInsert(labels, `${kind === SERVICE ? 'Services' : 'Pods'}/${where}`, createLabelIndex).add(own, ports);
       }
-      for (const each of written) entry(writes, kind === CLUSTER_ROLE ? ANY : where, newSet).add(each);
+      for (const each of written) getOrInsert(writes, kind === CLUSTER_ROLE ? ANY : where, newSet).add(each);
     }
   }
   return { objects, names, namespaces, words, owners, writes, labels };
 }
 
 const newSet = (): Set<string> => new Set();
-
-function entry<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
-}
 
 /** The parts of a name before each of its hyphens and dots: a controller derives names so. */
 function beginningsOf(name: string): readonly string[] {
@@ -145,12 +156,16 @@ function beginningsOf(name: string): readonly string[] {
 function createLabelIndex() {
   const all: Labels[] = [];
   const byLabel = new Map<string, Labels[]>();
+  const ports = new Map<Labels, readonly string[]>();
   return {
     all,
-    add(labels: Labels): void {
+    portsOf: (selector: LabelSelector): readonly string[] =>
+      [...ports].flatMap(([labels, names]) => (matchesLabels(selector, labels) ? names : [])),
+    add(labels: Labels, names: readonly string[]): void {
       all.push(labels);
+      if (names.length > 0) ports.set(labels, names);
       for (const [key, value] of Object.entries(labels))
-        entry(byLabel, `${key}=${value}`, (): Labels[] => []).push(labels);
+        getOrInsert(byLabel, `${key}=${value}`, (): Labels[] => []).push(labels);
     },
     hasMatch(selector: LabelSelector): boolean {
       let smallest: readonly Labels[] = all;
@@ -167,6 +182,7 @@ function joinLabels(indexes: readonly ReturnType<typeof createLabelIndex>[]): La
   return {
     isEmpty: indexes.every(({ all }) => all.length === 0),
     hasMatch: (selector) => indexes.some((each) => each.hasMatch(selector)),
-    all: () => indexes.flatMap(({ all }) => all),
+    portsOf: (selector) => new Set(indexes.flatMap((each) => each.portsOf(selector))),
+    first: (most) => indexes.flatMap(({ all }) => all.slice(0, most)).slice(0, most),
   };
 }

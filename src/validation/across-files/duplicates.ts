@@ -30,9 +30,12 @@ export function findDuplicates(
   const known = new Map<ObjectKey, Map<string, DocumentPlace>>();
   const inFolders = new Map<string, number>();
   const pairs: { readonly key: ObjectKey; readonly at: DocumentPlace; readonly first: DocumentPlace }[] = [];
-  for (const { path, keys } of files.toSorted((a, b) => compareText(a.path, b.path))) {
+  const repeated = repeatedKeys(files);
+  const concerned = files.filter(({ keys }) => keys.some((key) => repeated.has(key)));
+  for (const { path, keys } of concerned.sort((a, b) => compareText(a.path, b.path))) {
     const seen = new Map<ObjectKey, number>();
     for (const key of keys) {
+      if (!repeated.has(key)) continue;
       const count = (seen.get(key) ?? 0) + 1;
       seen.set(key, count);
       const at = { path, identity: count === 1 ? key : `${key}#${count}` };
@@ -67,6 +70,14 @@ export function findDuplicates(
         ? same.map(alone)
         : [{ ...one, others: same.length - 1 }];
   });
+}
+
+/** The keys that more than one document declares, which are few. */
+function repeatedKeys(files: Parameters<typeof findDuplicates>[0]): ReadonlySet<ObjectKey> {
+  const known = new Set<ObjectKey>();
+  const repeated = new Set<ObjectKey>();
+  for (const { keys } of files) for (const key of keys) (known.has(key) ? repeated : known).add(key);
+  return repeated;
 }
 
 function alone(pair: Omit<Duplicate, 'others'>): Duplicate {

@@ -11,12 +11,13 @@ import {
 import { builtInKindScope } from '../../model/kinds.ts';
 import type { LabelRequirement, LabelSelector } from '../../model/label-selector.ts';
 import { type ObjectKey, objectKey, objectRefOf, parseApiVersion } from '../../model/object-key.ts';
-import type { Field } from '../rules/field.ts';
+import type { Field } from '../rules/shared/field.ts';
 import {
   CLUSTER_ROLE,
   CONFIG_MAP,
   partsIn,
   podTemplateOf,
+  portNamesIn,
   type Reference,
   ROLE,
   referencesIn,
@@ -25,6 +26,7 @@ import {
   SERVICE,
   SERVICE_ACCOUNT,
   selectionsIn,
+  targetPortsIn,
 } from './object-references.ts';
 
 /** What other files must know of an object: small plain data, as threads send it. Members that would be empty are absent. */
@@ -38,13 +40,15 @@ export interface ObjectFacts {
   /** The labels of its Pods; of a Service its own. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly selector?: LabelSelector;
+  /** The names of the ports of its Pods; of a Service those that it sends to. */
+  readonly ports?: readonly string[];
   /** Of a custom kind: every word in it that can be a name. A controller may make an object of such a name. */
   readonly mentions?: readonly string[];
   /** Of a Role: the kinds (`group/Kind`) of which its subjects may write objects. `Pods`: a kind that makes Pods. */
   readonly writes?: readonly string[];
 }
 
-/** The facts about an object; undefined if it has no identity. Never throws, whatever the object holds. */
+/** Returns the facts about an object; undefined if it has no identity. Never throws: values of a wrong type give no facts. */
 export function factsOf(object: JsonObject): ObjectFacts | undefined {
   const { apiVersion, kind: name } = object;
   const metadata = objectOf(object.metadata);
@@ -65,6 +69,7 @@ export function factsOf(object: JsonObject): ObjectFacts | undefined {
     ...some('refers', idsOf(references.filter(({ isOptional }) => isOptional !== true))),
     ...some('labels', labelsIn(kind, object, root)),
     ...some('selector', selection && selectorIn(selection.field, selection.isPlain)),
+    ...some('ports', portsIn(kind, root)),
     ...some('writes', writesOf(kind, object)),
     ...some('mentions', kind === 'networking.k8s.io/Ingress' ? certificatesOf(object) : undefined),
   };
@@ -106,6 +111,11 @@ const NONE: readonly string[] = [];
 function labelsIn(kind: string, object: JsonObject, root: Field): ObjectFacts['labels'] {
   const owner = kind === SERVICE ? object : podTemplateOf(kind, root)?.value;
   return isJsonObject(owner) ? textMembers(objectOf(owner.metadata).labels) : undefined;
+}
+
+function portsIn(kind: string, root: Field): readonly string[] {
+  const template = podTemplateOf(kind, root);
+  return template === undefined ? targetPortsIn(kind, root).map(({ value }) => String(value)) : portNamesIn(template);
 }
 
 function textMembers(value: JsonValue | undefined): Readonly<Record<string, string>> {

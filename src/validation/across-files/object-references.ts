@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../model/json.ts';
 import { parseApiVersion } from '../../model/object-key.ts';
-import { type Field, get, getIn, isTrue, items, members, text, word } from '../rules/field.ts';
+import { type Field, get, getIn, isTrue, items, members, text, word } from '../rules/shared/field.ts';
 
 /** What a field of an object names: another object, or a part of it. */
 export interface Reference {
@@ -211,6 +211,11 @@ export interface Selection {
   readonly isPlain: boolean;
 }
 
+/** What the selector of an object of this kind selects. A ServiceMirror selects Services of all namespaces. */
+export function selectedBy(kind: string): Selection['selects'] {
+  return kind === 'ServiceMirror' ? 'Services' : 'Pods';
+}
+
 /** The selectors of an object that must select something to have an effect. */
 export function selectionsIn(kind: string, root: Field): readonly Selection[] {
   const spec = get(root, 'spec');
@@ -226,6 +231,20 @@ export function selectionsIn(kind: string, root: Field): readonly Selection[] {
     default:
       return [];
   }
+}
+
+/** The names of the ports of the containers of a Pod, or of the Pods that an object makes. */
+export function portNamesIn(template: Field): readonly string[] {
+  const containers = ['containers', 'initContainers'].flatMap((list) => items(getIn(template, 'spec', list)));
+  return containers.flatMap((each) => items(get(each, 'ports'))).flatMap((port) => word(get(port, 'name')) ?? []);
+}
+
+/** The ports of Pods that a Service names by their name. */
+export function targetPortsIn(kind: string, root: Field): readonly Field[] {
+  if (kind !== SERVICE) return [];
+  const ports = items(getIn(root, 'spec', 'ports')).map((port) => get(port, 'targetPort'));
+  // Digits are a number in quotes, which another rule reports.
+  return ports.filter((port) => /\D/.test(word(port) ?? ''));
 }
 
 /** The keys of a ConfigMap or Secret and the ports of a Service, by name and number. Undefined: it may have others. */

@@ -1,7 +1,6 @@
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { createKindTable, type KindRow } from '../kind-table.ts';
-import type { ObjectCheck } from '../object-check.ts';
-import type { KindSchemas, Schema } from '../schema.ts';
+import type { KindSchemas, ObjectCheck, Schema } from '../values/schema.ts';
 import { readRootSchema } from './read-schema.ts';
 
 /** Makes the check of the rules in CEL of a kind; `kind` names it in messages. */
@@ -15,7 +14,7 @@ export function isDefinition({ apiVersion, kind }: JsonObject): boolean {
 /**
  * Returns the kinds of CustomResourceDefinitions of `apiextensions.k8s.io/v1`, in the versions that they serve. If several
  * define one kind, the first one counts. Each schema is read when an object of its kind is checked. Never throws: parts that
- * cannot be used are left out, and definition-rule.ts reports them at the definition.
+ * cannot be used are left out, and rules/cluster/definitions.ts reports them at the definition.
  *
  * @param compileRules from cel/evaluator.ts; without it rules in CEL are not evaluated. It is needed only if {@link hasRules}.
  */

@@ -2,8 +2,7 @@ import { fieldError } from '../../manifest/problem.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { Result } from '../../model/result.ts';
 import { createKindTable } from '../kind-table.ts';
-import type { ObjectCheck } from '../object-check.ts';
-import type { KindSchemas, Schema } from '../schema.ts';
+import type { KindSchemas, ObjectCheck, Schema } from '../values/schema.ts';
 import type { KindName } from './schema-template.ts';
 
 /** A JSON Schema: plain data, as threads get it. */
@@ -22,7 +21,7 @@ export type LocatedSchema = KindName &
     | { readonly problem: string }
   );
 
-/** Compiles a JSON Schema; json-schema.ts has the compiler. */
+/** Compiles a JSON Schema; json-schema-compiler.ts has the compiler. */
 export type JsonSchemaCompiler = (file: JsonSchemaFile) => Result<ObjectCheck>;
 
 /** The JSON Schema alone judges the fields. */

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { isJsonObject } from '../../model/json.ts';
-import type { CelRule, Schema } from '../schema.ts';
+import type { CelRule, Schema } from '../values/schema.ts';
 
 /**
  * Reads the schema of one version of a CustomResourceDefinition, with the parts that an API server adds to it and to embedded

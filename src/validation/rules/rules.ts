@@ -1,27 +1,25 @@
-import { customResourceDefinitionRule } from '../custom/definition-rule.ts';
-import type { ObjectRule } from '../object-check.ts';
-import { ipRule } from './addresses.ts';
-import { namespaceRule, nodeRule, serviceCidrRule } from './addressing.ts';
-import { validatingAdmissionPolicyBindingRule, validatingAdmissionPolicyRule } from './admission-policies.ts';
-import { apiServiceRule } from './api-services.ts';
-import { horizontalPodAutoscalerRule } from './autoscalers.ts';
-import { certificateSigningRequestRule } from './certificates.ts';
-import { priorityClassRule, runtimeClassRule } from './classes.ts';
-import { configMapRule, secretRule } from './config-data.ts';
-import { podDisruptionBudgetRule } from './disruption-budgets.ts';
-import { endpointSliceRule, endpointsRule } from './endpoints.ts';
-import { flowSchemaRule, priorityLevelConfigurationRule } from './flow-control.ts';
-import { ingressClassRule, ingressRule } from './ingresses.ts';
-import { cronJobRule, jobRule } from './jobs.ts';
-import { leaseRule } from './leases.ts';
-import { kindRule } from './metadata.ts';
-import { mutatingAdmissionPolicyBindingRule, mutatingAdmissionPolicyRule } from './mutating-policies.ts';
-import { dnsSubdomainRule } from './names.ts';
-import { networkPolicyRule } from './network-policies.ts';
-import { limitRangeRule, resourceQuotaRule } from './quotas.ts';
-import { clusterRoleBindingRule, clusterRoleRule, roleBindingRule, roleRule } from './rbac.ts';
-import { deviceClassRule, resourceClaimRule, resourceClaimTemplateRule } from './resource-claims.ts';
-import { serviceRule } from './services.ts';
+import { validatingAdmissionPolicyBindingRule, validatingAdmissionPolicyRule } from './admission/admission-policies.ts';
+import { mutatingAdmissionPolicyBindingRule, mutatingAdmissionPolicyRule } from './admission/mutating-policies.ts';
+import { webhookConfigurationRule } from './admission/webhooks.ts';
+import { apiServiceRule } from './cluster/api-services.ts';
+import { certificateSigningRequestRule } from './cluster/certificates.ts';
+import { priorityClassRule, runtimeClassRule } from './cluster/classes.ts';
+import { customResourceDefinitionRule } from './cluster/definitions.ts';
+import { flowSchemaRule, priorityLevelConfigurationRule } from './cluster/flow-control.ts';
+import { leaseRule } from './cluster/leases.ts';
+import { namespaceRule, nodeRule } from './cluster/nodes.ts';
+import { limitRangeRule, resourceQuotaRule } from './cluster/quotas.ts';
+import { clusterRoleBindingRule, clusterRoleRule, roleBindingRule, roleRule } from './cluster/rbac.ts';
+import { endpointSliceRule, endpointsRule } from './networking/endpoints.ts';
+import { ingressClassRule, ingressRule } from './networking/ingresses.ts';
+import { networkPolicyRule } from './networking/network-policies.ts';
+import { serviceCidrRule } from './networking/service-cidrs.ts';
+import { serviceRule } from './networking/services.ts';
+import { ipRule } from './shared/addresses.ts';
+import type { ObjectRule } from './shared/field.ts';
+import { kindRule } from './shared/metadata.ts';
+import { dnsSubdomainRule } from './shared/names.ts';
+import { configMapRule, secretRule } from './storage/config-data.ts';
 import {
   csiDriverKindRule,
   csiNodeRule,
@@ -31,8 +29,11 @@ import {
   storageClassRule,
   volumeAttachmentRule,
   volumeAttributesClassRule,
-} from './storage.ts';
-import { webhookConfigurationRule } from './webhooks.ts';
+} from './storage/storage.ts';
+import { horizontalPodAutoscalerRule } from './workloads/autoscalers.ts';
+import { podDisruptionBudgetRule } from './workloads/disruption-budgets.ts';
+import { cronJobRule, jobRule } from './workloads/jobs.ts';
+import { deviceClassRule, resourceClaimRule, resourceClaimTemplateRule } from './workloads/resource-claims.ts';
 import {
   daemonSetRule,
   deploymentRule,
@@ -41,7 +42,7 @@ import {
   replicaSetRule,
   replicationControllerRule,
   statefulSetRule,
-} from './workloads.ts';
+} from './workloads/workloads.ts';
 
 /**
  * What the API server checks of built-in kinds beyond their schema, by `group/Kind` (`/Pod`, `apps/Deployment`), for all

@@ -1,20 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { hermeticGit } from '../../support/git-sandbox.ts';
+import { installOnPath } from '../../support/program-on-path.ts';
 
 const ci = join(import.meta.dirname, '../../../deploy/ci');
-const program = process.env.FLEETRELAY_PROGRAM ?? join(ci, '../../bin/fleetrelay.cjs');
 let folder = '';
+let environment: Readonly<Record<string, string>> = {};
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'fleetrelay-ci-'));
-  mkdirSync(join(folder, 'bin'));
-  writeFileSync(join(folder, 'bin/fleetrelay'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
-  chmodSync(join(folder, 'bin/fleetrelay'), 0o755);
+  environment = installOnPath(folder);
   mkdirSync(join(folder, 'repository'));
   script('git init --quiet && git commit --quiet --allow-empty -m one && touch a.txt');
   writeFileSync(join(folder, 'repository/old.yaml'), manifest('old'));
@@ -31,7 +29,7 @@ function manifest(name: string): string {
 
 /** Runs a script of a CI system in the repository: its exit code and its output. */
 function script(text: string, variables: Readonly<Record<string, string>> = {}) {
-  const env = { ...hermeticGit, PATH: `${join(folder, 'bin')}:${process.env.PATH}`, HOME: folder, ...variables };
+  const env = { ...environment, ...variables };
   const options = { cwd: join(folder, 'repository'), env, encoding: 'utf8', timeout: 120_000, stdio: 'pipe' } as const;
   try {
     return { code: 0, out: execFileSync('bash', ['-e', '-o', 'pipefail', '-c', text], options) };

@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, realpathSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -99,6 +99,25 @@ describe('validate --since', () => {
     expect(await judged('HEAD~1')).toEqual(expected);
   });
 
+  it('judges what a Placement selected before it was removed, and what selected Pods that are not there any more', async () => {
+    const labelled = (name: string, app: string): string =>
+      pod(name, 'settings').replace('namespace: web', `namespace: web, labels: {app: ${app}}`);
+    const selecting = (name: string, app: string): string =>
+      service(name).replace('ports', `selector: {app: ${app}}, ports`);
+    commit({
+      'placed.yaml': placement('all', '{names: [east]}').replace('[x]', "['apps/**']").replace(', extra: 1', ''),
+      'apps/placed.yaml': service('placed'),
+      'shop.yaml': labelled('shop', 'shop'),
+      'shop-service.yaml': selecting('shop', 'shop'),
+      'bank.yaml': labelled('bank', 'bank'),
+      'bank-service.yaml': selecting('bank', 'bank'),
+    });
+    commit({ 'placed.yaml': placement('other', '{names: [east]}') });
+    expect(await judged('HEAD~1')).toEqual(['apps/placed.yaml', 'placed.yaml']);
+    commit({ 'shop.yaml': labelled('shop', 'changed') });
+    expect(await judged('HEAD~1')).toEqual(['shop-service.yaml', 'shop.yaml']);
+  });
+
   it('checks custom resources by definitions that the range does not touch', async () => {
     commit({ 'thing.yaml': thing('[1]') });
     const { diagnostics } = await validate('HEAD~1');
@@ -130,5 +149,34 @@ describe('validate --since', () => {
     } finally {
       rmSync(outside, { recursive: true });
     }
+  });
+
+  it('starts no program that the repository names', async () => {
+    const planted = (name: string) => `touch ${join(sandbox.path, `started-${name}`)}; cat`;
+    const settings = {
+      'core.fsmonitor': planted('fsmonitor'),
+      'diff.external': planted('external'),
+      'filter.evil.clean': planted('clean'),
+      'filter.evil.smudge': planted('smudge'),
+      'filter.e=v.il.process': planted('process'),
+      'diff.evil.textconv': planted('textconv'),
+      'diff.evil.command': planted('command'),
+      'core.sshCommand': planted('ssh'),
+    };
+    for (const [name, value] of Object.entries(settings)) sandbox.git(cwd, 'config', name, value);
+    writeFiles(cwd, { '.git/hooks/post-index-change': `#!/bin/sh\n${planted('hook')}\n` });
+    chmodSync(join(cwd, '.git/hooks/post-index-change'), 0o755);
+    const attributes = '*.yaml filter=evil diff=evil\nother.yaml filter=e=v.il\n';
+    writeFiles(cwd, { '.gitattributes': attributes, 'service.yaml': service('changed'), 'new.yaml': service('new') });
+    // Files with another time and the same content are compared by content.
+    for (const name of Object.keys(START)) utimesSync(join(cwd, name), 1, 1);
+    // The same settings start programs of a git that is not told otherwise.
+    sandbox.git(cwd, 'diff', '--raw', 'HEAD');
+    const started = () => readdirSync(sandbox.path).filter((name) => name.startsWith('started-'));
+    expect(started()).toEqual(expect.arrayContaining(['started-clean', 'started-fsmonitor']));
+    for (const name of started()) rmSync(join(sandbox.path, name));
+    for (const name of Object.keys(START)) utimesSync(join(cwd, name), 2, 2);
+    expect(await judged('HEAD')).toEqual(expect.arrayContaining(['new.yaml', 'service.yaml']));
+    expect(started()).toEqual([]);
   });
 });

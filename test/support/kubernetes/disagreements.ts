@@ -6,9 +6,9 @@ import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { type JsonObject, objectOf, textOf } from '../../../src/model/json.ts';
 import { metadataOf } from '../../../src/model/object-key.ts';
+import { createObjectCheck } from '../../../src/validation/check-object.ts';
 import type { KubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
-import { createObjectCheck } from '../../../src/validation/objects.ts';
-import type { KindSchema } from '../../../src/validation/schema.ts';
+import type { KindSchema } from '../../../src/validation/values/schema.ts';
 import { mutationsOf } from './mutations.ts';
 
 /** A manifest that one side refuses and the other accepts. */

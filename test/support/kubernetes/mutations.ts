@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/model/json.ts';
-import type { KindSchema, Schema } from '../../../src/validation/schema.ts';
+import type { KindSchema, Schema } from '../../../src/validation/values/schema.ts';
 
 /** A manifest with one change. */
 export interface Mutation {

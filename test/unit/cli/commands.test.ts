@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { EXIT_CODE_MEANINGS } from '../../../src/cli/exit-codes.ts';
 import { COMMANDS } from '../../../src/cli/registry.ts';
 import type { ValidationReport } from '../../../src/compose/validate/report.ts';
@@ -273,6 +274,31 @@ describe('validate', () => {
         'b.yaml:1:2: warning FR1013: yes is text here\n' +
         '1 error, 1 warning in 0 documents of 2 files\n',
     );
+  });
+
+  describe('with names of files that begin with -', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-names-'));
+    for (const name of ['--fix', '--kubeconfig=a.yaml']) writeFileSync(join(folder, name), '');
+    afterAll(() => rmSync(folder, { recursive: true }));
+
+    test.each([
+      [['validate', '--strict', '--fix'], '--fix'],
+      [['validate', '--context', '--fix', 'a.yaml'], '--fix'],
+      [['validate', '--kubeconfig=a.yaml'], '--kubeconfig=a.yaml'],
+    ])('refuses %j: it names an option and a file', async (args, name) => {
+      const roots = recordingRoots();
+      const { code, err } = await runCli(args, { roots, cwd: folder });
+      expect(err).toContain(`"${name}" is the name of a file and of an option (write -- before the paths;`);
+      expect({ code, calls: roots.calls }).toEqual({ code: 2, calls: [] });
+    });
+
+    test('reads them as files behind --, and the options before it as options', async () => {
+      const roots = recordingRoots();
+      await runCli(['validate', '--strict-kinds', '--', '--fix', '--kubeconfig=a.yaml'], { roots, cwd: folder });
+      expect(roots.calls).toEqual([['validate', expect.objectContaining({ strictKinds: true, fix: false })]]);
+      expect(roots.calls[0]?.[1]).toMatchObject({ paths: ['--fix', '--kubeconfig=a.yaml'] });
+      expect(roots.calls[0]?.[1]).not.toHaveProperty('cluster');
+    });
   });
 
   test('exits with 0 on warnings alone, and with 1 under --strict', async () => {

@@ -46,7 +46,7 @@ describe('the candidates', () => {
   test('leave files and folders to the shell', async () => {
     expect(await candidates('status', '--api-ca-file', '')).toEqual([':files']);
     expect(await candidates('validate', '')).toEqual([':files']);
-    expect(await candidates('serve', '--data-dir', './')).toEqual([':folders']);
+    expect(await candidates('serve', '--data-dir', '.')).toEqual([':folders']);
   });
 
   test('belong to the first command, also if a later word is the name of another one', async () => {

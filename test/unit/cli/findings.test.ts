@@ -189,6 +189,69 @@ test('workflow commands of GitHub escape what would end them', async () => {
   ]);
 });
 
+describe('no output obeys a manifest', () => {
+  const HOSTILE = [
+    ...[
+      '::error::x',
+      ' ::stop-commands::t',
+      'a\n::add-mask::b',
+      '\r\n\t::debug::c',
+      '##[error]d',
+      '##vso[task.complete]e',
+    ],
+    ...[
+      '\u001b]8;;http://x\u0007',
+      '\u009b31m',
+      '\u0000',
+      '\u202e',
+      '</failure><x>',
+      ']]>',
+      '# SKIP',
+      '...\n---\nok 9',
+    ],
+  ];
+  const report: Partial<ValidationReport> = {
+    resources: HOSTILE.map((text, index) => resource(index + 1, text, { kind: text, namespace: text, path: text })),
+    diagnostics: HOSTILE.flatMap((text, index) =>
+      (['error', 'warning'] as const).map((severity) =>
+        finding({ severity, message: text, hint: text, at: { path: text, line: index + 1, column: 1 } }),
+      ),
+    ),
+    fixed: HOSTILE.map((path) => ({ path, findings: 1 })),
+    notEvaluated: HOSTILE,
+    excerpts: new Map(HOSTILE.map((text, index) => [`${text}:${index + 1}`, text])),
+  };
+
+  test.each(['text', 'json', 'junit', 'tap', 'sarif', 'github', 'gitlab'])('%s', async (format) => {
+    const text = await written(format, report);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: no output may hold them.
+    expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
+    expect(text).not.toMatch(/##[a-z]*\[/i);
+    const commands = text.split('\n').filter((line) => line.trimStart().startsWith('::'));
+    const own = format === 'github' ? report.diagnostics : [];
+    expect(commands.filter((line) => !/^::(?:error|warning) (?:file|line)=/.test(line))).toEqual([]);
+    expect(commands).toHaveLength(own?.length ?? 0);
+    if (format === 'tap') {
+      const points = text.split('\n').filter((line) => /^(?:not )?ok\b/.test(line));
+      expect(points.map((line) => line.split(' - ')[0])).toEqual(HOSTILE.map((_, index) => `not ok ${index + 1}`));
+      expect(points.filter((line) => / # /.test(line))).toEqual([]);
+    }
+    if (format === 'junit') expect(XMLValidator.validate(text)).toBe(true);
+    if (['json', 'sarif', 'gitlab'].includes(format)) {
+      const messages = JSON.stringify(JSON.parse(text));
+      for (const each of HOSTILE) expect(messages).toContain(JSON.stringify(each).slice(1, -1));
+    }
+  });
+
+  test('also not the text on a terminal', async () => {
+    const out: string[] = [];
+    const stdout = { write: (text: string) => out.push(text), isTerminal: true, colour: false, columns: 60 };
+    await written('text', report, { stdout });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: no output may hold them.
+    expect(out.join('')).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+  });
+});
+
 test('paths are relative to the root of the repository that the CI system names', async () => {
   const diagnostics = [finding({ at: { path: '../a b.yaml', line: 1, column: 1 } })];
   const over = { env: { CI_PROJECT_DIR: '/work' }, cwd: '/work/fleet' };

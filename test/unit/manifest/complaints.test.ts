@@ -7,6 +7,9 @@ type Case = readonly [title: string, text: string, complaints: readonly string[]
 const HEADER = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: p}\n';
 const IGNORE = 'if the file is no manifest, list it in .fleetrelayignore';
 
+const SECOND_KEY =
+  'a second key cannot follow here (indent the keys of one mapping alike, and put a text that holds a colon and a space in quotes)';
+
 const IDENTITY: readonly Case[] = [
   [
     'no manifest',
@@ -51,13 +54,14 @@ const IDENTITY: readonly Case[] = [
     'labels that are no text, and bad ones',
     'apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels: {ok: yes, n: 1, "a b": c, v: "-"}\n  annotations: {"/x": "", on: true}\n',
     [
-      '5:16: warning: yes is text here, but true to tools that read YAML 1.1 (write true, or "yes" in quotes)',
-      '5:24: error: metadata.labels["n"] must be text, not a number (quote it)',
+      '5:16: error: metadata.labels["ok"] must be text, not true or false: yes is read as the boolean true (write it in quotes)',
+      '5:21: warning: the key n is read as "false", as kubectl does, but not by all tools (write "n" in quotes)',
+      '5:24: error: metadata.labels["false"] must be text, not a number (quote it)',
       '5:27: error: the key "a b" must be 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
       '5:40: error: the value "-" must be empty or 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
       '6:17: error: the prefix of the key "/x" must be a DNS name of at most 253 characters',
-      '6:27: warning: on is text here, but true to tools that read YAML 1.1 (write true, or "on" in quotes)',
-      '6:31: error: metadata.annotations["on"] must be text, not true or false (quote it)',
+      '6:27: warning: the key on is read as "true", as kubectl does, but not by all tools (write "on" in quotes)',
+      '6:31: error: metadata.annotations["true"] must be text, not true or false (quote it)',
     ],
   ],
   [
@@ -135,9 +139,11 @@ const ENGINE_KINDS: readonly Case[] = [
     ],
   ],
   [
-    'safe mode off without quotes is text as meant, and warned of',
+    'safe mode off without quotes is a boolean',
     'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: a}\nspec: {safeMode: {mode: off}}\n',
-    ['4:25: warning: off is text here, but false to tools that read YAML 1.1 (write false, or "off" in quotes)'],
+    [
+      '4:25: error: spec.safeMode.mode must be text, not true or false: off is read as the boolean false (write it in quotes)',
+    ],
   ],
   [
     'a field that only a later Kuma knows, and one that is wrong',
@@ -169,13 +175,13 @@ const SYNTAX: readonly Case[] = [
     'every broken line, and the errors of complete documents beside it',
     'a: b: c\nd: e: f\n---\napiVersion: v1\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: x, name: z}\n',
     [
-      '1:4: error: nested mappings are not allowed in compact mappings',
-      '2:4: error: nested mappings are not allowed in compact mappings',
+      `1:4: error: ${SECOND_KEY}`,
+      `2:4: error: ${SECOND_KEY}`,
       `4:1: error: kind is missing (${IGNORE})`,
       '8:21: error: the key "name" is here twice (remove one of the two)',
     ],
   ],
-  ['a tab', 'a:\n\tb: 1\n', ['2:1: error: tabs are not allowed as indentation']],
+  ['a tab', 'a:\n\tb: 1\n', ['2:1: error: kubectl refuses a tab as indentation (write spaces)']],
   [
     'merge keys',
     'a: &a {b: 1}\nc:\n  <<: b\nd:\n  b: 2\n  <<: *a\n',
@@ -203,6 +209,53 @@ const SYNTAX: readonly Case[] = [
     ],
   ],
   [
+    'a bracket that is not closed, where it opens',
+    'spec:\n  a: [b, c\n  d: e\nmore: 1\n',
+    [
+      '2:6: error: the bracket that opens here is not closed (write ] where it ends, or put the text in quotes if it begins with [)',
+    ],
+  ],
+  [
+    'a brace that another bracket closes',
+    'a: {b: [c}\nd: 1\n',
+    [
+      '1:8: error: the bracket that opens here is not closed (write ] where it ends, or put the text in quotes if it begins with [)',
+    ],
+  ],
+  [
+    'a quote that is not closed, where it opens',
+    'a: "b\nc: d\ne: f\n',
+    [
+      '1:4: error: the double quote that opens here is not closed (write " where it ends, or put the text in quotes if it begins with ")',
+    ],
+  ],
+  [
+    'a line without a colon',
+    'a: 1\nbcd\ne: 2\n',
+    [
+      '2:1: error: the line is no key with a value, and continues no text (write a colon and a space after the key, or indent the line more if it belongs to the line above)',
+    ],
+  ],
+  [
+    'a list on the line of its key',
+    'a: - b\n',
+    ['1:4: error: a list cannot begin on the line of its key (begin it on the next line)'],
+  ],
+  [
+    'text after a quote',
+    'a: "b" c\n',
+    ['1:8: error: text follows the end of the value (put the complete text in quotes)'],
+  ],
+  [
+    'forms that kubectl refuses',
+    'a: 1\n--- {b: 2}\n',
+    [
+      '1:1: error: this is no manifest: it has neither apiVersion nor kind (list the file in .fleetrelayignore)',
+      '2:5: error: kubectl reads no content on the line of a document mark (---) (write the content on the next line)',
+      '2:5: error: this is no manifest: it has neither apiVersion nor kind (list the file in .fleetrelayignore)',
+    ],
+  ],
+  [
     'numbers that JSON cannot hold',
     'a: 9007199254740993\nb: .inf\nc: -.INF\nd: .nan\ne: 1e400\n',
     [
@@ -210,7 +263,7 @@ const SYNTAX: readonly Case[] = [
       '2:4: error: .inf is a number that JSON cannot hold (quote it if text is meant)',
       '3:4: error: -.INF is a number that JSON cannot hold (quote it if text is meant)',
       '4:4: error: .nan is a number that JSON cannot hold (quote it if text is meant)',
-      '5:4: error: 1e400 is a number that JSON cannot hold (quote it if text is meant)',
+      '5:4: warning: 1e400 is text as for kubectl, but infinity for tools that read YAML 1.2 (write "1e400" in quotes)',
     ],
   ],
 ];

@@ -184,9 +184,9 @@ status:
 
   it('gives labels, annotations and data without value an empty text', () => {
     const text =
-      'kind: Secret\napiVersion: v1\nmetadata: {name: a, labels: {l:}, annotations: {n: null}}\ndata: {d: }\n';
+      'kind: Secret\napiVersion: v1\nmetadata: {name: a, labels: {l: }, annotations: {m: null}}\ndata: {d: }\n';
     expect(contentOf(text)).toMatchObject({
-      value: { metadata: { labels: { l: '' }, annotations: { n: '' } }, data: { d: '' } },
+      value: { metadata: { labels: { l: '' }, annotations: { m: '' } }, data: { d: '' } },
     });
   });
 });

@@ -30,6 +30,16 @@ describe('encodings', () => {
     ]);
   });
 
+  it.each([
+    ['a gzip file', [0x1f, 0x8b, 8, 0, 0, 0, 0, 0]],
+    ['a picture', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d]],
+    ['numbers of 16 bits', [1, 0, 2, 0, 0xff, 0xff, 9, 9]],
+  ])('calls %s binary', (_, bytes) => {
+    expect(found(Buffer.from(bytes))).toEqual([
+      'a.yaml:1:1: error: the file is binary, and no text (list it in .fleetrelayignore)',
+    ]);
+  });
+
   it('refuses Windows-1252 at the first character that is not UTF-8, and a file with NUL', () => {
     expect(found(Buffer.from(`# caf\xe9\n${NAMESPACE}`, 'latin1')).join()).toMatch(
       /^a\.yaml:1:6: error: the file is not UTF-8 text \(save it as UTF-8 \(from Windows-1252: /,
@@ -42,18 +52,20 @@ describe('encodings', () => {
 
 describe('marks of documents and comments', () => {
   it('takes a mark inside text for text', () => {
-    const text = configMap('  x: |\n    ---\n    # --- no comment\n    ...\n  y: "a # b\\n---\\n"\n  z: a#b\n');
+    const text = configMap('  x: |\n    ---\n    # --- no comment\n    ...\n  w: "a # b\\n---\\n"\n  z: a#b\n');
     expect(contentOf(text)).toMatchObject({
-      value: { data: { x: '---\n# --- no comment\n...\n', y: 'a # b\n---\n', z: 'a#b' } },
+      value: { data: { x: '---\n# --- no comment\n...\n', w: 'a # b\n---\n', z: 'a#b' } },
     });
   });
 
-  it('reads marks with comments, ends of documents and directives', () => {
-    const text = `# head\n%YAML 1.2\n--- # first\n${NAMESPACE}... # end\n# between\n---\n# only a comment\n--- # third\n${NAMESPACE}...\n`;
+  it('reads marks with comments, and ends of documents, and refuses directives', () => {
+    const text = `# head\n--- # first\n${NAMESPACE}... # end\n# between\n---\n# only a comment\n--- # third\n${NAMESPACE}...\n`;
     expect(documentsOf(text).map(({ identity }) => identity)).toEqual(['/Namespace//a', '/Namespace//a#2']);
-    expect(complaints(`%YAML 1.1\n---\n${NAMESPACE}`)).toEqual([
-      expect.stringMatching(/^a\.yaml:1:1: warning: the file says that it is not YAML 1\.2/),
-    ]);
+    for (const directive of ['%YAML 1.1', '%YAML 1.2', '%TAG !e! tag:e.com:']) {
+      expect(complaints(`# head\n${directive}\n---\n${NAMESPACE}`)).toEqual([
+        'a.yaml:2:1: error: kubectl reads no directive (a line that begins with %) (remove the line)',
+      ]);
+    }
     expect(complaints(`${NAMESPACE}# ---\n# kind: Nothing\n`)).toEqual([]);
   });
 

@@ -134,3 +134,16 @@ describe('a file of another tool', () => {
     }
   });
 });
+
+describe('a JSON Schema', () => {
+  const SCHEMA = '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}';
+  it('is no finding and no document', () => {
+    expect(found('schemas/thing.json', SCHEMA)).toEqual([]);
+    expect(decodeFile('thing.yaml', bytesOf(SCHEMA), '').reading).toMatchObject({ readable: true, documents: [] });
+  });
+  it('is known by the address of its own schema alone', () => {
+    expect(found('a.json', '{"$schema": "./thing.json", "type": "object"}').join()).toMatch(/FR2007/);
+    expect(found('a.json', '{"$schema": "../thing.json", "spec": {}}').join()).toMatch(/FR1033/);
+    expect(found('a.json', SCHEMA.replace('"type"', '"kind"')).join()).not.toBe('');
+  });
+});

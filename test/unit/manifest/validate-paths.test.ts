@@ -128,7 +128,7 @@ describe('validatePaths', () => {
     };
     load('x/validate.js');
     const inputs = [...outputs].flatMap((output) => Object.keys(metafile.outputs[output]?.inputs ?? {}));
-    expect(inputs).toContain('src/validation/objects.ts');
+    expect(inputs).toContain('src/validation/check-object.ts');
     expect(inputs.filter((input) => input.startsWith('src/engine/'))).toEqual([]);
     expect(Object.values(metafile.outputs).some((each) => 'src/engine/graph.ts' in each.inputs)).toBe(true);
     const packages = inputs.flatMap((input) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []);

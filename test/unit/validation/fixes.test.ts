@@ -4,9 +4,9 @@ import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { type FieldProblem, fieldError, typeFix, withFix } from '../../../src/manifest/problem.ts';
 import type { Diagnostic } from '../../../src/model/diagnostic.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
+import { createObjectCheck } from '../../../src/validation/check-object.ts';
 import { applyFixes, type FixedText } from '../../../src/validation/fixes.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
-import { createObjectCheck } from '../../../src/validation/objects.ts';
 import { bytesOf } from '../../support/decoding.ts';
 
 /** A check in which `spec.text` and the items of `spec.texts` are text, and `spec.flag` is a boolean. */
@@ -75,7 +75,7 @@ spec:
   template:
     metadata: {labels: {app: web}}
     spec:
-      hostNetwork: false
+      hostNetwork: no
       containers:
       - name: web
         image: web:1
@@ -106,7 +106,7 @@ spec:
 });
 
 describe('applyFixes', () => {
-  it('quotes what YAML 1.1 reads differently where text is wanted, and writes booleans where they are wanted', () => {
+  it('quotes what is no text where text is wanted, and leaves what kubectl reads as the boolean that is wanted', () => {
     const text = `${HEAD}  # kept: yes
   text: yes   # yes
   texts: [ on, 22:22,0b11 , 010, 1_000, true, 'no', 1.10]
@@ -116,21 +116,21 @@ describe('applyFixes', () => {
 `;
     expect(fixed(text)).toBe(`${HEAD}  # kept: yes
   text: "yes"   # yes
-  texts: [ "on", "22:22","0b11" , "010", "1_000", "true", 'no', "1.10"]
-  flag: false
+  texts: [ "on", 22:22,"0b11" , "010", "1_000", "true", 'no', "1.10"]
+  flag: No
   other: yes
   deeper: { text: yes }
 `);
     expect(fixed(`${HEAD}  flag: "yes"\n`)).toBe(`${HEAD}  flag: true\n`);
   });
 
-  it('quotes keys that YAML 1.1 reads as booleans, if their text stays the same', () => {
-    expect(fixed(`${HEAD}  on: 1\n  010: 2\n`)).toBe(`${HEAD}  "on": 1\n  010: 2\n`);
+  it('quotes keys that kubectl reads as another text', () => {
+    expect(fixed(`${HEAD}  on: 1\n  010: 2\n`)).toBe(`${HEAD}  "on": 1\n  "010": 2\n`);
   });
 
   it('keeps line ends, a byte order mark, tabs and everything that it does not mend', () => {
     const text = `\ufeff${HEAD}  text: on\t# tab\n  flag: on \n`.replaceAll('\n', '\r\n');
-    expect(fixed(text)).toBe(text.replace('text: on', 'text: "on"').replace('flag: on', 'flag: true'));
+    expect(fixed(text)).toBe(text.replace('text: on', 'text: "on"'));
     const json =
       '{\r\n\t"apiVersion": "example.com/v1", "kind": "A",\r\n\t"metadata": {"name": "a"},\r\n\t"spec": {"text": 1}}';
     expect(fixed(json, 'a.json')).toBe(json.replace('"text": 1', '"text": "1"'));
@@ -165,7 +165,7 @@ describe('applyFixes', () => {
   it('tells which findings it has mended', () => {
     const text = `${HEAD}  text: on\n  flag: 3\n`;
     const found = decode(text);
-    expect(found.map(({ reason }) => reason)).toEqual(['YamlVersionsDiffer', 'WrongType']);
+    expect(found.map(({ reason }) => reason)).toEqual(['WrongType', 'WrongType']);
     expect(applyFixes(text, found).mended).toEqual(found.slice(0, 1));
   });
 

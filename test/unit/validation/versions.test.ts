@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/model/json.ts';
+import { createObjectCheck } from '../../../src/validation/check-object.ts';
 import { type KubernetesVersion, openKubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
-import { createObjectCheck } from '../../../src/validation/objects.ts';
 
 async function severities(version: KubernetesVersion, object: JsonObject): Promise<readonly string[]> {
   const check = createObjectCheck({ kubernetes: await openKubernetesSchemas(version) });

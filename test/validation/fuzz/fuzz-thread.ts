@@ -1,12 +1,16 @@
 /** Checks fuzz inputs, and tells the thread that watches it which one it is at. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
+import { withFindingsAcross } from '../../../src/compose/validate/across-files/across-files.ts';
 import { checkFile } from '../../../src/compose/validate/check-file.ts';
-import { createObjectChecks, type ObjectChecks } from '../../../src/compose/validate/object-checks.ts';
+import { createObjectChecks, type ObjectChecks } from '../../../src/compose/validate/schemas/object-checks.ts';
 import type { Diagnostic } from '../../../src/model/diagnostic.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { applyFixes } from '../../../src/validation/fixes.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
 import { suppress } from '../../../src/validation/suppressions.ts';
+import { type FolderFile, makeFolder } from './folders.ts';
 import { createChance, type FuzzInput, makeInput, readCorpus } from './inputs.ts';
 
 /** What a thread of fuzzing is to do. */
@@ -15,7 +19,9 @@ export interface FuzzTask {
   readonly seed: number;
   readonly from: number;
   readonly count: number;
-  /** Two Int32: the index of the input, and the number of findings so far. */
+  /** An empty folder for files. */
+  readonly scratch: string;
+  /** Three Int32: the index of the input, the number of findings so far, and those of rules across files. */
   readonly state: SharedArrayBuffer;
 }
 
@@ -28,20 +34,26 @@ export interface FuzzDefect {
 
 const LONGEST_MESSAGE = 4_000;
 
-const { folders, seed, from, count, state } = workerData as FuzzTask;
+/** Every fourth input is a folder for the rules across files. */
+const EVERY_FOLDER = 4;
+
+const { folders, seed, from, count, scratch, state } = workerData as FuzzTask;
 const progress = new Int32Array(state);
 const corpus = readCorpus(folders, await openKubernetesSchemas(newestKubernetesVersion));
 const plain = await checksWith([]);
 
 for (let index = from; index < from + count; index += 1) {
   Atomics.store(progress, 0, index);
-  const input = makeInput(corpus, createChance(seed, index));
+  const chance = createChance(seed, index);
+  const input = index % EVERY_FOLDER === 0 ? makeFolder(corpus, chance) : makeInput(corpus, chance);
   try {
-    const diagnostics = judge(input, input.definition === undefined ? plain : await checksWith([input.definition]));
-    Atomics.add(progress, 1, diagnostics);
+    if ('bytes' in input) {
+      const diagnostics = judge(input, input.definition === undefined ? plain : await checksWith([input.definition]));
+      Atomics.add(progress, 1, diagnostics);
+    } else Atomics.add(progress, 2, await judgeFolder(input));
   } catch (error) {
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    const text = new TextDecoder().decode(input.bytes);
+    const text = 'bytes' in input ? new TextDecoder().decode(input.bytes) : textOf(input);
     parentPort?.postMessage({ index, what, text } satisfies FuzzDefect);
   }
 }
@@ -69,6 +81,41 @@ function judge({ name, bytes }: FuzzInput, checks: ObjectChecks): number {
   const { text: mended, mended: found } = applyFixes(text, left);
   if (found.length > 0) checkMended(name, text, mended, checks);
   return diagnostics.length;
+}
+
+/** Checks a folder as validate does; returns the number of findings of rules across files, which no order of files changes. */
+async function judgeFolder(files: readonly FolderFile[]): Promise<number> {
+  const encoder = new TextEncoder();
+  const all = files.map(({ path, text }) => {
+    const location = join(scratch, path);
+    mkdirSync(dirname(location), { recursive: true });
+    writeFileSync(location, text);
+    const checked = checkFile(path, { ok: true, bytes: encoder.encode(text) }, plain);
+    return { file: { name: path, location, isNamed: false }, checked };
+  });
+  const findIn = async (order: typeof all): Promise<readonly Diagnostic[]> => {
+    const inputs = { files: order.map(({ file }) => file), refused: [], failed: [], ignoreFolders: [scratch] };
+    const checked = order.map((each) => each.checked);
+    const found = await withFindingsAcross(inputs, checked, scratch);
+    return found.flatMap(({ diagnostics }, index) => diagnostics.slice(checked[index]?.diagnostics.length));
+  };
+  const found = await findIn(all);
+  const lines = new Map(files.map(({ path, text }) => [path, text.split('\n')]));
+  for (const diagnostic of found) checkPlace(diagnostic, lines.get(diagnostic.at?.path ?? '') ?? []);
+  const inOrder = (diagnostics: readonly Diagnostic[]): string =>
+    diagnostics
+      .map((each) => JSON.stringify(each))
+      .sort()
+      .join('\n');
+  const other = await findIn(all.toReversed());
+  if (inOrder(found) !== inOrder(other)) {
+    throw new Error(`the order of the files changes the findings:\n${inOrder(found)}\n---\n${inOrder(other)}`);
+  }
+  return found.length;
+}
+
+function textOf(files: readonly FolderFile[]): string {
+  return files.map(({ path, text }) => `### ${path}\n${text}`).join('');
 }
 
 function checkPlace({ at, message, hint = '', reason }: Diagnostic, lines: readonly string[]): void {

@@ -11,7 +11,7 @@ const { values } = parseArgs({
 });
 const count = Number(values.count ?? 100_000);
 const begun = performance.now();
-const { findings, defects } = await runFuzz({
+const { findings, findingsAcross, defects } = await runFuzz({
   count,
   seed: Number(values.seed ?? 1),
   from: Number(values.from ?? 0),
@@ -21,6 +21,6 @@ process.stderr.write('\n');
 for (const { index, what, text } of defects.slice(0, 20))
   console.log(`--- input ${index}: ${what}\n${text.slice(0, 2_000)}`);
 console.log(
-  `${count} inputs, ${findings} findings, ${defects.length} defects in ${Math.round((performance.now() - begun) / 1000)} s`,
+  `${count} inputs, ${findings} findings, ${findingsAcross} across files, ${defects.length} defects in ${Math.round((performance.now() - begun) / 1000)} s`,
 );
 process.exitCode = defects.length === 0 ? 0 : 1;

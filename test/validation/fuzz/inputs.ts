@@ -6,7 +6,7 @@ import { defaultDecodeLimits } from '../../../src/manifest/limits.ts';
 import { readFile } from '../../../src/manifest/read-file.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../src/model/json.ts';
 import type { KubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
-import type { KindSchema, Schema } from '../../../src/validation/schema.ts';
+import type { KindSchema, Schema } from '../../../src/validation/values/schema.ts';
 
 /** Random numbers that a seed and an index determine. */
 export interface Chance {
@@ -307,7 +307,7 @@ const HOSTILE: readonly JsonValue[] = [
 type Changeable = Record<string | number, unknown>;
 
 /** A copy in which some members at random places are other ones. */
-function changedValue(value: JsonObject, chance: Chance): JsonValue {
+export function changedValue(value: JsonObject, chance: Chance): JsonValue {
   const copy = structuredClone(value) as Changeable;
   for (let count = 1 + chance.below(6); count > 0; count -= 1) {
     let parent = copy;

@@ -1,3 +1,5 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
@@ -22,10 +24,11 @@ const HEAP_MIB = 256;
 
 /** Checks inputs in a thread of bounded memory; an input that takes too long, or the end of the thread, is a defect. */
 export async function runFuzz({ count, seed, from = 0, progress }: FuzzRun) {
-  const state = new SharedArrayBuffer(8);
+  const state = new SharedArrayBuffer(12);
   const shared = new Int32Array(state);
   const defects: FuzzDefect[] = [];
-  const task: FuzzTask = { folders: FOLDERS, seed, from, count, state };
+  const scratch = mkdtempSync(join(tmpdir(), 'fleetrelay-fuzz-'));
+  const task: FuzzTask = { folders: FOLDERS, seed, from, count, scratch, state };
   const worker = new Worker(new URL('fuzz-thread.ts', import.meta.url), {
     workerData: task,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
@@ -56,5 +59,6 @@ export async function runFuzz({ count, seed, from = 0, progress }: FuzzRun) {
   await ended;
   isOver = true;
   await watching;
-  return { findings: Atomics.load(shared, 1), defects };
+  rmSync(scratch, { recursive: true });
+  return { findings: Atomics.load(shared, 1), findingsAcross: Atomics.load(shared, 2), defects };
 }

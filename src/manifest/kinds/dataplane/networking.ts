@@ -1,6 +1,6 @@
 import { dataplaneOf } from '../../../model/dataplane.ts';
 import type { FieldPath } from '../../../model/field-path.ts';
-import { parseIp } from '../../../model/ip-address.ts';
+import { parseStrictIp } from '../../../model/ip-address.ts';
 import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
 import { enumNameOf, integerOf } from '../../../model/proto-json.ts';
 import type { FieldProblem } from '../../problem.ts';
@@ -77,6 +77,6 @@ const LOOPBACK = '127.0.0.1';
 
 /** Whether who listens on the address listens on 127.0.0.1 too. */
 function isOnLoopback(address: string): boolean {
-  const ip = parseIp(address);
-  return ip?.value === 0n || (ip?.bits === 32 && ip.value === 0x7f00_0001n);
+  const ip = parseStrictIp(address);
+  return ip?.value === 0n || (ip?.family === 'IPv4' && ip.value === 0x7f00_0001n);
 }

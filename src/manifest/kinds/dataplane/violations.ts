@@ -1,6 +1,6 @@
 import type { FindingReason } from '../../../model/diagnostic.ts';
 import type { FieldPath } from '../../../model/field-path.ts';
-import { parseIp } from '../../../model/ip-address.ts';
+import { parseStrictIp } from '../../../model/ip-address.ts';
 import { type JsonValue, textOf } from '../../../model/json.ts';
 import { integerOf } from '../../../model/proto-json.ts';
 import { type FieldProblem, fieldError } from '../../problem.ts';
@@ -37,7 +37,7 @@ export function checkPort(port: JsonValue | undefined, at: FieldPath, problems: 
 /** An IP address, if there is one. */
 export function checkIp(address: JsonValue | undefined, at: FieldPath, problems: FieldProblem[]): void {
   const text = textOf(address);
-  if (text === '' || parseIp(text) !== undefined) return;
+  if (text === '' || parseStrictIp(text) !== undefined) return;
   problems.push(violation('BadAddress', at, `${String(at.at(-1))} has to be valid IP address`));
 }
 
@@ -49,7 +49,7 @@ export function checkAddress(address: JsonValue | undefined, at: FieldPath, prob
     return;
   }
   if (text === '0.0.0.0' || text === '::') problems.push(violation('BadAddress', at, 'must not be 0.0.0.0 or ::'));
-  if (parseIp(text) === undefined && !isDnsName(text)) {
+  if (parseStrictIp(text) === undefined && !isDnsName(text)) {
     problems.push(violation('BadAddress', at, 'address has to be valid IP address or domain name'));
   }
 }

@@ -15,6 +15,7 @@ import {
 } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
 import { DurationSchema } from '@bufbuild/protobuf/wkt';
+import type { Meter } from '../../values/meter.ts';
 import { addressFunctions } from './functions/addresses.ts';
 import { internalFunctions } from './functions/internal.ts';
 import { listFunctions, type Operators, setFunctions } from './functions/lists.ts';
@@ -23,7 +24,6 @@ import { quantityFunctions } from './functions/quantities.ts';
 import { semverFunctions } from './functions/semver.ts';
 import { formatFunctions, textFunctions } from './functions/texts.ts';
 import { parseUrl, urlFunctions } from './functions/urls.ts';
-import type { Meter } from './meter.ts';
 
 /** An environment of the library with the functions that Kubernetes adds to CEL. */
 export interface Environment {

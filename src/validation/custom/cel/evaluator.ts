@@ -1,11 +1,12 @@
 import { type CelValue, celList } from '@bufbuild/cel';
-import { type FieldProblem, fieldError } from '../../../manifest/problem.ts';
+import { didYouMean, type FieldProblem, fieldError } from '../../../manifest/problem.ts';
 import { displayPath, type FieldPath } from '../../../model/field-path.ts';
-import type { ObjectCheck } from '../../object-check.ts';
-import type { CelRule, Schema } from '../../schema.ts';
+import { textOf } from '../../../model/json.ts';
+import { type PolicyExpression, policyExpressionsIn } from '../../policy-expressions.ts';
+import { createMeter, type Meter } from '../../values/meter.ts';
+import type { CelRule, ObjectCheck, Schema } from '../../values/schema.ts';
 import { createEnvironment, type Environment } from './environment.ts';
-import { compileExpression, type Expression } from './expression.ts';
-import { createMeter, type Meter } from './meter.ts';
+import { compileExpression, type Expression, faultOfExpression } from './expression.ts';
 import { convertObject } from './values.ts';
 
 /** The most nodes that the rules of one object may evaluate together, and one rule for one value. */
@@ -19,6 +20,8 @@ export interface CelEvaluator {
    * `kind` names it in {@link notEvaluated}.
    */
   readonly compileRules: (schema: Schema, kind: string) => ObjectCheck;
+  /** Checks that the expressions of admission policies and webhooks can be parsed, and that their variables are declared. */
+  readonly checkPolicy: ObjectCheck;
   /** The rules that could not be evaluated until now, as sentences, in the order in which they were found; each once. */
   readonly notEvaluated: () => readonly string[];
 }
@@ -59,8 +62,39 @@ export function createCelEvaluator(): CelEvaluator {
         return problems;
       };
     },
+    checkPolicy: (object) => {
+      const expressions = policyExpressionsIn(object);
+      if (expressions.length > 0) {
+        notEvaluated.add(
+          `${textOf(object.kind)}: expressions in CEL are not evaluated, and their types are not checked`,
+        );
+      }
+      return expressions.flatMap((expression) => policyProblem(environment, expression) ?? []);
+    },
     notEvaluated: () => [...notEvaluated],
   };
+}
+
+function policyProblem(
+  environment: Environment,
+  { path, source, variables, composed }: PolicyExpression,
+): FieldProblem | undefined {
+  const fault = faultOfExpression(environment, source, variables);
+  if (fault !== undefined) {
+    const hint = fault.startsWith('cannot') ? undefined : `declared are ${[...variables].sort().join(', ')}`;
+    return fieldError('BadExpression', path, `${displayPath(path)} ${fault}`, hint);
+  }
+  if (composed === undefined) return undefined;
+  const name = variablesIn(source).find((each) => !composed.includes(each));
+  if (name === undefined) return undefined;
+  const message = `${displayPath(path)} uses variables.${name}, which spec.variables does not declare${path[1] === 'variables' ? ' above it' : ''}`;
+  return fieldError('BadExpression', path, message, didYouMean(name, composed));
+}
+
+/** The names after `variables.` outside of texts. */
+function variablesIn(source: string): readonly string[] {
+  const code = source.replaceAll(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, '""');
+  return [...code.matchAll(/(?<![\w.])variables\s*\.\s*([A-Za-z_]\w*)/g)].flatMap(([, name]) => name ?? []);
 }
 
 interface CompiledRule {

@@ -1,8 +1,8 @@
 import { type CelResult, type CelValue, isCelError, parse, plan } from '@bufbuild/cel';
+import { TooMuchWork } from '../../values/meter.ts';
 import type { Environment } from './environment.ts';
-import { TooMuchWork } from './meter.ts';
 import { withoutOptionalSyntax } from './optional-syntax.ts';
-import { NotSupported, prepare, usesVariable } from './rewrite.ts';
+import { NotSupported, prepare, UnknownVariable, usesVariable } from './rewrite.ts';
 
 /** The longest expression that is read, in characters, and the deepest. */
 const MAX_LENGTH = 20_000;
@@ -40,7 +40,7 @@ export function compileExpression(
   try {
     if (source.length > MAX_LENGTH) return `it has more than ${MAX_LENGTH} characters`;
     if (depthOf(source) > MAX_DEPTH) return `its brackets are nested deeper than ${MAX_DEPTH}`;
-    const { expr } = parse(withoutOptionalSyntax(source));
+    const { expr } = parse(readable(source));
     if (expr === undefined) return 'it is empty';
     const variables = new Map([
       ['self', false],
@@ -55,6 +55,39 @@ export function compileExpression(
     if (error instanceof NotSupported) return error.message;
     return `it cannot be parsed: ${error instanceof Error ? error.message : String(error)}`;
   }
+}
+
+/**
+ * Returns why no API server compiles an expression: it cannot be parsed, or uses a variable that is not declared. Undefined:
+ * neither is known, but its types and functions are not checked.
+ */
+export function faultOfExpression(
+  { functions }: Pick<Environment, 'functions'>,
+  source: string,
+  declared: readonly string[],
+): string | undefined {
+  // The parser does not know names in backticks, which an API server does.
+  if (source.length > MAX_LENGTH || depthOf(source) > MAX_DEPTH || source.includes('`')) return undefined;
+  let expr: ReturnType<typeof parse>['expr'];
+  try {
+    ({ expr } = parse(readable(source)));
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    const why = error instanceof Error ? error.message : String(error);
+    return `cannot be parsed: ${why.replace(/^<input>:(\d+):(\d+): /, 'line $1, column $2 of it: ')}`;
+  }
+  if (expr === undefined) return undefined;
+  try {
+    prepare(expr, { variables: new Map(declared.map((name) => [name, false])), functions });
+  } catch (error) {
+    if (error instanceof UnknownVariable) return `names a variable that is not declared: ${error.message}`;
+  }
+  return undefined;
+}
+
+/** The source as the parser reads it, which expects a line break after a comment. */
+function readable(source: string): string {
+  return withoutOptionalSyntax(source.includes('//') ? `${source}\n` : source);
 }
 
 function run(planned: ReturnType<typeof plan>, values: Variables): CelResult {

@@ -7,6 +7,9 @@ import { OPTIONAL_INDEX, OPTIONAL_SELECT } from './optional-syntax.ts';
 /** Thrown for an expression that the evaluator cannot evaluate. The message completes "cannot be evaluated: ". */
 export class NotSupported extends Error {}
 
+/** Thrown for a name that is not declared. */
+export class UnknownVariable extends NotSupported {}
+
 /** What the rewriting knows of an expression. */
 interface Scope {
   /** The names of variables; the value says whether it holds an optional value. */
@@ -29,7 +32,7 @@ const CONSTANTS: ReadonlySet<string> = new Set([
   'google',
 ]);
 
-/** Functions whose value is optional, whatever they are called on. */
+/** Functions whose value is optional for every target. */
 const MAKES_OPTIONAL: ReadonlySet<string> = new Set([
   ...['optional.of', 'optional.none', 'optional.ofNonZeroValue', 'format.named', 'validate', 'first', 'last', 'or'],
   ...['optMap', 'optFlatMap'],
@@ -53,7 +56,7 @@ function rewrite(expr: Expr, scope: Scope): Rewritten {
     case 'identExpr': {
       const { name } = expr.exprKind.value;
       const optional = scope.variables.get(name);
-      if (optional === undefined && !CONSTANTS.has(name)) throw new NotSupported(`${name} is no variable`);
+      if (optional === undefined && !CONSTANTS.has(name)) throw new UnknownVariable(`${name} is no variable`);
       return { expr, optional: optional === true };
     }
     case 'selectExpr':

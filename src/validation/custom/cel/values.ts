@@ -4,7 +4,7 @@ import { reflect } from '@bufbuild/protobuf/reflect';
 import { DurationSchema, TimestampSchema, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { FieldPath } from '../../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
-import type { Schema } from '../../schema.ts';
+import type { Schema } from '../../values/schema.ts';
 import type { Environment } from './environment.ts';
 
 /** Called for each value of an object whose schema has rules. */

@@ -82,7 +82,7 @@ describe('references between the files of a folder', () => {
   });
 
   it.each([
-    ['a file that cannot be read', { 'broken.yaml': 'a: [\n' }, 'YamlSyntax broken.yaml:2:1'],
+    ['a file that cannot be read', { 'broken.yaml': 'a: [\n' }, 'YamlSyntax broken.yaml:1:4'],
     ['a chart', chart, 'HelmChart chart/Chart.yaml:1:1'],
   ])('are not missing beside %s', async (_name, more, finding) => {
     await files({ 'pod.yaml': pod('value'), ...more });

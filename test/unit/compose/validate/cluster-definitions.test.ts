@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readClusterDefinitions } from '../../../../src/compose/validate/cluster-definitions.ts';
+import { readClusterDefinitions } from '../../../../src/compose/validate/schemas/cluster-definitions.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cluster-definitions-'));
 const kubeconfig = join(folder, 'config');

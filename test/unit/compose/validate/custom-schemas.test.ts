@@ -39,6 +39,8 @@ async function validate(path: string, more: Partial<ValidationRequest> = {}) {
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  // The root of a git repository.
+  write('.git', 'gitdir: elsewhere');
   write('schemas/thing_v1.json', SCHEMA);
   write('plain/one.yaml', thing('one', 'large'));
   write(
@@ -115,6 +117,31 @@ describe('kinds that are not built in', () => {
     });
   });
 
+  it('are no policies, whose expressions are parsed; that they are not evaluated is reported once', async () => {
+    const policy = (expression: string): string => `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: { name: a }
+spec:
+  matchConstraints: { resourceRules: [{ apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods] }] }
+  validations: [{ expression: ${expression} }]
+`;
+    write('policies/right.yaml', policy('object.spec.hostNetwork'));
+    write('policies/wrong.yaml', policy('"object.spec.hostNetwork &"').replace('name: a', 'name: b'));
+    write('policies/one.yaml', thing('one', '1'));
+    expect(await validate('policies')).toEqual({
+      findings: [
+        expect.stringMatching(/^FR2030 /),
+        expect.stringMatching(
+          /^FR2054 policies\/wrong\.yaml:6:31: error: spec\.validations\[0\]\.expression cannot be parsed: line 1, column /,
+        ),
+      ],
+      states: ['noSchema', 'valid', 'invalid'],
+      notEvaluated: [
+        'ValidatingAdmissionPolicy: expressions in CEL are not evaluated, and their types are not checked',
+      ],
+    });
+  });
+
   it('are judged by the first schema location that has them', async () => {
     mkdirSync(join(folder, 'none'));
     const schemaLocations = [
@@ -154,24 +181,48 @@ describe('kinds that are not built in', () => {
     });
   });
 
-  it('are judged by a schema in a folder that the request names by its absolute path', async () => {
-    write('elsewhere/schemas/thing.json', SCHEMA);
-    write('elsewhere/apps/one.yaml', `# yaml-language-server: $schema=../schemas/thing.json\n${thing('one', 'large')}`);
-    const cwd = join(folder, 'plain');
-    for (const named of [join(folder, 'elsewhere'), '../elsewhere']) {
-      expect((await validate(named, { cwd })).findings).toContainEqual(expect.stringMatching(/^FR2004 .*spec\.size/));
+  it('are judged by a schema of the same repository, whatever the folder and the paths of the request are', async () => {
+    for (const cwd of ['.', 'named', 'rules'].map((path) => join(folder, path))) {
+      for (const path of [folder, join(folder, 'named'), join(folder, 'named/one.yaml')]) {
+        expect((await validate(path, { cwd })).findings).toContainEqual(
+          expect.stringMatching(/^FR2004 .*named\/one\.yaml:8:9.*spec\.size/),
+        );
+      }
     }
-    const repository = '../elsewhere';
-    expect((await validate('../elsewhere/apps', { cwd, repository })).findings).toEqual([
-      expect.stringMatching(/^FR2004 .*spec\.size/),
-    ]);
   });
 
-  it('are not judged by a schema that leads out of the folder through a link', async () => {
+  describe('outside of a git repository', () => {
+    const outside = mkdtempSync(join(tmpdir(), 'custom-schemas-'));
+    mkdirSync(join(outside, 'apps'));
+    writeFileSync(join(outside, 'thing.json'), SCHEMA);
+    const modeline = '# yaml-language-server: $schema=../thing.json\n';
+    writeFileSync(join(outside, 'apps/one.yaml'), `${modeline}${thing('one', 'large')}`);
+    afterAll(() => rmSync(outside, { recursive: true }));
+
+    it.each([
+      ['the outermost path of the request', { paths: [join(outside, 'apps'), outside] }, /^FR2004 /],
+      ['the folder of --repository', { paths: [join(outside, 'apps')], repository: outside }, /^FR2004 /],
+      ['not the current folder', { paths: ['apps'], cwd: outside }, /^FR2053 .*it is outside of the repository/],
+      [
+        'the folder of a file',
+        { paths: [join(outside, 'apps/one.yaml')] },
+        /^FR2053 .*it is outside of the repository/,
+      ],
+    ])('%s bounds the schemas', async (_, request, finding) => {
+      const { findings } = await validate('', request);
+      expect(findings[0]).toMatch(finding);
+    });
+  });
+
+  it('are not judged by a schema that leads out of the repository through a link', async () => {
     write('linked/schema.json', '{"$ref": "link.json"}');
-    symlinkSync('../schemas/thing_v1.json', join(folder, 'linked/link.json'));
+    const outside = mkdtempSync(join(tmpdir(), 'custom-schemas-'));
+    writeFileSync(join(outside, 'thing.json'), SCHEMA);
+    symlinkSync(join(outside, 'thing.json'), join(folder, 'linked/link.json'));
     write('linked/one.yaml', `# yaml-language-server: $schema=schema.json\n${thing('one', 'large')}`);
-    expect((await validate('one.yaml', { cwd: join(folder, 'linked') })).findings).toEqual([
+    const { findings } = await validate('one.yaml', { cwd: join(folder, 'linked') });
+    rmSync(outside, { recursive: true });
+    expect(findings).toEqual([
       expect.stringMatching(/^FR2053 .*its reference to .*link\.json is not read/),
       expect.stringMatching(/^FR2030 /),
     ]);

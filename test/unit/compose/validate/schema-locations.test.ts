@@ -1,10 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSchemaLocator, type SchemaLocatorOptions } from '../../../../src/compose/validate/schema-locations.ts';
+import {
+  createSchemaLocator,
+  type SchemaLocatorOptions,
+} from '../../../../src/compose/validate/schemas/schema-locations.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'schema-locations-'));
 const thing = { group: 'example.com', version: 'v1', kind: 'Thing' };
@@ -39,6 +43,13 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'repo/thing.json'), '{"type": "object"}');
   writeFileSync(join(folder, 'outside.json'), '{"type": "object"}');
   symlinkSync(join(folder, 'outside.json'), join(folder, 'repo/link.json'));
+  mkdirSync(join(folder, 'special/folder.json'), { recursive: true });
+  execFileSync('sh', ['-c', 'mkfifo "$0"', join(folder, 'special/pipe.json')]);
+  writeFileSync(join(folder, 'special/deep.json'), '{"not":'.repeat(50_000) + '{}'.padEnd(50_002, '}'));
+  symlinkSync('/dev/zero', join(folder, 'special/device.json'));
+  symlinkSync('loop.json', join(folder, 'special/loop.json'));
+  writeFileSync(join(folder, 'special/sparse.json'), '');
+  truncateSync(join(folder, 'special/sparse.json'), 2 ** 40);
 });
 
 afterAll(() => {
@@ -90,6 +101,18 @@ describe('schema locations', () => {
     expect(found).toMatchObject({ kind, problem: expect.stringContaining(why) });
   });
 
+  it.each([
+    ['Folder', /it is no plain file$/],
+    ['Pipe', /it is no plain file$/],
+    ['Device', /it is no plain file$/],
+    ['Loop', /cannot be read: ELOOP$/],
+    ['Deep', /it is nested too deep$/],
+    ['Sparse', /it has more than 10485760 bytes$/],
+  ])('give a problem for a special file: %s', async (kind, why) => {
+    const [found] = await locator([join(folder, 'special/{{.ResourceKind}}.json')]).locate([{ ...thing, kind }]);
+    expect(found).toMatchObject({ kind, problem: expect.stringMatching(why) });
+  });
+
   it('give a problem if the server cannot be reached', async () => {
     const [found] = await locator(['http://127.0.0.1:1/{{.ResourceKind}}.json']).locate([thing]);
     expect(found).toMatchObject({
@@ -112,9 +135,9 @@ describe('a schema that a file names', () => {
   });
 
   it.each([
-    ['../../outside.json', 'it is outside of the folder that is checked'],
-    ['/etc/passwd', 'it is outside of the folder that is checked'],
-    ['../link.json', 'it is outside of the folder that is checked'],
+    ['../../outside.json', 'it is outside of the repository'],
+    ['/etc/passwd', 'it is outside of the repository'],
+    ['../link.json', 'it is outside of the repository'],
     ['../missing.json', 'there is no such file'],
     ['http://127.0.0.1:1/s/thing.json', 'no --schema-location covers it'],
     ['URL/s/../secret', 'no --schema-location covers it'],

@@ -312,3 +312,46 @@ spec: {serviceSelector: {matchLabels: {mirror: "yes"}}}`;
   expect(found(files(service('yes'), mirror))).toEqual([]);
   expect(found(mirror)).toEqual([]);
 });
+
+describe('the targetPort of a Service', () => {
+  const service = object(
+    'Service',
+    'web',
+    'spec: {selector: {app: web}, ports: [{name: a, port: 80, targetPort: htp}, {name: b, port: 81, targetPort: 8080}]}',
+  );
+  const deployment = (more = ''): string =>
+    object(
+      'Deployment',
+      'web',
+      `spec: {template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, ports: [{name: http, containerPort: 8080}]}]${more}}}}`,
+    );
+
+  it('is a name that no container of the selected Pods has', () => {
+    expect(found(files(service, deployment()))).toEqual([
+      'UnknownTargetPort spec.ports[0].targetPort: no container of the selected Pods has a port htp, but http (did you mean http?)',
+    ]);
+  });
+
+  it.each([
+    ['a sidecar has it', files(service, deployment(', initContainers: [{ports: [{name: htp}]}]'))],
+    [
+      'other Pods that are selected have it',
+      files(
+        service,
+        deployment(),
+        pod('{containers: [{ports: [{name: htp}]}]}').replace('{name: web,', '{name: other, labels: {app: web},'),
+      ),
+    ],
+    ['no Pods are declared', service],
+    [
+      'a controller makes such Pods',
+      files(service, deployment(), 'apiVersion: example.com/v1\nkind: Web\nmetadata: {name: web, namespace: shop}'),
+    ],
+  ])('is right where %s', (_why, text) => {
+    expect(found(text)).toEqual([]);
+  });
+
+  it('says nothing while files are missing', () => {
+    expect(found(files(service, deployment()), { isPartial: true })).toEqual([]);
+  });
+});

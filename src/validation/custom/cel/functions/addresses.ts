@@ -1,18 +1,27 @@
 import { type CelFunc, CelScalar, type CelValue, celFunc, celMethod } from '@bufbuild/cel';
-import type { Ip } from '../../../../model/ip-address.ts';
-import { cidrText, ipText, type Network, networkHas, parseIp, parseNetwork } from './ip.ts';
+import {
+  cidrText,
+  firstOf,
+  type Ip,
+  ipText,
+  looseForm,
+  type Network,
+  networkHas,
+  parseIp,
+  parseNetwork,
+} from '../../../../model/ip-address.ts';
 import type { OpaqueType } from './opaque.ts';
 
 /** The functions of IP addresses and blocks of them. */
 export function addressFunctions(ip: OpaqueType, cidr: OpaqueType): readonly CelFunc[] {
   const { BOOL, INT, STRING } = CelScalar;
   const asIp = (text: string): Ip => {
-    const found = parseIp(text);
+    const found = strictIp(text);
     if (found === undefined) throw new Error(`${JSON.stringify(text)} is no IP address`);
     return found;
   };
   const asNetwork = (text: string): Network => {
-    const found = parseNetwork(text);
+    const found = strictNetwork(text);
     if (found === undefined) throw new Error(`${JSON.stringify(text)} is no CIDR block`);
     return found;
   };
@@ -24,11 +33,11 @@ export function addressFunctions(ip: OpaqueType, cidr: OpaqueType): readonly Cel
     });
   return [
     celFunc('ip', [STRING], ip.type, (text) => ip.make(ipText(asIp(text)))),
-    celFunc('isIP', [STRING], BOOL, (text) => parseIp(text) !== undefined),
+    celFunc('isIP', [STRING], BOOL, (text) => strictIp(text) !== undefined),
     celFunc('ip.isCanonical', [STRING], BOOL, (text) => ipText(asIp(text)) === text),
     celFunc('string', [ip.type], STRING, (value) => ip.textOf(value)),
     celMethod('family', ip.type, [], INT, function () {
-      return ipOf(this).bits === 32 ? 4n : 6n;
+      return ipOf(this).family === 'IPv4' ? 4n : 6n;
     }),
     test('isUnspecified', ({ value }) => value === 0n),
     test('isLoopback', (address) => isIn(address, '127.0.0.0/8', '::1/128')),
@@ -39,15 +48,14 @@ export function addressFunctions(ip: OpaqueType, cidr: OpaqueType): readonly Cel
       !isIn(address, '127.0.0.0/8', '224.0.0.0/4', '169.254.0.0/16', '255.255.255.255/32') &&
       !isIn(address, '::1/128', 'ff00::/8', 'fe80::/10')),
     celFunc('cidr', [STRING], cidr.type, (text) => cidr.make(cidrText(asNetwork(text)))),
-    celFunc('isCIDR', [STRING], BOOL, (text) => parseNetwork(text) !== undefined),
+    celFunc('isCIDR', [STRING], BOOL, (text) => strictNetwork(text) !== undefined),
     celFunc('string', [cidr.type], STRING, (value) => cidr.textOf(value)),
     celMethod('ip', cidr.type, [], ip.type, function () {
       return ip.make(ipText(networkOf(this).address));
     }),
     celMethod('masked', cidr.type, [], cidr.type, function () {
-      const { address, prefix } = networkOf(this);
-      const rest = BigInt(address.bits - prefix);
-      return cidr.make(cidrText({ address: { ...address, value: (address.value >> rest) << rest }, prefix }));
+      const network = networkOf(this);
+      return cidr.make(cidrText({ ...network, address: firstOf(network) }));
     }),
     celMethod('prefixLength', cidr.type, [], INT, function () {
       return BigInt(networkOf(this).prefix);
@@ -65,6 +73,16 @@ export function addressFunctions(ip: OpaqueType, cidr: OpaqueType): readonly Cel
       return contains(networkOf(this), asNetwork(other));
     }),
   ];
+}
+
+function strictIp(text: string): Ip | undefined {
+  const ip = parseIp(text);
+  return ip && looseForm(text, ip) === undefined ? ip : undefined;
+}
+
+function strictNetwork(text: string): Network | undefined {
+  const network = parseNetwork(text);
+  return network && looseForm(text, network.address) === undefined ? network : undefined;
 }
 
 function contains(outer: Network, inner: Network): boolean {

@@ -16,7 +16,7 @@ import {
 import { isMessage } from '@bufbuild/protobuf';
 import { isReflectMessage } from '@bufbuild/protobuf/reflect';
 import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import type { Meter } from '../meter.ts';
+import type { Meter } from '../../../values/meter.ts';
 
 /** The functions of optional values, which are lists with one item or none, and those that rewrite.ts inserts. */
 export function internalFunctions(meter: Meter): readonly CelFunc[] {

@@ -9,7 +9,7 @@ import {
   isCelList,
   listType,
 } from '@bufbuild/cel';
-import type { Meter } from '../meter.ts';
+import type { Meter } from '../../../values/meter.ts';
 
 /** Operators of the library that functions of lists need. */
 export interface Operators {

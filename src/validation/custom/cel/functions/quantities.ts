@@ -1,26 +1,8 @@
 import { type CelFunc, CelScalar, celFunc, celMethod } from '@bufbuild/cel';
+import { nanosOf } from '../../../values/quantities.ts';
 import type { OpaqueType } from './opaque.ts';
 
-const FORM = /^([+-]?)(\d*)(?:\.(\d*))?(?:([KMGTPE])i|([numkMGTPE])|[eE]([+-]?\d{1,4}))?$/;
-const DECIMAL: Readonly<Record<string, number>> = {
-  ...{ n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 },
-};
-const BINARY = 'KMGTPE';
 const NANO = 10n ** 9n;
-const MAX = (2n ** 63n - 1n) * NANO;
-
-/** A quantity of Kubernetes in billionths of its unit, rounded up as an API server does; undefined if the text is none. */
-export function nanosOf(text: string): bigint | undefined {
-  const [all, sign, whole = '', fraction = '', binary, decimal, exponent] = FORM.exec(text) ?? [];
-  if (all === undefined || whole + fraction === '') return undefined;
-  const factor = binary === undefined ? 1n : 1024n ** BigInt(BINARY.indexOf(binary) + 1);
-  const power = 9 + (decimal === undefined ? Number(exponent ?? 0) : (DECIMAL[decimal] ?? 0)) - fraction.length;
-  const digits = BigInt(whole + fraction) * factor;
-  const scale = 10n ** BigInt(Math.min(Math.abs(power), 400));
-  const nanos = power >= 0 ? digits * scale : (digits + scale - 1n) / scale;
-  const limited = nanos > MAX ? MAX : nanos;
-  return sign === '-' ? -limited : limited;
-}
 
 /** The functions of quantities; a quantity is kept in billionths. */
 export function quantityFunctions({ type, make, textOf }: OpaqueType): readonly CelFunc[] {

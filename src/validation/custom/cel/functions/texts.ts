@@ -6,8 +6,8 @@ import {
   dnsSubdomainRule,
   labelValueRule,
   qualifiedNameRule,
-} from '../../../rules/names.ts';
-import type { Meter } from '../meter.ts';
+} from '../../../rules/shared/names.ts';
+import type { Meter } from '../../../values/meter.ts';
 import type { OpaqueType } from './opaque.ts';
 
 /** The longest pattern that is compiled. */

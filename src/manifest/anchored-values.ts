@@ -1,0 +1,14 @@
+import type { JsonValue } from '../model/json.ts';
+
+/** The characters of the text in a value, its keys among it. */
+export function charactersOf(value: JsonValue): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.entries(value).reduce((sum, [key, item]) => sum + key.length + charactersOf(item ?? null), 0);
+}
+
+/** The levels of lists and mappings in a value. */
+export function heightOf(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return 1 + Object.values(value).reduce<number>((height, item) => Math.max(height, heightOf(item ?? null)), 0);
+}

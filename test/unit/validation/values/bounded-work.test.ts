@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject, JsonValue } from '../../../../src/model/json.ts';
+import { createObjectCheck } from '../../../../src/validation/check-object.ts';
+import { createCustomKinds } from '../../../../src/validation/custom/custom-kinds.ts';
+import { openKubernetesSchemas } from '../../../../src/validation/kubernetes-schemas.ts';
+import { compilePattern } from '../../../../src/validation/values/patterns.ts';
+
+const kubernetes = await openKubernetesSchemas('1.36');
+const metadata = { name: 'a', namespace: 'default' };
+
+/** The reasons and places of what is found in a custom object whose spec has the schema. */
+function judged(spec: JsonObject, value: JsonValue): readonly string[] {
+  const openAPIV3Schema = { type: 'object', properties: { spec } };
+  const definition = {
+    spec: {
+      group: 'example.com',
+      names: { kind: 'Thing', plural: 'things' },
+      versions: [{ name: 'v1', served: true, schema: { openAPIV3Schema } }],
+    },
+  };
+  const check = createObjectCheck({ kubernetes, custom: [createCustomKinds([definition])], compilePattern });
+  const problems = check({ apiVersion: 'example.com/v1', kind: 'Thing', metadata, spec: value });
+  return [...new Set(problems.map(({ reason, path }) => `${reason} ${path.join('.')}`))];
+}
+
+const many = <Item>(count: number, item: (index: number) => Item): readonly Item[] =>
+  Array.from({ length: count }, (_, index) => item(index));
+const objectOf = (count: number, value: (index: number) => JsonValue): JsonObject =>
+  Object.fromEntries(many(count, (index) => [`f${index}`, value(index)]));
+
+const ANY = { 'x-kubernetes-preserve-unknown-fields': true };
+const string = { type: 'string' };
+const list = (items: JsonObject): JsonObject => ({ type: 'array', items });
+
+describe('the check of an object by the schema of its definition ends, and says so', () => {
+  it.each<readonly [string, JsonObject, JsonValue]>([
+    [
+      'of many alternatives for many values',
+      list({ type: 'object', anyOf: many(1_000, (index) => ({ required: [`f${index}`] })) }),
+      many(10_000, () => ({})),
+    ],
+    [
+      'of alternatives in alternatives',
+      {
+        type: 'string',
+        anyOf: many(100, () => ({ anyOf: many(100, () => ({ anyOf: many(300, () => ({ minLength: 9 })) })) })),
+      },
+      'a',
+    ],
+    ['of a long text and a large pattern', { ...string, pattern: '(a|b|ab|ba){500}c' }, 'ab'.repeat(500_000)],
+    [
+      'of the length of a long text',
+      { ...string, allOf: many(1_000, () => ({ minLength: 1 })) },
+      'a'.repeat(1_000_000),
+    ],
+    [
+      'of many defaults for many values',
+      list({ type: 'object', properties: objectOf(1_000, () => ({ ...string, default: 'a' })) }),
+      many(10_000, () => ({})),
+    ],
+    [
+      'of many fields that are required',
+      list({ type: 'object', required: many(1_000, (index) => `f${index}`) }),
+      many(10_000, () => ({})),
+    ],
+    [
+      'of many large values to choose from',
+      list({ type: 'object', ...ANY, enum: many(1_000, (index) => ({ a: many(100, () => 0), index })) }),
+      many(200, () => ({ a: many(100, () => 0) })),
+    ],
+  ])('%s', (_, schema, value) => {
+    expect(judged(schema, value)).toContain('SchemaUnreadable kind');
+  });
+});
+
+it('a large object of a usual kind is judged completely', () => {
+  const host = {
+    ...string,
+    maxLength: 253,
+    pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$',
+  };
+  const port = { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] };
+  const schema = list({
+    type: 'object',
+    required: ['host'],
+    properties: { host, port, mode: { enum: ['a', 'b'], ...string } },
+  });
+  const value = (host: string) =>
+    many(2_000, (index) => ({ host: `${host}-${index}.shop.example.com`, port: 80, mode: 'a' }));
+  expect(judged(schema, value('web'))).toEqual([]);
+  expect(judged(schema, [...value('web'), { host: 'A' }])).toEqual(['WrongValue spec.2000.host']);
+});
+
+it('an object of a built-in kind with very many mistakes has the first of them alone', () => {
+  const check = createObjectCheck({ kubernetes });
+  const problems = check({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: objectOf(100_000, () => 1) });
+  expect(problems.map(({ reason }) => reason)).toEqual(many(100, () => 'WrongType'));
+});
+
+describe('an object of more bytes than an API server takes in a request', () => {
+  const check = createObjectCheck({ kubernetes });
+  // No field of a ClusterRole has a limit of its own.
+  const role = (resource: string) => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'a' },
+    rules: [{ apiGroups: [''], resources: [resource], verbs: ['get'] }],
+  });
+  const rest = JSON.stringify(role('')).length;
+  const LIMIT = 3 * 1024 * 1024;
+
+  it.each([
+    ['of one byte', 'x', 1],
+    ['of several bytes', '\u6771', 3],
+    ['with an escape', '"', 2],
+  ])('is an error, and one byte less is none: a text with characters %s', (_, character, bytes) => {
+    const fits = Math.floor((LIMIT - rest) / bytes);
+    expect(check(role(character.repeat(fits)))).toEqual([]);
+    expect(check(role(character.repeat(fits + 1)))).toMatchObject([{ reason: 'ObjectTooLarge', path: [] }]);
+  });
+
+  it('is found at once where aliases repeat a text', () => {
+    const text = 'x'.repeat(2 ** 28);
+    const data = objectOf(10_000, () => text);
+    expect(check({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data })).toMatchObject([
+      { reason: 'ObjectTooLarge' },
+    ]);
+  });
+});
