@@ -69,16 +69,20 @@ function start() {
   }
   const cache = compileCache();
   if (cache !== undefined) require('node:module').enableCompileCache(cache);
+  const failed = (error) => {
+    process.stderr.write(`fleetrelay cannot start: ${error.message}\n`);
+    process.exitCode = 70;
+  };
   // A checkout runs its sources as they are; an installed package has no sources, only what was built from them.
   const sources = join(__dirname, '../src/cli/process.ts');
-  const main = existsSync(sources) ? sources : join(__dirname, '../dist/cli.js');
-  import(require('node:url').pathToFileURL(main).href).then(
-    (cli) => cli.runProcess(),
-    (error) => {
-      process.stderr.write(`fleetrelay cannot start: ${error.message}\n`);
-      process.exitCode = 70;
-    },
-  );
+  if (existsSync(sources)) return load(sources, failed);
+  // It runs beside every application, so it is a program of its own that takes less memory.
+  if (args[0] === 'probe-proxy') return require('../dist/probe-proxy.cjs').runProbeProxyProcess(args.slice(1));
+  return load(join(__dirname, '../dist/cli.js'), failed);
+}
+
+function load(main, failed) {
+  import(require('node:url').pathToFileURL(main).href).then((cli) => cli.runProcess(), failed);
 }
 
 if (require.main === module) start();

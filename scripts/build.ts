@@ -4,7 +4,7 @@
  */
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { build } from 'esbuild';
+import { type BuildOptions, build } from 'esbuild';
 
 const project = join(import.meta.dirname, '..');
 
@@ -15,14 +15,10 @@ const REQUIRE =
 const outdir = resolve(project, process.argv[2] ?? 'dist');
 
 await rm(outdir, { recursive: true, force: true });
-const result = await build({
+const common = {
   absWorkingDir: project,
-  entryPoints: { cli: 'src/cli/process.ts', 'validate-thread': 'src/compose/validate/threads/thread.ts' },
   outdir,
-  chunkNames: 'chunks/[name]-[hash]',
   bundle: true,
-  splitting: true,
-  format: 'esm',
   platform: 'node',
   target: 'node24',
   // Identifiers stay as they are, because dependencies compare names of classes. With `keepNames`, esbuild would define the
@@ -30,11 +26,30 @@ const result = await build({
   minifyWhitespace: true,
   minifySyntax: true,
   legalComments: 'linked',
-  banner: { js: REQUIRE },
   metafile: true,
   logLevel: 'warning',
+} as const satisfies BuildOptions;
+
+const complete = await build({
+  ...common,
+  entryPoints: { cli: 'src/cli/process.ts', 'validate-thread': 'src/compose/validate/threads/thread.ts' },
+  chunkNames: 'chunks/[name]-[hash]',
+  splitting: true,
+  format: 'esm',
+  banner: { js: REQUIRE },
+});
+// The loader of ES modules takes 13 MiB, which is too much beside every application.
+const lean = await build({
+  ...common,
+  entryPoints: { 'probe-proxy': 'src/cli/probe-proxy-process.ts' },
+  outExtension: { '.js': '.cjs' },
+  format: 'cjs',
+  // Parts that are loaded when they are needed: with `require`, without that loader.
+  supported: { 'dynamic-import': false },
 });
 
-const outputs = Object.entries(result.metafile.outputs).filter(([file]) => file.endsWith('.js'));
+const outputs = [complete, lean].flatMap(({ metafile }) =>
+  Object.entries(metafile.outputs).filter(([file]) => /\.c?js$/.test(file)),
+);
 const bytes = outputs.reduce((sum, [, output]) => sum + output.bytes, 0);
 console.log(`${outdir}: ${outputs.length} files, ${(bytes / 1024).toFixed(0)} KiB`);

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { userInfo } from 'node:os';
-import type { Command } from 'commander';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type JsonObject, parseJson } from '../model/json.ts';
 import { errorText } from '../model/messages.ts';
@@ -19,6 +18,7 @@ import type {
 } from '../server/api.ts';
 import type { ErrorBody } from '../server/http-error.ts';
 import { isLoopback } from '../server/listen-address.ts';
+import { type ApiOptions, addressOf } from './api-options.ts';
 import { CliError, EXIT, type ExitCode } from './exit-codes.ts';
 import { printable, type TextOutput } from './output.ts';
 
@@ -50,24 +50,12 @@ export interface Api {
   act<View>(path: readonly string[], details?: Texts): Promise<View>;
 }
 
-/** The options of {@link withApiOptions}, and `--as`. */
-export interface ApiOptions {
-  readonly api?: string;
-  readonly apiTokenFile?: string;
-  readonly apiCaFile?: string;
-  readonly apiCertFile?: string;
-  readonly apiKeyFile?: string;
-  /** The name of the caller, for a server without configured people. It is a note, not a proof. */
-  readonly as?: string;
-}
-
 /** The part of the process that asking a server needs. */
 interface ApiIo {
   readonly env: Texts;
   readonly stderr: TextOutput;
 }
 
-const DEFAULT_API = 'http://127.0.0.1:9980';
 const DEADLINE_SECONDS = 15;
 const MAX_ANSWER_BYTES = 512 << 20;
 const MAX_TOKEN_BYTES = 4_096;
@@ -81,24 +69,6 @@ const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
   404: EXIT.notFound,
   409: EXIT.refused,
 };
-
-/** Adds the options for the address of the server and the credentials of the caller. */
-export function withApiOptions<Some extends Command>(command: Some): Some {
-  return command
-    .option('--api <url>', `address of the server (environment: FLEETRELAY_API; default: ${DEFAULT_API})`)
-    .option(
-      '--api-token-file <file>',
-      'file with your API token (environment: FLEETRELAY_API_TOKEN_FILE, or FLEETRELAY_API_TOKEN is the token itself)',
-    )
-    .option('--api-ca-file <file>', 'CA to trust for an https address (environment: FLEETRELAY_API_CA_FILE)')
-    .option('--api-cert-file <file>', 'your client certificate (environment: FLEETRELAY_API_CERT_FILE)')
-    .option('--api-key-file <file>', 'its key (environment: FLEETRELAY_API_KEY_FILE)');
-}
-
-/** The server's address as the caller gave it, for people. */
-export function addressOf({ env }: Pick<ApiIo, 'env'>, options: ApiOptions): string {
-  return options.api ?? env.FLEETRELAY_API ?? DEFAULT_API;
-}
 
 /** Finds the server's address and the caller's credentials in options and environment. Asks nothing yet. */
 export async function connect(context: ApiIo, options: ApiOptions): Promise<Api> {
@@ -153,7 +123,7 @@ function queryOf(query: Texts): string {
 function apiUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '') {
-    throw new CliError(EXIT.usage, `the server's address must be a plain URL such as ${DEFAULT_API}`);
+    throw new CliError(EXIT.usage, `the server's address must be a plain URL such as http://127.0.0.1:9980`);
   }
   if (!url.pathname.endsWith('/')) url.pathname += '/';
   return url;

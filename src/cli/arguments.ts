@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { InvalidArgumentError, Option } from 'commander';
 import { isReplicaAddress, REPLICA_ADDRESS } from '../manifest/server-address.ts';
 import { type ClusterName, type FleetName, parseClusterName, parseFleetName } from '../model/ids.ts';
@@ -17,6 +18,11 @@ function checked<Value>(parse: (text: string) => Result<Value>): (text: string) 
 export const clusterName: (text: string) => ClusterName = checked(parseClusterName);
 export const fleetName: (text: string) => FleetName = checked(parseFleetName);
 export const listenAddress: (text: string) => ListenAddress = checked(parseListenAddress);
+
+/** An IPv4 or IPv6 address. */
+export const ipAddress: (text: string) => string = checked((text) =>
+  isIP(text) === 0 ? problem('It must be an IP address') : ok(text),
+);
 
 /** A whole number from `min` to `max`. */
 export function wholeNumber(min: number, max: number): (text: string) => number {

@@ -1,15 +1,16 @@
 import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, type ParseOptionsResult } from 'commander';
-import type { KubeTarget, RunIo } from '../compose/options.ts';
-import { type Api, type ApiOptions, connect, withApiOptions } from './api.ts';
+import type { KubeTarget, RunIo, StopSignals } from '../compose/options.ts';
+import type { Api } from './api.ts';
+import { type ApiOptions, withApiOptions } from './api-options.ts';
 import { oneOf } from './arguments.ts';
 import { EXIT, type ExitCode, refuseUsage } from './exit-codes.ts';
 import { type Answer, FORMATS, type Formats, type TextOutput } from './output.ts';
 import type { Roots } from './roots.ts';
 
 /** The process that a command runs in. */
-export interface CliContext {
+export interface ProcessContext {
   readonly stdout: TextOutput;
   readonly stderr: TextOutput;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -19,9 +20,15 @@ export interface CliContext {
   readonly readStdin: (maxBytes: number) => Promise<Uint8Array>;
   /** Aborts at the first SIGINT, SIGTERM or SIGHUP. The process handles these signals from the first call on. */
   readonly untilStopped: () => AbortSignal;
-  readonly roots: Roots;
+  /** As `untilStopped`, for a command that also ends in good order at the second signal. The third one ends the process. */
+  readonly stopSignals: () => StopSignals;
   /** Sets the exit code of the process. */
   readonly exit: (code: ExitCode) => void;
+}
+
+/** The process of the complete program, which can start every root. */
+export interface CliContext extends ProcessContext {
+  readonly roots: Roots;
 }
 
 /** Examples of a command, each with its meaning. */
@@ -29,10 +36,10 @@ export type Examples = readonly (readonly [command: string, meaning: string])[];
 
 /** A command of this program, with the process that it runs in. */
 export class CliCommand extends Command {
-  readonly context: CliContext;
+  readonly context: ProcessContext;
   #takesFileNames = false;
 
-  constructor(name: string | undefined, context: CliContext) {
+  constructor(name: string | undefined, context: ProcessContext) {
     super(name);
     this.context = context;
   }
@@ -93,14 +100,16 @@ export class CliCommand extends Command {
   asks<Flags, Words extends readonly unknown[]>(
     run: (api: Api, flags: Flags & ApiOptions, ...words: Words) => Promise<Answer>,
   ): this {
-    return withApiOptions(this).answers(async (flags: Flags & ApiOptions, ...words: Words) =>
-      run(await connect(this.context, flags), flags, ...words),
-    );
+    return withApiOptions(this).answers(async (flags: Flags & ApiOptions, ...words: Words) => {
+      // Imported here: commands that ask no server do not load what asks one.
+      const { connect } = await import('./api.ts');
+      return run(await connect(this.context, flags), flags, ...words);
+    });
   }
 }
 
 /** Creates a command that writes to the context, throws instead of exiting, and suggests similar names after an error. */
-export function newCommand(name: string, context: CliContext): CliCommand {
+export function newCommand(name: string, context: ProcessContext): CliCommand {
   return new CliCommand(name, context)
     .exitOverride()
     .helpCommand(false)
@@ -138,7 +147,7 @@ function isFile(location: string): boolean {
 
 /** Runs a long-running root until it ends or a signal stops the process, and exits with its code. */
 export async function runRoot<Options>(
-  context: CliContext,
+  context: ProcessContext,
   root: (options: Options, signal: AbortSignal, io: RunIo) => Promise<number>,
   options: Options,
 ): Promise<void> {
@@ -146,7 +155,7 @@ export async function runRoot<Options>(
 }
 
 /** The part of the context that the composition roots need. */
-export function runIo({ stdout, stderr, env, cwd, version }: CliContext): RunIo {
+export function runIo({ stdout, stderr, env, cwd, version }: ProcessContext): RunIo {
   const { colour } = stdout;
   return { out: (text) => stdout.write(text), err: (text) => stderr.write(text), colour, env, cwd, version };
 }

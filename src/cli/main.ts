@@ -1,8 +1,9 @@
-import { errorText, suggestion } from '../model/messages.ts';
+import { suggestion } from '../model/messages.ts';
 import type { CliContext } from './command.ts';
 import { CliError, EXIT, EXIT_CODE_MEANINGS, type ExitCode } from './exit-codes.ts';
 import { styled, type TextOutput } from './output.ts';
 import { allCommands, COMMANDS } from './registry.ts';
+import { parseWith, withExitCode } from './run-command.ts';
 
 /** The hidden command that completion scripts call. */
 const COMPLETE = '__complete';
@@ -14,17 +15,8 @@ export type MainContext = Omit<CliContext, 'exit'>;
  * Runs one command line (without the program's name) and resolves with its exit code. Only the module of the command
  * that is called is loaded.
  */
-export async function main(args: readonly string[], context: MainContext): Promise<ExitCode> {
-  let code: ExitCode = EXIT.ok;
-  const exit = (wanted: ExitCode): void => {
-    code = wanted;
-  };
-  try {
-    await route(args, { ...context, exit });
-    return code;
-  } catch (error) {
-    return explain(error, context);
-  }
+export function main(args: readonly string[], context: MainContext): Promise<ExitCode> {
+  return withExitCode(context, (exit) => route(args, { ...context, exit }));
 }
 
 async function route(args: readonly string[], context: CliContext): Promise<void> {
@@ -59,10 +51,7 @@ async function help(args: readonly string[], context: CliContext): Promise<void>
 async function runCommand(name: string, args: readonly string[], context: CliContext): Promise<void> {
   const load = COMMANDS.get(name);
   if (load === undefined) throw unknownCommand(name);
-  const command = (await load())(context);
-  // Messages of commander name the command as it was typed.
-  command.name(`fleetrelay ${name}`);
-  await command.parseAsync(args, { from: 'user' });
+  await parseWith((await load())(context), name, args);
 }
 
 function unknownCommand(name: string): CliError {
@@ -73,31 +62,6 @@ function unknownCommand(name: string): CliError {
     EXIT.usage,
     `unknown ${what}`,
     meant === undefined ? 'see `fleetrelay help`' : `did you mean \`fleetrelay ${meant}\`?`,
-  );
-}
-
-/** Writes the message of an error, unless commander has written it, and returns the exit code. */
-function explain(error: unknown, { stderr, env }: MainContext): ExitCode {
-  if (error instanceof CliError) {
-    stderr.write(`fleetrelay: ${error.message}${error.hint === undefined ? '' : ` (${error.hint})`}\n`);
-    return error.exitCode;
-  }
-  const { code, exitCode } = error as { readonly code?: unknown; readonly exitCode?: unknown };
-  // Commander has already written its message.
-  if (typeof code === 'string' && code.startsWith('commander.')) {
-    return exitCode === 0 ? EXIT.ok : EXIT.usage;
-  }
-  const message = errorText(error);
-  stderr.write(`fleetrelay: ${message}\n`);
-  if ((env.FLEETRELAY_DEBUG ?? '') !== '' && error instanceof Error) stderr.write(`${error.stack}\n`);
-  return isBug(error) ? EXIT.internal : EXIT.notWell;
-}
-
-/** Errors that the language itself throws are mistakes in the program; all others are thrown on purpose. */
-function isBug(error: unknown): boolean {
-  return (
-    !(error instanceof Error) ||
-    [TypeError, RangeError, ReferenceError, SyntaxError, EvalError].some((mistake) => error instanceof mistake)
   );
 }
 

@@ -6,6 +6,7 @@ type Load = () => Promise<(context: CliContext) => CliCommand>;
 export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['serve', async () => (await import('./commands/serve.ts')).serveCommand],
   ['agent', async () => (await import('./commands/agent.ts')).agentCommand],
+  ['probe-proxy', async () => (await import('./commands/probe-proxy.ts')).probeProxyCommand],
   ['validate', async () => (await import('./commands/validate.ts')).validateCommand],
   ['render', async () => (await import('./commands/render.ts')).renderCommand],
   ['status', async () => (await import('./commands/status.ts')).statusCommand],

@@ -5,6 +5,7 @@
 export const compositionRoots = {
   serve: lazy(async () => (await import('../compose/serve/serve.ts')).runServe),
   agent: lazy(async () => (await import('../compose/agent/agent.ts')).runAgent),
+  probeProxy: lazy(async () => (await import('../compose/probe-proxy/probe-proxy.ts')).runProbeProxy),
   validate: lazy(async () => (await import('../compose/validate/validate.ts')).validatePaths),
   render: lazy(async () => (await import('../compose/render/render.ts')).renderRepository),
   exportSchemas: lazy(async () => (await import('../compose/schema/export-schemas.ts')).exportSchemas),

@@ -28,6 +28,25 @@ export interface RunIo {
   readonly version: string;
 }
 
+/** Abort at the first and at the second signal that asks the process to end. */
+export interface StopSignals {
+  readonly first: AbortSignal;
+  readonly second: AbortSignal;
+}
+
+/** Options of `fleetrelay probe-proxy`. */
+export interface ProbeProxyOptions {
+  /** Port of the Application Probe Proxy; absent: it is not served. */
+  readonly port?: number | undefined;
+  /** Port of the listed Virtual Probes; absent: they are not served. */
+  readonly virtualProbesPort?: number | undefined;
+  readonly podIp: string;
+  readonly sourceAddress?: string | undefined;
+  /** File with the list of the probes that are passed on; absent: all are. */
+  readonly probes?: string | undefined;
+  readonly logLevel: LogLevel;
+}
+
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** Flags of `fleetrelay serve`, each by its name; a flag wins over the configuration file. */

@@ -23,6 +23,7 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     calls,
     serve: record('serve', 0),
     agent: record('agent', 0),
+    probeProxy: record('probeProxy', 0),
     validate: record('validate', {
       ...{ files: 0, documents: 0, diagnostics: [], resources: [], notEvaluated: [], excerpts: new Map(), fixed: [] },
     }),
@@ -70,6 +71,7 @@ export async function runCli(args: readonly string[], over: Partial<MainContext>
     version: '1.2.3',
     readStdin: async () => new Uint8Array(),
     untilStopped: () => new AbortController().signal,
+    stopSignals: () => ({ first: new AbortController().signal, second: new AbortController().signal }),
     roots: recordingRoots(),
     ...over,
   };

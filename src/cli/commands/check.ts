@@ -1,7 +1,8 @@
 import type { Finding } from '../../compose/check/finding.ts';
 import type { KubeTarget } from '../../compose/options.ts';
 import { counted } from '../../model/messages.ts';
-import { type ApiOptions, addressOf, connect, withApiOptions } from '../api.ts';
+import { connect } from '../api.ts';
+import { type ApiOptions, addressOf, withApiOptions } from '../api-options.ts';
 import { type CliCommand, type CliContext, kubeTarget, newCommand, runIo } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { printable, styled, type TextOutput, type Tone } from '../output.ts';

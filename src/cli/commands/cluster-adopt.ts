@@ -2,7 +2,8 @@ import type { AdoptedObject, AdoptReport, AdoptRequest, AdoptVerdict } from '../
 import type { KubeTarget } from '../../compose/options.ts';
 import { type ClusterName, type FleetName, parseFleetName } from '../../model/ids.ts';
 import { must } from '../../model/result.ts';
-import { type ApiOptions, connect, withApiOptions } from '../api.ts';
+import { connect } from '../api.ts';
+import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { clusterName, fleetName } from '../arguments.ts';
 import { type CliCommand, type CliContext, kubeTarget, runIo } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';

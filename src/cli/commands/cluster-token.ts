@@ -1,7 +1,8 @@
 import { Option } from 'commander';
 import type { ClusterName } from '../../model/ids.ts';
 import type { TokenView } from '../../server/api.ts';
-import { type ApiOptions, connect, withApiOptions } from '../api.ts';
+import { connect } from '../api.ts';
+import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { clusterName, wholeNumber } from '../arguments.ts';
 import type { CliCommand, CliContext } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';

@@ -1,7 +1,8 @@
 import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../model/explain-query.ts';
 import { parseClusterName } from '../../model/ids.ts';
 import type { ConditionView, Explanation, FieldView, OutputView } from '../../server/api.ts';
-import { type ApiOptions, connect, withApiOptions } from '../api.ts';
+import { connect } from '../api.ts';
+import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { type Column, printable, styled, type TextOutput, writeTable } from '../output.ts';
