@@ -1,7 +1,7 @@
 import { constants } from 'node:crypto';
 import type { ClientRequest, RequestOptions } from 'node:http';
 import { request } from 'node:https';
-import { createSecureContext } from 'node:tls';
+import { type ConnectionOptions, createSecureContext } from 'node:tls';
 
 /** As the kubelet: it accepts what OpenSSL finds too weak. One for all requests, because each takes time and memory. */
 const secureContext = createSecureContext({
@@ -11,5 +11,6 @@ const secureContext = createSecureContext({
 
 /** Makes a request by TLS that verifies no certificate and names no server. */
 export function requestByTls(options: RequestOptions): ClientRequest {
-  return request({ ...options, secureContext, rejectUnauthorized: false, servername: '' });
+  const tls: ConnectionOptions = { secureContext, rejectUnauthorized: false, servername: '' };
+  return request({ ...options, ...tls });
 }
