@@ -5,7 +5,13 @@ import { processContext } from './process-context.ts';
 import { parseWith, withExitCode } from './run-command.ts';
 
 /** Code is interpreted, not compiled, and the heap is collected early: a few probes a second need no more. */
-const MEMORY_FLAGS = ['--no-sparkplug', '--no-maglev', '--no-opt', '--memory-saver-mode', '--semi-space-growth-factor=1'];
+const MEMORY_FLAGS = [
+  '--no-sparkplug',
+  '--no-maglev',
+  '--no-opt',
+  '--memory-saver-mode',
+  '--semi-space-growth-factor=1',
+];
 
 /**
  * Runs `fleetrelay probe-proxy` with the arguments after these words, and nothing else: bundled as CommonJS it takes a quarter

@@ -9,6 +9,7 @@ export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['probe-proxy', async () => (await import('./commands/probe-proxy.ts')).probeProxyCommand],
   ['validate', async () => (await import('./commands/validate.ts')).validateCommand],
   ['render', async () => (await import('./commands/render.ts')).renderCommand],
+  ['inject', async () => (await import('./commands/inject.ts')).injectCommand],
   ['status', async () => (await import('./commands/status.ts')).statusCommand],
   ['get', async () => (await import('./commands/get.ts')).getCommand],
   ['explain', async () => (await import('./commands/explain.ts')).explainCommand],

@@ -8,6 +8,7 @@ export const compositionRoots = {
   probeProxy: lazy(async () => (await import('../compose/probe-proxy/probe-proxy.ts')).runProbeProxy),
   validate: lazy(async () => (await import('../compose/validate/validate.ts')).validatePaths),
   render: lazy(async () => (await import('../compose/render/render.ts')).renderRepository),
+  inject: lazy(async () => (await import('../compose/inject/inject.ts')).injectManifests),
   exportSchemas: lazy(async () => (await import('../compose/schema/export-schemas.ts')).exportSchemas),
   initRepository: lazy(async () => (await import('../compose/init/init.ts')).initRepository),
   installHook: lazy(async () => (await import('../compose/init/hook.ts')).installHook),
