@@ -151,23 +151,32 @@ function withoutAliases(document: Document, root: Node): Node {
       return visit.BREAK;
     },
   });
-  return found ? expanded(document, root) : root;
+  return found ? withoutAnchors(expanded(document, root)) : root;
 }
 
+/** Goes through the document in its order, so that what an alias stands for has no aliases any more. */
 function expanded(document: Document, node: Node): Node {
   if (isAlias(node)) {
     const target = node.resolve(document);
     if (target === undefined) throw new TypeError('an alias stands for nothing');
     const { comment, commentBefore, spaceBefore } = node;
-    return Object.assign(expanded(document, target.clone() as Node), { comment, commentBefore, spaceBefore });
+    return Object.assign(withoutAnchors(target.clone() as Node), { comment, commentBefore, spaceBefore });
   }
   if (isSeq(node)) node.items = node.items.map((item) => (isNode(item) ? expanded(document, item) : item));
   if (isMap(node)) {
     for (const pair of node.items) if (isNode(pair.value)) pair.value = expanded(document, pair.value);
     node.items = merged(node.items);
   }
-  delete (node as Scalar | YAMLMap | YAMLSeq).anchor;
   return node;
+}
+
+function withoutAnchors(root: Node): Node {
+  visit(root, {
+    Node: (_, node) => {
+      if ('anchor' in node) delete node.anchor;
+    },
+  });
+  return root;
 }
 
 /** The members of a map with those of its merge keys, which its own ones override. */
