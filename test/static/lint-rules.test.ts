@@ -32,6 +32,8 @@ const LAYERS: readonly Violation[] = [
   forbiddenImport('src/model', 'yaml'),
   forbiddenImport('src/ports', '../engine/x.ts'),
   forbiddenImport('src/election', '../runtime/loop.ts'),
+  forbiddenImport('src/probes', '../manifest/x.ts'),
+  forbiddenImport('src/probes', 'node:http'),
   forbiddenImport('src/election', '../adapters/stores/store-lease.ts'),
   forbiddenImport('src/adapters/stores', '../../election/elector.ts'),
   forbiddenImport('src/manifest', '../engine/x.ts'),

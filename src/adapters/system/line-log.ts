@@ -16,7 +16,7 @@ export function createLineLog(least: Level, common: LogData = {}): Log {
       if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return;
       const rest = redactData({ ...common, ...data }) as LogData;
       const time = new Date().toISOString();
-      writeSync(2, `${JSON.stringify({ level, time, ...rest, message: redactText(message) })}\n`);
+      writeLine(JSON.stringify({ level, time, ...rest, message: redactText(message) }));
     };
   return {
     debug: line('debug'),
@@ -25,4 +25,13 @@ export function createLineLog(least: Level, common: LogData = {}): Log {
     error: line('error'),
     child: (data) => createLineLog(least, { ...common, ...data }),
   };
+}
+
+/** A line that cannot be written is dropped: a reader of the log that has ended or hangs must not end the process. */
+function writeLine(line: string): void {
+  try {
+    writeSync(2, `${line}\n`);
+  } catch {
+    // There is no other place to report it.
+  }
 }
