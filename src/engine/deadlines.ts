@@ -9,6 +9,12 @@ export interface Deadline {
   readonly at: number;
 }
 
+/**
+ * Owner of the deadlines that count from the start of a process: each replica judges its own by its own clock, and writes
+ * nothing of them to the store.
+ */
+export const OF_PROCESS = 'process';
+
 /** Whether a moment has passed. `elapsed` has the latest moment of each deadline that has passed. */
 export function hasPassed(read: Reader, elapsed: Collection<number>, owner: string, key: string, at: number): boolean {
   return (read.get(elapsed, owner, key) ?? Number.NEGATIVE_INFINITY) >= at;

@@ -44,8 +44,8 @@ export interface DomainCore {
   readonly clusterIndex: Index<ClusterValue>;
   /** {@link Domain.settings} of the policy in force or of the default policy. One entry, key and partition empty. */
   readonly settings: Derived<JsonValue>;
-  /** The parts of a domain that is listed earlier; undefined if it is not listed. */
-  readonly earlier: <Parts extends DomainParts>(domain: Domain<Parts>) => Parts | undefined;
+  /** The parts of a domain that is listed earlier. Throws if it is not. */
+  readonly earlier: <Parts extends DomainParts>(domain: Domain<Parts>) => Parts;
 }
 
 /** Inputs of a domain, by name. */
@@ -55,7 +55,8 @@ export type DomainInputs = Readonly<Record<string, Input<JsonValue>>>;
 export interface DomainParts {
   /**
    * All collections. Failures of `bySource`, whose partitions are sources, and of `anywhere`, which can concern any source,
-   * make sources partial. No wanted object is computed from those that are `shown`: their failures are only reported.
+   * make sources partial. Those that are `shown` can change wanted objects and never remove one: their failures are only
+   * reported.
    */
   readonly collections: {
     readonly bySource: readonly Derived<unknown>[];

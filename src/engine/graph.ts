@@ -107,8 +107,12 @@ interface WiredDomain {
 function wireDomains(base: Base, { declarations, clusters, clusterIndex, policy }: Desired, among: readonly Domain[]) {
   const { graph, inputs } = base;
   const earlier = new Map<Domain, DomainParts>();
-  // A domain stands beside the parts that it has derived.
-  const partsOf = <Parts extends DomainParts>(domain: Domain<Parts>) => earlier.get(domain) as Parts | undefined;
+  const partsOf = <Parts extends DomainParts>(domain: Domain<Parts>): Parts => {
+    const parts = earlier.get(domain);
+    if (parts === undefined) throw new Error(`the domain ${domain.name} is read and is not listed earlier`);
+    // A domain stands beside the parts that it has derived.
+    return parts as Parts;
+  };
   return among.map((domain): WiredDomain => {
     const settings = deriveSettings(base, policy, domain);
     const core = { inputs, declarations, clusters, clusterIndex, settings, earlier: partsOf };

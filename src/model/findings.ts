@@ -266,6 +266,11 @@ export const findings = {
     meaning: 'A selector of clusters matches no KubernetesCluster.',
     severity: 'warning',
   },
+  AddressNotMirrored: {
+    code: 'FR3042',
+    meaning: 'The address of a Dataplane whose services are mirrored is one that no EndpointSlice can have.',
+    severity: 'warning',
+  },
 
   UnreadableLiveFile: { code: 'FR4001', meaning: 'A file of a directory cluster cannot be read.' },
   SkippedLiveFile: {

@@ -108,3 +108,9 @@ export function ipText({ family, value }: Ip): string {
 export function cidrText({ address, prefix }: Network): string {
   return `${ipText(address)}/${prefix}`;
 }
+
+/** The canonical text of an IPv6 address; any other text as it is. */
+export function canonicalIp(text: string): string {
+  const ip = text.includes(':') ? parseStrictIp(text) : undefined;
+  return ip === undefined ? text : ipText(ip);
+}

@@ -1,4 +1,4 @@
-import { SAFE_START } from '../../engine/fleet/safe-mode.ts';
+import { OF_PROCESS } from '../../engine/deadlines.ts';
 import type { FencedLease } from '../../ports/lease.ts';
 import type { Source } from '../../ports/source.ts';
 import type { ServerCore } from '../../runtime/core.ts';
@@ -88,7 +88,7 @@ export async function layFoundation(
     observed: createObservedStatuses({ ...core, branch }),
     deadlines: createDeadlines({
       ...{ ...deps, graph: engine.graph, deadlines: engine.deadlines, elapsed: engine.inputs.elapsed },
-      ...{ journal: fleet, records, isOfProcess: (owner) => owner === SAFE_START },
+      ...{ journal: fleet, records, isOfProcess: (owner) => owner === OF_PROCESS },
     }),
     counter: createAdmissionCounter(ledger.epoch(), stored),
   };

@@ -4,7 +4,7 @@ import { boundPolicy, defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import { kindOf, type ObjectKey } from '../../model/object-key.ts';
 import type { Collection, Graph, Reader } from '../collections/types.ts';
-import { type Deadline, hasPassed } from '../deadlines.ts';
+import { type Deadline, hasPassed, OF_PROCESS } from '../deadlines.ts';
 import type { EngineInputs, FleetSettings } from '../inputs.ts';
 import type { ClusterValue } from './clusters.ts';
 import type { PolicyValue } from './policy.ts';
@@ -54,8 +54,8 @@ export interface UnseenValue {
 /** The mode, and the clusters that it is about. */
 export type SafeMode = ReturnType<typeof deriveSafeMode>;
 
-/** Owner of the deadline that ends the safe start window. */
-export const SAFE_START = 'safe-mode';
+/** Key of the deadline that ends the safe start window. */
+const SAFE_START = 'safe-mode';
 
 /** What {@link deriveSafeMode} reads. */
 interface SafeModeInputs extends EngineInputs {
@@ -78,7 +78,7 @@ export function deriveSafeMode(graph: Graph, inputs: SafeModeInputs) {
       const declared = boundPolicy(read.get(policy, '', '')?.value ?? defaultFleetPolicy, bounds).policy.safeMode.mode;
       const began = read.get(safeStart, '', '');
       // Any end of the window counts: a policy with a longer window does not open it again.
-      const isOver = began !== undefined && hasPassed(read, elapsed, SAFE_START, '', began);
+      const isOver = began !== undefined && hasPassed(read, elapsed, OF_PROCESS, SAFE_START, began);
       emit('', '', { declared, inForce: declared !== 'off' ? declared : isOver ? 'none' : 'scoped' });
     },
   });
@@ -89,7 +89,7 @@ export function deriveSafeMode(graph: Graph, inputs: SafeModeInputs) {
     reads: [policy],
     compute: ({ value: began }, read, emit) => {
       const { safeMode } = read.get(policy, '', '')?.value ?? defaultFleetPolicy;
-      emit(SAFE_START, '', { at: began + safeMode.safeStartWindowSeconds });
+      emit(OF_PROCESS, SAFE_START, { at: began + safeMode.safeStartWindowSeconds });
     },
   });
   const unseen = graph.derive<ClusterValue, UnseenValue>({
@@ -111,7 +111,7 @@ export function deriveSafeMode(graph: Graph, inputs: SafeModeInputs) {
     unseen,
     /** Groups are {@link UnseenValue.snapshot}. */
     bySnapshot: graph.index('unseenBySnapshot', unseen, ({ value }) => [value.snapshot]),
-    /** The end of the safe start window of this process: owner {@link SAFE_START}, key empty. */
+    /** The end of the safe start window of this process: owner {@link OF_PROCESS}, key {@link SAFE_START}. */
     deadlines,
   };
 }

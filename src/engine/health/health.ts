@@ -10,24 +10,32 @@ import { deriveInbounds, type InboundIndexes, indexInbounds } from './inbounds.t
 import { deriveLiveDataplanes } from './live-dataplanes.ts';
 import { deriveLiveFacts } from './live-objects.ts';
 import { derivePodDataplanes, podSettings } from './pods.ts';
+import { deriveReportWait, type ReportSettings } from './report-wait.ts';
 import { deriveServices } from './services.ts';
 import { dataplaneRows, endpointRows, serviceRows } from './views.ts';
 
 /** What later domains read. */
-interface HealthParts extends DomainParts {
+export interface HealthParts extends DomainParts {
   /** The inbounds of all data planes by service and by address. */
   readonly inbounds: InboundIndexes;
+  readonly declared: Derived<KnownDataplane>;
+  /** The declared data planes whose report of health is still waited for. Partition empty, key as of {@link declared}. */
+  readonly awaited: Derived<true>;
 }
 
 /** The data planes of the fleet, the status of their services, and their load-balancing sets. */
 export const health: Domain<HealthParts> = {
   name: 'health',
   readsLive: {},
-  settings: ({ health: settings }: FleetPolicy) => podSettings(settings) as unknown as JsonValue,
+  settings: ({ health: settings }: FleetPolicy) => {
+    const reports: ReportSettings = { reportWaitSeconds: settings.reportWaitSeconds };
+    return { ...podSettings(settings), ...reports } as unknown as JsonValue;
+  },
   derive: (graph, core) => {
     const connections = graph.input<StreamState>('dataplaneConnections');
     const reports = graph.input<HealthReport>('dataplaneReports');
     const declared = deriveDeclaredDataplanes(graph, core.declarations, { connections, reports });
+    const wait = deriveReportWait(graph, { ...core.inputs, ...core, declared, reports });
     const inClusters = deriveLive(graph, core, declared);
     const dataplanes = deriveDataplanes(graph, [declared, inClusters.live, inClusters.pods]);
     const inbounds = deriveInbounds(graph, dataplanes);
@@ -36,11 +44,14 @@ export const health: Domain<HealthParts> = {
     return {
       collections: {
         bySource: [],
-        anywhere: [],
-        shown: [declared, ...inClusters.derived, dataplanes, inbounds, members, services],
+        anywhere: [declared, ...wait.derived],
+        shown: [...inClusters.derived, dataplanes, inbounds, members, services],
       },
       inputs: { connections, reports },
+      deadlines: wait.deadlines,
       inbounds: inboundIndexes,
+      declared,
+      awaited: wait.awaited,
       views: {
         dataplanes: () => dataplaneRows(dataplanes, core.inputs),
         services: () => serviceRows(services),

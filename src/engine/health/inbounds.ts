@@ -1,4 +1,5 @@
 import { ZONE_TAG } from '../../model/dataplane.ts';
+import { canonicalIp } from '../../model/ip-address.ts';
 import type { Collection, Derived, Entry, Graph, Reader } from '../collections/types.ts';
 import { type DataplaneValue, isReady } from './dataplanes.ts';
 import { isCounted } from './status.ts';
@@ -86,7 +87,7 @@ export const inboundGroup = {
   /** The load-balancing set of a service, in its order. */
   set: (mesh: string, service: string) => joined(mesh, service, 'set'),
   /** The inbounds at an address of a cluster. */
-  address: (cluster: string, address: string, port: number) => `${cluster}/${address}:${port}`,
+  address: (cluster: string, address: string, port: number) => `${cluster}/${canonicalIp(address)}:${port}`,
 } as const;
 
 /** The complete load-balancing sets, in their order. For use outside a computation. */

@@ -15,6 +15,8 @@ export interface ObjectDecision extends ObjectMeta {
   readonly type: 'object';
   readonly value: JsonObject;
   readonly digest: Digest;
+  /** A domain wants it. */
+  readonly isDerived?: true;
 }
 
 /** The object stays as it is in the cluster. */
@@ -23,6 +25,8 @@ export interface KeepDecision extends ObjectMeta, Hold {
   readonly digest: Digest;
   /** As of the ledger entry. */
   readonly serves?: string;
+  /** A domain wants it. */
+  readonly isDerived?: true;
 }
 
 /** The object is to be removed: all its origins prove its absence. */
@@ -90,9 +94,15 @@ export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<D
       if (decision === undefined) return;
       const required = wanting.flatMap(({ derived }) => derived?.requires?.key ?? []);
       const besides = required.flatMap((each) => read.get(ledger, cluster, each)?.scope ?? []);
-      emit(cluster, key, whileSeen(at, decision, besides));
+      emit(cluster, key, marked(whileSeen(at, decision, besides), wanting));
     },
   });
+}
+
+/** Marks what a domain wants, because its status counts it. */
+function marked(decision: Decision, wanting: readonly Candidate[]): Decision {
+  if (decision.type !== 'object' && decision.type !== 'keep') return decision;
+  return wanting.some(({ derived }) => derived !== undefined) ? { ...decision, isDerived: true } : decision;
 }
 
 /** One key of one cluster, and what its decision reads. */
@@ -112,11 +122,29 @@ function decide(at: DecisionSubject, candidates: readonly Candidate[]): Decision
     }
     const origins = originsOf(at, value, candidates);
     if (value.scopeUnknown) return stay(entry, origins, kindUnknown);
-    return { type: 'object', value: value.value, digest: value.digest, origins, scope: value.scope };
+    const { digest, scope, derived } = value;
+    const decision: Decision = { type: 'object', value: value.value, digest, origins, scope };
+    const wait = derived?.waits ?? whyIncomplete(at, value);
+    if (wait === undefined || isInForce(decision, entry)) return decision;
+    return entry?.phase === 'removing' ? { type: 'removing', ...metaOf(entry) } : stay(entry, origins, wait);
   }
   if (entry === undefined) return undefined;
   if (standing.type === 'contested') return keep(entry, collisionsOf(inputs, candidates).contested);
   return unwanted(at, entry);
+}
+
+/**
+ * Why the content of an object in the cluster stays that was computed from declarations of several files. Declarations hold as
+ * last known good, unless the ledger was lost: then one in a file that cannot be read is missing, and what it gave would be
+ * removed without proof. The content of an entry with `serves` was sent after that.
+ */
+function whyIncomplete({ read, inputs, entry }: DecisionSubject, { derived, digest }: Candidate): Hold | undefined {
+  if (derived?.declaredIn === undefined || entry === undefined) return undefined;
+  if (entry.serves !== undefined || entry.digest === digest || !inputs.proofs.hasDoubt(read)) return undefined;
+  return {
+    reason: 'SourcePartial',
+    message: 'a source that cannot be read completely may declare more of its content',
+  };
 }
 
 /** The messages of the domain of the first derived candidate. */

@@ -5,7 +5,7 @@ import type { Collection, Contribution, Reader } from '../collections/types.ts';
 import { type Contender, type Election, elect, isSameOrigin } from '../fleet/elect.ts';
 import { provesAbsence, type SourceProofs } from '../fleet/sources.ts';
 import type { EngineInputs } from '../inputs.ts';
-import { type Candidate, sameLive } from '../placement/wants.ts';
+import { type Candidate, sameOriginal } from '../placement/wants.ts';
 
 /** What elections of candidates read. */
 export interface Electorate extends EngineInputs {
@@ -42,7 +42,7 @@ function contenderOf(value: Candidate): Contender<Candidate> {
 
 /**
  * The origins of an elected object, which must all prove its absence before it is removed: the winner's, then one (the first
- * file) of each other source that declares the key. A source of the ledger entry that cannot be read completely may still
+ * file) of each other source that declares the key or what its content is computed from. A source of the ledger entry that cannot be read completely may still
  * declare it.
  */
 export function originsOf(
@@ -51,7 +51,7 @@ export function originsOf(
   candidates: readonly Candidate[],
 ): readonly Origin[] {
   const others = new Map<string, Origin>();
-  for (const { origin } of candidates) {
+  for (const origin of candidates.flatMap(({ origin, derived }) => [origin, ...(derived?.declaredIn ?? [])])) {
     const known = others.get(origin.source);
     if (known === undefined || compareText(origin.path, known.path) < 0) others.set(origin.source, origin);
   }
@@ -64,7 +64,7 @@ export function originsOf(
 }
 
 /**
- * Whether the object that a candidate requires is the right one. Two live objects can have one name in another cluster: an
+ * Whether the object that a candidate requires is the right one. Two Services can have one name when they are mirrored: an
  * EndpointSlice of one must not add addresses to the Service of the other.
  */
 export function meetsRequirement(at: Subject, { derived }: Candidate): 'yes' | 'no' | 'unclear' {
@@ -77,29 +77,30 @@ export function meetsRequirement(at: Subject, { derived }: Candidate): 'yes' | '
   const entry = read.get(inputs.ledger, cluster, requires.key);
   const standing = electCandidate({ read, inputs, cluster, entry }, wanting);
   if (standing.type !== 'won') return 'unclear';
-  return sameLive(standing.winner.value.derived?.standsFor, requires.standsFor) ? 'yes' : 'no';
+  return sameOriginal(standing.winner.value.derived?.standsFor, requires.standsFor) ? 'yes' : 'no';
 }
 
 /**
  * Puts the contender first that the cluster has. One declaration can derive several objects with one key, if the names of
- * two live objects are translated to one; the owned one has the scope and the content of the ledger entry. `isOpen`: the
+ * two originals are translated to one; the owned one has the scope and the content of the ledger entry. `isOpen`: the
  * content has changed too, so it is unknown which one is owned.
  */
 function incumbentFirst(
   contenders: readonly Contender<Candidate>[],
   entry: LedgerEntry | undefined,
 ): { readonly contenders: readonly Contender<Candidate>[]; readonly isOpen: boolean } {
-  if (entry === undefined || entry.scope.length === 0 || contenders.length < 2) return { contenders, isOpen: false };
+  const isDeclared = contenders.every(({ value }) => value.derived === undefined);
+  if (entry === undefined || isDeclared || contenders.length < 2) return { contenders, isOpen: false };
   const near = contenders.filter((each) => isFrom(each, entry) && isSameList(each.value.scope, entry.scope));
   const same = near.find(({ value }) => value.digest === entry.digest);
   const first = same ?? near[0];
   if (first === undefined) return { contenders, isOpen: false };
   return {
     contenders: [first, ...contenders.filter((each) => each !== first)],
-    // Several contenders that stand for the same live object want the same.
+    // Several contenders that stand for the same original want the same.
     isOpen:
       same === undefined &&
-      near.some(({ value }) => !sameLive(value.derived?.standsFor, first.value.derived?.standsFor)),
+      near.some(({ value }) => !sameOriginal(value.derived?.standsFor, first.value.derived?.standsFor)),
   };
 }
 

@@ -3,8 +3,9 @@ import { objectDigest } from '../../model/digest.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
 import { type JsonObject, objectOf } from '../../model/json.ts';
 import { builtInKindScope, type KindScope } from '../../model/kinds.ts';
-import type { LedgerEntry } from '../../model/ledger.ts';
+import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import {
+  displayKey,
   metadataOf,
   nameOfKind,
   type ObjectKey,
@@ -25,22 +26,35 @@ export interface LiveRef {
   readonly key: ObjectKey;
 }
 
-/** Whether both are the same live object. */
-export function sameLive(a: LiveRef | undefined, b: LiveRef | undefined): boolean {
-  return a?.key === b?.key && a?.cluster === b?.cluster;
+/** What a wanted object stands for: a live object, or what only its domain knows, by a name for people. */
+export type Original = LiveRef | { readonly named: string };
+
+/** Whether both are the same. */
+export function sameOriginal(a: Original | undefined, b: Original | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  if ('named' in a || 'named' in b) return 'named' in a && 'named' in b && a.named === b.named;
+  return a.key === b.key && a.cluster === b.cluster;
 }
 
-/** The part of a want that a domain computed from live state. */
+/** For people. */
+export function displayOriginal(original: Original): string {
+  return 'named' in original ? original.named : `${displayKey(original.key)} of cluster ${original.cluster}`;
+}
+
+/** What a want has that a domain made: no document declares its object itself. */
 export interface DerivedWant {
   /** The name of the domain. */
   readonly domain: string;
-  /** The live object that the wanted one stands for. */
-  readonly standsFor: LiveRef;
+  readonly standsFor: Original;
   /**
-   * An object of the same cluster that this one belongs to (the Service of an EndpointSlice). It must stand for this live
-   * object; otherwise the wanted object would become a part of another owner's object.
+   * An object of the same cluster that this one belongs to (the Service of an EndpointSlice). It must stand for this
+   * original; otherwise the wanted object would become a part of another owner's object.
    */
-  readonly requires?: { readonly key: ObjectKey; readonly standsFor: LiveRef };
+  readonly requires?: { readonly key: ObjectKey; readonly standsFor: Original };
+  /** Besides the origin, files with declarations that its content was computed from: all of them, or the first of a source. */
+  readonly declaredIn?: readonly Origin[];
+  /** The content is not known now: an object that the cluster has stays as it is, and no other is made. */
+  readonly waits?: Hold;
 }
 
 /**

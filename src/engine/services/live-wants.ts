@@ -35,8 +35,7 @@ export function deriveServiceWants(
 interface SliceInputs {
   readonly live: Collection<LiveObject>;
   readonly ledger: Collection<LedgerEntry>;
-  /** Absent: no data planes are known. */
-  readonly inbounds: InboundIndexes | undefined;
+  readonly inbounds: InboundIndexes;
 }
 
 /** Derives the wants of the slices of exported services. */
@@ -48,14 +47,14 @@ export function deriveSliceWants(
   return graph.derive<SliceExport, Want>({
     name: 'sliceWants',
     from: slices,
-    reads: [live, ledger, ...(inbounds === undefined ? [] : [inbounds.byAddress])],
+    reads: [live, ledger, inbounds.byAddress],
     compute: ({ partition, key, value: { from, to, service, slice, origin, identity } }, read, emit) => {
       const object = read.get(live, from, slice);
       if (object === undefined) return;
       const requires = { key: mirroredKey(from, service), standsFor: { cluster: from, key: service } };
       const derived = { domain: SERVICES, standsFor: { cluster: from, key: slice }, requires };
       const made = mirroredSlices(from, service, object, (address, port) =>
-        inbounds?.isInSet(read, from, address, port),
+        inbounds.isInSet(read, from, address, port),
       );
       for (const { isSpare, ...translated } of made) {
         // Readiness comes and goes: a removal for each time would use up what the guards let pass.

@@ -126,13 +126,13 @@ export function clustersOf(from: MirrorFrom): ClusterChoice {
 export function deriveMirrorStatuses(
   graph: Graph,
   mirrors: Derived<MirrorValue>,
-  exportsByMirror: Index<ServiceExport>,
+  exportsByMirror: readonly Index<unknown>[],
   progressBySubject: Index<Progress>,
 ): Derived<StatusPart> {
   return graph.derive<MirrorValue, StatusPart>({
     name: 'mirrorStatuses',
     from: mirrors,
-    reads: [progressBySubject, exportsByMirror],
+    reads: [progressBySubject, ...exportsByMirror],
     seesAll: true,
     compute: ({ key: name, value: { declared, from, to, unknownClusters } }, read, emit) => {
       const tally = tallyOf(read, progressBySubject, documentSubject(declared.origin));
@@ -143,8 +143,8 @@ export function deriveMirrorStatuses(
         conditions: [...selectionCondition(unknownClusters, selectsNone), ...summarise(tally)],
         fields: {
           selectedClusters: to.length,
-          // Each live service counts once, in how many clusters it is mirrored.
-          mirroredServices: read.count(exportsByMirror, name),
+          // Each service counts once, in how many clusters it is mirrored.
+          mirroredServices: exportsByMirror.reduce((sum, index) => sum + read.count(index, name), 0),
           counts: { ...countOutcomes(tally) },
         },
       });

@@ -27,3 +27,33 @@ function shortened(parts: readonly string[]): string {
   }
   return cut.join('-');
 }
+
+/**
+ * The name of the mirrored object of a service of a mesh (`part`: of one of its slices), by the same rule. It is a DNS label
+ * that begins with a letter, as names of Services must. Different services can get the same name here, too.
+ */
+export function meshName(mesh: string, service: string, ...part: readonly string[]): string {
+  const first = labelChars(mesh);
+  const begin = first.search(/[a-z0-9]/);
+  const known = begin === -1 ? '' : first.slice(begin);
+  const prefix = /^[a-z]/.test(known) ? known : `mesh-${known}`;
+  return withoutEnds(shortened([prefix, [labelChars(service), ...part].join('-')]), '-');
+}
+
+/** A name of any characters as the value of a label. */
+export function meshLabelValue(name: string): string {
+  return labelValue(withoutEnds(name.replace(/[^A-Za-z0-9._-]/g, '-'), '._-'));
+}
+
+function labelChars(text: string): string {
+  return text.toLowerCase().replace(/[^a-z0-9-]/g, '-');
+}
+
+/** The text without these characters at its begin and end. */
+function withoutEnds(text: string, chars: string): string {
+  let begin = 0;
+  let end = text.length;
+  while (begin < end && chars.includes(text.charAt(begin))) begin += 1;
+  while (end > begin && chars.includes(text.charAt(end - 1))) end -= 1;
+  return text.slice(begin, end);
+}

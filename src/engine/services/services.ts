@@ -1,16 +1,18 @@
-import { compareText } from '../../model/json.ts';
+import { compareText, type JsonObject } from '../../model/json.ts';
 import { displayKey } from '../../model/object-key.ts';
-import type { Contribution } from '../collections/types.ts';
-import type { Domain, EngineDiagnostic, Reason, ValueRef } from '../domain.ts';
+import type { Collection, Entry } from '../collections/types.ts';
+import type { Domain, EngineDiagnostic, ValueRef } from '../domain.ts';
 import { clusterHint, indexUnknownClusters, unknownClustersOf } from '../fleet/clusters.ts';
 import type { Declared } from '../fleet/declared.ts';
-import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
+import type { DocumentRef } from '../fleet/sources.ts';
 import { health } from '../health/health.ts';
-import type { Output } from '../output/outputs.ts';
-import type { Candidate } from '../placement/wants.ts';
+import type { Collisions } from '../output/decisions.ts';
+import { explainLive } from './explain.ts';
 import { indexLiveServices, liveKinds } from './live-services.ts';
 import { deriveServiceWants, deriveSliceWants, SERVICES } from './live-wants.ts';
-import { clustersOf, deriveMirrorStatuses, deriveMirrors } from './mirrors.ts';
+import type { MeshExport } from './mesh-mirrors.ts';
+import { deriveMeshes } from './meshes.ts';
+import { clustersOf, deriveMirrorStatuses, deriveMirrors, type ServiceExport } from './mirrors.ts';
 
 /** Mirrors Services of some clusters into others, as ServiceMirrors declare. */
 export const services: Domain = {
@@ -22,44 +24,35 @@ export const services: Domain = {
   derive: (graph, { inputs, declarations, clusters, clusterIndex, earlier }) => {
     const liveServices = indexLiveServices(graph, inputs.live);
     const { mirrors, feeds, exports, sliceExports } = deriveMirrors(graph, declarations, clusterIndex, liveServices);
-    const inbounds = earlier(health)?.inbounds;
+    const { inbounds, declared, awaited } = earlier(health);
     const serviceWants = deriveServiceWants(graph, exports, inputs.live);
     const sliceWants = deriveSliceWants(graph, sliceExports, { ...inputs, inbounds });
-    const wants = [serviceWants, sliceWants];
-    const exportsByMirror = graph.index('exportsByMirror', exports, ({ value }) => [value.mirror]);
+    const meshes = deriveMeshes(graph, mirrors, { declared, awaited, declarations });
+    const wants = [serviceWants, sliceWants, meshes.wants];
+    const exportsByMirror = [
+      graph.index('exportsByMirror', exports, ({ value }) => [value.mirror]),
+      graph.index('meshExportsByMirror', meshes.exports, ({ value: { mirror, slice } }) =>
+        slice === undefined ? [mirror] : [],
+      ),
+    ];
     const unknownClusters = indexUnknownClusters(graph, mirrors);
     const emptySelectors = graph.index('mirrorsWithEmptySelector', mirrors, ({ value }) =>
       value.selectsNone.length > 0 ? ['all'] : [],
     );
     return {
-      collections: { bySource: [feeds, exports, sliceExports, ...wants], anywhere: [mirrors] },
+      collections: {
+        bySource: [feeds, exports, sliceExports, serviceWants, sliceWants, ...meshes.bySource],
+        anywhere: [mirrors, ...meshes.anywhere],
+      },
       wants,
       reading: {
         clusters: graph.index('mirrorFeedsByCluster', feeds, ({ value }) => [value.from]),
         wayOut: 'leave the cluster out of the ServiceMirrors that read it',
       },
-      collisions: {
-        contested: {
-          reason: 'NameCollision',
-          message:
-            'several services of one cluster have this name when they are mirrored, and it cannot be told which one it is',
-        },
-        requirementUnclear: {
-          reason: 'NameCollision',
-          message:
-            'the Service of this name may stand for another one, and its addresses are not mixed with those of others',
-        },
-        advice: 'so rename the other, or leave it out of the ServiceMirror',
-      },
+      collisions,
       statuses: ({ progressBySubject }) => deriveMirrorStatuses(graph, mirrors, exportsByMirror, progressBySubject),
       views: {
-        'mirrored-services': () =>
-          [...exports.partitions()]
-            .flatMap((source) => [...exports.entries(source)])
-            .map(({ value: { service, from, to, mirror } }) => ({
-              ...{ service: displayKey(service), from, to: to.join(', '), mirror },
-            }))
-            .sort((a, b) => compareText(`${a.service} ${a.from} ${a.mirror}`, `${b.service} ${b.from} ${b.mirror}`)),
+        'mirrored-services': () => mirroredRows(exports, meshes.exports),
       },
       diagnostics: () => [
         ...unknownClustersOf(unknownClusters).map(
@@ -79,10 +72,41 @@ export const services: Domain = {
             at: selectsNone.map((side) => ({ ...refOf(declared), field: ['spec', side, 'selector'] })),
           }),
         ),
+        ...meshes.warnings(),
       ],
-      explains: explainMirrored,
+      explains: (candidates, output) => [...explainLive(candidates, output), ...meshes.explains(candidates, output)],
     };
   },
+};
+
+/** The rows of all mirrored services, in canonical order. */
+function mirroredRows(exports: Collection<ServiceExport>, ofMeshes: Collection<MeshExport>): readonly JsonObject[] {
+  return [
+    ...entriesOf(exports).map(({ value: { service, from, to, mirror } }) => ({
+      ...{ service: displayKey(service), from, to: to.join(', '), mirror },
+    })),
+    ...entriesOf(ofMeshes).flatMap(({ value: { service, mesh, to, mirror, slice } }) =>
+      slice === undefined ? [{ service, from: `mesh ${mesh}`, to: to.join(', '), mirror }] : [],
+    ),
+  ].sort((a, b) => compareText(`${a.service} ${a.from} ${a.mirror}`, `${b.service} ${b.from} ${b.mirror}`));
+}
+
+function entriesOf<Value>(collection: Collection<Value>): readonly Entry<Value>[] {
+  return [...collection.partitions()].flatMap((partition) => [...collection.entries(partition)]);
+}
+
+/** Messages for two services with one name. */
+const collisions: Collisions = {
+  contested: {
+    reason: 'NameCollision',
+    message:
+      'several services of one cluster or mesh have this name when they are mirrored, and it cannot be told which one it is',
+  },
+  requirementUnclear: {
+    reason: 'NameCollision',
+    message: 'the Service of this name may stand for another one, and its addresses are not mixed with those of others',
+  },
+  advice: 'so rename the other, or leave it out of the ServiceMirror',
 };
 
 /** The places where a ServiceMirror names a cluster. */
@@ -100,26 +124,4 @@ function placesOf(declared: Declared<'ServiceMirror'>, name: string): readonly V
 
 function refOf({ origin, identity }: Declared): DocumentRef {
   return { ...origin, identity };
-}
-
-/** The live objects that a mirrored one stands for, the winner first, and the ServiceMirrors that select them. */
-function explainMirrored(
-  candidates: readonly Contribution<Candidate>[],
-  output: Output | undefined,
-): readonly Reason[] {
-  const live = new Map<string, { readonly reason: Reason; readonly counts: boolean }>();
-  const rules = new Map<string, Reason>();
-  for (const { from, value } of candidates) {
-    if (value.derived === undefined) continue;
-    const { cluster, key } = value.derived.standsFor;
-    const counts = output?.type !== 'object' || (output.digest === value.digest && output.scope[0] === cluster);
-    const part = counts ? 'lives there, and is mirrored' : 'would have the same name, and does not count';
-    live.set(`${cluster}/${key}`, { reason: { type: 'live', cluster, key, part }, counts });
-    const at = documentRefOf(from);
-    const name = at.identity.slice(at.identity.lastIndexOf('/') + 1).replace(/#\d+$/, '');
-    const selects = 'selects the service and both clusters';
-    rules.set(name, { type: 'rule', kind: 'ServiceMirror', name, at, part: selects });
-  }
-  const sorted = [...live.values()].sort((a, b) => Number(b.counts) - Number(a.counts));
-  return [...sorted.map(({ reason }) => reason), ...rules.values()];
 }

@@ -32,8 +32,13 @@ export function mirroredService(cluster: ClusterName, { key, value }: LiveObject
 
 /** The key of {@link mirroredService}. */
 export function mirroredKey(cluster: ClusterName, service: ObjectKey): ObjectKey {
-  const ref = objectRefOf(service);
-  return objectKey({ ...ref, name: mirroredName(cluster, ref.name) });
+  const { namespace, name } = objectRefOf(service);
+  return serviceKey(namespace, mirroredName(cluster, name));
+}
+
+/** The key of a Service. */
+export function serviceKey(namespace: string, name: string): ObjectKey {
+  return objectKey({ group: '', kind: 'Service', namespace, name });
 }
 
 /** Whether an endpoint is in the load-balancing set of its service at a port; undefined: it is no inbound of a data plane. */

@@ -11,7 +11,7 @@ import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, documentRefOf, originOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import { placementsOf } from '../placement/placements.ts';
-import type { Candidate } from '../placement/wants.ts';
+import { type Candidate, displayOriginal } from '../placement/wants.ts';
 
 /** All findings of the engine, in canonical order. Cost follows their number. */
 export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
@@ -60,10 +60,8 @@ function conflictOf(engine: Engine, { partition: cluster, key, value }: Entry<re
     .map((contribution) => documentRefOf(contribution.from))
     .sort((a, b) => Number(isSameOrigin(b, winner)) - Number(isSameOrigin(a, winner)));
   const derived = value.flatMap((contribution) => contribution.value.derived ?? []);
-  /** The live objects that the wants stand for. */
-  const meanings = [
-    ...new Set(derived.map(({ standsFor: { cluster: home, key: live } }) => `${displayKey(live)} of cluster ${home}`)),
-  ];
+  /** What the wants stand for. */
+  const meanings = [...new Set(derived.map(({ standsFor }) => displayOriginal(standsFor)))];
   // Two documents of one domain can want the same object, as several Placements can select one document.
   if (meanings.length === 1 && derived.length === value.length) return undefined;
   const advice = engine.collisions.get(derived[0]?.domain ?? '')?.advice ?? '';

@@ -31,7 +31,7 @@ export interface Progress {
   /** Of an applied object, as last reported; absent: not known. */
   readonly health?: ObjectHealth;
   readonly origins: readonly Origin[];
-  /** The object can depend on live state, now or when it was accepted. */
+  /** A domain wants the object, or it could depend on live state when it was accepted. */
   readonly isDerived?: true;
 }
 
@@ -53,7 +53,8 @@ export function deriveProgress(
       const entry = read.get(ledger, cluster, key);
       const isAccepted = output.type !== 'object' || (entry?.digest === output.digest && entry.phase === 'accepted');
       const progress = progressOf(output, isAccepted ? result : undefined, connected);
-      const isDerived = output.type !== 'absent' && output.scope.length > 0;
+      const isDerived =
+        ('isDerived' in output && output.isDerived === true) || (output.type !== 'absent' && output.scope.length > 0);
       emit(cluster, key, isDerived ? { ...progress, isDerived } : progress);
     },
   });

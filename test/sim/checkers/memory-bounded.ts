@@ -1,4 +1,4 @@
-import { SAFE_START } from '../../../src/engine/fleet/safe-mode.ts';
+import { OF_PROCESS } from '../../../src/engine/deadlines.ts';
 import type { Engine } from '../../../src/engine/graph.ts';
 import type { World } from '../world.ts';
 import type { MakeChecker } from './checker.ts';
@@ -90,8 +90,8 @@ function engineSizes({ inputs, domainInputs, derived }: Engine): (readonly [stri
   const collections = [...Object.values(inputs), ...ofDomains, ...derived].filter(
     ({ name }) => name !== inputs.elapsed.name,
   );
-  // That the safe start window of the process is over is one entry, which a server that was just started has not yet.
-  const elapsed = inputs.elapsed.size() - Math.min(1, inputs.elapsed.size(SAFE_START));
+  // The moments that count from the start of a process have not passed yet for a server that was just started.
+  const elapsed = inputs.elapsed.size() - inputs.elapsed.size(OF_PROCESS);
   return [
     [inputs.elapsed.name, elapsed],
     ...collections.map(({ name, size }) => [name, size()] as const),

@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
-import { type Deadline, hasPassed } from '../../../src/engine/deadlines.ts';
+import { type Deadline, hasPassed, OF_PROCESS } from '../../../src/engine/deadlines.ts';
 import type { Domain } from '../../../src/engine/domain.ts';
 import type { ClusterValue } from '../../../src/engine/fleet/clusters.ts';
-import { SAFE_START } from '../../../src/engine/fleet/safe-mode.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import { documentsOf } from '../../support/decoding.ts';
 import { clusterYaml } from '../../support/manifests.ts';
@@ -31,7 +30,7 @@ it('the deadlines of safe mode and of each domain are one collection', () => {
   engine.inputs.safeStart.set('', '', 500);
   engine.commit();
   const all = () => [...engine.deadlines.partitions()].sort().flatMap((owner) => [...engine.deadlines.entries(owner)]);
-  const safeStart = { partition: SAFE_START, key: '', value: { at: 680 } };
+  const safeStart = { partition: OF_PROCESS, key: 'safe-mode', value: { at: 680 } };
   expect(all()).toEqual([safeStart, { partition: 'waiting', key: 'east', value: { at: 1_000 } }]);
   engine.inputs.files.delete('main', 'east.yaml');
   engine.commit();

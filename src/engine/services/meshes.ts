@@ -1,0 +1,33 @@
+import type { Collection, Contribution, Graph } from '../collections/types.ts';
+import type { Declarations } from '../fleet/declared.ts';
+import type { HealthParts } from '../health/health.ts';
+import type { Output } from '../output/outputs.ts';
+import type { Candidate } from '../placement/wants.ts';
+import { explainMesh, leftOutAddresses } from './explain.ts';
+import { deriveMeshExports, deriveMeshFeeds, deriveMeshWants } from './mesh-mirrors.ts';
+import { deriveMeshSlices } from './mesh-slices.ts';
+import type { MirrorValue } from './mirrors.ts';
+
+/** What {@link deriveMeshes} reads. */
+interface MeshInputs extends Pick<HealthParts, 'declared' | 'awaited'> {
+  readonly declarations: Declarations;
+}
+
+/** Mirrors the services of declared data planes: ServiceMirrors → feeds → exports → wants, with the slices of the meshes. */
+export function deriveMeshes(graph: Graph, mirrors: Collection<MirrorValue>, inputs: MeshInputs) {
+  const feeds = deriveMeshFeeds(graph, mirrors);
+  const feedsByMesh = graph.index('meshFeedsByMesh', feeds, ({ value }) => [value.mesh]);
+  const slices = deriveMeshSlices(graph, { ...inputs, feedsByMesh });
+  const exports = deriveMeshExports(graph, feeds, slices);
+  const wants = deriveMeshWants(graph, exports, slices);
+  const sources = { ...inputs, exports, slices };
+  return {
+    exports,
+    wants,
+    bySource: [feeds, exports, wants],
+    anywhere: slices.derived,
+    warnings: () => leftOutAddresses(sources),
+    explains: (candidates: readonly Contribution<Candidate>[], output: Output | undefined) =>
+      explainMesh(sources, candidates, output),
+  };
+}
