@@ -95,7 +95,7 @@ export const engineKinds = {
     schema: 'service-mirror.json',
     ownConditions: [...SUMMARY, 'ClustersSelected'],
     discovers: ['/Service', 'discovery.k8s.io/EndpointSlice'],
-    purpose: 'makes Services of some clusters known in others',
+    purpose: 'makes services of some clusters, or of meshes, known in other clusters',
   },
   FleetPolicy: {
     ...OWN,
