@@ -17,6 +17,7 @@ import {
 } from 'yaml';
 import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../model/json.ts';
 import { defaultDecodeLimits } from './limits.ts';
+import { resolveKey } from './plain-scalars.ts';
 import { readYaml } from './read-yaml.ts';
 
 /**
@@ -121,8 +122,11 @@ function namesOf(items: readonly JsonValue[]): readonly string[] | undefined {
   return new Set(known).size === items.length ? known : undefined;
 }
 
+/** The key as the reader has it. */
 function keyOf({ key }: Pair): string {
-  return isScalar(key) ? String(key.value) : String(key);
+  if (!isScalar(key)) return String(key);
+  const plain = key.type === Scalar.PLAIN ? resolveKey(key.source ?? '') : undefined;
+  return plain?.ok === true && plain.value !== null ? plain.value : String(key.value);
 }
 
 /** Texts that no reader of YAML takes for another value. */

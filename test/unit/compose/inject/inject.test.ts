@@ -157,7 +157,7 @@ describe('findings are at their place in the file', () => {
   });
 
   it.each<[string, string | Uint8Array, number, number]>([
-    ['a syntax error', 'a: 1\n---\nb: [1\n---\nc: 1\n', 4, 1],
+    ['a syntax error', 'a: 1\n---\nb: [1\n---\nc: 1\n', 3, 4],
     ['a repeated key', 'kind: X\n---\na: 1\na: 2\n', 4, 1],
     ['no text', Uint8Array.of(0x61, 0x0a, 0xff), 2, 1],
   ])('%s', async (_, text, line, column) => {
