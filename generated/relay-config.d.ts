@@ -27,6 +27,7 @@ store: Store
 replicas: Replicas
 relay: Relay
 http: Http
+xds?: Xds
 metrics: Metrics
 audit: Audit
 status: StatusSinks
@@ -466,6 +467,31 @@ keyFile: string
  * CA certificates (PEM) of people who show a certificate instead of a token: its CN is the name, its O fleetrelay:read or fleetrelay:operate. Relative to the folder of this file.
  */
 clientCaFile?: string
+}
+/**
+ * The listener for Envoys of declared data planes: they report health (HDS) and receive endpoints (EDS). Without this field there is none. TLS is that of relay.tls.
+ */
+export interface Xds {
+listen: XdsListen
+/**
+ * Clusters whose endpoints Envoys receive (of Pods and live Dataplanes), besides those of declared data planes.
+ * 
+ * @maxItems 1000
+ */
+endpointsFromClusters: string[]
+}
+/**
+ * Address of the listener. With relay.tls.mode insecure it must be loopback.
+ */
+export interface XdsListen {
+/**
+ * Host name or IP address to bind.
+ */
+address: string
+/**
+ * Port; 0 lets the system choose.
+ */
+port: number
 }
 /**
  * Health (/healthz, /readyz) and metrics (/metrics), without authentication.

@@ -8,14 +8,16 @@
  *
  * `--durations` prints the slowest files, with their seconds.
  *
- * Suites on Kubernetes, Redis and Prometheus are skipped where their programs are not here; FLEETRELAY_REQUIRE_KUBERNETES=1,
- * FLEETRELAY_REQUIRE_REDIS=1 and FLEETRELAY_REQUIRE_PROMTOOL=1 make that a failure.
+ * Suites on Kubernetes, Envoy, Redis and Prometheus are skipped where their programs are not here;
+ * FLEETRELAY_REQUIRE_KUBERNETES=1, FLEETRELAY_REQUIRE_ENVOY=1, FLEETRELAY_REQUIRE_REDIS=1 and FLEETRELAY_REQUIRE_PROMTOOL=1 make
+ * that a failure.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { findEnvoy } from './local/envoy-program.ts';
 import { findKubernetesPrograms } from './local/kubernetes-programs.ts';
 import {
   countTests,
@@ -105,6 +107,11 @@ function redisProblem(): string | undefined {
   return error === undefined ? undefined : 'redis-server is not here';
 }
 
+/** Why the suites on Envoy could not run; undefined: they could. */
+function envoyProblem(): string | undefined {
+  return findEnvoy(process.env) === undefined ? 'envoy is not here' : undefined;
+}
+
 /** Why the suites on Prometheus could not run; undefined: they could. */
 function prometheusProblem(): string | undefined {
   const missing = ['promtool', 'prometheus'].filter(
@@ -131,6 +138,13 @@ const NEEDS: readonly Need[] = [
     problem: kubernetesProblem,
     remedy: '`npm run kubernetes-binaries` gets what is missing',
     requiredBy: 'FLEETRELAY_REQUIRE_KUBERNETES',
+  },
+  {
+    name: 'Envoy',
+    pattern: /envoy/i,
+    problem: envoyProblem,
+    remedy: '`npm run envoy-binary` gets it',
+    requiredBy: 'FLEETRELAY_REQUIRE_ENVOY',
   },
   {
     name: 'Redis',

@@ -77,6 +77,8 @@ export interface ServeOptions {
   readonly http?: ListenAddress;
   /** Listener for health and metrics. */
   readonly metrics?: ListenAddress;
+  /** Listener for Envoys. */
+  readonly xds?: ListenAddress;
   readonly apiTokenFile?: string;
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;

@@ -8,7 +8,7 @@ import { type Declared, deriveDeclarations, joinAccepts } from './fleet/declared
 import { deriveGuardLimits, derivePolicy, type PolicyValue } from './fleet/policy.ts';
 import { deriveSafeMode, joinLiveReads } from './fleet/safe-mode.ts';
 import { deriveDocuments, deriveFileProofs, deriveSourceProofs, indexDocumentsByFile } from './fleet/sources.ts';
-import { health } from './health/health.ts';
+import { type HealthParts, health } from './health/health.ts';
 import { declareInputs, type EngineInputs, type FleetSettings } from './inputs.ts';
 import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';
@@ -48,6 +48,8 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
     ...{ graph, inputs, ...collections, limits, safeMode, placementsByFolder, collisions, readers },
     sourceProofs: proofs.bySource,
     domains: wired,
+    /** The parts of the domain `health`. */
+    health: wired.find(({ domain }) => domain === health)?.parts as HealthParts | undefined,
     /** The inputs of the domains, by the domain's name. The shell stages them as it stages `inputs`. */
     domainInputs: Object.fromEntries(
       wired.flatMap(({ domain: { name }, parts }) => (parts.inputs === undefined ? [] : [[name, parts.inputs]])),

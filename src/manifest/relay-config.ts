@@ -112,7 +112,7 @@ function isFolder(repository: string): boolean {
 type Refuse = (reason: FindingReason, at: string, message: string) => void;
 
 function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | undefined {
-  const { dataDirectory, relay, http, metrics, audit, status, bounds } = document;
+  const { dataDirectory, relay, http, xds, metrics, audit, status, bounds } = document;
   const fleet = parseFleetName(document.fleet.name);
   if (!fleet.ok) refuse('BadName', 'fleet.name', fleet.problem);
   const sources = document.sources.flatMap((source, index) => readSource(source, `sources[${index}]`, refuse) ?? []);
@@ -135,6 +135,7 @@ function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | und
       people: readPeople(http.people ?? [], refuse),
       ...(http.tls && { tls: http.tls }),
     },
+    ...(xds && { xds }),
     metrics,
     audit,
     statusGit: readStatus(document, sources, refuse),

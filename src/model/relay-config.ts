@@ -164,6 +164,13 @@ export interface RelayListenConfig {
   readonly sharedToken?: SecretReference;
 }
 
+/** The listener for Envoys. */
+export interface XdsConfig {
+  readonly listen: BindAddress;
+  /** Clusters whose endpoints Envoys receive, besides those of declared data planes. */
+  readonly endpointsFromClusters: readonly string[];
+}
+
 /** The server's configuration, with defaults. */
 export interface RelayConfig {
   readonly fleet: FleetName;
@@ -174,6 +181,8 @@ export interface RelayConfig {
   readonly replicas: ReplicasConfig;
   readonly relay: RelayListenConfig;
   readonly http: HttpConfig;
+  /** The listener for Envoys; absent: there is none. */
+  readonly xds?: XdsConfig;
   /** Listener for health and metrics, without authentication. */
   readonly metrics: { readonly listen: BindAddress };
   /** `file`: the audit log; absent: audit.log in the data directory. */

@@ -46,13 +46,17 @@ export interface MessageStream {
 }
 
 /** A stream at the server that a client has opened. */
-export interface IncomingStream extends MessageStream {
-  readonly method: StreamMethod;
+export interface IncomingCall extends MessageStream {
   readonly metadata: StreamMetadata;
   /** Address of the peer, for logs. */
   readonly peer: string;
   /** The client certificate (DER), verified against the roots and the time; absent if the peer has sent none. */
   readonly certificate?: Uint8Array;
+}
+
+/** A stream of the relay at the server. */
+export interface IncomingStream extends IncomingCall {
+  readonly method: StreamMethod;
 }
 
 /** A call with one request and one response: a certificate request. */

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics } from 'prom-client';
 import type { RelayServerStats } from '../relay/server.ts';
+import type { XdsFigures } from '../xds/figures.ts';
 import type { ClusterView, FleetView } from './api.ts';
 import { createMetricSet, type MetricDefinition } from './metric-set.ts';
 
@@ -27,6 +28,7 @@ export interface ReplicaFigures {
   readonly heldByGuard: ReadonlyMap<string, number>;
   /** Approved removals, and those of them that were carried out. */
   readonly approvals: { readonly granted: number; readonly used: number };
+  readonly envoys: XdsFigures;
 }
 
 /** The state of the store. */
@@ -194,6 +196,19 @@ const METRICS: Readonly<Record<string, Metric>> = {
   fleetrelay_admission_paused: [
     '1 if this server admits and sends nothing new.',
     ({ replica }) => replica.problem !== '',
+  ],
+  fleetrelay_hds_streams: ['Open streams on which Envoys report health.', ({ replica }) => replica.envoys.hdsStreams],
+  'fleetrelay_hds_reports_total{result}': [
+    'Reports of Envoys; changed: with news, superseded: on another stream than the newest of the data plane.',
+    ({ replica }) => replica.envoys.hdsReports,
+  ],
+  'fleetrelay_eds_pushes_total{result}': [
+    'Endpoints sent to Envoys, and their answers; rejected: the Envoy keeps those that it has.',
+    ({ replica }) => replica.envoys.edsPushes,
+  ],
+  'fleetrelay_xds_refusals_total{reason}': [
+    'Streams of Envoys that were refused, by reason.',
+    ({ replica }) => replica.envoys.refusals,
   ],
   fleetrelay_store_up: ['1 if the store answers.', ({ store }) => store.up],
   fleetrelay_store_writes_total: ['Batches that were written to the store.', ({ store }) => store.writes],

@@ -1,17 +1,14 @@
 import { type ClientDuplexStream, Metadata, type ServerDuplexStream } from '@grpc/grpc-js';
-import type { IncomingStream, MessageStream, StreamEnd, StreamMetadata } from '../../ports/transport.ts';
+import type { IncomingCall, MessageStream, StreamEnd, StreamMetadata } from '../../ports/transport.ts';
 import { type Status, statusOf } from './status.ts';
 
-/** A call of the relay at the server. */
+/** A call at the server. */
 export type ServerCall = ServerDuplexStream<Uint8Array, Uint8Array>;
-/** A call of the relay at the agent. */
+/** A call at the client. */
 export type ClientCall = ClientDuplexStream<Uint8Array, Uint8Array>;
 
 /** The stream of a call at the server; its method is known to the caller. */
-export function createServerStream(
-  call: ServerCall,
-  caller: Pick<IncomingStream, 'certificate'>,
-): Omit<IncomingStream, 'method'> {
+export function createServerStream(call: ServerCall, caller: Pick<IncomingCall, 'certificate'>): IncomingCall {
   const ended = Promise.withResolvers<StreamEnd>();
   const inbox = createInbox(call);
   const outbox = createOutbox(call);

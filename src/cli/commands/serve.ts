@@ -74,6 +74,7 @@ function listeningOptions(command: CliCommand): void {
     .option('--listen <address>', 'HOST:PORT for agents (default: 0.0.0.0:9900)', listenAddress)
     .option('--http <address>', 'HOST:PORT for API and hooks (default: 127.0.0.1:9980)', listenAddress)
     .option('--metrics <address>', 'HOST:PORT for health and metrics (default: 127.0.0.1:9981)', listenAddress)
+    .option('--xds <address>', 'HOST:PORT for Envoys (default: they are not served)', listenAddress)
     .option('--api-token-file <file>', 'file with a token for the API that may do everything')
     .option('--tls-cert-file <file>', 'certificate for agents (default: one is generated on first start)')
     .option('--tls-key-file <file>', 'key of that certificate')

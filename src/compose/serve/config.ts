@@ -110,6 +110,7 @@ const ROWS: readonly Row[] = [
   ['http', 'http.listen', bindAddress],
   ['apiTokenFile', 'http.people', withTokenPerson],
   ['metrics', 'metrics.listen', bindAddress],
+  ['xds', 'xds.listen', bindAddress],
 ];
 
 function bindAddress({ host, port }: ListenAddress) {

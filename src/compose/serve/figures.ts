@@ -5,6 +5,7 @@ import type { Approvals } from '../../runtime/removals/approvals.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import type { Journal } from '../../runtime/stored/journal.ts';
 import type { ReplicaFigures } from '../../server/metrics.ts';
+import type { XdsFigures } from '../../xds/figures.ts';
 
 /** The state of a management server that the metrics show and its API does not. */
 interface ManagementFigures extends ReplicaFigures {
@@ -20,6 +21,8 @@ export function createFigures(deps: {
   readonly approvals: Approvals;
   readonly journal: Journal;
   readonly clock: Clock;
+  /** Of the streams of Envoys. */
+  readonly envoys: () => XdsFigures;
 }): () => ManagementFigures {
   const { engine, loop, replica, approvals, journal, clock } = deps;
   let admitted = replica.admitted();
@@ -39,6 +42,7 @@ export function createFigures(deps: {
       snapshots: { has: (cluster) => engine.inputs.snapshots.get('', cluster) !== undefined },
       heldByGuard: heldByGuard(engine),
       approvals: approvals.counts(),
+      envoys: deps.envoys(),
       refilled: journal.refilled(),
     };
   };

@@ -36,6 +36,7 @@ import type { StatusBranchView } from '../../server/api.ts';
 import { createSender } from '../../sinks/agents/sender.ts';
 import { createSettingsSender } from '../../sinks/agents/settings.ts';
 import { createAgentSource } from '../../sources/agents/agents.ts';
+import { createXds, type XdsSetup } from '../../xds/xds.ts';
 import {
   apiOfReplica,
   countedWhileLeading,
@@ -62,6 +63,8 @@ interface ServerDeps {
   readonly parseYaml: (text: string) => JsonValue;
   readonly clock: Clock;
   readonly log: Log;
+  /** Absent: no Envoy is served. */
+  readonly xds?: XdsSetup;
   /** Called after each commit, for metrics. */
   readonly committed?: (seconds: number, computed: number) => void;
 }
@@ -73,6 +76,12 @@ interface ServerOptions {
   readonly bounds: PolicyBounds;
 }
 
+/** A bound address. */
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
 const FLUSH_MS = 5_000;
 const DIAGNOSE_MS = 100;
 
@@ -80,10 +89,10 @@ export type ManagementServer = Awaited<ReturnType<typeof createManagementServer>
 
 /** Wires a management server without its adapters. Rejects if the store cannot be read. */
 export async function createManagementServer(deps: ServerDeps, options: ServerOptions) {
-  const { clock, log, relay, replicas: setup } = deps;
+  const { relay, replicas: setup } = deps;
   const engine = createEngine(deps.graph);
   engine.inputs.fleet.set('', '', { bounds: options.bounds, role: setup === undefined ? 'leader' : 'follower' });
-  const loop = createLoop({ commit: timedCommit(engine, deps), clock, log });
+  const loop = createLoop({ ...deps, commit: timedCommit(engine, deps) });
   const branch = statusBranchOf(deps);
   const foundation = await layFoundation({ ...deps, engine, loop, lock: deps.lock }, setup, branch);
   const suspensions = await createSuspensions(foundation);
@@ -94,6 +103,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);
   const parts: Parts = { ...foundation, sources, sessions, replica, suspensions };
   const relaying = wireAgents(parts, options.fleet);
+  const xds = createXds({ ...parts, id: setup?.id ?? '' }, deps.xds);
   const locator = createLocator({ engine, sources });
   const diagnostics = followDiagnostics(parts, locator);
   const isSettled = settledAfterStart(parts);
@@ -119,15 +129,16 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     sources,
     replica,
     /** For metrics. */
-    figures: createFigures(parts),
+    figures: createFigures({ ...parts, envoys: xds.figures }),
     /** Resolves, with a text for people, when the server cannot continue and is to be stopped. */
     over: foundation.over,
     /** Why it is not ready; empty: it is. */
     notReady,
-    /** Listens for agents, and starts to follow the sources. Resolves with the address of the relay. */
-    start: async (): Promise<{ readonly relay: { readonly host: string; readonly port: number } }> => {
+    /** Listens for agents and Envoys, and starts to follow the sources. Resolves with the addresses. */
+    start: async (): Promise<{ readonly relay: Address; readonly xds: Address | undefined }> => {
       await replica.start();
       const address = await relay.start(relaying.listener);
+      const xdsAddress = await xds.start();
       sources.start(replica.lastAdmitted);
       leading.follow((leads) => {
         deps.statusSink?.lead?.(leads);
@@ -135,7 +146,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
         else status?.stop();
         resourceStatus.lead(leads);
       });
-      return { relay: address };
+      return { relay: address, xds: xdsAddress };
     },
     /** Drains the relay, stops the sources, and makes durable what waits to be written. */
     stop: async (): Promise<void> => {
@@ -143,14 +154,19 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
       await resourceStatus.stop();
       unfollow();
       foundation.deadlines.stop();
-      await relay.drain();
-      await sources.stop();
-      loop.settle();
-      await replica.stop();
-      if (!(await foundation.journal.flush(FLUSH_MS))) log.warn('not everything could be written to the store');
-      foundation.journal.stop();
+      await Promise.all([xds.stop(), relay.drain()]);
+      await stopParts(parts);
     },
   };
+}
+
+/** Stops what has no peer any more. */
+async function stopParts({ sources, loop, replica, journal, log }: Parts): Promise<void> {
+  await sources.stop();
+  loop.settle();
+  await replica.stop();
+  if (!(await journal.flush(FLUSH_MS))) log.warn('not everything could be written to the store');
+  journal.stop();
 }
 
 interface Parts extends Foundation {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { GrpcServerOptions } from '../../adapters/grpc/listener.ts';
 import { createGrpcServerTransport } from '../../adapters/grpc/server.ts';
 import { sealStore } from '../../adapters/stores/sealed.ts';
 import { privateFile } from '../../adapters/tls/files.ts';
@@ -34,6 +35,10 @@ export interface OpenedRelay {
   /** Secrets of a sealed store: each opens it, the first seals it. Empty: the store is not sealed. */
   readonly storeSecrets: readonly Uint8Array[];
   readonly generations: TokenGenerations;
+  /** Of the listener for agents; that for Envoys has the same. */
+  readonly security: GrpcServerOptions['security'];
+  /** The relay secrets. */
+  readonly tokens: readonly Uint8Array[];
   /** Stops renewing certificates and following token generations. */
   close(): Promise<void>;
 }
@@ -64,7 +69,7 @@ export async function openRelay(
   const options: RelayServerOptions = { fleet, tokens, mode: tls.mode, version, ...(sharedToken && { sharedToken }) };
   return {
     relay: createRelayServer({ transport, clock, log, generations, ...secure?.trust }, options),
-    generations,
+    ...{ generations, security, tokens },
     caFile: secure?.caFile,
     // Servers without TLS may have different secrets.
     storeSecrets: isSealed ? tokens : [],

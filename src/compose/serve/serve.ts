@@ -9,6 +9,7 @@ import { errorText } from '../../model/messages.ts';
 import type { RelayConfig } from '../../model/relay-config.ts';
 import type { Log } from '../../ports/log.ts';
 import { meterStore } from '../../runtime/stored/metered-store.ts';
+import { displayAddress } from '../../server/listen-address.ts';
 import { createServerMetrics, type ServerMetrics } from '../../server/metrics.ts';
 import type { GitStatusSink } from '../../sinks/git/status-sink.ts';
 import { openDecoder } from '../decode-with-warnings.ts';
@@ -23,6 +24,7 @@ import { awaitStore, withSeals } from './open-store.ts';
 import { apiOfProcess } from './process-api.ts';
 import { openRelay } from './relay.ts';
 import { hookTargets, openSources, openStatusSink, type ProcessDeps } from './sources.ts';
+import { openXds } from './xds.ts';
 
 /** Functions that close the opened parts, in the order of opening. */
 type Closers = (() => Promise<unknown>)[];
@@ -92,10 +94,12 @@ async function openServer(
   const sink = openStatusSink(config, deps);
   const replica = await openReplica(config, version, store, deps, signal);
   closers.push(replica.close);
+  const xdsSetup = openXds(config, opened, deps);
   const server: ManagementServer = await createManagementServer(
     {
       ...{ ...deps, graph: createGraph(), store, sources, relay: opened.relay, ...replica.role },
       ...(sink && { statusSink: statusSinkOf(sink) }),
+      ...(xdsSetup && { xds: xdsSetup }),
       customResources: custom.flatMap(({ status, ...rest }) => (status ? [{ ...deps, ...rest, status }] : [])),
       parseYaml: (text) => load(text) as JsonValue,
       committed: metrics.engineCommit,
@@ -121,8 +125,14 @@ async function openServer(
   closers.push(server.stop);
   let bound: Awaited<ReturnType<Listeners['start']>> | undefined;
   bound = await listeners.start();
-  const { relay } = await server.start().catch(cannotListen('agents', config.relay.listen, '--listen'));
-  return { over: server.over, addresses: { relay: `${relay.host}:${relay.port}`, ...bound, caFile: opened.caFile } };
+  const { relay, xds } = await server.start().catch(cannotListen('agents', config.relay.listen, '--listen'));
+  const addresses = {
+    relay: displayAddress(relay),
+    ...(xds && { xds: displayAddress(xds) }),
+    ...bound,
+    caFile: opened.caFile,
+  };
+  return { over: server.over, addresses };
 }
 
 /** The sink without what the API does not show of its condition. */

@@ -3,7 +3,7 @@ import type { FleetPolicy } from '../../model/desired.ts';
 import type { FindingReason } from '../../model/diagnostic.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import type { Derived, Entry, Graph } from '../collections/types.ts';
+import type { Derived, Entry, Graph, Input } from '../collections/types.ts';
 import type { Domain, DomainCore, DomainParts, EngineDiagnostic } from '../domain.ts';
 import { deriveDataplanes, deriveDeclaredDataplanes, type KnownDataplane } from './dataplanes.ts';
 import { deriveInbounds, type InboundIndexes, indexInbounds } from './inbounds.ts';
@@ -21,6 +21,8 @@ export interface HealthParts extends DomainParts {
   readonly declared: Derived<KnownDataplane>;
   /** The declared data planes whose report of health is still waited for. Partition empty, key as of {@link declared}. */
   readonly awaited: Derived<true>;
+  /** Whether declared data planes are connected, and what their Envoys reported last; by their key. */
+  readonly inputs: { readonly connections: Input<StreamState>; readonly reports: Input<HealthReport> };
 }
 
 /** The data planes of the fleet, the status of their services, and their load-balancing sets. */

@@ -67,6 +67,7 @@ export function indexInbounds(graph: Graph, inbounds: Collection<InboundValue>) 
     inboundGroup.address(cluster, address, port),
   ]);
   return {
+    all: inbounds,
     byService,
     byAddress,
     /**

@@ -1,5 +1,6 @@
 import type { Input } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
+import type { HealthReport } from '../../model/dataplane-health.ts';
 import { isEngineKind } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, parseJsonBytes } from '../../model/json.ts';
 import type { ApprovalOutcome, Contenders, Hold, LastKnownGood, Registration } from '../../model/ledger.ts';
@@ -32,6 +33,8 @@ export const recordKey = {
   approvalOutcome: (name: string) => `approval-outcomes/${name}`,
   elapsedOfAll: 'elapsed/',
   elapsed: (owner: string, key: string) => `elapsed/${owner}/${key}`,
+  dataplaneStream: (key: string) => `dataplane-streams/${key}`,
+  dataplaneReport: (key: string) => `dataplane-reports/${key}`,
 } as const;
 
 /** True for a record that the leader writes: other replicas have outdated copies of it when the leader changes. */
@@ -110,6 +113,22 @@ export interface Revocation {
   readonly notBefore: number;
 }
 
+/** Whether a data plane has an open stream, as the replica notes it that has seen the last change. */
+export type StreamRecord = {
+  /** Id of the replica; empty: the only server. */
+  readonly replica: string;
+  readonly open: boolean;
+  /** When `open` last changed, in milliseconds since 1970. */
+  readonly since: number;
+};
+
+/** The last report of a data plane. */
+export type ReportRecord = {
+  /** When its stream began, in milliseconds since 1970, or one more than that of an earlier stream: the newest stream counts. */
+  readonly began: number;
+  readonly report: HealthReport;
+};
+
 /** Records under keys of two parts. */
 type Nested<Value> = ReadonlyMap<string, ReadonlyMap<string, Value>>;
 
@@ -143,6 +162,11 @@ export async function readRecords(store: SnapshotStore, log: Log) {
     /** Clusters that are assumed warm. */
     assumedWarm: await read.flat<unknown>(recordKey.assumedWarm(''), recordShape.any),
     revocations: await read.flat<Revocation>(recordKey.revocation(''), recordShape.revocation),
+    /** Whether declared data planes are connected, and their last reports; by `MESH/NAME`. */
+    dataplanes: {
+      streams: await read.flat<StreamRecord>(recordKey.dataplaneStream(''), recordShape.dataplaneStream),
+      reports: await read.flat<ReportRecord>(recordKey.dataplaneReport(''), recordShape.dataplaneReport),
+    },
     /** The clusters' maps. */
     readings,
   };
@@ -230,6 +254,8 @@ function createReader(store: SnapshotStore, log: Log) {
 export type Shape = (json: JsonValue | undefined) => boolean;
 
 const isText: Shape = (json) => typeof json === 'string';
+const isFlag: Shape = (json) => typeof json === 'boolean';
+const isFlags: Shape = (json) => isJsonObject(json) && Object.values(json).every(isFlag);
 const isTime: Shape = (json) => typeof json === 'number' && json >= 0;
 const isPosition = fields({ epoch: isTime, sequence: isTime });
 const isOrigin = fields({ source: isText, path: isText });
@@ -240,7 +266,7 @@ export const recordShape = {
   held: fields({ reason: isText, message: isText }),
   registration: fields({
     ...{ cluster: isText, id: isText, predecessors: isTime, position: isPosition, since: isTime },
-    warm: (json) => typeof json === 'boolean',
+    warm: isFlag,
   }),
   source: fields({ revision: isText }),
   lastKnownGood: fields({
@@ -255,6 +281,11 @@ export const recordShape = {
   approvalOutcome: fields({ digest: isText, outcome: isText }),
   observed: isJsonObject,
   elapsed: fields({ at: isTime }),
+  dataplaneStream: fields({ replica: isText, open: isFlag, since: isTime }),
+  dataplaneReport: fields({
+    began: isTime,
+    report: fields({ envoyHealthy: isFlag, envoySince: isTime, workloads: isFlags }),
+  }),
 } satisfies Readonly<Record<string, Shape>>;
 
 function fields(shapes: Readonly<Record<string, Shape>>): Shape {

@@ -31,6 +31,8 @@ export interface Replica {
   revoke(cluster: string): void;
   /** The revision that the source was admitted at last. */
   lastAdmitted(source: string): string | undefined;
+  /** Whether another replica of this id lives. */
+  isAlive(id: string): boolean;
   view(): ReplicaView;
   /** Called before agents can connect. Rejects if the store does not answer. */
   start(): Promise<void>;

@@ -122,6 +122,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
       leases.revoke(cluster, jsonWrite(recordKey.registration(cluster), registration ?? null));
     },
     lastAdmitted: (source) => staged.source(source)?.revision?.revision,
+    isAlive: peers.isAlive,
     view: () => viewOf(deps, options, parts, isDown),
     start: async () => {
       unwatch = store.watch(changed);

@@ -76,6 +76,7 @@ export function createSoleReplica(
     disconnected: () => undefined,
     revoke: () => undefined,
     lastAdmitted: (source) => ledger.admittedRevision(source),
+    isAlive: () => false,
     view: () => ({ id: '', leads: true, leader: null, admitted: counter.current(), alive: 1, problem: '' }),
     start: deps.prepare,
     stop: async () => undefined,

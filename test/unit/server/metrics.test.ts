@@ -112,6 +112,10 @@ test('leader, admission, store and guards', async () => {
     'fleetrelay_held_removals_by_guard{guard="TooManyRemovals"} 4',
     'fleetrelay_removals_approved_total 3',
     'fleetrelay_approvals_used_total 2',
+    'fleetrelay_hds_streams 3',
+    'fleetrelay_hds_reports_total{result="unchanged"} 40',
+    'fleetrelay_eds_pushes_total{result="rejected"} 1',
+    'fleetrelay_xds_refusals_total{reason="WrongToken"} 6',
     'fleetrelay_store_up 0',
     'fleetrelay_store_writes_total 12',
     'fleetrelay_store_write_errors_total{reason="MemoryFull"} 2',
@@ -141,6 +145,12 @@ const REPLICA: ReplicaFigures = {
   snapshots: new Set(),
   heldByGuard: new Map([['TooManyRemovals', 4]]),
   approvals: { granted: 3, used: 2 },
+  envoys: {
+    hdsStreams: 3,
+    hdsReports: new Map([['unchanged', 40]]),
+    edsPushes: new Map([['rejected', 1]]),
+    refusals: new Map([['WrongToken', 6]]),
+  },
 };
 
 const STORE: StoreFigures = { up: false, writes: 12, errors: new Map([['MemoryFull', 2]]), refilled: 70 };

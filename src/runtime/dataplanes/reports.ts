@@ -1,0 +1,61 @@
+import type { Input } from '../../engine/collections/types.ts';
+import type { HealthReport } from '../../model/dataplane-health.ts';
+import { type ReportRecord, recordKey, recordShape } from '../ledger/records.ts';
+import { createSharedInput, type SharedInputDeps } from './shared-input.ts';
+
+interface ReportDeps extends SharedInputDeps {
+  readonly input: Input<HealthReport>;
+  readonly records: ReadonlyMap<string, ReportRecord>;
+}
+
+/** What became of a report. `superseded`: a newer stream of the data plane exists. */
+export type ReportResult = 'changed' | 'unchanged' | 'superseded';
+
+export type DataplaneReports = ReturnType<typeof createDataplaneReports>;
+
+/** Knows the last report of each data plane. It holds after the stream has ended. */
+export function createDataplaneReports(deps: ReportDeps) {
+  const { clock } = deps;
+  /** The beginning of the newest stream here. */
+  const newest = new Map<string, number>();
+  const shared = createSharedInput<ReportRecord, HealthReport>(deps, {
+    prefix: recordKey.dataplaneReport(''),
+    shape: recordShape.dataplaneReport,
+    input: deps.input,
+    records: deps.records,
+    staged: ({ report }) => report,
+  });
+  return {
+    /** A stream that will report has begun. Returns its beginning. */
+    began: (key: string): number => {
+      const before = Math.max(newest.get(key) ?? 0, shared.get(key)?.began ?? 0);
+      const began = Math.max(clock.now(), before + 1);
+      newest.set(key, began);
+      return began;
+    },
+    last: (key: string): HealthReport | undefined => shared.get(key)?.report,
+    /** What is known after a report of the stream. */
+    reported: (key: string, began: number, report: HealthReport): ReportResult => {
+      const before = shared.get(key);
+      if (began < Math.max(newest.get(key) ?? 0, before?.began ?? 0)) return 'superseded';
+      shared.set(key, { began, report });
+      return isSame(before?.report, report) ? 'unchanged' : 'changed';
+    },
+    forget: (key: string): void => {
+      newest.delete(key);
+      shared.delete(key);
+    },
+    known: (): readonly string[] => [...shared.entries()].map(([key]) => key),
+    start: shared.follow,
+  };
+}
+
+function isSame(a: HealthReport | undefined, b: HealthReport): boolean {
+  const names = Object.keys(b.workloads);
+  return (
+    a !== undefined &&
+    a.envoyHealthy === b.envoyHealthy &&
+    names.length === Object.keys(a.workloads).length &&
+    names.every((name) => a.workloads[name] === b.workloads[name])
+  );
+}

@@ -1,0 +1,106 @@
+import type { Input } from '../../engine/collections/types.ts';
+import type { StreamState } from '../../model/dataplane-health.ts';
+import { recordKey, recordShape, type StreamRecord } from '../ledger/records.ts';
+import type { Replica } from '../replica/replica.ts';
+import { createSharedInput, type SharedInputDeps } from './shared-input.ts';
+
+interface StreamDeps extends SharedInputDeps {
+  readonly input: Input<StreamState>;
+  readonly records: ReadonlyMap<string, StreamRecord>;
+  /** Id of this replica; empty: the only server. */
+  readonly id: string;
+  readonly replica: Pick<Replica, 'leads' | 'isAlive'>;
+}
+
+/** Time for an Envoy to come back after its server has ended, until it counts as disconnected. */
+export const RETURN_MS = 30_000;
+const LOOK_MS = 1_000;
+
+/**
+ * Knows which data planes are connected: those with an open stream at any replica. A replica that has a stream says so again
+ * when another one reports the end of its own. After the end of a server, its data planes stay connected for
+ * {@link RETURN_MS}; then the leader notes the end of those that have not come back.
+ */
+export function createDataplaneStreams(deps: StreamDeps) {
+  const { clock, id, replica } = deps;
+  /** Number of open streams here. */
+  const here = new Map<string, number>();
+  /** When the server of an open stream was first missing, by data plane. */
+  const missing = new Map<string, { readonly monotonic: number; readonly at: number }>();
+  let cancel = (): void => undefined;
+  let isStopping = false;
+
+  const shared = createSharedInput<StreamRecord, StreamState>(deps, {
+    prefix: recordKey.dataplaneStream(''),
+    shape: recordShape.dataplaneStream,
+    input: deps.input,
+    records: deps.records,
+    staged: ({ open, since }) => ({ connected: open, since }),
+    changed: (key) => assert(key),
+  });
+  /** This process has a stream: if another one does not know that, it is told. */
+  const assert = (key: string): void => {
+    if (!here.has(key) || shared.get(key)?.open === true) return;
+    shared.set(key, { replica: id, open: true, since: clock.now() });
+  };
+  const isServed = (key: string, record: StreamRecord): boolean =>
+    here.has(key) || (record.replica !== id && replica.isAlive(record.replica));
+  const look = (): void => {
+    const now = clock.monotonic();
+    for (const [key, record] of shared.entries()) {
+      if (!record.open || isServed(key, record)) {
+        missing.delete(key);
+        continue;
+      }
+      const first = missing.get(key) ?? { monotonic: now, at: clock.now() };
+      missing.set(key, first);
+      if (now - first.monotonic < RETURN_MS || !replica.leads()) continue;
+      missing.delete(key);
+      shared.set(key, { replica: id, open: false, since: first.at });
+    }
+    cancel = clock.schedule(LOOK_MS, look);
+  };
+
+  return {
+    /** A stream is open. Returns the function that says that it has ended. */
+    opened: (key: string): (() => void) => {
+      here.set(key, (here.get(key) ?? 0) + 1);
+      missing.delete(key);
+      const record = shared.get(key);
+      // It comes back after a restart, or to another replica: it was connected all the time.
+      const since = record?.open === true ? record.since : clock.now();
+      if (record?.open !== true || !isOf(record, id, replica)) shared.set(key, { replica: id, open: true, since });
+      let isOver = false;
+      return () => {
+        // The streams end with this process, and their Envoys come back to the next one.
+        if (isOver || isStopping) return;
+        isOver = true;
+        const left = (here.get(key) ?? 1) - 1;
+        if (left > 0) {
+          here.set(key, left);
+          return;
+        }
+        here.delete(key);
+        // Another replica that has a stream too does not change.
+        if (shared.get(key)?.replica === id) shared.set(key, { replica: id, open: false, since: clock.now() });
+      };
+    },
+    forget: shared.delete,
+    known: (): readonly string[] => [...shared.entries()].map(([key]) => key),
+    /** Starts to follow other replicas. Returns what stops it, which is called before the streams of this process end. */
+    start: (): (() => Promise<void>) => {
+      const unfollow = shared.follow();
+      look();
+      return () => {
+        isStopping = true;
+        cancel();
+        return unfollow();
+      };
+    },
+  };
+}
+
+/** Whether the record is of this process or of a replica that lives. */
+function isOf(record: StreamRecord, id: string, replica: Pick<Replica, 'isAlive'>): boolean {
+  return record.replica === id || replica.isAlive(record.replica);
+}

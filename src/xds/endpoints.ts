@@ -1,0 +1,78 @@
+import type { Graph } from '../engine/collections/types.ts';
+import type { HealthParts } from '../engine/health/health.ts';
+import { type InboundValue, inboundGroup } from '../engine/health/inbounds.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Assignments } from './ads.ts';
+import { type Assignment, assignmentOf } from './assignment.ts';
+
+/** What {@link createEndpoints} needs. */
+interface EndpointDeps {
+  readonly graph: Graph;
+  readonly health: HealthParts;
+  /** Clusters whose endpoints are included. */
+  readonly fromClusters: readonly string[];
+  readonly clock: Clock;
+  /** Changes are gathered for this time, in milliseconds. */
+  readonly gatherMs: number;
+  /** Whether a stream asks for the service. */
+  readonly isWanted: (mesh: string, service: string) => boolean;
+  /** The endpoints of these services may have changed. */
+  readonly changed: (services: readonly ServiceRef[]) => void;
+}
+
+/** A service of a mesh. */
+interface ServiceRef {
+  readonly mesh: string;
+  readonly service: string;
+}
+
+/** The load-balancing sets as Envoys receive them. They are made for services that a stream asks for. */
+export function createEndpoints(
+  deps: EndpointDeps,
+): Assignments & { readonly committed: () => void; readonly stop: () => void } {
+  const { graph, health, clock, gatherMs, isWanted } = deps;
+  const { byService, all } = health.inbounds;
+  const clusters = new Set(['', ...deps.fromClusters]);
+  const changes = graph.watch(all);
+  const made = new Map<string, Assignment>();
+  const due = new Map<string, ServiceRef>();
+  let cancel: (() => void) | undefined;
+
+  const flush = (): void => {
+    cancel = undefined;
+    const services = [...due.values()];
+    due.clear();
+    deps.changed(services);
+  };
+  const note = (inbound: InboundValue | undefined): void => {
+    if (inbound === undefined || !clusters.has(inbound.cluster)) return;
+    const { mesh, service } = inbound;
+    const key = inboundGroup.all(mesh, service);
+    made.delete(key);
+    if (isWanted(mesh, service)) due.set(key, { mesh, service });
+  };
+  return {
+    get: (mesh, service) => {
+      const key = inboundGroup.all(mesh, service);
+      const known = made.get(key);
+      if (known !== undefined) return known;
+      const set = byService.members(inboundGroup.set(mesh, service)).map(({ value }) => value);
+      const assignment = assignmentOf(
+        service,
+        set.filter(({ cluster }) => clusters.has(cluster)),
+      );
+      if (isWanted(mesh, service)) made.set(key, assignment);
+      return assignment;
+    },
+    isAwaited: () => false,
+    /** Runs after each commit. */
+    committed: () => {
+      for (const { before, after } of changes.take()) {
+        note(before);
+        note(after);
+      }
+      if (due.size > 0) cancel ??= clock.schedule(gatherMs, flush);
+    },
+    stop: () => cancel?.(),
+  };
+}

@@ -1,0 +1,28 @@
+/** What the server accepts of Envoys. Times in milliseconds. */
+export interface XdsLimits {
+  /** Open streams of all Envoys, also of those that are not authenticated yet. */
+  readonly streams: number;
+  /** Open streams of one data plane and protocol. An Envoy that reconnects may have an old one that is not closed yet. */
+  readonly streamsPerDataplane: number;
+  /** Time for the first message. */
+  readonly firstMessageMs: number;
+  /** Resources that one stream may ask for. */
+  readonly resources: number;
+  /** Delay of a refusal, so that a caller cannot try many tokens. */
+  readonly refusalMs: number;
+  /** Refusals that may be delayed at once; further ones are sent without delay and say nothing. */
+  readonly refusalsWaiting: number;
+  /** Changes of endpoints are gathered for this time. */
+  readonly gatherMs: number;
+}
+
+/** Suits thousands of Envoys at one server. */
+export const XDS_LIMITS: XdsLimits = {
+  streams: 20_000,
+  streamsPerDataplane: 4,
+  firstMessageMs: 10_000,
+  resources: 2_000,
+  refusalMs: 1_000,
+  refusalsWaiting: 64,
+  gatherMs: 100,
+};

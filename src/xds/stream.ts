@@ -1,0 +1,165 @@
+import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import type { IncomingCall, StreamEnd } from '../ports/transport.ts';
+import { type Access, NODE_CHANGED } from './access.ts';
+import type { XdsCounts } from './figures.ts';
+import type { XdsLimits } from './limits.ts';
+
+/** What streams of both protocols need. */
+export interface StreamDeps {
+  readonly access: Access;
+  readonly counts: XdsCounts;
+  readonly limits: XdsLimits;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A stream of one protocol, after its data plane was let in. */
+export interface Session<Message> {
+  /** Handles a message; the first one is that of the admission. */
+  readonly received: (message: Message) => StreamEnd | undefined;
+  /** The stream is over. */
+  readonly ended: () => void;
+}
+
+/** One of Envoy's protocols. */
+export interface Protocol<Schema extends DescMessage> {
+  readonly schema: Schema;
+  /** The node id that a message states; undefined: it states none. */
+  readonly nodeOf: (message: MessageShape<Schema>) => string | undefined;
+  /** A data plane (`MESH/NAME`) is let in. */
+  readonly open: (dataplane: string, call: IncomingCall) => Session<MessageShape<Schema>>;
+}
+
+const SILENT: StreamEnd = { code: 'invalid', reason: 'NoNode', message: 'the first message did not arrive in time' };
+const NO_NODE: StreamEnd = {
+  code: 'invalid',
+  reason: 'NoNode',
+  message: 'the first message of a stream must name its node',
+};
+const MALFORMED: StreamEnd = { code: 'invalid', reason: 'Malformed', message: 'a message cannot be decoded' };
+const TOO_MANY: StreamEnd = { code: 'exhausted', reason: 'TooManyStreams', message: 'too many streams are open' };
+
+/** Returns what serves the streams of a protocol. */
+export function createStreams<Schema extends DescMessage>(
+  deps: StreamDeps,
+  protocol: Protocol<Schema>,
+  all: OpenStreams,
+) {
+  const { access, counts, limits, clock, log } = deps;
+  const ofDataplanes = new Map<string, number>();
+
+  const refuse = (call: IncomingCall, end: StreamEnd, id = ''): void => {
+    counts.refused(end.reason);
+    log.info('a stream of an Envoy is refused', { reason: end.reason, node: id.slice(0, 200), peer: call.peer });
+    void access.refuse(call, end);
+  };
+  const next = async (call: IncomingCall): Promise<MessageShape<Schema> | 'malformed' | undefined> => {
+    const bytes = await call.read();
+    if (bytes === undefined) return undefined;
+    try {
+      return fromBinary(protocol.schema, bytes, { readUnknownFields: false });
+    } catch {
+      return 'malformed';
+    }
+  };
+  const first = async (call: IncomingCall): Promise<MessageShape<Schema> | undefined> => {
+    let cancel = (): void => undefined;
+    const wait = (): void => {
+      cancel = clock.schedule(limits.firstMessageMs, () => {
+        // An Envoy without clusters of EDS opens a stream of ADS and sends nothing.
+        if (all.isKnown(call.peer)) wait();
+        else refuse(call, SILENT);
+      });
+    };
+    wait();
+    const message = await next(call);
+    cancel();
+    if (message === 'malformed') refuse(call, MALFORMED);
+    return message === 'malformed' ? undefined : message;
+  };
+  const serve = async (call: IncomingCall): Promise<void> => {
+    const hello = await first(call);
+    if (hello === undefined) return call.end({ code: 'done', reason: 'Closed', message: '' });
+    const id = protocol.nodeOf(hello) ?? '';
+    if (id === '') return refuse(call, NO_NODE);
+    const admitted = access.admit(id, call);
+    if ('refused' in admitted) return refuse(call, admitted.refused, id);
+    const { dataplane } = admitted;
+    const count = ofDataplanes.get(dataplane) ?? 0;
+    if (count >= limits.streamsPerDataplane) return refuse(call, TOO_MANY, id);
+    ofDataplanes.set(dataplane, count + 1);
+    const unwatch = access.watch(dataplane, call.end);
+    const removed = all.add(dataplane, call);
+    const session = protocol.open(dataplane, call);
+    // Written messages wait for the peer: the end must not wait for a message that it does not send.
+    void call.ended.then(() => {
+      session.ended();
+      removed();
+      unwatch();
+      const left = (ofDataplanes.get(dataplane) ?? 1) - 1;
+      if (left > 0) ofDataplanes.set(dataplane, left);
+      else ofDataplanes.delete(dataplane);
+    });
+    let end = session.received(hello);
+    while (end === undefined) {
+      const message = await next(call);
+      if (message === undefined) return call.end({ code: 'done', reason: 'Closed', message: '' });
+      const stated = message === 'malformed' ? undefined : protocol.nodeOf(message);
+      if (message === 'malformed') end = MALFORMED;
+      else if (stated !== undefined && stated !== id) end = NODE_CHANGED;
+      else end = session.received(message);
+    }
+    refuse(call, end, id);
+  };
+  return (call: IncomingCall): void => {
+    if (!all.enter(limits.streams)) {
+      counts.refused(TOO_MANY.reason);
+      call.end(TOO_MANY);
+      return;
+    }
+    void call.ended.then(all.leave);
+    void serve(call);
+  };
+}
+
+export type OpenStreams = ReturnType<typeof createOpenStreams>;
+
+/** The open streams of all protocols. */
+export function createOpenStreams() {
+  const calls = new Map<string, Set<IncomingCall>>();
+  /** Number of streams by address and port of the peer. */
+  const peers = new Map<string, number>();
+  let count = 0;
+  return {
+    /** False: there are so many already. */
+    enter: (most: number): boolean => {
+      if (count >= most) return false;
+      count += 1;
+      return true;
+    },
+    leave: (): void => {
+      count -= 1;
+    },
+    /** A stream of a data plane. Returns the function to call when it is over. */
+    add: (dataplane: string, call: IncomingCall): (() => void) => {
+      const those = calls.get(dataplane) ?? new Set();
+      calls.set(dataplane, those.add(call));
+      peers.set(call.peer, (peers.get(call.peer) ?? 0) + 1);
+      return () => {
+        those.delete(call);
+        if (those.size === 0 && calls.get(dataplane) === those) calls.delete(dataplane);
+        const left = (peers.get(call.peer) ?? 1) - 1;
+        if (left > 0) peers.set(call.peer, left);
+        else peers.delete(call.peer);
+      };
+    },
+    /** A data plane was let in on another stream of this connection. */
+    isKnown: (peer: string): boolean => peers.has(peer),
+    /** Ends all streams of a data plane. */
+    end: (dataplane: string, reason: StreamEnd): void => {
+      for (const call of calls.get(dataplane) ?? []) call.end(reason);
+    },
+  };
+}

@@ -1,0 +1,172 @@
+import type { Engine } from '../engine/graph.ts';
+import type { DeclaredDataplane } from '../model/dataplane.ts';
+import type { StreamEnd } from '../ports/transport.ts';
+import type { XdsTransport } from '../ports/xds-transport.ts';
+import type { ServerCore } from '../runtime/core.ts';
+import { createDataplaneReports } from '../runtime/dataplanes/reports.ts';
+import { createDataplaneStreams } from '../runtime/dataplanes/streams.ts';
+import type { Replica } from '../runtime/replica/replica.ts';
+import { createAccess, type XdsTrust } from './access.ts';
+import { createAds } from './ads.ts';
+import { createEndpoints } from './endpoints.ts';
+import { createXdsCounts, type XdsFigures } from './figures.ts';
+import { createHds } from './hds.ts';
+import type { HdsSettings } from './hds-settings.ts';
+import { XDS_LIMITS, type XdsLimits } from './limits.ts';
+import { createOpenStreams, createStreams } from './stream.ts';
+
+/** What Envoys are served with. */
+export interface XdsSetup {
+  readonly transport: XdsTransport;
+  /** Undefined: data planes show no token (mode `insecure`). */
+  readonly trust: XdsTrust | undefined;
+  readonly hds: HdsSettings;
+  /** Clusters whose endpoints Envoys receive, besides those of declared data planes. */
+  readonly endpointsFromClusters: readonly string[];
+  readonly limits?: Partial<XdsLimits>;
+}
+
+/** What {@link createXds} needs. */
+interface XdsDeps extends ServerCore {
+  readonly replica: Replica;
+  /** Id of this replica; empty: the only server. */
+  readonly id: string;
+}
+
+const REMOVED: StreamEnd = {
+  code: 'refused',
+  reason: 'UnknownDataplane',
+  message: 'the data plane is not declared any more',
+};
+
+const NO_FIGURES: XdsFigures = createXdsCounts().figures();
+
+/** Knows which declared data planes are connected and what their Envoys report, and serves their Envoys if there is a setup. */
+export function createXds(deps: XdsDeps, setup: XdsSetup | undefined) {
+  const { engine, loop } = deps;
+  const declared = declaredDataplanes(engine);
+  const known = createKnown(deps);
+  const server = setup === undefined ? undefined : createServer(deps, setup, known, declared.get);
+  const changes = declared.watch();
+  loop.addSink(() => {
+    const gone: string[] = [];
+    for (const { key, after } of changes.take()) {
+      if (after === undefined) gone.push(key);
+      else server?.declared(key);
+    }
+    for (const key of gone) {
+      server?.removed(key);
+      known.forget(key);
+    }
+    known.forgetUndeclared((key) => declared.get(key) !== undefined);
+    server?.committed();
+  });
+  return {
+    /** For metrics. */
+    figures: (): XdsFigures => server?.figures() ?? NO_FIGURES,
+    /** Resolves with the address; undefined: no Envoy is served here. */
+    start: async (): Promise<{ readonly host: string; readonly port: number } | undefined> => {
+      known.start();
+      return server?.start();
+    },
+    /** Ends all streams. Their data planes stay connected until they could have come back. */
+    stop: async (): Promise<void> => {
+      await known.stop();
+      await server?.stop();
+    },
+  };
+}
+
+/** The declared data planes by `MESH/NAME`. */
+function declaredDataplanes({ health, declarations, graph }: Engine) {
+  return {
+    get: (key: string): DeclaredDataplane | undefined => {
+      const from = health?.declared.get('', key)?.from;
+      return from?.type === 'declared' ? declarations.get('Dataplane', from.key)?.value : undefined;
+    },
+    watch: () => (health === undefined ? { take: () => [] } : graph.watch(health.declared)),
+  };
+}
+
+/** What is known of data planes by their streams at any replica. */
+function createKnown(deps: XdsDeps) {
+  const { engine, records, replica } = deps;
+  const { inputs } = engine.health ?? {};
+  if (inputs === undefined) throw new Error('the engine has no domain for the health of data planes');
+  const reports = createDataplaneReports({ ...deps, input: inputs.reports, records: records.dataplanes.reports });
+  const streams = createDataplaneStreams({ ...deps, input: inputs.connections, records: records.dataplanes.streams });
+  let stops: readonly (() => Promise<void>)[] = [];
+  let hasForgotten = false;
+  const forget = (key: string): void => {
+    reports.forget(key);
+    streams.forget(key);
+  };
+  return {
+    reports,
+    streams,
+    forget,
+    /** Once after the start: forgets data planes whose declaration ended while no server ran. */
+    forgetUndeclared: (isDeclared: (key: string) => boolean): void => {
+      if (hasForgotten || !replica.mayStart() || !replica.knowsAll()) return;
+      hasForgotten = true;
+      for (const key of new Set([...reports.known(), ...streams.known()])) if (!isDeclared(key)) forget(key);
+    },
+    start: (): void => {
+      stops = [reports.start(), streams.start()];
+    },
+    stop: async (): Promise<void> => {
+      await Promise.all(stops.map((stop) => stop()));
+    },
+  };
+}
+
+function createServer(
+  deps: XdsDeps,
+  setup: XdsSetup,
+  { reports, streams }: Pick<ReturnType<typeof createKnown>, 'reports' | 'streams'>,
+  declared: (key: string) => DeclaredDataplane | undefined,
+) {
+  const { engine, replica, clock, log } = deps;
+  const { transport, trust, hds: settings } = setup;
+  const limits = { ...XDS_LIMITS, ...setup.limits };
+  const counts = createXdsCounts();
+  const access = createAccess({
+    ...{ trust, clock, limits, mayStart: replica.mayStart },
+    isDeclared: (key) => declared(key) !== undefined,
+  });
+  const { opened } = streams;
+  const hds = createHds({ counts, clock, settings, declared, reports, opened });
+  const health = engine.health;
+  if (health === undefined) throw new Error('the engine has no domain for the health of data planes');
+  const endpoints = createEndpoints({
+    ...{ graph: engine.graph, health, clock, gatherMs: limits.gatherMs },
+    fromClusters: setup.endpointsFromClusters,
+    isWanted: (mesh, service) => ads.isWanted(mesh, service),
+    changed: (services) => ads.changed(services),
+  });
+  const ads = createAds({ counts, limits, log, opened, assignments: endpoints, rejected: () => undefined });
+  const open = createOpenStreams();
+  const shared = { access, counts, limits, clock, log };
+  const serve = {
+    health: createStreams(shared, hds.protocol, open),
+    discovery: createStreams(shared, ads.protocol, open),
+  };
+  return {
+    figures: counts.figures,
+    declared: hds.changed,
+    removed: (key: string): void => open.end(key, REMOVED),
+    committed: endpoints.committed,
+    start: () =>
+      transport.start({
+        stream: (method, call) => serve[method](call),
+        turnedAway: ({ reason }, peer) => {
+          counts.refused(reason);
+          log.info('the connection of an Envoy is refused', { reason, peer });
+        },
+      }),
+    stop: async (): Promise<void> => {
+      endpoints.stop();
+      await transport.stop();
+    },
+  };
+}
