@@ -49,6 +49,8 @@ const LAYERS: readonly Violation[] = [
   forbiddenImport('src/sinks/git', '../../sources/git/x.ts'),
   forbiddenImport('src/sinks/git', '../../../generated/x.ts'),
   forbiddenImport('src/relay', '../adapters/grpc/server.ts'),
+  forbiddenImport('src/xds', '../adapters/grpc/server.ts'),
+  forbiddenImport('src/xds', '../server/metrics.ts'),
   forbiddenImport('src/agent', '../engine/graph.ts'),
   forbiddenImport('src/agent', '../adapters/directory/x.ts'),
   forbiddenImport('src/runtime', '../compose/serve/serve.ts'),
