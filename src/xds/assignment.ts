@@ -2,7 +2,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { ClusterLoadAssignmentSchema } from '../../generated/envoy/config/endpoint/v3/endpoint_pb.ts';
 import { WEIGHT } from '../engine/health/inbounds.ts';
 import { sha256 } from '../model/digest.ts';
-import { parseIp } from '../model/ip-address.ts';
+import { isIpAddress } from './ip.ts';
 
 /** The type of the resources of EDS. */
 export const ENDPOINT_TYPE = `type.googleapis.com/${ClusterLoadAssignmentSchema.typeName}`;
@@ -27,7 +27,7 @@ export interface Assignment {
  * resource.
  */
 export function assignmentOf(service: string, set: readonly Member[]): Assignment {
-  const members = set.filter(({ address }) => parseIp(address) !== undefined);
+  const members = set.filter(({ address }) => isIpAddress(address));
   const byZone = Map.groupBy(members, ({ zone }) => zone);
   const message = create(ClusterLoadAssignmentSchema, {
     clusterName: service,

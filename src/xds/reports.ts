@@ -53,7 +53,7 @@ function firstEndpoint({ localityEndpointsHealth: [locality] }: ClusterEndpoints
 function isSameAddress(one: string, other: string): boolean {
   if (one === other) return true;
   const [a, b] = [parseIp(one), parseIp(other)];
-  return a !== undefined && a.bits === b?.bits && a.value === b.value;
+  return a !== undefined && b !== undefined && a.family === b.family && a.value === b.value;
 }
 
 function isHealthy({ healthStatus }: EndpointHealth): boolean {
