@@ -1,4 +1,5 @@
 import type { Graph } from '../engine/collections/types.ts';
+import { dataplaneKey } from '../engine/health/dataplanes.ts';
 import type { HealthParts } from '../engine/health/health.ts';
 import { type InboundValue, inboundGroup } from '../engine/health/inbounds.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -33,6 +34,7 @@ export function createEndpoints(
   const { graph, health, clock, gatherMs, isWanted } = deps;
   const { byService, all } = health.inbounds;
   const clusters = new Set(['', ...deps.fromClusters]);
+  const isAwaited = (dataplane: string): boolean => health.awaited.get('', dataplane) !== undefined;
   const changes = graph.watch(all);
   const made = new Map<string, Assignment>();
   const due = new Map<string, ServiceRef>();
@@ -64,7 +66,10 @@ export function createEndpoints(
       if (isWanted(mesh, service)) made.set(key, assignment);
       return assignment;
     },
-    isAwaited: () => false,
+    isAwaited: (mesh, service) =>
+      byService
+        .members(inboundGroup.all(mesh, service))
+        .some(({ value: { cluster, dataplane: name } }) => cluster === '' && isAwaited(dataplaneKey({ mesh, name }))),
     /** Runs after each commit. */
     committed: () => {
       for (const { before, after } of changes.take()) {
