@@ -119,6 +119,20 @@ describe('an endpoint of a mirrored slice that is an inbound of a data plane', (
     expect(conditions()).toMatchObject(OUT);
   });
 
+  it('is the same however its IPv6 address is written', () => {
+    stage({
+      ...{
+        apiVersion: 'kuma.io/v1alpha1',
+        kind: 'Dataplane',
+        mesh: 'default',
+        metadata: { name: 'a', namespace: 'demo' },
+      },
+      spec: { networking: { address: '2001:DB8:0::1', inbound: [{ port: 8080, state: 'NotReady', tags: {} }] } },
+    });
+    stage(slice([{ addresses: ['2001:db8::1'] }]));
+    expect(conditions()).toEqual(OUT);
+  });
+
   it('is not ready if the inbound at one of its addresses is outside the set', () => {
     stage(pod({ name: 'other', status: { podIP: '10.0.0.2' } }));
     stage(pod({ ready: { app: false } }));
