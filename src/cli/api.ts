@@ -5,6 +5,7 @@ import { userInfo } from 'node:os';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type JsonObject, parseJson } from '../model/json.ts';
 import { errorText } from '../model/messages.ts';
+import type { ViewFilter } from '../model/view-filter.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
 import type {
   ClusterView,
@@ -43,8 +44,8 @@ export interface Api {
   status(): Promise<FleetView>;
   /** Members of the query that are undefined are left out. */
   list<Name extends keyof Lists>(name: Name, query?: Texts): Promise<readonly Lists[Name][]>;
-  /** Rows of a view of the server. */
-  view(name: string): Promise<readonly JsonObject[]>;
+  /** Rows of a view of the server that the filter selects. */
+  view(name: string, filter?: ViewFilter): Promise<readonly JsonObject[]>;
   explain(question: Record<keyof ExplainRequest, string | undefined>): Promise<Explanation>;
   /** Asks the server to act, in the caller's name. `path` is for example `['clusters', 'east', 'suspend']`. */
   act<View>(path: readonly string[], details?: Texts): Promise<View>;
@@ -100,7 +101,7 @@ export async function connect(context: ApiIo, options: ApiOptions): Promise<Api>
     address,
     status: () => call(server, 'status'),
     list: (name, query = {}) => list(`${name}${queryOf(query)}`),
-    view: (name) => list(`views/${encodeURIComponent(name)}`),
+    view: (name, filter = {}) => list(`views/${encodeURIComponent(name)}${queryOfFilter(filter)}`),
     explain: (question) => call(server, `explain${queryOf(question)}`),
     act: (path, details = {}) => call(server, path.map(encodeURIComponent).join('/'), { ...details, by }),
   };
@@ -115,9 +116,15 @@ function account(): string {
   }
 }
 
-function queryOf(query: Texts): string {
+function queryOf(query: { readonly [name: string]: string | undefined }): string {
   const known = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return known.length === 0 ? '' : `?${new URLSearchParams(known)}`;
+}
+
+function queryOfFilter({ tags = {}, ...texts }: ViewFilter): string {
+  const query = queryOf(texts);
+  const pairs = Object.entries(tags).map(([key, value]) => `tag=${encodeURIComponent(`${key}=${value}`)}`);
+  return pairs.length === 0 ? query : `${query === '' ? '?' : `${query}&`}${pairs.join('&')}`;
 }
 
 function apiUrl(text: string): URL {

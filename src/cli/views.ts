@@ -1,4 +1,5 @@
 import { type Diagnostic, displayLocation } from '../model/diagnostic.ts';
+import { type JsonObject, type JsonValue, objectOf, textOf, textsOf } from '../model/json.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
 import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../server/api.ts';
 import type { Column } from './output.ts';
@@ -51,6 +52,57 @@ export const OUTPUT_COLUMNS: readonly Column<OutputView>[] = [
   { title: 'FROM', text: ({ origins }) => origins.map(({ source, path }) => `${source}:${path}`).join(', ') },
   { title: 'MESSAGE', text: ({ message, health }) => (message === '' ? (health?.message ?? '') : message) },
 ];
+
+/** The columns of the views of data planes, services and load-balancing sets. */
+export const DATAPLANE_COLUMNS: readonly Column<JsonObject>[] = [
+  { title: 'MESH', text: ({ mesh }) => textOf(mesh) },
+  { title: 'DATA PLANE', text: ({ name }) => textOf(name) },
+  { title: 'CLUSTER', text: ({ cluster }) => orDash(cluster) },
+  {
+    title: 'STATUS',
+    text: ({ status, stale }) => `${textOf(status)}${stale === true ? ' (stale)' : ''}`,
+    isState: true,
+  },
+  { title: 'CONNECTION', text: ({ connection }) => textOf(objectOf(connection).state), isState: true },
+  { title: 'SINCE', text: ({ connection }) => orDash(objectOf(connection).since) },
+  { title: 'NOTES', text: ({ notes }) => textsOf(notes).join('; ') },
+];
+
+export const SERVICE_COLUMNS: readonly Column<JsonObject>[] = [
+  { title: 'MESH', text: ({ mesh }) => textOf(mesh) },
+  { title: 'SERVICE', text: ({ name }) => textOf(name) },
+  { title: 'STATUS', text: ({ status }) => STATUS_TEXT[textOf(status)] ?? textOf(status), isState: true },
+  { title: 'TYPE', text: ({ serviceType }) => textOf(serviceType) },
+  { title: 'DATA PLANES', text: ({ dataplanes }) => ratio(dataplanes, 'online') },
+  { title: 'ENDPOINTS', text: ({ endpoints }) => ratio(endpoints, 'ready') },
+  { title: 'ZONES', text: ({ zones }) => textsOf(zones).join(', ') },
+];
+
+export const ENDPOINT_COLUMNS: readonly Column<JsonObject>[] = [
+  { title: 'MESH', text: ({ mesh }) => textOf(mesh) },
+  { title: 'SERVICE', text: ({ service }) => textOf(service) },
+  { title: 'ADDRESS', text: ({ address }) => textOf(address) },
+  { title: 'PORT', text: ({ port }) => String(port) },
+  { title: 'WEIGHT', text: ({ weight }) => String(weight) },
+  { title: 'ZONE', text: ({ zone }) => orDash(zone) },
+];
+
+/** Kuma's words for the status of a service, as people read them. */
+const STATUS_TEXT: Readonly<Record<string, string>> = {
+  online: 'Online',
+  offline: 'Offline',
+  partially_degraded: 'Partially degraded',
+};
+
+function orDash(value: JsonValue | undefined): string {
+  return textOf(value) === '' ? '-' : textOf(value);
+}
+
+/** `2/3`: how many of all. */
+function ratio(counts: JsonValue | undefined, part: string): string {
+  const { [part]: some, total } = objectOf(counts);
+  return `${String(some)}/${String(total)}`;
+}
 
 /** The removals of all held sets, one per row. */
 export function removalRows(sets: readonly HeldRemovalsView[]) {

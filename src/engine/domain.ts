@@ -4,6 +4,7 @@ import type { WrittenPath } from '../model/field-path.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { Origin } from '../model/output.ts';
+import type { ViewFilter } from '../model/view-filter.ts';
 import type { Contribution, Derived, Graph, Index, Input } from './collections/types.ts';
 import type { Deadline } from './deadlines.ts';
 import type { ClusterValue } from './fleet/clusters.ts';
@@ -82,7 +83,7 @@ export interface DomainParts {
   /** The status of objects of the domain's kinds, by kind and key. Runs after progress. */
   readonly statuses?: (after: AfterProgress) => Derived<StatusPart>;
   /** The rows of `fleetrelay get NAME`, by name of the view. The keys of a row are the titles of the columns. */
-  readonly views?: Readonly<Record<string, () => readonly JsonObject[]>>;
+  readonly views?: Readonly<Record<string, (filter?: ViewFilter) => readonly JsonObject[]>>;
   readonly diagnostics?: () => readonly EngineDiagnostic[];
   /** Why an object is as it is; `candidates` are those of this domain. */
   readonly explains?: (candidates: readonly Contribution<Candidate>[], output: Output | undefined) => readonly Reason[];

@@ -15,6 +15,8 @@ const MAX_CLUSTER = 63;
 const MAX_OBJECT = 700;
 const MAX_PART = 1_000;
 const MAX_NAME = 200;
+const MAX_MESH = 253;
+const MAX_TAG = 1_000;
 const DEFAULT_ENTRIES = 100;
 const MAX_ENTRIES = 10_000;
 
@@ -71,7 +73,12 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
     return elsewhere === undefined ? context.json({ items: api.removals() }) : reply(context, elsewhere);
   });
   routes.get('/views/:name', (context) => {
-    const answer = api.view(context.req.param('name'));
+    const given = textsOf(context.req.query(), {}, { mesh: MAX_MESH, cluster: MAX_CLUSTER, tag: MAX_TAG });
+    if (!given.ok) return refuse(context, 'Invalid', given.problem);
+    const { tag: _, ...texts } = given.value;
+    const tags = tagsOf(context.req.queries('tag') ?? []);
+    if (tags === undefined) return refuse(context, 'Invalid', 'tag must be KEY=VALUE');
+    const answer = api.view(context.req.param('name'), { ...texts, ...tags });
     return answer.ok ? context.json({ items: answer.value }) : reply(context, answer);
   });
   const ofCluster = (context: Context, items: readonly object[] | undefined): Response =>
@@ -86,6 +93,15 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
     const { object = '', ...rest } = given.value;
     return reply(context, await api.explain({ object, ...rest }));
   });
+}
+
+/** Tags as `KEY=VALUE`; undefined: one of them is none. */
+function tagsOf(written: readonly string[]): { readonly tags?: Readonly<Record<string, string>> } | undefined {
+  const pairs = written.map((text) => /^([^=]+)=(.*)$/s.exec(text));
+  if (pairs.includes(null)) return undefined;
+  return pairs.length === 0
+    ? {}
+    : { tags: Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? '', pair?.[2] ?? ''])) };
 }
 
 /** An act: its path, the texts that its body must and may have, and the function of the API. */

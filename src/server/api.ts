@@ -2,6 +2,7 @@ import type { OutcomeCounts } from '../model/conditions.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { ObjectHealth } from '../model/object-health.ts';
+import type { ViewFilter } from '../model/view-filter.ts';
 
 /** The API of a running server; HTTP has one route for each function. */
 export interface ServerApi {
@@ -18,7 +19,7 @@ export interface ServerApi {
   removals(): readonly HeldRemovalsView[];
   diagnostics(): readonly Diagnostic[];
   /** Rows of a view; `notFound` names the views that exist. */
-  view(name: string): Answer<readonly JsonObject[]>;
+  view(name: string, filter: ViewFilter): Answer<readonly JsonObject[]>;
   explain(question: ExplainRequest): Promise<Answer<Explanation>>;
   approve(digest: string, by: string): Promise<Answer<ApprovalView>>;
   accept(source: string, revision: string, by: string): Promise<Answer<SourceView>>;

@@ -141,7 +141,7 @@ async function tell(world: FleetWorld, step: Step, seen: Map<string, number>): P
 }
 
 function rowsOf(world: FleetWorld, name: string): JsonValue {
-  const answer = world.server.api.view(name);
+  const answer = world.server.api.view(name, {});
   if (!answer.ok) throw new Error(answer.message);
   return answer.value;
 }

@@ -1,67 +1,101 @@
 import { Argument } from 'commander';
 import type { ClusterName } from '../../model/ids.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
+import type { ViewFilter } from '../../model/view-filter.ts';
 import type { Api } from '../api.ts';
-import { clusterName } from '../arguments.ts';
+import { addTag, clusterName } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { type Answer, type Column, listAnswer } from '../output.ts';
 import {
   CLUSTER_COLUMNS,
+  DATAPLANE_COLUMNS,
   DIAGNOSTIC_COLUMNS,
+  ENDPOINT_COLUMNS,
   OUTPUT_COLUMNS,
   REMOVAL_COLUMNS,
   removalRows,
+  SERVICE_COLUMNS,
   SOURCE_COLUMNS,
 } from '../views.ts';
 
-/** Asks for a list, of all clusters or of one, and answers it. */
-type List = (api: Api, cluster: string | undefined) => Promise<Answer>;
+/** Asks for a list that a filter limits, and answers it. */
+type List = (api: Api, filter: ViewFilter) => Promise<Answer>;
 
 const LISTS: Readonly<Record<string, List>> = {
-  clusters: async (api, cluster) => {
+  clusters: async (api, { cluster }) => {
     const found = (await api.list('clusters')).filter(({ name }) => isOf(cluster, name));
     if (cluster !== undefined && found.length === 0)
       throw new CliError(EXIT.notFound, `there is no cluster ${cluster}`);
     return listAnswer(CLUSTER_COLUMNS, found, 'no clusters');
   },
-  outputs: async (api, cluster) => listAnswer(OUTPUT_COLUMNS, await api.list('outputs', { cluster }), 'no outputs'),
+  outputs: async (api, { cluster }) => listAnswer(OUTPUT_COLUMNS, await api.list('outputs', { cluster }), 'no outputs'),
   sources: async (api) => listAnswer(SOURCE_COLUMNS, await api.list('sources'), 'no sources'),
-  removals: async (api, cluster) => {
+  removals: async (api, { cluster }) => {
     const sets = await api.list('removals');
     const found = sets.filter(({ removals }) => removals.some((removal) => isOf(cluster, removal.cluster)));
     const rows = removalRows(found).filter((row) => isOf(cluster, row.cluster));
     return listAnswer(REMOVAL_COLUMNS, rows, 'no removals', found);
   },
   diagnostics: async (api) => listAnswer(DIAGNOSTIC_COLUMNS, await api.list('diagnostics'), 'no diagnostics'),
+  dataplanes: async (api, filter) =>
+    listAnswer(DATAPLANE_COLUMNS, await api.view('dataplanes', filter), 'no data planes'),
+  services: async (api, filter) => listAnswer(SERVICE_COLUMNS, await api.view('services', filter), 'no services'),
+  endpoints: async (api, filter) => listAnswer(ENDPOINT_COLUMNS, await api.view('endpoints', filter), 'no endpoints'),
 };
-const OF_CLUSTERS = ['clusters', 'outputs', 'removals'];
+const OF_HEALTH = ['dataplanes', 'services', 'endpoints'];
+const OF_CLUSTERS = ['clusters', 'outputs', 'removals', ...OF_HEALTH];
+
+interface Flags {
+  readonly cluster?: ClusterName;
+  readonly mesh?: string;
+  readonly tag?: Readonly<Record<string, string>>;
+}
 
 /** `fleetrelay get WHAT`: lists one kind of thing that the server knows. */
 export function getCommand(context: CliContext): CliCommand {
   const known = Object.keys(LISTS);
   return (
     newCommand('get', context)
-      .summary('list clusters, outputs, sources, held removals, diagnostics or mirrored services')
+      .summary(
+        'list clusters, outputs, sources, held removals, diagnostics, mirrored services, or data planes and their services',
+      )
       .description(
         `Lists what the server knows: ${known.join(', ')}, or a view that the server has. The server names its views if it has none of the name.`,
       )
       // The choices are for completion only: the server knows which views there are.
       .addArgument(new Argument('<what>', 'what to list').choices(known).argParser((what) => what))
-      .option('--cluster <name>', 'only what belongs to this cluster (clusters, outputs, removals)', clusterName)
+      .option('--cluster <name>', `only what belongs to this cluster (${OF_CLUSTERS.join(', ')})`, clusterName)
+      .option('--mesh <name>', `only what belongs to this mesh (${OF_HEALTH.join(', ')})`)
+      .option(
+        '--tag <key=value>',
+        `only what an inbound with this tag serves; repeated: one inbound has them all (${OF_HEALTH.join(', ')})`,
+        addTag,
+      )
       .examples([
         ['fleetrelay get clusters', 'every cluster, whether it is connected and in sync'],
         ['fleetrelay get outputs --cluster east', 'every object that "east" should hold, and what became of it'],
         ['fleetrelay get removals -o yaml', 'what a guard holds back'],
+        ['fleetrelay get dataplanes --tag kuma.io/service=web', 'the proxies of a service, and why one is not online'],
+        ['fleetrelay get endpoints --mesh default', 'the load-balancing sets: what may receive traffic now'],
         [
           'fleetrelay get mirrored-services',
           'every Service that is made known in other clusters: a view of the server',
         ],
       ])
-      .asks(async (api, { cluster }: { readonly cluster?: ClusterName }, what: string) => {
-        refuseUsage([[cluster !== undefined && !OF_CLUSTERS.includes(what), `--cluster does not apply to ${what}`]]);
+      .asks(async (api, { cluster, mesh, tag }: Flags, what: string) => {
+        refuseUsage([
+          [cluster !== undefined && !OF_CLUSTERS.includes(what), `--cluster does not apply to ${what}`],
+          [mesh !== undefined && !OF_HEALTH.includes(what), `--mesh does not apply to ${what}`],
+          [tag !== undefined && !OF_HEALTH.includes(what), `--tag does not apply to ${what}`],
+        ]);
+        const filter = {
+          ...(cluster === undefined ? {} : { cluster }),
+          ...(mesh === undefined ? {} : { mesh }),
+          ...(tag === undefined ? {} : { tags: tag }),
+        };
         const list = Object.hasOwn(LISTS, what) ? LISTS[what] : undefined;
-        if (list !== undefined) return list(api, cluster);
+        if (list !== undefined) return list(api, filter);
         const rows = await api.view(what);
         return listAnswer(columnsOf(rows), rows, `no ${what}`);
       })

@@ -55,9 +55,9 @@ export const health: Domain<HealthParts> = {
       declared,
       awaited: wait.awaited,
       views: {
-        dataplanes: () => dataplaneRows(dataplanes, core.inputs),
-        services: () => serviceRows(services),
-        endpoints: () => endpointRows(inbounds),
+        dataplanes: (filter) => dataplaneRows(dataplanes, core.inputs, filter),
+        services: (filter) => serviceRows(services, dataplanes, filter),
+        endpoints: (filter) => endpointRows(inbounds, dataplanes, filter),
       },
       diagnostics: inClusters.diagnostics,
     };

@@ -1,20 +1,23 @@
+import type { Dataplane, Tags } from '../../model/dataplane.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { compareText } from '../../model/json.ts';
 import { kindOf } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
-import type { Collection } from '../collections/types.ts';
+import type { ViewFilter } from '../../model/view-filter.ts';
+import type { Collection, Entry } from '../collections/types.ts';
 import type { EngineInputs } from '../inputs.ts';
 import { type DataplaneOrigin, type DataplaneValue, dataplaneKey } from './dataplanes.ts';
-import { type InboundValue, loadBalancingSet, WEIGHT } from './inbounds.ts';
+import { type InboundValue, joined, loadBalancingSet, WEIGHT } from './inbounds.ts';
 import type { ServiceValue } from './services.ts';
+import { isCounted } from './status.ts';
 
 /** The rows of all data planes by mesh, name and cluster. What is unknown or does not apply is left out. */
 export function dataplaneRows(
   dataplanes: Collection<DataplaneValue>,
   inputs: Pick<EngineInputs, 'agents' | 'kinds'>,
+  filter: ViewFilter = {},
 ): readonly JsonObject[] {
-  return [...dataplanes.partitions()]
-    .flatMap((cluster) => [...dataplanes.entries(cluster)])
+  return matching(dataplanes, filter)
     .sort(
       (a, b) =>
         compareText(a.value.dataplane.mesh, b.value.dataplane.mesh) ||
@@ -43,9 +46,26 @@ export function isStale(from: DataplaneOrigin, { agents, kinds }: Pick<EngineInp
   );
 }
 
-/** The rows of all services by mesh and name. */
-export function serviceRows(services: Collection<ServiceValue>): readonly JsonObject[] {
+/** The rows of the services by mesh and name. With a cluster or tags: those that a data plane or inbound which has them serves. */
+export function serviceRows(
+  services: Collection<ServiceValue>,
+  dataplanes: Collection<DataplaneValue>,
+  filter: ViewFilter = {},
+): readonly JsonObject[] {
+  const { mesh: wanted, cluster, tags } = filter;
+  const served =
+    cluster === undefined && tags === undefined
+      ? undefined
+      : new Set(
+          matching(dataplanes, filter).flatMap(({ value: { dataplane } }) =>
+            parts(dataplane)
+              .filter((part) => hasTags(part.tags, tags))
+              .map(({ service }) => joined(dataplane.mesh, service)),
+          ),
+        );
   return [...services.entries('')]
+    .filter(({ value: { mesh } }) => wanted === undefined || mesh === wanted)
+    .filter(({ value: { mesh, name } }) => served === undefined || served.has(joined(mesh, name)))
     .sort((a, b) => compareText(a.key, b.key))
     .map(({ value: { mesh, name, status, type, dataplanes, endpoints, zones } }) => ({
       ...{ mesh, name, status, serviceType: type },
@@ -56,9 +76,46 @@ export function serviceRows(services: Collection<ServiceValue>): readonly JsonOb
 }
 
 /** The rows of all load-balancing sets, in their order. */
-export function endpointRows(inbounds: Collection<InboundValue>): readonly JsonObject[] {
-  return loadBalancingSet(inbounds).map(({ value: { mesh, service, address, port, zone } }) => ({
+export function endpointRows(
+  inbounds: Collection<InboundValue>,
+  dataplanes: Collection<DataplaneValue>,
+  { mesh: wanted, cluster, tags }: ViewFilter = {},
+): readonly JsonObject[] {
+  const isWanted = ({ value }: Entry<InboundValue>): boolean =>
+    (wanted === undefined || value.mesh === wanted) &&
+    (cluster === undefined || value.cluster === cluster) &&
+    (tags === undefined || hasTags(tagsOf(dataplanes, value), tags));
+  const found = loadBalancingSet(inbounds).filter(isWanted);
+  return found.map(({ value: { mesh, service, address, port, zone } }) => ({
     ...{ mesh, service, address, port, weight: WEIGHT },
     ...(zone === '' ? {} : { zone }),
   }));
+}
+
+/** The data planes that a filter selects, in no particular order. */
+function matching(
+  dataplanes: Collection<DataplaneValue>,
+  { mesh, cluster, tags }: ViewFilter,
+): Entry<DataplaneValue>[] {
+  const partitions = cluster === undefined ? [...dataplanes.partitions()] : [cluster];
+  return partitions
+    .flatMap((partition) => [...dataplanes.entries(partition)])
+    .filter(
+      ({ value: { dataplane } }) =>
+        (mesh === undefined || dataplane.mesh === mesh) &&
+        (tags === undefined || parts(dataplane).some((part) => hasTags(part.tags, tags))),
+    );
+}
+
+/** What a data plane serves by: its gateway, or the inbounds that count. */
+function parts({ gateway, inbounds }: Dataplane): readonly { readonly service: string; readonly tags: Tags }[] {
+  return gateway === undefined ? inbounds.filter(isCounted) : [gateway];
+}
+
+function tagsOf(dataplanes: Collection<DataplaneValue>, { cluster, mesh, dataplane, position }: InboundValue): Tags {
+  return dataplanes.get(cluster, dataplaneKey({ mesh, name: dataplane }))?.dataplane.inbounds[position]?.tags ?? {};
+}
+
+function hasTags(tags: Tags, wanted: Tags = {}): boolean {
+  return Object.entries(wanted).every(([key, value]) => Object.hasOwn(tags, key) && tags[key] === value);
 }

@@ -81,7 +81,7 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     elsewhere: () => notLeader(deps),
     removals: settled(held),
     diagnostics,
-    view: settled((name) => viewRows(engine, name)),
+    view: settled((name, filter) => viewRows(engine, name, filter)),
     explain: settled((question) => explain(deps, question)),
     suspendCluster: asLeader(ofClusters.suspend),
     resumeCluster: asLeader(ofClusters.resume),

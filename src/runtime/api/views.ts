@@ -5,6 +5,7 @@ import { quote } from '../../model/ids.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
+import type { ViewFilter } from '../../model/view-filter.ts';
 import type {
   Answer,
   ClusterView,
@@ -139,10 +140,10 @@ export function heldView(set: HeldSet | undefined): readonly HeldRemovalsView[] 
 }
 
 /** The rows of a view that a domain offers. */
-export function viewRows({ domains }: Engine, name: string): Answer<readonly JsonObject[]> {
+export function viewRows({ domains }: Engine, name: string, filter: ViewFilter): Answer<readonly JsonObject[]> {
   const views = new Map(domains.flatMap(({ parts: { views: ofDomain = {} } }) => Object.entries(ofDomain)));
   const rows = views.get(name);
-  if (rows !== undefined) return { ok: true, value: rows() };
+  if (rows !== undefined) return { ok: true, value: rows(filter) };
   const message = `there is no view ${quote(name)}; there are ${[...views.keys()].sort(compareText).join(', ')}`;
   return { ok: false, kind: 'notFound', message };
 }

@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/model/json.ts';
+import type { ViewFilter } from '../../../src/model/view-filter.ts';
 import { type CliRun, runCli } from '../../support/cli.ts';
 import { createPeopleAuthority, type PeopleAuthority } from '../../support/people-tls.ts';
 import { type RunningServer, runServer } from '../../support/running-server.ts';
@@ -134,6 +136,41 @@ describe('get', () => {
       ['SERVICE', 'FROM', 'TO', 'MIRROR'],
       ['Service/web/shop', 'east', 'west', 'shared'],
     ]);
+  });
+
+  test('data planes and services are tables in words, and the filters reach the server', async () => {
+    const asked: unknown[] = [];
+    const rows: Readonly<Record<string, JsonObject>> = {
+      dataplanes: {
+        mesh: 'default',
+        name: 'db',
+        status: 'Offline',
+        notes: [],
+        connection: { state: 'never' },
+        stale: true,
+      },
+      services: {
+        ...{ mesh: 'default', name: 'db', status: 'partially_degraded', serviceType: 'internal' },
+        ...{
+          dataplanes: { total: 3, online: 2, offline: 1 },
+          endpoints: { ready: 5, total: 6 },
+          zones: ['east', 'west'],
+        },
+      },
+    };
+    const view = (name: string, filter: ViewFilter) => {
+      asked.push(filter);
+      return { ok: true, value: [rows[name] ?? {}] } as const;
+    };
+    const { ask } = await server({ ...fakeApi(), view });
+    const filter = '--mesh default --cluster east --tag kuma.io/service=a=b&c --tag x=';
+    expect((await ask(`get dataplanes ${filter}`)).out).toMatch(/default +db +- +Offline \(stale\) +never +- *$/m);
+    expect((await ask('get services')).out).toMatch(
+      /default +db +Partially degraded +internal +2\/3 +5\/6 +east, west$/m,
+    );
+    expect(JSON.parse((await ask('get services -o json')).out)).toEqual([rows.services]);
+    expect(asked[0]).toEqual({ mesh: 'default', cluster: 'east', tags: { 'kuma.io/service': 'a=b&c', x: '' } });
+    expect(asked[1]).toEqual({});
   });
 
   test('a view that the server does not have: the answer names the ones it has', async () => {

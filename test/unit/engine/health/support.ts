@@ -3,6 +3,7 @@ import { objectDigest } from '../../../../src/model/digest.ts';
 import type { JsonObject } from '../../../../src/model/json.ts';
 import { objectKey, refOfObject } from '../../../../src/model/object-key.ts';
 import { must } from '../../../../src/model/result.ts';
+import type { ViewFilter } from '../../../../src/model/view-filter.ts';
 
 /** A Dataplane in the Universal form; JSON is YAML. */
 export function dataplaneYaml(fields: {
@@ -19,8 +20,8 @@ export function inbound(service: string, port: number, more: JsonObject = {}): J
 }
 
 /** The rows of a view. Throws if no domain has it. */
-export function rowsOf({ domains }: Engine, view: string): readonly JsonObject[] {
-  const rows = domains.flatMap(({ parts }) => parts.views?.[view] ?? []).map((list) => list());
+export function rowsOf({ domains }: Engine, view: string, filter?: ViewFilter): readonly JsonObject[] {
+  const rows = domains.flatMap(({ parts }) => parts.views?.[view] ?? []).map((list) => list(filter));
   const [first] = rows;
   if (first === undefined) throw new Error(`there is no view ${view}`);
   return first;
