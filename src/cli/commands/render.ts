@@ -10,6 +10,7 @@ import { type TextOutput, writeDiagnostics } from '../output.ts';
 
 interface Flags {
   readonly clusters?: string;
+  readonly insights?: string;
   readonly at?: number;
   readonly status?: string;
   readonly output?: 'json' | 'yaml';
@@ -25,6 +26,7 @@ export function renderCommand(context: CliContext): CliCommand {
     )
     .argument('[path]', 'folder of the repository', '.')
     .option('--clusters <dir>', 'live state: a directory cluster in each folder DIR/NAME')
+    .option('--insights <file>', 'DataplaneInsights: which declared data planes are connected (default: none ever was)')
     .option('--at <time>', 'the time, RFC 3339 (default: now)', time)
     .option('--status <dir>', 'a checkout of the status branch: the status that was written last')
     .addOption(new Option('-o, --output <format>', 'how to print it (default: "json")').choices(['json', 'yaml']))
@@ -58,6 +60,7 @@ function time(text: string): number {
 /** The diagnostic with its path below the folder as the command line names it. */
 function asWritten({ folder, diagnostic }: Finding, repository: string, clusters = ''): Diagnostic {
   const { at } = diagnostic;
+  if (folder === 'insights') return diagnostic;
   const below = (folder === 'repository' ? repository : clusters).replace(/\/+$/, '');
   return at === undefined || below === '.' ? diagnostic : { ...diagnostic, at: { ...at, path: `${below}/${at.path}` } };
 }

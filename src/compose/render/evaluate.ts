@@ -10,6 +10,7 @@ import type { ObjectDecision } from '../../engine/output/decisions.ts';
 import type { KindState, LiveObject } from '../../model/agent.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import { readObserved } from '../../model/conditions.ts';
+import type { StreamState } from '../../model/dataplane-health.ts';
 import { objectDigest } from '../../model/digest.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { Digest } from '../../model/ids.ts';
@@ -29,14 +30,17 @@ import type { Checkout } from '../read-checkout.ts';
  *
  * @param at whole seconds since 1970: deadlines up to then have passed
  * @param written reads the status that was written last
+ * @param streams of declared data planes, by `MESH/NAME`
  */
 export function evaluate(
   checkout: Checkout,
   clusters: readonly RecordedCluster[],
   at: number,
   written: StatusFolder = () => undefined,
+  streams: ReadonlyMap<string, StreamState> = new Map(),
 ): Engine {
   const engine = openEvaluation(checkout);
+  for (const [key, stream] of streams) engine.domainInputs.health?.connections?.set('', key, stream);
   const digests = new Map(clusters.map((cluster) => [cluster.name, digestsOf(cluster)]));
   if (clusters.length > 0) {
     // The settings of agents come from the repository.

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
+import type { Declared } from '../../engine/fleet/declared.ts';
 import type { Engine } from '../../engine/graph.ts';
-import { compareDiagnostics, type Diagnostic } from '../../model/diagnostic.ts';
+import { compareDiagnostics, type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import { locatedDiagnostics } from '../../runtime/api/locator.ts';
@@ -14,6 +15,7 @@ import {
   readRecordedClusters,
   type StatusFolder,
 } from './evaluate.ts';
+import { type Insights, readInsights } from './insights.ts';
 import { prepareFolder, type RenderedObject, writeObjects } from './object-files.ts';
 
 /** The options of `fleetrelay render`. Folders are relative to `cwd`. */
@@ -22,6 +24,8 @@ export interface RenderRequest {
   readonly folder: string;
   /** A folder with a directory cluster in each folder of it; absent: no cluster has reported. */
   readonly clusters?: string;
+  /** A file of DataplaneInsights: which declared data planes are connected; absent: none ever was. */
+  readonly insights?: string;
   /** Milliseconds since 1970; absent: now. */
   readonly at?: number;
   /** A checkout of the status branch with the status written last; absent: no status was written. */
@@ -46,9 +50,9 @@ export interface Rendering {
   readonly isInvalid: boolean;
 }
 
-/** A diagnostic with a path relative to a folder of the request. */
+/** A diagnostic with a path relative to a folder of the request; that of the insights is as the request has it. */
 export interface Finding {
-  readonly folder: 'repository' | 'clusters';
+  readonly folder: 'repository' | 'clusters' | 'insights';
   readonly diagnostic: Diagnostic;
 }
 
@@ -57,17 +61,47 @@ export interface Finding {
  * if a folder cannot be read or written.
  */
 export async function renderRepository(request: RenderRequest): Promise<Rendering> {
-  const { folder, clusters, status, outputDir, cwd } = request;
+  const { folder, clusters, insights: insightsFile, status, outputDir, cwd } = request;
   const deps = systemDeps();
   if (outputDir !== undefined) await prepareFolder(resolve(cwd, outputDir));
   const at = Math.floor((request.at ?? deps.clock.now()) / 1000);
   const checkout = await readCheckout(deps, resolve(cwd, folder));
   const recorded = clusters === undefined ? [] : await readRecordedClusters(resolve(cwd, clusters), deps.clock);
+  const insights =
+    insightsFile === undefined ? undefined : await readInsights(resolve(cwd, insightsFile), insightsFile);
   const written = status === undefined ? undefined : openStatusFolder(resolve(cwd, status));
-  const engine = evaluate(checkout, recorded, at, written);
-  const rendering = await renderingOf(engine, checkout, recorded, at, written);
+  const engine = evaluate(checkout, recorded, at, written, insights?.streams);
+  const rendering = withInsights(await renderingOf(engine, checkout, recorded, at, written), engine, insights);
   if (outputDir !== undefined) await writeObjects(resolve(cwd, outputDir), rendering.clusters, rendering.objectsOf);
   return rendering;
+}
+
+/** Adds the findings in the insights: their own, and a warning for each data plane that no file declares. */
+function withInsights(rendering: Rendering, { declarations }: Engine, insights?: Insights): Rendering {
+  if (insights === undefined) return rendering;
+  const { streams, diagnostics, path } = insights;
+  const declared = new Set(
+    [...declarations.entries('Dataplane')].map(({ value }) => {
+      const { mesh, name } = (value as Declared<'Dataplane'>).value.dataplane;
+      return `${mesh}/${name}`;
+    }),
+  );
+  const unknown = [...streams.keys()]
+    .filter((key) => !declared.has(key))
+    .map((key) =>
+      diagnosticOf({
+        severity: 'warning',
+        reason: 'WrongValue',
+        message: `no Dataplane ${key} is declared: its DataplaneInsight has no effect`,
+        at: { path },
+      }),
+    );
+  const own = [...diagnostics, ...unknown].map((diagnostic) => ({ folder: 'insights', diagnostic }) as const);
+  return {
+    ...rendering,
+    findings: [...rendering.findings, ...own],
+    isInvalid: rendering.isInvalid || diagnostics.some(({ severity }) => severity === 'error'),
+  };
 }
 
 /** The result of an engine that has evaluated a checkout and recorded clusters. `at` in seconds since 1970. */
