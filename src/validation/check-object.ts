@@ -8,6 +8,7 @@ import { sizeProblem } from './object-size.ts';
 import { withoutConsequences } from './one-fault.ts';
 import { rules } from './rules/rules.ts';
 import { getIn, hasForm, type RuleProblem, rule } from './rules/shared/field.ts';
+import { asName } from './rules/shared/metadata.ts';
 import { dnsSubdomainRule } from './rules/shared/names.ts';
 import { createValueCheck, type ValueOptions } from './values/check-value.ts';
 import type { CompileOptions } from './values/compile-schema.ts';
@@ -73,7 +74,10 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
   };
 }
 
-const nameOfCustomObject = rule((root) => hasForm(getIn(root, 'metadata', 'name'), dnsSubdomainRule));
+const nameOfCustomObject = rule((root) => {
+  hasForm(getIn(root, 'metadata', 'name'), dnsSubdomainRule);
+  hasForm(getIn(root, 'metadata', 'generateName'), (prefix) => dnsSubdomainRule(asName(prefix)));
+});
 
 /** Leaves out what a rule says of a value, or of a missing field, that the schema has refused already. */
 function withoutRepeated(ofRules: readonly FieldProblem[], ofSchema: readonly FieldProblem[]): readonly FieldProblem[] {
@@ -82,9 +86,9 @@ function withoutRepeated(ofRules: readonly FieldProblem[], ofSchema: readonly Fi
   return ofRules.filter((problem) => !places.has(placeOf(problem)));
 }
 
-/** A schema reports a missing field at its parent, a rule at the field; the message of both begins with its path. */
-function placeOf({ reason, path, message }: FieldProblem): string {
-  return reason === 'MissingField' ? `missing ${message.slice(0, message.indexOf(' '))}` : displayPath(path);
+/** A schema reports a missing field at its parent, a rule at the field. */
+function placeOf({ reason, path, missing = path }: FieldProblem): string {
+  return reason === 'MissingField' ? `missing ${displayPath(missing)}` : displayPath(path);
 }
 
 /** Rules such as CEL expect values of the right type. */
@@ -133,7 +137,7 @@ function createPreparation(
       const problems = check(schema, object, options);
       const meta = isJsonObject(object.metadata) ? checkBuiltIn(OBJECT_META, object.metadata, options) : problems;
       if (meta === problems || meta.length === 0) return problems;
-      return [...problems, ...meta.map((problem) => ({ ...problem, path: ['metadata', ...problem.path] }))];
+      return [...problems, ...meta.map(inMetadata)];
     };
   };
   return (kind, isCustom) => {
@@ -143,6 +147,11 @@ function createPreparation(
     prepared.set(kind, made);
     return made;
   };
+}
+
+function inMetadata({ missing, ...problem }: FieldProblem): FieldProblem {
+  const path = ['metadata', ...problem.path];
+  return { ...problem, path, ...(missing === undefined ? {} : { missing: ['metadata', ...missing] }) };
 }
 
 function scopeProblems({ namespaced, kind }: KindSchema, object: JsonObject): readonly FieldProblem[] {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { displayPath } from '../../../src/model/field-path.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { createObjectCheck } from '../../../src/validation/check-object.ts';
 import { createKindTable } from '../../../src/validation/kind-table.ts';
@@ -118,6 +119,44 @@ describe('API versions', () => {
   it('with the name of a member of every object is like any other unknown one', () => {
     const object = { apiVersion: 'constructor', kind: 'constructor', metadata: { name: 'a' } };
     expect(found(object)).toEqual(['error NoSuchKind kind']);
+  });
+});
+
+describe('a Pod', () => {
+  const found = (spec: JsonObject) => {
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec };
+    return createObjectCheck({ kubernetes })(pod).map(
+      ({ severity, reason, path }) => `${severity} ${reason} ${displayPath(path)}`,
+    );
+  };
+
+  it('gets one warning of each entry that repeats the key of another', () => {
+    const spec = {
+      imagePullSecrets: [{ name: 'a' }, { name: 'a' }],
+      hostAliases: [{ ip: '10.0.0.1' }, { ip: '10.0.0.1' }],
+      containers: [
+        {
+          name: 'a',
+          image: 'a:1',
+          env: [
+            { name: 'A', value: '1' },
+            { name: 'A', value: '2' },
+          ],
+        },
+      ],
+    };
+    expect(found(spec).sort()).toEqual([
+      'warning DuplicateName spec.containers[0].env[1].name',
+      'warning DuplicateName spec.imagePullSecrets[1].name',
+      'warning DuplicateValue spec.hostAliases[1].ip',
+    ]);
+  });
+
+  it('gets no suggestion that it cannot use', () => {
+    const spec = { resources: { limits: { 'ephemeral-storage': '1Gi' } }, containers: [{ name: 'a', image: 'a:1' }] };
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec };
+    const [problem] = createObjectCheck({ kubernetes })(pod);
+    expect(problem).toMatchObject({ reason: 'BadResource', hint: undefined });
   });
 });
 
