@@ -46,7 +46,7 @@ export interface YamlChild {
   readonly empty: boolean;
 }
 
-/** The documents without errors, and all problems of the text. */
+/** The documents that can be judged, and all problems of the text. Of a key that is there twice the last value counts. */
 export interface YamlReading {
   readonly documents: readonly YamlDocument[];
   readonly problems: readonly TextProblem[];
@@ -80,7 +80,9 @@ interface Walk {
   readonly used: Used;
   /** Index of the next event. */
   cursor: number;
+  /** The errors that leave a document without a value. */
   errors: number;
+  hasError: boolean;
   /** The anchors of the current document; `open` while the content of the anchor is being composed. */
   anchors: Map<string, Anchored | 'open'>;
   /** Whether messages may quote scalars; undefined: not decided yet. */
@@ -107,7 +109,7 @@ export function composeDocuments(
   used: Used = { nodes: 0, aliases: 0, repeated: 0 },
 ): YamlReading {
   const problems: TextProblem[] = [];
-  const state = { cursor: 0, errors: 0, anchors: new Map(), quotable: undefined };
+  const state = { cursor: 0, errors: 0, hasError: false, anchors: new Map(), quotable: undefined };
   const walk: Walk = { text, events, limits, problems, used, ...state };
   const documents: YamlDocument[] = [];
   try {
@@ -333,10 +335,24 @@ function composeKey(
     return undefined;
   }
   if (Object.hasOwn(siblings, key) && merged?.delete(key) !== true) {
-    const name = depth <= DEEPEST_DATA_KEY ? ` ${quote(key)}` : quoted(walk, key);
-    fail(walk, 'DuplicateKey', offset, `the key${name} is here twice`, 'remove one of the two');
+    const isName = depth <= DEEPEST_DATA_KEY || mayQuote(walk);
+    report(
+      walk,
+      'DuplicateKey',
+      offset,
+      duplicateOf(isName ? key : undefined, walk.text, event),
+      'remove one of the two',
+    );
   }
   return key;
+}
+
+/** The message names the key as it is written, and as it is read if that differs. */
+function duplicateOf(key: string | undefined, text: string, event: YamlEvent | undefined): string {
+  if (key === undefined) return 'the key is here twice';
+  const written = event?.type === yaml.EVENT_SCALAR && event.valueStart >= 0 ? yaml.getScalarValue(text, event) : key;
+  const reading = written === key ? '' : `: ${written} is read as ${quote(key)}`;
+  return `the key ${quote(written)} is here twice${reading}`;
 }
 
 /** The value of an alias as a key. */
@@ -390,8 +406,14 @@ function quoted(walk: Walk, piece: string): string {
 
 function fail(walk: Walk, reason: FindingReason, offset: number, message: string, hint?: string): void {
   walk.errors += 1;
+  report(walk, reason, offset, message, hint);
+}
+
+/** Reports an error. The document has a value all the same. */
+function report(walk: Walk, reason: FindingReason, offset: number, message: string, hint?: string): void {
   // One error must be there, as it makes the file unreadable.
-  if (walk.errors > 1 && walk.problems.length >= MAX_FINDINGS) return;
+  if (walk.hasError && walk.problems.length >= MAX_FINDINGS) return;
+  walk.hasError = true;
   walk.problems.push({ severity: 'error', reason, message, offset, ...(hint === undefined ? {} : { hint }) });
 }
 

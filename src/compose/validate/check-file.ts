@@ -34,13 +34,14 @@ export interface CheckedFile {
   readonly digest?: string;
 }
 
-/** A document with a kind. */
+/** A document with a kind, or with an apiVersion. */
 export interface CheckedDocument {
   /** Where it begins. */
   readonly line: number;
   readonly column: number;
   /** Empty for a resource that Kuma writes with a type. */
   readonly apiVersion: string;
+  /** Empty if it is missing. */
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
@@ -96,7 +97,8 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     const state = isSkipped ? 'skipped' : isJudged ? 'checked' : 'noSchema';
     previousLine = line;
     const references = checks.collectsReferences ? likelyReferencesOf(value) : NONE;
-    if (identity.kind !== '') documents.push({ line, column, ...identity, state, references });
+    if (identity.kind !== '' || identity.apiVersion !== '')
+      documents.push({ line, column, ...identity, state, references });
     if (isDefinition(value)) definitions.push(value);
     hasExpressions ||= !isSkipped && policyExpressionsIn(value).length > 0;
   }

@@ -302,6 +302,7 @@ describe('complaints about JSON', () => {
       expect(complaints(text, 'a.json')).toEqual([`a.json:1:${column}: error: this is not JSON`]);
     }
     expect(complaints('{"a": 1, "a": 2}', 'a.json')).toEqual([
+      'a.json:1:1: error: this is no manifest: it has neither apiVersion nor kind (list the file in .fleetrelayignore)',
       'a.json:1:10: error: the key "a" is here twice (remove one of the two)',
     ]);
   });

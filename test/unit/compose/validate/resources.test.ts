@@ -16,3 +16,11 @@ it('an error belongs to its object, also where several are on one line', async (
     ['c', 'valid'],
   ]);
 });
+
+it.each([
+  ['a key that is there twice', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: b, a: c}\n'],
+  ['an apiVersion alone', 'apiVersion: v1\n'],
+])('a document with %s is invalid, and counted', async (_, text) => {
+  const { resources } = await validatePaths({ paths: ['-'], cwd: '/', readStdin: async () => bytesOf(text) });
+  expect(resources.map(({ state }) => state)).toEqual(['invalid']);
+});
