@@ -7,6 +7,8 @@ import { scanLines } from './line-scan.ts';
 const JSON_TEXT = /^\s*\{/;
 const MAYBE_REFUSED_TAB = /^[-? ]*\t/m;
 const CONTENT_AFTER_MARK = /^---[^\S\n]*[^\s#]/m;
+/** The parser reads it as a mark at the beginning of the text only. */
+const INDENTED_MARK = /^[ \t]+(?=---(?:\s|$))/;
 /** Line breaks of YAML 1.1 alone. */
 const OTHER_BREAK = /[\u0085\u2028\u2029]/;
 const OTHER_BREAKS = new RegExp(OTHER_BREAK, 'g');
@@ -18,6 +20,10 @@ export function formsThatKubectlRefuses(text: string, events: YamlEvents): reado
   if (mark !== null) {
     const message = 'kubectl reads no content on the line of a document mark (---)';
     problems.push(refused(mark.index + mark[0].length - 1, message, 'write the content on the next line'));
+  }
+  const indent = INDENTED_MARK.exec(text);
+  if (indent !== null && events[0]?.type === EVENT_DOCUMENT && events[0].explicitStart) {
+    problems.push(refused(indent[0].length, 'a document mark (---) cannot be indented', 'remove the spaces before it'));
   }
   if (/^%(?!YAML|TAG)/.test(text)) problems.push(refused(0, 'kubectl reads no line that begins with %', 'remove it'));
   for (const event of events.slice(1)) {
@@ -44,7 +50,7 @@ function otherBreaks(text: string, events: YamlEvents): readonly TextProblem[] {
     .filter(({ index, 0: found }) => {
       return found === '\u0085' || !quoted.some(({ valueStart, valueEnd }) => valueStart <= index && index < valueEnd);
     })
-    .slice(0, 100)
+    .slice(0, MAX_FINDINGS)
     .map(({ index, 0: found }) => {
       const code = found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
       const message = `the character U+${code} ends a line for kubectl, but not for other tools`;

@@ -200,11 +200,18 @@ const SYNTAX: readonly Case[] = [
   ],
   [
     'tags',
-    'a: !!binary aGk=\nb: !foo {}\nc: !!set [1]\nd: !!str 1\n',
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: !!binary aGk=\n  b: !foo c\n  d: !!str 1\n',
     [
-      '1:4: error: the tag "!!binary" is not allowed in manifests (remove it, or quote the text if it begins with an exclamation mark)',
-      '2:4: error: the tag "!foo" is not allowed in manifests (remove it, or quote the text if it begins with an exclamation mark)',
-      '3:4: error: the tag "!!set" is not allowed in manifests (remove it, or quote the text if it begins with an exclamation mark)',
+      '6:6: warning: kubectl leaves out the tag "!foo" (remove it, or quote the text if it begins with an exclamation mark)',
+    ],
+  ],
+  [
+    'tags that kubectl refuses',
+    'a: !!binary aGk\nb: !!merge c\nd: [!e]\n',
+    [
+      '1:4: error: the value is not what its tag !!binary says (remove the tag, or correct the value)',
+      '2:4: error: the tag "!!merge" is not allowed in manifests (remove it, or quote the text if it begins with an exclamation mark)',
+      '3:5: error: the tag "!e" is not allowed in manifests (remove it, or quote the text if it begins with an exclamation mark)',
     ],
   ],
   [
