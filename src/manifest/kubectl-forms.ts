@@ -2,6 +2,7 @@ import { EVENT_DOCUMENT, EVENT_SCALAR, SCALAR_STYLE_DOUBLE_QUOTED, SCALAR_STYLE_
 import type { TextProblem, YamlEvents } from './compose-documents.ts';
 import { MAX_FINDINGS } from './limits.ts';
 import { scanLines } from './line-scan.ts';
+import { tabProblem } from './syntax-messages.ts';
 
 /** A text that kubectl reads as JSON, which has other rules. */
 const JSON_TEXT = /^\s*\{/;
@@ -34,9 +35,7 @@ export function formsThatKubectlRefuses(text: string, events: YamlEvents): reado
   }
   if (JSON_TEXT.test(text)) return problems;
   if (text.includes('\t') && MAYBE_REFUSED_TAB.test(text)) {
-    for (const tab of scanLines(text).tabs.slice(0, MAX_FINDINGS)) {
-      problems.push(refused(tab, 'kubectl refuses a tab as indentation', 'write spaces'));
-    }
+    problems.push(...scanLines(text).tabs.slice(0, MAX_FINDINGS).map(tabProblem));
   }
   if (OTHER_BREAK.test(text)) problems.push(...otherBreaks(text, events));
   return problems;

@@ -1,4 +1,5 @@
 import { EVENT_DOCUMENT, YAMLException } from 'js-yaml';
+import { isJsonObject } from '../model/json.ts';
 import {
   composeDocuments,
   type TextProblem,
@@ -12,7 +13,7 @@ import { formsThatKubectlRefuses } from './kubectl-forms.ts';
 import type { DecodeLimits } from './limits.ts';
 import { parseYamlEvents } from './parse-yaml.ts';
 import { readSimpleYaml, type SimpleDocument } from './simple-yaml.ts';
-import { syntaxProblems } from './syntax-errors.ts';
+import { hasOpenQuote, syntaxProblems } from './syntax-errors.ts';
 
 /** Parses YAML. As for kubectl, a text that begins with `{` may also be JSON documents one after the other. Never throws. */
 export function readYaml(text: string, limits: DecodeLimits): YamlReading {
@@ -61,11 +62,17 @@ function withEvents(text: string, documents: readonly SimpleDocument[], limits: 
  */
 export function readParts(parts: readonly TextPart[], limits: DecodeLimits): YamlReading {
   const used: Used = { nodes: 0, aliases: 0, repeated: 0 };
+  let isInQuote = false;
   const readings = parts.map(({ text, base }) => {
     const events = parse(text, limits);
     const { documents, problems } = Array.isArray(events)
       ? compose(text, events, limits, used)
       : { documents: [], problems: syntaxProblems(text, events.problem) };
+    // The text of a quote that a line with --- has ended is no document.
+    const isRest = isInQuote && !documents.some(({ value }) => isJsonObject(value) && Object.hasOwn(value, 'kind'));
+    isInQuote =
+      (isInQuote && isRest && !/["']/.test(text)) || (!isRest && !Array.isArray(events) && hasOpenQuote(text));
+    if (isRest) return { documents: [], problems: [] };
     return {
       documents: documents.map((document) => ({ ...document, base })),
       problems: problems.map((problem) => ({ ...problem, offset: base + problem.offset })),

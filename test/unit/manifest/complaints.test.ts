@@ -7,8 +7,8 @@ type Case = readonly [title: string, text: string, complaints: readonly string[]
 const HEADER = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: p}\n';
 const IGNORE = 'if the file is no manifest, list it in .fleetrelayignore';
 
-const SECOND_KEY =
-  'a second key cannot follow here (indent the keys of one mapping alike, and put a text that holds a colon and a space in quotes)';
+const KEY_AS_VALUE =
+  'a key with a value cannot be the value of a key on the same line (put a text that holds a colon and a space in quotes, or begin the second key on the next line)';
 
 const IDENTITY: readonly Case[] = [
   [
@@ -183,8 +183,8 @@ const SYNTAX: readonly Case[] = [
     'every broken line, and the errors of complete documents beside it',
     'a: b: c\nd: e: f\n---\napiVersion: v1\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: x, name: z}\n',
     [
-      `1:4: error: ${SECOND_KEY}`,
-      `2:4: error: ${SECOND_KEY}`,
+      `1:4: error: ${KEY_AS_VALUE}`,
+      `2:4: error: ${KEY_AS_VALUE}`,
       `4:1: error: kind is missing (${IGNORE})`,
       '8:21: error: the key "name" is here twice (remove one of the two)',
     ],
@@ -241,7 +241,47 @@ const SYNTAX: readonly Case[] = [
     'a quote that is not closed, where it opens',
     'a: "b\nc: d\ne: f\n',
     [
-      '1:4: error: the double quote that opens here is not closed (write " where it ends, or put the text in quotes if it begins with ")',
+      '1:4: error: the double quote that opens here is not closed (write " where the text ends, or put the text in single quotes if it begins with ")',
+    ],
+  ],
+  [
+    'a quote that is not closed, and is no document after a line with a mark',
+    'a: "b\n---\nc\n---\nd"\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n',
+    [
+      '1:4: error: the double quote that opens here is not closed (write " where the text ends, or put the text in single quotes if it begins with ")',
+    ],
+  ],
+  [
+    'a question mark as a value',
+    'a: ? b\n',
+    ['1:4: error: a text without quotes cannot begin with a question mark and a space (put the text in quotes)'],
+  ],
+  ['a mark with four dashes', '----\na: b\n', ['1:1: error: a document mark has three dashes (write ---)']],
+  [
+    'a mark that is indented',
+    'a:\n  b: c\n  ---\n',
+    ['3:3: error: a document mark (---) cannot be indented (remove the spaces before it)'],
+  ],
+  [
+    'a mark that is indented at the beginning',
+    ' ---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n',
+    ['1:2: error: a document mark (---) cannot be indented (remove the spaces before it)'],
+  ],
+  [
+    'spaces above a block of text',
+    'a: |\n    \n  b\n',
+    ['3:3: error: an empty line above the text is indented more than the text (remove the spaces of the empty line)'],
+  ],
+  [
+    'a tab in a block of text that hides its indentation',
+    'a: |\n  \t\n b\n',
+    ['2:3: error: kubectl refuses a tab as indentation (write spaces)'],
+  ],
+  [
+    'a character in a key that is not visible',
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {"a\u00a0": b}}\n',
+    [
+      '3:30: error: the key "a\\u00a0" must be 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
     ],
   ],
   [

@@ -24,3 +24,12 @@ it.each([
   const { resources } = await validatePaths({ paths: ['-'], cwd: '/', readStdin: async () => bytesOf(text) });
   expect(resources.map(({ state }) => state)).toEqual(['invalid']);
 });
+
+it.each([
+  ['name: CI\njobs: {}\n', undefined],
+  ['- a\n', undefined],
+  ['a: {{ .Values.b }}: c\n', 'this looks like a template: commit what it renders to'],
+])('no hint says that standard input be listed in an ignore file: %j', async (text, hint) => {
+  const { diagnostics } = await validatePaths({ paths: ['-'], cwd: '/', readStdin: async () => bytesOf(text) });
+  expect(diagnostics.map((finding) => finding.hint)).toEqual([hint]);
+});
