@@ -22,8 +22,8 @@ export interface ObjectCheckOptions {
   readonly kubernetes: KubernetesSchemas;
   /** The schemas of custom kinds; of several sources with the same kind the first counts. */
   readonly custom?: readonly KindSchemas[];
-  /** Checks the expressions of admission policies; without it they are not checked. */
-  readonly checkPolicy?: ObjectCheck | undefined;
+  /** Checks the expressions of policies, definitions and selectors of devices; without it they are not checked. */
+  readonly checkExpressions?: ObjectCheck | undefined;
   /** Compiles the patterns of custom kinds; values/patterns.ts has it. Without it they are not checked. */
   readonly compilePattern?: CompileOptions['compilePattern'];
   /** What to report of a kind without schema; `warning` unless set. */
@@ -63,7 +63,7 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
         ? [...nameOfCustomObject(judged), ...(customRules(found, problems)?.(judged) ?? [])]
         : [
             ...(rules[`${found.group}/${found.kind}`]?.(judged) ?? []).map((problem) => inVersion(problem, minor)),
-            ...(options.checkPolicy?.(judged) ?? []),
+            ...(options.checkExpressions?.(judged) ?? []),
           ];
     const others = [
       ...withoutRepeated(ofRules, problems),
