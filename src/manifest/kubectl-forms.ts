@@ -45,9 +45,12 @@ function otherBreaks(text: string, events: YamlEvents): readonly TextProblem[] {
   const quoted = events
     .filter((event) => event.type === EVENT_SCALAR)
     .filter(({ style }) => style === SCALAR_STYLE_DOUBLE_QUOTED || style === SCALAR_STYLE_SINGLE_QUOTED);
+  /** Of the first quoted scalar that ends after the break: both are in the order of the text. */
+  let next = 0;
   return [...text.matchAll(OTHER_BREAKS)]
     .filter(({ index, 0: found }) => {
-      return found === '\u0085' || !quoted.some(({ valueStart, valueEnd }) => valueStart <= index && index < valueEnd);
+      while ((quoted[next]?.valueEnd ?? text.length) <= index) next += 1;
+      return found === '\u0085' || (quoted[next]?.valueStart ?? text.length) > index;
     })
     .slice(0, MAX_FINDINGS)
     .map(({ index, 0: found }) => {

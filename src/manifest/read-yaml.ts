@@ -108,11 +108,18 @@ function partsOfYaml(text: string): readonly TextPart[] {
   return starts.map((base, index) => ({ text: text.slice(base, starts[index + 1]), base }));
 }
 
+/** The parser calls itself for each level. */
+const DEEPEST = 100;
+
+function depthOf({ maxDepth }: DecodeLimits): number {
+  return Math.min(maxDepth, DEEPEST);
+}
+
 function parse(text: string, limits: DecodeLimits): YamlEvents | { readonly problem: TextProblem } {
   try {
-    return parseYamlEvents(text, Math.min(limits.maxDepth, 100));
+    return parseYamlEvents(text, depthOf(limits));
   } catch (error) {
-    return { problem: problemOfParser(error) };
+    return { problem: problemOfParser(error, depthOf(limits)) };
   }
 }
 
@@ -122,12 +129,17 @@ function withoutTag(message: string): string {
 }
 
 /** Describes why the parser of events has stopped. */
-function problemOfParser(error: unknown): TextProblem {
+function problemOfParser(error: unknown, maxDepth: number): TextProblem {
   if (!(error instanceof YAMLException)) {
     return { severity: 'error', reason: 'YamlSyntax', message: 'the file cannot be parsed', offset: 0 };
   }
   const offset = error.mark?.position ?? 0;
   return /maxDepth/.test(error.reason)
-    ? { severity: 'error', reason: 'TooDeep', message: 'lists and mappings are nested more than 100 deep', offset }
+    ? {
+        severity: 'error',
+        reason: 'TooDeep',
+        message: `lists and mappings are nested more than ${maxDepth} deep`,
+        offset,
+      }
     : { severity: 'error', reason: 'YamlSyntax', message: withoutTag(error.reason), offset };
 }
