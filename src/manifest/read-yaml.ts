@@ -38,8 +38,9 @@ function withEvents(text: string, documents: readonly SimpleDocument[], limits: 
   let parsed: { readonly events: YamlEvents; readonly begins: readonly number[] } | undefined;
   const parsedText = () => {
     if (parsed !== undefined) return parsed;
-    const events = parse(text, limits);
-    if (!Array.isArray(events)) throw new Error('the two parsers of YAML do not agree');
+    const found = parse(text, limits);
+    // Without events a finding is at the beginning of its document.
+    const events = Array.isArray(found) ? found : [];
     parsed = { events, begins: events.flatMap(({ type }, at) => (type === EVENT_DOCUMENT ? [at] : [])) };
     return parsed;
   };

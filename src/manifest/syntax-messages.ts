@@ -79,6 +79,12 @@ const MEANINGS: readonly (readonly [pattern: RegExp, message: string, hint: stri
 
 /** What a line with an error means, whatever the message of the parser is, and what to do. */
 const LINES: readonly (readonly [pattern: RegExp, message: string, hint: string])[] = [
+  [
+    /[\u0085\u2028\u2029]/,
+    'the line holds U+0085, U+2028 or U+2029, which ends a line for kubectl, but not for other tools',
+    'end the line there, or write the escape of the character in double quotes',
+  ],
+  [/^[-? \t]*\*[\w-]+:(?:\s|$)/, 'an alias as a key needs a space before the colon', 'write the space'],
   [/^[ \t]+---\s*$/, 'a document mark (---) cannot be indented', 'remove the spaces before it'],
   [/^-{4,}\s*$/, 'a document mark has three dashes', 'write ---'],
   [

@@ -256,6 +256,18 @@ const SYNTAX: readonly Case[] = [
     'a: ? b\n',
     ['1:4: error: a text without quotes cannot begin with a question mark and a space (put the text in quotes)'],
   ],
+  [
+    'a line break of YAML 1.1 before a key',
+    'a: b\u2028c: d\n',
+    [
+      '1:4: error: the line holds U+0085, U+2028 or U+2029, which ends a line for kubectl, but not for other tools (end the line there, or write the escape of the character in double quotes)',
+    ],
+  ],
+  [
+    'an alias as a key without a space',
+    'a: &x b\n*x: c\n',
+    ['2:1: error: an alias as a key needs a space before the colon (write the space)'],
+  ],
   ['a mark with four dashes', '----\na: b\n', ['1:1: error: a document mark has three dashes (write ---)']],
   [
     'a mark that is indented',
