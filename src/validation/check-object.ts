@@ -50,10 +50,22 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
     // To judge it further could take long.
     if (tooLarge !== undefined) return [tooLarge];
     const identity = identityOf(object);
-    if (identity === undefined) return withoutVersion(object, [kubernetes, ...custom]);
+    const found = identity === undefined ? undefined : findIn([kubernetes, ...custom], identity);
+    if (identity !== undefined && found !== undefined) return judge(object, identity, found);
+    const problems =
+      identity === undefined
+        ? withoutVersion(object, [kubernetes, ...custom])
+        : withoutSchema(object, identity, options);
+    // One fault in the identity hides no others if only one kind can be meant.
+    const meant = withMeantIdentity(object, identity, kubernetes);
+    const identityMeant = meant === undefined ? undefined : identityOf(meant);
+    const foundMeant = identityMeant === undefined ? undefined : findIn([kubernetes], identityMeant);
+    if (meant === undefined || identityMeant === undefined || foundMeant === undefined) return problems;
+    return [...problems, ...judge(meant, identityMeant, foundMeant)];
+  };
+
+  function judge(object: JsonObject, identity: Identity, found: KindSchema): readonly FieldProblem[] {
     const builtIn = kubernetes.find(identity.group, identity.version, identity.kind);
-    const found = builtIn ?? findIn(custom, identity);
-    if (found === undefined) return withoutSchema(object, identity, options);
     const isSecret = found.group === '' && found.kind === 'Secret';
     const judged = builtIn === undefined ? withDefaults(found.schema, object) : object;
     if (judged === undefined) return [tooMuchWork()];
@@ -71,7 +83,34 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
       ...(builtIn === undefined ? [] : deprecation(object, identity, kubernetes)),
     ];
     return withoutConsequences(others.length === 0 ? problems : [...problems, ...others]);
-  };
+  }
+}
+
+/**
+ * The object with the apiVersion and the kind that were meant: in another case, or for a missing apiVersion the only group of
+ * Kubernetes that has the kind.
+ * Undefined: that is not certain.
+ */
+function withMeantIdentity(
+  object: JsonObject,
+  identity: Identity | undefined,
+  kubernetes: KubernetesSchemas,
+): JsonObject | undefined {
+  const kind = textOf(object.kind);
+  if (kind === '') return undefined;
+  if (identity === undefined) {
+    const { apiVersion } = object;
+    if (typeof apiVersion === 'string') return { ...object, apiVersion: apiVersion.trim().toLowerCase() };
+    return apiVersion === undefined ? inOnlyGroup(object, kind, kubernetes) : undefined;
+  }
+  const sameKind = caseFix(kind, kubernetes.kindsOf(identity.group));
+  return sameKind === undefined ? undefined : { ...object, kind: sameKind };
+}
+
+function inOnlyGroup(object: JsonObject, kind: string, kubernetes: KubernetesSchemas): JsonObject | undefined {
+  const [group, ...others] = kubernetes.groupsOf(kind);
+  if (group === undefined || others.length > 0) return undefined;
+  return { ...object, apiVersion: written(group, kubernetes.versionsOf(group, kind)[0] ?? '') };
 }
 
 const nameOfCustomObject = rule((root) => {

@@ -122,6 +122,30 @@ describe('API versions', () => {
   });
 });
 
+describe('a fault of the identity hides no other fault if only one kind can be meant', () => {
+  const metadata = { name: 'a' };
+  const reasons = (object: JsonObject) =>
+    createObjectCheck({ kubernetes })(object).map(({ reason, path }) => `${reason} ${displayPath(path)}`);
+
+  it.each([
+    [{ apiVersion: 'apps/v1', kind: 'deployment', metadata, spec: { selectr: {} } }, 'UnknownField spec.selectr'],
+    [{ apiVersion: 'Apps/v1', kind: 'DaemonSet', metadata, spec: { foo: 1 } }, 'UnknownField spec.foo'],
+    [{ kind: 'Pod', metadata, spec: { containers: [], foo: 1 } }, 'UnknownField spec.foo'],
+  ])('%#', (object, wanted) => expect(reasons(object)).toContain(wanted));
+
+  it.each([
+    ['an Event is in two groups', { kind: 'Event', metadata, foo: 1 }, []],
+    [
+      'another group may have the kind',
+      { apiVersion: 'example.com/v1', kind: 'Deployment', metadata, foo: 1 },
+      ['NoSchema kind'],
+    ],
+    ['the group is stated', { apiVersion: 'apps/v1', kind: 'Ingress', metadata, foo: 1 }, ['NoSuchKind kind']],
+  ])('%s', (_, object, wanted) => {
+    expect(reasons(object).filter((each) => !each.startsWith('MissingField apiVersion'))).toEqual(wanted);
+  });
+});
+
 describe('a Pod', () => {
   const found = (spec: JsonObject) => {
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec };
