@@ -89,9 +89,12 @@ interface CheckOptions extends Required<Pick<DecodeOptions, 'limits' | 'fixes'>>
 /** Reads the manifests of a file one by one, up to the limit, and adds what is found of each. */
 export function* checkDocuments(
   file: FileDocuments,
-  { limits, check, fixes, skips }: CheckOptions,
+  { limits, check, fixes: wantsFixes, skips }: CheckOptions,
   findings: Finding[],
 ): Generator<ReadDocument & { readonly index: number; readonly isSkipped: boolean }> {
+  // Which of two equal keys is meant must be known before anything else is changed.
+  const mustNotChange = findings.some(({ diagnostic }) => diagnostic.reason === 'DuplicateKey');
+  const fixes = wantsFixes && !mustNotChange;
   const completeScalars = createScalarWarnings(findings, fixes);
   const judging = createJudging();
   let index = 0;
@@ -105,7 +108,9 @@ export function* checkDocuments(
     const isSkipped = skips !== undefined && isJsonObject(value) && skips(value);
     const problems = isSkipped ? [] : problemsOf(reading, check);
     const judge = judging(value, (changed) => problemsOf(readDocument(changed), check));
-    for (const problem of problems) {
+    for (const found of problems) {
+      const { fix: _, ...rest } = found;
+      const problem = mustNotChange ? rest : found;
       if (findings.length >= MAX_FINDINGS && (problem.severity === 'warning' || !isClean(findings))) continue;
       const shown = fixes ? withSafeFix(problem, value, problems.length, judge) : problem;
       const inFile = [...path, ...shown.path];
