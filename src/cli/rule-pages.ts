@@ -5,10 +5,18 @@ import { suggestion } from '../model/messages.ts';
 import { CliError, EXIT } from './exit-codes.ts';
 import { type Answer, styled, type TextOutput } from './output.ts';
 
-/** Returns the page of a code, `FR2003` or `fr2003`. Rejects with a {@link CliError} if no finding has it. */
-export async function ruleAnswer(text: string): Promise<Answer> {
-  const code = text.toUpperCase();
-  const [reason, row] = Object.entries(findings).find(([, found]) => found.code === code) ?? [];
+/**
+ * Returns the page of a finding by its code, the number of the code or its reason, in any case: `FR2003`, `2003`,
+ * `UnknownField`. Undefined: the text is none of them. Rejects with a {@link CliError} if no finding has the code.
+ */
+export async function ruleAnswer(text: string): Promise<Answer | undefined> {
+  const word = text.toLowerCase();
+  const isCode = /^(?:fr)?\d+$/.test(word);
+  const code = `FR${word.replace('fr', '')}`;
+  const [reason, row] =
+    Object.entries(findings).find(([name, found]) => (isCode ? found.code === code : name.toLowerCase() === word)) ??
+    [];
+  if (row === undefined && !isCode) return undefined;
   if (row === undefined) {
     const meant = suggestion(
       code,
@@ -17,8 +25,8 @@ export async function ruleAnswer(text: string): Promise<Answer> {
     const hint = meant === undefined ? undefined : `did you mean ${meant}?`;
     throw new CliError(EXIT.notFound, `no finding has the code ${code}`, hint);
   }
-  const page = await pageOf(code);
-  return { value: { code, reason, meaning: row.meaning, page }, table: (out) => writePage(out, page) };
+  const page = await pageOf(row.code);
+  return { value: { code: row.code, reason, meaning: row.meaning, page }, table: (out) => writePage(out, page) };
 }
 
 /** Reads a page. Pages lie in docs/rules of the package, above the sources as well as above the bundle. */

@@ -3,10 +3,11 @@ import type { FindingReason } from '../model/diagnostic.ts';
 import { quote } from '../model/ids.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import { charactersOf, heightOf } from './anchored-values.ts';
-import { offsetOf } from './event-offset.ts';
+import { offsetOf, scalarText } from './event-offset.ts';
 import { type DecodeLimits, MAX_FINDINGS } from './limits.ts';
-import { keyOfFloat, resolveKey, resolvePlain, unquotedSurprise, yamlSurprise } from './plain-scalars.ts';
-import { isTypedTag, type RefusedScalar, refusedEscape, refusedKey, typedValue } from './refused-scalars.ts';
+import { keyOfNumber, resolveKey, resolvePlain, unquotedSurprise, yamlSurprise } from './plain-scalars.ts';
+import { duplicateKey, type RefusedScalar, refusedEscape, refusedKey } from './refused-scalars.ts';
+import { readingOfTag, taggedValue } from './tags.ts';
 
 /** The flat list of events of js-yaml's parser; events refer to the text by offsets. */
 export type YamlEvents = ReturnType<typeof yaml.parseEvents>;
@@ -46,7 +47,7 @@ export interface YamlChild {
   readonly empty: boolean;
 }
 
-/** The documents without errors, and all problems of the text. */
+/** The documents that can be judged, and all problems of the text. Of a key that is there twice the last value counts. */
 export interface YamlReading {
   readonly documents: readonly YamlDocument[];
   readonly problems: readonly TextProblem[];
@@ -80,13 +81,16 @@ interface Walk {
   readonly used: Used;
   /** Index of the next event. */
   cursor: number;
+  /** The errors that leave a document without a value. */
   errors: number;
+  hasError: boolean;
   /** The anchors of the current document; `open` while the content of the anchor is being composed. */
   anchors: Map<string, Anchored | 'open'>;
   /** Whether messages may quote scalars; undefined: not decided yet. */
   quotable: boolean | undefined;
 }
 
+type TaggedType = typeof yaml.EVENT_SCALAR | typeof yaml.EVENT_SEQUENCE | typeof yaml.EVENT_MAPPING;
 type EventOf<Type extends YamlEvent['type']> = Extract<YamlEvent, { readonly type: Type }>;
 
 /** Ends the recursion after its problem was reported. */
@@ -107,7 +111,7 @@ export function composeDocuments(
   used: Used = { nodes: 0, aliases: 0, repeated: 0 },
 ): YamlReading {
   const problems: TextProblem[] = [];
-  const state = { cursor: 0, errors: 0, anchors: new Map(), quotable: undefined };
+  const state = { cursor: 0, errors: 0, hasError: false, anchors: new Map(), quotable: undefined };
   const walk: Walk = { text, events, limits, problems, used, ...state };
   const documents: YamlDocument[] = [];
   try {
@@ -160,22 +164,17 @@ function composeNode(walk: Walk, depth: number, isKey = false): JsonValue {
   return value;
 }
 
-const MAPPING_TAGS = ['!!map'];
-const SEQUENCE_TAGS = ['!!seq'];
-const TEXT_TAGS = ['!', '!!str'];
-
 function composeContent(
   walk: Walk,
-  event: EventOf<typeof yaml.EVENT_SCALAR | typeof yaml.EVENT_SEQUENCE | typeof yaml.EVENT_MAPPING>,
+  event: EventOf<TaggedType>,
   offset: number,
   depth: number,
   isKey: boolean,
 ): JsonValue {
   if (event.type === yaml.EVENT_SCALAR) return composeScalar(walk, event, offset, isKey);
   checkDepth(walk, depth + 1, offset);
-  const isMapping = event.type === yaml.EVENT_MAPPING;
-  checkTag(walk, event, isMapping ? MAPPING_TAGS : SEQUENCE_TAGS);
-  return isMapping ? composeMapping(walk, depth + 1) : composeSequence(walk, depth + 1);
+  if (event.tagStart >= 0) checkTag(walk, event);
+  return event.type === yaml.EVENT_MAPPING ? composeMapping(walk, depth + 1) : composeSequence(walk, depth + 1);
 }
 
 /** An unquoted password can begin with an asterisk. */
@@ -211,7 +210,7 @@ function composeScalar(
   offset: number,
   isKey: boolean,
 ): JsonValue {
-  const source = event.valueStart < 0 ? '' : yaml.getScalarValue(walk.text, event);
+  const source = scalarText(walk.text, event);
   if (event.tagStart >= 0) return composeTagged(walk, event, source, offset);
   if (event.style !== yaml.SCALAR_STYLE_PLAIN) {
     refuse(walk, refusedEscape(walk.text, event));
@@ -219,10 +218,8 @@ function composeScalar(
   }
   const surprise = yamlSurprise(source, isKey);
   if (surprise !== undefined) {
-    const told = mayQuote(walk) ? surprise : unquotedSurprise;
-    if (walk.problems.length < MAX_FINDINGS) {
-      walk.problems.push({ severity: 'warning', reason: 'YamlVersionsDiffer', offset, ...told });
-    }
+    const { message, hint } = mayQuote(walk) ? surprise : unquotedSurprise;
+    warn(walk, 'YamlVersionsDiffer', offset, message, hint);
   }
   const plain = isKey ? resolveKey(source) : resolvePlain(source);
   if (plain.ok) return plain.value;
@@ -237,12 +234,9 @@ function composeTagged(
   source: string,
   offset: number,
 ): JsonValue {
+  if (!checkTag(walk, event)) return null;
   const tag = walk.text.slice(event.tagStart, event.tagEnd);
-  if (!isTypedTag(tag)) {
-    checkTag(walk, event, TEXT_TAGS);
-    return source;
-  }
-  const value = typedValue(tag, source);
+  const value = taggedValue(tag, source);
   if (value !== undefined) return value;
   fail(walk, 'UnknownTag', offset, `the value is not what its tag ${tag} says`, 'remove the tag, or correct the value');
   return null;
@@ -333,32 +327,25 @@ function composeKey(
     return undefined;
   }
   if (Object.hasOwn(siblings, key) && merged?.delete(key) !== true) {
-    const name = depth <= DEEPEST_DATA_KEY ? ` ${quote(key)}` : quoted(walk, key);
-    fail(walk, 'DuplicateKey', offset, `the key${name} is here twice`, 'remove one of the two');
+    const written = event?.type === yaml.EVENT_SCALAR ? scalarText(walk.text, event) : key;
+    const isName = depth <= DEEPEST_DATA_KEY || mayQuote(walk);
+    report(walk, 'DuplicateKey', offset, duplicateKey(isName ? key : undefined, written), 'remove one of the two');
   }
   return key;
 }
 
-/** The value of an alias as a key. */
-function keyOfNumber(value: number): string {
-  return Number.isSafeInteger(value) ? String(value) : keyOfFloat(value);
-}
-
-function checkTag(
-  walk: Walk,
-  event: { readonly tagStart: number; readonly tagEnd: number },
-  allowed: readonly string[],
-): void {
-  const tag = event.tagStart < 0 ? undefined : walk.text.slice(event.tagStart, event.tagEnd);
-  if (tag === undefined || allowed.includes(tag)) return;
-  const message = `the tag${quoted(walk, tag)} is not allowed in manifests`;
-  fail(
-    walk,
-    'UnknownTag',
-    event.tagStart,
-    message,
-    'remove it, or quote the text if it begins with an exclamation mark',
-  );
+/** Whether the tag is allowed. Warns of a tag that kubectl leaves out. */
+function checkTag(walk: Walk, event: EventOf<TaggedType>): boolean {
+  const { tagStart, tagEnd } = event;
+  const tag = walk.text.slice(tagStart, tagEnd);
+  const reading = readingOfTag(tag, event.type === yaml.EVENT_SCALAR, walk.text[tagEnd]);
+  const hint = 'remove it, or quote the text if it begins with an exclamation mark';
+  if (reading === 'refused')
+    fail(walk, 'UnknownTag', tagStart, `the tag${quoted(walk, tag)} is not allowed in manifests`, hint);
+  else if (reading === 'dropped') {
+    warn(walk, 'UnknownTag', tagStart, `kubectl leaves out the tag${quoted(walk, tag)}`, hint);
+  }
+  return reading !== 'refused';
 }
 
 function checkDepth(walk: Walk, depth: number, offset: number): void {
@@ -390,9 +377,19 @@ function quoted(walk: Walk, piece: string): string {
 
 function fail(walk: Walk, reason: FindingReason, offset: number, message: string, hint?: string): void {
   walk.errors += 1;
+  report(walk, reason, offset, message, hint);
+}
+
+/** Reports an error. The document has a value all the same. */
+function report(walk: Walk, reason: FindingReason, offset: number, message: string, hint?: string): void {
   // One error must be there, as it makes the file unreadable.
-  if (walk.errors > 1 && walk.problems.length >= MAX_FINDINGS) return;
+  if (walk.hasError && walk.problems.length >= MAX_FINDINGS) return;
+  walk.hasError = true;
   walk.problems.push({ severity: 'error', reason, message, offset, ...(hint === undefined ? {} : { hint }) });
+}
+
+function warn(walk: Walk, reason: FindingReason, offset: number, message: string, hint: string): void {
+  if (walk.problems.length < MAX_FINDINGS) walk.problems.push({ severity: 'warning', reason, message, hint, offset });
 }
 
 function refuse(walk: Walk, refused: RefusedScalar | undefined): void {

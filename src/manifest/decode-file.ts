@@ -17,7 +17,7 @@ import { decoders } from './kinds/decoders.ts';
 import { readObject } from './kinds/object.ts';
 import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.ts';
 import { type DecodeLimits, defaultDecodeLimits, MAX_FINDINGS } from './limits.ts';
-import { didYouMean, type FieldProblem, fieldError, typeWord } from './problem.ts';
+import { didYouMean, type FieldProblem, fieldError, fieldWarning, typeWord } from './problem.ts';
 import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
 import { createJudging, createScalarWarnings, withReading, withSafeFix } from './safe-fixes.ts';
 import { encryptedProblem, isJsonSchema, isToolFileName, noManifest, SOPS_VALUE, toolFile } from './tool-files.ts';
@@ -89,9 +89,12 @@ interface CheckOptions extends Required<Pick<DecodeOptions, 'limits' | 'fixes'>>
 /** Reads the manifests of a file one by one, up to the limit, and adds what is found of each. */
 export function* checkDocuments(
   file: FileDocuments,
-  { limits, check, fixes, skips }: CheckOptions,
+  { limits, check, fixes: wantsFixes, skips }: CheckOptions,
   findings: Finding[],
 ): Generator<ReadDocument & { readonly index: number; readonly isSkipped: boolean }> {
+  // Which of two equal keys is meant must be known before anything else is changed.
+  const mustNotChange = findings.some(({ diagnostic }) => diagnostic.reason === 'DuplicateKey');
+  const fixes = wantsFixes && !mustNotChange;
   const completeScalars = createScalarWarnings(findings, fixes);
   const judging = createJudging();
   let index = 0;
@@ -105,7 +108,9 @@ export function* checkDocuments(
     const isSkipped = skips !== undefined && isJsonObject(value) && skips(value);
     const problems = isSkipped ? [] : problemsOf(reading, check);
     const judge = judging(value, (changed) => problemsOf(readDocument(changed), check));
-    for (const problem of problems) {
+    for (const found of problems) {
+      const { fix: _, ...rest } = found;
+      const problem = mustNotChange ? rest : found;
       if (findings.length >= MAX_FINDINGS && (problem.severity === 'warning' || !isClean(findings))) continue;
       const shown = fixes ? withSafeFix(problem, value, problems.length, judge) : problem;
       const inFile = [...path, ...shown.path];
@@ -169,9 +174,9 @@ export function* readDocuments(file: FileDocuments): Generator<ReadDocument> {
       text = document.text;
       isMarked = text.includes(SOPS_VALUE);
     }
-    for (const { path, value } of flattenLists(document.value)) {
-      const encrypted = isJsonObject(value) ? encryptedProblem(value, isMarked) : undefined;
-      const reading = encrypted === undefined ? readDocument(value) : { problems: [encrypted] };
+    for (const { path, value, problem } of flattenLists(document.value)) {
+      const error = isJsonObject(value) ? (encryptedProblem(value, isMarked) ?? problem) : undefined;
+      const reading = error?.severity === 'error' ? { problems: [error] } : withProblem(readDocument(value), error);
       const { content, identity } = reading;
       const isCounted = content !== undefined && identity !== undefined;
       yield { document, path, value, reading, identity: isCounted ? countedIdentity(identity, seen) : undefined };
@@ -186,30 +191,52 @@ function countedIdentity(identity: string, seen: Map<string, number>): string {
   return count === 1 ? identity : `${identity}#${count}`;
 }
 
+function withProblem(reading: DocumentReading, problem: FieldProblem | undefined): DocumentReading {
+  return problem === undefined ? reading : { ...reading, problems: [...reading.problems, problem] };
+}
+
+/** A document or an item of a list, with what is wrong with it as an item. */
+interface Flattened extends Pick<ReadDocument, 'value' | 'path'> {
+  readonly problem?: FieldProblem | undefined;
+}
+
 /**
- * A document, or the items of a list, also of nested ones; nothing for an empty document. An item with neither apiVersion
- * nor kind has those of its list (`ConfigMapList` has items of the kind ConfigMap), as for kubectl.
+ * A document, or the items of a list; nothing for an empty document. An item with neither apiVersion nor kind has those of
+ * its list (`ConfigMapList` has items of the kind ConfigMap), as for kubectl.
  */
-function* flattenLists(value: JsonValue, path: FieldPath = []): Generator<Pick<ReadDocument, 'value' | 'path'>> {
-  if (value === null && path.length === 0) return;
+function* flattenLists(value: JsonValue): Generator<Flattened> {
+  if (value === null) return;
   const items = isListKind(value) ? value.items : undefined;
-  if (!isListKind(value) || !(Array.isArray(items) || items === null)) yield { value, path };
-  else {
-    const { apiVersion } = value;
-    const kind = value.kind.slice(0, -LIST.length);
-    for (const [index, item] of (items ?? []).entries()) {
-      const isUntyped = kind !== '' && isJsonObject(item) && (item.apiVersion ?? item.kind ?? null) === null;
-      yield* flattenLists(isUntyped ? { ...item, apiVersion, kind } : item, [...path, 'items', index]);
-    }
+  if (!isListKind(value) || !Array.isArray(items)) {
+    yield { value, path: [] };
+    return;
   }
+  const { apiVersion } = value;
+  const kind = value.kind.slice(0, -LIST.length);
+  for (const [index, item] of items.entries()) {
+    const isUntyped = kind !== '' && isJsonObject(item) && (item.apiVersion ?? item.kind ?? null) === null;
+    const typed = isUntyped ? { ...item, apiVersion, kind } : item;
+    yield { value: typed, path: ['items', index], problem: itemProblem(typed, value.kind, kind) };
+  }
+}
+
+/** @param itemKind the kind of the items of a typed list; empty for a `List` */
+function itemProblem(item: JsonValue, listKind: string, itemKind: string): FieldProblem | undefined {
+  if (!isJsonObject(item)) return undefined;
+  if (isListKind(item) && Array.isArray(item.items)) {
+    return fieldError('WrongValue', ['kind'], 'a list cannot be an item of a list', 'move its items to the outer list');
+  }
+  if (itemKind === '' || typeof item.kind !== 'string' || item.kind === itemKind) return undefined;
+  const message = `kubectl checks the fields of the items of a ${listKind} as those of ${itemKind}`;
+  return fieldWarning('WrongValue', ['kind'], message, 'write the kind List for items of several kinds');
 }
 
 const LIST = 'List';
 
-/** Whether the value is a list: of a kind that ends with `List`, and with items. */
+/** Whether the value is a list: of a kind that ends with `List`, and with items, which only `List` itself can lack. */
 function isListKind(value: JsonValue | undefined): value is JsonObject & { readonly kind: string } {
   if (!isJsonObject(value) || typeof value.kind !== 'string' || !value.kind.endsWith(LIST)) return false;
-  return Object.hasOwn(value, 'items') || (value.apiVersion === 'v1' && value.kind === LIST);
+  return (value.items ?? null) !== null || (value.apiVersion === 'v1' && value.kind === LIST);
 }
 
 /** The group of fleetrelay: a kind of it that is not an engine kind is a mistake, and no object for clusters. */

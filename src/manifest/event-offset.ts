@@ -21,3 +21,8 @@ export function offsetOf(text: string, event: yaml.Event): number {
       return 0;
   }
 }
+
+/** The text of a scalar as it is written, without its quotes; empty if the scalar has no text. */
+export function scalarText(text: string, event: yaml.ScalarEvent): string {
+  return event.valueStart < 0 ? '' : yaml.getScalarValue(text, event);
+}

@@ -231,7 +231,7 @@ function scanFlow(scan: Scan): void {
       isPlain = false;
       scan.at += 1;
     } else if (character === ':' && !matches(FLOW_PLAIN, scan)) {
-      // A key of the lines below an open bracket, more likely than a key of several lines.
+      // The bracket was probably not closed, so that the next key of the block is read as a part of it.
       if (lastBreak > key) throw new Refused(open.at(-1));
       isPlain = false;
       scan.at += 1;
@@ -270,7 +270,8 @@ function matches(pattern: RegExp, { text, at }: Scan): number {
 
 function endOfLine({ text, at }: Scan): number {
   const end = text.indexOf('\n', at);
-  return end < 0 ? text.length : text[end - 1] === '\r' && end > at ? end - 1 : end;
+  if (end < 0) return text.length;
+  return text[end - 1] === '\r' && end > at ? end - 1 : end;
 }
 
 function toNextLine(scan: Scan): void {

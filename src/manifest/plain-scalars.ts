@@ -69,15 +69,12 @@ function numberOf(text: string): { readonly value: number; readonly isWhole: boo
   const whole = WHOLE.exec(plain);
   if (whole === null) return FLOAT.test(plain) ? floatOf(plain) : undefined;
   const [, sign, hexadecimal, binary, octal, decimal] = whole;
-  const size =
-    hexadecimal !== undefined
-      ? Number.parseInt(hexadecimal, 16)
-      : binary !== undefined
-        ? Number.parseInt(binary, 2)
-        : octal !== undefined
-          ? Number.parseInt(octal, 8)
-          : Number(decimal);
+  const size = parsed(hexadecimal, 16) ?? parsed(binary, 2) ?? parsed(octal, 8) ?? Number(decimal);
   return { value: sign === '-' ? -size : size, isWhole: true };
+}
+
+function parsed(digits: string | undefined, radix: number): number | undefined {
+  return digits === undefined ? undefined : Number.parseInt(digits, radix);
 }
 
 /** Beyond the range of a double, kubectl reads text. */
@@ -86,8 +83,13 @@ function floatOf(text: string): { readonly value: number; readonly isWhole: fals
   return Number.isFinite(value) ? { value, isWhole: false } : undefined;
 }
 
+/** The key that a number is, which is not written as one: the value of an alias, or of a tag. */
+export function keyOfNumber(value: number): string {
+  return Number.isSafeInteger(value) ? String(value) : keyOfFloat(value);
+}
+
 /** The shortest digits of the number with 32 bits, with an exponent from a million or below 0.0001, as kubectl writes a key. */
-export function keyOfFloat(value: number): string {
+function keyOfFloat(value: number): string {
   const small = Math.fround(value);
   if (!Number.isFinite(small)) return small > 0 ? '.inf' : '-.inf';
   if (small === 0) return Object.is(small, -0) ? '-0' : '0';

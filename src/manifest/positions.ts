@@ -1,8 +1,9 @@
 import * as yaml from 'js-yaml';
 import type { FieldPath } from '../model/field-path.ts';
 import type { YamlChild, YamlDocument, YamlEvent, YamlEvents } from './compose-documents.ts';
-import { offsetOf } from './event-offset.ts';
-import { resolveKey } from './plain-scalars.ts';
+import { offsetOf, scalarText } from './event-offset.ts';
+import { keyOfNumber, resolveKey } from './plain-scalars.ts';
+import { taggedValue } from './tags.ts';
 
 /** The offsets of a field's key and value; for a list item both are the item. */
 export interface FieldPosition {
@@ -90,7 +91,8 @@ function childrenOf(document: YamlDocument, parent: number): ReadonlyMap<string 
   for (let index = 0; at < events.length && events[at]?.type !== yaml.EVENT_POP; index += 1) {
     const value = isMapping ? afterNode(events, at) : at;
     const step = isMapping ? keyText(text, events, at) : index;
-    if (step !== undefined && !found.has(step)) found.set(step, { key: at, value, empty: isEmpty(events, value) });
+    // Of equal keys the last one counts.
+    if (step !== undefined) found.set(step, { key: at, value, empty: isEmpty(events, value) });
     at = afterNode(events, value);
   }
   children.set(parent, found);
@@ -100,7 +102,11 @@ function childrenOf(document: YamlDocument, parent: number): ReadonlyMap<string 
 function keyText(text: string, events: YamlEvents, at: number): string | undefined {
   const event = events[at];
   if (event?.type !== yaml.EVENT_SCALAR) return undefined;
-  const source = event.valueStart < 0 ? '' : yaml.getScalarValue(text, event);
+  const source = scalarText(text, event);
+  if (event.tagStart >= 0) {
+    const value = taggedValue(text.slice(event.tagStart, event.tagEnd), source) ?? undefined;
+    return typeof value === 'number' ? keyOfNumber(value) : value?.toString();
+  }
   if (event.style !== yaml.SCALAR_STYLE_PLAIN) return source;
   const plain = resolveKey(source);
   return plain.ok ? (plain.value ?? undefined) : undefined;

@@ -12,6 +12,8 @@ export interface FieldProblem {
   readonly path: FieldPath;
   /** The problem is at the key of the last step, not at its value. */
   readonly atKey?: boolean;
+  /** Of a field that is missing, not empty: its path, as some problems are at the mapping that should have it. */
+  readonly missing?: FieldPath;
   /** Of an unknown field: the path of the field that was meant, as far as that can be known. */
   readonly meant?: FieldPath;
   /** How the problem is mended. Only where no other reading of the author's intent is likely. */

@@ -1,4 +1,5 @@
 import { EVENT_DOCUMENT, YAMLException } from 'js-yaml';
+import { isJsonObject } from '../model/json.ts';
 import {
   composeDocuments,
   type TextProblem,
@@ -12,7 +13,7 @@ import { formsThatKubectlRefuses } from './kubectl-forms.ts';
 import type { DecodeLimits } from './limits.ts';
 import { parseYamlEvents } from './parse-yaml.ts';
 import { readSimpleYaml, type SimpleDocument } from './simple-yaml.ts';
-import { syntaxProblems } from './syntax-errors.ts';
+import { hasOpenQuote, syntaxProblems } from './syntax-errors.ts';
 
 /** Parses YAML. As for kubectl, a text that begins with `{` may also be JSON documents one after the other. Never throws. */
 export function readYaml(text: string, limits: DecodeLimits): YamlReading {
@@ -37,8 +38,9 @@ function withEvents(text: string, documents: readonly SimpleDocument[], limits: 
   let parsed: { readonly events: YamlEvents; readonly begins: readonly number[] } | undefined;
   const parsedText = () => {
     if (parsed !== undefined) return parsed;
-    const events = parse(text, limits);
-    if (!Array.isArray(events)) throw new Error('the two parsers of YAML do not agree');
+    const found = parse(text, limits);
+    // Without events a finding is at the beginning of its document.
+    const events = Array.isArray(found) ? found : [];
     parsed = { events, begins: events.flatMap(({ type }, at) => (type === EVENT_DOCUMENT ? [at] : [])) };
     return parsed;
   };
@@ -61,11 +63,17 @@ function withEvents(text: string, documents: readonly SimpleDocument[], limits: 
  */
 export function readParts(parts: readonly TextPart[], limits: DecodeLimits): YamlReading {
   const used: Used = { nodes: 0, aliases: 0, repeated: 0 };
+  let isInQuote = false;
   const readings = parts.map(({ text, base }) => {
     const events = parse(text, limits);
     const { documents, problems } = Array.isArray(events)
       ? compose(text, events, limits, used)
       : { documents: [], problems: syntaxProblems(text, events.problem) };
+    // The text of a quote that a line with --- has ended is no document.
+    const isRest = isInQuote && !documents.some(({ value }) => isJsonObject(value) && Object.hasOwn(value, 'kind'));
+    isInQuote =
+      (isInQuote && isRest && !/["']/.test(text)) || (!isRest && !Array.isArray(events) && hasOpenQuote(text));
+    if (isRest) return { documents: [], problems: [] };
     return {
       documents: documents.map((document) => ({ ...document, base })),
       problems: problems.map((problem) => ({ ...problem, offset: base + problem.offset })),
@@ -101,11 +109,18 @@ function partsOfYaml(text: string): readonly TextPart[] {
   return starts.map((base, index) => ({ text: text.slice(base, starts[index + 1]), base }));
 }
 
+/** The parser calls itself for each level. */
+const DEEPEST = 100;
+
+function depthOf({ maxDepth }: DecodeLimits): number {
+  return Math.min(maxDepth, DEEPEST);
+}
+
 function parse(text: string, limits: DecodeLimits): YamlEvents | { readonly problem: TextProblem } {
   try {
-    return parseYamlEvents(text, Math.min(limits.maxDepth, 100));
+    return parseYamlEvents(text, depthOf(limits));
   } catch (error) {
-    return { problem: problemOfParser(error) };
+    return { problem: problemOfParser(error, depthOf(limits)) };
   }
 }
 
@@ -115,12 +130,17 @@ function withoutTag(message: string): string {
 }
 
 /** Describes why the parser of events has stopped. */
-function problemOfParser(error: unknown): TextProblem {
+function problemOfParser(error: unknown, maxDepth: number): TextProblem {
   if (!(error instanceof YAMLException)) {
     return { severity: 'error', reason: 'YamlSyntax', message: 'the file cannot be parsed', offset: 0 };
   }
   const offset = error.mark?.position ?? 0;
   return /maxDepth/.test(error.reason)
-    ? { severity: 'error', reason: 'TooDeep', message: 'lists and mappings are nested more than 100 deep', offset }
+    ? {
+        severity: 'error',
+        reason: 'TooDeep',
+        message: `lists and mappings are nested more than ${maxDepth} deep`,
+        offset,
+      }
     : { severity: 'error', reason: 'YamlSyntax', message: withoutTag(error.reason), offset };
 }

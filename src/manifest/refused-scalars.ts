@@ -1,31 +1,11 @@
 import { SCALAR_STYLE_DOUBLE_QUOTED, SCALAR_STYLE_LITERAL_BLOCK, SCALAR_STYLE_PLAIN, type ScalarEvent } from 'js-yaml';
-import { resolvePlain } from './plain-scalars.ts';
+import { quote } from '../model/ids.ts';
 
 /** Why kubectl refuses a scalar, or reads it as something else. */
 export interface RefusedScalar {
   readonly offset: number;
   readonly message: string;
   readonly hint: string;
-}
-
-/** The tags whose scalars are resolved as if they had no quotes, and what they may become. */
-const TYPED_TAGS: ReadonlyMap<string, string> = new Map([
-  ['!!int', 'number'],
-  ['!!float', 'number'],
-  ['!!bool', 'boolean'],
-  ['!!null', 'object'],
-]);
-
-/** Whether the tag is one of a number, a boolean or null. */
-export function isTypedTag(tag: string): boolean {
-  return TYPED_TAGS.has(tag);
-}
-
-/** The value of a scalar with such a tag; undefined: it is not what the tag says. */
-export function typedValue(tag: string, source: string): null | boolean | number | string | undefined {
-  const plain = resolvePlain(source);
-  if (!plain.ok || typeof plain.value !== TYPED_TAGS.get(tag)) return undefined;
-  return tag === '!!int' && !Number.isInteger(plain.value) ? undefined : plain.value;
 }
 
 /** Escapes that JSON has and kubectl refuses in YAML. */
@@ -60,4 +40,14 @@ export function refusedKey(text: string, event: ScalarEvent, offset: number): Re
   if (next !== ',' && next !== '}' && next !== ']') return undefined;
   const message = 'kubectl takes the colon for a part of the key';
   return { offset: valueEnd, message, hint: 'write a space after the colon' };
+}
+
+/**
+ * The message for a key that is there twice, which names the key as it is written, and as it is read if that differs.
+ *
+ * @param key as it is read; undefined: it must not be named
+ */
+export function duplicateKey(key: string | undefined, written: string): string {
+  if (key === undefined) return 'the key is here twice';
+  return `the key ${quote(written)} is here twice${written === key ? '' : `: ${written} is read as ${quote(key)}`}`;
 }

@@ -104,15 +104,22 @@ function countValues(value: JsonValue | undefined): number {
   return Object.values(value).reduce((sum: number, member) => sum + countValues(member), 1);
 }
 
-/** The problem, without its fix if the manifest would have more problems then: a mended key can show others. */
+/**
+ * The problem, without its fix if the manifest would have more problems then: a mended key may be another one than the author
+ * meant. A mended kind or apiVersion shows only what is wrong in any case: without them no field is checked.
+ */
 export function withSafeFix(problem: FieldProblem, value: JsonValue, problems: number, check: Check): FieldProblem {
   const { fix, ...rest } = problem;
   // Quotes change the type of a scalar and show nothing that was hidden.
-  if (fix === undefined || 'quotes' in fix) return problem;
+  if (fix === undefined || 'quotes' in fix || isIdentity(problem.path)) return problem;
   const after = check(() =>
     changedAt(value, problem.path, (old) => ('key' in fix ? { key: fix.key, value: old } : fix)),
   );
   return after !== undefined && after.length <= problems ? problem : rest;
+}
+
+function isIdentity([field, ...rest]: FieldPath): boolean {
+  return rest.length === 0 && (field === 'kind' || field === 'apiVersion');
 }
 
 /** Whether a value at the path is refused if it is text. */

@@ -46,7 +46,7 @@ function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
       );
     case 'required': {
       const missing = [...path, String(params.missingProperty)];
-      return fieldError('MissingField', path, `${displayPath(missing)} is missing`);
+      return { ...fieldError('MissingField', path, `${displayPath(missing)} is missing`), missing };
     }
     case 'oneOf':
     case 'anyOf':

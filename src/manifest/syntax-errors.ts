@@ -2,8 +2,9 @@ import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { compareText } from '../model/json.ts';
 import { TEMPLATE_HINT, type TextProblem } from './compose-documents.ts';
+import { MAX_FINDINGS } from './limits.ts';
 import { scanLines } from './line-scan.ts';
-import { inPlainWords, unclosedProblem } from './syntax-messages.ts';
+import { inPlainWords, tabProblem, unclosedProblem } from './syntax-messages.ts';
 
 /** In characters: the thorough parser takes seven times as long as the fast one. */
 const THOROUGH_LIMIT = 1024 * 1024;
@@ -17,13 +18,27 @@ const TEMPLATE = /\{\{-? *(?:[.$(a-zA-Z]|\/\*)/;
  */
 export function syntaxProblems(text: string, first: TextProblem): readonly TextProblem[] {
   // The syntax errors of a template are consequences of the first one.
-  if (TEMPLATE.test(text)) return [{ ...inPlainWords(first), hint: TEMPLATE_HINT }];
-  const { unclosed } = scanLines(text);
+  if (TEMPLATE.test(text)) return [{ ...inPlainWords(text, first), hint: TEMPLATE_HINT }];
+  const { unclosed, tabs } = scanLines(text);
   const found = text.length > THOROUGH_LIMIT ? [first] : foundProblems(text, first);
-  if (unclosed === undefined) return found.map(inPlainWords);
-  // What follows an open quote or bracket is read as a part of it.
-  const before = found.filter(({ offset }) => offset < unclosed);
-  return [...before.map(inPlainWords), unclosedProblem(text, unclosed)];
+  // What follows an open quote or bracket is read as a part of it, and what follows a tab as if it were indented less.
+  const end = Math.min(unclosed ?? text.length, startOfLine(text, tabs[0] ?? text.length));
+  const before = tabs.length === 0 && unclosed === undefined ? found : found.filter(({ offset }) => offset < end);
+  return [
+    ...before.map((problem) => inPlainWords(text, problem)),
+    ...tabs.slice(0, MAX_FINDINGS).map(tabProblem),
+    ...(unclosed === undefined ? [] : [unclosedProblem(text, unclosed)]),
+  ];
+}
+
+/** Whether a text has a quote that is not closed. */
+export function hasOpenQuote(text: string): boolean {
+  const { unclosed } = scanLines(text);
+  return unclosed !== undefined && (text[unclosed] === '"' || text[unclosed] === "'");
+}
+
+function startOfLine(text: string, offset: number): number {
+  return text.lastIndexOf('\n', offset - 1) + 1;
 }
 
 function foundProblems(text: string, first: TextProblem): readonly TextProblem[] {

@@ -37,6 +37,11 @@ const MEANINGS: readonly (readonly [pattern: RegExp, message: string, hint: stri
     'a list cannot begin on the line of its key',
     'begin it on the next line',
   ],
+  [
+    /^block scalars with more-indented leading empty lines/i,
+    'an empty line above the text is indented more than the text',
+    'remove the spaces of the empty line',
+  ],
   [/^tabs are not allowed as indentation/i, 'kubectl refuses a tab as indentation', 'write spaces'],
   [
     /^plain value cannot start with/i,
@@ -72,11 +77,39 @@ const MEANINGS: readonly (readonly [pattern: RegExp, message: string, hint: stri
   [/^unexpected end of the (?:stream|document)/i, 'the text ends too early', 'complete it'],
 ];
 
+/** What a line with an error means, whatever the message of the parser is, and what to do. */
+const LINES: readonly (readonly [pattern: RegExp, message: string, hint: string])[] = [
+  [
+    /[\u0085\u2028\u2029]/,
+    'the line holds U+0085, U+2028 or U+2029, which ends a line for kubectl, but not for other tools',
+    'end the line there, or write the escape of the character in double quotes',
+  ],
+  [/^[-? \t]*\*[\w-]+:(?:\s|$)/, 'an alias as a key needs a space before the colon', 'write the space'],
+  [/^[ \t]+---\s*$/, 'a document mark (---) cannot be indented', 'remove the spaces before it'],
+  [/^-{4,}\s*$/, 'a document mark has three dashes', 'write ---'],
+  [
+    /^[^"'#{[]*:[ \t]+\?[ \t]/,
+    'a text without quotes cannot begin with a question mark and a space',
+    'put the text in quotes',
+  ],
+  [
+    /^[^"'#{[]*:[ \t]+[^"'#{[\s][^"'#]*:(?:\s|$)/,
+    'a key with a value cannot be the value of a key on the same line',
+    'put a text that holds a colon and a space in quotes, or begin the second key on the next line',
+  ],
+];
+
 /** The problem in plain words, if its message is one of a parser. */
-export function inPlainWords(problem: TextProblem): TextProblem {
-  const found = MEANINGS.find(([pattern]) => pattern.test(problem.message));
+export function inPlainWords(text: string, problem: TextProblem): TextProblem {
+  const start = text.lastIndexOf('\n', problem.offset - 1) + 1;
+  const line = text.slice(start, start + LONGEST_LINE).split('\n', 1)[0] ?? '';
+  const found =
+    LINES.find(([pattern]) => pattern.test(line)) ?? MEANINGS.find(([pattern]) => pattern.test(problem.message));
   return found === undefined ? problem : { ...problem, message: found[1], hint: problem.hint ?? found[2] };
 }
+
+/** In characters: of a longer line only the beginning is looked at. */
+const LONGEST_LINE = 500;
 
 const CLOSING: Readonly<Record<string, readonly [name: string, close: string]>> = {
   '[': ['bracket', ']'],
@@ -89,6 +122,16 @@ const CLOSING: Readonly<Record<string, readonly [name: string, close: string]>> 
 export function unclosedProblem(text: string, offset: number): TextProblem {
   const [name, close] = CLOSING[text[offset] ?? ''] ?? ['bracket', ']'];
   const message = `the ${name} that opens here is not closed`;
-  const hint = `write ${close} where it ends, or put the text in quotes if it begins with ${text[offset]}`;
+  const isQuote = close === '"' || close === "'";
+  const other = close === '"' ? 'single quotes' : 'double quotes';
+  const hint = isQuote
+    ? `write ${close} where the text ends, or put the text in ${other} if it begins with ${close}`
+    : `write ${close} where it ends, or put the text in quotes if it begins with ${text[offset]}`;
   return { severity: 'error', reason: 'YamlSyntax', message, hint, offset };
+}
+
+/** A tab at the offset that kubectl refuses. */
+export function tabProblem(offset: number): TextProblem {
+  const message = 'kubectl refuses a tab as indentation';
+  return { severity: 'error', reason: 'YamlSyntax', message, hint: 'write spaces', offset };
 }

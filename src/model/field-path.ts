@@ -1,3 +1,4 @@
+import { quoteInFull } from './ids.ts';
 import { parseJson } from './json.ts';
 import { ok, problem, type Result } from './result.ts';
 
@@ -16,7 +17,7 @@ export function displayPath(path: FieldPath): string {
   for (const step of path) {
     if (typeof step === 'number') text += `[${step}]`;
     else if (/^[A-Za-z_$][\w$-]*$/.test(step)) text += text === '' ? step : `.${step}`;
-    else text += `[${JSON.stringify(step)}]`;
+    else text += `[${quoteInFull(step)}]`;
   }
   return text;
 }

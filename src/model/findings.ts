@@ -124,7 +124,7 @@ export const findings = {
   SchemaNotRead: { code: 'FR2053', meaning: 'The file names a schema that is not read.' },
   BadExpression: {
     code: 'FR2054',
-    meaning: 'An expression in CEL cannot be parsed, or uses a variable that is not declared.',
+    meaning: 'An expression in CEL cannot be parsed, or uses a variable, function or field that is not declared.',
   },
 
   FieldNotAllowed: { code: 'FR2100', meaning: 'The kind has this field, but the object must not set it here.' },

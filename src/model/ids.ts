@@ -46,7 +46,15 @@ export function parseDigest(text: string): Result<Digest> {
   return DIGEST.test(text) ? ok(text as Digest) : problem(`${quote(text)} is not a sha256 digest in lower-case hex`);
 }
 
-/** Quotes untrusted text for a message: shortens it and escapes control characters. */
+/** Quotes untrusted text for a message: shortens it and escapes control characters and invisible ones. */
 export function quote(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}...` : text);
+  return quoteInFull(text.length > 80 ? `${text.slice(0, 77)}...` : text);
+}
+
+/** Spaces other than the ordinary one, and characters without width. */
+const INVISIBLE = /[\u00a0\u00ad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]/g;
+
+/** The text as JSON, in which invisible characters are escapes. */
+export function quoteInFull(text: string): string {
+  return JSON.stringify(text).replace(INVISIBLE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -8,6 +8,7 @@ import { sizeProblem } from './object-size.ts';
 import { withoutConsequences } from './one-fault.ts';
 import { rules } from './rules/rules.ts';
 import { getIn, hasForm, type RuleProblem, rule } from './rules/shared/field.ts';
+import { asName } from './rules/shared/metadata.ts';
 import { dnsSubdomainRule } from './rules/shared/names.ts';
 import { createValueCheck, type ValueOptions } from './values/check-value.ts';
 import type { CompileOptions } from './values/compile-schema.ts';
@@ -21,8 +22,8 @@ export interface ObjectCheckOptions {
   readonly kubernetes: KubernetesSchemas;
   /** The schemas of custom kinds; of several sources with the same kind the first counts. */
   readonly custom?: readonly KindSchemas[];
-  /** Checks the expressions of admission policies; without it they are not checked. */
-  readonly checkPolicy?: ObjectCheck | undefined;
+  /** Checks the expressions of policies, definitions and selectors of devices; without it they are not checked. */
+  readonly checkExpressions?: ObjectCheck | undefined;
   /** Compiles the patterns of custom kinds; values/patterns.ts has it. Without it they are not checked. */
   readonly compilePattern?: CompileOptions['compilePattern'];
   /** What to report of a kind without schema; `warning` unless set. */
@@ -49,10 +50,22 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
     // To judge it further could take long.
     if (tooLarge !== undefined) return [tooLarge];
     const identity = identityOf(object);
-    if (identity === undefined) return withoutVersion(object, [kubernetes, ...custom]);
+    const found = identity === undefined ? undefined : findIn([kubernetes, ...custom], identity);
+    if (identity !== undefined && found !== undefined) return judge(object, identity, found);
+    const problems =
+      identity === undefined
+        ? withoutVersion(object, [kubernetes, ...custom])
+        : withoutSchema(object, identity, options);
+    // One fault in the identity hides no others if only one kind can be meant.
+    const meant = withMeantIdentity(object, identity, kubernetes);
+    const identityMeant = meant === undefined ? undefined : identityOf(meant);
+    const foundMeant = identityMeant === undefined ? undefined : findIn([kubernetes], identityMeant);
+    if (meant === undefined || identityMeant === undefined || foundMeant === undefined) return problems;
+    return [...problems, ...judge(meant, identityMeant, foundMeant)];
+  };
+
+  function judge(object: JsonObject, identity: Identity, found: KindSchema): readonly FieldProblem[] {
     const builtIn = kubernetes.find(identity.group, identity.version, identity.kind);
-    const found = builtIn ?? findIn(custom, identity);
-    if (found === undefined) return withoutSchema(object, identity, options);
     const isSecret = found.group === '' && found.kind === 'Secret';
     const judged = builtIn === undefined ? withDefaults(found.schema, object) : object;
     if (judged === undefined) return [tooMuchWork()];
@@ -62,7 +75,7 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
         ? [...nameOfCustomObject(judged), ...(customRules(found, problems)?.(judged) ?? [])]
         : [
             ...(rules[`${found.group}/${found.kind}`]?.(judged) ?? []).map((problem) => inVersion(problem, minor)),
-            ...(options.checkPolicy?.(judged) ?? []),
+            ...(options.checkExpressions?.(judged) ?? []),
           ];
     const others = [
       ...withoutRepeated(ofRules, problems),
@@ -70,10 +83,40 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
       ...(builtIn === undefined ? [] : deprecation(object, identity, kubernetes)),
     ];
     return withoutConsequences(others.length === 0 ? problems : [...problems, ...others]);
-  };
+  }
 }
 
-const nameOfCustomObject = rule((root) => hasForm(getIn(root, 'metadata', 'name'), dnsSubdomainRule));
+/**
+ * The object with the apiVersion and the kind that were meant: in another case, or for a missing apiVersion the only group of
+ * Kubernetes that has the kind.
+ * Undefined: that is not certain.
+ */
+function withMeantIdentity(
+  object: JsonObject,
+  identity: Identity | undefined,
+  kubernetes: KubernetesSchemas,
+): JsonObject | undefined {
+  const kind = textOf(object.kind);
+  if (kind === '') return undefined;
+  if (identity === undefined) {
+    const { apiVersion } = object;
+    if (typeof apiVersion === 'string') return { ...object, apiVersion: apiVersion.trim().toLowerCase() };
+    return apiVersion === undefined ? inOnlyGroup(object, kind, kubernetes) : undefined;
+  }
+  const sameKind = caseFix(kind, kubernetes.kindsOf(identity.group));
+  return sameKind === undefined ? undefined : { ...object, kind: sameKind };
+}
+
+function inOnlyGroup(object: JsonObject, kind: string, kubernetes: KubernetesSchemas): JsonObject | undefined {
+  const [group, ...others] = kubernetes.groupsOf(kind);
+  if (group === undefined || others.length > 0) return undefined;
+  return { ...object, apiVersion: written(group, kubernetes.versionsOf(group, kind)[0] ?? '') };
+}
+
+const nameOfCustomObject = rule((root) => {
+  hasForm(getIn(root, 'metadata', 'name'), dnsSubdomainRule);
+  hasForm(getIn(root, 'metadata', 'generateName'), (prefix) => dnsSubdomainRule(asName(prefix)));
+});
 
 /** Leaves out what a rule says of a value, or of a missing field, that the schema has refused already. */
 function withoutRepeated(ofRules: readonly FieldProblem[], ofSchema: readonly FieldProblem[]): readonly FieldProblem[] {
@@ -82,9 +125,9 @@ function withoutRepeated(ofRules: readonly FieldProblem[], ofSchema: readonly Fi
   return ofRules.filter((problem) => !places.has(placeOf(problem)));
 }
 
-/** A schema reports a missing field at its parent, a rule at the field; the message of both begins with its path. */
-function placeOf({ reason, path, message }: FieldProblem): string {
-  return reason === 'MissingField' ? `missing ${message.slice(0, message.indexOf(' '))}` : displayPath(path);
+/** A schema reports a missing field at its parent, a rule at the field. */
+function placeOf({ reason, path, missing = path }: FieldProblem): string {
+  return reason === 'MissingField' ? `missing ${displayPath(missing)}` : displayPath(path);
 }
 
 /** Rules such as CEL expect values of the right type. */
@@ -133,7 +176,7 @@ function createPreparation(
       const problems = check(schema, object, options);
       const meta = isJsonObject(object.metadata) ? checkBuiltIn(OBJECT_META, object.metadata, options) : problems;
       if (meta === problems || meta.length === 0) return problems;
-      return [...problems, ...meta.map((problem) => ({ ...problem, path: ['metadata', ...problem.path] }))];
+      return [...problems, ...meta.map(inMetadata)];
     };
   };
   return (kind, isCustom) => {
@@ -143,6 +186,11 @@ function createPreparation(
     prepared.set(kind, made);
     return made;
   };
+}
+
+function inMetadata({ missing, ...problem }: FieldProblem): FieldProblem {
+  const path = ['metadata', ...problem.path];
+  return { ...problem, path, ...(missing === undefined ? {} : { missing: ['metadata', ...missing] }) };
 }
 
 function scopeProblems({ namespaced, kind }: KindSchema, object: JsonObject): readonly FieldProblem[] {

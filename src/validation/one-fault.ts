@@ -1,6 +1,6 @@
 import type { FieldProblem } from '../manifest/problem.ts';
 import type { FindingReason } from '../model/diagnostic.ts';
-import { type FieldPath, parseFieldPath } from '../model/field-path.ts';
+import type { FieldPath } from '../model/field-path.ts';
 import { ANY_ITEM } from './values/misplaced-fields.ts';
 
 /** Reasons of errors that a field with a wrong name or in a wrong place causes elsewhere. */
@@ -41,18 +41,12 @@ function isCausedBy(problem: FieldProblem, { path, meant }: FieldProblem): boole
   if (meant === undefined) {
     if (problem.reason === 'WrongChoice') return isSame(problem.path, mapping);
     // One of several places has the missing field: `requests.storage` for `storage`.
-    const missing = placeOf(problem);
+    const missing = problem.missing ?? problem.path;
     return missing.length === path.length + 1 && isSame([...missing.slice(0, -2), missing.at(-1) ?? ''], path);
   }
   if (problem.reason === 'UnknownVolume') return VOLUMES.includes(String(meant.at(-1)));
-  const at = placeOf(problem);
+  const at = problem.missing ?? problem.path;
   return at.length > 0 && isAlong(at, meant);
-}
-
-/** The path of what is missing, which begins the message. */
-function placeOf({ message, path }: FieldProblem): FieldPath {
-  const place = parseFieldPath(message.slice(0, message.indexOf(' ')));
-  return place.ok ? place.value : path;
 }
 
 /** Names the only missing field of a mapping in the finding of an unknown field there that was meant to be no other. */
@@ -63,16 +57,11 @@ function withMissing(problems: readonly FieldProblem[]): readonly FieldProblem[]
     // Only a hint that lists the fields of a small mapping makes this likely.
     if (field.reason !== 'UnknownField' || field.meant !== undefined || field.hint === undefined) continue;
     const mapping = field.path.slice(0, -1);
-    const missing = problems.filter(
-      (each) =>
-        each.reason === 'MissingField' &&
-        isSame(placeOf(each).slice(0, -1), mapping) &&
-        !each.message.includes('must not be empty'),
-    );
+    const missing = problems.filter((each) => each.missing !== undefined && isSame(each.missing.slice(0, -1), mapping));
     const [only, ...more] = missing;
     if (only === undefined || more.length > 0 || left.has(only)) continue;
     left.add(only);
-    named.set(field, { ...field, hint: `${field.hint}; ${String(placeOf(only).at(-1))} is missing` });
+    named.set(field, { ...field, hint: `${field.hint}; ${String(only.missing?.at(-1))} is missing` });
   }
   if (named.size === 0) return problems;
   return problems.flatMap((problem) => (left.has(problem) ? [] : [named.get(problem) ?? problem]));

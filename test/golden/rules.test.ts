@@ -97,7 +97,7 @@ describe('every page', () => {
   it('is text on a terminal: no comments, no marks of code blocks, and the names of files', async () => {
     const parts: string[] = [];
     const out = { write: (text: string) => void parts.push(text), isTerminal: true, colour: false, columns: 80 };
-    (await ruleAnswer('FR3024')).table(out);
+    (await ruleAnswer('FR3024'))?.table(out);
     const text = parts.join('');
     expect(text).toMatch(/^FR3024: UnknownService\n\n/);
     expect(text).toContain('\ningress.yaml:\n    apiVersion: networking.k8s.io/v1\n');
@@ -114,7 +114,9 @@ describe('every page', () => {
     expect(page).toContain(`# ${code}: ${reason}\n\n${meaning}\n`);
     const sections = ['Why it matters', 'What to do', ...(code in WITHOUT_EXAMPLE ? ['How it arises'] : [])];
     for (const heading of sections) expect(sectionOf(page, heading)?.trim(), heading).toMatch(/\.$/);
-    expect((await ruleAnswer(code.toLowerCase())).value).toMatchObject({ code, reason, page });
+    for (const text of [code, code.toLowerCase(), code.slice(2), reason, reason.toLowerCase()]) {
+      expect((await ruleAnswer(text))?.value).toMatchObject({ code, reason, page });
+    }
   });
 
   it('belongs to a code', () => {

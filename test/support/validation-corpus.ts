@@ -25,8 +25,8 @@ export interface ValidationCase {
 }
 
 const kubernetes = await openKubernetesSchemas(newestKubernetesVersion);
-const { compileRules, checkPolicy } = createCelEvaluator();
-const check = createObjectCheck({ kubernetes, checkPolicy });
+const { compileRules, checkExpressions } = createCelEvaluator();
+const check = createObjectCheck({ kubernetes, checkExpressions });
 
 const CORPUS = join(import.meta.dirname, '../validation');
 const CRD_SUFFIX = '.crd.yaml';

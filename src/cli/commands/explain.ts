@@ -38,10 +38,12 @@ export function explainCommand(context: CliContext): CliCommand {
       ['fleetrelay explain Placement/shop', 'a declaration, which lies in no cluster'],
       ['fleetrelay explain KubernetesCluster/east InSync', 'why one of its conditions is as it is'],
       ['fleetrelay explain FR2003', 'what the code of a finding means, with an example; needs no server'],
+      ['fleetrelay explain UnknownField', 'the same by the reason of the finding'],
     ]);
   return withApiOptions(command).answers(async (flags: ApiOptions, words: readonly string[]) => {
     const [code = ''] = words;
-    if (/^FR\d+$/i.test(code) && words.length === 1) return (await import('../rule-pages.ts')).ruleAnswer(code);
+    const page = words.length === 1 ? await (await import('../rule-pages.ts')).ruleAnswer(code) : undefined;
+    if (page !== undefined) return page;
     const question = questionOf(words);
     const explanation = await (await connect(context, flags)).explain(question);
     return { value: explanation, table: (out) => writeExplanation(out, explanation) };

@@ -7,7 +7,7 @@ import { sha256 } from '../../model/digest.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
 import { likelyReferencesOf } from '../../validation/across-files/likely-references.ts';
 import { isDefinition } from '../../validation/custom/custom-kinds.ts';
-import { policyExpressionsIn } from '../../validation/policy-expressions.ts';
+import { expressionsIn } from '../../validation/expressions.ts';
 import type { FileBytes } from './file-bytes.ts';
 import { collectFacts, type FileFacts, unreadFile } from './file-facts.ts';
 import { createNamedSchemas } from './schemas/named-schemas.ts';
@@ -20,7 +20,7 @@ export interface CheckedFile {
   readonly documents: readonly CheckedDocument[];
   /** It must be checked again: if a definition of a kind without schema is found elsewhere, or for its expressions. */
   readonly waits: boolean;
-  /** It has expressions of admission policies, which need the library for CEL. */
+  /** It has expressions that an API server compiles, which need the library for CEL. */
   readonly hasExpressions?: true;
   /** The paths and URLs of schemas that it names for documents without another schema. */
   readonly schemas: readonly string[];
@@ -34,13 +34,14 @@ export interface CheckedFile {
   readonly digest?: string;
 }
 
-/** A document with a kind. */
+/** A document with a kind, or with an apiVersion. */
 export interface CheckedDocument {
   /** Where it begins. */
   readonly line: number;
   readonly column: number;
   /** Empty for a resource that Kuma writes with a type. */
   readonly apiVersion: string;
+  /** Empty if it is missing. */
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
@@ -96,9 +97,10 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     const state = isSkipped ? 'skipped' : isJudged ? 'checked' : 'noSchema';
     previousLine = line;
     const references = checks.collectsReferences ? likelyReferencesOf(value) : NONE;
-    if (identity.kind !== '') documents.push({ line, column, ...identity, state, references });
+    if (identity.kind !== '' || identity.apiVersion !== '')
+      documents.push({ line, column, ...identity, state, references });
     if (isDefinition(value)) definitions.push(value);
-    hasExpressions ||= !isSkipped && policyExpressionsIn(value).length > 0;
+    hasExpressions ||= !isSkipped && expressionsIn(value).length > 0;
   }
   const diagnostics = inOrder(findings);
   return {

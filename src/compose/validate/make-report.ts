@@ -4,7 +4,7 @@ import { compareText } from '../../model/json.ts';
 import { suppress } from '../../validation/suppressions.ts';
 import type { CheckedFile } from './check-file.ts';
 import { createBytesReader } from './file-bytes.ts';
-import { bytesOf, type InputFile, type Inputs } from './inputs.ts';
+import { bytesOf, type InputFile, type Inputs, STDIN } from './inputs.ts';
 import { beginsBefore, type ResourceOutcome, type ValidationReport, type ValidationRequest } from './report.ts';
 
 interface Judged {
@@ -35,6 +35,7 @@ export function reportOf({ request, inputs, checked: all, notEvaluated, affected
       const content = bytesOf(file, read);
       const text = content.ok ? new TextDecoder().decode(content.bytes) : '';
       found = suppress(file.name, text, found, { isChecked });
+      if (file.name === STDIN) found = found.map(withoutIgnoreHint);
       if (request.excerpts === true) addExcerpts(text, found, excerpts);
     }
     diagnostics.push(...found);
@@ -50,6 +51,15 @@ export function reportOf({ request, inputs, checked: all, notEvaluated, affected
     excerpts,
     fixed: [],
   };
+}
+
+/** What a hint says of an ignore file, which cannot list standard input. */
+const IGNORE_HINT = /(?:^|, (?:or|and) )(?:if the file is no manifest, )?list [a-z ]+ in \.fleetrelayignore.*$/;
+
+function withoutIgnoreHint(finding: Diagnostic): Diagnostic {
+  const { hint, ...rest } = finding;
+  const shorter = hint?.replace(IGNORE_HINT, '') ?? '';
+  return shorter === '' ? rest : { ...rest, hint: shorter };
 }
 
 /** Whether a run looks for findings of a code in every document of a file. Rules across files need more than one file. */

@@ -1,4 +1,5 @@
 import { displayPath, type FieldPath } from '../../model/field-path.ts';
+import { quoteInFull } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../../model/json.ts';
 import { suggestion } from '../../model/messages.ts';
 import { metadataOf, type ObjectRef, objectKey, parseApiVersion, parseObjectRef } from '../../model/object-key.ts';
@@ -199,10 +200,11 @@ function textMap(
     if (typeof member === 'string') texts[key] = member;
     else if (member === null || member === undefined) {
       texts[key] = '';
-      const message = `${name}[${JSON.stringify(key)}] has no value; an API server reads it as an empty text`;
-      problems.push(fieldWarning('WrongType', [...path, key], message, 'write ""'));
+      const message = `${name}[${quoteInFull(key)}] has no value; an API server reads it as an empty text`;
+      const hint = key.includes(':') ? 'write a space after the colon, or "" as the value' : 'write ""';
+      problems.push(fieldWarning('WrongType', [...path, key], message, hint));
     } else {
-      const message = `${name}[${JSON.stringify(key)}] must be text, not ${typeWord(member)}`;
+      const message = `${name}[${quoteInFull(key)}] must be text, not ${typeWord(member)}`;
       const hint = typeof member === 'object' ? 'write it as text, for example below "|"' : 'quote it';
       problems.push(withFix(fieldError('WrongType', [...path, key], message, hint), typeFix(member, 'string')));
     }

@@ -85,8 +85,10 @@ export function reportMissing(run: Run, name: string, value: JsonValue | undefin
   if (isFull(run)) return;
   run.meter.charge(STEPS_OF_PROBLEM);
   const at = [...run.path, name];
-  if (value === undefined) add(run, fieldError('MissingField', [...run.path], `${displayPath(at)} is missing`));
-  else add(run, fieldError('MissingField', at, `${displayPath(at)} must not be empty`));
+  if (value === undefined) {
+    const message = `${displayPath(at)} is missing`;
+    add(run, { ...fieldError('MissingField', [...run.path], message), missing: at });
+  } else add(run, fieldError('MissingField', at, `${displayPath(at)} must not be empty`));
 }
 
 /** A value of another type than the schema says. */
@@ -137,5 +139,5 @@ export function reportDuplicate(
   const message = `${displayPath(place)} has the same ${same}${keys.length === 1 ? value : ''} as an item above it`;
   const reason = key === 'name' ? 'DuplicateName' : 'DuplicateValue';
   if (!isAccepted) add(run, fieldError(reason, path, message));
-  else add(run, fieldWarning(reason, path, `${message}, which server-side apply refuses`));
+  else add(run, fieldWarning(reason, path, `${message}, which server-side apply refuses`, 'remove one of them'));
 }

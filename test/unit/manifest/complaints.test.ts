@@ -7,8 +7,8 @@ type Case = readonly [title: string, text: string, complaints: readonly string[]
 const HEADER = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: p}\n';
 const IGNORE = 'if the file is no manifest, list it in .fleetrelayignore';
 
-const SECOND_KEY =
-  'a second key cannot follow here (indent the keys of one mapping alike, and put a text that holds a colon and a space in quotes)';
+const KEY_AS_VALUE =
+  'a key with a value cannot be the value of a key on the same line (put a text that holds a colon and a space in quotes, or begin the second key on the next line)';
 
 const IDENTITY: readonly Case[] = [
   [
@@ -175,8 +175,8 @@ const SYNTAX: readonly Case[] = [
     'every broken line, and the errors of complete documents beside it',
     'a: b: c\nd: e: f\n---\napiVersion: v1\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: x, name: z}\n',
     [
-      `1:4: error: ${SECOND_KEY}`,
-      `2:4: error: ${SECOND_KEY}`,
+      `1:4: error: ${KEY_AS_VALUE}`,
+      `2:4: error: ${KEY_AS_VALUE}`,
       `4:1: error: kind is missing (${IGNORE})`,
       '8:21: error: the key "name" is here twice (remove one of the two)',
     ],
@@ -192,11 +192,18 @@ const SYNTAX: readonly Case[] = [
   ],
   [
     'tags',
-    'a: !!binary aGk=\nb: !foo {}\nc: !!set [1]\nd: !!str 1\n',
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: !!binary aGk=\n  b: !foo c\n  d: !!str 1\n',
     [
-      '1:4: error: the tag "!!binary" is not allowed in manifests (remove it, or quote the text if it begins with an exclamation mark)',
-      '2:4: error: the tag "!foo" is not allowed in manifests (remove it, or quote the text if it begins with an exclamation mark)',
-      '3:4: error: the tag "!!set" is not allowed in manifests (remove it, or quote the text if it begins with an exclamation mark)',
+      '6:6: warning: kubectl leaves out the tag "!foo" (remove it, or quote the text if it begins with an exclamation mark)',
+    ],
+  ],
+  [
+    'tags that kubectl refuses',
+    'a: !!binary aGk\nb: !!merge c\nd: [!e]\n',
+    [
+      '1:4: error: the value is not what its tag !!binary says (remove the tag, or correct the value)',
+      '2:4: error: the tag "!!merge" is not allowed in manifests (remove it, or quote the text if it begins with an exclamation mark)',
+      '3:5: error: the tag "!e" is not allowed in manifests (remove it, or quote the text if it begins with an exclamation mark)',
     ],
   ],
   [
@@ -226,7 +233,59 @@ const SYNTAX: readonly Case[] = [
     'a quote that is not closed, where it opens',
     'a: "b\nc: d\ne: f\n',
     [
-      '1:4: error: the double quote that opens here is not closed (write " where it ends, or put the text in quotes if it begins with ")',
+      '1:4: error: the double quote that opens here is not closed (write " where the text ends, or put the text in single quotes if it begins with ")',
+    ],
+  ],
+  [
+    'a quote that is not closed, and is no document after a line with a mark',
+    'a: "b\n---\nc\n---\nd"\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n',
+    [
+      '1:4: error: the double quote that opens here is not closed (write " where the text ends, or put the text in single quotes if it begins with ")',
+    ],
+  ],
+  [
+    'a question mark as a value',
+    'a: ? b\n',
+    ['1:4: error: a text without quotes cannot begin with a question mark and a space (put the text in quotes)'],
+  ],
+  [
+    'a line break of YAML 1.1 before a key',
+    'a: b\u2028c: d\n',
+    [
+      '1:4: error: the line holds U+0085, U+2028 or U+2029, which ends a line for kubectl, but not for other tools (end the line there, or write the escape of the character in double quotes)',
+    ],
+  ],
+  [
+    'an alias as a key without a space',
+    'a: &x b\n*x: c\n',
+    ['2:1: error: an alias as a key needs a space before the colon (write the space)'],
+  ],
+  ['a mark with four dashes', '----\na: b\n', ['1:1: error: a document mark has three dashes (write ---)']],
+  [
+    'a mark that is indented',
+    'a:\n  b: c\n  ---\n',
+    ['3:3: error: a document mark (---) cannot be indented (remove the spaces before it)'],
+  ],
+  [
+    'a mark that is indented at the beginning',
+    ' ---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n',
+    ['1:2: error: a document mark (---) cannot be indented (remove the spaces before it)'],
+  ],
+  [
+    'spaces above a block of text',
+    'a: |\n    \n  b\n',
+    ['3:3: error: an empty line above the text is indented more than the text (remove the spaces of the empty line)'],
+  ],
+  [
+    'a tab in a block of text that hides its indentation',
+    'a: |\n  \t\n b\n',
+    ['2:3: error: kubectl refuses a tab as indentation (write spaces)'],
+  ],
+  [
+    'a character in a key that is not visible',
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {"a\u00a0": b}}\n',
+    [
+      '3:30: error: the key "a\\u00a0" must be 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
     ],
   ],
   [
@@ -294,6 +353,7 @@ describe('complaints about JSON', () => {
       expect(complaints(text, 'a.json')).toEqual([`a.json:1:${column}: error: this is not JSON`]);
     }
     expect(complaints('{"a": 1, "a": 2}', 'a.json')).toEqual([
+      'a.json:1:1: error: this is no manifest: it has neither apiVersion nor kind (list the file in .fleetrelayignore)',
       'a.json:1:10: error: the key "a" is here twice (remove one of the two)',
     ]);
   });

@@ -52,20 +52,25 @@ describe('decodeFile', () => {
     ]);
   });
 
-  it('takes Lists apart, nested ones too', () => {
+  it('takes Lists apart, and refuses a list in a list, as kubectl does', () => {
     const item = '{apiVersion: v1, kind: Namespace, metadata: {name: NAME}}';
-    const text = `apiVersion: v1
-kind: List
-items:
-- ${item.replace('NAME', 'a')}
-- {apiVersion: v1, kind: List, items: [${item.replace('NAME', 'b')}, ${item.replace('NAME', 'c')}]}
-`;
-    expect(documentsOf(text).map(({ identity }) => identity)).toEqual([
-      '/Namespace//a',
-      '/Namespace//b',
-      '/Namespace//c',
+    const text = `apiVersion: v1\nkind: List\nitems:\n- ${item.replace('NAME', 'a')}\n- ${item.replace('NAME', 'b')}\n`;
+    expect(documentsOf(text).map(({ identity }) => identity)).toEqual(['/Namespace//a', '/Namespace//b']);
+    const nested = 'a list cannot be an item of a list (move its items to the outer list)';
+    expect(complaints(`${text}- {apiVersion: v1, kind: List, items: []}\n`)).toEqual([`a.yaml:6:26: error: ${nested}`]);
+    expect(complaints('apiVersion: v1\nkind: SecretList\nitems:\n- {kind: SecretList, items: []}\n')).toEqual([
+      `a.yaml:4:10: error: ${nested}`,
     ]);
-    expect(complaints(text.replace('name: c', 'name: ""'))).toEqual(['a.yaml:5:147: error: the name is empty']);
+  });
+
+  it('refuses a list without items, as kubectl does', () => {
+    expect(complaints('apiVersion: v1\nkind: List\nitems:\n')).toEqual([
+      'a.yaml:3:1: error: items must be a list, not nothing',
+    ]);
+    expect(complaints('apiVersion: v1\nkind: RoleList\nmetadata: {}\nitems:\n')).toEqual([
+      'a.yaml:3:11: error: metadata.name is missing',
+    ]);
+    expect(complaints('apiVersion: v1\nkind: List\nitems: []\n')).toEqual([]);
   });
 
   it('gives the items of a typed list its apiVersion and the kind before List', () => {
@@ -76,17 +81,17 @@ items:
 - metadata: {name: a, namespace: x}
   rules: []
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}
-- {apiVersion: v1, kind: SecretList, items: [{metadata: {name: c}}]}
 `;
     expect(documentsOf(text).map(({ identity }) => identity)).toEqual([
       'rbac.authorization.k8s.io/Role/x/a',
       '/ConfigMap//b',
-      '/Secret//c',
+    ]);
+    expect(complaints(text)).toEqual([
+      'a.yaml:7:26: warning: kubectl checks the fields of the items of a RoleList as those of Role (write the kind List for items of several kinds)',
     ]);
     const [first] = documentsOf(text);
     const value = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name: 'a', namespace: 'x' } };
     expect(first?.content).toMatchObject({ type: 'object', value: { ...value, rules: [] } });
-    expect(documentsOf(`${text.slice(0, text.indexOf('items'))}items:\n`)).toEqual([]);
   });
 
   it('points at the item of a typed list', () => {

@@ -92,9 +92,22 @@ describe('other odd files', () => {
     expect(complaints(configMap('  a: x\n  a: z\n'))).toEqual([
       'a.yaml:6:3: error: the key "a" is here twice (remove one of the two)',
     ]);
+    expect(complaints(configMap('  on: x\n  y: z\n'))).toContain(
+      'a.yaml:6:3: error: the key "y" is here twice: y is read as "true" (remove one of the two)',
+    );
     expect(contentOf(configMap('  a: &text one\n  b: *text\n'))).toMatchObject({
       value: { data: { a: 'one', b: 'one' } },
     });
+  });
+
+  it('judges the last value of a key that is there twice, as kubectl reads it', () => {
+    expect(complaints(configMap('  a: 1\n  a: x\n'))).toEqual([
+      'a.yaml:6:3: error: the key "a" is here twice (remove one of the two)',
+    ]);
+    expect(complaints(configMap('  a: x\n  b: z\n  a: 1\n'))).toEqual([
+      'a.yaml:7:3: error: the key "a" is here twice (remove one of the two)',
+      'a.yaml:7:6: error: data["a"] must be text, not a number (quote it)',
+    ]);
   });
 
   it('reads merge keys as kubectl does', () => {

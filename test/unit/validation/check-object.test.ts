@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { displayPath } from '../../../src/model/field-path.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { createObjectCheck } from '../../../src/validation/check-object.ts';
 import { createKindTable } from '../../../src/validation/kind-table.ts';
@@ -118,6 +119,68 @@ describe('API versions', () => {
   it('with the name of a member of every object is like any other unknown one', () => {
     const object = { apiVersion: 'constructor', kind: 'constructor', metadata: { name: 'a' } };
     expect(found(object)).toEqual(['error NoSuchKind kind']);
+  });
+});
+
+describe('a fault of the identity hides no other fault if only one kind can be meant', () => {
+  const metadata = { name: 'a' };
+  const reasons = (object: JsonObject) =>
+    createObjectCheck({ kubernetes })(object).map(({ reason, path }) => `${reason} ${displayPath(path)}`);
+
+  it.each([
+    [{ apiVersion: 'apps/v1', kind: 'deployment', metadata, spec: { selectr: {} } }, 'UnknownField spec.selectr'],
+    [{ apiVersion: 'Apps/v1', kind: 'DaemonSet', metadata, spec: { foo: 1 } }, 'UnknownField spec.foo'],
+    [{ kind: 'Pod', metadata, spec: { containers: [], foo: 1 } }, 'UnknownField spec.foo'],
+  ])('%#', (object, wanted) => expect(reasons(object)).toContain(wanted));
+
+  it.each([
+    ['an Event is in two groups', { kind: 'Event', metadata, foo: 1 }, []],
+    [
+      'another group may have the kind',
+      { apiVersion: 'example.com/v1', kind: 'Deployment', metadata, foo: 1 },
+      ['NoSchema kind'],
+    ],
+    ['the group is stated', { apiVersion: 'apps/v1', kind: 'Ingress', metadata, foo: 1 }, ['NoSuchKind kind']],
+  ])('%s', (_, object, wanted) => {
+    expect(reasons(object).filter((each) => !each.startsWith('MissingField apiVersion'))).toEqual(wanted);
+  });
+});
+
+describe('a Pod', () => {
+  const found = (spec: JsonObject) => {
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec };
+    return createObjectCheck({ kubernetes })(pod).map(
+      ({ severity, reason, path }) => `${severity} ${reason} ${displayPath(path)}`,
+    );
+  };
+
+  it('gets one warning of each entry that repeats the key of another', () => {
+    const spec = {
+      imagePullSecrets: [{ name: 'a' }, { name: 'a' }],
+      hostAliases: [{ ip: '10.0.0.1' }, { ip: '10.0.0.1' }],
+      containers: [
+        {
+          name: 'a',
+          image: 'a:1',
+          env: [
+            { name: 'A', value: '1' },
+            { name: 'A', value: '2' },
+          ],
+        },
+      ],
+    };
+    expect(found(spec).sort()).toEqual([
+      'warning DuplicateName spec.containers[0].env[1].name',
+      'warning DuplicateName spec.imagePullSecrets[1].name',
+      'warning DuplicateValue spec.hostAliases[1].ip',
+    ]);
+  });
+
+  it('gets no suggestion that it cannot use', () => {
+    const spec = { resources: { limits: { 'ephemeral-storage': '1Gi' } }, containers: [{ name: 'a', image: 'a:1' }] };
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec };
+    const [problem] = createObjectCheck({ kubernetes })(pod);
+    expect([problem?.reason, problem?.hint]).toEqual(['BadResource', undefined]);
   });
 });
 

@@ -100,8 +100,14 @@ spec:
   });
 
   it('leaves a text alone if the result would have more findings', () => {
-    const text = 'apiVersion: v1\nkind: pod\nmetadata: {name: a}\nspec: {a: 1, b: 2, c: 3}\n';
+    const text = 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nSpec: {a: 1, b: 2, c: 3}\n';
     expect(mended(text)).toBe(text);
+  });
+
+  it('mends a kind and an API version in a wrong case beside other faults', () => {
+    const rest = 'metadata: {name: a}\nspec: {a: 1, b: 2, c: 3}\n';
+    expect(mended(`apiVersion: v1\nkind: pod\n${rest}`)).toBe(`apiVersion: v1\nkind: Pod\n${rest}`);
+    expect(mended(`apiVersion: V1\nkind: pod\n${rest}`)).toBe(`apiVersion: v1\nkind: Pod\n${rest}`);
   });
 });
 

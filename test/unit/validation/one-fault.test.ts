@@ -81,7 +81,10 @@ describe('an error in the identity hides no other finding', () => {
       'metadata/namespace-list',
       ['metadata.namespace must be text, not a list', 'spec.ports[0].protocol must be one of'],
     ],
-    ['workloads/version-missing', ['apiVersion is missing (Deployment is in apps/v1)']],
+    [
+      'workloads/version-missing',
+      ['apiVersion is missing (Deployment is in apps/v1)', 'spec.selector is missing', 'spec.template is missing'],
+    ],
   ])('%s', (name, parts) => {
     const found = findingsOf(name);
     expect(found).toHaveLength(parts.length);

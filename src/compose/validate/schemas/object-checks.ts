@@ -22,7 +22,7 @@ export interface CheckSettings {
   readonly located: readonly LocatedSchema[];
   /** The schemas that files name for their own documents. */
   readonly named: readonly NamedSchema[];
-  /** Some file has an admission policy or a webhook with expressions. */
+  /** Some file has expressions that an API server compiles. */
   readonly checksExpressions?: boolean;
   /** Fixes of warnings are looked for, which costs further checks. */
   readonly findsFixes: boolean;
@@ -80,7 +80,7 @@ export async function createObjectChecks(settings: CheckSettings): Promise<Objec
   const { collectsFacts, collectsReferences } = settings;
   const { checksExpressions = false } = settings;
   const cel = checksExpressions || definitions.some(hasRules) ? await celEvaluator() : undefined;
-  const checkPolicy = checksExpressions ? cel?.checkPolicy : undefined;
+  const checkExpressions = checksExpressions ? cel?.checkExpressions : undefined;
   const compile = located.length + named.length === 0 ? undefined : await jsonSchemaCompiler();
   const custom = [
     ...(definitions.length === 0 ? [] : [createCustomKinds(definitions, cel?.compileRules)]),
@@ -94,7 +94,7 @@ export async function createObjectChecks(settings: CheckSettings): Promise<Objec
   const opened = await Promise.all(versions.map(openKubernetesSchemas));
   const compilePattern = definitions.length === 0 ? undefined : await patternCompiler();
   const checks = opened.map((kubernetes) =>
-    createObjectCheck({ kubernetes, custom, compilePattern, withoutSchema, checkPolicy }),
+    createObjectCheck({ kubernetes, custom, compilePattern, withoutSchema, checkExpressions }),
   );
   const skipped = new Set(skip);
   return {

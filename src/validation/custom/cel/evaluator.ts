@@ -1,8 +1,8 @@
 import { type CelValue, celList } from '@bufbuild/cel';
 import { didYouMean, type FieldProblem, fieldError } from '../../../manifest/problem.ts';
 import { displayPath, type FieldPath } from '../../../model/field-path.ts';
-import { textOf } from '../../../model/json.ts';
-import { type PolicyExpression, policyExpressionsIn } from '../../policy-expressions.ts';
+import { type JsonObject, textOf } from '../../../model/json.ts';
+import { type DeclaredExpression, expressionsIn } from '../../expressions.ts';
 import { createMeter, type Meter } from '../../values/meter.ts';
 import type { CelRule, ObjectCheck, Schema } from '../../values/schema.ts';
 import { createEnvironment, type Environment } from './environment.ts';
@@ -20,8 +20,11 @@ export interface CelEvaluator {
    * `kind` names it in {@link notEvaluated}.
    */
   readonly compileRules: (schema: Schema, kind: string) => ObjectCheck;
-  /** Checks that the expressions of admission policies and webhooks can be parsed, and that their variables are declared. */
-  readonly checkPolicy: ObjectCheck;
+  /**
+   * Checks the expressions of policies, webhooks, selectors of devices and CustomResourceDefinitions: can they be parsed, and
+   * are their variables, their functions and the fields of `self` declared.
+   */
+  readonly checkExpressions: ObjectCheck;
   /** The rules that could not be evaluated until now, as sentences, in the order in which they were found; each once. */
   readonly notEvaluated: () => readonly string[];
 }
@@ -62,28 +65,29 @@ export function createCelEvaluator(): CelEvaluator {
         return problems;
       };
     },
-    checkPolicy: (object) => {
-      const expressions = policyExpressionsIn(object);
+    checkExpressions: (object) => {
+      const expressions = expressionsIn(object);
       if (expressions.length > 0) {
-        notEvaluated.add(
-          `${textOf(object.kind)}: expressions in CEL are not evaluated, and their types are not checked`,
-        );
+        notEvaluated.add(`${textOf(object.kind)}: ${notCheckedOf(object)}`);
       }
-      return expressions.flatMap((expression) => policyProblem(environment, expression) ?? []);
+      return expressions.flatMap((expression) => expressionProblem(environment, expression) ?? []);
     },
     notEvaluated: () => [...notEvaluated],
   };
 }
 
-function policyProblem(
-  environment: Environment,
-  { path, source, variables, composed }: PolicyExpression,
-): FieldProblem | undefined {
-  const fault = faultOfExpression(environment, source, variables);
-  if (fault !== undefined) {
-    const hint = fault.startsWith('cannot') ? undefined : `declared are ${[...variables].sort().join(', ')}`;
-    return fieldError('BadExpression', path, `${displayPath(path)} ${fault}`, hint);
-  }
+/** What of the expressions of an object is not judged. */
+function notCheckedOf({ apiVersion }: JsonObject): string {
+  const group = textOf(apiVersion).split('/')[0];
+  if (group === 'apiextensions.k8s.io') return 'the types and the estimated cost of rules in CEL are not checked';
+  const cost = group === 'resource.k8s.io' ? ' and their estimated cost' : '';
+  return `expressions in CEL are not evaluated, and their types${cost} are not checked`;
+}
+
+function expressionProblem(environment: Environment, expression: DeclaredExpression): FieldProblem | undefined {
+  const { path, source, composed } = expression;
+  const found = faultOfExpression(environment, expression);
+  if (found !== undefined) return fieldError('BadExpression', path, `${displayPath(path)} ${found.fault}`, found.hint);
   if (composed === undefined) return undefined;
   const name = variablesIn(source).find((each) => !composed.includes(each));
   if (name === undefined) return undefined;

@@ -1,6 +1,10 @@
 import { type CelResult, type CelValue, isCelError, parse, plan } from '@bufbuild/cel';
+import type { Expr } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
+import type { DeclaredExpression } from '../../expressions.ts';
 import { TooMuchWork } from '../../values/meter.ts';
+import { type CallFault, declaredFunctions, deviceFunctions, faultOfCalls } from './declared-functions.ts';
 import type { Environment } from './environment.ts';
+import { faultOfFields } from './field-references.ts';
 import { withoutOptionalSyntax } from './optional-syntax.ts';
 import { NotSupported, prepare, UnknownVariable, usesVariable } from './rewrite.ts';
 
@@ -58,29 +62,52 @@ export function compileExpression(
 }
 
 /**
- * Returns why no API server compiles an expression: it cannot be parsed, or uses a variable that is not declared. Undefined:
- * neither is known, but its types and functions are not checked.
+ * Returns why no API server compiles an expression: it cannot be parsed, or uses a variable, a function or a field of `self`
+ * that is not declared. Undefined: nothing of this is known, but types are not checked.
  */
 export function faultOfExpression(
   { functions }: Pick<Environment, 'functions'>,
-  source: string,
-  declared: readonly string[],
-): string | undefined {
-  // The parser does not know names in backticks, which an API server does.
-  if (source.length > MAX_LENGTH || depthOf(source) > MAX_DEPTH || source.includes('`')) return undefined;
-  let expr: ReturnType<typeof parse>['expr'];
+  { source, variables, isOfDevices, self }: DeclaredExpression,
+): CallFault | undefined {
+  if (source.length > MAX_LENGTH || depthOf(source) > MAX_DEPTH) return undefined;
+  let expr: Expr | undefined;
   try {
     ({ expr } = parse(readable(source)));
   } catch (error) {
-    if (error instanceof RangeError) return undefined;
+    if (error instanceof RangeError || OPTIONAL_ENTRY.test(source)) return undefined;
     const why = error instanceof Error ? error.message : String(error);
-    return `cannot be parsed: ${why.replace(/^<input>:(\d+):(\d+): /, 'line $1, column $2 of it: ')}`;
+    return { fault: `cannot be parsed: ${why.replace(/^<input>:(\d+):(\d+): /, 'line $1, column $2 of it: ')}` };
   }
   if (expr === undefined) return undefined;
+  const known = new Set([...functions, ...declaredFunctions]);
+  const unknown = unknownVariable(expr, {
+    variables: new Map(variables.map((name) => [name, false])),
+    functions: known,
+  });
+  if (unknown !== undefined) {
+    const fault = `names a variable that is not declared: ${unknown}`;
+    return { fault, hint: `declared are ${[...variables].sort().join(', ')}` };
+  }
   try {
-    prepare(expr, { variables: new Map(declared.map((name) => [name, false])), functions });
+    const ofCalls = faultOfCalls(expr, isOfDevices === true ? deviceFunctions : NONE);
+    return ofCalls ?? (self === undefined ? undefined : faultOfFields(expr, self));
   } catch (error) {
-    if (error instanceof UnknownVariable) return `names a variable that is not declared: ${error.message}`;
+    // Many operators in a row are nested too deep for the stack.
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+/** An optional entry of a list or a mapping, which this parser cannot read. */
+const OPTIONAL_ENTRY = /[[{,]\s*\?/;
+
+const NONE: ReadonlySet<string> = new Set();
+
+function unknownVariable(expr: Expr, scope: Parameters<typeof prepare>[1]): string | undefined {
+  try {
+    prepare(expr, scope);
+  } catch (error) {
+    if (error instanceof UnknownVariable) return error.message;
   }
   return undefined;
 }

@@ -3,6 +3,7 @@ import { ExprSchema } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
 import { clone } from '@bufbuild/protobuf';
 import { bind, bool, call, fold, ident, int, list, text } from './expr.ts';
 import { OPTIONAL_INDEX, OPTIONAL_SELECT } from './optional-syntax.ts';
+import { childrenOf } from './walk.ts';
 
 /** Thrown for an expression that the evaluator cannot evaluate. The message completes "cannot be evaluated: ". */
 export class NotSupported extends Error {}
@@ -28,8 +29,9 @@ interface Rewritten {
 /** The names of types, and of the namespaces of functions. */
 const CONSTANTS: ReadonlySet<string> = new Set([
   ...['int', 'uint', 'double', 'bool', 'string', 'bytes', 'list', 'map', 'null_type', 'type'],
-  // The package of the types of times.
-  'google',
+  'optional_type',
+  // The packages of the types of times, and of addresses.
+  ...['google', 'net'],
 ]);
 
 /** Functions whose value is optional for every target. */
@@ -295,25 +297,7 @@ function nodesOf(expr: Expr | undefined): number {
 
 /** Whether an expression as it is written reads the variable. */
 export function usesVariable(expr: Expr | undefined, name: string): boolean {
-  const uses = (inner: Expr | undefined): boolean => usesVariable(inner, name);
-  switch (expr?.exprKind.case) {
-    case 'identExpr':
-      return expr.exprKind.value.name === name;
-    case 'selectExpr':
-      return uses(expr.exprKind.value.operand);
-    case 'callExpr':
-      return uses(expr.exprKind.value.target) || expr.exprKind.value.args.some(uses);
-    case 'listExpr':
-      return expr.exprKind.value.elements.some(uses);
-    case 'structExpr':
-      return expr.exprKind.value.entries.some(
-        ({ keyKind, value }) => uses(value) || (keyKind.case === 'mapKey' && uses(keyKind.value)),
-      );
-    case 'comprehensionExpr': {
-      const { iterRange, accuInit, loopCondition, loopStep, result } = expr.exprKind.value;
-      return [iterRange, accuInit, loopCondition, loopStep, result].some(uses);
-    }
-    default:
-      return false;
-  }
+  if (expr === undefined) return false;
+  if (expr.exprKind.case === 'identExpr') return expr.exprKind.value.name === name;
+  return childrenOf(expr).some((child) => usesVariable(child, name));
 }

@@ -143,7 +143,8 @@ function convertList(
   return { value: made, nodes };
 }
 
-const RESERVED: ReadonlySet<string> = new Set([
+/** Fields of these names have another name in rules, and keep their own behind a dot. */
+export const RESERVED: ReadonlySet<string> = new Set([
   ...['true', 'false', 'null', 'in', 'as', 'break', 'const', 'continue', 'else', 'for', 'function', 'if', 'import'],
   ...['let', 'loop', 'package', 'namespace', 'return', 'var', 'void', 'while'],
 ]);

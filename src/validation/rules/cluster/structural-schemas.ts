@@ -1,3 +1,4 @@
+import { didYouMean } from '../../../manifest/problem.ts';
 import { isJsonObject, type JsonValue } from '../../../model/json.ts';
 import {
   type Field,
@@ -62,7 +63,10 @@ function checkSchema(schema: Field, level: Level): void {
   checkLists(schema);
   checkResource(schema, level);
   for (const branch of nestedOf(schema)) checkNested(branch, schema, isIntOrString(schema, branch));
-  items(get(schema, 'x-kubernetes-validations')).forEach(checkCelRule);
+  for (const celRule of items(get(schema, 'x-kubernetes-validations'))) {
+    checkCelRule(celRule);
+    checkFieldPath(get(celRule, 'fieldPath'), schema);
+  }
 }
 
 function checkKeywords(schema: Field): void {
@@ -273,5 +277,29 @@ function checkCelRule(celRule: Field): void {
   else if (/[\n\r]/.test(said.trim())) invalid(message, 'must be one line');
   else if (source !== undefined && /[\n\r]/.test(source) && said === '') {
     report(celRule, 'BadDefinition', `${nameOf(message)} is missing: the rule has several lines`);
+  }
+}
+
+/** A step of a path: `.name` or `['name']`. */
+const STEP = /\.([^.[\]']+)|\['((?:[^'\\]|\\.)*)'\]/g;
+
+/** The path leads from the value with the rule to a field of its schema. */
+function checkFieldPath(fieldPath: Field, schema: Field): void {
+  const path = word(fieldPath);
+  if (path === undefined) return;
+  if (/^\w/.test(path)) {
+    invalid(fieldPath, 'must begin with a dot', { reason: 'BadDefinition', hint: `write .${path}` });
+    return;
+  }
+  if (path.replaceAll(STEP, '') !== '') return;
+  let at = schema;
+  for (const [, name, quoted = ''] of path.matchAll(STEP)) {
+    const step = name ?? quoted.replaceAll(/\\(.)/g, '$1');
+    const properties = get(at, 'properties');
+    at = mapping(properties) === undefined ? get(at, 'additionalProperties') : get(properties, step);
+    if (mapping(at) !== undefined) continue;
+    const hint = didYouMean(step, Object.keys(mapping(properties) ?? {}));
+    invalid(fieldPath, `the schema has no field ${step} there`, { reason: 'BadDefinition', hint });
+    return;
   }
 }

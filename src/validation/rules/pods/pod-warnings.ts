@@ -20,10 +20,37 @@ import { dnsLabelRule, dnsSubdomainRule } from '../shared/names.ts';
 export function warnOfPod(pod: Field, spec: Field, containers: readonly Field[]): void {
   warnOfDeprecated(pod, spec);
   warnOfSelectors(spec);
-  warnOfRepeated(spec, containers);
+  warnOfRepeatedPorts(containers);
+  warnOfAdmission(spec);
   if (!has(spec, 'terminationGracePeriodSeconds')) return;
   const grace = get(spec, 'terminationGracePeriodSeconds');
   if ((integer(grace) ?? 0) < 0) warn(grace, 'WrongValue', `${nameOf(grace)} is negative, which means 1 second`);
+}
+
+/** Warns of what an API server's default admission refuses, or what needs a feature gate that is off by default. */
+function warnOfAdmission(spec: Field): void {
+  const priority = get(spec, 'priority');
+  if (!has(spec, 'priorityClassName') && (integer(priority) ?? 0) !== 0) {
+    const message = `${nameOf(priority)} is refused in Pods unless the default PriorityClass has this value`;
+    warn(priority, 'FieldNotAllowed', message, 'write priorityClassName instead');
+  }
+  const overhead = get(spec, 'overhead');
+  if (!has(spec, 'runtimeClassName') && members(overhead).length > 0) {
+    const message = `${nameOf(overhead)} is refused in Pods without a runtimeClassName whose RuntimeClass has this overhead`;
+    warn(overhead, 'FieldNotAllowed', message, 'leave it out: a RuntimeClass sets it');
+  }
+  for (const toleration of items(get(spec, 'tolerations'))) {
+    const operator = get(toleration, 'operator');
+    if (operator.value === 'Lt' || operator.value === 'Gt')
+      warnOfGate(operator, 'TaintTolerationComparisonOperators', 'Equal or Exists');
+  }
+  const policy = getIn(spec, 'securityContext', 'seLinuxChangePolicy');
+  if (policy.value === 'MountOption') warnOfGate(policy, 'SELinuxMount', 'Recursive');
+}
+
+function warnOfGate(field: Field, gate: string, instead: string): void {
+  const message = `${nameOf(field)} is ${JSON.stringify(field.value)}, which API servers refuse unless their feature gate ${gate} is on`;
+  warn(field, 'WrongValue', message, `write ${instead}`);
 }
 
 /** Warns of a name that is allowed for the object, but not as the host name of its Pods. */
@@ -122,13 +149,8 @@ function warnOfSelector(term: Field): void {
   warn(selector, 'SelectsNothing', message, 'select the labels of the Pods; {} selects all of them');
 }
 
-function warnOfRepeated(spec: Field, containers: readonly Field[]): void {
-  if (has(spec, 'imagePullSecrets')) warnOfSame(namesOf(get(spec, 'imagePullSecrets'), 'name'));
-  if (has(spec, 'hostAliases')) warnOfSame(namesOf(get(spec, 'hostAliases'), 'ip'));
-  for (const container of containers) {
-    if (has(container, 'env')) warnOfVariables(items(get(container, 'env')));
-  }
-  // The rules of containers report a name that one container has twice.
+/** The schema reports names that one container has twice. */
+function warnOfRepeatedPorts(containers: readonly Field[]): void {
   if (containers.length > 1) warnOfSame(containers.flatMap((container) => namesOf(get(container, 'ports'), 'name')));
 }
 
@@ -143,24 +165,6 @@ function warnOfSame(fields: readonly Field[]): void {
     const found = word(field);
     if (found === undefined) continue;
     if (seen.has(found)) warn(field, 'DuplicateName', `${nameOf(field)} is ${JSON.stringify(found)}, as above`);
-    seen.add(found);
-  }
-}
-
-/** A variable may be written twice if the second value uses the first one. */
-function warnOfVariables(variables: readonly Field[]): void {
-  if (variables.length < 2) return;
-  const seen = new Set<string>();
-  for (const variable of variables) {
-    const name = get(variable, 'name');
-    const found = word(name);
-    if (found === undefined) continue;
-    const value = text(get(variable, 'value')) ?? '';
-    const isUsed = value.includes(`$(${found})`) && value !== `$(${found})`;
-    if (seen.has(found) && !isUsed) {
-      const message = `${nameOf(name)} is ${JSON.stringify(found)}, and hides the variable above it`;
-      warn(name, 'DuplicateName', message, 'remove one of them; kubectl apply may drop either');
-    }
     seen.add(found);
   }
 }

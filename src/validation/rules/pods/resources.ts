@@ -17,6 +17,8 @@ import {
 import { dnsLabelRule, qualifiedNameRule } from '../shared/names.ts';
 
 const STANDARD = ['cpu', 'memory', 'ephemeral-storage'] as const;
+/** Those that a Pod can have as a whole. */
+const OF_PODS = ['cpu', 'memory'] as const;
 const HUGE_PAGES = 'hugepages-';
 
 /** A request or a limit of one resource. */
@@ -55,7 +57,7 @@ function checkAmount(amount: Amount, level: 'container' | 'pod'): boolean {
   const { step: name, value } = amount;
   const broken = level === 'container' ? containerResourceRule(name) : podResourceRule(name);
   if (broken !== undefined) {
-    const hint = didYouMean(name, STANDARD);
+    const hint = didYouMean(name, level === 'container' ? STANDARD : OF_PODS);
     report(amount, 'BadResource', `the resource ${JSON.stringify(name)} of ${nameOf(amount)} ${broken}`, {
       hint,
       atKey: true,
@@ -147,7 +149,7 @@ export function containerResourceRule(name: string): string | undefined {
 }
 
 function podResourceRule(name: string): string | undefined {
-  return name === 'cpu' || name === 'memory' || name.startsWith(HUGE_PAGES)
+  return OF_PODS.some((known) => known === name) || name.startsWith(HUGE_PAGES)
     ? undefined
     : 'must be cpu, memory or hugepages-SIZE in the resources of a Pod';
 }

@@ -148,6 +148,8 @@ interface ReportOptions {
   readonly hint?: string | undefined;
   /** The problem is at the key of the field, not at its value. */
   readonly atKey?: boolean;
+  /** The field is missing, and the problem is no other. */
+  readonly isMissing?: boolean;
   readonly severity?: 'error' | 'warning';
   /** The minor version of Kubernetes since which API servers refuse it; those before accept it. */
   readonly since?: number;
@@ -160,13 +162,15 @@ export function report(
   field: Field,
   reason: FindingReason,
   message: string,
-  { hint, atKey, severity = 'error', since, until }: ReportOptions = {},
+  { hint, atKey, isMissing = false, severity = 'error', since, until }: ReportOptions = {},
 ): void {
+  const path = pathOf(field);
   field.problems.push({
     severity,
     reason,
     message,
-    path: pathOf(field),
+    path,
+    ...(isMissing ? { missing: path } : {}),
     ...(hint === undefined ? {} : { hint }),
     ...(atKey === true ? { atKey } : {}),
     ...(since === undefined ? {} : { since }),
@@ -198,8 +202,8 @@ function shown(field: Field): string | undefined {
 
 /** Reports that a field is missing, or empty where it must not be. */
 export function required(field: Field, hint?: string): void {
-  const message = `${nameOf(field)} ${isSet(field) ? 'must not be empty' : 'is missing'}`;
-  report(field, 'MissingField', message, { hint });
+  if (isSet(field)) report(field, 'MissingField', `${nameOf(field)} must not be empty`, { hint });
+  else report(field, 'MissingField', `${nameOf(field)} is missing`, { hint, isMissing: true });
 }
 
 /** Reports a value that is none of the allowed words. */

@@ -14,7 +14,7 @@ import {
   text,
   word,
 } from './field.ts';
-import { dnsSubdomainRule, qualifiedNameRule } from './names.ts';
+import { dnsLabelRule, dnsSubdomainRule, qualifiedNameRule } from './names.ts';
 
 /** A form of names: returns the rule that a text breaks. */
 export type NameRule = (name: string) => string | undefined;
@@ -40,9 +40,18 @@ export function kindRule(nameRule: NameRule, check?: (root: Field) => void): Obj
 export function checkObjectMeta(root: Field, nameRule: NameRule = dnsSubdomainRule): void {
   const metadata = get(root, 'metadata');
   hasForm(get(metadata, 'name'), nameRule);
+  if (DNS_RULES.has(nameRule)) hasForm(get(metadata, 'generateName'), (prefix) => nameRule(asName(prefix)));
   checkAnnotationSize(get(metadata, 'annotations'));
   checkFinalizers(get(metadata, 'finalizers'));
   checkOwners(get(metadata, 'ownerReferences'));
+}
+
+/** The other forms are checked of whole names only. */
+const DNS_RULES: ReadonlySet<NameRule> = new Set([dnsLabelRule, dnsSubdomainRule]);
+
+/** A prefix of names as an API server checks it: the last dash is followed by generated letters. */
+export function asName(prefix: string): string {
+  return prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
 }
 
 function checkAnnotationSize(annotations: Field): void {

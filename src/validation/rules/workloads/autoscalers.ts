@@ -73,7 +73,11 @@ function checkGroup(target: Field): void {
   const version = get(target, 'apiVersion');
   if (!isSet(target) || get(target, 'kind').value === 'ReplicationController') return;
   if (isEmpty(version)) {
-    report(version, 'MissingField', `${nameOf(version)} is missing`, { hint: 'apps/v1 for a Deployment', since: 34 });
+    report(version, 'MissingField', `${nameOf(version)} is missing`, {
+      hint: 'apps/v1 for a Deployment',
+      isMissing: true,
+      since: 34,
+    });
   } else if (text(version)?.includes('/') === false) {
     invalid(version, 'must have a group, like apps/v1', { since: 34 });
   }

@@ -52,6 +52,15 @@ describe('validate with fix', () => {
     expect((await fix(['.'])).fixed).toEqual([]);
   });
 
+  it('mends the kind of an object with other faults, which only then show', async () => {
+    const deployment = 'apiVersion: apps/v1\nkind: deployment\nmetadata: {name: a}\nspec: {bad: 1, worse: 2}\n';
+    await writeFile(join(cwd, 'a.yaml'), deployment);
+    const report = await fix(['.']);
+    expect(report.fixed).toEqual([{ path: 'a.yaml', findings: 1 }]);
+    expect(report.said.filter((line) => line.includes('is not a field'))).toHaveLength(2);
+    expect(await readFile(join(cwd, 'a.yaml'), 'utf8')).toBe(deployment.replace('deployment', 'Deployment'));
+  });
+
   it('replaces a file whose name is as long as a name can be', async () => {
     const name = `${'ä'.repeat(125)}.yaml`;
     await writeFile(join(cwd, name), WRONG);

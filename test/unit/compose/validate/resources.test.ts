@@ -16,3 +16,20 @@ it('an error belongs to its object, also where several are on one line', async (
     ['c', 'valid'],
   ]);
 });
+
+it.each([
+  ['a key that is there twice', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: b, a: c}\n'],
+  ['an apiVersion alone', 'apiVersion: v1\n'],
+])('a document with %s is invalid, and counted', async (_, text) => {
+  const { resources } = await validatePaths({ paths: ['-'], cwd: '/', readStdin: async () => bytesOf(text) });
+  expect(resources.map(({ state }) => state)).toEqual(['invalid']);
+});
+
+it.each([
+  ['name: CI\njobs: {}\n', undefined],
+  ['- a\n', undefined],
+  ['a: {{ .Values.b }}: c\n', 'this looks like a template: commit what it renders to'],
+])('no hint says that standard input be listed in an ignore file: %j', async (text, hint) => {
+  const { diagnostics } = await validatePaths({ paths: ['-'], cwd: '/', readStdin: async () => bytesOf(text) });
+  expect(diagnostics.map((finding) => finding.hint)).toEqual([hint]);
+});

@@ -55,25 +55,28 @@ topologySpreadConstraints:
   ]);
 });
 
-it('warns of what is written twice, unless the second value uses the first', () => {
+it('warns of a port name that two containers have', () => {
   const spec = `
-imagePullSecrets: [{ name: a }, { name: a }]
-hostAliases: [{ ip: 10.0.0.1 }, { ip: 10.0.0.2 }, { ip: 10.0.0.1 }]
 containers:
-  - name: a
-    image: a:1
-    ports: [{ name: http, containerPort: 80 }]
-    env:
-      - { name: PATHS, value: /a }
-      - { name: PATHS, value: "$(PATHS):/b" }
-      - { name: LEVEL, value: info }
-      - { name: LEVEL, value: debug }
+  - { name: a, image: "a:1", ports: [{ name: http, containerPort: 80 }] }
   - { name: b, image: "b:1", ports: [{ name: http, containerPort: 81 }] }`;
-  expect(warningsOf(spec)).toEqual([
-    'DuplicateName spec.imagePullSecrets[1].name',
-    'DuplicateName spec.hostAliases[2].ip',
-    'DuplicateName spec.containers[0].env[3].name',
-    'DuplicateName spec.containers[1].ports[0].name',
+  expect(warningsOf(spec)).toEqual(['DuplicateName spec.containers[1].ports[0].name']);
+});
+
+/** Clusters with other PriorityClasses, RuntimeClasses or feature gates accept these Pods. */
+it('warns of what default admission refuses, and of values behind feature gates that are off', () => {
+  expect(warningsOf(`${WEB}\npriority: 5\noverhead: { cpu: 1 }`)).toEqual([
+    'FieldNotAllowed spec.priority',
+    'FieldNotAllowed spec.overhead',
+  ]);
+  const named = 'priority: 2000000000\npriorityClassName: system-cluster-critical\nruntimeClassName: kata';
+  expect(warningsOf(`${WEB}\n${named}\noverhead: { cpu: 1 }`)).toEqual([]);
+  expect(warningsOf(`${WEB}\npriority: 0\noverhead: {}`)).toEqual([]);
+  const gated = `tolerations: [{ key: a, operator: Gt, value: "1" }, { key: a, operator: Exists }]
+securityContext: { seLinuxChangePolicy: MountOption }`;
+  expect(warningsOf(`${WEB}\n${gated}`)).toEqual([
+    'WrongValue spec.tolerations[0].operator',
+    'WrongValue spec.securityContext.seLinuxChangePolicy',
   ]);
 });
 

@@ -34,7 +34,13 @@ it('reports problems with paths and plain sentences', () => {
       path: ['spec', 'replicas'],
       message: 'spec.replicas is -1 but must be at least 0',
     },
-    { severity: 'error', reason: 'MissingField', path: ['spec', 'template'], message: 'spec.template is missing' },
+    {
+      severity: 'error',
+      reason: 'MissingField',
+      path: ['spec', 'template'],
+      missing: ['spec', 'template'],
+      message: 'spec.template is missing',
+    },
     {
       severity: 'error',
       reason: 'DuplicateName',
