@@ -9,6 +9,32 @@ test('services are mirrored through seeded faults: seeds 1 to 12', async () => {
   expect(await mirrorFailuresOf(1, 12)).toEqual([]);
 });
 
+test('services of declared data planes are mirrored through seeded faults: seeds 1 to 6', async () => {
+  expect(await mirrorFailuresOf(1, 6, { hasMachines: true })).toEqual([]);
+});
+
+test('a planted fault is caught: the file of a data plane that cannot be read is taken for one that is gone', async () => {
+  const source: Tampering['source'] = (_world, own) => ({
+    ...own,
+    start: (listener, admitted, remembered) => {
+      const observe: typeof listener.observe = (observation) => {
+        const changes = observation.changes.map(({ path, file }) => ({
+          path,
+          file: path.startsWith('machines/') && file?.readable === false ? null : file,
+        }));
+        listener.observe({ ...observation, state: 'complete', changes });
+      };
+      own.start({ ...listener, observe }, admitted, remembered);
+    },
+  });
+  const found: string[] = [];
+  for (let seed = 1; seed <= 10 && found.length === 0; seed += 1) {
+    const violations = await playMirrors(seed, { tampering: { source } }, { hasMachines: true });
+    found.push(...violations.map(({ checker }) => checker));
+  }
+  expect(found).toContain('lasting machines');
+});
+
 test('what a server has of a cluster without its kinds is in the store once the kinds are known: seed 95', async () => {
   expect(await playMirrors(95)).toEqual([]);
 });

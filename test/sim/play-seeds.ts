@@ -1,5 +1,5 @@
 import { playDataplanes } from './dataplanes/play.ts';
-import { playMirrors } from './mirrors/play.ts';
+import { type MirrorPlay, playMirrors } from './mirrors/play.ts';
 import { type PlayOptions, playSeed } from './play.ts';
 
 /** Plays these seeds; what failed, with how to repeat it. */
@@ -14,10 +14,10 @@ export async function failuresOf(from: number, seeds: number, how: PlayOptions =
 }
 
 /** The same of a fleet whose clusters mirror each other's services. */
-export async function mirrorFailuresOf(from: number, seeds: number): Promise<readonly string[]> {
+export async function mirrorFailuresOf(from: number, seeds: number, how: MirrorPlay = {}): Promise<readonly string[]> {
   const failed: string[] = [];
   for (let seed = from; seed < from + seeds; seed += 1) {
-    const [first] = await playMirrors(seed);
+    const [first] = await playMirrors(seed, {}, how);
     if (first !== undefined) failed.push(`${seed}: ${first.checker}: ${first.message}`);
   }
   return failed;

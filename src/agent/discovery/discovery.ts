@@ -4,7 +4,8 @@ import { objectDigest, sha256 } from '../../model/digest.ts';
 import type { Digest } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, textOf } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import { mirrorLabels } from '../../model/mirror-labels.ts';
+import { labelsOf, type ObjectKey } from '../../model/object-key.ts';
 import { withoutSecretValues, withoutServerFields } from '../../model/server-fields.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import type { RelayClient } from '../../relay/session.ts';
@@ -90,7 +91,7 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     const before = objects.get(key);
     if (observed === undefined || isDerived(observed, record)) return objects.delete(key);
     const { value, content } = observed;
-    if (selection?.takes(key, value) === false) return objects.delete(key);
+    if (isMirrored(observed, value) || selection?.takes(key, value) === false) return objects.delete(key);
     if (before?.observed === observed) return false;
     const object = discovered(observed, content === undefined ? objectDigest(trim(value)) : sha256(content));
     objects.set(key, object);
@@ -156,6 +157,11 @@ function rederived(
  */
 function isDerived({ key, stamp }: ObservedObject, record: InventoryRecord | undefined): boolean {
   return stamp?.key === key && (record ?? stamp).scope.length > 0;
+}
+
+/** An object that mirroring made of declarations: it is not reported either, because its addresses change often. */
+function isMirrored({ key, stamp }: ObservedObject, value: JsonObject): boolean {
+  return stamp?.key === key && labelsOf(value)[mirrorLabels.backend] !== undefined;
 }
 
 function trim(value: JsonObject): JsonObject {

@@ -69,14 +69,14 @@ interface DecisionInputs extends Electorate, Visibility {
  * because the guards judge all decisions together; `scope` of a decision lists the clusters that it can depend on.
  */
 export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<Decision> {
-  const { candidates, ledger, contenders, clusters, sources, proofs, documentsByFile } = inputs;
+  const { candidates, ledger, contenders, clusters, sources, results, proofs, documentsByFile } = inputs;
   const { safeMode, snapshots, kinds, live } = inputs;
   return graph.join<readonly Contribution<Candidate>[], LedgerEntry, Decision>({
     name: 'decisions',
     left: candidates,
     right: ledger,
     reads: [
-      ...[contenders, clusters, sources, ...proofs.reads, documentsByFile],
+      ...[contenders, clusters, sources, results, ...proofs.reads, documentsByFile],
       ...[safeMode.mode, safeMode.unseen, safeMode.bySnapshot, snapshots, kinds, live],
     ],
     seesAll: true,
@@ -117,14 +117,13 @@ function decide(at: DecisionSubject, candidates: readonly Candidate[]): Decision
   const standing = electCandidate(at, candidates);
   if (standing.type === 'won') {
     const { value } = standing.winner;
-    if (meetsRequirement(at, value) !== 'yes') {
-      return stay(entry, [value.origin], collisionsOf(inputs, [value]).requirementUnclear);
-    }
     const origins = originsOf(at, value, candidates);
     if (value.scopeUnknown) return stay(entry, origins, kindUnknown);
     const { digest, scope, derived } = value;
     const decision: Decision = { type: 'object', value: value.value, digest, origins, scope };
-    const wait = derived?.waits ?? whyIncomplete(at, value);
+    const isUnclear = meetsRequirement(at, value) !== 'yes';
+    const unclearWhich = isUnclear ? collisionsOf(inputs, [value]).requirementUnclear : undefined;
+    const wait = unclearWhich ?? derived?.waits ?? whyIncomplete(at, value);
     if (wait === undefined || isInForce(decision, entry)) return decision;
     return entry?.phase === 'removing' ? { type: 'removing', ...metaOf(entry) } : stay(entry, origins, wait);
   }

@@ -1,5 +1,6 @@
 import { compareText, isSameList } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Collection, Contribution, Reader } from '../collections/types.ts';
 import { type Contender, type Election, elect, isSameOrigin } from '../fleet/elect.ts';
@@ -67,17 +68,27 @@ export function originsOf(
  * Whether the object that a candidate requires is the right one. Two Services can have one name when they are mirrored: an
  * EndpointSlice of one must not add addresses to the Service of the other.
  */
-export function meetsRequirement(at: Subject, { derived }: Candidate): 'yes' | 'no' | 'unclear' {
+export function meetsRequirement(at: Subject, { derived, scope }: Candidate): 'yes' | 'no' | 'unclear' {
   const requires = derived?.requires;
   if (requires === undefined) return 'yes';
   const { read, inputs, cluster } = at;
-  // Another owner has an object of that name in the cluster, whose clients would get these addresses.
-  if (read.get(inputs.live, cluster, requires.key) !== undefined) return 'no';
+  if (read.get(inputs.live, cluster, requires.key) !== undefined) {
+    // Another owner may have an object of that name in the cluster, whose clients would get these addresses.
+    const isOwn = scope.length > 0 ? 'no' : isOwned(at, requires.key);
+    if (isOwn !== 'yes') return isOwn;
+  }
   const wanting = (read.get(inputs.candidates, cluster, requires.key) ?? []).map(({ value }) => value);
   const entry = read.get(inputs.ledger, cluster, requires.key);
   const standing = electCandidate({ read, inputs, cluster, entry }, wanting);
   if (standing.type !== 'won') return 'unclear';
   return sameOriginal(standing.winner.value.derived?.standsFor, requires.standsFor) ? 'yes' : 'no';
+}
+
+/** Whether fleetrelay owns a live object. Agents report those that no live state could change, such as a person has edited. */
+function isOwned({ read, inputs, cluster }: Subject, key: ObjectKey): 'yes' | 'no' | 'unclear' {
+  if (read.get(inputs.ledger, cluster, key) === undefined) return 'no';
+  const result = read.get(inputs.results, cluster, key);
+  return result === undefined ? 'unclear' : result.state === 'conflict' ? 'no' : 'yes';
 }
 
 /**

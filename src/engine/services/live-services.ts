@@ -3,14 +3,9 @@ import { SERVICE_NAME_LABEL } from '../../model/endpoints.ts';
 import type { engineKinds } from '../../model/engine-kinds.ts';
 import { objectOf, textOf } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
+import { mirrorLabels } from '../../model/mirror-labels.ts';
 import { kindOf, labelsOf, objectRefOf } from '../../model/object-key.ts';
 import type { Collection, Entry, Graph, Reader } from '../collections/types.ts';
-
-/** Gimbal's labels of the objects that mirroring makes. Such objects are never mirrored again. */
-export const ownLabels = {
-  backend: 'gimbal.projectcontour.io/backend',
-  service: 'gimbal.projectcontour.io/service',
-} as const;
 
 /** The kinds of live objects that mirroring reads, by `group/Kind`. */
 export const liveKinds = {
@@ -33,7 +28,7 @@ export function indexLiveServices(graph: Graph, live: Collection<LiveObject>) {
     }),
     slices: graph.index('liveSlices', live, ({ partition, value }) => {
       if (kindOf(value.key) !== liveKinds.slice) return [];
-      const { [SERVICE_NAME_LABEL]: named, [ownLabels.backend]: backend } = labelsOf(value.value);
+      const { [SERVICE_NAME_LABEL]: named, [mirrorLabels.backend]: backend } = labelsOf(value.value);
       const service = textOf(named);
       // A slice that mirroring made may name a service of this cluster, but has no addresses of it.
       return service === '' || backend !== undefined
@@ -64,7 +59,7 @@ export function selectServices(
 function mayBeMirrored(service: LiveObject): boolean {
   const { namespace, name } = objectRefOf(service.key);
   if (namespace === 'kube-system' || (namespace === 'default' && name === 'kubernetes')) return false;
-  if (labelsOf(service.value)[ownLabels.backend] !== undefined) return false;
+  if (labelsOf(service.value)[mirrorLabels.backend] !== undefined) return false;
   return textOf(objectOf(service.value.spec).type) !== 'ExternalName';
 }
 

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../model/json.ts';
 import type { Hold } from '../../model/ledger.ts';
+import { mirrorLabels } from '../../model/mirror-labels.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import { documentKey } from '../fleet/sources.ts';
 import type { Want } from '../placement/wants.ts';
-import { ownLabels } from './live-services.ts';
 import { SERVICES } from './live-wants.ts';
 import { type AddressUse, firstOfSources, type MeshSlices, partGroup, partOf, sliceKey } from './mesh-slices.ts';
 import type { MirrorValue } from './mirrors.ts';
@@ -158,7 +158,7 @@ function portOf(port: number): JsonObject {
 }
 
 function meshLabels(mesh: string, service: string): JsonObject {
-  return { [ownLabels.backend]: meshLabelValue(mesh), [ownLabels.service]: meshLabelValue(service) };
+  return { [mirrorLabels.backend]: meshLabelValue(mesh), [mirrorLabels.service]: meshLabelValue(service) };
 }
 
 function titleOf({ part, begin }: MeshSliceId): string {

@@ -3,9 +3,9 @@ import { objectDigest } from '../../model/digest.ts';
 import { SERVICE_NAME_LABEL } from '../../model/endpoints.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
+import { mirrorLabels } from '../../model/mirror-labels.ts';
 import { metadataOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Want } from '../placement/wants.ts';
-import { ownLabels } from './live-services.ts';
 import { labelValue, mirroredName } from './names.ts';
 
 /** A finished object. */
@@ -159,9 +159,9 @@ export function endpointSlice({ namespace, name, service, labels, ...content }: 
 
 const PORT = ['name', 'port', 'protocol', 'appProtocol'];
 
-/** The labels by which a mirrored object is recognised; see {@link ownLabels}. */
+/** The labels by which a mirrored object is recognised; see {@link mirrorLabels}. */
 export function labelsFor(cluster: string, service: string): Readonly<Record<string, string>> {
-  return { [ownLabels.backend]: labelValue(cluster), [ownLabels.service]: labelValue(service) };
+  return { [mirrorLabels.backend]: labelValue(cluster), [mirrorLabels.service]: labelValue(service) };
 }
 
 function finished(group: string, value: JsonObject): Translated {

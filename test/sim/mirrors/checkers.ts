@@ -1,5 +1,6 @@
 import type { MakeChecker } from '../checkers/checker.ts';
 import type { World } from '../world.ts';
+import { machineKeys } from './machines.ts';
 import { LASTING, mirrorKeys, servicesIn } from './services.ts';
 
 /**
@@ -41,7 +42,7 @@ export function mirrorDifferences({ agents }: World): readonly string[] {
       ),
     );
     const held = new Map([...cluster.memory.objects].filter(([, { stamp }]) => stamp !== undefined));
-    const keys = new Set([...held.keys()].map((key) => `${key}`));
+    const keys = new Set([...held.keys()].map((key) => `${key}`).filter((key) => !machineKeys.includes(key)));
     return [
       ...[...wanted.keys()].filter((key) => !keys.has(key)).map((key) => `${cluster.name} lacks ${key}`),
       ...[...keys].filter((key) => !wanted.has(key)).map((key) => `${cluster.name} still has ${key}`),

@@ -9,6 +9,7 @@ import type { Doc } from '../desired.ts';
 import { approveSometimes, isAnyAgentAway, restart } from '../play.ts';
 import { createWorld, type Violation, type World, type WorldOptions } from '../world.ts';
 import { lastingMirrors, mirrorDifferences, mirrored } from './checkers.ts';
+import { beginMachines, changeMachines, lastingMachines, machineDifferences, mendMachines } from './machines.ts';
 import { dropService, LASTING, PASSING, putService } from './services.ts';
 
 const CHECKERS: readonly MakeChecker[] = [
@@ -26,6 +27,12 @@ const STILL_MS = 90_000;
 /** How long a store may take that servers begin with: what is written at once arrives in any order. */
 const STORE_MS = [2, 100, 1_000] as const;
 
+/** What a play has besides Services of clusters. */
+export interface MirrorPlay {
+  /** Services of declared data planes. */
+  readonly hasMachines?: boolean;
+}
+
 /** Goes nowhere: a source that holds nothing would be refused. */
 const NOTE = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'note', namespace: 'web' } };
 
@@ -34,9 +41,13 @@ const NOTE = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'note', na
  * and losses of everything that servers know; then brings it to rest, and loses everything once more. Returns the
  * violations.
  */
-export async function playMirrors(seed: number, options: WorldOptions = {}): Promise<readonly Violation[]> {
+export async function playMirrors(
+  seed: number,
+  options: WorldOptions = {},
+  { hasMachines = false }: MirrorPlay = {},
+): Promise<readonly Violation[]> {
   const world = createWorld(seed, options);
-  const checkers = CHECKERS.map((make) => {
+  const checkers = [...CHECKERS, ...(hasMachines ? [lastingMachines] : [])].map((make) => {
     const checker = make(world, (message) => {
       world.note(`VIOLATION ${checker.name}: ${message}`);
       world.violations.push({ checker: checker.name, message });
@@ -45,11 +56,14 @@ export async function playMirrors(seed: number, options: WorldOptions = {}): Pro
   });
   const dice = world.dice.fork('mirrors');
   const faults = createFaults(world);
+  const machineDice = hasMachines ? world.dice.fork('machines') : undefined;
   begin(world, dice);
+  if (hasMachines) beginMachines(world);
   for (const { start } of [...world.servers, ...world.agents]) start();
   await world.time.advance(30_000);
   while (world.violations.length === 0 && world.time.steps() < STEPS) {
     happen(world, dice, faults.strike);
+    if (machineDice !== undefined) changeMachines(world, machineDice);
     approveSometimes(world, dice.chance(0.3));
     await world.time.advance(dice.chance(0.1) ? dice.int(60_000) : dice.int(4_000));
   }
@@ -58,6 +72,7 @@ export async function playMirrors(seed: number, options: WorldOptions = {}): Pro
       'quiet',
       () => {
         faults.mend();
+        mendMachines(world);
         for (const { cluster } of world.agents) canBeListed(cluster.memory, true);
       },
     ],
@@ -74,15 +89,18 @@ export async function playMirrors(seed: number, options: WorldOptions = {}): Pro
     if (world.violations.length > 0) break;
     world.note(`--- ${rest}`);
     act();
-    await comeToRest(world);
+    await comeToRest(world, hasMachines);
     for (const checker of checkers) checker.atRest?.(rest);
   }
   return world.violations;
 }
 
-async function comeToRest(world: World): Promise<void> {
+async function comeToRest(world: World, hasMachines: boolean): Promise<void> {
   const until = world.time.elapsed() + REST_MS;
-  const isUnsettled = (): boolean => mirrorDifferences(world).length > 0 || isAnyAgentAway(world);
+  const isUnsettled = (): boolean =>
+    mirrorDifferences(world).length > 0 ||
+    isAnyAgentAway(world) ||
+    (hasMachines && machineDifferences(world).length > 0);
   do {
     await world.time.advance(LOOK_MS);
     approveSometimes(world, true);

@@ -4,6 +4,7 @@ import { createDiscovery } from '../../../src/agent/discovery/discovery.ts';
 import type { KindState } from '../../../src/model/agent.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
+import type { FleetName } from '../../../src/model/ids.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import type { ObservedObject } from '../../../src/ports/cluster-api.ts';
@@ -48,13 +49,15 @@ function createWorld(view: boolean) {
   );
   const world = {
     hints,
-    put: (...values: readonly JsonObject[]) => {
+    put: (...values: readonly JsonObject[]) => world.putStamped(undefined, ...values),
+    putStamped: (stamp: ObservedObject['stamp'], ...values: readonly JsonObject[]) => {
       for (const value of values) {
         const key = keyOf(value);
         changed.add(key);
         objects.set(key, {
           key,
           where: '',
+          ...(stamp === undefined ? {} : { stamp }),
           get value() {
             return structuredClone(value) as JsonObject;
           },
@@ -101,6 +104,23 @@ describe.each([true, false])('what stays out of the input snapshot (a view that 
     world.set({});
     expect(world.look()).toHaveLength(4);
     expect(world.latest()?.kinds).toEqual(KINDS);
+  });
+
+  test('objects that mirroring made, unless another owner has them', () => {
+    const world = createWorld(view);
+    const labels = { 'gimbal.projectcontour.io/backend': 'default' };
+    const stampOf = (key: string): ObservedObject['stamp'] => ({
+      ...{ fleet: 'f' as FleetName, key: key as ObjectKey, origins: [], scope: [] },
+    });
+    world.put(namespace('web'));
+    world.putStamped(stampOf('/Service/web/a'), service('a', 'web', { labels }));
+    world.putStamped(stampOf('/Service/web/b'), service('b', 'web'));
+    // A copy of its labels and of its stamp.
+    world.putStamped(stampOf('/Service/web/a'), service('c', 'web', { labels }));
+    world.put(service('d', 'web', { labels }));
+    expect(world.look()).toEqual(['/Namespace//web', '/Service/web/b', '/Service/web/c', '/Service/web/d']);
+    world.put(service('a', 'web', { labels }));
+    expect(world.look()).toContain('/Service/web/a');
   });
 
   test('an object, or all of a Namespace, by annotation, as long as it is there', () => {

@@ -4,13 +4,15 @@ import { explainObject } from '../../../../src/engine/explain/explain.ts';
 import { sliceAddressOf } from '../../../../src/engine/services/slice-address.ts';
 import { engineDiagnostics } from '../../../../src/engine/status/diagnostics.ts';
 import { decodeFile } from '../../../../src/manifest/decode-file.ts';
+import type { ObjectResult } from '../../../../src/model/agent.ts';
+import { objectDigest } from '../../../../src/model/digest.ts';
 import { servedService } from '../../../../src/model/endpoints.ts';
 import { type JsonObject, objectOf, objectsOf } from '../../../../src/model/json.ts';
 import type { ObjectKey } from '../../../../src/model/object-key.ts';
 import { stageFile } from '../../../../src/runtime/replica/sources.ts';
 import { createEngineWorld } from '../../../support/engine-world.ts';
 import { clusterYaml } from '../../../support/manifests.ts';
-import { dataplaneYaml, inbound, rowsOf } from '../health/support.ts';
+import { dataplaneYaml, inbound, rowsOf, service } from '../health/support.ts';
 
 /** Services of declared data planes in clusters, over several commits of one engine. */
 
@@ -212,6 +214,47 @@ describe('services of declared data planes', () => {
       { service: 'Metrics', from: 'mesh default', to: 'edge', mirror: 'machines' },
       { service: 'postgres', from: 'mesh default', to: 'edge', mirror: 'machines' },
     ]);
+  });
+});
+
+describe('a Service of the name that lives in the cluster', () => {
+  const live = service('default-postgres', {});
+  const key = '/Service/machines/default-postgres' as ObjectKey;
+  const stage = (): void => {
+    const value = { ...live, metadata: { name: 'default-postgres', namespace: 'machines' } };
+    world.engine.inputs.live.set('edge', key, { key, value, digest: objectDigest(value) });
+  };
+  const result = (state: ObjectResult['state']): void => {
+    const digest = objectDigest(live);
+    world.engine.inputs.results.set('edge', key, { key, digest, state, reason: '', message: '' });
+  };
+  const address = (last: number) => declare('a', { address: `10.0.0.${last}`, inbound: [inbound('postgres', 5432)] });
+  const typeOfSlice = () => {
+    world.engine.commit();
+    return world.engine.outputs.get('edge', sliceKeyOf(IPV4))?.type;
+  };
+
+  it('of another owner gets no addresses', () => {
+    stage();
+    address(1);
+    expect(typeOfSlice()).toBe(undefined);
+    accept();
+    expect(typeOfSlice()).toBe('absent');
+    result('conflict');
+    expect(typeOfSlice()).toBe(undefined);
+  });
+
+  it('is the own one once it was applied, also while its agent reports nothing of it', () => {
+    address(1);
+    accept();
+    stage();
+    expect(typeOfSlice()).toBe('object');
+    address(2);
+    expect(typeOfSlice()).toBe('keep');
+    for (const state of ['applied', 'failed'] as const) {
+      result(state);
+      expect(addressesOf(IPV4)).toEqual(['10.0.0.2']);
+    }
   });
 });
 
