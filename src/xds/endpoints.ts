@@ -36,6 +36,7 @@ export function createEndpoints(
   const clusters = new Set(['', ...deps.fromClusters]);
   const isAwaited = (dataplane: string): boolean => health.awaited.get('', dataplane) !== undefined;
   const changes = graph.watch(all);
+  const awaitedChanges = graph.watch(health.awaited);
   const made = new Map<string, Assignment>();
   const due = new Map<string, ServiceRef>();
   let cancel: (() => void) | undefined;
@@ -46,12 +47,18 @@ export function createEndpoints(
     due.clear();
     deps.changed(services);
   };
-  const note = (inbound: InboundValue | undefined): void => {
-    if (inbound === undefined || !clusters.has(inbound.cluster)) return;
-    const { mesh, service } = inbound;
+  const note = ({ mesh, service }: ServiceRef): void => {
     const key = inboundGroup.all(mesh, service);
     made.delete(key);
     if (isWanted(mesh, service)) due.set(key, { mesh, service });
+  };
+  const noteInbound = (inbound: InboundValue | undefined): void => {
+    if (inbound !== undefined && clusters.has(inbound.cluster)) note(inbound);
+  };
+  /** The report need not have changed an inbound, and what was held for the service is sent now. */
+  const noteAwaited = (key: string): void => {
+    const { mesh = '', inbounds = [] } = health.declared.get('', key)?.dataplane ?? {};
+    for (const { service } of inbounds) note({ mesh, service });
   };
   return {
     get: (mesh, service) => {
@@ -73,9 +80,10 @@ export function createEndpoints(
     /** Runs after each commit. */
     committed: () => {
       for (const { before, after } of changes.take()) {
-        note(before);
-        note(after);
+        noteInbound(before);
+        noteInbound(after);
       }
+      for (const { key } of awaitedChanges.take()) noteAwaited(key);
       if (due.size > 0) cancel ??= clock.schedule(gatherMs, flush);
     },
     stop: () => cancel?.(),

@@ -11,7 +11,7 @@ interface Row {
   readonly name: string;
   readonly status: string;
   readonly notes: readonly string[];
-  readonly connection: { readonly state: string };
+  readonly connection: { readonly state: string; readonly since?: string };
 }
 
 describe.skipIf(noEnvoy)('real Envoys', () => {
@@ -124,5 +124,67 @@ networking:
     application = await startApplication('postgres', application.port);
     await endpoints(1);
     await until('traffic flows again', async () => (await ask()) === 'postgres');
+  });
+
+  test('an Envoy that fails its own health check drains: its inbounds leave the set, and come back', async () => {
+    await envoys.get('db')?.admin('/healthcheck/fail', 'POST');
+    await dataplane('db', 'draining', 'Offline');
+    await endpoints(0);
+    await envoys.get('db')?.admin('/healthcheck/ok', 'POST');
+    await dataplane('db', 'connected', 'Online');
+    await endpoints(1);
+  });
+
+  test('an Envoy that ends is disconnected at once, and its endpoint stays', async () => {
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      await envoys.get('db')?.kill(signal);
+      await dataplane('db', 'disconnected', 'Offline');
+      expect(await rows('endpoints')).toHaveLength(1);
+      await start('db');
+      await dataplane('db', 'connected', 'Online');
+    }
+  });
+
+  test('an Envoy that is stopped is disconnected once it has not answered for a while', async () => {
+    envoys.get('db')?.signal('SIGSTOP');
+    await dataplane('db', 'disconnected', 'Offline');
+    expect(await rows('endpoints')).toHaveLength(1);
+    envoys.get('db')?.signal('SIGCONT');
+    await dataplane('db', 'connected', 'Online');
+  });
+
+  test('a server that was killed knows health and connections again, and traffic flows meanwhile', async () => {
+    const before = await dataplane('db', 'connected', 'Online');
+    // The first one writes what it knows before it ends; the second one has just learned nothing new.
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      await fleet.server.kill(signal);
+      expect(await ask()).toBe('postgres');
+      await fleet.server.start();
+      // The Envoys have not all come back yet.
+      const seen = await until('the repository was read', async () =>
+        (await rows<Row>('dataplanes')).find(({ name }) => name === 'db'),
+      );
+      expect(seen).toEqual(before);
+      expect(await rows('endpoints')).toHaveLength(1);
+    }
+    await application.stop();
+    await endpoints(0);
+    application = await startApplication('postgres', application.port);
+    await endpoints(1);
+    expect(await dataplane('db', 'connected', 'Online')).toEqual(before);
+  });
+
+  test('a wrong token and the token of another data plane are refused, and counted', async () => {
+    await envoys.get('db')?.kill();
+    await dataplane('db', 'disconnected', 'Offline');
+    await start('db', await tokenOf('web'));
+    await until('the refusal is counted', async () => {
+      const metrics = await (await fetch(`${fleet.server.metrics()}/metrics`)).text();
+      return /fleetrelay_xds_refusals_total\{reason="WrongToken"\} [1-9]/.test(metrics);
+    });
+    await dataplane('db', 'disconnected', 'Offline');
+    await envoys.get('db')?.kill();
+    await start('db');
+    await dataplane('db', 'connected', 'Online');
   });
 });
