@@ -6,8 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { startChild } from '../../scripts/local/child.ts';
 import { createSmartHttpServer } from '../../scripts/local/smart-http-server.ts';
 import { openWorkTree } from '../../scripts/local/work-tree.ts';
-import { clusterToken } from '../../src/compose/cluster/token.ts';
-import { parseClusterName } from '../../src/model/ids.ts';
+import { printedToken } from '../../src/compose/cluster/token.ts';
 import { must } from '../../src/model/result.ts';
 import { parseListenAddress } from '../../src/server/listen-address.ts';
 import type { AgentsRequest } from './agents.ts';
@@ -106,7 +105,7 @@ async function writeManifest(directory: string, marker: string): Promise<void> {
 }
 
 async function prepareCluster(folder: string, data: string, name: string): Promise<AgentsRequest['clusters'][number]> {
-  const token = await clusterToken({ cluster: must(parseClusterName(name)), dataDir: data, cwd: '/' });
+  const token = await printedToken({ subject: name, dataDir: data, cwd: '/' });
   const tokenFile = join(folder, `${name}.token`);
   await writeFile(tokenFile, token);
   return { name, tokenFile, directory: join(folder, 'clusters', name) };

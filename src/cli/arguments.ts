@@ -19,6 +19,13 @@ export const clusterName: (text: string) => ClusterName = checked(parseClusterNa
 export const fleetName: (text: string) => FleetName = checked(parseFleetName);
 export const listenAddress: (text: string) => ListenAddress = checked(parseListenAddress);
 
+const DATAPLANE = /^[0-9a-z._-]{1,253}\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+/** A data plane as `MESH/NAME`. */
+export const dataplaneName: (text: string) => string = checked((text) =>
+  DATAPLANE.test(text) ? ok(text) : problem('It must be MESH/NAME'),
+);
+
 /** An IPv4 or IPv6 address. */
 export const ipAddress: (text: string) => string = checked((text) =>
   isIP(text) === 0 ? problem('It must be an IP address') : ok(text),

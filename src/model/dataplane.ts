@@ -83,6 +83,11 @@ export const ZONE_TAG = 'kuma.io/zone';
 /** What names a data plane. */
 export type DataplaneId = Pick<Dataplane, 'mesh' | 'name'>;
 
+/** Whose token the Envoy of a data plane (`MESH/NAME`) shows: tokens of clusters are for their names, and no cluster has this one. */
+export function dataplaneSubject(dataplane: string): string {
+  return `dataplane/${dataplane}`;
+}
+
 /** The mesh and name of a Dataplane, in the flat (Universal) form or as an object of Kubernetes. */
 export function dataplaneIdOf(document: JsonObject): DataplaneId {
   const mesh = textOf(document.mesh) === '' ? 'default' : textOf(document.mesh);

@@ -81,6 +81,11 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
     const answer = api.view(context.req.param('name'), { ...texts, ...tags });
     return answer.ok ? context.json({ items: answer.value }) : reply(context, answer);
   });
+  routes.get('/dataplanes/:mesh/:name', (context) => {
+    const { mesh, name } = context.req.param();
+    const answer = api.dataplane(mesh, name);
+    return answer.ok ? context.json(answer.value) : reply(context, answer);
+  });
   const ofCluster = (context: Context, items: readonly object[] | undefined): Response =>
     items === undefined
       ? refuse(context, 'NotFound', `there is no cluster ${quote(context.req.query('cluster') ?? '')}`)
@@ -125,6 +130,10 @@ const ACTS: readonly Act[] = [
     run: (api, { name = '', revision = '' }, by) => api.accept(name, revision, by),
   },
   { path: '/clusters/:name/replace', run: (api, { name = '' }, by) => api.replaceCluster(name, by) },
+  {
+    path: '/dataplanes/:mesh/:name/renew-token',
+    run: (api, { mesh = '', name = '' }, by) => api.renewDataplaneToken(mesh, name, by),
+  },
   { path: '/clusters/:name/renew-token', run: (api, { name = '' }, by) => api.renewToken(name, by) },
   {
     path: '/clusters/:name/suspend',
@@ -148,7 +157,7 @@ function actRoute(routes: Hono<ApiEnv>, api: PeopleApi, { path, needed = {}, opt
     const filled = Object.fromEntries(Object.entries(body.value).filter(([, value]) => value !== ''));
     const texts = textsOf(filled, needed, optional);
     if (!texts.ok) return refuse(context, 'Invalid', texts.problem);
-    const named = { ...texts.value, name: context.req.param('name') ?? '' };
+    const named = { ...texts.value, mesh: context.req.param('mesh') ?? '', name: context.req.param('name') ?? '' };
     return reply(context, await run(api, named, context.get('caller').name));
   });
 }

@@ -21,6 +21,8 @@ export interface ServerApi {
   /** Rows of a view; `notFound` names the views that exist. */
   view(name: string, filter: ViewFilter): Answer<readonly JsonObject[]>;
   explain(question: ExplainRequest): Promise<Answer<Explanation>>;
+  /** A declared data plane, as its Envoy is started. */
+  dataplane(mesh: string, name: string): Answer<DeclaredDataplaneView>;
   approve(digest: string, by: string): Promise<Answer<ApprovalView>>;
   accept(source: string, revision: string, by: string): Promise<Answer<SourceView>>;
   replaceCluster(cluster: string, by: string): Promise<Answer<ClusterView>>;
@@ -32,10 +34,12 @@ export interface ServerApi {
   resumeSource(source: string, by: string): Promise<Answer<SourceView>>;
 }
 
-/** Renewal of clusters' tokens; the tokens themselves are never sent. */
+/** Renewal of tokens; the tokens themselves are never sent. */
 export interface TokenApi {
   /** Makes every earlier token of the cluster invalid; its certificates stay valid. */
   renewToken(cluster: string, by: string): Promise<Answer<TokenView>>;
+  /** Makes every earlier token of the data plane invalid, and ends its streams. */
+  renewDataplaneToken(mesh: string, name: string, by: string): Promise<Answer<DataplaneTokenView>>;
 }
 
 /** The API for people. */
@@ -160,6 +164,33 @@ export interface TokenView {
   readonly cluster: string;
   /** The second of the renewal since 1970, or a later one. */
   readonly generation: number;
+}
+
+/** The result of renewing the token of a data plane. */
+export interface DataplaneTokenView {
+  readonly mesh: string;
+  readonly name: string;
+  /** The second of the renewal since 1970, or a later one. */
+  readonly generation: number;
+}
+
+/** A declared data plane. */
+export interface DeclaredDataplaneView {
+  readonly mesh: string;
+  readonly name: string;
+  /** As declared, with the names of fields in camelCase. */
+  readonly spec: JsonObject;
+  /** Where its Envoy connects to this server; null: the server serves none. */
+  readonly xds: XdsAddressView | null;
+}
+
+/** The listener for Envoys. */
+export interface XdsAddressView {
+  /** A host name or an IP address, maybe of all addresses (`0.0.0.0`, `::`). */
+  readonly address: string;
+  readonly port: number;
+  /** Without TLS no token is shown either. */
+  readonly tls: boolean;
 }
 
 export interface ConditionView {

@@ -1,6 +1,7 @@
+import { dataplaneSubject } from '../model/dataplane.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { IncomingCall, StreamEnd } from '../ports/transport.ts';
-import { dataplaneSubject, type TokenGenerations, tokenGeneration } from '../relay/trust/tokens.ts';
+import { type TokenGenerations, tokenGeneration } from '../relay/trust/tokens.ts';
 import type { XdsLimits } from './limits.ts';
 
 /** How the tokens of data planes are checked. */

@@ -1,8 +1,9 @@
-import type { Engine } from '../engine/graph.ts';
+import type { HealthParts } from '../engine/health/health.ts';
 import type { DeclaredDataplane } from '../model/dataplane.ts';
 import type { StreamEnd } from '../ports/transport.ts';
 import type { XdsTransport } from '../ports/xds-transport.ts';
 import type { ServerCore } from '../runtime/core.ts';
+import { declaredDataplane } from '../runtime/dataplanes/declared.ts';
 import { createDataplaneReports } from '../runtime/dataplanes/reports.ts';
 import { createDataplaneStreams } from '../runtime/dataplanes/streams.ts';
 import type { Replica } from '../runtime/replica/replica.ts';
@@ -33,6 +34,16 @@ interface XdsDeps extends ServerCore {
   readonly id: string;
 }
 
+interface HealthDeps extends XdsDeps {
+  readonly health: HealthParts;
+}
+
+/** A bound address. */
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
 const REMOVED: StreamEnd = {
   code: 'refused',
   reason: 'UnknownDataplane',
@@ -44,10 +55,13 @@ const NO_FIGURES: XdsFigures = createXdsCounts().figures();
 /** Knows which declared data planes are connected and what their Envoys report, and serves their Envoys if there is a setup. */
 export function createXds(deps: XdsDeps, setup: XdsSetup | undefined) {
   const { engine, loop } = deps;
-  const declared = declaredDataplanes(engine);
-  const known = createKnown(deps);
-  const server = setup === undefined ? undefined : createServer(deps, setup, known, declared.get);
-  const changes = declared.watch();
+  const { health } = engine;
+  if (health === undefined) throw new Error('the engine has no domain for the health of data planes');
+  const declared = (key: string): DeclaredDataplane | undefined => declaredDataplane(engine, key);
+  const known = createKnown({ ...deps, health });
+  const server = setup === undefined ? undefined : createServer({ ...deps, health }, setup, known, declared);
+  const changes = engine.graph.watch(health.declared);
+  let bound: Address | undefined;
   loop.addSink(() => {
     const gone: string[] = [];
     for (const { key, after } of changes.take()) {
@@ -58,17 +72,21 @@ export function createXds(deps: XdsDeps, setup: XdsSetup | undefined) {
       server?.removed(key);
       known.forget(key);
     }
-    known.forgetUndeclared((key) => declared.get(key) !== undefined);
+    known.forgetUndeclared((key) => declared(key) !== undefined);
     server?.committed();
   });
   return {
     /** For metrics. */
     figures: (): XdsFigures => server?.figures() ?? NO_FIGURES,
     /** Resolves with the address; undefined: no Envoy is served here. */
-    start: async (): Promise<{ readonly host: string; readonly port: number } | undefined> => {
+    start: async (): Promise<Address | undefined> => {
       known.start();
-      return server?.start();
+      bound = await server?.start();
+      return bound;
     },
+    /** Null: no Envoy is served here. */
+    address: (): { readonly address: string; readonly port: number; readonly tls: boolean } | null =>
+      bound === undefined ? null : { address: bound.host, port: bound.port, tls: setup?.trust !== undefined },
     /** Ends all streams. Their data planes stay connected until they could have come back. */
     stop: async (): Promise<void> => {
       await known.stop();
@@ -77,22 +95,10 @@ export function createXds(deps: XdsDeps, setup: XdsSetup | undefined) {
   };
 }
 
-/** The declared data planes by `MESH/NAME`. */
-function declaredDataplanes({ health, declarations, graph }: Engine) {
-  return {
-    get: (key: string): DeclaredDataplane | undefined => {
-      const from = health?.declared.get('', key)?.from;
-      return from?.type === 'declared' ? declarations.get('Dataplane', from.key)?.value : undefined;
-    },
-    watch: () => (health === undefined ? { take: () => [] } : graph.watch(health.declared)),
-  };
-}
-
 /** What is known of data planes by their streams at any replica. */
-function createKnown(deps: XdsDeps) {
-  const { engine, records, replica } = deps;
-  const { inputs } = engine.health ?? {};
-  if (inputs === undefined) throw new Error('the engine has no domain for the health of data planes');
+function createKnown(deps: HealthDeps) {
+  const { health, records, replica } = deps;
+  const { inputs } = health;
   const reports = createDataplaneReports({ ...deps, input: inputs.reports, records: records.dataplanes.reports });
   const streams = createDataplaneStreams({ ...deps, input: inputs.connections, records: records.dataplanes.streams });
   let stops: readonly (() => Promise<void>)[] = [];
@@ -121,12 +127,12 @@ function createKnown(deps: XdsDeps) {
 }
 
 function createServer(
-  deps: XdsDeps,
+  deps: HealthDeps,
   setup: XdsSetup,
   { reports, streams }: Pick<ReturnType<typeof createKnown>, 'reports' | 'streams'>,
   declared: (key: string) => DeclaredDataplane | undefined,
 ) {
-  const { engine, replica, clock, log } = deps;
+  const { engine, health, replica, clock, log } = deps;
   const { transport, trust, hds: settings } = setup;
   const limits = { ...XDS_LIMITS, ...setup.limits };
   const counts = createXdsCounts();
@@ -136,8 +142,6 @@ function createServer(
   });
   const { opened } = streams;
   const hds = createHds({ counts, clock, settings, declared, reports, opened });
-  const health = engine.health;
-  if (health === undefined) throw new Error('the engine has no domain for the health of data planes');
   const endpoints = createEndpoints({
     ...{ graph: engine.graph, health, clock, gatherMs: limits.gatherMs },
     fromClusters: setup.endpointsFromClusters,

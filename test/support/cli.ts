@@ -34,7 +34,7 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     exportSchemas: record('exportSchemas', []),
     initRepository: record('initRepository', []),
     installHook: record('installHook', []),
-    clusterToken: record('clusterToken', 'frt1_token'),
+    token: record('token', 'frt1_token'),
     clusterRegister: record('clusterRegister', { cluster: 'east', steps: [], printed: '', notes: [] }),
     checkFleet: async (...args) => fleetFindings(...args),
     clusterDeregister: record('clusterDeregister', { cluster: 'east', steps: [], holds: null, notes: [] }),

@@ -138,6 +138,16 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
           }
         : { ok: false, kind: 'notFound', message: `nothing declares ${object} for ${cluster}` };
     },
+    dataplane: (mesh, name) =>
+      name === 'db-07'
+        ? { ok: true, value: { mesh, name, spec: {}, xds: { address: '0.0.0.0', port: 5678, tls: true } } }
+        : { ok: false, kind: 'notFound', message: `no data plane ${mesh}/${name} is declared` },
+    renewDataplaneToken: async (mesh, name, by) => {
+      calls.push(`renew token ${mesh}/${name} by ${by}`);
+      return name === 'db-07'
+        ? { ok: true, value: { mesh, name, generation: 1_780_000_000 } }
+        : { ok: false, kind: 'notFound', message: `no data plane ${mesh}/${name} is declared` };
+    },
     renewToken: async (cluster, by) => {
       calls.push(`renew token ${cluster} by ${by}`);
       return fleet.clusters.some(({ name }) => name === cluster)

@@ -15,7 +15,7 @@ import { trustFolder } from '../serve/relay.ts';
 import type { Step } from '../step.ts';
 import { writeOnce } from '../write-once.ts';
 import { clusterManifest, writeIntoCheckout } from './cluster-file.ts';
-import { clusterToken } from './token.ts';
+import { printedToken } from './token.ts';
 
 /** The options of `fleetrelay cluster register`. At most one of `directory` and `apply` is given. */
 export interface RegisterRequest extends KubeTarget, AgentPlace {
@@ -127,7 +127,7 @@ async function agentMaterial(
     tokenFile !== undefined
       ? (await readText('token', resolve(cwd, tokenFile))).trim()
       : hasSecret
-        ? await clusterToken({ cluster: name, dataDir, relaySecretFile, cwd })
+        ? await printedToken({ subject: name, dataDir, relaySecretFile, cwd })
         : undefined;
   // The server makes its authority on its first start.
   const ca =

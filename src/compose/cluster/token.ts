@@ -2,13 +2,13 @@ import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { privateFile } from '../../adapters/tls/files.ts';
 import { ensureRelaySecret, readRelaySecret } from '../../adapters/tls/relay-secret.ts';
-import type { ClusterName } from '../../model/ids.ts';
-import { clusterToken as deriveToken, GENERATIONS_FILE, readTokenGenerations } from '../../relay/trust/tokens.ts';
+import { clusterToken, GENERATIONS_FILE, readTokenGenerations } from '../../relay/trust/tokens.ts';
 import { trustFolder } from '../serve/relay.ts';
 
-/** The options of `fleetrelay cluster token`. At least one of `dataDir` and `relaySecretFile` is given. */
-export interface ClusterTokenRequest {
-  readonly cluster: ClusterName;
+/** The options of `fleetrelay cluster token` and `dataplane token`. At least one of `dataDir` and `relaySecretFile` is given. */
+export interface TokenRequest {
+  /** The cluster, or the {@link dataplaneSubject} of a data plane. */
+  readonly subject: string;
   /** The server's data directory, which knows of renewals, and holds the relay secret unless `relaySecretFile` does. */
   readonly dataDir?: string | undefined;
   readonly relaySecretFile?: string | undefined;
@@ -18,13 +18,13 @@ export interface ClusterTokenRequest {
 }
 
 /**
- * The valid token of a cluster, derived from the relay secret without a running server. Makes the secret if the data
+ * The valid token of a cluster or data plane, derived from the relay secret without a running server. Makes the secret if the data
  * directory has none yet. Rejects if there is no such directory: no server would know a token from a mistyped path.
  */
-export async function clusterToken(request: ClusterTokenRequest): Promise<string> {
-  const { cluster, dataDir, relaySecretFile, generation, cwd } = request;
+export async function printedToken(request: TokenRequest): Promise<string> {
+  const { subject, dataDir, relaySecretFile, generation, cwd } = request;
   const given = relaySecretFile === undefined ? undefined : await readRelaySecret(resolve(cwd, relaySecretFile));
-  if (given !== undefined && dataDir === undefined) return deriveToken(given, cluster, generation);
+  if (given !== undefined && dataDir === undefined) return clusterToken(given, subject, generation);
   const directory = resolve(cwd, dataDir ?? 'fleetrelay-data');
   const there = await stat(directory).catch(() => undefined);
   if (there?.isDirectory() !== true) {
@@ -34,8 +34,8 @@ export async function clusterToken(request: ClusterTokenRequest): Promise<string
   }
   const folder = trustFolder(directory);
   if (given === undefined) await refuseOtherSecret(folder);
-  const known = generation ?? (await readTokenGenerations(privateFile(join(folder, GENERATIONS_FILE)))).get(cluster);
-  return deriveToken(given ?? (await ensureRelaySecret(folder)), cluster, known);
+  const known = generation ?? (await readTokenGenerations(privateFile(join(folder, GENERATIONS_FILE)))).get(subject);
+  return clusterToken(given ?? (await ensureRelaySecret(folder)), subject, known);
 }
 
 /** Rejects if a server has run here with a secret from elsewhere: it would refuse a token of a new secret. */

@@ -120,6 +120,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     ready: () => notReady().length === 0,
     leadsElsewhere: () => leaderElsewhere(replica),
     statusBranch: () => statusBranchView(status, deps.statusSink),
+    xds: xds.address,
   });
 
   loop.begin();

@@ -1,10 +1,11 @@
+import { dataplaneSubject } from '../../model/dataplane.ts';
 import { quote } from '../../model/ids.ts';
 import { errorText } from '../../model/messages.ts';
 import { type CertificateExpiry, WARN_BEFORE_MS } from '../../ports/certificate-authority.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
+import type { Log, LogData } from '../../ports/log.ts';
 import type { TokenGenerations } from '../../relay/trust/tokens.ts';
-import type { CertificateView, PeopleApi, ServerApi } from '../../server/api.ts';
+import type { Answer, CertificateView, PeopleApi, ServerApi } from '../../server/api.ts';
 
 /** Parts of a server's process that the API of its fleet does not know. */
 export interface ProcessParts {
@@ -18,9 +19,9 @@ export interface ProcessParts {
   readonly log: Log;
 }
 
-/** The API of a fleet, whose status also has that of the process, and which renews tokens of clusters. */
+/** The API of a fleet, whose status also has that of the process, and which renews tokens. */
 export function apiOfProcess(api: ServerApi, process: ProcessParts): PeopleApi {
-  const { generations, log } = process;
+  const { generations } = process;
   return {
     ...api,
     status: () => {
@@ -43,16 +44,32 @@ export function apiOfProcess(api: ServerApi, process: ProcessParts): PeopleApi {
       if (!api.clusters().some(({ name }) => name === cluster)) {
         return { ok: false, kind: 'notFound', message: `there is no cluster ${quote(cluster)}` };
       }
-      try {
-        const generation = await generations.renew(cluster);
-        log.info('the token of a cluster is renewed: earlier ones are not valid any more', { cluster, generation, by });
-        return { ok: true, value: { cluster, generation } };
-      } catch (error) {
-        const message = `the token of ${cluster} cannot be renewed now, and nothing has changed: ${errorText(error)}`;
-        return { ok: false, kind: 'conflict', message };
-      }
+      const renewed = await renewToken(process, cluster, { cluster, by });
+      return renewed.ok ? { ok: true, value: { cluster, ...renewed.value } } : renewed;
+    },
+    renewDataplaneToken: async (mesh, name, by) => {
+      const declared = api.dataplane(mesh, name);
+      if (!declared.ok) return declared;
+      const renewed = await renewToken(process, dataplaneSubject(`${mesh}/${name}`), { mesh, dataplane: name, by });
+      return renewed.ok ? { ok: true, value: { mesh, name, ...renewed.value } } : renewed;
     },
   };
+}
+
+/** `about`: who renews whose token, for the log. */
+async function renewToken(
+  { generations, log }: ProcessParts,
+  subject: string,
+  about: LogData,
+): Promise<Answer<{ readonly generation: number }>> {
+  try {
+    const generation = await generations.renew(subject);
+    log.info('a token is renewed: earlier ones are not valid any more', { ...about, generation });
+    return { ok: true, value: { generation } };
+  } catch (error) {
+    const message = `the token cannot be renewed now, and nothing has changed: ${errorText(error)}`;
+    return { ok: false, kind: 'conflict', message };
+  }
 }
 
 const WHAT: Readonly<Record<CertificateExpiry['what'], string>> = {

@@ -27,11 +27,6 @@ export function clusterToken(secret: Uint8Array, cluster: string, generation = 0
   return `${RENEWED_PREFIX}${generation}_${derive(`token\u0000${cluster}\u0000${generation}`)}`;
 }
 
-/** Whose tokens a data plane has, where clusters have theirs: no cluster has such a name. `dataplane`: `MESH/NAME`. */
-export function dataplaneSubject(dataplane: string): string {
-  return `dataplane/${dataplane}`;
-}
-
 /**
  * The generation that a token of this cluster states and proves, under any of the secrets; undefined: the token is wrong.
  * Takes the same time for every wrong token: it tries all secrets, and compares digests of equal length in constant time.

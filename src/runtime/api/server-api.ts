@@ -10,7 +10,9 @@ import type {
   ServerApi,
   SourceView,
   StatusBranchView,
+  XdsAddressView,
 } from '../../server/api.ts';
+import { declaredDataplane } from '../dataplanes/declared.ts';
 import type { ServerParts } from '../parts.ts';
 import type { HeldSets } from '../removals/approvals.ts';
 import type { SourceState } from '../source-table.ts';
@@ -30,6 +32,8 @@ interface ServerApiDeps extends Omit<ServerParts, 'fleet'> {
   /** Undefined: this server leads. Otherwise the address of the leader, if it is known. */
   readonly leadsElsewhere: () => { readonly leader: string | null } | undefined;
   readonly statusBranch: () => StatusBranchView | null;
+  /** Where Envoys connect; null: this server serves none. */
+  readonly xds: () => XdsAddressView | null;
 }
 
 /** Answers commands. Settles the loop first, so that an answer contains all earlier changes. */
@@ -82,6 +86,11 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     removals: settled(held),
     diagnostics,
     view: settled((name, filter) => viewRows(engine, name, filter)),
+    dataplane: settled((mesh, name) => {
+      const declared = declaredDataplane(engine, `${mesh}/${name}`);
+      if (declared !== undefined) return { ok: true, value: { mesh, name, spec: declared.spec, xds: deps.xds() } };
+      return { ok: false, kind: 'notFound', message: `no data plane ${quote(`${mesh}/${name}`)} is declared` };
+    }),
     explain: settled((question) => explain(deps, question)),
     suspendCluster: asLeader(ofClusters.suspend),
     resumeCluster: asLeader(ofClusters.resume),

@@ -27,7 +27,7 @@ describe('cluster token --renew', () => {
       'every earlier token of east is invalid now; an agent that has its certificate is not affected.\n',
     );
     expect(asked).toEqual(['renew token east by ann']);
-    expect(roots.at(-1)).toMatchObject(['clusterToken', { cluster: 'east', dataDir: 'd', generation: 1_780_000_000 }]);
+    expect(roots.at(-1)).toMatchObject(['token', { subject: 'east', dataDir: 'd', generation: 1_780_000_000 }]);
   });
 
   test('without the secret names the command that prints the new one', async () => {
@@ -42,7 +42,7 @@ describe('cluster token --renew', () => {
 
   test('renews nothing if the new token could not be printed', async () => {
     const roots = recordingRoots({
-      clusterToken: async () => {
+      token: async () => {
         throw new CliError(EXIT.usage, 'the relay secret is missing');
       },
     });
@@ -62,5 +62,32 @@ describe('cluster token --renew', () => {
 
   test('takes no generation, which the server gives', async () => {
     expect((await runCli([...RENEW, '--generation', '1'])).code).toBe(2);
+  });
+});
+
+describe('dataplane token', () => {
+  test('prints the token of one data plane, and its renewal ends the earlier ones', async () => {
+    const roots = recordingRoots();
+    const printed = await runCli(['dataplane', 'token', 'default/db-07', '--data-dir', 'd'], { roots });
+    expect([printed.code, printed.out]).toEqual([0, 'frt1_token\n']);
+    expect(roots.calls).toMatchObject([['token', { subject: 'dataplane/default/db-07', dataDir: 'd' }]]);
+
+    const api = fakeApi();
+    server = await runServer({ api }, {});
+    const env = { FLEETRELAY_API: server.url, FLEETRELAY_USER: 'ann' };
+    const renewed = await runCli(['dataplane', 'token', 'default/db-07', '--renew', '-o', 'json'], { roots, env });
+    expect(JSON.parse(renewed.out)).toEqual({
+      ...{ mesh: 'default', name: 'db-07' },
+      ...{ generation: 1_780_000_000, token: null },
+    });
+    expect(api.calls).toEqual(['renew token default/db-07 by ann']);
+    const unknown = await runCli(['dataplane', 'token', 'default/gone', '--renew'], { roots, env });
+    expect(unknown).toMatchObject({ code: EXIT.notFound, err: expect.stringContaining('default/gone') });
+  });
+
+  test('takes MESH/NAME only', async () => {
+    for (const name of ['db-07', 'default/', 'default/DB', '/db-07']) {
+      expect(await runCli(['dataplane', 'token', name, '--data-dir', 'd'])).toMatchObject({ code: EXIT.usage });
+    }
   });
 });

@@ -373,8 +373,8 @@ describe('cluster token of a renewed cluster', () => {
       0,
     );
     expect(roots.calls).toMatchObject([
-      ['clusterToken', { cluster: 'east', dataDir: 'd', relaySecretFile: 's' }],
-      ['clusterToken', { cluster: 'east', relaySecretFile: 's', generation: 7 }],
+      ['token', { subject: 'east', dataDir: 'd', relaySecretFile: 's' }],
+      ['token', { subject: 'east', relaySecretFile: 's', generation: 7 }],
     ]);
   });
 

@@ -2,9 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { clusterToken } from '../../../src/compose/cluster/token.ts';
-import { parseClusterName } from '../../../src/model/ids.ts';
-import { must } from '../../../src/model/result.ts';
+import { printedToken } from '../../../src/compose/cluster/token.ts';
 
 let folder = '';
 beforeEach(async () => {
@@ -13,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const token = () => clusterToken({ cluster: must(parseClusterName('east')), dataDir: folder, cwd: '/' });
+const token = () => printedToken({ subject: 'east', dataDir: folder, cwd: '/' });
 
 test('no secret is made in the data directory of a server whose secret is given', async () => {
   await writeFile(join(folder, 'trust', 'ca.key'), '');

@@ -1,0 +1,80 @@
+import { Option } from 'commander';
+import type { JsonObject } from '../../model/json.ts';
+import { connect } from '../api.ts';
+import { type ApiOptions, withApiOptions } from '../api-options.ts';
+import { wholeNumber } from '../arguments.ts';
+import type { CliCommand, CliContext } from '../command.ts';
+import { CliError, EXIT } from '../exit-codes.ts';
+import type { Answer } from '../output.ts';
+
+interface Flags extends ApiOptions {
+  readonly dataDir?: string;
+  readonly relaySecretFile?: string;
+  readonly generation?: number;
+  readonly renew?: true;
+}
+
+/** Whose tokens a command prints and renews. */
+export interface TokenOwner {
+  /** Of the command: `cluster` or `dataplane`. */
+  readonly command: string;
+  /** For people. */
+  readonly noun: string;
+  /** Where the current generation is shown, for where no data directory has it. */
+  readonly generationAt: string;
+  /** What a renewal does not affect; empty: nothing. */
+  readonly unaffected: string;
+  /** Whose token is derived. */
+  readonly subject: (name: string) => string;
+  /** The path of the owner in the API. */
+  readonly path: (name: string) => readonly string[];
+  /** What the answer says of the owner. */
+  readonly view: (name: string) => JsonObject;
+}
+
+/** Makes a command with one argument, the name of an owner, print or renew its token. */
+export function tokenCommandOf<Name extends string>(
+  command: CliCommand,
+  context: CliContext,
+  { command: words, noun, generationAt, unaffected, subject, path, view }: TokenOwner,
+): void {
+  command
+    .option('--data-dir <dir>', 'data directory of the server, which holds its secret and knows of renewals')
+    .option('--relay-secret-file <file>', 'the secret, where the server was given one')
+    .option(
+      '--generation <n>',
+      `which token, where no data directory knows of renewals: ${generationAt} (default: the first)`,
+      wholeNumber(0, Number.MAX_SAFE_INTEGER),
+    )
+    .addOption(new Option('--renew', `make every earlier token of the ${noun} worthless`).conflicts('generation'))
+    .option('--as <name>', 'who renews it, for a server without configured people (default: your user name)');
+  withApiOptions(command).answers(async (flags: Flags, name: Name): Promise<Answer> => {
+    const { dataDir, relaySecretFile, generation } = flags;
+    const hasSecret = dataDir !== undefined || relaySecretFile !== undefined;
+    const tokenOf = (which?: number): Promise<string> =>
+      context.roots.token({ subject: subject(name), dataDir, relaySecretFile, generation: which, cwd: context.cwd });
+    if (flags.renew !== true) {
+      if (!hasSecret) throw new CliError(EXIT.usage, `${words} token needs either --data-dir or --relay-secret-file`);
+      const token = await tokenOf(generation);
+      return { value: { ...view(name), token }, table: (out) => out.write(`${token}\n`) };
+    }
+    // A secret that cannot be read must be found before the old token is worthless.
+    if (hasSecret) await tokenOf(0);
+    const asked = [...path(name), 'renew-token'];
+    const renewed = await (await connect(context, flags)).act<{ readonly generation: number }>(asked);
+    const token = hasSecret ? await tokenOf(renewed.generation) : null;
+    return {
+      value: { ...renewed, token },
+      table: (out) => {
+        // The token alone is for a file or a pipe.
+        const beside = token === null ? out : context.stderr;
+        beside.write(`every earlier token of ${name} is invalid now${unaffected === '' ? '' : `; ${unaffected}`}.\n`);
+        out.write(
+          token === null
+            ? `print the new one where the secret of the server is: fleetrelay ${words} token ${name} --relay-secret-file FILE --generation ${renewed.generation}\n`
+            : `${token}\n`,
+        );
+      },
+    };
+  });
+}
