@@ -32,6 +32,7 @@ export interface Protocol<Schema extends DescMessage> {
   readonly open: (dataplane: string, call: IncomingCall) => Session<MessageShape<Schema>>;
 }
 
+const CLOSED: StreamEnd = { code: 'done', reason: 'Closed', message: '' };
 const SILENT: StreamEnd = { code: 'invalid', reason: 'NoNode', message: 'the first message did not arrive in time' };
 const NO_NODE: StreamEnd = {
   code: 'invalid',
@@ -64,7 +65,7 @@ export function createStreams<Schema extends DescMessage>(
       return 'malformed';
     }
   };
-  const first = async (call: IncomingCall): Promise<MessageShape<Schema> | undefined> => {
+  const first = async (call: IncomingCall): Promise<MessageShape<Schema> | 'malformed' | undefined> => {
     let cancel = (): void => undefined;
     const wait = (): void => {
       cancel = clock.schedule(limits.firstMessageMs, () => {
@@ -76,12 +77,12 @@ export function createStreams<Schema extends DescMessage>(
     wait();
     const message = await next(call);
     cancel();
-    if (message === 'malformed') refuse(call, MALFORMED);
-    return message === 'malformed' ? undefined : message;
+    return message;
   };
   const serve = async (call: IncomingCall): Promise<void> => {
     const hello = await first(call);
-    if (hello === undefined) return call.end({ code: 'done', reason: 'Closed', message: '' });
+    if (hello === undefined) return call.end(CLOSED);
+    if (hello === 'malformed') return refuse(call, MALFORMED);
     const id = protocol.nodeOf(hello) ?? '';
     if (id === '') return refuse(call, NO_NODE);
     const admitted = access.admit(id, call);
@@ -105,7 +106,7 @@ export function createStreams<Schema extends DescMessage>(
     let end = session.received(hello);
     while (end === undefined) {
       const message = await next(call);
-      if (message === undefined) return call.end({ code: 'done', reason: 'Closed', message: '' });
+      if (message === undefined) return call.end(CLOSED);
       const stated = message === 'malformed' ? undefined : protocol.nodeOf(message);
       if (message === 'malformed') end = MALFORMED;
       else if (stated !== undefined && stated !== id) end = NODE_CHANGED;

@@ -31,6 +31,7 @@ import type { Source, SourceCondition, SourceListener } from '../../src/ports/so
 import type { AgentListener, AgentSession, HelloDecision, SendOutcome } from '../../src/relay/session.ts';
 import type { StoreLock } from '../../src/runtime/replica/store-lock.ts';
 import { createKubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';
+import type { XdsSetup } from '../../src/xds/xds.ts';
 import type { FakeCustomResources } from './fake-custom-resources.ts';
 import { silentLog } from './silent-log.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
@@ -143,6 +144,8 @@ export async function createFleetWorld(
     readonly replicas?: ReplicaSetup;
     /** It is the only one, and has locked its store. */
     readonly lock?: StoreLock;
+    /** Envoys are served. */
+    readonly xds?: XdsSetup;
     /** Of the server alone, where it is not the agents' and the test's. */
     readonly serverClock?: Clock;
     readonly log?: Log;
@@ -194,6 +197,7 @@ export async function createFleetWorld(
       log: given.log ?? silentLog,
       ...(given.replicas === undefined ? {} : { replicas: given.replicas }),
       ...(given.lock === undefined ? {} : { lock: given.lock }),
+      ...(given.xds === undefined ? {} : { xds: given.xds }),
     },
     { fleet: fleetName, version: '0.0.0', bounds: { guards: {}, safeModes: [] } },
   );

@@ -3,6 +3,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 import type { Lease } from '../../src/ports/lease.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { withFence } from '../../src/runtime/replica/candidacy.ts';
+import type { XdsSetup } from '../../src/xds/xds.ts';
 import { createFleetWorld, type FakeAgent, type FakeAgents, type FleetWorld } from './fleet-world.ts';
 import { createSharedMemory, type SharedMemory, type SharedMemoryStore } from './shared-memory-store.ts';
 import { silentLog } from './silent-log.ts';
@@ -34,6 +35,8 @@ export interface ReplicaOptions {
   readonly statusFiles?: Map<string, string>;
   /** Resolves when the status branch answers. */
   readonly readStatus?: () => Promise<void>;
+  /** Envoys are served. */
+  readonly xds?: XdsSetup;
   /** Its lease is not in the store. */
   readonly lease?: Lease;
   /** What is special about its store, before it is read. */
@@ -136,6 +139,7 @@ export async function createReplicaWorld(
       ...(options.statusFiles === undefined ? {} : { statusFiles: options.statusFiles }),
       ...(options.readStatus === undefined ? {} : { readStatus: options.readStatus }),
       ...(options.sources === undefined ? {} : { sources: options.sources }),
+      ...(options.xds === undefined ? {} : { xds: options.xds }),
     });
     const replica: FakeReplica = {
       ...{ id, world, store },
