@@ -42,7 +42,7 @@ export function endpointsAt({ server }: FleetWorld): readonly string[] {
 }
 
 function viewOf({ api }: FleetWorld['server'], name: string): readonly JsonObject[] {
-  const answer = api.view(name);
+  const answer = api.view(name, {});
   if (!answer.ok) throw new Error(answer.message);
   return answer.value;
 }
