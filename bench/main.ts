@@ -12,6 +12,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   engine: () => import('./engine/engine.ts'),
   health: () => import('./health/health.ts'),
   idle: () => import('./fleet/idle.ts'),
+  'probe-proxy': () => import('./probes/probe-proxy.ts'),
   push: () => import('./push/push.ts'),
   render: () => import('./render/render.ts'),
   restart: () => import('./fleet/restart.ts'),

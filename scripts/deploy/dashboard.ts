@@ -210,7 +210,31 @@ const AGENTS: Row = {
   ],
 };
 
-const ROWS: readonly Row[] = [OVERVIEW, SAFE_MODE, CLUSTERS, RELAY, STORE, LEADER, GUARDS, CERTIFICATES, AGENTS];
+const PROBES: Row = {
+  title: 'Probe proxies (where this data source has them)',
+  panels: [
+    lines('Probes', [['sum by (type, outcome) (rate(fleetrelay_probe_requests_total[5m]))', '{{type}}: {{outcome}}']]),
+    lines('Requests that are no listed probe, the ten Pods with the most', [
+      [
+        'topk(10, sum by (namespace, pod) (increase(fleetrelay_probe_requests_total{outcome="unknown"}[1h])) > 0)',
+        '{{namespace}}/{{pod}}',
+      ],
+    ]),
+  ],
+};
+
+const ROWS: readonly Row[] = [
+  OVERVIEW,
+  SAFE_MODE,
+  CLUSTERS,
+  RELAY,
+  STORE,
+  LEADER,
+  GUARDS,
+  CERTIFICATES,
+  AGENTS,
+  PROBES,
+];
 
 function quantile(share: string, buckets: string): string {
   return `histogram_quantile(${share}, sum by (le) (rate(${buckets}[5m])))`;

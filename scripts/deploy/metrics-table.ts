@@ -1,6 +1,7 @@
 import { load } from 'js-yaml';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { agentMetrics, createAgentMeter } from '../../src/compose/agent/agent-metrics.ts';
+import { PROBE_REQUESTS } from '../../src/probes/probe-metrics.ts';
 import type { MetricDefinition } from '../../src/server/metric-set.ts';
 import { createServerMetrics } from '../../src/server/metrics.ts';
 import { between } from './marks.ts';
@@ -21,11 +22,15 @@ export function agentMetricDefinitions(): readonly MetricDefinition[] {
   return set.definitions;
 }
 
+/** Every metric that a probe proxy shows. */
+export const probeProxyMetricDefinitions: readonly MetricDefinition[] = [PROBE_REQUESTS];
+
 /** The text with its tables of metrics and of alerts made anew. `rules`: the text of the rule file. */
 export function withMetricTables(text: string, rules: string): string {
   const tables = [
     ...table('Management server', serverMetricDefinitions()),
     ...table('Agent', agentMetricDefinitions()),
+    ...table('Probe proxy', probeProxyMetricDefinitions),
   ].join('\n');
   return between(between(text, 'metrics', `${tables}\n`), 'alerts', `${alertTable(rules)}\n`);
 }

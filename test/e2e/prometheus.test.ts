@@ -3,7 +3,11 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { agentMetricDefinitions, serverMetricDefinitions } from '../../scripts/deploy/metrics-table.ts';
+import {
+  agentMetricDefinitions,
+  probeProxyMetricDefinitions,
+  serverMetricDefinitions,
+} from '../../scripts/deploy/metrics-table.ts';
 import type { MetricDefinition } from '../../src/server/metric-set.ts';
 import { metricsNamedIn, PROJECT, RULE_FILE, readAlerts } from '../contract/prometheus/rules.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
@@ -65,8 +69,8 @@ test('a server and an agent show the metrics of the documents, with those labels
 
 test('alerts and dashboard ask for metrics that are shown', () => {
   const shown = new Set(
-    [...serverMetricDefinitions(), ...agentMetricDefinitions()].flatMap(({ name, type }) =>
-      type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+    [...serverMetricDefinitions(), ...agentMetricDefinitions(), ...probeProxyMetricDefinitions].flatMap(
+      ({ name, type }) => (type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name]),
     ),
   );
   for (const path of [RULE_FILE, join(PROJECT, 'deploy', 'grafana', 'fleetrelay.json')]) {

@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Log } from '../../ports/log.ts';
 import { PROBE_HEADER_PREFIX } from '../../probes/headers.ts';
 import { answerOf, type ProbeOutcome } from '../../probes/outcome.ts';
@@ -26,14 +26,16 @@ export interface ProbeListener {
   stop(): Promise<void>;
 }
 
-/** A client that is slow, or that sends no end of a header, is cut off; the kubelet's requests arrive at once. */
 const LIMITS = {
-  headersTimeout: 1_000,
-  requestTimeout: 5_000,
-  connectionsCheckingInterval: 250,
   maxHeaderSize: 64 * 1024,
   requireHostHeader: false,
+  // A timer for each connection does what these do, and does not wake up a process that rests.
+  headersTimeout: 0,
+  requestTimeout: 0,
+  connectionsCheckingInterval: 2 ** 31 - 1,
 } as const;
+/** The kubelet sends a request at once. */
+const HEADERS_MS = 1_000;
 const MAX_CONNECTIONS = 2_048;
 
 /**
@@ -113,7 +115,6 @@ function answer(response: ServerResponse, status: number, word: string): void {
   response.writeHead(status, {
     'Content-Type': 'text/plain; charset=utf-8',
     'X-Content-Type-Options': 'nosniff',
-    Connection: 'close',
   });
   response.end(`${word}\n`);
 }
@@ -162,6 +163,7 @@ function utf8(latin1: string): string {
 export async function listenForProbes(port: number, requests: RequestListener): Promise<ProbeListener> {
   const server = createServer(LIMITS, requests);
   server.maxConnections = MAX_CONNECTIONS;
+  cutOffSlowClients(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, resolve);
@@ -174,4 +176,18 @@ export async function listenForProbes(port: number, requests: RequestListener): 
         server.closeAllConnections();
       }),
   };
+}
+
+/** Ends a connection whose request is not there in time, and allows only one request for each connection. */
+function cutOffSlowClients(server: Server): void {
+  const timers = new WeakMap<Socket, NodeJS.Timeout>();
+  server.on('connection', (socket: Socket) => {
+    const timer = setTimeout(() => socket.destroy(), HEADERS_MS);
+    timers.set(socket, timer);
+    socket.once('close', () => clearTimeout(timer));
+  });
+  server.prependListener('request', ({ socket }, response) => {
+    clearTimeout(timers.get(socket));
+    response.shouldKeepAlive = false;
+  });
 }

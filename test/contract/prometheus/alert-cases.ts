@@ -238,6 +238,15 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     labels: { cluster: 'west', reason: 'Forbidden' },
     silent: [is('fleetrelay_agent_object_write_failures_total', '0 3x60', `${west},reason="Forbidden"`)],
   },
+  FleetrelayProbesUnknown: {
+    fires: [['fleetrelay_probe_requests_total{namespace="n",pod="p",type="http",outcome="unknown"}', '0+1x60']],
+    begins: 5,
+    labels: { namespace: 'n', pod: 'p' },
+    silent: [
+      ['fleetrelay_probe_requests_total{namespace="n",pod="p",type="http",outcome="unknown"}', '0 2x60'],
+      ['fleetrelay_probe_requests_total{namespace="n",pod="p",type="http",outcome="unhealthy"}', '0+1x60'],
+    ],
+  },
   FleetrelayAgentDriftFought: {
     fires: [is('fleetrelay_agent_drift_reversals_total', '0+2x60', `${west},drift="changed"`)],
     begins: 30,

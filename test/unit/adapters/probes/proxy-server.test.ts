@@ -114,6 +114,7 @@ describe('the process', () => {
     await proxy.probe('/tcp/0');
     const { headers, body } = await proxy.probe('/metrics');
     expect(headers).toContain('Content-Type: text/plain; version=0.0.4; charset=utf-8');
+    expect(headers).toContain('Connection: close');
     expect(body).toContain('# TYPE fleetrelay_probe_requests_total counter\n');
     expect(body).toContain('fleetrelay_probe_requests_total{type="http",outcome="healthy"} 1\n');
     expect(body).toContain('fleetrelay_probe_requests_total{type="tcp",outcome="unhealthy"} 1\n');
