@@ -42,10 +42,10 @@ export function deriveReportWait(graph: Graph, inputs: ReportInputs) {
   const isOpen = graph.derive<number, true>({
     name: 'reportWait',
     from: safeStart,
-    reads: [elapsed],
+    reads: [elapsed, probed],
     // Any end counts: a policy with a longer wait does not begin it again.
     compute: ({ value: began }, read, emit) => {
-      if (!hasPassed(read, elapsed, OF_PROCESS, REPORTS, began)) emit('', '', true);
+      if (read.count(probed, 'all') > 0 && !hasPassed(read, elapsed, OF_PROCESS, REPORTS, began)) emit('', '', true);
     },
   });
   /** Partition empty, key as of the data plane. */

@@ -64,8 +64,10 @@ export const lastingMachines: MakeChecker = (world, fail) => {
     for (const key of delta.removals) if (machineKeys.includes(key)) fail(`${key} is removed in ${cluster.name}`);
     for (const { key, value } of delta.upserts) {
       if (key !== SLICE) continue;
-      const addresses = objectsOf(value.endpoints).map((one) => String(one.addresses));
-      const missing = LASTING.map(addressOf).filter((address) => !addresses.includes(address));
+      const [before, after] = [cluster.memory.objects.get(SLICE)?.value, value].map((slice) =>
+        objectsOf(slice?.endpoints).map((one) => String(one.addresses)),
+      );
+      const missing = LASTING.map(addressOf).filter((each) => before?.includes(each) && !after?.includes(each));
       if (missing.length > 0) fail(`${cluster.name} is to lose ${missing.join(', ')}, which is declared`);
     }
   });

@@ -477,6 +477,7 @@ describe('while a report of health is waited for after a start', () => {
     declare('a', { address: '10.0.0.1', inbound: [inbound('postgres', 5432)] });
     world.engine.commit();
     expect([...world.engine.deadlines.entries('process')].map(({ key }) => key)).toEqual(['safe-mode']);
+    expect(world.engine.derived.find(({ name }) => name === 'reportWait')?.size()).toBe(0);
   });
 });
 
