@@ -10,6 +10,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   agent: () => import('./kubernetes/agent.ts'),
   apply: () => import('./kubernetes/apply.ts'),
   engine: () => import('./engine/engine.ts'),
+  hds: () => import('./hds/hds.ts'),
   health: () => import('./health/health.ts'),
   idle: () => import('./fleet/idle.ts'),
   'probe-proxy': () => import('./probes/probe-proxy.ts'),

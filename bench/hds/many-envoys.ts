@@ -1,0 +1,120 @@
+/** A process that stands for many machines: on each an Envoy with a connection of its own that reports health and asks for endpoints. */
+import { readFileSync } from 'node:fs';
+import process from 'node:process';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { Client, type ClientDuplexStream, credentials, Metadata } from '@grpc/grpc-js';
+import { HealthStatus } from '../../generated/envoy/config/core/v3/core_pb.ts';
+import {
+  AggregatedDiscoveryService,
+  DiscoveryRequestSchema,
+  DiscoveryResponseSchema,
+} from '../../generated/envoy/service/discovery/v3/discovery_pb.ts';
+import {
+  type HealthCheckRequestOrEndpointHealthResponse,
+  HealthCheckRequestOrEndpointHealthResponseSchema,
+  type HealthCheckSpecifier,
+  HealthCheckSpecifierSchema,
+  HealthDiscoveryService,
+} from '../../generated/envoy/service/health/v3/hds_pb.ts';
+import { ENDPOINT_TYPE } from '../../src/xds/assignment.ts';
+
+/** What the process is told at its start. */
+export interface ManyEnvoysRequest {
+  /** `HOST:PORT`. */
+  readonly server: string;
+  readonly caFile: string;
+  /** Milliseconds between two reports of one Envoy. */
+  readonly reportMs: number;
+  readonly envoys: readonly { readonly node: string; readonly token: string; readonly service: string }[];
+}
+
+const BYTES = {
+  serialize: (bytes: Uint8Array): Buffer => Buffer.from(bytes),
+  deserialize: (bytes: Buffer): Buffer => bytes,
+};
+
+process.once('message', (request: ManyEnvoysRequest) => start(request));
+process.on('disconnect', () => process.exit(0));
+
+function start({ server, caFile, reportMs, envoys }: ManyEnvoysRequest): void {
+  const ca = readFileSync(caFile);
+  for (const [index, { node, token, service }] of envoys.entries()) {
+    const client = new Client(server, credentials.createSsl(ca), { 'grpc.use_local_subchannel_pool': 1 });
+    const metadata = new Metadata();
+    metadata.set('authorization', token);
+    const open = ({ typeName }: { readonly typeName: string }, method: string) =>
+      client.makeBidiStreamRequest(`/${typeName}/${method}`, BYTES.serialize, BYTES.deserialize, metadata);
+    const health = open(HealthDiscoveryService, HealthDiscoveryService.method.streamHealthCheck.name);
+    // Their reports are spread, as those of machines are.
+    reportTo(health, node, reportMs, (index * reportMs) / envoys.length);
+    const discovery = open(
+      AggregatedDiscoveryService,
+      AggregatedDiscoveryService.method.streamAggregatedResources.name,
+    );
+    askFor(discovery, node, service);
+  }
+}
+
+function reportTo(stream: ClientDuplexStream<Buffer, Buffer>, node: string, reportMs: number, delayMs: number): void {
+  const send = (requestType: HealthCheckRequestOrEndpointHealthResponse['requestType']): void => {
+    const schema = HealthCheckRequestOrEndpointHealthResponseSchema;
+    stream.write(toBinary(schema, create(schema, { requestType })) as Buffer);
+  };
+  stream.on('error', (error) => ended(node, error));
+  stream.once('data', (bytes: Buffer) => {
+    const requestType = reportOf(fromBinary(HealthCheckSpecifierSchema, bytes));
+    const report = (): void => send(requestType);
+    report();
+    setTimeout(() => setInterval(report, reportMs), delayMs);
+  });
+  const schema = HealthCheckRequestOrEndpointHealthResponseSchema;
+  stream.write(
+    toBinary(
+      schema,
+      create(schema, { requestType: { case: 'healthCheckRequest', value: { node: { id: node } } } }),
+    ) as Buffer,
+  );
+}
+
+/** All that is to be checked is healthy. */
+function reportOf({
+  clusterHealthChecks,
+}: HealthCheckSpecifier): HealthCheckRequestOrEndpointHealthResponse['requestType'] {
+  const { requestType } = create(HealthCheckRequestOrEndpointHealthResponseSchema, {
+    requestType: {
+      case: 'endpointHealthResponse',
+      value: {
+        clusterEndpointsHealth: clusterHealthChecks.map(({ clusterName, localityEndpoints }) => ({
+          clusterName,
+          localityEndpointsHealth: localityEndpoints.map(({ endpoints }) => ({
+            endpointsHealth: endpoints.map((endpoint) => ({ endpoint, healthStatus: HealthStatus.HEALTHY })),
+          })),
+        })),
+      },
+    },
+  });
+  return requestType;
+}
+
+function askFor(stream: ClientDuplexStream<Buffer, Buffer>, node: string, service: string): void {
+  const ask = (versionInfo: string, responseNonce: string): void => {
+    const request = {
+      node: { id: node },
+      typeUrl: ENDPOINT_TYPE,
+      resourceNames: [service],
+      versionInfo,
+      responseNonce,
+    };
+    stream.write(toBinary(DiscoveryRequestSchema, create(DiscoveryRequestSchema, request)) as Buffer);
+  };
+  stream.on('error', (error) => ended(node, error));
+  stream.on('data', (bytes: Buffer) => {
+    const { versionInfo, nonce } = fromBinary(DiscoveryResponseSchema, bytes);
+    ask(versionInfo, nonce);
+  });
+  ask('', '');
+}
+
+function ended(node: string, error: Error): void {
+  if (process.connected) throw new Error(`the stream of ${node} has ended`, { cause: error });
+}
