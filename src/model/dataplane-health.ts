@@ -6,6 +6,8 @@ export type StreamState = {
   readonly connected: boolean;
   /** When `connected` last changed, in milliseconds since 1970; absent: it is not known. */
   readonly since?: number;
+  /** Why its Envoy has refused the endpoints that it was sent last; absent: it has not. */
+  readonly rejected?: string;
 };
 
 /**

@@ -15,6 +15,8 @@ export interface Assignments {
   get(mesh: string, service: string): Assignment;
   /** Health of its inbounds is not known since a restart: an Envoy that has endpoints keeps them. */
   isAwaited(mesh: string, service: string): boolean;
+  /** No stream asks for the service any more. */
+  forget(mesh: string, service: string): void;
 }
 
 /** What the streams of ADS need. */
@@ -50,7 +52,7 @@ const MOST_TYPES = 16;
 /** Envoys receive the endpoints of the services that they ask for (state of the world); all other resources are empty. */
 export function createAds(deps: AdsDeps) {
   /** The streams by the services that they ask for: `MESH`, then the name. */
-  const subscribers = createSubscribers();
+  const subscribers = createSubscribers(deps.assignments.forget);
   const protocol: Protocol<typeof DiscoveryRequestSchema> = {
     schema: DiscoveryRequestSchema,
     nodeOf: ({ node }) => (node === undefined || node.id === '' ? undefined : node.id),
@@ -174,7 +176,7 @@ function noteAnswer(
 
 type Subscribers = ReturnType<typeof createSubscribers>;
 
-function createSubscribers() {
+function createSubscribers(forget: Assignments['forget']) {
   const streams = new Map<string, Set<() => void>>();
   const keyOf = (mesh: string, service: string): string => `${mesh}/${service}`;
   return {
@@ -186,7 +188,9 @@ function createSubscribers() {
       const key = keyOf(mesh, service);
       const those = streams.get(key);
       those?.delete(push);
-      if (those?.size === 0) streams.delete(key);
+      if (those?.size !== 0) return;
+      streams.delete(key);
+      forget(mesh, service);
     },
     of: (mesh: string, service: string): Iterable<() => void> => streams.get(keyOf(mesh, service)) ?? [],
     has: (mesh: string, service: string): boolean => streams.has(keyOf(mesh, service)),

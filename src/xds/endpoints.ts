@@ -77,6 +77,7 @@ export function createEndpoints(
       byService
         .members(inboundGroup.all(mesh, service))
         .some(({ value: { cluster, dataplane: name } }) => cluster === '' && isAwaited(dataplaneKey({ mesh, name }))),
+    forget: (mesh, service) => void made.delete(inboundGroup.all(mesh, service)),
     /** Runs after each commit. */
     committed: () => {
       for (const { before, after } of changes.take()) {

@@ -54,7 +54,7 @@ function openSession(
 ): Session<HealthCheckRequestOrEndpointHealthResponse> {
   const { counts, clock, settings, reports } = deps;
   const began = reports.began(dataplane);
-  const closed = deps.opened(dataplane);
+  const closed = settings.enabled ? deps.opened(dataplane) : () => undefined;
   counts.hdsOpened();
   const push = specifierSender(deps, dataplane, call);
   const those = specifiers.get(dataplane) ?? new Set();

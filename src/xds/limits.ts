@@ -1,3 +1,5 @@
+import type { Rate } from '../model/rate-limit.ts';
+
 /** What the server accepts of Envoys. Times in milliseconds. */
 export interface XdsLimits {
   /** Open streams of all Envoys, also of those that are not authenticated yet. */
@@ -6,6 +8,8 @@ export interface XdsLimits {
   readonly streamsPerDataplane: number;
   /** Time for the first message. */
   readonly firstMessageMs: number;
+  /** Messages of one data plane in one protocol; more of them slow it down. */
+  readonly messages: Rate;
   /** Resources that one stream may ask for. */
   readonly resources: number;
   /** Delay of a refusal, so that a caller cannot try many tokens. */
@@ -21,6 +25,8 @@ export const XDS_LIMITS: XdsLimits = {
   streams: 20_000,
   streamsPerDataplane: 4,
   firstMessageMs: 10_000,
+  // An Envoy reports every few seconds, and answers each response once.
+  messages: { burst: 50, perSecond: 20 },
   resources: 2_000,
   refusalMs: 1_000,
   refusalsWaiting: 64,

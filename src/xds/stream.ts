@@ -1,4 +1,5 @@
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import { createRateLimit } from '../model/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { IncomingCall, StreamEnd } from '../ports/transport.ts';
@@ -50,20 +51,12 @@ export function createStreams<Schema extends DescMessage>(
 ) {
   const { access, counts, limits, clock, log } = deps;
   const ofDataplanes = new Map<string, number>();
+  const limit = createRateLimit(clock.monotonic, limits.messages);
 
   const refuse = (call: IncomingCall, end: StreamEnd, id = ''): void => {
     counts.refused(end.reason);
     log.info('a stream of an Envoy is refused', { reason: end.reason, node: id.slice(0, 200), peer: call.peer });
     void access.refuse(call, end);
-  };
-  const next = async (call: IncomingCall): Promise<MessageShape<Schema> | 'malformed' | undefined> => {
-    const bytes = await call.read();
-    if (bytes === undefined) return undefined;
-    try {
-      return fromBinary(protocol.schema, bytes, { readUnknownFields: false });
-    } catch {
-      return 'malformed';
-    }
   };
   const first = async (call: IncomingCall): Promise<MessageShape<Schema> | 'malformed' | undefined> => {
     let cancel = (): void => undefined;
@@ -75,7 +68,7 @@ export function createStreams<Schema extends DescMessage>(
       });
     };
     wait();
-    const message = await next(call);
+    const message = await nextOf(protocol.schema, call);
     cancel();
     return message;
   };
@@ -105,7 +98,8 @@ export function createStreams<Schema extends DescMessage>(
     });
     let end = session.received(hello);
     while (end === undefined) {
-      const message = await next(call);
+      for (let wait = limit(dataplane); wait > 0; wait = limit(dataplane)) await clock.sleep(wait);
+      const message = await nextOf(protocol.schema, call);
       if (message === undefined) return call.end(CLOSED);
       const stated = message === 'malformed' ? undefined : protocol.nodeOf(message);
       if (message === 'malformed') end = MALFORMED;
@@ -123,6 +117,20 @@ export function createStreams<Schema extends DescMessage>(
     void call.ended.then(all.leave);
     void serve(call);
   };
+}
+
+/** The next message of a stream; undefined: the stream is over. */
+async function nextOf<Schema extends DescMessage>(
+  schema: Schema,
+  call: IncomingCall,
+): Promise<MessageShape<Schema> | 'malformed' | undefined> {
+  const bytes = await call.read();
+  if (bytes === undefined) return undefined;
+  try {
+    return fromBinary(schema, bytes, { readUnknownFields: false });
+  } catch {
+    return 'malformed';
+  }
 }
 
 export type OpenStreams = ReturnType<typeof createOpenStreams>;

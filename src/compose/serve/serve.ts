@@ -94,10 +94,12 @@ async function openServer(
   const sink = openStatusSink(config, deps);
   const replica = await openReplica(config, version, store, deps, signal);
   closers.push(replica.close);
+  const cannotListenForAgents = cannotListen('agents', config.relay.listen, '--listen');
   const xdsSetup = openXds(config, opened, deps);
   const server: ManagementServer = await createManagementServer(
     {
-      ...{ ...deps, graph: createGraph(), store, sources, relay: opened.relay, ...replica.role },
+      ...{ ...deps, graph: createGraph(), store, sources, ...replica.role },
+      relay: { ...opened.relay, start: (to) => opened.relay.start(to).catch(cannotListenForAgents) },
       ...(sink && { statusSink: statusSinkOf(sink) }),
       ...(xdsSetup && { xds: xdsSetup }),
       customResources: custom.flatMap(({ status, ...rest }) => (status ? [{ ...deps, ...rest, status }] : [])),
@@ -125,7 +127,7 @@ async function openServer(
   closers.push(server.stop);
   let bound: Awaited<ReturnType<Listeners['start']>> | undefined;
   bound = await listeners.start();
-  const { relay, xds } = await server.start().catch(cannotListen('agents', config.relay.listen, '--listen'));
+  const { relay, xds } = await server.start();
   const addresses = {
     relay: displayAddress(relay),
     ...(xds && { xds: displayAddress(xds) }),

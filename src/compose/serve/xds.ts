@@ -2,6 +2,7 @@ import { createXdsTransport } from '../../adapters/grpc/xds-server.ts';
 import type { RelayConfig } from '../../model/relay-config.ts';
 import { hdsSettings } from '../../xds/hds-settings.ts';
 import type { XdsSetup } from '../../xds/xds.ts';
+import { cannotListen } from './listeners.ts';
 import type { OpenedRelay } from './relay.ts';
 import type { ProcessDeps } from './sources.ts';
 
@@ -16,8 +17,9 @@ export function openXds(
 ): XdsSetup | undefined {
   if (xds === undefined) return undefined;
   const { address: host, port } = xds.listen;
+  const transport = createXdsTransport({ host, port, security });
   return {
-    transport: createXdsTransport({ host, port, security }),
+    transport: { ...transport, start: (to) => transport.start(to).catch(cannotListen('Envoys', xds.listen, '--xds')) },
     trust: tls.mode === 'insecure' ? undefined : { secrets: tokens, generations },
     hds: hdsSettings(env),
     endpointsFromClusters: xds.endpointsFromClusters,

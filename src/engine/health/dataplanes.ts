@@ -83,14 +83,14 @@ export function deriveDeclaredDataplanes(
 function connectionOf(stream: StreamState | undefined, report: HealthReport | undefined): Connection {
   const connection = connectionOfStream(stream);
   if (connection.state !== 'connected' || report?.envoyHealthy !== false) return connection;
-  return { state: 'draining', since: Math.max(connection.since ?? 0, report.envoySince) };
+  return { ...connection, state: 'draining', since: Math.max(connection.since ?? 0, report.envoySince) };
 }
 
 /** The connection of a proxy by its stream; undefined: it never had one. */
 export function connectionOfStream(stream: StreamState | undefined): Connection {
   if (stream === undefined) return { state: 'never' };
-  const { connected, since } = stream;
-  return { state: connected ? 'connected' : 'disconnected', ...(since === undefined ? {} : { since }) };
+  const { connected, ...rest } = stream;
+  return { state: connected ? 'connected' : 'disconnected', ...rest };
 }
 
 /** Derives the status of all known data planes. */

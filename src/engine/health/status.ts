@@ -10,6 +10,8 @@ export interface Connection {
   readonly state: 'connected' | 'draining' | 'disconnected' | 'never';
   /** When the state began, in milliseconds since 1970; absent: it is not known. */
   readonly since?: number;
+  /** Why its Envoy has refused the endpoints that it was sent last; absent: it has not. */
+  readonly rejected?: string;
 }
 
 /** As Kuma spells it. */

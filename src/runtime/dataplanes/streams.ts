@@ -35,7 +35,7 @@ export function createDataplaneStreams(deps: StreamDeps) {
     shape: recordShape.dataplaneStream,
     input: deps.input,
     records: deps.records,
-    staged: ({ open, since }) => ({ connected: open, since }),
+    staged: ({ replica: _replica, open, ...rest }) => ({ connected: open, ...rest }),
     changed: (key) => assert(key),
   });
   /** This process has a stream: if another one does not know that, it is told. */
@@ -69,7 +69,8 @@ export function createDataplaneStreams(deps: StreamDeps) {
       const record = shared.get(key);
       // It comes back after a restart, or to another replica: it was connected all the time.
       const since = record?.open === true ? record.since : clock.now();
-      if (record?.open !== true || !isOf(record, id, replica)) shared.set(key, { replica: id, open: true, since });
+      // The newest stream decides which replica notes the end: the others keep quiet about theirs.
+      shared.set(key, { replica: id, open: true, since });
       let isOver = false;
       return () => {
         // The streams end with this process, and their Envoys come back to the next one.
@@ -85,6 +86,13 @@ export function createDataplaneStreams(deps: StreamDeps) {
         if (shared.get(key)?.replica === id) shared.set(key, { replica: id, open: false, since: clock.now() });
       };
     },
+    /** An Envoy has refused the endpoints that it was sent (the reason), or has accepted the next ones (undefined). */
+    rejected: (key: string, reason: string | undefined): void => {
+      const record = shared.get(key);
+      if (record === undefined) return;
+      const { rejected: _before, ...rest } = record;
+      shared.set(key, { ...rest, ...(reason === undefined ? {} : { rejected: reason }) });
+    },
     forget: shared.delete,
     known: (): readonly string[] => [...shared.entries()].map(([key]) => key),
     /** Starts to follow other replicas. Returns what stops it, which is called before the streams of this process end. */
@@ -98,9 +106,4 @@ export function createDataplaneStreams(deps: StreamDeps) {
       };
     },
   };
-}
-
-/** Whether the record is of this process or of a replica that lives. */
-function isOf(record: StreamRecord, id: string, replica: Pick<Replica, 'isAlive'>): boolean {
-  return record.replica === id || replica.isAlive(record.replica);
 }

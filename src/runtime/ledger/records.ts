@@ -120,6 +120,8 @@ export type StreamRecord = {
   readonly open: boolean;
   /** When `open` last changed, in milliseconds since 1970. */
   readonly since: number;
+  /** Why its Envoy has refused the endpoints that it was sent last; absent: it has not. */
+  readonly rejected?: string;
 };
 
 /** The last report of a data plane. */

@@ -79,9 +79,14 @@ describe('EDS', () => {
     web.answer('malformed');
     await arrive();
     expect([web.endpoints().length, pushes()]).toEqual([1, { sent: 1, rejected: 1 }]);
+    const connection = () => world.server.engine.health?.declared.get('', 'default/web')?.connection;
+    expect(connection()).toMatchObject({ state: 'connected', rejected: 'malformed' });
     db.report(healthy);
     await arrive();
     expect(web.endpoints().at(-1)).toEqual(POSTGRES);
+    web.answer();
+    await arrive();
+    expect(connection()?.rejected).toBeUndefined();
   });
 
   test('answers a later request for the names that are new, and ignores answers to earlier responses', async () => {

@@ -278,6 +278,16 @@ describe('a stream', () => {
     expect(silent.end()?.reason).toBe('NoNode');
   });
 
+  test('with too many messages is slowed down', async () => {
+    await start({ limits: { messages: { burst: 3, perSecond: 2 } } });
+    const envoy = envoys.hds('default.db');
+    for (let reports = 0; reports < 10; reports += 1) envoy.report(reports % 2 === 0 ? healthy : unhealthy);
+    await arrive();
+    expect(Object.fromEntries(figures().hdsReports)).toEqual({ changed: 3 });
+    await world.clock.advance(1_000);
+    expect(Object.fromEntries(figures().hdsReports)).toEqual({ changed: 5 });
+  });
+
   test('beyond the bounds is refused', async () => {
     const limits = { streams: 4, streamsPerDataplane: 2 };
     await start({ limits });
