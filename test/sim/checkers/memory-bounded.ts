@@ -49,8 +49,6 @@ const LEFT: Readonly<Record<string, number>> = {
   // When the safe start window of the process began, and when it ends.
   safeStart: 1,
   safeStartDeadline: 1,
-  // Whether the process waits for reports of health; its deadline exists only for data planes that are probed.
-  reportWait: 1,
   deadlines: 1,
   sources: 2,
   sourceProofs: 2,
