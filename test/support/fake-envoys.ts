@@ -34,6 +34,7 @@ export type FakeEnvoys = ReturnType<typeof createFakeEnvoys>;
 /** A listener for Envoys that tests play. */
 export function createFakeEnvoys(more: Partial<XdsSetup> = {}) {
   let listener: XdsListener | undefined;
+  const streams: FakeStream[] = [];
   let peers = 0;
   const setup: XdsSetup = {
     transport: {
@@ -41,7 +42,9 @@ export function createFakeEnvoys(more: Partial<XdsSetup> = {}) {
         listener = listening;
         return { host: '127.0.0.1', port: 5678 };
       },
-      stop: async () => undefined,
+      stop: async () => {
+        for (const stream of streams) stream.break();
+      },
     },
     trust: undefined,
     hds: hdsSettings({}),
@@ -51,6 +54,7 @@ export function createFakeEnvoys(more: Partial<XdsSetup> = {}) {
   const open = (method: XdsMethod, metadata: StreamMetadata = {}, peer?: string): FakeStream => {
     peers += 1;
     const stream = createFakeStream(metadata, peer ?? `peer-${peers}`);
+    streams.push(stream);
     listener?.stream(method, stream.call);
     return stream;
   };

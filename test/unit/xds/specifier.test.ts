@@ -63,7 +63,8 @@ describe('what an Envoy is to check', () => {
     const transparentProxying = { redirectPortInbound: 12345 };
     const bind =
       source === undefined ? {} : { upstreamBindConfig: { sourceAddress: { address: source, portValue: 0 } } };
-    expect(specifier([inbound({ serviceAddress })], { transparentProxying })).toMatchObject({
+    expect(specifier([inbound({ serviceAddress })], { transparentProxying })).toEqual({
+      interval: '8s',
       clusterHealthChecks: [admin(), { ...workload(serviceAddress), ...bind }],
     });
   });

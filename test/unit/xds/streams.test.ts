@@ -215,6 +215,7 @@ describe('access', () => {
     const envoy = envoys.hds('default.db', { authorization: token('db') });
     const other = envoys.hds('default.web', { authorization: token('web') });
     await arrive();
+    expect([envoy, other].map((each) => each.specifiers().length)).toEqual([1, 1]);
     generations.set(dataplaneSubject('default/db'), 1_780_000_000);
     for (const listener of changed) listener(dataplaneSubject('default/db'));
     expect([envoy.end()?.reason, other.end()]).toEqual(['TokenRenewed', undefined]);
