@@ -240,7 +240,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   },
   FleetrelayProbesUnknown: {
     fires: [['fleetrelay_probe_requests_total{namespace="n",pod="p",type="http",outcome="unknown"}', '0+1x60']],
-    begins: 5,
+    begins: 4,
     labels: { namespace: 'n', pod: 'p' },
     silent: [
       ['fleetrelay_probe_requests_total{namespace="n",pod="p",type="http",outcome="unknown"}', '0 2x60'],
