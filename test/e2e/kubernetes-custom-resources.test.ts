@@ -59,8 +59,10 @@ describe.skipIf(noKubernetes)('a fleet with a repository and custom resources', 
 
   it('shows in kubectl how far it got', async () => {
     await until('the status of the Placement', async () => {
-      const ready = conditionsIn(await statusOf('placement', 'apps')).Ready;
-      return ready?.status === 'True' ? ready : undefined;
+      const status = await statusOf('placement', 'apps');
+      const { Ready: ready } = conditionsIn(status);
+      // A Placement that selects no cluster yet is ready, too.
+      return ready?.status === 'True' && status?.selectedClusters === 1 ? ready : undefined;
     });
     expect(await statusOf('placement', 'apps')).toMatchObject({
       observedGeneration: 1,
