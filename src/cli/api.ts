@@ -9,6 +9,7 @@ import type { ViewFilter } from '../model/view-filter.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
 import type {
   ClusterView,
+  DeclaredDataplaneView,
   DesiredView,
   ExplainRequest,
   Explanation,
@@ -46,6 +47,8 @@ export interface Api {
   list<Name extends keyof Lists>(name: Name, query?: Texts): Promise<readonly Lists[Name][]>;
   /** Rows of a view of the server that the filter selects. */
   view(name: string, filter?: ViewFilter): Promise<readonly JsonObject[]>;
+  /** A declared data plane (`MESH/NAME`), and where its Envoy connects to the server. */
+  dataplane(name: string): Promise<DeclaredDataplaneView>;
   explain(question: Record<keyof ExplainRequest, string | undefined>): Promise<Explanation>;
   /** Asks the server to act, in the caller's name. `path` is for example `['clusters', 'east', 'suspend']`. */
   act<View>(path: readonly string[], details?: Texts): Promise<View>;
@@ -102,6 +105,7 @@ export async function connect(context: ApiIo, options: ApiOptions): Promise<Api>
     status: () => call(server, 'status'),
     list: (name, query = {}) => list(`${name}${queryOf(query)}`),
     view: (name, filter = {}) => list(`views/${encodeURIComponent(name)}${queryOfFilter(filter)}`),
+    dataplane: (name) => call(server, `dataplanes/${name.split('/').map(encodeURIComponent).join('/')}`),
     explain: (question) => call(server, `explain${queryOf(question)}`),
     act: (path, details = {}) => call(server, path.map(encodeURIComponent).join('/'), { ...details, by }),
   };

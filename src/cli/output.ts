@@ -27,15 +27,18 @@ export interface Answer {
 /** The formats of a command: how each writes an answer. The first is the default. */
 export type Formats<Shown> = Readonly<Record<string, (out: TextOutput, shown: Shown) => void | Promise<void>>>;
 
+const json = (out: TextOutput, { value }: Pick<Answer, 'value'>): void => out.write(`${printableJson(value, 2)}\n`);
+
+const yaml = async (out: TextOutput, { value }: Pick<Answer, 'value'>): Promise<void> => {
+  const { dump } = await import('js-yaml');
+  out.write(dump(value, { noRefs: true, lineWidth: -1, skipInvalid: true }));
+};
+
 /** The formats of most commands. */
-export const FORMATS = {
-  table: (out, { table }) => table(out),
-  json: (out, { value }) => out.write(`${printableJson(value, 2)}\n`),
-  yaml: async (out, { value }) => {
-    const { dump } = await import('js-yaml');
-    out.write(dump(value, { noRefs: true, lineWidth: -1, skipInvalid: true }));
-  },
-} as const satisfies Formats<Answer>;
+export const FORMATS = { table: (out, { table }) => table(out), json, yaml } as const satisfies Formats<Answer>;
+
+/** The formats of a command that prints a document for a program. */
+export const DOCUMENT_FORMATS = { yaml, json } as const satisfies Formats<Omit<Answer, 'table'>>;
 
 /** What a text means; its colour follows from it. */
 export type Tone = 'good' | 'bad' | 'warn' | 'faint' | 'strong';

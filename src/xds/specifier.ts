@@ -7,7 +7,7 @@ import {
   HealthCheckSpecifierSchema,
 } from '../../generated/envoy/service/health/v3/hds_pb.ts';
 import type { DeclaredDataplane, Inbound, ServiceProbe } from '../model/dataplane.ts';
-import { isJsonObject, objectOf } from '../model/json.ts';
+import { isJsonObject, type JsonObject, objectOf } from '../model/json.ts';
 import { integerOf } from '../model/proto-json.ts';
 import type { HdsSettings } from './hds-settings.ts';
 import { isIpAddress } from './ip.ts';
@@ -16,7 +16,12 @@ import { isIpAddress } from './ip.ts';
 export const ADMIN_CLUSTER = 'kuma:envoy:admin';
 
 /** Port of Envoy's admin interface, if its Dataplane names none. */
-export const DEFAULT_ADMIN_PORT = 9901;
+const DEFAULT_ADMIN_PORT = 9901;
+
+/** Port of Envoy's admin interface on 127.0.0.1. */
+export function adminPortOf({ networking }: JsonObject): number {
+  return integerOf(objectOf(objectOf(networking).admin).port) || DEFAULT_ADMIN_PORT;
+}
 
 /** The cluster by which an Envoy reports the health of an application. */
 export function workloadCluster(port: number): string {
@@ -42,14 +47,13 @@ export function specifierOf(
   { intervalMs, check }: HdsSettings,
 ): HealthCheckSpecifier {
   const networking = objectOf(spec.networking);
-  const adminPort = integerOf(objectOf(networking.admin).port) || DEFAULT_ADMIN_PORT;
   const isTransparent = isJsonObject(networking.transparentProxying);
   return create(HealthCheckSpecifierSchema, {
     interval: duration(intervalMs),
     clusterHealthChecks: [
       {
         clusterName: ADMIN_CLUSTER,
-        localityEndpoints: endpoint('127.0.0.1', adminPort),
+        localityEndpoints: endpoint('127.0.0.1', adminPortOf(spec)),
         healthChecks: [healthCheck(check, {}, { case: 'httpHealthCheck', value: { path: '/ready' } })],
       },
       ...probedWorkloads(dataplane).map((inbound) => workloadCheck(inbound, check, isTransparent)),

@@ -30,6 +30,7 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     render: record('render', {
       ...{ clusters: [], objectsOf: () => [], statuses: {}, findings: [], views: {}, isInvalid: false },
     }),
+    dataplaneBootstrap: record('dataplaneBootstrap', { bootstrap: {}, adminPort: 9901, warnings: [] }),
     inject: record('inject', { text: '', diagnostics: [], findings: [] }),
     exportSchemas: record('exportSchemas', []),
     initRepository: record('initRepository', []),

@@ -1,17 +1,19 @@
 import { dataplaneSubject } from '../../model/dataplane.ts';
 import { dataplaneName } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
+import { bootstrapCommand } from './dataplane-bootstrap.ts';
 import { tokenCommandOf } from './token.ts';
 
-/** `fleetrelay dataplane token`. */
+/** `fleetrelay dataplane token`, `bootstrap`. */
 export function dataplaneCommand(context: CliContext): CliCommand {
   const command = newCommand('dataplane', context)
-    .summary('tokens of data planes')
+    .summary('the Envoys of declared data planes, and their tokens')
     .description('What the Envoy of a declared data plane needs.')
     .examples([
       ['fleetrelay dataplane token default/db-07 --data-dir /var/lib/fleetrelay > db-07.token', 'for its Envoy'],
     ]);
   tokenCommand(command.command('token'), context);
+  bootstrapCommand(command.command('bootstrap'), context);
   return command;
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ViewFilter } from '../../../src/model/view-filter.ts';
-import { type CliRun, runCli } from '../../support/cli.ts';
+import { type CliRun, recordingRoots, runCli } from '../../support/cli.ts';
 import { createPeopleAuthority, type PeopleAuthority } from '../../support/people-tls.ts';
 import { type RunningServer, runServer } from '../../support/running-server.ts';
 import { clusterView, fakeApi, fleetView, HELD_DIGEST } from '../../support/server-api.ts';
@@ -535,4 +535,23 @@ describe('without a server', () => {
     expect((await runCli(['status', '--api', `http://127.0.0.1:${port}`])).code).toBe(3);
     await new Promise((resolve) => other.close(resolve));
   });
+});
+
+test('dataplane bootstrap prints a document for Envoy, and says what is left out', async () => {
+  const started = await runServer({ api: fakeApi() }, { people: [] });
+  running.push(started);
+  const made = { bootstrap: { node: { id: 'default.db-07' } }, adminPort: 9901, warnings: ['no listener'] };
+  const roots = recordingRoots({
+    dataplaneBootstrap: async (request) => {
+      expect(request).toMatchObject({ declared: { name: 'db-07' }, api: started.url, tokenFile: 't', cwd: '/work' });
+      return made;
+    },
+  });
+  const run = (...args: readonly string[]) =>
+    runCli(['dataplane', 'bootstrap', ...args, '--token-file', 't'], { roots, env: { FLEETRELAY_API: started.url } });
+  expect(await run('default/db-07')).toEqual({
+    ...{ code: 0, out: 'node:\n  id: default.db-07\n', err: 'warning: no listener\n' },
+  });
+  expect(JSON.parse((await run('default/db-07', '-o', 'json')).out)).toEqual(made.bootstrap);
+  expect(await run('default/gone')).toMatchObject({ code: 5, err: expect.stringContaining('no data plane') });
 });
