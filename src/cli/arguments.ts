@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { isReplicaAddress, REPLICA_ADDRESS } from '../manifest/server-address.ts';
 import { type ClusterName, type FleetName, parseClusterName, parseFleetName } from '../model/ids.ts';
 import { suggestion } from '../model/messages.ts';
+import { durationMs } from '../model/proto-json.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 import { type ListenAddress, parseListenAddress } from '../server/listen-address.ts';
 
@@ -46,6 +47,13 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
     return isInside ? ok(value) : problem(`It must be a whole number from ${min} to ${max}`);
   });
 }
+
+/** A duration of Go such as `30s` or `1m30s`, from 0 to a day; in milliseconds. */
+export const duration: (text: string) => number = checked((text) => {
+  const value = durationMs(text);
+  const isInside = value !== undefined && value >= 0 && value <= 86_400_000;
+  return isInside ? ok(value) : problem('It must be a duration from 0 to 24h, for example 30s');
+});
 
 /** At least eight digits of a digest: a shorter beginning is too easily mistyped into another one. */
 export const digestPrefix: (text: string) => string = checked((text) =>

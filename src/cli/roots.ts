@@ -7,6 +7,7 @@ export const compositionRoots = {
   agent: lazy(async () => (await import('../compose/agent/agent.ts')).runAgent),
   probeProxy: lazy(async () => (await import('../compose/probe-proxy/probe-proxy.ts')).runProbeProxy),
   dataplaneBootstrap: lazy(async () => (await import('../compose/dataplane/bootstrap.ts')).dataplaneBootstrap),
+  dataplaneRun: lazy(async () => (await import('../compose/dataplane/run.ts')).runDataplane),
   validate: lazy(async () => (await import('../compose/validate/validate.ts')).validatePaths),
   render: lazy(async () => (await import('../compose/render/render.ts')).renderRepository),
   inject: lazy(async () => (await import('../compose/inject/inject.ts')).injectManifests),

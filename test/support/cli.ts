@@ -31,6 +31,7 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
       ...{ clusters: [], objectsOf: () => [], statuses: {}, findings: [], views: {}, isInvalid: false },
     }),
     dataplaneBootstrap: record('dataplaneBootstrap', { bootstrap: {}, adminPort: 9901, warnings: [] }),
+    dataplaneRun: record('dataplaneRun', 0),
     inject: record('inject', { text: '', diagnostics: [], findings: [] }),
     exportSchemas: record('exportSchemas', []),
     initRepository: record('initRepository', []),

@@ -1,12 +1,7 @@
-import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { dataplaneName } from '../arguments.ts';
 import type { CliCommand, CliContext } from '../command.ts';
 import { type Answer, DOCUMENT_FORMATS, printable } from '../output.ts';
-
-interface Flags extends ApiOptions {
-  readonly tokenFile?: string;
-  readonly caFile?: string;
-}
+import { type EnvoyFlags, withEnvoyOptions } from './dataplane-options.ts';
 
 const NOTES = `
 Envoy reads the token from the file when it starts; the token is not in what is
@@ -32,7 +27,7 @@ export function bootstrapCommand(command: CliCommand, context: CliContext): void
         'for `envoy -c envoy.yaml`',
       ],
     ])
-    .answersIn(DOCUMENT_FORMATS, async (flags: Flags, name: string): Promise<Omit<Answer, 'table'>> => {
+    .answersIn(DOCUMENT_FORMATS, async (flags: EnvoyFlags, name: string): Promise<Omit<Answer, 'table'>> => {
       const { connect } = await import('../api.ts');
       const api = await connect(context, flags);
       const { tokenFile, caFile } = flags;
@@ -42,16 +37,4 @@ export function bootstrapCommand(command: CliCommand, context: CliContext): void
       for (const warning of warnings) context.stderr.write(`warning: ${printable(warning)}\n`);
       return { value: bootstrap };
     });
-}
-
-/** Adds the options by which a data plane finds and trusts its server. */
-function withEnvoyOptions(command: CliCommand): CliCommand {
-  return withApiOptions(
-    command
-      .option(
-        '--token-file <file>',
-        'file with the token of the data plane (`fleetrelay dataplane token` prints it); needed unless the server has no TLS',
-      )
-      .option('--ca-file <file>', 'certificate authority of the server (default: those that the system trusts)'),
-  );
 }

@@ -2,9 +2,10 @@ import { dataplaneSubject } from '../../model/dataplane.ts';
 import { dataplaneName } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { bootstrapCommand } from './dataplane-bootstrap.ts';
+import { runCommand } from './dataplane-run.ts';
 import { tokenCommandOf } from './token.ts';
 
-/** `fleetrelay dataplane token`, `bootstrap`. */
+/** `fleetrelay dataplane token`, `bootstrap` and `run`. */
 export function dataplaneCommand(context: CliContext): CliCommand {
   const command = newCommand('dataplane', context)
     .summary('the Envoys of declared data planes, and their tokens')
@@ -14,6 +15,7 @@ export function dataplaneCommand(context: CliContext): CliCommand {
     ]);
   tokenCommand(command.command('token'), context);
   bootstrapCommand(command.command('bootstrap'), context);
+  runCommand(command.command('run'), context);
   return command;
 }
 

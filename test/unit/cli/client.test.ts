@@ -555,3 +555,34 @@ test('dataplane bootstrap prints a document for Envoy, and says what is left out
   expect(JSON.parse((await run('default/db-07', '-o', 'json')).out)).toEqual(made.bootstrap);
   expect(await run('default/gone')).toMatchObject({ code: 5, err: expect.stringContaining('no data plane') });
 });
+
+describe('dataplane run', () => {
+  const run = async (line: string, env: Record<string, string>) => {
+    const roots = recordingRoots({ dataplaneRun: async (...args) => Number(roots.calls.push(['run', args])) + 2 });
+    const ended = await runCli(['dataplane', 'run', ...line.split(' ')], { roots, env });
+    const [options] = (roots.calls[0]?.[1] ?? []) as Parameters<typeof roots.dataplaneRun>;
+    return { ended, options };
+  };
+
+  test('passes on its options, the arguments of Envoy and the exit code', async () => {
+    const started = await runServer({ api: fakeApi() }, { people: [] });
+    running.push(started);
+    const env = { FLEETRELAY_API: started.url };
+    const { ended, options } = await run('default/db-07 --drain-time 1m30s -- --concurrency 2', env);
+    expect(ended.code).toBe(3);
+    expect(options).toMatchObject({ drainMs: 90_000, envoyArgs: ['--concurrency', '2'], api: started.url });
+    expect(await options?.read()).toMatchObject({ name: 'db-07' });
+    await expect((await run('default/gone', env)).options?.read()).rejects.toThrow('no data plane default/gone');
+  });
+
+  test('waits for a server that does not answer', async () => {
+    const { options } = await run('default/db-07', { FLEETRELAY_API: 'http://127.0.0.1:1' });
+    expect(options).toMatchObject({ drainMs: 30_000, envoyArgs: [] });
+    expect(await options?.read()).toEqual({ unreachable: expect.stringContaining('no server answers') });
+  });
+
+  test.each(['30', '-1s', '25h', 'soon'])('refuses the drain time %s', async (time) => {
+    const { ended } = await run(`default/db-07 --drain-time=${time}`, {});
+    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('It must be a duration from 0 to 24h') });
+  });
+});

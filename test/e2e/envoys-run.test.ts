@@ -1,0 +1,237 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findEnvoy } from '../../scripts/local/envoy-program.ts';
+import { readRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
+import { dataplaneSubject } from '../../src/model/dataplane.ts';
+import { clusterToken } from '../../src/relay/trust/tokens.ts';
+import { type DataplaneRun, startDataplaneRun } from '../support/dataplane-run.ts';
+import { startApplication } from '../support/envoy.ts';
+import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
+import { freePort } from '../support/free-port.ts';
+
+const ENVOY = findEnvoy(process.env);
+
+interface Row {
+  readonly name: string;
+  readonly status: string;
+  readonly connection: { readonly state: string };
+}
+
+describe.skipIf(ENVOY === undefined)('fleetrelay dataplane run', () => {
+  let fleet: Fleet;
+  let application: Awaited<ReturnType<typeof startApplication>>;
+  let ports: Record<'xds' | 'inbound' | 'outbound' | 'db' | 'web', number>;
+  let temporary: string;
+  const runs = new Map<string, DataplaneRun>();
+
+  beforeAll(async () => {
+    application = await startApplication('postgres', await freePort());
+    ports = {
+      ...{ xds: await freePort(), inbound: await freePort(), outbound: await freePort() },
+      ...{ db: await freePort(), web: await freePort() },
+    };
+    fleet = await startFleet(
+      {
+        'db.yaml': `type: Dataplane
+mesh: default
+name: db
+networking:
+  address: 127.0.0.2
+  admin: {port: ${ports.db}}
+  inbound:
+  - port: ${ports.inbound}
+    serviceAddress: 127.0.0.1
+    servicePort: ${application.port}
+    serviceProbe: {interval: 0.2s, timeout: 1s, tcp: {}}
+    tags: {kuma.io/service: postgres}
+`,
+        'web.yaml': `type: Dataplane
+mesh: default
+name: web
+networking:
+  address: 127.0.0.3
+  admin: {port: ${ports.web}}
+  outbound:
+  - {port: ${ports.outbound}, tags: {kuma.io/service: postgres}}
+`,
+      },
+      { serve: ['--xds', `0.0.0.0:${ports.xds}`], serverEnv: { KUMA_DP_SERVER_HDS_INTERVAL: '500ms' } },
+    );
+    temporary = join(fleet.sandbox.path, 'temporary');
+    mkdirSync(temporary);
+    for (const name of ['db', 'web']) writeFileSync(tokenFile(name), `${await tokenOf(name)}\n`);
+  });
+  afterAll(async () => {
+    for (const run of runs.values()) {
+      for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM'] as const) run.signal(signal);
+      await run.ended;
+    }
+    await application?.stop().catch(() => undefined);
+    await fleet?.stop();
+  });
+
+  const tokenFile = (name: string): string => join(fleet.sandbox.path, `${name}.token`);
+  const tokenOf = async (name: string): Promise<string> =>
+    clusterToken(await readRelaySecret(join(fleet.dataDir, 'trust/relay-secret')), dataplaneSubject(`default/${name}`));
+  const start = (
+    name: string,
+    { token = name, args = [], envoy = ENVOY }: { token?: string; args?: readonly string[]; envoy?: string } = {},
+  ): DataplaneRun => {
+    const trust = ['--token-file', tokenFile(token), '--ca-file', join(fleet.dataDir, 'trust/ca.crt')];
+    const run = startDataplaneRun(
+      [`default/${name}`, '--api', fleet.server.http(), ...trust, ...args, '--', '--concurrency', '1'],
+      { ENVOY: envoy, TMPDIR: temporary },
+    );
+    runs.set(name, run);
+    return run;
+  };
+  const rows = async <Value>(view: string): Promise<readonly Value[]> => {
+    const answer = await fetch(`${fleet.server.http()}/api/v1/views/${view}`);
+    return ((await answer.json()) as { readonly items: readonly Value[] }).items;
+  };
+  const dataplane = (name: string, state: string, status: string) =>
+    until(`${name} is ${state} and ${status}`, async () => {
+      const row = (await rows<Row>('dataplanes')).find((one) => one.name === name);
+      return row?.connection.state === state && row.status === status;
+    });
+  const endpoints = (count: number) =>
+    until(`the service has ${count} endpoints`, async () => (await rows('endpoints')).length === count);
+  /** What is answered at a port; empty: nothing. */
+  const ask = (address: string, port: number): Promise<string> =>
+    new Promise((resolve) => {
+      let said = '';
+      const socket = connect(port, address);
+      socket.on('data', (text) => {
+        said += text.toString();
+      });
+      socket.on('error', () => undefined);
+      socket.on('close', () => resolve(said));
+    });
+
+  test('the application is reached through both Envoys, as long as it is healthy', async () => {
+    start('db');
+    start('web');
+    await dataplane('db', 'connected', 'Online');
+    await dataplane('web', 'connected', 'Online');
+    await until('traffic flows', async () => (await ask('127.0.0.1', ports.outbound)) === 'postgres');
+    await application.stop();
+    await endpoints(0);
+    await until('nothing answers', async () => {
+      const clusters = await (await fetch(`http://127.0.0.1:${ports.web}/clusters`)).text();
+      return !clusters.includes('127.0.0.2');
+    });
+    application = await startApplication('postgres', application.port);
+    await endpoints(1);
+    await until('traffic flows again', async () => (await ask('127.0.0.1', ports.outbound)) === 'postgres');
+  });
+
+  test('the token is in no file of the run, nor at the admin interface', async () => {
+    const token = await tokenOf('db');
+    const shown = await (await fetch(`http://127.0.0.1:${ports.db}/config_dump`)).text();
+    expect(shown).toContain('dataplane_token');
+    expect(shown).not.toContain(token);
+  });
+
+  test('after the first signal its inbounds leave the set, connections are served, and Envoy ends after the drain time', async () => {
+    runs.get('db')?.signal('SIGTERM');
+    runs.get('db')?.signal('SIGTERM');
+    expect(await runs.get('db')?.ended).toBe(0);
+    await dataplane('db', 'disconnected', 'Offline');
+    const run = start('db', { args: ['--drain-time', '5s'] });
+    await dataplane('db', 'connected', 'Online');
+    await endpoints(1);
+    run.signal('SIGTERM');
+    const began = performance.now();
+    await endpoints(0);
+    await dataplane('db', 'draining', 'Offline');
+    expect(await ask('127.0.0.2', ports.inbound)).toBe('postgres');
+    expect(await run.ended).toBe(0);
+    const seconds = (performance.now() - began) / 1_000;
+    expect(seconds).toBeGreaterThan(4.5);
+    expect(run.line('Envoy drains')).toMatchObject({ seconds: 5 });
+    expect(run.line('Envoy has ended')).toMatchObject({ how: 'exit code 0' });
+    // Those of the other run.
+    expect(readdirSync(temporary)).toHaveLength(1);
+    await dataplane('db', 'disconnected', 'Offline');
+  });
+
+  test('the second signal ends the wait', async () => {
+    const run = start('db', { args: ['--drain-time', '1h'] });
+    await dataplane('db', 'connected', 'Online');
+    run.signal('SIGINT');
+    await endpoints(0);
+    run.signal('SIGTERM');
+    expect(await run.ended).toBe(0);
+  });
+
+  test('an Envoy that ends by itself ends the run with its exit code', async () => {
+    const run = start('db');
+    const { pid } = await run.until('Envoy is started');
+    await dataplane('db', 'connected', 'Online');
+    process.kill(Number(pid), 'SIGKILL');
+    expect(await run.ended).toBe(137);
+    expect(run.line('Envoy has ended by itself')).toMatchObject({ how: 'SIGKILL' });
+    const refused = start('db', { args: ['--', '--no-such-flag'] });
+    expect(await refused.ended).toBe(1);
+    expect(refused.line('Envoy has ended by itself')).toMatchObject({ how: 'exit code 1' });
+  });
+
+  test('a run that is killed by a third signal leaves no Envoy behind', async () => {
+    const run = start('db', { args: ['--drain-time', '1h'] });
+    const { pid } = await run.until('Envoy is started');
+    process.kill(Number(pid), 'SIGSTOP');
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+      run.signal(signal);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    expect(await run.ended).toBe(130);
+    await until('Envoy is gone', () => {
+      try {
+        process.kill(Number(pid), 0);
+        return false;
+      } catch {
+        return true;
+      }
+    });
+    expect(readdirSync(temporary)).toHaveLength(1);
+  });
+
+  test('the token of another data plane is refused', async () => {
+    await dataplane('db', 'disconnected', 'Offline');
+    start('db', { token: 'web', args: ['--drain-time', '0s'] });
+    await until('the refusal is counted', async () => {
+      const metrics = await (await fetch(`${fleet.server.metrics()}/metrics`)).text();
+      return /fleetrelay_xds_refusals_total\{reason="WrongToken"\} [1-9]/.test(metrics);
+    });
+    await dataplane('db', 'disconnected', 'Offline');
+    runs.get('db')?.signal('SIGTERM');
+    expect(await runs.get('db')?.ended).toBe(0);
+  });
+
+  test('what cannot be started says why', async () => {
+    const missing = start('db', { envoy: join(temporary, 'none') });
+    expect(await missing.ended).toBe(1);
+    expect(missing.said()).toContain(`cannot start Envoy: ${join(temporary, 'none')} does not exist; install Envoy`);
+    const tokenless = start('db', { token: 'nobody' });
+    expect(await tokenless.ended).toBe(1);
+    expect(tokenless.said()).toContain('cannot read the token');
+    const unknown = start('gone', { token: 'db' });
+    expect(await unknown.ended).toBe(5);
+  });
+
+  test('a run waits for its server', async () => {
+    await fleet.server.kill('SIGTERM');
+    const stopped = start('db');
+    await stopped.until('waiting for the server');
+    stopped.signal('SIGTERM');
+    expect(await stopped.ended).toBe(0);
+    expect(stopped.line('Envoy is started')).toBeUndefined();
+    const run = start('db');
+    await run.until('waiting for the server');
+    await fleet.server.start();
+    await dataplane('db', 'connected', 'Online');
+    expect(run.line('Envoy is started')).toMatchObject({ dataplane: 'default/db', admin: `127.0.0.1:${ports.db}` });
+  });
+});
