@@ -214,7 +214,7 @@ networking:
     const missing = start('db', { envoy: join(temporary, 'none') });
     expect(await missing.ended).toBe(1);
     expect(missing.said()).toContain(`cannot start Envoy: ${join(temporary, 'none')} does not exist; install Envoy`);
-    const tokenless = start('db', { token: 'nobody' });
+    const tokenless = start('db', { token: 'none' });
     expect(await tokenless.ended).toBe(1);
     expect(tokenless.said()).toContain('cannot read the token');
     const unknown = start('gone', { token: 'db' });
