@@ -1,4 +1,5 @@
 import { quote } from './ids.ts';
+import type { InjectorSettings } from './injector-settings.ts';
 import { canonicalJson, isJsonObject, type JsonValue, parseJson } from './json.ts';
 import type { LabelSelector } from './label-selector.ts';
 import { ok, problem, type Result } from './result.ts';
@@ -8,6 +9,8 @@ export interface AgentSettings {
   readonly discovery: DiscoverySettings;
   /** Fields that other managers own, besides those that every agent leaves alone (the replicas of an autoscaler). */
   readonly ignoredFields: readonly IgnoredFields[];
+  /** How the probes of admitted Pods are rewritten; only for agents that take it. */
+  readonly injector?: InjectorSettings;
 }
 
 /** Which objects an agent puts into its input snapshot. */
@@ -74,13 +77,26 @@ const SELECTOR = members({
       : `${name} is not an object`,
   matchExpressions: list(members({ key: TEXT, operator: OPERATOR, values: list(TEXT) })),
 });
-const SETTINGS = members({
-  discovery: members(
-    { excludedNamespaces: list(NAMESPACE), excludedKinds: list(KIND) },
-    { additionalKinds: list(KIND), namespaceSelector: SELECTOR, objectSelector: SELECTOR },
-  ),
-  ignoredFields: list(members({ kind: KIND, fields: list(FIELD) })),
+const PORT: Check = (value, name) =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 65_535
+    ? undefined
+    : `${name} is no port`;
+const INJECTOR = members({
+  applicationProbeProxyPort: PORT,
+  virtualProbesEnabled: (value, name) => (typeof value === 'boolean' ? undefined : `${name} is neither true nor false`),
+  virtualProbesPort: PORT,
+  failurePolicy: text(/^(Fail|Ignore)$/),
 });
+const SETTINGS = members(
+  {
+    discovery: members(
+      { excludedNamespaces: list(NAMESPACE), excludedKinds: list(KIND) },
+      { additionalKinds: list(KIND), namespaceSelector: SELECTOR, objectSelector: SELECTOR },
+    ),
+    ignoredFields: list(members({ kind: KIND, fields: list(FIELD) })),
+  },
+  { injector: INJECTOR },
+);
 
 function members(required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check {
   return (value, name) => {

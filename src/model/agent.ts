@@ -54,6 +54,9 @@ export const TAKES_ROOTS = 'roots';
 /** Capability of an agent: it accepts the settings of the fleet. */
 export const TAKES_SETTINGS = 'settings';
 
+/** Capability of an agent: the settings of the fleet may say how the probes of Pods are rewritten. */
+export const TAKES_INJECTOR = 'injector-settings';
+
 /**
  * The latest report of an agent about one object.
  * `applied`: the cluster has the object as declared. `failed`: an error, which the agent retries with back-off. `conflict`:

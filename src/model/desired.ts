@@ -3,6 +3,7 @@ import type { DeclaredDataplane } from './dataplane.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { EngineKind } from './engine-kinds.ts';
 import type { ClusterName, Digest } from './ids.ts';
+import type { InjectorSettings } from './injector-settings.ts';
 import type { JsonObject } from './json.ts';
 import type { LabelSelector } from './label-selector.ts';
 import type { ObjectRef } from './object-key.ts';
@@ -96,16 +97,6 @@ export interface HealthSettings {
   readonly injector: InjectorSettings;
   /** How long after a start what was made from reports of health is kept, if its data plane does not report. */
   readonly reportWaitSeconds: number;
-}
-
-/** How the probes of admitted Pods are rewritten. */
-export interface InjectorSettings {
-  /** 0: the Application Probe Proxy is off. */
-  readonly applicationProbeProxyPort: number;
-  readonly virtualProbesEnabled: boolean;
-  readonly virtualProbesPort: number;
-  /** Of the webhook: whether a Pod is created while no agent answers. */
-  readonly failurePolicy: 'Fail' | 'Ignore';
 }
 
 /** The decoded value of a document, by engine kind. */

@@ -32,13 +32,14 @@ export const defaultFleetPolicy: FleetPolicy = {
 
 /** The settings that a policy makes for agents; `additionalKinds`: further live kinds that domains need of a cluster. */
 export function settingsOfPolicy(
-  { discovery, drift }: FleetPolicy,
+  { discovery, drift, health }: FleetPolicy,
   additionalKinds: readonly string[] = [],
 ): AgentSettings {
   const excludedKinds = discovery.excludedKinds.map(kindAsInKeys).sort(compareText);
   return {
     discovery: { ...discovery, excludedKinds, ...(additionalKinds.length === 0 ? {} : { additionalKinds }) },
     ignoredFields: drift.ignoredFields ?? [],
+    injector: health.injector,
   };
 }
 

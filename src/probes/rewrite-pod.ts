@@ -1,5 +1,14 @@
 import type { FieldPath } from '../model/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonEquals, objectOf, objectsOf } from '../model/json.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEquals,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../model/json.ts';
+import { PROBE_PROXY_LABEL } from './opt-in.ts';
 import type { ListedProbe } from './probe-list.ts';
 import { PROXY_CONTAINER, type ProxyContainerOptions, proxyParts } from './proxy-container.ts';
 import { type PodProblem, rewriteProbe } from './rewrite-probe.ts';
@@ -25,6 +34,8 @@ export type PodRewriting =
 
 /** A Pod with one of these serves its probes already. */
 const SERVING_CONTAINERS = ['kuma-sidecar', PROXY_CONTAINER];
+/** Kubernetes refuses objects with more in all annotations together. */
+const MOST_ANNOTATION_BYTES = 256 * 1024;
 /** In the order in which they are rewritten. */
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const;
 
@@ -37,6 +48,10 @@ export function rewritePod(pod: JsonObject, { settings, container }: RewriteOpti
   const all = [...objectsOf(spec.initContainers), ...objectsOf(spec.containers)];
   if (all.some(({ name }) => SERVING_CONTAINERS.some((serving) => serving === name))) {
     return { type: 'unchanged', warnings: [] };
+  }
+  if (objectOf(spec.os).name === 'windows') {
+    const message = 'the probe proxy runs on Linux only: the probes of a Windows Pod stay as they are';
+    return { type: 'unchanged', warnings: [{ message, path: ['spec', 'os', 'name'] }] };
   }
   const own = settingsOfPod(pod.metadata, settings);
   if (!own.ok) {
@@ -71,7 +86,17 @@ function resultOf(
   probes: readonly ListedProbe[],
   warnings: readonly PodProblem[],
 ): PodRewriting {
-  return jsonEquals(before, pod) ? { type: 'unchanged', warnings } : { type: 'rewritten', pod, probes, warnings };
+  if (jsonEquals(before, pod)) return { type: 'unchanged', warnings };
+  const bytes = annotationBytes(pod);
+  if (bytes <= MOST_ANNOTATION_BYTES) return { type: 'rewritten', pod, probes, warnings };
+  const message = `with the list of its probes the Pod has ${bytes} bytes of annotations, and Kubernetes allows ${MOST_ANNOTATION_BYTES}: shorten annotations or paths of probes, or label the Pod ${PROBE_PROXY_LABEL}: disabled`;
+  return { type: 'refused', problem: { message, path: ['metadata', 'annotations'] } };
+}
+
+/** Names and values of all annotations, as Kubernetes counts them. */
+function annotationBytes(pod: JsonObject): number {
+  const annotations = Object.entries(objectOf(objectOf(pod.metadata).annotations));
+  return annotations.reduce((sum, [name, value]) => sum + Buffer.byteLength(`${name}${textOf(value)}`), 0);
 }
 
 type Mode = Exclude<ProbeMode, { readonly type: 'none' }>;

@@ -1,4 +1,4 @@
-import type { InjectorSettings } from '../model/desired.ts';
+import type { InjectorSettings } from '../model/injector-settings.ts';
 import { type JsonObject, type JsonValue, objectOf } from '../model/json.ts';
 import { portOf } from './target.ts';
 

@@ -1,4 +1,4 @@
-import { type AgentHolding, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
+import { type AgentHolding, TAKES_INJECTOR, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
 import type { SequencedDelta } from '../model/output.ts';
 import type { StreamEnd } from '../ports/transport.ts';
 import {
@@ -102,7 +102,9 @@ function createPullStream({ state, slot, link, hello, certificate, peerLimits }:
     },
     settings(settings) {
       if (!hello.capabilities.includes(TAKES_SETTINGS)) return;
-      const frame = settingsFrame(settings);
+      // An agent refuses settings with a member that it does not know.
+      const { injector: _, ...common } = settings;
+      const frame = settingsFrame(hello.capabilities.includes(TAKES_INJECTOR) ? settings : common);
       if (frame !== undefined) return link.post(frame);
       deps.log.error('relay: no agent accepts these settings', { cluster: hello.cluster });
     },
