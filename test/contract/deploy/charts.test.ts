@@ -217,6 +217,54 @@ describe.skipIf(noHelm)('charts', () => {
     expect(containers[0].args[0]).toBe('serve');
   });
 
+  test.skipIf(noKubectl)('Envoys are served where xds is given, by the chart as by the component', async () => {
+    const xds = { listen: { address: '0.0.0.0', port: 5678 } };
+    const release = (values: object) => ({ name: 'fleetrelay', namespace: 'fleetrelay-server', values });
+    const withXds = (objects: readonly Manifest[]) => {
+      const stateful = objects.find(({ kind }) => kind === 'StatefulSet') ?? missing();
+      const services = objects.filter(({ kind, metadata }) => {
+        return kind === 'Service' && metadata.name === 'fleetrelay-server-xds';
+      });
+      const named = (ports: readonly { readonly name: string }[]) => ports.filter(({ name }) => /xds/.test(name));
+      const ingress = objects
+        .filter(({ kind, spec }) => kind === 'NetworkPolicy' && spec.podSelector.matchLabels !== undefined)
+        .flatMap(({ spec }) => spec.ingress ?? [])
+        .filter(
+          ({ ports, from }) => from === undefined && ports.some(({ port }: Manifest) => [5678, 'xds'].includes(port)),
+        );
+      return {
+        services: services.flatMap(({ spec }) => named(spec.ports)),
+        ports: named(stateful.spec.template.spec.containers[0].ports),
+        ways: ingress.length,
+      };
+    };
+    const up = '../../../../deploy/kustomize';
+    const overlay = (components: string) =>
+      renderOverlay({
+        'kustomization.yaml': `apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [${up}/management-server]\ncomponents: [${components}]\n`,
+      });
+    const byChart = await renderChart('fleetrelay', release({ sources: [GIT], xds }));
+    const byComponent = await overlay(`${up}/components/server-xds`);
+    const wanted = {
+      services: [{ name: 'grpc-xds', port: 5678, targetPort: 'xds', protocol: 'TCP', appProtocol: 'grpc' }],
+      ports: [{ name: 'xds', containerPort: 5678, protocol: 'TCP' }],
+      ways: 1,
+    };
+    expect(withXds(byChart)).toEqual(wanted);
+    expect(withXds(byComponent)).toEqual(wanted);
+    const [server] = byComponent.filter(({ kind }) => kind === 'StatefulSet');
+    expect(server?.spec.template.spec.containers[0].args).toContain('--xds=0.0.0.0:5678');
+    const config = decodeRelayConfig('relay-config.yaml', configOf(byChart)).config;
+    expect(config?.xds?.listen).toEqual(xds.listen);
+    expect(configIn(byChart).relay.tls.names).toContain('fleetrelay-server-xds.fleetrelay-server.svc');
+
+    const nothing = { services: [], ports: [], ways: 0 };
+    const least = await renderChart('fleetrelay', release({ sources: [GIT] }));
+    expect(withXds(least)).toEqual(nothing);
+    expect(withXds(await overlay(''))).toEqual(nothing);
+    expect(configIn(least).relay.tls.names.filter((name: string) => name.includes('xds'))).toEqual([]);
+  });
+
   test('the token of the API is not made where there is one', async () => {
     const kinds = async (name: keyof typeof SERVER_RELEASES) =>
       (await renderChart('fleetrelay', SERVER_RELEASES[name] ?? missing())).map(({ kind }) => kind);

@@ -82,6 +82,7 @@ export const SERVER_RELEASES: Readonly<Record<string, Release>> = {
       bounds: { safeMode: { modes: ['strict', 'off'] } },
       status: { git: { enabled: true, branch: 'fleetrelay/status/production' } },
       customResources: { enabled: true },
+      xds: { listen: { address: '0.0.0.0', port: 5679 }, endpointsFromClusters: ['east'] },
       services: { relay: { type: 'LoadBalancer', port: 9900, annotations: { a: 'b' } } },
       persistence: { storageClassName: 'fast', size: '20Gi' },
       priorityClassName: 'system-cluster-critical',

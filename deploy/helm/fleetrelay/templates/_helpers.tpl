@@ -58,9 +58,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- define "fleetrelay.relayConfig" -}}
 {{- $relay := deepCopy .Values.relay }}
 {{- if and (ne (dig "tls" "mode" "mtls" $relay) "insecure") (not (dig "tls" "certificate" nil $relay)) }}
-{{- $service := include "fleetrelay.fullname" . }}
-{{- $namespaced := printf "%s.%s" $service .Release.Namespace }}
-{{- $names := list $service $namespaced (printf "%s.svc" $namespaced) (printf "%s.svc.cluster.local" $namespaced) }}
+{{- $services := list (include "fleetrelay.fullname" .) }}
+{{- if .Values.xds }}{{ $services = append $services (printf "%s-xds" (first $services)) }}{{ end }}
+{{- $names := list }}
+{{- range $service := $services }}
+{{- $namespaced := printf "%s.%s" $service $.Release.Namespace }}
+{{- $names = concat $names (list $service $namespaced (printf "%s.svc" $namespaced) (printf "%s.svc.cluster.local" $namespaced)) }}
+{{- end }}
 {{- $tls := default dict $relay.tls }}
 {{- $_ := set $tls "names" (concat (default list $tls.names) $names | uniq) }}
 {{- $_ := set $relay "tls" $tls }}
