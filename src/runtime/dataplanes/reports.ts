@@ -24,6 +24,8 @@ export function createDataplaneReports(deps: ReportDeps) {
     input: deps.input,
     records: deps.records,
     staged: ({ report }) => report,
+    // A replica that did not know the newer stream yet has written it.
+    isOutdated: (value, own) => value.began < own.began,
   });
   return {
     /** A stream that will report has begun. Returns its beginning. */

@@ -15,6 +15,8 @@ interface SharedInputOptions<Value extends JsonValue, Staged extends JsonValue> 
   readonly input: Input<Staged>;
   /** What is staged of a record. */
   readonly staged: (value: Value) => Staged;
+  /** A value that another process has written does not count beside the own one: it is written over. Default: it counts. */
+  readonly isOutdated?: (value: Value, own: Value) => boolean;
   /** The records of the store when this process started, by data plane. */
   readonly records: ReadonlyMap<string, Value>;
   /** Another process has written this record, or the store has lost it (undefined). */
@@ -25,8 +27,9 @@ interface SharedInputOptions<Value extends JsonValue, Staged extends JsonValue> 
 const LIST_FROM = 100;
 
 /**
- * An input of the engine whose values are records of the store: the one that was written last counts. What this process writes
- * is staged at once; what others write is staged when it was read. A value without news is neither written nor staged.
+ * An input of the engine whose values are records of the store: the one that was written last counts, if it is not outdated.
+ * What this process writes is staged at once; what others write is staged when it was read. A value without news is neither
+ * written nor staged.
  */
 export function createSharedInput<Value extends JsonValue, Staged extends JsonValue>(
   deps: SharedInputDeps,
@@ -53,7 +56,7 @@ export function createSharedInput<Value extends JsonValue, Staged extends JsonVa
       }
     });
   };
-  /** A record of the store: it counts, also one that this process has not written. */
+  /** A record of the store: it counts, also one that this process has not written, unless it is outdated. */
   const take = (record: string, bytes: Uint8Array | undefined): void => {
     const key = record.slice(prefix.length);
     const json = bytes === undefined ? undefined : parseJsonBytes(bytes);
@@ -62,6 +65,10 @@ export function createSharedInput<Value extends JsonValue, Staged extends JsonVa
     if (value === undefined ? before === undefined : before !== undefined && jsonEquals(before, value)) return;
     // A missing record may be lost with the store: then the process that knows it writes it again.
     if (value === undefined) return;
+    if (before !== undefined && options.isOutdated?.(value, before) === true) {
+      journal.put(record, before);
+      return;
+    }
     journal.noted(record, value);
     stage(key, value);
     options.changed?.(key, value);

@@ -69,6 +69,25 @@ test('a data plane is connected as long as one replica has a stream; the newest 
   expect(states()).toEqual(['disconnected', 'disconnected']);
 });
 
+test.each(['older', 'newer'])(
+  'the newest stream counts if the report of the %s one is written first',
+  async (first) => {
+    const old = at('a').hds('default.db');
+    await world.pass();
+    const newest = at('b').hds('default.db');
+    await world.pass();
+    // Neither replica knows the report of the other one yet.
+    if (first === 'newer') newest.report(unhealthy);
+    old.report(healthy);
+    if (first === 'older') newest.report(unhealthy);
+    await world.pass();
+    expect(sets()).toEqual([[], []]);
+    await add('c');
+    await world.pass();
+    expect(sets()).toEqual([[], [], []]);
+  },
+);
+
 test('a replica that is killed has 30 s until its data planes are disconnected', async () => {
   const leader = world.leader();
   const [follower] = world.followers();
