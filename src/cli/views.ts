@@ -71,7 +71,7 @@ export const DATAPLANE_COLUMNS: readonly Column<JsonObject>[] = [
 export const SERVICE_COLUMNS: readonly Column<JsonObject>[] = [
   { title: 'MESH', text: ({ mesh }) => textOf(mesh) },
   { title: 'SERVICE', text: ({ name }) => textOf(name) },
-  { title: 'STATUS', text: ({ status }) => STATUS_TEXT[textOf(status)] ?? textOf(status), isState: true },
+  { title: 'STATUS', text: ({ status }) => statusText(status), isState: true },
   { title: 'TYPE', text: ({ serviceType }) => textOf(serviceType) },
   { title: 'DATA PLANES', text: ({ dataplanes }) => ratio(dataplanes, 'online') },
   { title: 'ENDPOINTS', text: ({ endpoints }) => ratio(endpoints, 'ready') },
@@ -93,6 +93,11 @@ const STATUS_TEXT: Readonly<Record<string, string>> = {
   offline: 'Offline',
   partially_degraded: 'Partially degraded',
 };
+
+/** The status of a data plane or a service, as people read it. */
+export function statusText(status: JsonValue | undefined): string {
+  return STATUS_TEXT[textOf(status)] ?? textOf(status);
+}
 
 function orDash(value: JsonValue | undefined): string {
   return textOf(value) === '' ? '-' : textOf(value);

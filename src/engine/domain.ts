@@ -1,5 +1,6 @@
 import type { FleetPolicy } from '../model/desired.ts';
 import type { FindingReason } from '../model/diagnostic.ts';
+import type { EngineKind } from '../model/engine-kinds.ts';
 import type { WrittenPath } from '../model/field-path.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
@@ -85,6 +86,8 @@ export interface DomainParts {
   /** The rows of `fleetrelay get NAME`, by name of the view. The keys of a row are the titles of the columns. */
   readonly views?: Readonly<Record<string, (filter?: ViewFilter) => readonly JsonObject[]>>;
   readonly diagnostics?: () => readonly EngineDiagnostic[];
+  /** What people can have explained by name, besides objects and declarations. */
+  readonly entities?: readonly EntityKind[];
   /** Why an object is as it is; `candidates` are those of this domain. */
   readonly explains?: (candidates: readonly Contribution<Candidate>[], output: Output | undefined) => readonly Reason[];
 }
@@ -133,3 +136,47 @@ export type Reason =
   | { readonly type: 'object'; readonly cluster: string; readonly key: ObjectKey; readonly progress: Progress }
   /** The output can depend on live state of this cluster that is not visible any more. */
   | { readonly type: 'scope'; readonly cluster: string };
+
+/** A kind of what a domain derives and people know by name; no object and no declaration. */
+export interface EntityKind {
+  /** In lower case: as people are told, then other words for it. */
+  readonly words: readonly [string, ...string[]];
+  /** Names may repeat. */
+  readonly names: () => Iterable<string>;
+  /** Those of a name, in canonical order. */
+  readonly named: (name: string) => readonly Entity[];
+}
+
+/** One of an {@link EntityKind}. */
+export interface Entity {
+  readonly name: string;
+  readonly mesh: string;
+  /** Absent: it belongs to no one cluster. */
+  readonly cluster?: string;
+  /** Absent: it has none, and so neither fields nor conditions. */
+  readonly declaration?: { readonly kind: EngineKind; readonly key: string };
+  readonly explain: () => EntityReasons;
+}
+
+/** Why an entity is as it is. */
+interface EntityReasons {
+  /** Its row in the view of its kind. */
+  readonly row: JsonObject;
+  /** A clause after the state; may be empty. */
+  readonly message: string;
+  /** Of bounded length. */
+  readonly reasons: readonly (Reason | Fact)[];
+}
+
+/** What is known about a part of an entity. */
+export interface Fact {
+  readonly type: 'fact';
+  /** Number of parts that it lies in. */
+  readonly depth: number;
+  readonly kind: string;
+  /** May be empty. */
+  readonly name: string;
+  /** What says so; absent: fleetrelay itself. */
+  readonly at?: ValueRef | { readonly cluster: string };
+  readonly note: string;
+}

@@ -8,6 +8,8 @@ export type StreamState = {
   readonly since?: number;
   /** Why its Envoy has refused the endpoints that it was sent last; absent: it has not. */
   readonly rejected?: string;
+  /** Why its last stream has ended; absent: one is open, or it is not known. */
+  readonly ended?: string;
 };
 
 /**
@@ -35,4 +37,6 @@ export type HealthReport = {
   readonly envoySince: number;
   /** Of applications, by `ADDRESS:PORT`. */
   readonly workloads: Readonly<Record<string, boolean>>;
+  /** When its Envoy last reported something new, in milliseconds since 1970; absent: it is not known. */
+  readonly newsAt?: number;
 };

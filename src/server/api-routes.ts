@@ -93,7 +93,11 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
   routes.get('/outputs', (context) => ofCluster(context, api.outputs(context.req.query('cluster'))));
   routes.get('/desired', (context) => ofCluster(context, api.desired(context.req.query('cluster') ?? '')));
   routes.get('/explain', async (context) => {
-    const given = textsOf(context.req.query(), { object: MAX_OBJECT }, { cluster: MAX_CLUSTER, part: MAX_PART });
+    const given = textsOf(
+      context.req.query(),
+      { object: MAX_OBJECT },
+      { cluster: MAX_CLUSTER, mesh: MAX_MESH, part: MAX_PART },
+    );
     if (!given.ok) return refuse(context, 'Invalid', given.problem);
     const { object = '', ...rest } = given.value;
     return reply(context, await api.explain({ object, ...rest }));

@@ -267,14 +267,16 @@ export interface ApprovalView {
 export interface ExplainRequest {
   /** Absent: the object is a declaration of a kind that the engine reads. */
   readonly cluster?: string;
+  /** Of the data plane or service; absent: the name is in one mesh only. */
+  readonly mesh?: string;
   /** `KIND/[NAMESPACE/]NAME`. */
   readonly object: string;
   /** A field or the type of a condition. */
   readonly part?: string;
 }
 
-/** The origin of an object or declaration, or why it is missing. */
-export type Explanation = ObjectExplanation | DeclarationExplanation;
+/** The origin of an object or declaration, or why it is missing; why a data plane or service has its status. */
+export type Explanation = ObjectExplanation | DeclarationExplanation | EntityExplanation;
 
 interface AnyExplanation {
   /** For people. */
@@ -305,6 +307,15 @@ export interface DeclarationExplanation extends AnyExplanation {
   readonly status: JsonObject;
 }
 
+/** Of a data plane or a service. */
+export interface EntityExplanation extends AnyExplanation {
+  readonly mesh: string;
+  /** Absent: it belongs to no one cluster. */
+  readonly cluster?: string;
+  /** Its row in the view of its kind. */
+  readonly entity: JsonObject;
+}
+
 /** Position of a field of a document. */
 export interface FieldView {
   readonly path: string;
@@ -315,10 +326,12 @@ export interface FieldView {
 }
 
 export interface ExplanationStep {
-  /** "manifest", "live object", "cluster", "object", "finding", "folder rule", or a kind that the engine reads. */
+  /** "manifest", "live object", "cluster", "object", "finding", "folder rule", a kind that the engine reads, or a part of a data plane. */
   readonly kind: string;
   readonly name: string;
   /** `path:line@revision`, with the source's name before it if there are several. */
   readonly at: string;
   readonly note: string;
+  /** Number of the steps above it that it is a part of; absent: none. */
+  readonly depth?: number;
 }

@@ -22,8 +22,8 @@ export interface Assignments {
 /** What the streams of ADS need. */
 interface AdsDeps extends Pick<StreamDeps, 'counts' | 'limits' | 'log'> {
   readonly assignments: Assignments;
-  /** A stream is open. Returns the function that says that it has ended. */
-  readonly opened: (dataplane: string) => () => void;
+  /** A stream is open. Returns the function that says that it has ended, and why. */
+  readonly opened: (dataplane: string) => (why: string) => void;
   /** An Envoy has refused endpoints; undefined: it has accepted the next ones. */
   readonly rejected: (dataplane: string, message: string | undefined) => void;
 }
@@ -133,9 +133,9 @@ function openSession(
       push();
       return undefined;
     },
-    ended: () => {
+    ended: (why) => {
       for (const name of types.get(ENDPOINT_TYPE)?.names ?? []) subscribers.remove(mesh, name, push);
-      closed();
+      closed(why);
     },
   };
 }

@@ -18,8 +18,8 @@ interface HdsDeps extends Pick<StreamDeps, 'counts' | 'clock'> {
   readonly settings: HdsSettings;
   readonly declared: (dataplane: string) => DeclaredDataplane | undefined;
   readonly reports: DataplaneReports;
-  /** A stream is open. Returns the function that says that it has ended. */
-  readonly opened: (dataplane: string) => () => void;
+  /** A stream is open. Returns the function that says that it has ended, and why. */
+  readonly opened: (dataplane: string) => (why: string) => void;
 }
 
 const DISABLED: StreamEnd = {
@@ -75,11 +75,11 @@ function openSession(
       counts.report(reports.reported(dataplane, began, after));
       return undefined;
     },
-    ended: () => {
+    ended: (why) => {
       those.delete(push);
       if (those.size === 0 && specifiers.get(dataplane) === those) specifiers.delete(dataplane);
       counts.hdsEnded();
-      closed();
+      closed(why);
     },
   };
 }

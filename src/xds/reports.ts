@@ -8,6 +8,7 @@ import { workloadKey } from '../engine/health/status.ts';
 import type { Dataplane, Inbound } from '../model/dataplane.ts';
 import type { HealthReport } from '../model/dataplane-health.ts';
 import { parseIp } from '../model/ip-address.ts';
+import { saysTheSame } from '../runtime/dataplanes/reports.ts';
 import { ADMIN_CLUSTER, probedWorkloads, workloadCluster } from './specifier.ts';
 
 /**
@@ -34,7 +35,9 @@ export function reportAfter(
     if (healthy !== undefined) workloads[key] = healthy;
   }
   const envoySince = before?.envoyHealthy === envoyHealthy ? before.envoySince : now;
-  return { envoyHealthy, envoySince, workloads };
+  const after = { envoyHealthy, envoySince, workloads };
+  if (before === undefined || !saysTheSame(before, after)) return { ...after, newsAt: now };
+  return before;
 }
 
 /** The first endpoint of a cluster, if the cluster is that of the application. */

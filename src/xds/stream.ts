@@ -20,8 +20,8 @@ export interface StreamDeps {
 export interface Session<Message> {
   /** Handles a message; the first one is that of the admission. */
   readonly received: (message: Message) => StreamEnd | undefined;
-  /** The stream is over. */
-  readonly ended: () => void;
+  /** The stream is over; `why`: as a clause of a sentence. */
+  readonly ended: (why: string) => void;
 }
 
 /** One of Envoy's protocols. */
@@ -88,8 +88,8 @@ export function createStreams<Schema extends DescMessage>(
     const removed = all.add(dataplane, call);
     const session = protocol.open(dataplane, call);
     // Written messages wait for the peer: the end must not wait for a message that it does not send.
-    void call.ended.then(() => {
-      session.ended();
+    void call.ended.then(({ message }) => {
+      session.ended(message === '' ? 'its Envoy has ended the stream' : message);
       removed();
       unwatch();
       const left = (ofDataplanes.get(dataplane) ?? 1) - 1;

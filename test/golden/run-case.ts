@@ -3,7 +3,7 @@ import { printYaml } from '../../src/manifest/print-yaml.ts';
 import type { KindState } from '../../src/model/agent.ts';
 import { displayDiagnostic } from '../../src/model/diagnostic.ts';
 import { displayObjectName, parseExplainQuery } from '../../src/model/explain-query.ts';
-import type { JsonObject, JsonValue } from '../../src/model/json.ts';
+import { type JsonObject, type JsonValue, textOf } from '../../src/model/json.ts';
 import type { KindScope } from '../../src/model/kinds.ts';
 import type { ObjectHealth } from '../../src/model/object-health.ts';
 import { displayKey } from '../../src/model/object-key.ts';
@@ -174,13 +174,14 @@ async function explain(world: FleetWorld, text: string): Promise<JsonValue> {
   const { object, ...rest } = question.value;
   const answer = await world.server.api.explain({ ...rest, object: displayObjectName(object) });
   if (!answer.ok) return { of: text, answer: answer.message };
-  const { state, message, because } = answer.value;
+  const { message, because } = answer.value;
   return {
     of: text,
-    state,
+    state: 'entity' in answer.value ? textOf(answer.value.entity.status) : answer.value.state,
     ...(message === '' ? {} : { message }),
-    because: because.map(({ kind, name, at, note }) =>
-      [kind, name, at, note].filter((part) => part !== '').join(' | '),
+    because: because.map(
+      ({ kind, name, at, note, depth = 0 }) =>
+        '  '.repeat(depth) + [kind, name, at, note].filter((part) => part !== '').join(' | '),
     ),
   };
 }

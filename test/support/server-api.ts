@@ -3,6 +3,7 @@ import type {
   Answer,
   ClusterView,
   DeclarationExplanation,
+  EntityExplanation,
   FleetView,
   PeopleApi,
   SuspensionView,
@@ -123,7 +124,8 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
     elsewhere: () => undefined,
     removals: () => fleet.heldRemovals,
     diagnostics: () => fleet.diagnostics,
-    explain: async ({ cluster = '', object, part }) => {
+    explain: async ({ cluster = '', object, part, mesh = 'default' }) => {
+      if (object === 'service/postgres') return { ok: true, value: explainedService(mesh) };
       if (object === 'Placement/shop') return { ok: true, value: explainedPlacement(part) };
       return object === 'ConfigMap/web/settings'
         ? {
@@ -202,6 +204,20 @@ function suspended<View extends { readonly name: string; readonly suspended: Sus
   return view === undefined
     ? { ok: false, kind: 'notFound', message: `there is no ${wanted}` }
     : { ok: true, value: { ...view, suspended: suspension } };
+}
+
+/** The report of a server on a service with one data plane that is not online. */
+function explainedService(mesh: string): EntityExplanation {
+  return {
+    object: 'service/postgres',
+    mesh,
+    message: '0 of 1 data plane online',
+    entity: { mesh, name: 'postgres', status: 'offline' },
+    because: [
+      { kind: 'data plane', name: 'db', at: 'db.yaml:1:1@1111111', note: 'Offline' },
+      { kind: 'connection', name: '', at: '', note: 'never connected', depth: 1 },
+    ],
+  };
 }
 
 /** The report of a server on a Placement that names an unknown cluster; `part`: the requested field or condition. */

@@ -1,14 +1,15 @@
 import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../model/explain-query.ts';
 import { parseClusterName } from '../../model/ids.ts';
-import type { ConditionView, Explanation, FieldView, OutputView } from '../../server/api.ts';
+import type { ConditionView, DeclarationExplanation, Explanation, FieldView } from '../../server/api.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { type Column, printable, styled, type TextOutput, writeTable } from '../output.ts';
+import { statusText } from '../views.ts';
 
 const STEP_COLUMNS: readonly Column<Explanation['because'][number]>[] = [
-  { title: 'BECAUSE OF', text: ({ kind, name }) => `${kind} ${name}` },
+  { title: 'BECAUSE OF', text: ({ kind, name, depth = 0 }) => `${'  '.repeat(depth)}${kind} ${name}`.trimEnd() },
   { title: 'AT', text: ({ at }) => at },
   { title: 'NOTE', text: ({ note }) => note },
 ];
@@ -20,31 +21,39 @@ const CONDITION_COLUMNS: readonly Column<ConditionView>[] = [
   { title: 'MESSAGE', text: ({ message }) => message },
 ];
 
+interface Flags extends ApiOptions {
+  readonly mesh?: string;
+}
+
 /** `fleetrelay explain [CLUSTER] KIND/[NAMESPACE/]NAME [FIELD|CONDITION]`: the origin, down to file and line. */
 export function explainCommand(context: CliContext): CliCommand {
   const command = newCommand('explain', context)
     .summary('where an object or a declaration comes from, or why it is missing; what a code means')
     .description(
-      'Walks from an object of a cluster back to the files, lines and rules that it comes from. For a kind that the server reads itself, such as Placement, it shows the declaration that is in force, what that selects, and its conditions. KIND is a kind, its plural or a short name of kubectl, KIND.GROUP where several groups have it. For the code of a finding it shows its page.',
+      'Walks from an object of a cluster back to the files, lines and rules that it comes from. For a kind that the server reads itself, such as Placement, it shows the declaration that is in force, what that selects, and its conditions. KIND is a kind, its plural or a short name of kubectl, KIND.GROUP where several groups have it. service/NAME without a cluster is a service of a mesh, and dataplane/NAME a data plane: their status, and what each inbound has it from. For the code of a finding it shows its page.',
     )
     .usage(`[options] ${EXPLAIN_GRAMMAR} | CODE`)
     .argument(
       '<question...>',
       'name of a cluster, unless the server reads the kind; the object; a field such as spec.replicas, or a condition such as Ready',
     )
+    .option('--mesh <name>', 'the mesh of the service or data plane, if several have one of this name')
     .examples([
       ['fleetrelay explain east deploy/web/frontend', 'an object of the cluster "east", in the namespace "web"'],
       ['fleetrelay explain east deploy/frontend spec.replicas', 'the line of one of its fields'],
       ['fleetrelay explain Placement/shop', 'a declaration, which lies in no cluster'],
       ['fleetrelay explain KubernetesCluster/east InSync', 'why one of its conditions is as it is'],
+      ['fleetrelay explain service/postgres', 'the service of a mesh, and why a data plane of it is not online'],
+      ['fleetrelay explain dataplane/db-07 --mesh default', 'a data plane, declared or of a cluster'],
+      ['fleetrelay explain east dataplane/web-0.shop', 'the one of the cluster "east", if several have one'],
       ['fleetrelay explain FR2003', 'what the code of a finding means, with an example; needs no server'],
       ['fleetrelay explain UnknownField', 'the same by the reason of the finding'],
     ]);
-  return withApiOptions(command).answers(async (flags: ApiOptions, words: readonly string[]) => {
+  return withApiOptions(command).answers(async ({ mesh, ...flags }: Flags, words: readonly string[]) => {
     const [code = ''] = words;
     const page = words.length === 1 ? await (await import('../rule-pages.ts')).ruleAnswer(code) : undefined;
     if (page !== undefined) return page;
-    const question = questionOf(words);
+    const question = { ...questionOf(words), mesh };
     const explanation = await (await connect(context, flags)).explain(question);
     return { value: explanation, table: (out) => writeExplanation(out, explanation) };
   });
@@ -60,7 +69,7 @@ function questionOf(words: readonly string[]) {
   return { cluster, object: displayObjectName(object), part };
 }
 
-const STATES: Readonly<Record<Exclude<Explanation['state'], OutputView['state']>, string>> = {
+const STATES: Readonly<Record<DeclarationExplanation['state'], string>> = {
   inForce: 'in force',
   lastKnownGood: 'last known good',
   undeclared: 'not declared',
@@ -72,17 +81,30 @@ const FOUND: Readonly<Record<FieldView['found'], string>> = {
   file: ' (the line cannot be told now)',
 };
 
+/** Where the subject is, and its state. */
+function headOf(explanation: Explanation): { readonly where: string; readonly state: string } {
+  if ('entity' in explanation) {
+    const { mesh, cluster, entity } = explanation;
+    const stale = entity.stale === true ? ' (stale)' : '';
+    return {
+      where: ` in mesh ${mesh}${cluster === undefined ? '' : `, cluster ${cluster}`}`,
+      state: `${statusText(entity.status)}${stale}`,
+    };
+  }
+  if (explanation.cluster === null) return { where: '', state: STATES[explanation.state] };
+  return { where: ` in ${explanation.cluster}`, state: explanation.state };
+}
+
 function writeExplanation(out: TextOutput, explanation: Explanation): void {
-  const { cluster, object, message, field, condition, because } = explanation;
-  const where = cluster === null ? '' : ` in ${printable(cluster)}`;
-  const state = explanation.cluster === null ? STATES[explanation.state] : explanation.state;
+  const { object, message, field, condition, because } = explanation;
+  const { where, state } = headOf(explanation);
   const more = message === '' ? '' : `; ${printable(message)}`;
-  out.write(`${styled(out, 'strong', printable(object))}${where}: ${state}${more}\n`);
+  out.write(`${styled(out, 'strong', printable(object))}${printable(where)}: ${printable(state)}${more}\n`);
   if (field !== undefined) {
     out.write(`${styled(out, 'strong', printable(field.path))}: ${printable(field.at)}${FOUND[field.found]}\n`);
   }
   // A question about a field does not ask for the conditions.
-  const all = explanation.cluster === null && field === undefined ? explanation.conditions : [];
+  const all = 'conditions' in explanation && field === undefined ? explanation.conditions : [];
   const conditions = condition === undefined ? all : [condition];
   if (conditions.length > 0) {
     out.write('\n');

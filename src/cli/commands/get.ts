@@ -6,7 +6,7 @@ import type { Api } from '../api.ts';
 import { addTag, clusterName } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
-import { type Answer, type Column, listAnswer } from '../output.ts';
+import { type Answer, type Column, listAnswer, printable } from '../output.ts';
 import {
   CLUSTER_COLUMNS,
   DATAPLANE_COLUMNS,
@@ -29,19 +29,26 @@ const LISTS: Readonly<Record<string, List>> = {
       throw new CliError(EXIT.notFound, `there is no cluster ${cluster}`);
     return listAnswer(CLUSTER_COLUMNS, found, 'no clusters');
   },
-  outputs: async (api, { cluster }) => listAnswer(OUTPUT_COLUMNS, await api.list('outputs', { cluster }), 'no outputs'),
+  outputs: async (api, { cluster }) =>
+    listAnswer(
+      OUTPUT_COLUMNS,
+      await api.list('outputs', { cluster }),
+      none('outputs', cluster === undefined ? {} : { cluster }),
+    ),
   sources: async (api) => listAnswer(SOURCE_COLUMNS, await api.list('sources'), 'no sources'),
   removals: async (api, { cluster }) => {
     const sets = await api.list('removals');
     const found = sets.filter(({ removals }) => removals.some((removal) => isOf(cluster, removal.cluster)));
     const rows = removalRows(found).filter((row) => isOf(cluster, row.cluster));
-    return listAnswer(REMOVAL_COLUMNS, rows, 'no removals', found);
+    return listAnswer(REMOVAL_COLUMNS, rows, none('removals', cluster === undefined ? {} : { cluster }), found);
   },
   diagnostics: async (api) => listAnswer(DIAGNOSTIC_COLUMNS, await api.list('diagnostics'), 'no diagnostics'),
   dataplanes: async (api, filter) =>
-    listAnswer(DATAPLANE_COLUMNS, await api.view('dataplanes', filter), 'no data planes'),
-  services: async (api, filter) => listAnswer(SERVICE_COLUMNS, await api.view('services', filter), 'no services'),
-  endpoints: async (api, filter) => listAnswer(ENDPOINT_COLUMNS, await api.view('endpoints', filter), 'no endpoints'),
+    listAnswer(DATAPLANE_COLUMNS, await api.view('dataplanes', filter), none('data planes', filter)),
+  services: async (api, filter) =>
+    listAnswer(SERVICE_COLUMNS, await api.view('services', filter), none('services', filter)),
+  endpoints: async (api, filter) =>
+    listAnswer(ENDPOINT_COLUMNS, await api.view('endpoints', filter), none('endpoints', filter)),
 };
 const OF_HEALTH = ['dataplanes', 'services', 'endpoints'];
 const OF_CLUSTERS = ['clusters', 'outputs', 'removals', ...OF_HEALTH];
@@ -100,6 +107,16 @@ export function getCommand(context: CliContext): CliCommand {
         return listAnswer(columnsOf(rows), rows, `no ${what}`);
       })
   );
+}
+
+/** Says that a list is empty, and which filters it has. */
+function none(what: string, { cluster, mesh, tags = {} }: ViewFilter): string {
+  const filters = [
+    ...(mesh === undefined ? [] : [`--mesh ${mesh}`]),
+    ...(cluster === undefined ? [] : [`--cluster ${cluster}`]),
+    ...Object.entries(tags).map(([key, value]) => `--tag ${key}=${value}`),
+  ];
+  return filters.length === 0 ? `no ${what}` : `no ${what} match ${filters.map(printable).join(' ')}`;
 }
 
 /** One column for each member of the rows, in the order in which the rows have them. */

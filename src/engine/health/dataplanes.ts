@@ -44,6 +44,12 @@ export function dataplaneKey({ mesh, name }: Pick<Dataplane, 'mesh' | 'name'>): 
   return `${mesh}/${name}`;
 }
 
+/** The path of `networking` in the declaration with this key. */
+export function networkingOf(declaration: string): readonly string[] {
+  // The key of the flat form names the mesh.
+  return [...(declaration.includes('@') ? [] : ['spec']), 'networking'];
+}
+
 /** What declared data planes are known by besides their declarations. Partition empty, key {@link dataplaneKey}. */
 export interface DeclaredInputs {
   readonly connections: Collection<StreamState>;

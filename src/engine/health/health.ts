@@ -6,6 +6,7 @@ import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.
 import type { Derived, Entry, Graph, Input } from '../collections/types.ts';
 import type { Domain, DomainCore, DomainParts, EngineDiagnostic } from '../domain.ts';
 import { deriveDataplanes, deriveDeclaredDataplanes, type KnownDataplane } from './dataplanes.ts';
+import { healthEntities } from './explain.ts';
 import { deriveInbounds, type InboundIndexes, indexInbounds } from './inbounds.ts';
 import { deriveLiveDataplanes } from './live-dataplanes.ts';
 import { deriveLiveFacts } from './live-objects.ts';
@@ -42,7 +43,7 @@ export const health: Domain<HealthParts> = {
     const dataplanes = deriveDataplanes(graph, [declared, inClusters.live, inClusters.pods]);
     const inbounds = deriveInbounds(graph, dataplanes);
     const inboundIndexes = indexInbounds(graph, inbounds);
-    const { services, members } = deriveServices(graph, dataplanes, inboundIndexes);
+    const { services, members, membersByService } = deriveServices(graph, dataplanes, inboundIndexes);
     return {
       collections: {
         bySource: [],
@@ -60,6 +61,10 @@ export const health: Domain<HealthParts> = {
         endpoints: (filter) => endpointRows(inbounds, dataplanes, filter),
       },
       diagnostics: inClusters.diagnostics,
+      entities: healthEntities({
+        ...{ inputs: core.inputs, declarations: core.declarations, reports, awaited: wait.awaited },
+        ...{ dataplanes, services, membersByService },
+      }),
     };
   },
 };

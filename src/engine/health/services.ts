@@ -5,7 +5,7 @@ import { type InboundIndexes, inboundGroup, joined } from './inbounds.ts';
 import { isCounted } from './status.ts';
 
 /** A data plane as part of one service. Partition empty, key mesh, service, data plane, cluster. Scope: its cluster. */
-interface MemberValue {
+export interface MemberValue {
   readonly mesh: string;
   readonly service: string;
   readonly type: ServiceType;

@@ -12,6 +12,8 @@ export interface Connection {
   readonly since?: number;
   /** Why its Envoy has refused the endpoints that it was sent last; absent: it has not. */
   readonly rejected?: string;
+  /** Why the last stream has ended; absent: one is open, or it is not known. */
+  readonly ended?: string;
 }
 
 /** As Kuma spells it. */

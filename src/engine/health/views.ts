@@ -24,18 +24,26 @@ export function dataplaneRows(
         compareText(dataplaneKey(a.value.dataplane), dataplaneKey(b.value.dataplane)) ||
         compareText(a.partition, b.partition),
     )
-    .map(({ partition: cluster, value: { dataplane, from, status, notes, connection } }) => ({
-      mesh: dataplane.mesh,
-      name: dataplane.name,
-      ...(cluster === '' ? {} : { cluster }),
-      status,
-      notes,
-      connection: {
-        state: connection.state,
-        ...(connection.since === undefined ? {} : { since: rfc3339(connection.since) }),
-      },
-      ...(isStale(from, inputs) ? { stale: true } : {}),
-    }));
+    .map((entry) => dataplaneRow(entry, inputs));
+}
+
+/** The row of a data plane. */
+export function dataplaneRow(
+  { partition: cluster, value: { dataplane, from, status, notes, connection } }: Entry<DataplaneValue>,
+  inputs: Pick<EngineInputs, 'agents' | 'kinds'>,
+): JsonObject {
+  return {
+    mesh: dataplane.mesh,
+    name: dataplane.name,
+    ...(cluster === '' ? {} : { cluster }),
+    status,
+    notes,
+    connection: {
+      state: connection.state,
+      ...(connection.since === undefined ? {} : { since: rfc3339(connection.since) }),
+    },
+    ...(isStale(from, inputs) ? { stale: true } : {}),
+  };
 }
 
 /** Whether the live state of a data plane is not known now: its agent is not connected, or cannot list its kind. */
@@ -67,12 +75,17 @@ export function serviceRows(
     .filter(({ value: { mesh } }) => wanted === undefined || mesh === wanted)
     .filter(({ value: { mesh, name } }) => served === undefined || served.has(joined(mesh, name)))
     .sort((a, b) => compareText(a.key, b.key))
-    .map(({ value: { mesh, name, status, type, dataplanes, endpoints, zones } }) => ({
-      ...{ mesh, name, status, serviceType: type },
-      dataplanes: { ...dataplanes, offline: dataplanes.total - dataplanes.online },
-      endpoints: { ready: endpoints.ready, total: endpoints.total },
-      zones,
-    }));
+    .map(({ value }) => serviceRow(value));
+}
+
+/** The row of a service. */
+export function serviceRow({ mesh, name, status, type, dataplanes, endpoints, zones }: ServiceValue): JsonObject {
+  return {
+    ...{ mesh, name, status, serviceType: type },
+    dataplanes: { ...dataplanes, offline: dataplanes.total - dataplanes.online },
+    endpoints: { ready: endpoints.ready, total: endpoints.total },
+    zones,
+  };
 }
 
 /** The rows of all load-balancing sets, in their order. */

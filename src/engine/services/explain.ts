@@ -6,7 +6,7 @@ import type { EngineDiagnostic, Reason } from '../domain.ts';
 import type { Declarations, Declared } from '../fleet/declared.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
-import type { KnownDataplane } from '../health/dataplanes.ts';
+import { type KnownDataplane, networkingOf } from '../health/dataplanes.ts';
 import type { Output } from '../output/outputs.ts';
 import type { Candidate } from '../placement/wants.ts';
 import type { MeshExport } from './mesh-mirrors.ts';
@@ -142,8 +142,7 @@ export function leftOutAddresses(sources: MeshSources): readonly EngineDiagnosti
 
 /** Where a Dataplane names the address that others use. */
 function fieldOf({ key, declaration }: NonNullable<ReturnType<typeof declarationOf>>, address: string): WrittenPath {
-  // The key of the flat form names the mesh.
-  const networking = [...(key.includes('@') ? [] : ['spec']), 'networking'];
+  const networking = networkingOf(key);
   const { advertisedAddress, inbound } = objectOf(declaration.value.spec.networking);
   if (textOf(advertisedAddress) !== '') return [...networking, 'advertisedAddress'];
   const at = objectsOf(inbound).findIndex((one) => one.address === address);

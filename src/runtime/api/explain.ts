@@ -1,4 +1,5 @@
-import type { EngineDiagnostic, Reason } from '../../engine/domain.ts';
+import type { EngineDiagnostic, Entity, EntityKind, Reason } from '../../engine/domain.ts';
+import { entityKindOf, findEntity } from '../../engine/explain/entities.ts';
 import { explainDeclaration, explainObject, problemsOfObjects } from '../../engine/explain/explain.ts';
 import { clustersWith, type DeclarationName, findDeclaration, findObject } from '../../engine/explain/object-name.ts';
 import type { Declared } from '../../engine/fleet/declared.ts';
@@ -6,13 +7,12 @@ import type { DocumentRef } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { summarise, tallyOfList } from '../../engine/status/progress.ts';
 import type { ConditionValue } from '../../model/conditions.ts';
-import { displayLocation, type Location, sentenceOf } from '../../model/diagnostic.ts';
+import { sentenceOf } from '../../model/diagnostic.ts';
 import { displayObjectName, type ObjectName, parseObjectName } from '../../model/explain-query.ts';
 import { displayPath, parseFieldPath } from '../../model/field-path.ts';
-import { findings as codes } from '../../model/findings.ts';
 import { quote } from '../../model/ids.ts';
 import { suggestion } from '../../model/messages.ts';
-import { displayKey, type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
+import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type {
   Answer,
   ConditionView,
@@ -23,30 +23,67 @@ import type {
   FieldView,
   ObjectExplanation,
 } from '../../server/api.ts';
-import type { SourceTable } from '../source-table.ts';
-import type { Locator } from './locator.ts';
+import { ambiguousEntity, listed, unknownEntity } from './explain-messages.ts';
+import { displayPlace, findingStep, type StepDeps, stepOf } from './explain-steps.ts';
 
-interface ExplainDeps {
+interface ExplainDeps extends StepDeps {
   readonly engine: Engine;
-  readonly sources: Pick<SourceTable, 'all' | 'get'>;
-  readonly locator: Locator;
 }
 
 type Refusal = Extract<Answer<never>, { readonly kind: 'notFound' | 'conflict' | 'invalid' }>;
 
-/** Longest list of names in a message. */
-const LISTED = 20;
-
 /** Explains the origin of an object of a cluster, or of a declaration, down to file:line@commit, and its state. */
 export async function explain(
   deps: ExplainDeps,
-  { cluster, object, part }: ExplainRequest,
+  { object, part, ...scope }: ExplainRequest,
 ): Promise<Answer<Explanation>> {
-  const name = parseObjectName(object);
-  if (!name.ok) return refused('invalid', `${quote(object)} ${name.problem}`);
-  return cluster === undefined
-    ? explainNamedDeclaration(deps, name.value, part)
-    : explainNamedObject(deps, cluster, name.value, part);
+  const parsed = parseObjectName(object);
+  if (!parsed.ok) return refused('invalid', `${quote(object)} ${parsed.problem}`);
+  const { value: name } = parsed;
+  const { cluster, mesh } = scope;
+  const kind = entityKindOf(deps.engine, name);
+  if (kind === undefined) {
+    if (mesh !== undefined) return refused('invalid', `a mesh has no ${displayObjectName(name)}: leave the mesh out`);
+    return cluster === undefined
+      ? explainNamedDeclaration(deps, name, part)
+      : explainNamedObject(deps, cluster, name, part);
+  }
+  const found = findEntity(kind, name.name, scope);
+  // Of one name, an object of the cluster comes before an entity, and an entity before a declaration.
+  if (cluster !== undefined && mesh === undefined) {
+    const isObject = findObject(deps.engine, cluster, name).type !== 'none';
+    if (isObject || found.type === 'none') return explainNamedObject(deps, cluster, name, part);
+  }
+  if (found.type === 'found') return explainEntity(deps, kind, found.entity, part);
+  if (found.type === 'ambiguous') return refused('conflict', ambiguousEntity(kind, name.name, found));
+  const isDeclared = mesh === undefined && findDeclaration(deps.engine, name).type !== 'none';
+  return isDeclared
+    ? explainNamedDeclaration(deps, name, part)
+    : refused('notFound', unknownEntity(deps.engine, kind, name, { ...scope, ...found }));
+}
+
+/** Explains what a domain derives; a field or condition is that of its declaration. */
+async function explainEntity(
+  deps: ExplainDeps,
+  { words: [word] }: EntityKind,
+  { name, mesh, cluster, declaration, explain: reasonsOf }: Entity,
+  part: string | undefined,
+): Promise<Answer<Explanation>> {
+  const object = `${word}/${name}`;
+  if (part !== undefined) {
+    if (declaration !== undefined) return explainDeclared(deps, { ...declaration, display: object }, part);
+    return refused('notFound', `${object} is not declared, so it has neither fields nor conditions of its own`);
+  }
+  const { row, message, reasons } = reasonsOf();
+  const its = declaration && explainDeclaration(deps.engine, declaration.kind, declaration.key);
+  const inFile = its?.declared === undefined ? [] : findingsOfFile(deps, its.declared);
+  const steps = await Promise.all([...(its?.declares ?? []), ...reasons].map((reason) => stepOf(deps, reason)));
+  const found = await Promise.all((its?.findings ?? []).map((finding) => findingStep(deps, finding)));
+  const where = cluster === undefined ? {} : { cluster };
+  return {
+    ok: true,
+    value: { object, mesh, ...where, message, entity: row, because: [...steps, ...inFile, ...found] },
+  };
 }
 
 async function explainNamedDeclaration(
@@ -196,41 +233,6 @@ function findingsOfFile(deps: ExplainDeps, { origin }: Declared): readonly Expla
   });
 }
 
-async function findingStep(deps: ExplainDeps, finding: EngineDiagnostic): Promise<ExplanationStep> {
-  const [first] = finding.at;
-  const at = first === undefined ? '' : await placeOf(deps, first);
-  return { kind: 'finding', name: codes[finding.reason].code, at, note: finding.message };
-}
-
-/** Displays a reason, with its line. */
-async function stepOf(deps: ExplainDeps, reason: Reason): Promise<ExplanationStep> {
-  switch (reason.type) {
-    case 'declares': {
-      const note = reason.counts ? 'declares it' : 'declares it too, and does not count';
-      return { kind: 'manifest', name: titleOf(reason.at.identity), at: await placeOf(deps, reason.at), note };
-    }
-    case 'declared': {
-      const at = `${reason.at.path} (${reason.at.source})`;
-      return { kind: 'manifest', name: '', at, note: 'declared it when it was last accepted' };
-    }
-    case 'folder': {
-      const note = `what lies under it goes to cluster ${reason.cluster}`;
-      return { kind: 'folder rule', name: `clusters/${reason.cluster}/`, at: '', note };
-    }
-    case 'rule':
-      return { kind: reason.kind, name: reason.name, at: await placeOf(deps, reason.at), note: reason.part };
-    case 'live':
-      return { kind: 'live object', name: displayKey(reason.key), at: `cluster ${reason.cluster}`, note: reason.part };
-    case 'object': {
-      const { state, message } = reason.progress;
-      const note = message === '' ? state : `${state}: ${message}`;
-      return { kind: 'object', name: displayKey(reason.key), at: `cluster ${reason.cluster}`, note };
-    }
-    case 'scope':
-      return { kind: 'cluster', name: reason.cluster, at: '', note: 'it was computed from what lived there' };
-  }
-}
-
 /** True for a condition type, which is UpperCamelCase; fields of Kubernetes start with a small letter. */
 function isCondition(part: string): boolean {
   return /^[A-Z][A-Za-z0-9]*$/.test(part);
@@ -252,29 +254,6 @@ async function fieldOf(deps: ExplainDeps, ref: DocumentRef, text: string): Promi
   return { ok: true, value: { path: displayPath(path.value), at: displayPlace(deps, ref.source, at), found } };
 }
 
-/** Displays the place of a document or a value. */
-async function placeOf(deps: ExplainDeps, ref: Parameters<Locator['find']>[0]): Promise<string> {
-  return displayPlace(deps, ref.source, await deps.locator.find(ref));
-}
-
-/** Displays a location as `path:line:column@revision`, with the source's name before it if there are several sources. */
-function displayPlace({ sources }: ExplainDeps, source: string, at: Location): string {
-  const revision = sources.get(source)?.admitted?.revision;
-  const prefix = sources.all().length > 1 ? `${source}:` : '';
-  return `${prefix}${displayLocation(at)}${revision === undefined ? '' : `@${revision.slice(0, 12)}`}`;
-}
-
-/** Displays a document's identity. */
-function titleOf(identity: string): string {
-  const key = parseObjectKey(identity.replace(/#\d+$/, ''));
-  return key.ok ? displayKey(key.value) : identity;
-}
-
 function refused(kind: Refusal['kind'], message: string): Refusal {
   return { ok: false, kind, message };
-}
-
-function listed(names: readonly string[]): string {
-  const more = names.length > LISTED ? `, and ${names.length - LISTED} more` : '';
-  return `${names.slice(0, LISTED).join(', ')}${more}`;
 }

@@ -41,7 +41,7 @@ export function createDataplaneReports(deps: ReportDeps) {
       const before = shared.get(key);
       if (began < Math.max(newest.get(key) ?? 0, before?.began ?? 0)) return 'superseded';
       shared.set(key, { began, report });
-      return isSame(before?.report, report) ? 'unchanged' : 'changed';
+      return before !== undefined && saysTheSame(before.report, report) ? 'unchanged' : 'changed';
     },
     forget: (key: string): void => {
       newest.delete(key);
@@ -52,10 +52,10 @@ export function createDataplaneReports(deps: ReportDeps) {
   };
 }
 
-function isSame(a: HealthReport | undefined, b: HealthReport): boolean {
+/** Whether two reports say the same; since when does not matter. */
+export function saysTheSame(a: HealthReport, b: HealthReport): boolean {
   const names = Object.keys(b.workloads);
   return (
-    a !== undefined &&
     a.envoyHealthy === b.envoyHealthy &&
     names.length === Object.keys(a.workloads).length &&
     names.every((name) => a.workloads[name] === b.workloads[name])

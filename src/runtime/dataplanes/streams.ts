@@ -15,6 +15,7 @@ interface StreamDeps extends SharedInputDeps {
 /** Time for an Envoy to come back after its server has ended, until it counts as disconnected. */
 export const RETURN_MS = 30_000;
 const LOOK_MS = 1_000;
+const SERVER_ENDED = `its server has ended, and it has not come back within ${RETURN_MS / 1000} s`;
 
 /**
  * Knows which data planes are connected: those with an open stream at any replica. A replica that has a stream says so again
@@ -56,14 +57,14 @@ export function createDataplaneStreams(deps: StreamDeps) {
       missing.set(key, first);
       if (now - first.monotonic < RETURN_MS || !replica.leads()) continue;
       missing.delete(key);
-      shared.set(key, { replica: id, open: false, since: first.at });
+      shared.set(key, closedRecord(id, first.at, SERVER_ENDED));
     }
     cancel = clock.schedule(LOOK_MS, look);
   };
 
   return {
-    /** A stream is open. Returns the function that says that it has ended. */
-    opened: (key: string): (() => void) => {
+    /** A stream is open. Returns the function that says that it has ended, and why. */
+    opened: (key: string): ((why: string) => void) => {
       here.set(key, (here.get(key) ?? 0) + 1);
       missing.delete(key);
       const record = shared.get(key);
@@ -72,7 +73,7 @@ export function createDataplaneStreams(deps: StreamDeps) {
       // The newest stream decides which replica notes the end: the others keep quiet about theirs.
       shared.set(key, { replica: id, open: true, since });
       let isOver = false;
-      return () => {
+      return (ended) => {
         // The streams end with this process, and their Envoys come back to the next one.
         if (isOver || isStopping) return;
         isOver = true;
@@ -83,7 +84,7 @@ export function createDataplaneStreams(deps: StreamDeps) {
         }
         here.delete(key);
         // Another replica that has a stream too does not change.
-        if (shared.get(key)?.replica === id) shared.set(key, { replica: id, open: false, since: clock.now() });
+        if (shared.get(key)?.replica === id) shared.set(key, closedRecord(id, clock.now(), ended));
       };
     },
     /** An Envoy has refused the endpoints that it was sent (the reason), or has accepted the next ones (undefined). */
@@ -106,4 +107,8 @@ export function createDataplaneStreams(deps: StreamDeps) {
       };
     },
   };
+}
+
+function closedRecord(replica: string, since: number, ended: string): StreamRecord {
+  return { replica, open: false, since, ended };
 }

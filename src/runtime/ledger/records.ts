@@ -122,6 +122,8 @@ export type StreamRecord = {
   readonly since: number;
   /** Why its Envoy has refused the endpoints that it was sent last; absent: it has not. */
   readonly rejected?: string;
+  /** Why the last stream has ended; absent: one is open. */
+  readonly ended?: string;
 };
 
 /** The last report of a data plane. */

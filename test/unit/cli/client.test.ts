@@ -140,7 +140,7 @@ describe('get', () => {
 
   test('data planes and services are tables in words, and the filters reach the server', async () => {
     const asked: unknown[] = [];
-    const rows: Readonly<Record<string, JsonObject>> = {
+    const rows: Record<string, JsonObject> = {
       dataplanes: {
         mesh: 'default',
         name: 'db',
@@ -160,7 +160,8 @@ describe('get', () => {
     };
     const view = (name: string, filter: ViewFilter) => {
       asked.push(filter);
-      return { ok: true, value: [rows[name] ?? {}] } as const;
+      const row = rows[name];
+      return { ok: true, value: row === undefined ? [] : [row] } as const;
     };
     const { ask } = await server({ ...fakeApi(), view });
     const filter = '--mesh default --cluster east --tag kuma.io/service=a=b&c --tag x=';
@@ -171,6 +172,11 @@ describe('get', () => {
     expect(JSON.parse((await ask('get services -o json')).out)).toEqual([rows.services]);
     expect(asked[0]).toEqual({ mesh: 'default', cluster: 'east', tags: { 'kuma.io/service': 'a=b&c', x: '' } });
     expect(asked[1]).toEqual({});
+    delete rows.dataplanes;
+    expect((await ask('get dataplanes --mesh nowhere --tag version=v2')).out).toBe(
+      'no data planes match --mesh nowhere --tag version=v2\n',
+    );
+    expect((await ask('get dataplanes')).out).toBe('no data planes\n');
   });
 
   test('a view that the server does not have: the answer names the ones it has', async () => {
@@ -184,7 +190,7 @@ describe('get', () => {
   test('--cluster lists the objects of one cluster', async () => {
     const { ask } = await server();
     expect((await ask('get clusters --cluster west')).out).not.toContain('east');
-    expect((await ask('get removals --cluster west')).out).toBe('no removals\n');
+    expect((await ask('get removals --cluster west')).out).toBe('no removals match --cluster west\n');
     expect(await ask('get outputs --cluster nowhere')).toMatchObject({
       code: 5,
       err: 'fleetrelay: there is no cluster "nowhere"\n',
@@ -198,6 +204,20 @@ test('explain shows the line, or exits with 5', async () => {
   expect(found.code).toBe(0);
   expect(found.out).toContain('clusters/east/web.yaml:4@1111111');
   expect((await ask('explain east ConfigMap/web/other')).code).toBe(5);
+});
+
+test('explain shows a service of a mesh, its data planes and what they have their status from', async () => {
+  const { ask } = await server();
+  expect(
+    (await ask('explain service/postgres --mesh other')).out,
+  ).toBe(`service/postgres in mesh other: Offline; 0 of 1 data plane online
+
+BECAUSE OF      AT                    NOTE
+data plane db   db.yaml:1:1@1111111   Offline
+  connection                          never connected
+`);
+  const told = JSON.parse((await ask('explain service/postgres -o json')).out);
+  expect(told).toMatchObject({ mesh: 'default', entity: { status: 'offline' }, because: [{}, { depth: 1 }] });
 });
 
 test('explain shows a declaration with its conditions, one of them, or a field', async () => {

@@ -41,13 +41,13 @@ describe('a report', () => {
     [DEGRADED, false],
   ])('of status %i means healthy: %s', (status, healthy) => {
     expect(reported([admin(status), clusterHealth('localhost:80', status, '127.0.0.1')])).toEqual({
-      ...{ envoyHealthy: healthy, envoySince: NOW },
+      ...{ envoyHealthy: healthy, envoySince: NOW, newsAt: NOW },
       workloads: { '127.0.0.1:80': healthy },
     });
   });
 
   test('without the Envoy itself means that it is healthy', () => {
-    expect(reported([])).toEqual({ envoyHealthy: true, envoySince: NOW, workloads: {} });
+    expect(reported([])).toEqual({ envoyHealthy: true, envoySince: NOW, newsAt: NOW, workloads: {} });
     expect(reported([{ clusterName: 'kuma:envoy:admin' }])).toMatchObject({ envoyHealthy: true });
   });
 
@@ -59,7 +59,7 @@ describe('a report', () => {
       { clusterName: 'localhost:80' },
       { clusterName: 'localhost:80', localityEndpointsHealth: [{}] },
     ]);
-    expect(report).toEqual({ envoyHealthy: true, envoySince: NOW, workloads: {} });
+    expect(report).toEqual({ envoyHealthy: true, envoySince: NOW, newsAt: NOW, workloads: {} });
   });
 
   test('is about the first endpoint of the first locality, whose address may be left out or be written otherwise', () => {
@@ -73,13 +73,18 @@ describe('a report', () => {
 
   test('keeps what was reported of applications that it does not name, and forgets those that are not probed', () => {
     const before: HealthReport = {
-      ...{ envoyHealthy: true, envoySince: 5 },
+      ...{ envoyHealthy: true, envoySince: 5, newsAt: 6 },
       workloads: { '127.0.0.1:80': false, '::1:81': true, '127.0.0.1:82': false },
     };
     expect(reported([admin(HEALTHY), clusterHealth('localhost:80', HEALTHY, '127.0.0.1')], before)).toEqual({
-      ...{ envoyHealthy: true, envoySince: 5 },
+      ...{ envoyHealthy: true, envoySince: 5, newsAt: NOW },
       workloads: { '127.0.0.1:80': true, '::1:81': true },
     });
     expect(reported([admin(UNHEALTHY)], before)).toMatchObject({ envoyHealthy: false, envoySince: NOW });
+  });
+
+  test('without news keeps the time of the last one with news', () => {
+    const before: HealthReport = { envoyHealthy: true, envoySince: 5, newsAt: 6, workloads: { '127.0.0.1:80': false } };
+    expect(reported([clusterHealth('localhost:80', UNHEALTHY, '127.0.0.1')], before)).toEqual(before);
   });
 });

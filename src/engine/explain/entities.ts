@@ -1,0 +1,44 @@
+import type { ObjectName } from '../../model/explain-query.ts';
+import { compareText } from '../../model/json.ts';
+import { suggestion } from '../../model/messages.ts';
+import type { ViewFilter } from '../../model/view-filter.ts';
+import type { Entity, EntityKind } from '../domain.ts';
+import type { Engine } from '../graph.ts';
+
+/** Which of several entities of a name is meant. */
+export type EntityScope = Pick<ViewFilter, 'mesh' | 'cluster'>;
+
+/** The entity that a name means. */
+type FoundEntity =
+  | { readonly type: 'found'; readonly entity: Entity }
+  /** `among`: their meshes, or within one mesh their clusters (empty: none), in canonical order. */
+  | { readonly type: 'ambiguous'; readonly by: 'mesh' | 'cluster'; readonly among: readonly string[] }
+  /** `elsewhere`: entities of the name that the scope leaves out; `meant`: a name that is much like it. */
+  | { readonly type: 'none'; readonly elsewhere: readonly Entity[]; readonly meant: string | undefined };
+
+/** The kind of entities that the word of a query means; undefined: it means another kind. */
+export function entityKindOf({ domains }: Engine, { kind, namespace }: ObjectName): EntityKind | undefined {
+  if (namespace !== undefined) return undefined;
+  const kinds = domains.flatMap(({ parts: { entities = [] } }) => entities);
+  return kinds.find(({ words }) => words.includes(kind.toLowerCase()));
+}
+
+/** Finds an entity by its name. */
+export function findEntity(kind: EntityKind, name: string, { mesh, cluster }: EntityScope): FoundEntity {
+  const all = kind.named(name);
+  const inMesh = all.filter((entity) => mesh === undefined || entity.mesh === mesh);
+  const found = inMesh.filter((entity) => cluster === undefined || entity.cluster === cluster);
+  const [entity] = found;
+  if (entity === undefined) {
+    return { type: 'none', elsewhere: all, meant: all.length > 0 ? undefined : suggestion(name, kind.names()) };
+  }
+  if (found.length === 1) return { type: 'found', entity };
+  const meshes = sorted(found.map((one) => one.mesh));
+  return meshes.length > 1
+    ? { type: 'ambiguous', by: 'mesh', among: meshes }
+    : { type: 'ambiguous', by: 'cluster', among: sorted(found.map((one) => one.cluster ?? '')) };
+}
+
+function sorted(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].sort(compareText);
+}

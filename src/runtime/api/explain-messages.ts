@@ -1,0 +1,53 @@
+import type { Entity, EntityKind } from '../../engine/domain.ts';
+import type { EntityScope } from '../../engine/explain/entities.ts';
+import { clustersWith } from '../../engine/explain/object-name.ts';
+import type { Engine } from '../../engine/graph.ts';
+import type { ObjectName } from '../../model/explain-query.ts';
+import { quote } from '../../model/ids.ts';
+
+/** Longest list of names in a message. */
+const LISTED = 20;
+
+/** Says that several entities have a name. */
+export function ambiguousEntity(
+  { words: [word] }: EntityKind,
+  name: string,
+  { by, among }: { readonly by: 'mesh' | 'cluster'; readonly among: readonly string[] },
+): string {
+  const object = `${word}/${name}`;
+  if (by === 'mesh') return `several meshes have ${object}: name one of ${listed(among)} with --mesh`;
+  const [first = ''] = among.filter((cluster) => cluster !== '');
+  return `several clusters have ${object}: name one of ${listed(among)}, as in "${first} ${object}"`;
+}
+
+/** Says that no entity has a name, and what there is instead. */
+export function unknownEntity(
+  engine: Engine,
+  { words: [word] }: EntityKind,
+  name: ObjectName,
+  {
+    mesh,
+    cluster,
+    elsewhere,
+    meant,
+  }: EntityScope & { readonly elsewhere: readonly Entity[]; readonly meant: string | undefined },
+): string {
+  const object = `${word}/${name.name}`;
+  const where = [
+    mesh === undefined ? '' : ` in mesh ${quote(mesh)}`,
+    cluster === undefined ? '' : ` in cluster ${quote(cluster)}`,
+  ];
+  const meshes = [...new Set(elsewhere.map((entity) => entity.mesh))];
+  const others = meshes.length === 0 ? [] : [`there is one in mesh ${listed(meshes)}`];
+  const near = meant === undefined ? [] : [`did you mean ${word}/${meant}?`];
+  const clusters = mesh === undefined && cluster === undefined ? clustersWith(engine, name) : [];
+  const objects =
+    clusters.length === 0 ? [] : [`for the object of a cluster name the cluster, one of ${listed(clusters)}`];
+  return [`there is no ${object}${where.join('')}`, ...others, ...near, ...objects].join('; ');
+}
+
+/** Joins names for a message, some of very many. */
+export function listed(names: readonly string[]): string {
+  const more = names.length > LISTED ? `, and ${names.length - LISTED} more` : '';
+  return `${names.slice(0, LISTED).join(', ')}${more}`;
+}
