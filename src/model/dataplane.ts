@@ -38,6 +38,8 @@ export interface Inbound {
   /** The address that others use: the advertised address, else that of the inbound, else that of the data plane. */
   readonly address: string;
   readonly port: number;
+  /** The addresses of its Pod in the other family of IP; absent: it has none. */
+  readonly otherAddresses?: readonly string[];
   /** The application behind it. */
   readonly workload: { readonly address: string; readonly port: number };
   /** The value of the tag `kuma.io/service`; empty: it has none. */
@@ -72,6 +74,11 @@ export interface ZoneListener {
 export function declaredReadiness({ state, ready }: Inbound): 'ready' | 'notReady' | 'ignored' {
   if (state === 'Ignored') return 'ignored';
   return state === 'Ready' && ready !== false ? 'ready' : 'notReady';
+}
+
+/** Whether a number can be the port of a connection. */
+export function isPort(port: number): boolean {
+  return Number.isInteger(port) && port >= 1 && port <= 65_535;
 }
 
 /** The tag that names the service. */

@@ -290,7 +290,7 @@ export const findings = {
   },
   UnreadableDataplane: {
     code: 'FR4005',
-    meaning: 'A live Dataplane cannot be read, and counts nowhere.',
+    meaning: 'A live Dataplane or an inbound of it cannot be read, and counts nowhere.',
     severity: 'warning',
   },
   UndeclaredPort: {

@@ -80,6 +80,17 @@ export function parseStrictIp(text: string): Ip | undefined {
   return mappedIpv4(ip) ?? ip;
 }
 
+/** Whether the text is an IP address or a host name, as Kuma checks addresses. */
+export function isAddress(text: string): boolean {
+  return parseStrictIp(text) !== undefined || isDnsName(text);
+}
+
+/** As `IsDNSName` of the library govalidator. */
+function isDnsName(text: string): boolean {
+  if (text.replaceAll('.', '').length > 255) return false;
+  return /^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}(\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*[._]?$/.test(text);
+}
+
 /** The first address of the block. */
 export function firstOf({ address: { family, value }, prefix }: Network): Ip {
   const host = BigInt(BITS[family] - prefix);

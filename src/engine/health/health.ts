@@ -77,6 +77,9 @@ function deriveLive(graph: Graph, { inputs, settings }: DomainCore, declared: De
   const unreadable = graph.index('unreadableDataplanes', live, ({ value }) =>
     'uncounted' in value && value.uncounted === 'unreadable' ? ['all'] : [],
   );
+  const partial = graph.index('partialDataplanes', live, ({ value }) =>
+    'uncounted' in value || value.warnings.length === 0 ? [] : ['all'],
+  );
   const doubtful = graph.index('doubtfulPods', pods, ({ value }) => (value.warnings.length > 0 ? ['all'] : []));
   const warning = (reason: FindingReason, message: string): EngineDiagnostic => ({
     ...{ severity: 'warning', reason, message, at: [] },
@@ -90,6 +93,13 @@ function deriveLive(graph: Graph, { inputs, settings }: DomainCore, declared: De
         .members('all')
         .map(({ partition: cluster, key }) =>
           warning('UnreadableDataplane', `${nameIn(cluster, key)} has no networking: it is no data plane`),
+        ),
+      ...partial
+        .members('all')
+        .flatMap(({ partition: cluster, key, value }) =>
+          ('uncounted' in value ? [] : value.warnings).map((text) =>
+            warning('UnreadableDataplane', `${nameIn(cluster, key)}: ${text}`),
+          ),
         ),
       ...undeclaredPorts(doubtful.members('all')).map((text) => warning('UndeclaredPort', text)),
     ],

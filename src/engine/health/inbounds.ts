@@ -20,6 +20,8 @@ export interface InboundValue {
   readonly position: number;
   readonly address: string;
   readonly port: number;
+  /** The addresses of its Pod in the other family of IP; absent: it has none. */
+  readonly otherAddresses?: readonly string[];
   /** Empty: not known. */
   readonly zone: string;
   /** It is in the load-balancing set of its service. */
@@ -44,9 +46,10 @@ export function deriveInbounds(graph: Graph, dataplanes: Collection<DataplaneVal
       const { mesh, name, inbounds } = value.dataplane;
       inbounds.forEach((inbound, position) => {
         if (!isCounted(inbound)) return;
-        const { service, address, port, tags } = inbound;
+        const { service, address, port, otherAddresses, tags } = inbound;
         emit('', joined(mesh, service, name, cluster, String(position).padStart(4, '0')), {
           ...{ mesh, service, dataplane: name, cluster, position, address, port },
+          ...(otherAddresses === undefined ? {} : { otherAddresses }),
           zone: tags[ZONE_TAG] ?? '',
           isInSet: isReady(value, position),
         });
@@ -63,9 +66,10 @@ export function indexInbounds(graph: Graph, inbounds: Collection<InboundValue>) 
   const byService = graph.index('inboundsByService', inbounds, ({ value: { mesh, service, isInSet } }) =>
     service === '' ? [] : [inboundGroup.all(mesh, service), ...(isInSet ? [inboundGroup.set(mesh, service)] : [])],
   );
-  const byAddress = graph.index('inboundsByAddress', inbounds, ({ value: { cluster, address, port } }) => [
-    inboundGroup.address(cluster, address, port),
-  ]);
+  const byAddress = graph.index('inboundsByAddress', inbounds, ({ value }) => {
+    const { cluster, address, port, otherAddresses = [] } = value;
+    return [address, ...otherAddresses].map((one) => inboundGroup.address(cluster, one, port));
+  });
   return {
     all: inbounds,
     byService,

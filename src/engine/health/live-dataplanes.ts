@@ -1,13 +1,14 @@
 import type { LiveObject } from '../../model/agent.ts';
-import { dataplaneIdOf, dataplaneOf } from '../../model/dataplane.ts';
+import { type Dataplane, dataplaneIdOf, dataplaneOf, type Inbound, isPort } from '../../model/dataplane.ts';
 import { streamOfSubscriptions } from '../../model/dataplane-health.ts';
+import { isAddress } from '../../model/ip-address.ts';
 import { isJsonObject, type JsonObject, objectOf } from '../../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import { withCamelCaseNames } from '../../model/proto-json.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import { connectionOfStream, dataplaneKey, type KnownDataplane, type Uncounted } from './dataplanes.ts';
 import { isOfKind, keyOfKind, liveKinds, ownerOf } from './live-objects.ts';
-import { drainingIfTerminating } from './pod.ts';
+import { drainingIfTerminating, otherIps, podIps } from './pod.ts';
 import { declaredCauses } from './status.ts';
 
 /** Derives the live Dataplanes, as their control plane has filled them in. Partition: their cluster. Key: their object. */
@@ -36,14 +37,47 @@ export function deriveLiveDataplanes(
       const other = (kind: string): JsonObject =>
         read.get(live, cluster, keyOfKind(kind, namespace, name))?.value ?? {};
       const stream = streamOfSubscriptions(objectOf(other(liveKinds.insight).status).subscriptions);
-      const dataplane = dataplaneOf(spec, id);
+      const pod = other(liveKinds.pod);
+      const { dataplane, warnings } = usable(dataplaneOf(spec, id), podIps(pod));
       emit(cluster, key, {
         dataplane,
         from: { type: 'live', cluster, key: key as ObjectKey },
-        connection: drainingIfTerminating(connectionOfStream(stream), other(liveKinds.pod)),
+        connection: drainingIfTerminating(connectionOfStream(stream), pod),
         causes: dataplane.inbounds.map(declaredCauses),
-        warnings: [],
+        warnings,
       });
     },
   });
+}
+
+/** Of the inbounds, and of the listeners, of one live Dataplane. A control plane writes one for each port of a Service. */
+const MOST = 1_000;
+
+/** Without the inbounds that no connection can reach. `ips`: those of its Pod. */
+function usable(dataplane: Dataplane, ips: readonly string[]): { dataplane: Dataplane; warnings: readonly string[] } {
+  const { inbounds, listeners } = dataplane;
+  const considered = inbounds.slice(0, MOST);
+  const problems = considered.map(problemOf);
+  const first = problems.findIndex((problem) => problem !== undefined);
+  const left = problems.filter((problem) => problem !== undefined).length - 1;
+  return {
+    dataplane: {
+      ...dataplane,
+      inbounds: considered
+        .filter((_, at) => problems[at] === undefined)
+        .map((inbound) => ({ ...inbound, ...otherIps(ips, inbound.address) })),
+      listeners: listeners.slice(0, MOST),
+    },
+    warnings: [
+      ...(first < 0
+        ? []
+        : [`inbound ${first} ${problems[first]}${left > 0 ? `; ${left} more` : ''}: it counts nowhere`]),
+      ...(inbounds.length > MOST ? [`it has ${inbounds.length} inbounds: only the first ${MOST} count`] : []),
+    ],
+  };
+}
+
+function problemOf({ address, port }: Inbound): string | undefined {
+  if (!isPort(port)) return 'has no port from 1 to 65535';
+  return isAddress(address) ? undefined : 'has no valid address';
 }

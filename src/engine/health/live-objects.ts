@@ -1,4 +1,5 @@
 import type { LiveObject } from '../../model/agent.ts';
+import { isPort } from '../../model/dataplane.ts';
 import { SERVICE_NAME_LABEL } from '../../model/endpoints.ts';
 import type { engineKinds } from '../../model/engine-kinds.ts';
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
@@ -164,8 +165,9 @@ const ENABLED: ReadonlySet<string> = new Set(['true', 'yes', 'enabled']);
 const PROTOCOLS: ReadonlySet<string> = new Set(['http', 'http2', 'tcp', 'tls', 'grpc', 'kafka', 'mysql']);
 
 function portOf({ protocol = 'TCP', port, targetPort = port, appProtocol }: JsonObject, service: JsonObject) {
-  if (protocol !== 'TCP' || typeof port !== 'number') return [];
+  if (protocol !== 'TCP' || typeof port !== 'number' || !isPort(port)) return [];
   const target = typeof targetPort === 'number' ? targetPort : textOf(targetPort);
+  if (typeof target === 'number' && !isPort(target)) return [];
   const known = PROTOCOLS.has(textOf(appProtocol).toLowerCase()) ? textOf(appProtocol) : '';
   const written = known || annotationOf(service, `${port}.service.kuma.io/protocol`) || 'tcp';
   return [{ port, target, protocol: written.toLowerCase() }];

@@ -4,7 +4,7 @@ import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts
 import { annotationOf, labelsOf } from '../../model/object-key.ts';
 import type { KnownDataplane } from './dataplanes.ts';
 import type { ServiceFacts, ServicePort } from './live-objects.ts';
-import type { Pod } from './pod.ts';
+import { otherIps, type Pod } from './pod.ts';
 import { NO_CAUSES, type NotReadyCause } from './status.ts';
 
 /** Which Pods are data planes. */
@@ -40,7 +40,7 @@ export function isDataplane(pod: JsonObject, { sidecars, podSelector }: PodSetti
 
 /** The data plane of a Pod; undefined: the Pod has ended, or has no address yet. */
 export function knownPod(pod: Pod, settings: PodSettings, context: PodContext): KnownDataplane | undefined {
-  if (pod.phase === 'Succeeded' || pod.ip === '' || pod.reason === 'Evicted') return undefined;
+  if (pod.phase === 'Succeeded' || pod.ips.length === 0 || pod.reason === 'Evicted') return undefined;
   const { cluster, mesh, services } = context;
   const found = services.flatMap((service) => inboundsOf(pod, service, settings, cluster));
   const inbounds = found.length === 0 ? [inboundWithoutService(pod, settings, context)] : found;
@@ -118,10 +118,14 @@ function inboundWithoutService(pod: Pod, settings: PodSettings, { cluster, ownNa
   return { inbound: inboundAt(pod, NO_SERVICE_PORT, tags, causes), causes };
 }
 
-function inboundAt({ ip: address }: Pod, port: number, tags: Tags, causes: readonly NotReadyCause[]): Inbound {
+function inboundAt({ ips }: Pod, port: number, tags: Tags, causes: readonly NotReadyCause[]): Inbound {
+  const [address = ''] = ips;
   const isReady = causes.length === 0;
   const state = isReady ? 'Ready' : 'NotReady';
-  return { address, port, workload: { address, port }, service: tags[SERVICE_TAG] ?? '', tags, state, ready: isReady };
+  return {
+    ...{ address, port, ...otherIps(ips, address), workload: { address, port } },
+    ...{ service: tags[SERVICE_TAG] ?? '', tags, state, ready: isReady },
+  };
 }
 
 /** The containers of applications, by name. */

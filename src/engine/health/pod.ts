@@ -1,3 +1,5 @@
+import { type Inbound, isPort } from '../../model/dataplane.ts';
+import { canonicalIp, parseStrictIp } from '../../model/ip-address.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { annotationOf, labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import { parseRfc3339 } from '../../model/time.ts';
@@ -12,7 +14,8 @@ export interface Pod {
   /** Empty: not known. */
   readonly uid: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly ip: string;
+  /** As of {@link podIps}. */
+  readonly ips: readonly string[];
   readonly phase: string;
   /** Of the Pod itself, such as `Evicted`. */
   readonly reason: string;
@@ -49,7 +52,7 @@ export function readPod(key: ObjectKey, value: JsonObject): Pod {
     ...{ key, namespace, name },
     uid: textOf(metadata.uid),
     labels: textMembers(labelsOf(value)),
-    ip: textOf(status.podIP),
+    ips: podIps(value),
     phase: textOf(status.phase),
     reason: textOf(status.reason),
     isTerminating: isTerminating(value),
@@ -65,11 +68,24 @@ export function readPod(key: ObjectKey, value: JsonObject): Pod {
   };
 }
 
+/** The addresses of a live Pod, the primary one first; what is no IP address is left out. */
+export function podIps(pod: JsonObject): readonly string[] {
+  const { podIP, podIPs } = objectOf(pod.status);
+  const all = [textOf(podIP), ...objectsOf(podIPs).map(({ ip }) => textOf(ip))];
+  return [...new Set(all)].filter((ip) => parseStrictIp(ip) !== undefined).slice(0, 4);
+}
+
+/** The other addresses of a Pod, for an inbound at one of them. */
+export function otherIps(ips: readonly string[], address: string): Partial<Pick<Inbound, 'otherAddresses'>> {
+  const others = ips.filter((ip) => canonicalIp(ip) !== canonicalIp(address));
+  return others.length > 0 && others.length < ips.length ? { otherAddresses: others } : {};
+}
+
 function containerOf({ name, ports }: JsonObject): Container {
   return {
     name: textOf(name),
     ports: objectsOf(ports).flatMap(({ name: port, containerPort, protocol = 'TCP' }) =>
-      typeof containerPort === 'number'
+      typeof containerPort === 'number' && isPort(containerPort)
         ? [{ name: textOf(port), port: containerPort, protocol: textOf(protocol) }]
         : [],
     ),

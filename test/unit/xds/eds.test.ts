@@ -3,7 +3,7 @@ import { HealthStatus } from '../../../generated/envoy/config/core/v3/core_pb.ts
 import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
 import { clusterHealth, createFakeEnvoys, type FakeEnvoys } from '../../support/fake-envoys.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
-import { stageLive } from '../engine/health/support.ts';
+import { pod, service, stageLive } from '../engine/health/support.ts';
 import { dataplaneRow, dbYaml, webYaml } from './support.ts';
 
 const { HEALTHY, UNHEALTHY } = HealthStatus;
@@ -162,6 +162,39 @@ test('endpoints of a cluster are included if they are configured to be', async (
     await arrive();
     expect(web.endpoints()).toEqual([{ postgres: expected }]);
   }
+});
+
+test('what a cluster says of itself cannot break the endpoints of others', async () => {
+  await start({}, ['east']);
+  const inbounds = [-1, 1e9, '99999999999', 1.5, null, 70_000, 5433].map((port) => ({
+    port,
+    tags: { 'kuma.io/service': 'postgres', 'kuma.io/zone': '\ud800' },
+  }));
+  stageLive(world.server.engine, 'east', {
+    ...{ apiVersion: 'kuma.io/v1alpha1', kind: 'Dataplane', mesh: 'default' },
+    metadata: { namespace: 'demo', name: 'db' },
+    spec: { networking: { address: '10.1.0.1', inbound: inbounds } },
+  });
+  for (const port of [-1, 1e9, 1.5]) {
+    stageLive(
+      world.server.engine,
+      'east',
+      service(`web${port}`, { ports: [{ port: 80, targetPort: port }, { port }] }),
+    );
+  }
+  stageLive(world.server.engine, 'east', pod());
+  world.server.engine.commit();
+  envoys.hds('default.db').report(healthy);
+  await arrive();
+  const web = envoys.ads('default.web', ['postgres', 'web-1_demo_svc_80', 'example_demo_svc']);
+  await arrive();
+  expect(web.endpoints()).toEqual([
+    {
+      postgres: ['10.0.0.4:5432', '10.1.0.1:5433'],
+      'web-1_demo_svc_80': [],
+      example_demo_svc: ['10.0.0.1:49151'],
+    },
+  ]);
 });
 
 describe('after the loss of the store', () => {

@@ -1,6 +1,7 @@
+import { isPort } from '../../../model/dataplane.ts';
 import type { FindingReason } from '../../../model/diagnostic.ts';
 import type { FieldPath } from '../../../model/field-path.ts';
-import { parseStrictIp } from '../../../model/ip-address.ts';
+import { isAddress, parseStrictIp } from '../../../model/ip-address.ts';
 import { type JsonValue, textOf } from '../../../model/json.ts';
 import { integerOf } from '../../../model/proto-json.ts';
 import { type FieldProblem, fieldError } from '../../problem.ts';
@@ -29,7 +30,7 @@ export function fieldName(at: FieldPath): string {
 /** A port of TCP or UDP. */
 export function checkPort(port: JsonValue | undefined, at: FieldPath, problems: FieldProblem[]): void {
   const number = integerOf(port);
-  if (number < 1 || number > 65_535) {
+  if (!isPort(number)) {
     problems.push(violation('WrongValue', at, 'port must be in the range [1, 65535]'));
   }
 }
@@ -49,13 +50,7 @@ export function checkAddress(address: JsonValue | undefined, at: FieldPath, prob
     return;
   }
   if (text === '0.0.0.0' || text === '::') problems.push(violation('BadAddress', at, 'must not be 0.0.0.0 or ::'));
-  if (parseStrictIp(text) === undefined && !isDnsName(text)) {
+  if (!isAddress(text)) {
     problems.push(violation('BadAddress', at, 'address has to be valid IP address or domain name'));
   }
-}
-
-/** As `IsDNSName` of the library govalidator. */
-function isDnsName(text: string): boolean {
-  if (text.replaceAll('.', '').length > 255) return false;
-  return /^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}(\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*[._]?$/.test(text);
 }

@@ -133,17 +133,53 @@ describe('a live Dataplane', () => {
   });
 
   it('of any content makes nothing fail', () => {
-    const odd: readonly JsonValue[] = [{}, { inbound: 7 }, { inbound: [null, {}, { port: 'x', tags: [1] }] }];
+    const odd: readonly JsonValue[] = [{}, { inbound: 7 }, { inbound: [null] }];
     for (const networking of [
       ...odd,
       { gateway: 'x', listeners: [{ type: 9 }] },
-      { inbound: [{ tags: { 'kuma.io/service': 'a\u0000set', 'kuma.io/zone': '\u0000' } }] },
+      {
+        address: '10.0.0.9',
+        inbound: [{ port: 80, tags: { 'kuma.io/service': 'a\u0000set', 'kuma.io/zone': '\u0000' } }],
+      },
     ]) {
       live(dataplane(networking, { mesh: 'x\u0000online' }));
       rows('dataplanes');
       expect(rows('services').length).toBeLessThan(2);
       expect(engineDiagnostics(world.engine)).toEqual([]);
     }
+  });
+
+  it.each<[string, JsonObject, string]>([
+    ['a negative port', { port: -1 }, 'has no port from 1 to 65535'],
+    ['a port beyond the range', { port: 1e9 }, 'has no port from 1 to 65535'],
+    ['a port as text beyond the range', { port: '99999999999999999999' }, 'has no port from 1 to 65535'],
+    ['no port', { port: null }, 'has no port from 1 to 65535'],
+    ['a port that is no integer', { port: 1.5 }, 'has no port from 1 to 65535'],
+    ['an address that is none', { address: 'x y' }, 'has no valid address'],
+    ['a very long address', { address: 'a'.repeat(100_000) }, 'has no valid address'],
+  ])('leaves out an inbound with %s, and says so', (_what, wrong, problem) => {
+    const broken = inbound('kuma', 8081, wrong);
+    live(dataplane({ address: '10.0.0.9', inbound: [broken, inbound('kuma', 8080), broken] }));
+    expect(rows('endpoints')).toMatchObject([{ address: '10.0.0.9', port: 8080 }]);
+    expect(rows('services')).toMatchObject([{ endpoints: { ready: 1, total: 1 } }]);
+    expect(engineDiagnostics(world.engine).map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
+      `UnreadableDataplane: Dataplane.kuma.io/demo/example of cluster east: inbound 0 ${problem}; 1 more: it counts nowhere`,
+    ]);
+  });
+
+  it('without an address has no inbound that counts', () => {
+    live(dataplane({ inbound: [inbound('kuma', 8080)] }));
+    expect(rows('endpoints')).toEqual([]);
+    expect(engineDiagnostics(world.engine)).toMatchObject([{ reason: 'UnreadableDataplane' }]);
+  });
+
+  it('has at most 1,000 inbounds', () => {
+    const many = Array.from({ length: 20_000 }, (_, at) => inbound('kuma', at + 1));
+    live(dataplane({ address: '10.0.0.9', inbound: many }));
+    expect(rows('endpoints')).toHaveLength(1_000);
+    expect(engineDiagnostics(world.engine)).toMatchObject([
+      { message: expect.stringContaining('it has 20000 inbounds: only the first 1000 count') },
+    ]);
   });
 
   it('that is declared, too, and that no Pod owns is the declared one', () => {

@@ -50,6 +50,21 @@ interface InboundLook {
   readonly isInSet: boolean;
 }
 
+describe('the address of an inbound', () => {
+  it.each<[string, JsonObject, readonly string[]]>([
+    [
+      'is the primary one of the Pod',
+      { podIP: 'fd00::1', podIPs: [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }] },
+      ['fd00::1'],
+    ],
+    ['is the first of its list without a primary one', { podIP: '', podIPs: [{ ip: '10.0.0.2' }] }, ['10.0.0.2']],
+    ['is never a text that is no address', { podIP: 'nowhere' }, []],
+  ])('%s', (_what, status, expected) => {
+    live(pod({ status }), service('web', {}));
+    expect(rows('endpoints').map(({ address }) => address)).toEqual(expected);
+  });
+});
+
 describe('a Pod is a data plane', () => {
   const plain = [container('app', 8080)];
   it.each<[string, PodParts, number]>([

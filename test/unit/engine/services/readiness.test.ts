@@ -105,6 +105,26 @@ describe('an endpoint of a mirrored slice that is an inbound of a data plane', (
     expect(conditions()).toEqual({ ready: false, serving: true });
   });
 
+  it.each(['pod', 'live Dataplane'])('is not ready at the Pod’s address of the other family either (%s)', (source) => {
+    const stagePod = (isReady: boolean): void => {
+      const status = { podIPs: [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }] };
+      stage(pod({ status, ready: { app: isReady } }));
+      if (source === 'pod') return;
+      const inbound = { port: 8080, tags: { 'kuma.io/service': 'web' }, health: { ready: isReady } };
+      stage({
+        ...{ apiVersion: 'kuma.io/v1alpha1', kind: 'Dataplane', mesh: 'default' },
+        metadata: { name: 'example', namespace: 'demo', ownerReferences: [{ kind: 'Pod', name: 'example' }] },
+        spec: { networking: { address: '10.0.0.1', inbound: [inbound] } },
+      });
+    };
+    stagePod(true);
+    stage({ ...slice([{ addresses: ['fd00:0::1'] }]), addressType: 'IPv6' });
+    expect(conditions()).not.toEqual(OUT);
+    accept();
+    stagePod(false);
+    expect(conditions()).toEqual(OUT);
+  });
+
   it('is as it is in its cluster if another inbound at its address and port is in the set', () => {
     const dataplane = (name: string, ready: boolean) => ({
       ...{ apiVersion: 'kuma.io/v1alpha1', kind: 'Dataplane', mesh: 'default', metadata: { name, namespace: 'demo' } },
