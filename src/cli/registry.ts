@@ -10,6 +10,7 @@ export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['validate', async () => (await import('./commands/validate.ts')).validateCommand],
   ['render', async () => (await import('./commands/render.ts')).renderCommand],
   ['inject', async () => (await import('./commands/inject.ts')).injectCommand],
+  ['care', async () => (await import('./commands/care.ts')).careCommand],
   ['status', async () => (await import('./commands/status.ts')).statusCommand],
   ['get', async () => (await import('./commands/get.ts')).getCommand],
   ['explain', async () => (await import('./commands/explain.ts')).explainCommand],

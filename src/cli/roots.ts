@@ -11,6 +11,7 @@ export const compositionRoots = {
   validate: lazy(async () => (await import('../compose/validate/validate.ts')).validatePaths),
   render: lazy(async () => (await import('../compose/render/render.ts')).renderRepository),
   inject: lazy(async () => (await import('../compose/inject/inject.ts')).injectManifests),
+  careWebhooks: lazy(async () => (await import('../compose/care/webhooks.ts')).judgeWebhooks),
   exportSchemas: lazy(async () => (await import('../compose/schema/export-schemas.ts')).exportSchemas),
   initRepository: lazy(async () => (await import('../compose/init/init.ts')).initRepository),
   installHook: lazy(async () => (await import('../compose/init/hook.ts')).installHook),

@@ -150,6 +150,11 @@ export const findings = {
     meaning: 'A selector is missing, so that no Pod is selected.',
     severity: 'warning',
   },
+  ProblematicWebhook: {
+    code: 'FR2150',
+    meaning: 'A webhook could keep nodes from joining a cluster, or a cluster from waking up.',
+    severity: 'warning',
+  },
 
   DeclaredTwice: { code: 'FR3001', meaning: 'Two documents declare the same thing; one of them is in force.' },
   NameCollision: { code: 'FR3002', meaning: 'Objects from different sources would have one name in a cluster.' },

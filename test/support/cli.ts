@@ -33,6 +33,7 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     dataplaneBootstrap: record('dataplaneBootstrap', { bootstrap: {}, adminPort: 9901, warnings: [] }),
     dataplaneRun: record('dataplaneRun', 0),
     inject: record('inject', { text: '', diagnostics: [], findings: [] }),
+    careWebhooks: record('careWebhooks', { configurations: [], diagnostics: [] }),
     exportSchemas: record('exportSchemas', []),
     initRepository: record('initRepository', []),
     installHook: record('installHook', []),

@@ -1,3 +1,5 @@
+import { describeWebhookProblem } from '../../../model/webhooks/describe.ts';
+import { isExemptFromConstraints, problemOfWebhook } from '../../../model/webhooks/problematic.ts';
 import {
   atMost,
   type Field,
@@ -8,6 +10,8 @@ import {
   isOneOf,
   isSet,
   items,
+  mapping,
+  report,
   text,
   word,
 } from '../shared/field.ts';
@@ -20,10 +24,24 @@ import { checkAdmissionRule } from './admission-rules.ts';
 const LONGEST_TIMEOUT_SECONDS = 30;
 const MOST_CONDITIONS = 64;
 
-/** What an API server checks of a MutatingWebhookConfiguration or a ValidatingWebhookConfiguration. The expressions are checked in custom/cel. */
+/**
+ * What an API server checks of a MutatingWebhookConfiguration or a ValidatingWebhookConfiguration, and a warning of webhooks
+ * that stand in the way of the cluster itself. The expressions are checked in custom/cel.
+ */
 export const webhookConfigurationRule = kindRule(dnsSubdomainRule, (root) => {
-  for (const webhook of items(get(root, 'webhooks'))) checkWebhook(webhook);
+  const webhooks = items(get(root, 'webhooks'));
+  for (const webhook of webhooks) checkWebhook(webhook);
+  // After all errors: the problems of an object are limited.
+  if (!isExemptFromConstraints(mapping(root) ?? {})) for (const webhook of webhooks) warnOfProblem(webhook);
 });
+
+function warnOfProblem(webhook: Field): void {
+  const value = mapping(webhook) ?? {};
+  const problem = problemOfWebhook(value);
+  if (problem === undefined) return;
+  const { message, wayOut } = describeWebhookProblem(value, problem);
+  report(get(webhook, 'name'), 'ProblematicWebhook', message, { severity: 'warning', hint: wayOut });
+}
 
 function checkWebhook(webhook: Field): void {
   const name = get(webhook, 'name');
