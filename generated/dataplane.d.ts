@@ -500,6 +500,15 @@ observedGeneration?: number
  * Conditions, one a type.
  */
 conditions?: Condition[]
+/**
+ * Online, Offline or Partially degraded.
+ */
+status?: string
+/**
+ * The inbounds and listeners that are not ready.
+ */
+notes?: string[]
+connection?: DataplaneConnection
 [k: string]: unknown
 }
 /**
@@ -530,6 +539,20 @@ reason?: string
  * What a person should know.
  */
 message?: string
+}
+/**
+ * Whether the proxy is connected to its control plane, and since when.
+ */
+export interface DataplaneConnection {
+/**
+ * connected, draining, disconnected or never.
+ */
+state?: string
+/**
+ * RFC 3339 time at which the state began; absent: it is not known.
+ */
+since?: string
+[k: string]: unknown
 }
 
 import type { SchemaValidator } from '../src/manifest/schema-validator.ts';

@@ -33,6 +33,8 @@ interface EngineKindRow {
   readonly discovers: readonly string[];
   /** Its file on the status branch, with the placeholders KIND, NAMESPACE and NAME; absent: `declared/KIND/NAMESPACE/NAME.yaml`. */
   readonly statusPath?: string;
+  /** The file of a declaration in the Universal form, with the placeholders MESH and NAME. */
+  readonly universalStatusPath?: string;
   /** Its file on the status branch leaves out the condition `Accepted` while that is True: the file itself implies it. */
   readonly isAcceptedByListing?: true;
   /** A custom resource that a Pod owns is live state of its cluster: it is no declaration, and nothing is written to it. */
@@ -126,6 +128,8 @@ export const engineKinds = {
     shortNames: ['dp'],
     schema: 'dataplane.json',
     hasUniversalForm: true,
+    ownConditions: ['Accepted', 'Healthy'],
+    universalStatusPath: 'dataplanes/MESH/NAME.yaml',
     discovers: [
       'kuma.io/Dataplane',
       'kuma.io/DataplaneInsight',

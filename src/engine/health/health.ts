@@ -5,6 +5,7 @@ import type { JsonValue } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Derived, Entry, Graph, Input } from '../collections/types.ts';
 import type { Domain, DomainCore, DomainParts, EngineDiagnostic } from '../domain.ts';
+import { deriveDataplaneStatuses } from './dataplane-statuses.ts';
 import { deriveDataplanes, deriveDeclaredDataplanes, type KnownDataplane } from './dataplanes.ts';
 import { healthEntities } from './explain.ts';
 import { deriveInbounds, type InboundIndexes, indexInbounds } from './inbounds.ts';
@@ -43,6 +44,7 @@ export const health: Domain<HealthParts> = {
     const dataplanes = deriveDataplanes(graph, [declared, inClusters.live, inClusters.pods]);
     const inbounds = deriveInbounds(graph, dataplanes);
     const inboundIndexes = indexInbounds(graph, inbounds);
+    const statuses = deriveDataplaneStatuses(graph, dataplanes, reports);
     const { services, members, membersByService } = deriveServices(graph, dataplanes, inboundIndexes);
     return {
       collections: {
@@ -52,6 +54,7 @@ export const health: Domain<HealthParts> = {
       },
       inputs: { connections, reports },
       deadlines: wait.deadlines,
+      statuses: () => statuses,
       inbounds: inboundIndexes,
       declared,
       awaited: wait.awaited,

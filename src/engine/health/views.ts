@@ -9,7 +9,7 @@ import type { EngineInputs } from '../inputs.ts';
 import { type DataplaneOrigin, type DataplaneValue, dataplaneKey } from './dataplanes.ts';
 import { type InboundValue, joined, loadBalancingSet, WEIGHT } from './inbounds.ts';
 import type { ServiceValue } from './services.ts';
-import { isCounted } from './status.ts';
+import { type Connection, isCounted } from './status.ts';
 
 /** The rows of all data planes by mesh, name and cluster. What is unknown or does not apply is left out. */
 export function dataplaneRows(
@@ -38,12 +38,14 @@ export function dataplaneRow(
     ...(cluster === '' ? {} : { cluster }),
     status,
     notes,
-    connection: {
-      state: connection.state,
-      ...(connection.since === undefined ? {} : { since: rfc3339(connection.since) }),
-    },
+    connection: connectionFields(connection),
     ...(isStale(from, inputs) ? { stale: true } : {}),
   };
+}
+
+/** A connection as people see it. */
+export function connectionFields({ state, since }: Connection): JsonObject {
+  return { state, ...(since === undefined ? {} : { since: rfc3339(since) }) };
 }
 
 /** Whether the live state of a data plane is not known now: its agent is not connected, or cannot list its kind. */

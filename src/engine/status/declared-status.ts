@@ -2,6 +2,7 @@ import type { ConditionValue } from '../../model/conditions.ts';
 import { type EngineKind, engineKindRow, isEngineKind } from '../../model/engine-kinds.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { Origin } from '../../model/output.ts';
+import { pathSegment } from '../../model/status-path.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { Declarations, Declared } from '../fleet/declared.ts';
 import type { FileValue } from '../inputs.ts';
@@ -27,6 +28,8 @@ export interface DeclaredStatus extends Omit<StatusPart, 'subject'> {
   /** Empty: the object has none. */
   readonly namespace: string;
   readonly name: string;
+  /** Of an object whose names are per mesh. */
+  readonly mesh?: string;
   /** Its file on the status branch. */
   readonly path: string;
   /** Of the declaration in force; absent: no source declares the object. */
@@ -60,7 +63,9 @@ export function deriveStatuses(
       const { subject, conditions = [], fields = {}, ...rest } = part ?? {};
       const { namespace, name } = declared ?? subject ?? {};
       if (namespace === undefined || name === undefined) return;
-      const identity = { kind, namespace, name, path: statusPathOf(kind, key, { namespace, name }) };
+      const mesh = meshOf(kind, key, { namespace, name });
+      const path = statusPathOf(kind, key, { namespace, name });
+      const identity = { kind, namespace, name, ...(mesh === undefined ? {} : { mesh }), path };
       if (declared === undefined) {
         emit(kind, key, { ...identity, conditions, fields, ...rest });
         return;
@@ -81,13 +86,29 @@ export function statusPathOf(
   key: string,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): string {
-  const { statusPath, keyedBy, kind: word } = engineKindRow(kind);
-  const mesh = keyedBy === 'namespaceAndName' && key.includes('@') ? key.slice(key.indexOf('@')) : '';
-  const values = { KIND: word, NAMESPACE: namespace === '' ? NO_NAMESPACE : namespace, NAME: `${name}${mesh}` };
-  return (statusPath ?? 'declared/KIND/NAMESPACE/NAME.yaml').replaceAll(
-    /KIND|NAMESPACE|NAME/g,
+  const { statusPath = 'declared/KIND/NAMESPACE/NAME.yaml', universalStatusPath, kind: word } = engineKindRow(kind);
+  const mesh = meshOf(kind, key, { namespace, name });
+  const values = {
+    KIND: word,
+    NAMESPACE: namespace === '' ? NO_NAMESPACE : pathSegment(namespace),
+    NAME: pathSegment(name),
+    MESH: pathSegment(mesh ?? ''),
+  };
+  return (mesh === undefined ? statusPath : (universalStatusPath ?? statusPath)).replaceAll(
+    /KIND|NAMESPACE|NAME|MESH/g,
     (word) => values[word as keyof typeof values],
   );
+}
+
+/** The mesh in the key of a declaration in the Universal form; undefined: it has another form. */
+function meshOf(
+  kind: EngineKind,
+  key: string,
+  { namespace, name }: Pick<DeclaredStatus, 'namespace' | 'name'>,
+): string | undefined {
+  if (engineKindRow(kind).universalStatusPath === undefined) return undefined;
+  const inNamespace = namespace === '' ? name : `${namespace}/${name}`;
+  return key.startsWith(`${inNamespace}@`) ? key.slice(inNamespace.length + 1) : undefined;
 }
 
 /** The condition `Accepted` of a declaration in a file; undefined: the file is not known, for example before the first read. */

@@ -89,7 +89,7 @@ function notAfter(time: string, now: number): string {
 
 /** The status of a declared object. */
 export function declaredDocument(
-  { kind: id, namespace, name, conditions, conditionLists = {}, fields, labels }: DeclaredStatus,
+  { kind: id, namespace, name, mesh, conditions, conditionLists = {}, fields, labels }: DeclaredStatus,
   before: WrittenBefore,
   now: number,
 ): JsonObject {
@@ -100,6 +100,7 @@ export function declaredDocument(
   return {
     apiVersion: `${group}/${versions[0]}`,
     kind,
+    ...(mesh === undefined ? {} : { mesh }),
     metadata: {
       name,
       // Kinds with a path of their own have no namespace.
