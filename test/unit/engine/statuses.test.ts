@@ -26,11 +26,11 @@ describe('statuses of declared objects', () => {
     const paths = engineKindIds.flatMap((kind) => [...statuses.entries(kind)].map(({ value }) => value.path));
     expect(paths.sort()).toEqual([
       'clusters/east.yaml',
+      'dataplanes/default/web.yaml',
+      'dataplanes/other/web.yaml',
       'declared/FleetPolicy/_cluster/fleet.yaml',
       'declared/Placement/_cluster/apps.yaml',
       'declared/Shoot/garden-dev/one.yaml',
-      'dataplanes/default/web.yaml',
-      'dataplanes/other/web.yaml',
     ]);
     expect(statuses.get('Shoot', 'garden-dev/one')).toEqual({
       kind: 'Shoot',
