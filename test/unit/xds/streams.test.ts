@@ -50,11 +50,15 @@ describe('HDS', () => {
   test('a report without news causes no commit, and nothing is written', async () => {
     const envoy = envoys.hds('default.db');
     envoy.report(healthy);
-    await arrive();
+    // The status that the first report has changed is written, and recorded in a commit.
+    await world.clock.advance(5_000);
+    expect(world.statusFiles.get('dataplanes/default/db.yaml')).toContain('status: Online');
+    const updates = world.statusUpdates();
     const { revision } = world.server.engine.commit();
     for (let reports = 0; reports < 5; reports += 1) envoy.report(healthy);
-    await arrive();
+    await world.clock.advance(5_000);
     expect(world.server.engine.commit().revision).toBe(revision + 1);
+    expect(world.statusUpdates()).toBe(updates);
     expect(Object.fromEntries(figures().hdsReports)).toEqual({ changed: 1, unchanged: 5 });
   });
 
