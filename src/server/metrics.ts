@@ -2,6 +2,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import type { RelayServerStats } from '../relay/server.ts';
 import type { XdsFigures } from '../xds/figures.ts';
 import type { ClusterView, FleetView } from './api.ts';
+import { type MeshFigures, meshSamples } from './mesh-metrics.ts';
 import { createMetricSet, type MetricDefinition } from './metric-set.ts';
 
 /** The state that one scrape shows. Counts start with the process. */
@@ -29,6 +30,8 @@ export interface ReplicaFigures {
   /** Approved removals, and those of them that were carried out. */
   readonly approvals: { readonly granted: number; readonly used: number };
   readonly envoys: XdsFigures;
+  /** Of all meshes that have a data plane. */
+  readonly meshes: readonly MeshFigures[];
 }
 
 /** The state of the store. */
@@ -196,6 +199,14 @@ const METRICS: Readonly<Record<string, Metric>> = {
   fleetrelay_admission_paused: [
     '1 if this server admits and sends nothing new.',
     ({ replica }) => replica.problem !== '',
+  ],
+  'fleetrelay_dataplanes{mesh,status}': [
+    'Data planes by status: online, partially_degraded or offline; mesh _other: all but the 100 largest meshes.',
+    ({ replica }) => meshSamples(replica.meshes, 'dataplanes'),
+  ],
+  'fleetrelay_services{mesh,status}': [
+    'Services by status: online, partially_degraded or offline; mesh _other: all but the 100 largest meshes.',
+    ({ replica }) => meshSamples(replica.meshes, 'services'),
   ],
   fleetrelay_hds_streams: ['Open streams on which Envoys report health.', ({ replica }) => replica.envoys.hdsStreams],
   'fleetrelay_hds_reports_total{result}': [

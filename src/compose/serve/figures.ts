@@ -43,6 +43,7 @@ export function createFigures(deps: {
       heldByGuard: heldByGuard(engine),
       approvals: approvals.counts(),
       envoys: deps.envoys(),
+      meshes: engine.health?.meshCounts() ?? [],
       refilled: journal.refilled(),
     };
   };

@@ -11,6 +11,7 @@ import { healthEntities } from './explain.ts';
 import { deriveInbounds, type InboundIndexes, indexInbounds } from './inbounds.ts';
 import { deriveLiveDataplanes } from './live-dataplanes.ts';
 import { deriveLiveFacts } from './live-objects.ts';
+import { countMeshes, type MeshCounts } from './meshes.ts';
 import { derivePodDataplanes, podSettings } from './pods.ts';
 import { deriveReportWait, type ReportSettings } from './report-wait.ts';
 import { deriveServices } from './services.ts';
@@ -23,6 +24,7 @@ export interface HealthParts extends DomainParts {
   readonly declared: Derived<KnownDataplane>;
   /** The declared data planes whose report of health is still waited for. Partition empty, key as of {@link declared}. */
   readonly awaited: Derived<true>;
+  readonly meshCounts: () => readonly MeshCounts[];
   /** Whether declared data planes are connected, and what their Envoys reported last; by their key. */
   readonly inputs: { readonly connections: Input<StreamState>; readonly reports: Input<HealthReport> };
 }
@@ -58,6 +60,7 @@ export const health: Domain<HealthParts> = {
       inbounds: inboundIndexes,
       declared,
       awaited: wait.awaited,
+      meshCounts: countMeshes(graph, dataplanes, services),
       views: {
         dataplanes: (filter) => dataplaneRows(dataplanes, core.inputs, filter),
         services: (filter) => serviceRows(services, dataplanes, filter),

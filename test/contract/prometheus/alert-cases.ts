@@ -46,6 +46,11 @@ const admission = (at: string, epoch: number, sequence: number): readonly Series
   is('fleetrelay_admission_sequence', `${sequence}x60`, '', at),
 ];
 
+const ofMesh = (status: string): string => `mesh="default",status="${status}"`;
+
+const dataplanes = (byStatus: Readonly<Record<string, string>>, at = A): readonly Series[] =>
+  Object.entries(byStatus).map(([status, values]) => is('fleetrelay_dataplanes', values, ofMesh(status), at));
+
 /** Of every alert. */
 export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   FleetrelayServerGone: {
@@ -215,6 +220,39 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     begins: 6,
     labels: { instance: 'a' },
     silent: [ended('TooManyConnections', '0 3x60'), ended('WrongToken', '0+5x60')],
+  },
+  FleetrelayServicesOffline: {
+    fires: [
+      is('fleetrelay_services', '2x60', ofMesh('offline')),
+      is('fleetrelay_services', '2x60', ofMesh('offline'), B),
+      is('fleetrelay_services', '7x60', ofMesh('online')),
+    ],
+    labels: { mesh: 'default', job: 'j' },
+    silent: [
+      is('fleetrelay_services', '1x3 0x60', ofMesh('offline')),
+      is('fleetrelay_services', '4x60', ofMesh('partially_degraded')),
+    ],
+  },
+  FleetrelayDataplanesOffline: {
+    fires: [
+      ...dataplanes({ online: '170x60', partially_degraded: '9x60', offline: '21x60' }),
+      ...dataplanes({ online: '170x60', partially_degraded: '9x60', offline: '21x60' }, B),
+    ],
+    labels: { mesh: 'default', job: 'j' },
+    // A tenth for long, and all of them for a short time.
+    silent: [
+      ...dataplanes({ online: '80x60', partially_degraded: '10x60', offline: '10x60' }),
+      ...dataplanes({ online: '0x9 90x60', partially_degraded: '0x60', offline: '90x9 0x60' }, B),
+    ],
+  },
+  FleetrelayEndpointsRejected: {
+    fires: [is('fleetrelay_eds_pushes_total', '0x30 1x60', 'result="rejected"')],
+    begins: 31,
+    labels: { instance: 'a' },
+    silent: [
+      is('fleetrelay_eds_pushes_total', '5x60', 'result="rejected"'),
+      is('fleetrelay_eds_pushes_total', '0+9x60', 'result="accepted"'),
+    ],
   },
   FleetrelayCommitSlow: {
     fires: commits(3),

@@ -112,6 +112,9 @@ test('leader, admission, store and guards', async () => {
     'fleetrelay_held_removals_by_guard{guard="TooManyRemovals"} 4',
     'fleetrelay_removals_approved_total 3',
     'fleetrelay_approvals_used_total 2',
+    'fleetrelay_dataplanes{mesh="default",status="online"} 5',
+    'fleetrelay_dataplanes{mesh="default",status="partially_degraded"} 0',
+    'fleetrelay_services{mesh="default",status="offline"} 2',
     'fleetrelay_hds_streams 3',
     'fleetrelay_hds_reports_total{result="unchanged"} 40',
     'fleetrelay_eds_pushes_total{result="rejected"} 1',
@@ -151,6 +154,13 @@ const REPLICA: ReplicaFigures = {
     edsPushes: new Map([['rejected', 1]]),
     refusals: new Map([['WrongToken', 6]]),
   },
+  meshes: [
+    {
+      mesh: 'default',
+      dataplanes: { online: 5, partially_degraded: 0, offline: 1 },
+      services: { online: 1, partially_degraded: 3, offline: 2 },
+    },
+  ],
 };
 
 const STORE: StoreFigures = { up: false, writes: 12, errors: new Map([['MemoryFull', 2]]), refilled: 70 };
