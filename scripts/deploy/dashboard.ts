@@ -176,6 +176,30 @@ const CERTIFICATES: Row = {
   ],
 };
 
+const DATAPLANES: Row = {
+  title: 'Data planes and services',
+  panels: [
+    lines('Data planes by status', [[byStatus(`fleetrelay_dataplanes{${SERVER}}`), '{{status}}']]),
+    lines('Services by status', [[byStatus(`fleetrelay_services{${SERVER}}`), '{{status}}']]),
+    lines('Services that are not online, the ten meshes with the most', [
+      [
+        `topk(10, sum by (mesh) (max by (namespace, job, mesh, status) (fleetrelay_services{${SERVER}, status!="online"})) > 0)`,
+        '{{mesh}}',
+      ],
+    ]),
+    lines('Streams on which Envoys report health', [
+      [`sum by (instance) (fleetrelay_hds_streams{${SERVER}})`, '{{instance}}'],
+    ]),
+    lines('Reports of Envoys', [
+      [`sum by (result) (rate(fleetrelay_hds_reports_total{${SERVER}}[5m]))`, '{{result}}'],
+      [`sum by (reason) (rate(fleetrelay_xds_refusals_total{${SERVER}}[5m])) > 0`, 'stream refused: {{reason}}'],
+    ]),
+    lines('Endpoints sent to Envoys, and their answers', [
+      [`sum by (result) (rate(fleetrelay_eds_pushes_total{${SERVER}}[5m]))`, '{{result}}'],
+    ]),
+  ],
+};
+
 const AGENTS: Row = {
   title: 'Agents (where this data source has them)',
   panels: [
@@ -232,12 +256,18 @@ const ROWS: readonly Row[] = [
   LEADER,
   GUARDS,
   CERTIFICATES,
+  DATAPLANES,
   AGENTS,
   PROBES,
 ];
 
 function quantile(share: string, buckets: string): string {
   return `histogram_quantile(${share}, sum by (le) (rate(${buckets}[5m])))`;
+}
+
+/** Replicas count the same data planes, so the sum is that of the fleets. */
+function byStatus(metric: string): string {
+  return `sum by (status) (max by (namespace, job, mesh, status) (${metric}))`;
 }
 
 function stat(title: string, expr: string, over: Partial<Panel> = {}): Panel {

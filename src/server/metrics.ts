@@ -72,6 +72,8 @@ type Metric = readonly [help: string, read: (scrape: Scrape) => Reading];
 const SOURCE_STATES = ['pending', 'synced', 'failing', 'refused'] as const;
 const OBJECT_STATES = ['applied', 'failed', 'held', 'pending', 'unreachable'] as const;
 
+const EDS_RESULTS = ['sent', 'accepted', 'rejected'] as const;
+
 /** Every metric that is read at a scrape, by name and labels. A name that ends in `_total` is a counter's, others are gauges'. */
 const METRICS: Readonly<Record<string, Metric>> = {
   fleetrelay_ready: ['1 if the server is ready.', ({ fleet }) => fleet.ready],
@@ -215,7 +217,8 @@ const METRICS: Readonly<Record<string, Metric>> = {
   ],
   'fleetrelay_eds_pushes_total{result}': [
     'Endpoints sent to Envoys, and their answers; rejected: the Envoy keeps those that it has.',
-    ({ replica }) => replica.envoys.edsPushes,
+    // An alert misses the first of a result if its sample begins with it.
+    ({ replica }) => new Map([...EDS_RESULTS.map((result) => [result, 0] as const), ...replica.envoys.edsPushes]),
   ],
   'fleetrelay_xds_refusals_total{reason}': [
     'Streams of Envoys that were refused, by reason.',

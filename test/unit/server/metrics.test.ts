@@ -118,6 +118,7 @@ test('leader, admission, store and guards', async () => {
     'fleetrelay_hds_streams 3',
     'fleetrelay_hds_reports_total{result="unchanged"} 40',
     'fleetrelay_eds_pushes_total{result="rejected"} 1',
+    'fleetrelay_eds_pushes_total{result="accepted"} 0',
     'fleetrelay_xds_refusals_total{reason="WrongToken"} 6',
     'fleetrelay_store_up 0',
     'fleetrelay_store_writes_total 12',
