@@ -1,3 +1,4 @@
+import { parseStrictIp } from './ip-address.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from './json.ts';
 import { metadataOf } from './object-key.ts';
 import { durationMs, enumNameOf, integerOf } from './proto-json.ts';
@@ -74,6 +75,14 @@ export interface ZoneListener {
 export function declaredReadiness({ state, ready }: Inbound): 'ready' | 'notReady' | 'ignored' {
   if (state === 'Ignored') return 'ignored';
   return state === 'Ready' && ready !== false ? 'ready' : 'notReady';
+}
+
+/**
+ * Whether an Envoy probes the application of an inbound. It takes no host name there, and would refuse the checks of the other
+ * applications too.
+ */
+export function isProbed({ serviceProbe, workload }: Pick<Inbound, 'serviceProbe' | 'workload'>): boolean {
+  return serviceProbe !== undefined && parseStrictIp(workload.address) !== undefined;
 }
 
 /** Whether a number can be the port of a connection. */

@@ -117,6 +117,11 @@ export const findings = {
   BadTag: { code: 'FR2037', meaning: "A tag's key or value is not one that Kuma allows." },
   AddressInUse: { code: 'FR2038', meaning: 'A Dataplane uses one address and port for two purposes.' },
   ObjectTooLarge: { code: 'FR2040', meaning: 'The object has more bytes than an API server takes in a request.' },
+  NotProbed: {
+    code: 'FR2041',
+    meaning: 'An inbound has a serviceProbe, and its application is at a host name, which Envoy does not probe.',
+    severity: 'warning',
+  },
 
   BadDefinition: { code: 'FR2050', meaning: 'An API server refuses the CustomResourceDefinition.' },
   BrokenRule: { code: 'FR2051', meaning: 'The object breaks a rule in CEL of its CustomResourceDefinition.' },

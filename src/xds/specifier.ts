@@ -6,11 +6,10 @@ import {
   type HealthCheckSpecifier,
   HealthCheckSpecifierSchema,
 } from '../../generated/envoy/service/health/v3/hds_pb.ts';
-import type { DeclaredDataplane, Inbound, ServiceProbe } from '../model/dataplane.ts';
+import { type DeclaredDataplane, type Inbound, isProbed, type ServiceProbe } from '../model/dataplane.ts';
 import { isJsonObject, type JsonObject, objectOf } from '../model/json.ts';
 import { integerOf } from '../model/proto-json.ts';
 import type { HdsSettings } from './hds-settings.ts';
-import { isIpAddress } from './ip.ts';
 
 /** The cluster by which an Envoy reports its own health. */
 export const ADMIN_CLUSTER = 'kuma:envoy:admin';
@@ -34,8 +33,7 @@ export function probedWorkloads({ inbounds }: Pick<DeclaredDataplane['dataplane'
   for (const inbound of inbounds) {
     const { address, port } = inbound.workload;
     const key = `${address} ${port}`;
-    // Envoy accepts no host name here, and would refuse the checks of the other applications too.
-    if (inbound.serviceProbe === undefined || !isIpAddress(address) || byAddress.has(key)) continue;
+    if (!isProbed(inbound) || byAddress.has(key)) continue;
     byAddress.set(key, inbound);
   }
   return [...byAddress.values()];

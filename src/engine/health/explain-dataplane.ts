@@ -194,6 +194,10 @@ function causeFact(
       const wait = isAwaited ? '; its report is waited for, since the store may have lost it' : '';
       return evidenceOf('Envoy', '', `has not reported the health of ${workloadKey(inbound)}${wait}`);
     }
+    case 'unprobed': {
+      const why = `cannot probe ${inbound.workload.address}, a host name: serviceAddress must be an IP address`;
+      return { ...evidenceOf('Envoy', '', why), ...placeOf(sources, value, ['inbound', position, 'serviceProbe']) };
+    }
     case 'unhealthy':
       return evidenceOf('Envoy', '', `reports ${workloadKey(inbound)} as unhealthy${newsOf(report)}`);
     case 'draining': {

@@ -1,3 +1,4 @@
+import { isProbed } from '../../model/dataplane.ts';
 import type { HealthReport } from '../../model/dataplane-health.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
@@ -28,7 +29,7 @@ const REPORTS = 'reports';
  */
 export function deriveReportWait(graph: Graph, inputs: ReportInputs) {
   const { safeStart, elapsed, settings, declared, reports } = inputs;
-  const probed = graph.index('probedDataplanes', declared, ({ value }) => (isProbed(value) ? ['all'] : []));
+  const probed = graph.index('probedDataplanes', declared, ({ value }) => (hasProbe(value) ? ['all'] : []));
   const deadlines = graph.derive<number, Deadline>({
     name: 'reportWaitDeadline',
     from: safeStart,
@@ -54,13 +55,13 @@ export function deriveReportWait(graph: Graph, inputs: ReportInputs) {
     from: declared,
     reads: [isOpen, reports],
     compute: ({ key, value }, read, emit) => {
-      if (!isProbed(value) || read.get(isOpen, '', '') === undefined) return;
+      if (!hasProbe(value) || read.get(isOpen, '', '') === undefined) return;
       if (read.get(reports, '', key) === undefined) emit('', key, true);
     },
   });
   return { deadlines, awaited, derived: [isOpen, awaited] };
 }
 
-function isProbed({ dataplane }: KnownDataplane): boolean {
-  return dataplane.inbounds.some(({ serviceProbe }) => serviceProbe !== undefined);
+function hasProbe({ dataplane }: KnownDataplane): boolean {
+  return dataplane.inbounds.some(isProbed);
 }

@@ -1,4 +1,4 @@
-import type { Dataplane, Inbound } from '../../model/dataplane.ts';
+import { type Dataplane, type Inbound, isProbed } from '../../model/dataplane.ts';
 import type { HealthReport } from '../../model/dataplane-health.ts';
 
 /** Whether a proxy is connected to its control plane. Apart from health: see {@link statusOf}. */
@@ -29,6 +29,8 @@ export type NotReadyCause =
   | { readonly type: 'terminating' }
   /** Envoy probes the application, and has not reported a result. */
   | { readonly type: 'unreported' }
+  /** It has a `serviceProbe`, and Envoy cannot probe its application: the address is a host name. */
+  | { readonly type: 'unprobed' }
   /** Envoy reports that the application is unhealthy. */
   | { readonly type: 'unhealthy' }
   /** Envoy reports itself unhealthy, as it does while it drains. */
@@ -56,7 +58,9 @@ export function reportedCauses(inbound: Inbound, report: HealthReport | undefine
   const reported = report?.workloads[workloadKey(inbound)];
   const causes: NotReadyCause[] = [...declaredCauses(inbound)];
   if (reported === false) causes.push({ type: 'unhealthy' });
-  if (reported === undefined && inbound.serviceProbe !== undefined) causes.push({ type: 'unreported' });
+  if (reported === undefined && inbound.serviceProbe !== undefined) {
+    causes.push({ type: isProbed(inbound) ? 'unreported' : 'unprobed' });
+  }
   if (report?.envoyHealthy === false) causes.push({ type: 'draining' });
   return causes.length === 0 ? NO_CAUSES : causes;
 }

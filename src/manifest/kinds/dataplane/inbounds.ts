@@ -1,4 +1,5 @@
 import type { FieldPath } from '../../../model/field-path.ts';
+import { isAddress, parseStrictIp } from '../../../model/ip-address.ts';
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../../../model/json.ts';
 import { durationMs, integerOf } from '../../../model/proto-json.ts';
 import { type FieldProblem, fieldWarning } from '../../problem.ts';
@@ -42,7 +43,10 @@ function checkInbound(inbound: JsonObject, own: string, at: FieldPath, problems:
   }
   checkInboundTags(tags, [...at, 'tags'], problems);
   checkProtocol(protocol, [...at, 'protocol'], problems);
-  if (isJsonObject(serviceProbe)) checkServiceProbe(serviceProbe, [...at, 'serviceProbe'], problems);
+  if (isJsonObject(serviceProbe)) {
+    const application = textOf(serviceAddress) || textOf(address) || own;
+    checkServiceProbe(serviceProbe, application, [...at, 'serviceProbe'], problems);
+  }
   checkInboundService(tags, [...at, 'tags'], problems);
 }
 
@@ -50,7 +54,13 @@ function isSet(port: JsonValue | undefined): boolean {
   return integerOf(port) !== 0;
 }
 
-function checkServiceProbe(probe: JsonObject, at: FieldPath, problems: FieldProblem[]): void {
+/** `application`: the address that Envoy is to probe. */
+function checkServiceProbe(probe: JsonObject, application: string, at: FieldPath, problems: FieldProblem[]): void {
+  // Another text is a violation of its own.
+  if (parseStrictIp(application) === undefined && isAddress(application)) {
+    const message = `${fieldName(at)}: Envoy cannot probe ${application}, a host name; the inbound is never ready`;
+    problems.push(fieldWarning('NotProbed', at, message, 'set serviceAddress to the IP address of the application'));
+  }
   for (const field of ['interval', 'timeout']) checkDuration(probe[field], [...at, field], problems);
   for (const field of ['unhealthyThreshold', 'healthyThreshold']) {
     const threshold = probe[field];

@@ -85,6 +85,7 @@ describe('reported health of a declared inbound', () => {
     ['the report is about another address', probed, report({ '10.0.0.9:80': true }), ['unreported']],
     ['the report is about another port', probed, report({ '10.0.0.1:8080': true }), ['unreported']],
     ['an inbound at a shared port has the same health', none, report({ [own]: false }), ['unhealthy']],
+    ['its application is at a host name', { ...probed, address: 'db.internal' }, report({}), ['unprobed']],
     ['Envoy drains', none, report({}, false), ['draining']],
     ['Envoy drains, and the application is healthy', probed, report({ [own]: true }, false), ['draining']],
     [
