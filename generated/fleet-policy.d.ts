@@ -97,6 +97,7 @@ safeMode?: SafeMode
 status?: StatusReporting
 discovery?: Discovery
 health?: Health
+care?: Care
 drift?: Drift
 }
 /**
@@ -242,6 +243,34 @@ virtualProbesPort?: number
  * Fail: while no agent answers the webhook, Pods with the label are not created. Ignore: they are created as they are.
  */
 failurePolicy?: ("Fail" | "Ignore")
+}
+/**
+ * The care of Shoots.
+ */
+export interface Care {
+/**
+ * How long a failure is shown as Progressing before its condition is False. A type that is not listed has no threshold. Default: 1m for each type, 5m for EveryNodeReady.
+ * 
+ * @maxItems 100
+ */
+conditionThresholds?: ConditionThreshold[]
+/**
+ * When the agent of a cluster has been silent for five times this duration, in Go's form from 1s to 720h, what reads the cluster is Unknown.
+ */
+monitorPeriod?: string
+}
+/**
+ * The threshold of one type of condition.
+ */
+export interface ConditionThreshold {
+/**
+ * The type of the condition.
+ */
+type: ("APIServerAvailable" | "ControlPlaneHealthy" | "ObservabilityComponentsHealthy" | "SystemComponentsHealthy" | "EveryNodeReady")
+/**
+ * A duration in Go's form, from 1s to 720h.
+ */
+duration: string
 }
 /**
  * What counts as drift in the clusters.

@@ -1,5 +1,6 @@
 import { defaultFleetPolicy } from '../model/fleet-policy.ts';
 import type { JsonValue } from '../model/json.ts';
+import { care } from './care/care.ts';
 import type { CommitReport, Derived, Graph } from './collections/types.ts';
 import { joinDeadlines } from './deadlines.ts';
 import type { Domain, DomainInputs, DomainParts } from './domain.ts';
@@ -22,7 +23,7 @@ import { createTallies, derivePlacementStatuses } from './status/placements.ts';
 import { deriveProgress, indexProgress, type Tally } from './status/progress.ts';
 
 /** The domains besides the placement of documents. Each can read what the earlier ones derive. */
-const domains: readonly Domain[] = [health, services];
+const domains: readonly Domain[] = [health, services, care];
 
 /** The engine: inputs to stage, a commit, and all that is derived from them. outputs = f(inputs, ledger), pure. */
 export type Engine = ReturnType<typeof createEngine>;

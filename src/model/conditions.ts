@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, jsonEquals, objectsOf } from './json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonEquals, objectOf, objectsOf } from './json.ts';
 import { rfc3339 } from './time.ts';
 
 /** A condition without its times, which only the writer knows. */
@@ -41,6 +41,20 @@ export function withTimes(
     const lastUpdateTime = (isUnchanged ? last.lastUpdateTime : undefined) ?? rfc3339(now);
     return { ...condition, lastUpdateTime, ...(codes.length === 0 ? {} : { codes }) };
   });
+}
+
+/** Adds `lastUpdateTime` to members of a status. A member that is as written last keeps its time. */
+export function withUpdateTimes(
+  fields: Readonly<Record<string, JsonObject>>,
+  before: JsonObject | undefined,
+  now: number,
+): JsonObject {
+  const timed = Object.entries(fields).map(([name, value]) => {
+    const { lastUpdateTime, ...last } = objectOf(before?.[name]);
+    const isUnchanged = typeof lastUpdateTime === 'string' && jsonEquals(last, value);
+    return [name, { ...value, lastUpdateTime: isUnchanged ? lastUpdateTime : rfc3339(now) }] as const;
+  });
+  return Object.fromEntries(timed);
 }
 
 /** Parses written conditions; leaves out what is no condition. */

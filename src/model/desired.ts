@@ -7,6 +7,7 @@ import type { InjectorSettings } from './injector-settings.ts';
 import type { JsonObject } from './json.ts';
 import type { LabelSelector } from './label-selector.ts';
 import type { ObjectRef } from './object-key.ts';
+import type { ShootCondition } from './shoot.ts';
 
 /** What a `KubernetesCluster` declares. */
 export interface ClusterDeclaration {
@@ -86,6 +87,15 @@ export interface FleetPolicy {
   };
   readonly drift: { readonly ignoredFields: readonly IgnoredFields[] };
   readonly health: HealthSettings;
+  readonly care: CareSettings;
+}
+
+/** What a `FleetPolicy` says of the care of Shoots. */
+export interface CareSettings {
+  /** How long a failure is shown as `Progressing`, at most one for each type; a type that is not listed has no threshold. */
+  readonly conditionThresholds: readonly { readonly type: ShootCondition; readonly millis: number }[];
+  /** A cluster is not known any more when its agent has been silent five times as long. */
+  readonly monitorPeriodMillis: number;
 }
 
 /** What a `FleetPolicy` says of data planes and their health. */

@@ -1,3 +1,5 @@
+import { SHOOT_CONDITIONS } from './shoot.ts';
+
 /** A kind that the engine reads from sources and never ships to a cluster. */
 interface EngineKindRow {
   readonly group: string;
@@ -37,6 +39,8 @@ interface EngineKindRow {
   readonly universalStatusPath?: string;
   /** Its file on the status branch leaves out the condition `Accepted` while that is True: the file itself implies it. */
   readonly isAcceptedByListing?: true;
+  /** Its status never has the condition `Accepted`: another project says which conditions it has. */
+  readonly hasNoAccepted?: true;
   /** A custom resource that a Pod owns is live state of its cluster: it is no declaration, and nothing is written to it. */
   readonly isLiveOfPod?: true;
   /** For the table in the README. */
@@ -150,8 +154,12 @@ export const engineKinds = {
     kind: 'Shoot',
     plural: 'shoots',
     schema: 'shoot.json',
+    ownConditions: SHOOT_CONDITIONS,
     conditionForm: 'gardener',
     hasWrittenMetadata: true,
+    hasNoAccepted: true,
+    discovers: ['internal.fleetrelay.dev/ApiServerProbe', 'apps/Deployment'],
+    statusPath: 'shoots/NAMESPACE/NAME.yaml',
     purpose: 'Gardener: a cluster and how it is run',
   },
 } as const satisfies Readonly<Record<string, EngineKindRow>>;

@@ -3,6 +3,7 @@ import type { FleetPolicy, GuardLimits } from './desired.ts';
 import type { FieldPath } from './field-path.ts';
 import { compareText } from './json.ts';
 import type { PolicyBounds } from './relay-config.ts';
+import { SHOOT_CONDITIONS } from './shoot.ts';
 
 /** The defaults of a FleetPolicy. The schema documents the same figures. */
 export const defaultFleetPolicy: FleetPolicy = {
@@ -27,6 +28,13 @@ export const defaultFleetPolicy: FleetPolicy = {
       failurePolicy: 'Fail',
     },
     reportWaitSeconds: 180,
+  },
+  care: {
+    conditionThresholds: SHOOT_CONDITIONS.map((type) => ({
+      type,
+      millis: type === 'EveryNodeReady' ? 300_000 : 60_000,
+    })),
+    monitorPeriodMillis: 40_000,
   },
 };
 

@@ -115,6 +115,7 @@ export async function renderingOf(
   const now = at * 1000;
   const statuses = [...engine.statuses.partitions()]
     .flatMap((kind) => [...engine.statuses.entries(kind)])
+    .filter(({ value }) => value.isOfOthers !== true)
     .map(({ value }) => {
       const before = writtenBefore(written(value.path) ?? null, now);
       return [value.path, declaredDocument(value, before, now)] as const;

@@ -2,6 +2,7 @@ import type { Engine } from '../../engine/graph.ts';
 import { declarationKey, type EngineKind, engineKindOf } from '../../model/engine-kinds.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
+import { isOfGardener } from '../../model/shoot.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CustomResources } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';
@@ -128,8 +129,11 @@ function wireOne(
     const generation = source.entered().get(path)?.generation;
     // A resource whose declaration is not admitted yet has no status, unless the source refuses it.
     if (resource === undefined || (generation === undefined && !isRefused())) return undefined;
+    if (engineKindOf(objectRefOf(key).group, objectRefOf(key).kind) === 'Shoot' && isOfGardener(resource.status ?? {}))
+      return undefined;
     const entered = { source: source.name, path, key, generation: generation ?? 0 };
-    return { resource, generation: entered.generation, content: statusOfResource(engine, entered) };
+    const content = statusOfResource(engine, entered);
+    return content && { resource, generation: entered.generation, content };
   };
   const sink = createResourceStatusSink({
     ...{ status, subject, mayWrite, clock, random, log: log.child({ source: source.name }) },

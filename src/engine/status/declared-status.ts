@@ -14,6 +14,10 @@ export interface StatusPart {
   readonly fields: JsonObject;
   /** Further lists of conditions, by field, such as a Shoot's `constraints`. */
   readonly conditionLists?: Readonly<Record<string, readonly ConditionValue[]>>;
+  /** Members of the status that get `lastUpdateTime`, which changes only when something else in them does. */
+  readonly timedFields?: Readonly<Record<string, JsonObject>>;
+  /** Others write the whole status: nothing of it is written. */
+  readonly isOfOthers?: true;
   /** Labels that the object should have. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Annotations to remove from the object, each with the value that was handled. An annotation with another value stays. */
@@ -75,7 +79,8 @@ export function deriveStatuses(
         refusal === undefined
           ? acceptedCondition(read.get(files, origin.source, origin.path), declared.isLastKnownGood)
           : { type: 'Accepted', status: 'False', reason: refusal.reason, message: refusal.message };
-      emit(kind, key, { ...identity, origin, conditions: [accepted, ...conditions], fields, ...rest });
+      const all = engineKindRow(kind).hasNoAccepted === true ? conditions : [accepted, ...conditions];
+      emit(kind, key, { ...identity, origin, conditions: all, fields, ...rest });
     },
   });
 }

@@ -5,6 +5,7 @@ import { defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.t
 import { compareText } from '../../model/json.ts';
 import type { LabelSelector } from '../../model/label-selector.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
+import { readCare } from './care.ts';
 import { decoder } from './reading.ts';
 import { readSelector, sortedUnique } from './selectors.ts';
 
@@ -17,6 +18,7 @@ export const readPolicy = decoder(validate, ({ spec = {} }, problems): FleetPoli
     discovery: readDiscovery(spec, problems),
     drift: { ignoredFields: readIgnoredFields(spec) },
     health: readHealth(spec, problems),
+    care: readCare(spec, problems),
   };
   const text = settingsText(settingsOfPolicy(policy));
   const bytes = Buffer.byteLength(text);

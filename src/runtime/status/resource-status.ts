@@ -21,19 +21,21 @@ export function ownConditionsOf(key: ObjectKey): readonly string[] {
 
 /**
  * Returns the status of a custom resource: that of its declaration if it is in force, otherwise the reason why it is not.
+ * Undefined: nothing is written, since others write the status, or the kind has no condition for the reason.
  */
 export function statusOfResource(
   engine: Engine,
   subject: ResourceSubject,
-): StatusPart & { readonly form: ConditionForm } {
+): (StatusPart & { readonly form: ConditionForm }) | undefined {
   const { group, kind, namespace, name } = objectRefOf(subject.key);
   const id = engineKindOf(group, kind);
   if (id === undefined) return { conditions: [], fields: {}, form: 'metav1' };
   const inForce = engine.statuses.get(id, declarationKey(id, { namespace, name }));
   const isOurs = inForce?.origin?.source === subject.source && inForce.origin.path === subject.path;
+  const { isForeign, conditionForm: form = 'metav1', hasNoAccepted } = engineKindRow(id);
+  if (isOurs ? inForce.isOfOthers === true : hasNoAccepted === true) return undefined;
   const status = isOurs ? inForce : statusNotInForce(engine, subject, inForce);
   // Kinds of Kuma and Gardener have status fields of their own, which their controllers write.
-  const { isForeign, conditionForm: form = 'metav1' } = engineKindRow(id);
   if (isForeign) return { ...status, form };
   return { ...status, form, fields: { observedGeneration: subject.generation, ...status.fields } };
 }

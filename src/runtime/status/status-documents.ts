@@ -6,10 +6,11 @@ import {
   type ConditionValue,
   readConditions,
   withTimes,
+  withUpdateTimes,
 } from '../../model/conditions.ts';
 import { type Diagnostic, displayDiagnostic } from '../../model/diagnostic.ts';
 import { engineKindRow } from '../../model/engine-kinds.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import { parseRfc3339, rfc3339 } from '../../model/time.ts';
 import type { AdmittedRevision } from '../replica/admission.ts';
@@ -31,10 +32,12 @@ export interface WrittenBefore {
   readonly conditions: readonly Condition[];
   /** Lists of conditions beside `conditions`, by field. */
   readonly lists: Readonly<Record<string, readonly Condition[]>>;
+  /** Other members with a `lastUpdateTime`. */
+  readonly timed: JsonObject;
   readonly admittedAt: string | undefined;
 }
 
-export const nothingWritten: WrittenBefore = { conditions: [], lists: {}, admittedAt: undefined };
+export const nothingWritten: WrittenBefore = { conditions: [], lists: {}, timed: {}, admittedAt: undefined };
 
 /**
  * Reads {@link WrittenBefore} from a parsed status file; parts of another shape count as not written.
@@ -50,7 +53,11 @@ export function writtenBefore(value: JsonValue, now = Number.POSITIVE_INFINITY):
     return found.length === 0 ? [] : [[field, found] as const];
   });
   const admittedAt = typeof value.admittedAt === 'string' ? notAfter(value.admittedAt, now) : undefined;
-  return { conditions: read(conditions), lists: Object.fromEntries(lists), admittedAt };
+  const timed = Object.entries(others).flatMap(([field, member]) =>
+    typeof objectOf(member).lastUpdateTime === 'string' ? [[field, withoutFuture(member, now)] as const] : [],
+  );
+  const found = { lists: Object.fromEntries(lists), timed: Object.fromEntries(timed) };
+  return { conditions: read(conditions), ...found, admittedAt };
 }
 
 /** The status in a file of the branch, which others may have written: `now` replaces later and invalid times. */
@@ -89,7 +96,17 @@ function notAfter(time: string, now: number): string {
 
 /** The status of a declared object. */
 export function declaredDocument(
-  { kind: id, namespace, name, mesh, conditions, conditionLists = {}, fields, labels }: DeclaredStatus,
+  {
+    kind: id,
+    namespace,
+    name,
+    mesh,
+    conditions,
+    conditionLists = {},
+    fields,
+    timedFields = {},
+    labels,
+  }: DeclaredStatus,
   before: WrittenBefore,
   now: number,
 ): JsonObject {
@@ -103,12 +120,13 @@ export function declaredDocument(
     ...(mesh === undefined ? {} : { mesh }),
     metadata: {
       name,
-      // Kinds with a path of their own have no namespace.
-      ...(namespace === '' || statusPath !== undefined ? {} : { namespace }),
+      // Kinds with a path of their own have a namespace only if their path has it.
+      ...(namespace === '' || statusPath?.includes('NAMESPACE') === false ? {} : { namespace }),
       ...(labels === undefined ? {} : { labels }),
     },
     status: {
       ...fields,
+      ...withUpdateTimes(timedFields, before.timed, now),
       conditions: conditionsOf(shown, before.conditions, now, conditionForm),
       ...Object.fromEntries(
         Object.entries(conditionLists).map(([field, list]) => [

@@ -66,7 +66,7 @@ export function createStatusRenderer(deps: RendererDeps) {
     }
     for (const [path, { partition, key }] of declared) {
       const status = engine.statuses.get(partition, key);
-      const isThere = status?.path === path && isOnBranch(status);
+      const isThere = status?.path === path && isOnBranch(status) && status.isOfOthers !== true;
       const document = isThere ? declaredDocument(status, beforeAt(path), now) : null;
       put(changes, path, document);
       rendered.note(path, { partition, key }, changes.get(path) ?? null, document);

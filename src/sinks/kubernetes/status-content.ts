@@ -1,5 +1,11 @@
 import type { StatusPart } from '../../engine/status/declared-status.ts';
-import { type ConditionForm, type ConditionValue, readConditions, withTimes } from '../../model/conditions.ts';
+import {
+  type ConditionForm,
+  type ConditionValue,
+  readConditions,
+  withTimes,
+  withUpdateTimes,
+} from '../../model/conditions.ts';
 import { type JsonObject, type JsonValue, jsonEquals, objectOf, objectsOf } from '../../model/json.ts';
 import type { MetadataChange } from '../../ports/resource-status.ts';
 
@@ -18,7 +24,7 @@ const MAX_MESSAGE = 32_768;
  * @param generation the generation of the object that the status describes
  */
 export function statusOf(
-  { conditions, conditionLists = {}, fields, form = 'metav1' }: StatusContent,
+  { conditions, conditionLists = {}, fields, timedFields = {}, form = 'metav1' }: StatusContent,
   before: JsonObject | undefined,
   generation: number,
   now: number,
@@ -29,7 +35,11 @@ export function statusOf(
       ...(form === 'metav1' ? { observedGeneration: generation } : {}),
     }));
   const lists = Object.entries({ conditions, ...conditionLists });
-  return { ...fields, ...Object.fromEntries(lists.map(([field, list]) => [field, written(list, before?.[field])])) };
+  return {
+    ...fields,
+    ...withUpdateTimes(timedFields, before, now),
+    ...Object.fromEntries(lists.map(([field, list]) => [field, written(list, before?.[field])])),
+  };
 }
 
 /** The change that an object's metadata needs; undefined: none. */

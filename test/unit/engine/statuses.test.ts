@@ -30,40 +30,40 @@ describe('statuses of declared objects', () => {
       'dataplanes/other/web.yaml',
       'declared/FleetPolicy/_cluster/fleet.yaml',
       'declared/Placement/_cluster/apps.yaml',
-      'declared/Shoot/garden-dev/one.yaml',
+      'shoots/garden-dev/one.yaml',
     ]);
-    expect(statuses.get('Shoot', 'garden-dev/one')).toEqual({
-      kind: 'Shoot',
-      namespace: 'garden-dev',
-      name: 'one',
-      path: 'declared/Shoot/garden-dev/one.yaml',
-      origin: { source: 'main', path: 'shoot.yaml' },
+    expect(statuses.get('FleetPolicy', '')).toMatchObject({
+      kind: 'FleetPolicy',
+      name: 'fleet',
+      path: 'declared/FleetPolicy/_cluster/fleet.yaml',
       conditions: [{ type: 'Accepted', status: 'True', reason: 'Accepted', message: '' }],
       fields: {},
     });
+    const types = statuses.get('Shoot', 'garden-dev/one')?.conditions.map(({ type }) => type);
+    expect(types).toEqual(['APIServerAvailable']);
   });
 
   it('say of a declaration that holds as last known good what is wrong with its file', () => {
     const { engine, file } = declared();
-    const { namespace, name, value, origin } = engine.declarations.get('Shoot', 'garden-dev/one') ?? expect.fail();
-    engine.inputs.lastKnownGood.set('Shoot', 'garden-dev/one', { kind: 'Shoot', namespace, name, value, origin });
-    file('shoot.yaml', broken);
+    const { namespace, name, value, origin } = engine.declarations.get('Placement', 'apps') ?? expect.fail();
+    engine.inputs.lastKnownGood.set('Placement', 'apps', { kind: 'Placement', namespace, name, value, origin });
+    file('apps.yaml', broken);
     engine.commit();
-    expect(engine.statuses.get('Shoot', 'garden-dev/one')?.conditions).toEqual([
-      { type: 'Accepted', status: 'False', reason: 'Invalid', message: expect.stringContaining(']') },
-    ]);
+    expect(engine.statuses.get('Placement', 'apps')?.conditions[0]).toEqual({
+      ...{ type: 'Accepted', status: 'False', reason: 'Invalid', message: expect.stringContaining(']') },
+    });
   });
 
   it('are computed for what has changed alone', () => {
     const { engine, file } = declared();
-    for (let at = 0; at < 200; at += 1) file(`shoots/${at}.yaml`, shoot(`s${at}`));
+    for (let at = 0; at < 200; at += 1) file(`planes/${at}.yaml`, dataplane(`p${at}`, 'default'));
     engine.commit();
     const changed = engine.graph.watch(engine.statuses);
     expect(engine.commit().computed).toBe(0);
-    file('shoots/7.yaml', broken);
-    const { namespace, name, value, origin } = engine.declarations.get('Shoot', 'garden-dev/s7') ?? expect.fail();
-    engine.inputs.lastKnownGood.set('Shoot', 'garden-dev/s7', { kind: 'Shoot', namespace, name, value, origin });
+    file('planes/7.yaml', broken);
+    const { namespace, name, value, origin } = engine.declarations.get('Dataplane', 'p7@default') ?? expect.fail();
+    engine.inputs.lastKnownGood.set('Dataplane', 'p7@default', { kind: 'Dataplane', namespace, name, value, origin });
     expect(engine.commit().computed).toBeLessThan(20);
-    expect(changed.take().map(({ key }) => key)).toEqual(['garden-dev/s7']);
+    expect(changed.take().map(({ key }) => key)).toEqual(['p7@default']);
   });
 });

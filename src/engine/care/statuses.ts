@@ -1,0 +1,88 @@
+import type { ObservedStatus } from '../../model/conditions.ts';
+import { type JsonObject, objectsOf } from '../../model/json.ts';
+import { isOfGardener, SHOOT_CARETAKER, SHOOT_CONDITIONS } from '../../model/shoot.ts';
+import { type LabelledShootStatus, shootStatusLabel } from '../../model/shoot-status-label.ts';
+import type { Derived, Graph, Index, Reader } from '../collections/types.ts';
+import type { AfterProgress } from '../domain.ts';
+import type { EngineInputs } from '../inputs.ts';
+import type { StatusPart } from '../status/declared-status.ts';
+import type { Progress } from '../status/progress.ts';
+import type { BoundShoot } from './binding.ts';
+import { lastOperationOf, operationOf, pendingOperation, taskGroups, tasksIn } from './operation.ts';
+import type { Finding, Judged } from './thresholds.ts';
+import { type ClusterReads, obstacleOf } from './visibility.ts';
+
+interface Reads extends ClusterReads, Pick<EngineInputs, 'observed'> {
+  readonly bindings: Derived<BoundShoot>;
+  readonly apiServer: Derived<Finding>;
+  readonly conditions: Derived<Judged>;
+}
+
+/** Derives the status of each declared Shoot. */
+export function deriveShootStatuses(graph: Graph, { progress }: AfterProgress, reads: Reads): Derived<StatusPart> {
+  const { bindings, clusters, agents, apiServer, conditions, observed } = reads;
+  const tasks = graph.index('tasksOfShoots', progress, taskGroups);
+  return graph.derive<BoundShoot, StatusPart>({
+    name: 'shootStatuses',
+    from: bindings,
+    reads: [clusters, agents, apiServer, conditions, observed, tasks],
+    seesAll: true,
+    compute: ({ key, value: shoot }, read, emit) => {
+      const written = read.get(observed, 'Shoot', key);
+      if (written !== undefined && isOfGardener(written.fields)) {
+        emit('Shoot', key, { conditions: [], fields: {}, isOfOthers: true });
+        return;
+      }
+      emit('Shoot', key, shoot.isIgnored ? asWritten(written) : partOf(read, key, shoot, written, tasks, reads));
+    },
+  });
+}
+
+/** A Shoot that nobody cares for keeps the status that it has. */
+function asWritten(written: ObservedStatus | undefined): StatusPart {
+  if (written === undefined) return { conditions: [], fields: {} };
+  const { conditions, fields } = written;
+  const labels = labelsFor({
+    conditions,
+    lastErrors: objectsOf(fields.lastErrors),
+    lastOperation: lastOperationOf(written),
+  });
+  return { conditions, fields, labels };
+}
+
+function labelsFor(status: LabelledShootStatus): Readonly<Record<string, string>> {
+  return { 'shoot.gardener.cloud/status': shootStatusLabel(status) };
+}
+
+function partOf(
+  read: Reader,
+  key: string,
+  shoot: BoundShoot,
+  written: ObservedStatus | undefined,
+  tasks: Index<Progress>,
+  reads: Reads,
+): StatusPart {
+  const { cluster, seed, controlPlaneNamespace } = shoot;
+  const last = lastOperationOf(written);
+  const obstacle = obstacleOf(read, shoot, reads);
+  const places = [[cluster], ...(seed === undefined || seed === cluster ? [] : [[seed, controlPlaneNamespace]])];
+  const answers = read.get(reads.apiServer, 'APIServerAvailable', key)?.outcome === 'good';
+  const { type, state, progress, description } =
+    obstacle === undefined
+      ? operationOf(last, tasksIn(read, tasks, places), answers)
+      : (last ?? pendingOperation(obstacle));
+  const conditions = SHOOT_CONDITIONS.flatMap((each) => read.get(reads.conditions, each, key)?.condition ?? []);
+  const foreign = (written?.conditions ?? []).filter((one) => !SHOOT_CONDITIONS.some((own) => own === one.type));
+  const lastOperation: JsonObject = { type, state, progress, description };
+  return {
+    conditions,
+    fields: {
+      gardener: { name: SHOOT_CARETAKER },
+      technicalID: controlPlaneNamespace,
+      clusterIdentity: cluster,
+      ...(seed === undefined ? {} : { seedName: seed }),
+    },
+    timedFields: { lastOperation },
+    labels: labelsFor({ lastOperation: { type, state }, lastErrors: [], conditions: [...conditions, ...foreign] }),
+  };
+}

@@ -1,0 +1,51 @@
+import type { KindState } from '../../model/agent.ts';
+import type { Collection, Reader } from '../collections/types.ts';
+import type { ClusterValue } from '../fleet/clusters.ts';
+import type { AgentValue } from '../inputs.ts';
+import type { BoundShoot } from './binding.ts';
+import type { Finding } from './thresholds.ts';
+
+/** What {@link obstacleOf} reads. */
+export interface ClusterReads {
+  readonly clusters: Collection<ClusterValue>;
+  readonly agents: Collection<AgentValue>;
+}
+
+/** Why nothing of a Shoot can be judged, as a sentence; undefined: something can. */
+export function obstacleOf(
+  read: Reader,
+  { cluster, seed, rival }: BoundShoot,
+  reads: ClusterReads,
+): string | undefined {
+  if (rival !== undefined) return `Shoot ${rival} is bound to cluster ${cluster} already`;
+  for (const name of seed === undefined ? [cluster] : [cluster, seed]) {
+    if (read.get(reads.clusters, '', name) === undefined) return `no KubernetesCluster ${name} is declared`;
+    const agent = read.get(reads.agents, '', name);
+    if (agent === undefined || (!agent.connected && agent.since === 0)) {
+      return `the agent of cluster ${name} has never connected`;
+    }
+  }
+  return undefined;
+}
+
+/** A check that could not be made. */
+export function notChecked(message: string): Finding {
+  return { outcome: 'unknown', reason: 'ConditionCheckError', message };
+}
+
+/** The finding that follows if the kind (`group/Kind`) cannot be read in the cluster; a kind that it never had is empty. */
+export function kindObstacle(
+  read: Reader,
+  kinds: Collection<KindState>,
+  cluster: string,
+  kind: string,
+): Finding | undefined {
+  const found = read.get(kinds, cluster, kind);
+  if (found === undefined || found.state === 'complete') return undefined;
+  const name = kind.slice(kind.indexOf('/') + 1);
+  if (found.state === 'offered') {
+    return notChecked(`${name} of cluster ${cluster} is left out of discovery by the FleetPolicy`);
+  }
+  const why = found.message === '' ? '' : `: ${found.message}`;
+  return notChecked(`${name} of cluster ${cluster} cannot be listed${why}`);
+}
