@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { decodeRelayConfig } from '../../../src/manifest/relay-config.ts';
 import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
+import { parseGoDuration } from '../../../src/model/go-duration.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../../src/model/json.ts';
+import { ok } from '../../../src/model/result.ts';
 
 const names = readdirSync('schemas').sort();
 const schemas = names.map(
@@ -100,7 +102,11 @@ describe('schemas', () => {
           )
         : schema.default;
     const spec = (schemaOf('fleet-policy.json').properties as JsonObject).spec as JsonObject;
-    expect(defaultsOf(spec)).toEqual(defaultFleetPolicy);
+    const { care, ...others } = objectOf(defaultsOf(spec));
+    const { care: careInCode, ...othersInCode } = defaultFleetPolicy;
+    expect(others).toEqual(othersInCode);
+    // The schema has durations in Go's form, and describes the list in words.
+    expect(parseGoDuration(String(objectOf(care).monitorPeriod))).toEqual(ok(careInCode.monitorPeriodMillis));
   });
 
   it.each(schemas)('%s: its own examples are valid', (name, schema) => {
