@@ -61,6 +61,13 @@ export function parseSettings(text: string): Result<AgentSettings> {
   return found === undefined ? ok(value as unknown as AgentSettings) : problem(`settings: ${found}`);
 }
 
+/** Parses the settings of the injector from storage. An unknown member is a problem. */
+export function parseInjectorSettings(text: string): Result<InjectorSettings> {
+  const value = parseJson(text);
+  const found = INJECTOR(value, 'injector');
+  return found === undefined ? ok(value as unknown as InjectorSettings) : problem(`settings: ${found}`);
+}
+
 /** Returns the first problem of a value, if there is one. */
 type Check = (value: JsonValue | undefined, name: string) => string | undefined;
 

@@ -66,7 +66,7 @@ export function pemBlocks(text: string, label: string): string[] {
 }
 
 /** Pairs the certificates of a PEM text with the keys of another one. Other blocks are ignored. */
-function parseAuthorities(certificates: string, keys: string): Authorities {
+export function parseAuthorities(certificates: string, keys: string): Authorities {
   const all = pemBlocks(keys, 'PRIVATE KEY');
   return sorted(
     pemBlocks(certificates, 'CERTIFICATE').map((certificate) => {

@@ -86,11 +86,12 @@ function requestsSigning(extension: unknown): boolean {
 export async function createAuthority(
   { validFrom, validUntil }: Validity,
   caKey?: Uint8Array,
+  commonName = 'fleetrelay relay CA',
 ): Promise<AuthorityFiles> {
   const { keys, algorithm } = caKey === undefined ? { keys: await generateKeys(), algorithm: P256 } : importKeys(caKey);
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
-    name: 'CN=fleetrelay relay CA',
+    name: `CN=${commonName}`,
     notBefore: new Date(validFrom),
     notAfter: new Date(validUntil),
     signingAlgorithm: algorithm,
@@ -107,11 +108,16 @@ export async function createAuthority(
 /** A server certificate with a new key (P-256), signed by the authority. It ends no later than the authority. */
 export async function issueServerCertificate(
   authority: AuthorityFiles,
-  { names, ips, ...validity }: Validity & { readonly names: readonly string[]; readonly ips: readonly string[] },
+  {
+    names,
+    ips,
+    commonName = 'fleetrelay management server',
+    ...validity
+  }: Validity & { readonly names: readonly string[]; readonly ips: readonly string[]; readonly commonName?: string },
 ): Promise<{ readonly certificate: Uint8Array; readonly key: Uint8Array }> {
   const keys = await generateKeys();
   const certificate = await sign(authority, {
-    subject: 'CN=fleetrelay management server',
+    subject: `CN=${commonName}`,
     ...validity,
     publicKey: await PublicKey.create(keys.publicKey),
     usage: ExtendedKeyUsage.serverAuth,

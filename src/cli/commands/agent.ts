@@ -1,6 +1,6 @@
-import type { AgentOptions, CommonAgentOptions, KubeTarget } from '../../compose/options.ts';
+import type { AgentOptions, CommonAgentOptions, KubeTarget, WebhookSettings } from '../../compose/options.ts';
 import type { ListenAddress } from '../../server/listen-address.ts';
-import { clusterName, listenAddress, logLevelOption, serverAddress } from '../arguments.ts';
+import { clusterName, listenAddress, logLevelOption, serverAddress, wholeNumber } from '../arguments.ts';
 import { type CliCommand, type CliContext, type Examples, newCommand, runRoot } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
@@ -13,7 +13,20 @@ type Flags = KubeTarget &
     readonly leaderElect?: boolean;
     readonly healthPort?: ListenAddress;
     readonly insecure?: true;
-  };
+    readonly nativeSidecar: boolean;
+  } & WebhookFlags;
+
+interface WebhookFlags {
+  readonly webhook?: ListenAddress;
+  readonly webhookImage?: string;
+  readonly webhookConfiguration?: string;
+  readonly webhookService?: string;
+  readonly webhookSecret?: string;
+  readonly webhookCertFile?: string;
+  readonly webhookKeyFile?: string;
+  readonly webhookCaFile?: string;
+  readonly webhookCaLife?: number;
+}
 
 const EXAMPLES: Examples = [
   [
@@ -40,6 +53,15 @@ does: kubectl get lease fleetrelay-agent -n NAMESPACE
 The server issues a client certificate for the token, and renews it; the agent
 keeps it in the Secret "fleetrelay-agent-credentials" of its namespace, or in its
 data folder. A server that issues none takes the token.
+
+With --webhook every replica rewrites the probes of Pods as they are created, as
+${'`fleetrelay inject`'} does: of Pods with the label fleetrelay.dev/probe-proxy: enabled,
+and of those in Namespaces with it; "disabled" on a Pod wins. The settings are those
+of the FleetPolicy (health.injector). Certificates are made by the agent, kept in a
+Secret and renewed, or read from files. The MutatingWebhookConfiguration must exist;
+the agent sets its caBundle and failurePolicy, and sets them back when others change
+them. ${'`--webhook-cert-file`'} leaves caBundle to others, unless --webhook-ca-file
+is given.
 
 The namespace must exist. An agent is installed in a cluster with
 \`fleetrelay cluster register NAME --install\`.`;
@@ -74,6 +96,27 @@ export function agentCommand(context: CliContext): CliCommand {
         '~/.local/state; inside a pod in /var/lib/fleetrelay)',
     )
     .option('--health-port <address>', 'PORT or HOST:PORT for health and metrics (default: none)', listenAddress)
+    .option(
+      '--webhook <address>',
+      'PORT or HOST:PORT of the webhook that rewrites probes (default: none)',
+      listenAddress,
+    )
+    .option('--webhook-image <image>', 'image of the probe proxy in Pods (default: the one of this version)')
+    .option('--no-native-sidecar', 'add the probe proxy as a normal container, for Kubernetes before 1.29')
+    .option(
+      '--webhook-configuration <name>',
+      `MutatingWebhookConfiguration of the webhook (default: ${WEBHOOK.configuration})`,
+    )
+    .option('--webhook-service <name>', `Service of the webhook, for its certificate (default: ${WEBHOOK.service})`)
+    .option('--webhook-secret <name>', `Secret that the replicas share (default: ${WEBHOOK.secret})`)
+    .option(
+      '--webhook-ca-life <seconds>',
+      `life of the certificate authority that the agent makes (default: ${WEBHOOK.caLifeSeconds}, a year)`,
+      wholeNumber(20, 315_360_000),
+    )
+    .option('--webhook-cert-file <file>', 'certificate of the webhook that another program renews')
+    .option('--webhook-key-file <file>', 'its key; both files are read again and again')
+    .option('--webhook-ca-file <file>', 'its authority, which the agent writes into caBundle')
     .option('--insecure', 'no TLS and no token; only to a server on this machine')
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
@@ -87,10 +130,41 @@ export function agentCommand(context: CliContext): CliCommand {
 function toOptions(flags: Flags, env: CliContext['env']): AgentOptions {
   refuseContradictions(flags, env);
   const { certFile, keyFile, directory, kubeconfig, context, namespace, leaderElect, healthPort, ...same } = flags;
+  const { nativeSidecar: _, ...kept } = withoutWebhook(same);
   const certificate = certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
-  const common = { ...same, certificate, health: healthPort, insecure: flags.insecure === true };
+  const common = { ...kept, certificate, health: healthPort, insecure: flags.insecure === true };
   if (directory !== undefined) return { ...common, directory };
-  return { ...common, kubernetes: { kubeconfig, context, namespace, leaderElect: leaderElect !== false } };
+  const kubernetes = { kubeconfig, context, namespace, leaderElect: leaderElect !== false };
+  return { ...common, kubernetes, webhook: toWebhook(flags) };
+}
+
+/** The defaults of the webhook; deploy/ has the same names. */
+const WEBHOOK = {
+  configuration: 'fleetrelay-agent',
+  service: 'fleetrelay-agent-webhook',
+  secret: 'fleetrelay-agent-webhook',
+  caLifeSeconds: 365 * 24 * 60 * 60,
+};
+
+function withoutWebhook<Options extends WebhookFlags>(options: Options) {
+  const { webhook, webhookImage, webhookConfiguration, webhookService, webhookSecret, ...more } = options;
+  const { webhookCertFile, webhookKeyFile, webhookCaFile, webhookCaLife, ...others } = more;
+  return others;
+}
+
+function toWebhook(flags: Flags): WebhookSettings | undefined {
+  const { webhook: listen, webhookCertFile: certFile, webhookKeyFile: keyFile, webhookCaFile: caFile } = flags;
+  if (listen === undefined) return undefined;
+  return {
+    listen,
+    configuration: flags.webhookConfiguration ?? WEBHOOK.configuration,
+    service: flags.webhookService ?? WEBHOOK.service,
+    secret: flags.webhookSecret ?? WEBHOOK.secret,
+    image: flags.webhookImage,
+    native: flags.nativeSidecar,
+    caLifeSeconds: flags.webhookCaLife ?? WEBHOOK.caLifeSeconds,
+    files: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile, caFile },
+  };
 }
 
 function refuseContradictions(flags: Flags, env: CliContext['env']): void {
@@ -115,10 +189,32 @@ function refuseContradictions(flags: Flags, env: CliContext['env']): void {
       `--directory and --${other} do not go together`,
       'one agent keeps a folder, and a folder has no namespaces of its own; leave one of them out',
     ],
+    ...webhookContradictions(flags),
     [
       !hasToken && certFile === undefined && insecure === undefined,
       'agent needs --token-file, or the token in RELAY_TOKEN',
       `print the token where the server runs: fleetrelay cluster token ${cluster} --data-dir DIR; or bring a certificate with --cert-file and --key-file`,
     ],
   ]);
+}
+
+function webhookContradictions(flags: Flags): Parameters<typeof refuseUsage>[0] {
+  const { webhook, webhookCertFile: certFile, webhookKeyFile: keyFile, webhookCaFile: caFile, directory } = flags;
+  return [
+    [
+      directory !== undefined && webhook !== undefined,
+      '--directory and --webhook do not go together',
+      'a folder has no API server that asks a webhook',
+    ],
+    [
+      (certFile === undefined) !== (keyFile === undefined),
+      '--webhook-cert-file and --webhook-key-file go together',
+      'give both, or neither',
+    ],
+    [
+      caFile !== undefined && certFile === undefined,
+      '--webhook-ca-file needs --webhook-cert-file',
+      'without a certificate from elsewhere the agent makes its own authority',
+    ],
+  ];
 }

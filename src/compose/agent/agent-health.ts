@@ -30,6 +30,8 @@ export async function startAgentHealth(
 
 /** A process is ready while it works as the agent, or while it stands by to replace the leader. */
 function readiness(agent: HealthSubject): { readonly ok: boolean; readonly reasons: readonly string[] } {
+  const webhook = agent.webhookProblem?.();
+  if (webhook !== undefined) return { ok: false, reasons: [webhook] };
   const leadership = agent.leadership?.() ?? { type: 'leading' };
   if (leadership.type === 'following') return { ok: true, reasons: [`standing by; ${leadership.leader} leads`] };
   const reasons =

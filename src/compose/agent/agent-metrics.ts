@@ -1,9 +1,12 @@
+import type { InjectionResult } from '../../adapters/kubernetes/admission/review.ts';
 import type { AgentHealth } from '../../agent/agent.ts';
 import type { ElectionStatus } from '../../election/elector.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ApplyOutcome, ClusterApi, RemoveOutcome } from '../../ports/cluster-api.ts';
 import type { RelayClient, ServerListener } from '../../relay/session.ts';
 import { createBoundedLabel, createMetricSet, flag, type MetricSet } from '../../server/metric-set.ts';
+
+const INJECTION_RESULTS: readonly InjectionResult[] = ['unchanged', 'rewritten', 'refused', 'failed'];
 
 /** Counts the work of an agent: wraps its cluster and its end of the relay. */
 export type AgentMeter = ReturnType<typeof createAgentMeter>;
@@ -28,6 +31,25 @@ export function createAgentMeter(
       apply: async (request) => written(await inner.apply(request)),
       remove: async (request) => written(await inner.remove(request)),
     }),
+    /** Defines the counter of the webhook, and returns what adds to it. */
+    injections: () => {
+      const counts = set.counter('fleetrelay_injections_total', 'Reviews of Pods that were created, by result.', [
+        'result',
+      ]);
+      for (const result of INJECTION_RESULTS) counts({ result }, 0);
+      return (result: InjectionResult) => counts({ result });
+    },
+    /** Defines the gauge of the webhook; `isConfigured`: undefined has no sample. */
+    webhook: (isConfigured: () => boolean | undefined): void =>
+      set.gauge(
+        'fleetrelay_agent_webhook_configured',
+        '1 if the cluster has the MutatingWebhookConfiguration of the webhook; absent: this replica does not lead.',
+        [],
+        () => {
+          const configured = isConfigured();
+          return configured === undefined ? [] : [[{}, flag(configured)]];
+        },
+      ),
     relay: (inner: RelayClient): RelayClient => ({ ...inner, start: (listener) => inner.start(metered(listener)) }),
   };
 }
@@ -93,6 +115,8 @@ export interface HealthSubject {
   health(): AgentHealth | undefined;
   /** When the client certificate expires, in milliseconds since 1970; absent or undefined: there is none. */
   readonly certificateExpiresAt?: () => number | undefined;
+  /** Why its webhook serves no Pods; absent or undefined: it does, or there is none. */
+  readonly webhookProblem?: () => string | undefined;
   /** Absent: the agent has one process only. */
   readonly leadership?: () => ElectionStatus;
 }

@@ -1,6 +1,7 @@
 import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createDiskCredentials } from '../../adapters/disk/credentials.ts';
+import { startWebhook, type Webhook } from '../../adapters/kubernetes/admission/webhook.ts';
 import { connectKube } from '../../adapters/kubernetes/api/connect.ts';
 import type { KubeClient } from '../../adapters/kubernetes/api/types.ts';
 import { createKubernetesCluster } from '../../adapters/kubernetes/cluster/cluster.ts';
@@ -10,12 +11,16 @@ import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
 import { createLeadership, type LedTerm } from '../../agent/leadership.ts';
 import type { Term } from '../../election/elector.ts';
+import { TAKES_INJECTOR } from '../../model/agent.ts';
 import type { ClusterId } from '../../model/ids.ts';
+import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import type { KubernetesAgentOptions, RunIo } from '../options.ts';
+import { displayAddress } from '../../server/listen-address.ts';
+import type { KubernetesAgentOptions, RunIo, WebhookSettings } from '../options.ts';
 import { startAgentHealth } from './agent-health.ts';
 import { createAgentMeter } from './agent-metrics.ts';
 import { createLinkedAgent, type LinkedAgent } from './linked-agent.ts';
@@ -47,6 +52,7 @@ async function openReplica(options: KubernetesAgentOptions, io: AgentIo, log: Lo
     meter: createAgentMeter({ version: io.version, cluster: options.cluster }, system.clock),
     /** The agent of the current term. */
     linked: undefined as LinkedAgent | undefined,
+    webhook: undefined as Webhook | undefined,
   };
 }
 
@@ -67,7 +73,11 @@ export async function startAgentReplica(options: KubernetesAgentOptions, io: Age
   const leadership = createLeadership({ ...deps, lease }, (term) => lead(replica, term));
   await using parts = new AsyncDisposableStack();
   parts.defer(() => client.close());
+  const webhook = options.webhook && (await openWebhook(replica, options.webhook));
+  if (webhook !== undefined) parts.defer(webhook.stop);
+  replica.webhook = webhook;
   const subject = {
+    webhookProblem: () => webhook?.problem(),
     health: () => replica.linked?.agent.health(),
     certificateExpiresAt: () => replica.linked?.certificateExpiresAt(),
     leadership: leadership.status,
@@ -122,13 +132,20 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
   );
   parts.defer(() => cluster.close());
   checkTerm();
+  const { webhook } = replica;
+  if (webhook !== undefined) parts.defer(webhook.lead(client));
   const folder = folderOf(await cluster.identity(), options, io);
   const { cwd, version, env } = io;
   const fallback = createDiskCredentials(deps, { folder });
   const secret = { namespace, name: AGENT_CREDENTIALS, fallback };
   const linked = await createLinkedAgent(
-    { ...deps, cluster, meter, credentials: createKubernetesCredentials({ ...deps, client }, secret) },
-    { ...options, cwd, env, version, folder, instance, capabilities: [] },
+    {
+      ...deps,
+      cluster: webhook === undefined ? cluster : withWebhook(cluster, webhook),
+      meter,
+      credentials: createKubernetesCredentials({ ...deps, client }, secret),
+    },
+    { ...options, cwd, env, version, folder, instance, capabilities: webhook === undefined ? [] : [TAKES_INJECTOR] },
   );
   parts.defer(linked.close);
   checkTerm();
@@ -140,6 +157,44 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
   });
   const started = parts.move();
   return () => started.disposeAsync();
+}
+
+/** Starts the webhook of this replica, which serves also while it stands by. */
+async function openWebhook(
+  { deps, io, namespace, meter }: Replica,
+  { image = `fleetrelay:${io.version}`, native, caLifeSeconds, files, ...names }: WebhookSettings,
+): Promise<Webhook> {
+  const at = (path: string): string => resolve(io.cwd, path);
+  const started = await startWebhook(
+    { ...deps, count: meter.injections() },
+    {
+      ...names,
+      namespace,
+      container: { image, native },
+      caLifeMs: caLifeSeconds * 1000,
+      files: files && {
+        certFile: at(files.certFile),
+        keyFile: at(files.keyFile),
+        ...(files.caFile === undefined ? {} : { caFile: at(files.caFile) }),
+      },
+    },
+  ).catch((cause: unknown) => {
+    throw new Error(`cannot listen for the webhook on ${displayAddress(names.listen)}: ${errorText(cause)}`, { cause });
+  });
+  meter.webhook(started.isConfigured);
+  deps.log.info('the webhook is up', { address: displayAddress(started.address) });
+  return started;
+}
+
+/** The cluster, whose settings the webhook takes as well. */
+function withWebhook(cluster: ClusterApi, webhook: Webhook): ClusterApi {
+  return {
+    ...cluster,
+    configure: (settings) => {
+      cluster.configure(settings);
+      if (settings.injector !== undefined) webhook.take(settings.injector);
+    },
+  };
 }
 
 /** Aborts the requests of a term when it ends, also those that wait for a connection. */
