@@ -17,8 +17,10 @@ export function serverMetricDefinitions(): readonly MetricDefinition[] {
 
 /** Every metric that an agent shows. */
 export function agentMetricDefinitions(): readonly MetricDefinition[] {
-  const { set } = createAgentMeter({ version: '', cluster: '' }, createSystemClock());
+  const { set, injections, webhook } = createAgentMeter({ version: '', cluster: '' }, createSystemClock());
   agentMetrics(set, { health: () => undefined });
+  injections();
+  webhook(() => undefined);
   return set.definitions;
 }
 

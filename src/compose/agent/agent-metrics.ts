@@ -33,7 +33,7 @@ export function createAgentMeter(
     }),
     /** Defines the counter of the webhook, and returns what adds to it. */
     injections: () => {
-      const counts = set.counter('fleetrelay_injections_total', 'Reviews of Pods that were created, by result.', [
+      const counts = set.counter('fleetrelay_injections_total', 'Reviews of Pods that were created, by result; of an agent with `--webhook`.', [
         'result',
       ]);
       for (const result of INJECTION_RESULTS) counts({ result }, 0);
@@ -43,7 +43,7 @@ export function createAgentMeter(
     webhook: (isConfigured: () => boolean | undefined): void =>
       set.gauge(
         'fleetrelay_agent_webhook_configured',
-        '1 if the cluster has the MutatingWebhookConfiguration of the webhook; absent: this replica does not lead.',
+        '1 if the cluster has the MutatingWebhookConfiguration of the webhook; absent: no webhook, or not the leader.',
         [],
         () => {
           const configured = isConfigured();
