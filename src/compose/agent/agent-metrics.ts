@@ -33,9 +33,11 @@ export function createAgentMeter(
     }),
     /** Defines the counter of the webhook, and returns what adds to it. */
     injections: () => {
-      const counts = set.counter('fleetrelay_injections_total', 'Reviews of Pods that were created, by result; of an agent with `--webhook`.', [
-        'result',
-      ]);
+      const counts = set.counter(
+        'fleetrelay_injections_total',
+        'Reviews of Pods that were created, by result; of an agent with `--webhook`.',
+        ['result'],
+      );
       for (const result of INJECTION_RESULTS) counts({ result }, 0);
       return (result: InjectionResult) => counts({ result });
     },
