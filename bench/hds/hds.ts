@@ -94,6 +94,7 @@ async function envoysOf(fleet: Fleet, server: string, names: readonly string[]):
       node: `default.${name}`,
       token: clusterToken(secret, dataplaneSubject(`default/${name}`)),
       service: serviceOf(index),
+      reports: true,
     })),
   };
 }

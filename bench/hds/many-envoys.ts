@@ -25,20 +25,50 @@ export interface ManyEnvoysRequest {
   readonly caFile: string;
   /** Milliseconds between two reports of one Envoy. */
   readonly reportMs: number;
-  readonly envoys: readonly { readonly node: string; readonly token: string; readonly service: string }[];
+  readonly envoys: readonly {
+    readonly node: string;
+    readonly token: string;
+    /** Whose endpoints it asks for; absent: it asks for none. */
+    readonly service?: string;
+    /** It reports health. */
+    readonly reports: boolean;
+  }[];
 }
+
+/** What the process may be told later: what all report from now on. */
+export interface HealthOfAll {
+  readonly isHealthy: boolean;
+}
+
+/** What the process tells now and then. */
+export interface ResponsesOfAll {
+  readonly responses: number;
+}
+
+const TELL_MS = 100;
 
 const BYTES = {
   serialize: (bytes: Uint8Array): Buffer => Buffer.from(bytes),
   deserialize: (bytes: Buffer): Buffer => bytes,
 };
 
-process.once('message', (request: ManyEnvoysRequest) => start(request));
+/** Each sends a report at once. */
+const reporters: (() => void)[] = [];
+let isHealthy = true;
+/** Responses with endpoints that have arrived at all. */
+let responses = 0;
+
+process.on('message', (request: ManyEnvoysRequest | HealthOfAll) => {
+  if ('envoys' in request) return start(request);
+  isHealthy = request.isHealthy;
+  for (const report of reporters) report();
+});
 process.on('disconnect', () => process.exit(0));
+setInterval(() => process.send?.({ responses } satisfies ResponsesOfAll), TELL_MS);
 
 function start({ server, caFile, reportMs, envoys }: ManyEnvoysRequest): void {
   const ca = readFileSync(caFile);
-  for (const [index, { node, token, service }] of envoys.entries()) {
+  for (const [index, { node, token, service, reports }] of envoys.entries()) {
     const client = new Client(server, credentials.createSsl(ca), {
       'grpc.use_local_subchannel_pool': 1,
       // TLS allows no address as a name; the generated certificate is for this one too.
@@ -48,9 +78,12 @@ function start({ server, caFile, reportMs, envoys }: ManyEnvoysRequest): void {
     metadata.set('authorization', token);
     const open = ({ typeName }: { readonly typeName: string }, method: string) =>
       client.makeBidiStreamRequest(`/${typeName}/${method}`, BYTES.serialize, BYTES.deserialize, metadata);
-    const health = open(HealthDiscoveryService, HealthDiscoveryService.method.streamHealthCheck.name);
-    // Their reports are spread, as those of machines are.
-    reportTo(health, node, reportMs, (index * reportMs) / envoys.length);
+    if (reports) {
+      const health = open(HealthDiscoveryService, HealthDiscoveryService.method.streamHealthCheck.name);
+      // Their reports are spread, as those of machines are.
+      reportTo(health, node, reportMs, (index * reportMs) / envoys.length);
+    }
+    if (service === undefined) continue;
     const discovery = open(
       AggregatedDiscoveryService,
       AggregatedDiscoveryService.method.streamAggregatedResources.name,
@@ -66,8 +99,13 @@ function reportTo(stream: ClientDuplexStream<Buffer, Buffer>, node: string, repo
   };
   stream.on('error', (error) => ended(node, error));
   stream.once('data', (bytes: Buffer) => {
-    const requestType = reportOf(fromBinary(HealthCheckSpecifierSchema, bytes));
-    const report = (): void => send(requestType);
+    const specifier = fromBinary(HealthCheckSpecifierSchema, bytes);
+    const requestTypes = [
+      reportOf(specifier, HealthStatus.UNHEALTHY),
+      reportOf(specifier, HealthStatus.HEALTHY),
+    ] as const;
+    const report = (): void => send(requestTypes[isHealthy ? 1 : 0]);
+    reporters.push(report);
     report();
     setTimeout(() => setInterval(report, reportMs), delayMs);
   });
@@ -80,10 +118,11 @@ function reportTo(stream: ClientDuplexStream<Buffer, Buffer>, node: string, repo
   );
 }
 
-/** All that is to be checked is healthy. */
-function reportOf({
-  clusterHealthChecks,
-}: HealthCheckSpecifier): HealthCheckRequestOrEndpointHealthResponse['requestType'] {
+/** All that is to be checked has this health. */
+function reportOf(
+  { clusterHealthChecks }: HealthCheckSpecifier,
+  healthStatus: HealthStatus,
+): HealthCheckRequestOrEndpointHealthResponse['requestType'] {
   const { requestType } = create(HealthCheckRequestOrEndpointHealthResponseSchema, {
     requestType: {
       case: 'endpointHealthResponse',
@@ -91,7 +130,7 @@ function reportOf({
         clusterEndpointsHealth: clusterHealthChecks.map(({ clusterName, localityEndpoints }) => ({
           clusterName,
           localityEndpointsHealth: localityEndpoints.map(({ endpoints }) => ({
-            endpointsHealth: endpoints.map((endpoint) => ({ endpoint, healthStatus: HealthStatus.HEALTHY })),
+            endpointsHealth: endpoints.map((endpoint) => ({ endpoint, healthStatus })),
           })),
         })),
       },
@@ -113,6 +152,7 @@ function askFor(stream: ClientDuplexStream<Buffer, Buffer>, node: string, servic
   };
   stream.on('error', (error) => ended(node, error));
   stream.on('data', (bytes: Buffer) => {
+    responses += 1;
     const { versionInfo, nonce } = fromBinary(DiscoveryResponseSchema, bytes);
     ask(versionInfo, nonce);
   });

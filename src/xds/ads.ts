@@ -7,6 +7,7 @@ import {
 import { sha256 } from '../model/digest.ts';
 import type { IncomingCall, StreamEnd } from '../ports/transport.ts';
 import { type Assignment, ENDPOINT_TYPE } from './assignment.ts';
+import { createSlices, type Slices } from './slices.ts';
 import type { Protocol, Session, StreamDeps } from './stream.ts';
 
 /** The endpoints of services. */
@@ -20,7 +21,7 @@ export interface Assignments {
 }
 
 /** What the streams of ADS need. */
-interface AdsDeps extends Pick<StreamDeps, 'counts' | 'limits' | 'log'> {
+interface AdsDeps extends Pick<StreamDeps, 'counts' | 'limits' | 'log' | 'clock'> {
   readonly assignments: Assignments;
   /** A stream is open. Returns the function that says that it has ended, and why. */
   readonly opened: (dataplane: string) => (why: string) => void;
@@ -32,6 +33,8 @@ interface AdsDeps extends Pick<StreamDeps, 'counts' | 'limits' | 'log'> {
 interface Subscription {
   readonly type: string;
   readonly names: Set<string>;
+  /** Names whose resource may be another one than was sent. */
+  readonly due: Set<string>;
   /** The version of each resource that was sent. */
   readonly sent: Map<string, string>;
   /** Names that are not sent while they are awaited. */
@@ -39,6 +42,14 @@ interface Subscription {
   /** Of the last response; empty: there is none. */
   nonce: string;
   isAnswered: boolean;
+  /** A response without resources is due. */
+  isEmptyDue: boolean;
+}
+
+/** A stream that asks for endpoints. */
+interface Subscriber {
+  /** The endpoints of a service that it asks for may have changed. */
+  changed(service: string): void;
 }
 
 const TOO_MANY: StreamEnd = {
@@ -48,64 +59,57 @@ const TOO_MANY: StreamEnd = {
 };
 /** Types of resources that one stream may ask for. */
 const MOST_TYPES = 16;
+/** A response takes no further resource from this size on; those follow when it is answered. */
+const RESPONSE_BYTES = 1 << 20;
+/** Time in which responses are made before the event loop runs again. */
+const SLICE_MS = 5;
 
 /** Envoys receive the endpoints of the services that they ask for (state of the world); all other resources are empty. */
 export function createAds(deps: AdsDeps) {
   /** The streams by the services that they ask for: `MESH`, then the name. */
   const subscribers = createSubscribers(deps.assignments.forget);
+  const slices = createSlices(deps.clock, SLICE_MS);
   const protocol: Protocol<typeof DiscoveryRequestSchema> = {
     schema: DiscoveryRequestSchema,
     nodeOf: ({ node }) => (node === undefined || node.id === '' ? undefined : node.id),
-    open: (dataplane, call) => openSession(deps, subscribers, dataplane, call),
+    open: (dataplane, call) => openSession(deps, { subscribers, slices }, dataplane, call),
   };
   return {
     protocol,
     isWanted: subscribers.has,
     /** The endpoints of these services have changed. */
     changed: (services: Iterable<{ readonly mesh: string; readonly service: string }>): void => {
-      const due = new Set<() => void>();
-      for (const { mesh, service } of services) for (const push of subscribers.of(mesh, service)) due.add(push);
-      for (const push of due) push();
+      for (const { mesh, service } of services) {
+        slices.add(() => {
+          for (const subscriber of subscribers.of(mesh, service)) subscriber.changed(service);
+        });
+      }
     },
+    stop: slices.stop,
   };
+}
+
+/** What the streams share. */
+interface Shared {
+  readonly subscribers: Subscribers;
+  readonly slices: Slices;
 }
 
 function openSession(
   deps: AdsDeps,
-  subscribers: Subscribers,
+  { subscribers, slices }: Shared,
   dataplane: string,
   call: IncomingCall,
 ): Session<DiscoveryRequest> {
   const mesh = dataplane.slice(0, dataplane.indexOf('/'));
   const types = new Map<string, Subscription>();
   const closed = deps.opened(dataplane);
-  let nonces = 0;
-  const send = (to: Subscription, names: readonly string[]): void => {
-    nonces += 1;
-    to.nonce = String(nonces);
-    to.isAnswered = false;
-    const resources =
-      to.type !== ENDPOINT_TYPE ? [] : names.map((name) => ({ name, ...deps.assignments.get(mesh, name) }));
-    for (const { name, version } of resources) to.sent.set(name, version);
-    const response = create(DiscoveryResponseSchema, {
-      versionInfo: sha256(resources.map(({ name, version }) => `${name} ${version}`).join('\n')).slice(0, 16),
-      resources: resources.map(({ bytes }) => ({ typeUrl: to.type, value: bytes })),
-      typeUrl: to.type,
-      nonce: to.nonce,
-    });
-    if (to.type === ENDPOINT_TYPE) deps.counts.push('sent');
-    void call.write(toBinary(DiscoveryResponseSchema, response));
-  };
-  /** Sends what has changed, once the last response is answered. */
-  const push = (): void => {
-    const to = types.get(ENDPOINT_TYPE);
-    if (to === undefined || !to.isAnswered) return;
-    const { names, sent, held } = to;
-    for (const name of held) if (!deps.assignments.isAwaited(mesh, name)) held.delete(name);
-    const due = [...names].filter(
-      (name) => !held.has(name) && deps.assignments.get(mesh, name).version !== sent.get(name),
-    );
-    if (due.length > 0) send(to, due);
+  const wake = createWriter(call, slices, responsesOf(deps, mesh, types));
+  const subscriber: Subscriber = {
+    changed: (service) => {
+      types.get(ENDPOINT_TYPE)?.due.add(service);
+      wake();
+    },
   };
   return {
     received: (request) => {
@@ -118,41 +122,131 @@ function openSession(
       if (request.responseNonce !== '' && to.nonce !== '' && request.responseNonce !== to.nonce) return undefined;
       noteAnswer(deps, to, dataplane, request);
       to.isAnswered = true;
-      const isEndpoints = to.type === ENDPOINT_TYPE;
-      const before = new Set(to.names);
-      replaceNames(to, request.resourceNames);
-      if (!isEndpoints) {
-        if (known === undefined || before.symmetricDifference(to.names).size > 0) send(to, []);
-        return undefined;
+      const { gone, come } = replaceNames(to, request.resourceNames);
+      if (to.type === ENDPOINT_TYPE) {
+        for (const name of gone) subscribers.remove(mesh, name, subscriber);
+        for (const name of come) subscribers.add(mesh, name, subscriber);
+        if (known === undefined && request.versionInfo !== '') {
+          for (const name of to.names) if (deps.assignments.isAwaited(mesh, name)) to.held.add(name);
+        }
+      } else {
+        to.isEmptyDue ||= known === undefined || gone.size + come.size > 0;
       }
-      for (const name of before.difference(to.names)) subscribers.remove(mesh, name, push);
-      for (const name of to.names.difference(before)) subscribers.add(mesh, name, push);
-      if (known === undefined && request.versionInfo !== '') {
-        for (const name of to.names) if (deps.assignments.isAwaited(mesh, name)) to.held.add(name);
-      }
-      push();
+      wake();
       return undefined;
     },
     ended: (why) => {
-      for (const name of types.get(ENDPOINT_TYPE)?.names ?? []) subscribers.remove(mesh, name, push);
+      for (const name of types.get(ENDPOINT_TYPE)?.names ?? []) subscribers.remove(mesh, name, subscriber);
+      types.clear();
       closed(why);
     },
   };
 }
 
-function newSubscription(type: string): Subscription {
-  return { type, names: new Set(), sent: new Map(), held: new Set(), nonce: '', isAnswered: true };
+/**
+ * Returns a function that says that there may be something to send. One message is on its way at a time; the next one is made
+ * when the stream has taken it, so that nothing queues for an Envoy that does not read.
+ */
+function createWriter(call: IncomingCall, slices: Slices, next: () => Uint8Array | undefined): () => void {
+  let isWriting = false;
+  const write = (): void => {
+    const message = isWriting ? undefined : next();
+    if (message === undefined) return;
+    isWriting = true;
+    void call.write(message).then((isOpen) => {
+      isWriting = false;
+      if (isOpen) wake();
+    });
+  };
+  const wake = (): void => {
+    if (!isWriting) slices.add(write);
+  };
+  return wake;
 }
 
-function replaceNames({ names, sent, held }: Subscription, asked: readonly string[]): void {
-  const wanted = new Set(asked);
-  for (const name of names) {
-    if (wanted.has(name)) continue;
-    names.delete(name);
-    sent.delete(name);
+/** Returns a function that makes the next response of a stream; undefined: nothing is due. */
+function responsesOf(
+  { assignments, counts }: AdsDeps,
+  mesh: string,
+  types: ReadonlyMap<string, Subscription>,
+): () => Uint8Array | undefined {
+  let nonces = 0;
+  const sent = (to: Subscription, nonce: string): void => {
+    to.nonce = nonce;
+    to.isAnswered = false;
+    to.isEmptyDue = false;
+  };
+  const respond = (to: Subscription, versionInfo: string, resources: readonly Uint8Array[]): Uint8Array => {
+    nonces += 1;
+    const nonce = String(nonces);
+    sent(to, nonce);
+    const about = create(DiscoveryResponseSchema, { versionInfo, typeUrl: to.type, nonce });
+    return Buffer.concat([toBinary(DiscoveryResponseSchema, about), ...resources]);
+  };
+  /** What has changed, once the last response is answered. */
+  const endpoints = (to: Subscription): Uint8Array | undefined => {
+    const changed = takeChanged(to, assignments, mesh);
+    const [first] = changed;
+    if (first === undefined) return undefined;
+    counts.push('sent');
+    if (changed.length > 1) {
+      const version = sha256(changed.map(({ name, version }) => `${name} ${version}`).join('\n')).slice(0, 16);
+      return respond(
+        to,
+        version,
+        changed.map(({ resource }) => resource),
+      );
+    }
+    sent(to, first.version);
+    return first.response;
+  };
+  return () => {
+    for (const to of types.values()) if (to.isEmptyDue) return respond(to, sha256('').slice(0, 16), []);
+    const to = types.get(ENDPOINT_TYPE);
+    return to?.isAnswered === true ? endpoints(to) : undefined;
+  };
+}
+
+/** Takes what is due and has changed, as much as a response has. */
+function takeChanged(
+  { due, held, sent }: Subscription,
+  assignments: Assignments,
+  mesh: string,
+): readonly (Assignment & { readonly name: string })[] {
+  const changed: (Assignment & { readonly name: string })[] = [];
+  let size = 0;
+  for (const name of due) {
+    if (size >= RESPONSE_BYTES) break;
+    if (held.has(name) && assignments.isAwaited(mesh, name)) continue;
     held.delete(name);
+    due.delete(name);
+    const assignment = assignments.get(mesh, name);
+    if (assignment.version === sent.get(name)) continue;
+    sent.set(name, assignment.version);
+    changed.push({ name, ...assignment });
+    size += assignment.resource.length;
   }
-  for (const name of wanted) names.add(name);
+  return changed;
+}
+
+function newSubscription(type: string): Subscription {
+  return {
+    ...{ type, names: new Set(), due: new Set(), sent: new Map(), held: new Set() },
+    ...{ nonce: '', isAnswered: true, isEmptyDue: false },
+  };
+}
+
+/** Replaces the names of a subscription by those that are asked for now. Returns the difference. */
+function replaceNames({ names, due, sent, held }: Subscription, asked: readonly string[]) {
+  const wanted = new Set(asked);
+  const gone = names.difference(wanted);
+  const come = wanted.difference(names);
+  for (const name of gone) for (const those of [names, due, sent, held]) those.delete(name);
+  for (const name of come) {
+    names.add(name);
+    due.add(name);
+  }
+  return { gone, come };
 }
 
 /** Counts the answer to a response. An Envoy that refuses endpoints keeps those that it has. */
@@ -177,22 +271,22 @@ function noteAnswer(
 type Subscribers = ReturnType<typeof createSubscribers>;
 
 function createSubscribers(forget: Assignments['forget']) {
-  const streams = new Map<string, Set<() => void>>();
+  const streams = new Map<string, Set<Subscriber>>();
   const keyOf = (mesh: string, service: string): string => `${mesh}/${service}`;
   return {
-    add: (mesh: string, service: string, push: () => void): void => {
+    add: (mesh: string, service: string, one: Subscriber): void => {
       const key = keyOf(mesh, service);
-      streams.set(key, (streams.get(key) ?? new Set()).add(push));
+      streams.set(key, (streams.get(key) ?? new Set()).add(one));
     },
-    remove: (mesh: string, service: string, push: () => void): void => {
+    remove: (mesh: string, service: string, one: Subscriber): void => {
       const key = keyOf(mesh, service);
       const those = streams.get(key);
-      those?.delete(push);
+      those?.delete(one);
       if (those?.size !== 0) return;
       streams.delete(key);
       forget(mesh, service);
     },
-    of: (mesh: string, service: string): Iterable<() => void> => streams.get(keyOf(mesh, service)) ?? [],
+    of: (mesh: string, service: string): Iterable<Subscriber> => streams.get(keyOf(mesh, service)) ?? [],
     has: (mesh: string, service: string): boolean => streams.has(keyOf(mesh, service)),
   };
 }

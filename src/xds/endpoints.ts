@@ -4,7 +4,7 @@ import type { HealthParts } from '../engine/health/health.ts';
 import { type InboundValue, inboundGroup } from '../engine/health/inbounds.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Assignments } from './ads.ts';
-import { type Assignment, assignmentOf } from './assignment.ts';
+import { type Assignment, createAssignmentEncoder } from './assignment.ts';
 
 /** What {@link createEndpoints} needs. */
 interface EndpointDeps {
@@ -37,7 +37,10 @@ export function createEndpoints(
   const isAwaited = (dataplane: string): boolean => health.awaited.get('', dataplane) !== undefined;
   const changes = graph.watch(all);
   const awaitedChanges = graph.watch(health.awaited);
+  const encode = createAssignmentEncoder();
   const made = new Map<string, Assignment>();
+  /** Whether services are awaited; kept as {@link made}, because finding it out walks all inbounds of a service. */
+  const awaited = new Map<string, boolean>();
   const due = new Map<string, ServiceRef>();
   let cancel: (() => void) | undefined;
 
@@ -50,6 +53,7 @@ export function createEndpoints(
   const note = ({ mesh, service }: ServiceRef): void => {
     const key = inboundGroup.all(mesh, service);
     made.delete(key);
+    awaited.delete(key);
     if (isWanted(mesh, service)) due.set(key, { mesh, service });
   };
   const noteInbound = (inbound: InboundValue | undefined): void => {
@@ -66,18 +70,28 @@ export function createEndpoints(
       const known = made.get(key);
       if (known !== undefined) return known;
       const set = byService.members(inboundGroup.set(mesh, service)).map(({ value }) => value);
-      const assignment = assignmentOf(
+      const assignment = encode(
         service,
         set.filter(({ cluster }) => clusters.has(cluster)),
       );
       if (isWanted(mesh, service)) made.set(key, assignment);
       return assignment;
     },
-    isAwaited: (mesh, service) =>
-      byService
-        .members(inboundGroup.all(mesh, service))
-        .some(({ value: { cluster, dataplane: name } }) => cluster === '' && isAwaited(dataplaneKey({ mesh, name }))),
-    forget: (mesh, service) => void made.delete(inboundGroup.all(mesh, service)),
+    isAwaited: (mesh, service) => {
+      const key = inboundGroup.all(mesh, service);
+      const known = awaited.get(key);
+      if (known !== undefined) return known;
+      const is = byService
+        .members(key)
+        .some(({ value: { cluster, dataplane: name } }) => cluster === '' && isAwaited(dataplaneKey({ mesh, name })));
+      if (isWanted(mesh, service)) awaited.set(key, is);
+      return is;
+    },
+    forget: (mesh, service) => {
+      const key = inboundGroup.all(mesh, service);
+      made.delete(key);
+      awaited.delete(key);
+    },
     /** Runs after each commit. */
     committed: () => {
       for (const { before, after } of changes.take()) {

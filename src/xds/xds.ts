@@ -148,7 +148,7 @@ function createServer(
     isWanted: (mesh, service) => ads.isWanted(mesh, service),
     changed: (services) => ads.changed(services),
   });
-  const ads = createAds({ counts, limits, log, opened, assignments: endpoints, rejected: streams.rejected });
+  const ads = createAds({ counts, limits, clock, log, opened, assignments: endpoints, rejected: streams.rejected });
   const open = createOpenStreams();
   const shared = { access, counts, limits, clock, log };
   const serve = {
@@ -170,6 +170,7 @@ function createServer(
       }),
     stop: async (): Promise<void> => {
       endpoints.stop();
+      ads.stop();
       await transport.stop();
     },
   };
