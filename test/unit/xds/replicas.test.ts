@@ -129,3 +129,18 @@ test('a store that was emptied has all of it again', async () => {
   await world.pass();
   expect([states(), sets(), third.leads()]).toEqual([['connected', 'connected', 'connected'], [SET, SET, SET], false]);
 });
+
+test('a replica that has only read the reports writes them to a store that was emptied', async () => {
+  const leader = world.leader();
+  const [reader] = world.followers();
+  at(leader.id).hds('default.db').report(healthy);
+  await world.pass();
+  leader.kill();
+  await world.pass();
+  world.memory.lose();
+  await world.pass(40_000);
+  expect(world.memory.keys()).toContain('dataplane-reports/default/db');
+  await add('c');
+  await world.pass();
+  expect([reader?.leads(), sets()]).toEqual([true, [SET, SET]]);
+});
