@@ -43,7 +43,7 @@ export function isFailing({ failurePolicy }: Webhook): boolean {
 /** On a configuration that was remediated: what was done. */
 export const WARNING_ANNOTATION = 'gardener.cloud/warning';
 
-/** The text of its annotation `gardener.cloud/warning`: it was remediated, and nobody has confirmed that; empty if not. */
+/** The text of its annotation `gardener.cloud/warning`: it was remediated, and no person has confirmed that; empty if not. */
 export function warningOf(configuration: JsonObject): string {
   return textOf(objectOf(objectOf(configuration.metadata).annotations)[WARNING_ANNOTATION]);
 }
