@@ -4,8 +4,14 @@ import {
   agentNetworkPolicies,
   agentRights,
   furtherAgentRights,
+  webhookRights,
 } from '../../src/compose/manifests/agent-manifests.ts';
-import { agentArguments, agentDeployment } from '../../src/compose/manifests/agent-pod.ts';
+import {
+  agentArguments,
+  agentDeployment,
+  WEBHOOK_CONTAINER_PORT,
+  webhookArguments,
+} from '../../src/compose/manifests/agent-pod.ts';
 import {
   AGENT_ACCESS,
   APPLIED,
@@ -13,7 +19,9 @@ import {
   FURTHER,
   OWN_NAMESPACE,
   policyRule,
+  WEBHOOK_RIGHTS,
 } from '../../src/compose/manifests/agent-rights.ts';
+import { installedWebhook, webhookService } from '../../src/compose/manifests/agent-webhook.ts';
 import { printYaml } from '../../src/manifest/print-yaml.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 
@@ -39,12 +47,29 @@ export function agentFiles(): ReadonlyMap<string, string> {
   }
   files.set(`${COMPONENTS}/agent-public-ca/deployment.yaml`, documents([withoutOwnAuthority()]));
   files.set(`${COMPONENTS}/agent-public-ca/kustomization.yaml`, component({ patches: [{ path: 'deployment.yaml' }] }));
+  const webhook = `${COMPONENTS}/agent-webhook`;
+  files.set(`${webhook}/rights.yaml`, documents(webhookRights(NAMESPACE)));
+  files.set(`${webhook}/service.yaml`, documents(webhookService(NAMESPACE)));
+  files.set(`${webhook}/configuration.yaml`, documents([installedWebhook(NAMESPACE)]));
+  const patches = [{ target: { kind: 'Deployment', name: 'fleetrelay-agent' }, patch: printYaml(withWebhook()) }];
+  const resources = ['rights.yaml', 'service.yaml', 'configuration.yaml'];
+  files.set(`${webhook}/kustomization.yaml`, component({ resources, patches }));
+  const { webhooks = [] } = installedWebhook('NAMESPACE', 'SERVICE');
+  files.set('deploy/helm/fleetrelay-agent/files/webhooks.yaml', HEADER + printYaml({ webhooks }));
   return files;
+}
+
+/** A JSON patch of the Deployment. */
+function withWebhook(): readonly JsonObject[] {
+  const at = '/spec/template/spec/containers/0';
+  const args = webhookArguments('fleetrelay:0.1.0').map((value) => ({ op: 'add', path: `${at}/args/-`, value }));
+  return [...args, { op: 'add', path: `${at}/ports/-`, value: WEBHOOK_CONTAINER_PORT }];
 }
 
 function chartRights(): JsonObject {
   const { secrets, rbac, crds } = FURTHER;
-  const groups = { discovery: DISCOVERY, apply: APPLIED, ownNamespace: OWN_NAMESPACE, secrets, rbac, crds };
+  const webhook = { webhook: WEBHOOK_RIGHTS.everywhere, webhookOwnNamespace: WEBHOOK_RIGHTS.ownNamespace };
+  const groups = { discovery: DISCOVERY, apply: APPLIED, ownNamespace: OWN_NAMESPACE, secrets, rbac, crds, ...webhook };
   return Object.fromEntries(Object.entries(groups).map(([name, rules]) => [name, rules.map(policyRule)]));
 }
 

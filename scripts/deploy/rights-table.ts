@@ -4,6 +4,7 @@ import {
   FURTHER,
   OWN_NAMESPACE,
   type Permission,
+  WEBHOOK_RIGHTS,
 } from '../../src/compose/manifests/agent-rights.ts';
 import { between } from './marks.ts';
 import { SERVER_CUSTOM_RESOURCES, SERVER_LEASE } from './server-permissions.ts';
@@ -15,6 +16,8 @@ const PARTS: readonly (readonly [string, readonly Permission[]])[] = [
   ['Agent, only by choice: `secrets`', FURTHER.secrets],
   ['Agent, only by choice: `rbac`', FURTHER.rbac],
   ['Agent, only by choice: `crds`', FURTHER.crds],
+  ['Agent, only with the webhook: ClusterRole `fleetrelay-agent-webhook`', WEBHOOK_RIGHTS.everywhere],
+  ['Agent, only with the webhook, its own namespace: Role `fleetrelay-agent-webhook`', WEBHOOK_RIGHTS.ownNamespace],
   [
     'Management server, only with desired state from custom resources: ClusterRole `fleetrelay-server-custom-resources`',
     SERVER_CUSTOM_RESOURCES,

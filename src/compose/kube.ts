@@ -39,6 +39,11 @@ export const RESOURCES = {
   secrets: { group: '', version: 'v1', resource: 'secrets' },
   pods: { group: '', version: 'v1', resource: 'pods' },
   deployments: { group: 'apps', version: 'v1', resource: 'deployments' },
+  mutatingWebhooks: {
+    group: 'admissionregistration.k8s.io',
+    version: 'v1',
+    resource: 'mutatingwebhookconfigurations',
+  },
 } as const satisfies Readonly<Record<string, KubeResource>>;
 
 /** The value of `accept` that asks for the metadata of an object only. */

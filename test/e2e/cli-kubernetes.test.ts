@@ -13,6 +13,7 @@ import { type KubernetesPool, openKubernetesPool } from '../support/kubernetes/c
 import type { ControlPlane } from '../support/kubernetes/control-plane.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';
 import { clusterYaml, configMapYaml } from '../support/manifests.ts';
+import { createTestAuthority, DAY_MS } from '../support/test-authority.ts';
 
 interface Run {
   readonly code: number;
@@ -208,6 +209,41 @@ describe.skipIf(noKubernetes)('commands on a real API server', () => {
       expect(find(await check(...kube), 'RelayNotTrusted')?.fix).toContain('ca.crt');
       await register('--force');
       expect(find(await check(...kube), 'RelayNotTrusted')).toBeUndefined();
+    });
+
+    it('a webhook whose authority is missing or has expired, whose rights or configuration were taken away', async () => {
+      const name = 'fleetrelay-agent';
+      await register('--webhook', '--force');
+      const bare = await check(...kube);
+      expect(find(bare, 'WebhookNotTrusted')?.what).toContain('Pods that opted in are refused');
+      expect(find(bare, 'RightsComplete')?.severity).toBe('ok');
+
+      const trust = async (from: number, to: number): Promise<readonly Finding[]> => {
+        const { root } = await createTestAuthority(from, to);
+        const caBundle = Buffer.from(root).toString('base64');
+        const patch = [0, 1].map((at) => ({
+          op: 'add',
+          path: `/webhooks/${at}/clientConfig/caBundle`,
+          value: caBundle,
+        }));
+        await kubectl('patch', 'mutatingwebhookconfiguration', name, '--type=json', '-p', JSON.stringify(patch));
+        const findings = await check(...kube);
+        return findings.filter(({ where }) => where.startsWith('MutatingWebhookConfiguration.'));
+      };
+      const now = Date.now();
+      const expired = await trust(now - 3 * DAY_MS, now - DAY_MS);
+      expect(expired.map(({ reason }) => reason)).toEqual(['CertificateExpired', 'CertificateExpired']);
+      const good = await trust(now - DAY_MS, now + 300 * DAY_MS);
+      expect(good.map(({ severity }) => severity)).toEqual(['ok', 'ok']);
+      await register('--webhook', '--force');
+      expect(find(await check(...kube), 'WebhookNotTrusted'), 'an installation leaves the authority').toBeUndefined();
+
+      await kubectl('delete', 'clusterrolebinding', 'fleetrelay-agent-webhook');
+      expect(find(await check(...kube), 'RightsMissing')?.what).toMatch(/get, patch mutatingwebhookconfigurations/);
+      await kubectl('delete', 'mutatingwebhookconfiguration', name);
+      expect(find(await check(...kube), 'WebhookMissing')?.fix).toContain('--webhook');
+      await register('--force');
+      expect(find(await check(...kube), 'WebhookMissing')).toBeUndefined();
     });
 
     it('a deployment that was scaled down', async () => {

@@ -107,6 +107,7 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
       token: 'frt1_x',
       ca: CA,
       access: AGENT_ACCESS,
+      webhook: true,
     });
     await accepted(manifests as unknown as readonly Manifest[]);
   });
@@ -162,6 +163,38 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
     await apply([{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata, rules }]);
     await until('the right is there', () => may(AGENT, 'patch widgets.example.com web'));
     expect(await may(AGENT, 'delete widgets.example.com web')).toBe(false);
+  });
+
+  test.skipIf(noHelm)('the webhook gives the right to its own configuration and Secret, and to no other', async () => {
+    const configuration = 'mutatingwebhookconfigurations.admissionregistration.k8s.io';
+    const yes = [
+      ...['get', 'patch'].map((verb) => `${verb} ${configuration}/fleetrelay-agent`),
+      ...['get', 'create', 'patch', 'update'].map((verb) => `${verb} secrets/fleetrelay-agent-webhook fleetrelay`),
+    ];
+    const no = [
+      ...['list', 'watch', 'create', 'update', 'delete'].map((verb) => `${verb} ${configuration}`),
+      ...['get', 'patch'].map((verb) => `${verb} ${configuration}/other`),
+      ...['list', 'watch', 'create'].map((verb) => `${verb} secrets fleetrelay`),
+      'delete secrets/fleetrelay-agent-webhook fleetrelay',
+      'get secrets/fleetrelay-agent-webhook web',
+    ];
+    await expectRights(AGENT, [], [...yes, ...no]);
+    const path = join(KUSTOMIZE, 'components', 'agent-webhook', 'rights.yaml');
+    const byKustomize = objectsOf(readFileSync(path, 'utf8'));
+    const release = AGENT_RELEASES['with the webhook'];
+    if (release === undefined) throw new Error('there is no such release');
+    const byChart = (await renderChart('fleetrelay-agent', release)).filter(
+      ({ kind, metadata }) => /Role/.test(kind) && metadata.name === 'fleetrelay-agent-webhook',
+    );
+    for (const rights of [byKustomize, byChart]) {
+      await apply(rights);
+      await until('the rights are there', () => may(AGENT, yes[0] ?? ''));
+      await expectRights(AGENT, yes, no);
+      await plane.kubectl(['delete', '-f', '-'], {
+        input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: rights }),
+      });
+      await until('the rights are gone', async () => !(await may(AGENT, yes[0] ?? '')));
+    }
   });
 
   test('Secrets, roles and CRDs are choices of their own', async () => {

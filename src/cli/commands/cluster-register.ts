@@ -92,6 +92,7 @@ function agentOptions(command: CliCommand): void {
         .choices([...AGENT_ACCESS])
         .default([], 'nothing'),
     )
+    .option('--webhook', 'the agent rewrites the probes of Pods that have the label fleetrelay.dev/probe-proxy')
     .option('--data-dir <dir>', 'data directory of the server, for token and certificate authority')
     .option('--relay-secret-file <file>', 'the secret that tokens are derived from, where the server was given one')
     .option('--token-file <file>', 'the token of the cluster itself')
@@ -105,9 +106,9 @@ function label(text: string, before: Readonly<Record<string, string>>): Readonly
 }
 
 function refuseContradictions(flags: Flags): void {
-  const { apply, install, agentManifests, agentKubeconfig, agentContext, server } = flags;
+  const { apply, install, agentManifests, agentKubeconfig, agentContext, server, webhook } = flags;
   const hasAgent = install !== undefined || agentManifests !== undefined;
-  const isMeant = (agentKubeconfig ?? agentContext ?? server) !== undefined;
+  const isMeant = (agentKubeconfig ?? agentContext ?? server ?? webhook) !== undefined;
   refuseUsage([
     [hasAgent && server === undefined, 'the agent needs --server HOST:PORT', 'at which the cluster reaches the server'],
     [!hasAgent && isMeant, 'register does not know what to do with the agent', 'add --install or --agent-manifests'],

@@ -8,16 +8,16 @@ const DEADLINE_MS = 5_000;
 const RENEW = 'renew it; the server renews the certificates that it has made, and logs the reason if it cannot';
 
 /** The row that the dates of a certificate give at `now` (milliseconds since 1970). */
-export function dateRows(certificate: X509Certificate, whose: string, now: number): readonly Row[] {
+export function dateRows(certificate: X509Certificate, whose: string, now: number, fix = RENEW): readonly Row[] {
   const from = Date.parse(certificate.validFrom);
   const to = Date.parse(certificate.validTo);
   const until = new Date(to).toISOString().slice(0, 10);
   const what = `the certificate of ${whose}`;
   const early = `${what} is valid from ${new Date(from).toISOString()} on only`;
   return firstOf([
-    [now > to, 'error', 'CertificateExpired', `${what} has expired on ${until}`, RENEW],
+    [now > to, 'error', 'CertificateExpired', `${what} has expired on ${until}`, fix],
     [now < from, 'error', 'CertificateNotYetValid', early, 'set the clocks right'],
-    [now > to - SOON_MS, 'warning', 'CertificateExpiresSoon', `${what} expires on ${until}`, RENEW],
+    [now > to - SOON_MS, 'warning', 'CertificateExpiresSoon', `${what} expires on ${until}`, fix],
     [true, 'ok', 'CertificateValid', `${what} is valid until ${until}`],
   ]);
 }

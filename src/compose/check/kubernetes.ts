@@ -25,6 +25,7 @@ import type { KubeTarget } from '../options.ts';
 import { certificateOf, dateRows, shownCertificate } from './certificates.ts';
 import { type Finding, type Fixes, findingsOf, firstOf, type Row } from './finding.ts';
 import { rightsRows } from './rights.ts';
+import { webhookRows } from './webhook.ts';
 
 const SKEW_MS = 30_000;
 
@@ -136,9 +137,22 @@ async function namespaceFindings(kube: Kube, now: number): Promise<readonly Find
     ...(await Promise.all(questionsAbout(agent, now).map((question) => ask(kube, question, fixes)))).flat(),
     ...(await podFindings(kube)),
     ...findingsAt(`system:serviceaccount:${namespace}:${agent.serviceAccount}`, await rightsRows(kube, agent), fixes),
+    ...(await webhookFindings(kube, agent, now, fixes)),
     ...findingsAt(`ConfigMap/${namespace}/fleetrelay-inventory`, await inventoryRows(kube), fixes),
     ...(await relayFindings(kube, agent, now)),
   ];
+}
+
+async function webhookFindings(
+  kube: Kube,
+  { webhook }: InstalledAgent,
+  now: number,
+  fixes: Fixes,
+): Promise<readonly Finding[]> {
+  if (webhook === undefined) return [];
+  const { configuration } = webhook;
+  const where = `MutatingWebhookConfiguration.admissionregistration.k8s.io/${configuration}`;
+  return findingsAt(where, await webhookRows(kube, configuration, now), fixes);
 }
 
 /** The commands that mend what is wrong in the agent's namespace. */
@@ -151,6 +165,9 @@ function fixesFor(namespace: string, { deployment, tokenSecret }: InstalledAgent
     AgentScaledDown: `${kubectl} scale deployment ${deployment} --replicas=2`,
     AgentNotReady: `${kubectl} describe deployment ${deployment}; ${logs}`,
     TokenMissing: `where the server is: fleetrelay cluster token NAME --data-dir DIR | ${kubectl} create secret generic ${tokenSecret} --from-file=token=/dev/stdin`,
+    WebhookMissing:
+      'install it again: fleetrelay cluster register NAME --install --webhook --server HOST:PORT (or helm upgrade, kubectl apply -k)',
+    WebhookNotTrusted: logs,
     NeverLed: logs,
     NoLeader: logs,
     LeaseExpired: logs,

@@ -1,6 +1,6 @@
 import { objectOf } from '../../model/json.ts';
 import { type Kube, refusalOf } from '../kube.ts';
-import { APPLIED, DISCOVERY, OWN_NAMESPACE, type Permission } from '../manifests/agent-rights.ts';
+import { APPLIED, DISCOVERY, OWN_NAMESPACE, type Permission, WEBHOOK_RIGHTS } from '../manifests/agent-rights.ts';
 import type { InstalledAgent } from '../manifests/installed-agent.ts';
 import type { Row } from './finding.ts';
 
@@ -16,13 +16,14 @@ interface Right {
 }
 
 /** Asks the API server whether the agent's ServiceAccount has every right that an agent needs. */
-export async function rightsRows(kube: Kube, { serviceAccount }: InstalledAgent): Promise<readonly Row[]> {
+export async function rightsRows(kube: Kube, { serviceAccount, webhook }: InstalledAgent): Promise<readonly Row[]> {
   const { namespace } = kube;
   const user = `system:serviceaccount:${namespace}:${serviceAccount}`;
   const asked = [
     ...DISCOVERY.flatMap((permission) => rightsOf(permission, kube, ['list', 'watch'])),
     ...APPLIED.flatMap((permission) => rightsOf(permission, kube, ['create', 'patch', 'delete'])),
     ...OWN_NAMESPACE.flatMap((permission) => rightsOf(permission, kube, permission.verbs, namespace)),
+    ...(webhook === undefined ? [] : webhookRights(webhook, kube)),
   ];
   const missing: Right[] = [];
   for (let start = 0; start < asked.length; start += AT_ONCE) {
@@ -57,6 +58,16 @@ function rightsOf(
       .filter((resource) => isOffered(group, resource))
       .flatMap((resource) => verbs.map((verb) => ({ group, resource, verb, name, namespace }))),
   );
+}
+
+function webhookRights(
+  { configuration, secret }: NonNullable<InstalledAgent['webhook']>,
+  kube: Kube,
+): readonly Right[] {
+  const named = (permissions: readonly Permission[], name: string, namespace?: string): readonly Right[] =>
+    permissions.flatMap((each) => rightsOf({ ...each, resourceNames: [name] }, kube, each.verbs, namespace));
+  const { everywhere, ownNamespace } = WEBHOOK_RIGHTS;
+  return [...named(everywhere, configuration), ...named(ownNamespace, secret, kube.namespace)];
 }
 
 function review({ client, namespace }: Kube, user: string, right: Right) {

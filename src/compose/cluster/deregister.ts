@@ -8,6 +8,7 @@ import { labelsOf, metadataOf } from '../../model/object-key.ts';
 import { type Kube, type KubeReader, openAgentKube, openKube, resourceOf, systemDeps } from '../kube.ts';
 import { agentManifests, agentOwnSecret } from '../manifests/agent-manifests.ts';
 import { AGENT_ACCESS } from '../manifests/agent-rights.ts';
+import { webhookOwnSecret } from '../manifests/agent-webhook.ts';
 import { removeOne } from '../manifests/apply.ts';
 import { installedAgent, installedClusterName, refuseRelease } from '../manifests/installed-agent.ts';
 import type { AgentPlace, KubeTarget, RunIo } from '../options.ts';
@@ -99,18 +100,20 @@ async function checkCluster(kube: Kube, { name, removeObjects: removesObjects }:
 }
 
 /**
- * Removes the objects of the installation, the Deployment first. The namespace stays, because the inventory in it tells a
+ * Removes the objects of the installation, webhook and Deployment first. The namespace stays, because the inventory in it tells a
  * later agent what it owns. The settings stay, because they name the cluster of that inventory.
  */
 async function removeAgent(kube: Kube, cluster: ClusterName, dryRun: boolean): Promise<readonly Step[]> {
   const { namespace } = kube;
   const { settings } = await installedAgent(kube);
   const unused = { server: 'none:1', image: '', token: '', ca: '' };
-  const installed = agentManifests({ cluster, namespace, ...unused, access: AGENT_ACCESS });
+  const installed = agentManifests({ cluster, namespace, ...unused, access: AGENT_ACCESS, webhook: true });
   const staying = (manifest: JsonObject): boolean =>
     manifest.kind === 'Namespace' || metadataOf(manifest).name === settings;
-  const manifests = [...installed.filter((manifest) => !staying(manifest)), agentOwnSecret(namespace)];
-  const rank = ({ kind }: JsonObject): number => (kind === 'Deployment' ? 0 : 1);
+  const own = [agentOwnSecret(namespace), webhookOwnSecret(namespace)];
+  const manifests = [...installed.filter((manifest) => !staying(manifest)), ...own];
+  // A webhook that nobody serves would refuse Pods.
+  const rank = ({ kind }: JsonObject): number => ['MutatingWebhookConfiguration', 'Deployment', kind].indexOf(kind);
   const steps: Step[] = [];
   for (const manifest of manifests.toSorted((a, b) => rank(a) - rank(b))) {
     // An object of this name without our label belongs to another installation.

@@ -10,8 +10,10 @@ import {
   OWN_NAMESPACE,
   type Permission,
   policyRule,
+  WEBHOOK_RIGHTS,
   WIDEN_LABEL,
 } from './agent-rights.ts';
+import { installedWebhook, webhookService } from './agent-webhook.ts';
 
 /** The settings in the manifests of one cluster's agent. */
 export interface AgentManifestOptions extends Omit<AgentPodOptions, 'settingsDigest' | 'ca'> {
@@ -29,10 +31,11 @@ export interface AgentManifestOptions extends Omit<AgentPodOptions, 'settingsDig
 
 /**
  * Everything that the agent of a cluster needs there, in the order in which it is to be applied: Namespace, rights,
- * settings, Deployment, network rules, disruption budget. Applying it again is safe; a change of the settings replaces the pods.
+ * settings, Deployment, network rules, disruption budget, webhook. Applying it again is safe; a change of the settings replaces the
+ * pods.
  */
 export function agentManifests(options: AgentManifestOptions): readonly JsonObject[] {
-  const { namespace, cluster, server, token, ca, access = [] } = options;
+  const { namespace, cluster, server, token, ca, access = [], webhook = false } = options;
   const settingsDigest = createHash('sha256')
     .update(JSON.stringify([cluster, server, token, ca]))
     .digest('hex');
@@ -40,6 +43,7 @@ export function agentManifests(options: AgentManifestOptions): readonly JsonObje
     agentNamespace(namespace),
     ...agentRights(namespace),
     ...access.flatMap((each) => furtherAgentRights(namespace, each)),
+    ...(webhook ? webhookRights(namespace) : []),
     inNamespace('v1', 'ConfigMap', namespace, 'fleetrelay-agent-settings', { data: { cluster, server } }),
     ...(ca === undefined
       ? []
@@ -50,6 +54,8 @@ export function agentManifests(options: AgentManifestOptions): readonly JsonObje
     agentDeployment({ ...options, ca: ca !== undefined, settingsDigest }),
     ...agentNetworkPolicies(namespace, Number(/:(\d+)$/.exec(server)?.[1] ?? 9900)),
     agentDisruptionBudget(namespace),
+    // Last, because from then on labelled Pods wait for the agent.
+    ...(webhook ? [...webhookService(namespace), installedWebhook(namespace)] : []),
   ];
 }
 
@@ -78,12 +84,15 @@ export function agentRights(namespace: string): readonly JsonObject[] {
       aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [WIDEN_LABEL]: 'true' } }] },
     }),
     bound(namespace, 'fleetrelay-agent-more'),
-    inNamespace(`${RBAC}/v1`, 'Role', namespace, 'fleetrelay-agent', { rules: OWN_NAMESPACE.map(policyRule) }),
-    inNamespace(`${RBAC}/v1`, 'RoleBinding', namespace, 'fleetrelay-agent', {
-      roleRef: { apiGroup: RBAC, kind: 'Role', name: 'fleetrelay-agent' },
-      subjects: subjects(namespace),
-    }),
+    ...ownRights(namespace, 'fleetrelay-agent', OWN_NAMESPACE),
   ];
+}
+
+/** What the webhook adds to them. */
+export function webhookRights(namespace: string): readonly JsonObject[] {
+  const name = 'fleetrelay-agent-webhook';
+  const { everywhere, ownNamespace } = WEBHOOK_RIGHTS;
+  return [role(name, everywhere), bound(namespace, name), ...ownRights(namespace, name, ownNamespace)];
 }
 
 /** The Secret that the agent makes for its client certificate. It is not installed, but an uninstallation removes it. */
@@ -133,6 +142,17 @@ const RBAC = 'rbac.authorization.k8s.io';
 
 function role(name: string, permissions: readonly Permission[]): JsonObject {
   return clusterWide('ClusterRole', name, { rules: permissions.map(policyRule) });
+}
+
+/** A Role in the agent's own namespace, and its binding. */
+function ownRights(namespace: string, name: string, permissions: readonly Permission[]): readonly JsonObject[] {
+  return [
+    inNamespace(`${RBAC}/v1`, 'Role', namespace, name, { rules: permissions.map(policyRule) }),
+    inNamespace(`${RBAC}/v1`, 'RoleBinding', namespace, name, {
+      roleRef: { apiGroup: RBAC, kind: 'Role', name },
+      subjects: subjects(namespace),
+    }),
+  ];
 }
 
 function bound(namespace: string, name: string, clusterRole = name): JsonObject {

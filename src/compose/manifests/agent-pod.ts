@@ -8,6 +8,8 @@ export interface AgentPodOptions {
   readonly image: string;
   /** There is a ConfigMap `fleetrelay-relay-ca` with the authority of the server. */
   readonly ca: boolean;
+  /** It serves the admission webhook. */
+  readonly webhook?: boolean | undefined;
   /** Changes when the settings do, so that the pods are replaced; absent where kustomize or Helm does that. */
   readonly settingsDigest?: string;
 }
@@ -20,6 +22,8 @@ export const AGENT_LABELS = { ...agentTemplateLabels, 'app.kubernetes.io/part-of
 /** Of the image; no account of any system by convention. */
 const USER = 65_532;
 const HEALTH_PORT = 9981;
+/** Of the admission webhook. */
+export const WEBHOOK_PORT = 9443;
 
 /** The agent's Deployment. It reads cluster name and server from the ConfigMap `fleetrelay-agent-settings`. */
 export function agentDeployment(options: AgentPodOptions): JsonObject {
@@ -80,20 +84,23 @@ export const AGENT_MEMORY_SETTINGS: Readonly<Record<string, string>> = {
   MALLOC_TRIM_THRESHOLD_: '131072',
 };
 
-function container({ image, ca }: AgentPodOptions): JsonObject {
+function container({ image, ca, webhook = false }: AgentPodOptions): JsonObject {
   const setting = (key: string): JsonObject => ({ configMapKeyRef: { name: 'fleetrelay-agent-settings', key } });
   return {
     name: 'agent',
     image,
     imagePullPolicy: 'IfNotPresent',
-    args: agentArguments(ca),
+    args: [...agentArguments(ca), ...(webhook ? webhookArguments(image) : [])],
     env: [
       { name: 'CLUSTER', valueFrom: setting('cluster') },
       { name: 'SERVER', valueFrom: setting('server') },
       { name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
       ...Object.entries(AGENT_MEMORY_SETTINGS).map(([name, value]) => ({ name, value })),
     ],
-    ports: [{ name: 'health', containerPort: HEALTH_PORT, protocol: 'TCP' }],
+    ports: [
+      { name: 'health', containerPort: HEALTH_PORT, protocol: 'TCP' },
+      ...(webhook ? [WEBHOOK_CONTAINER_PORT] : []),
+    ],
     startupProbe: { ...probe('/healthz'), periodSeconds: 2, failureThreshold: 30 },
     livenessProbe: { ...probe('/healthz'), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
     readinessProbe: { ...probe('/readyz'), periodSeconds: 5, timeoutSeconds: 5 },
@@ -126,6 +133,13 @@ export function agentArguments(ca: boolean): readonly string[] {
     `--health-port=0.0.0.0:${HEALTH_PORT}`,
     '--log-level=info',
   ];
+}
+
+export const WEBHOOK_CONTAINER_PORT: JsonObject = { name: 'webhook', containerPort: WEBHOOK_PORT, protocol: 'TCP' };
+
+/** What the webhook adds to the command line. Pods get the probe proxy of this image. */
+export function webhookArguments(image: string): readonly string[] {
+  return [`--webhook=0.0.0.0:${WEBHOOK_PORT}`, `--webhook-image=${image}`];
 }
 
 function probe(path: string): JsonObject {

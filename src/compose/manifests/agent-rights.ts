@@ -1,3 +1,4 @@
+import { WEBHOOK_CONFIGURATION, WEBHOOK_SECRET } from '../../adapters/kubernetes/admission/webhook-configuration.ts';
 import { engineGroups } from '../../model/engine-kinds.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { AGENT_CREDENTIALS, AGENT_LEASE } from '../agent/names.ts';
@@ -104,6 +105,28 @@ export const OWN_NAMESPACE: readonly Permission[] = [
     why: 'The client certificate, its key and the roots of the server: this one Secret, which the replicas share. `create` counts for what is made by server-side apply, which names it.',
   },
 ];
+
+/** What an agent with the webhook may do besides: everywhere, and in its own namespace. */
+export const WEBHOOK_RIGHTS: Readonly<Record<'everywhere' | 'ownNamespace', readonly Permission[]>> = {
+  everywhere: [
+    {
+      apiGroups: ['admissionregistration.k8s.io'],
+      resources: ['mutatingwebhookconfigurations'],
+      resourceNames: [WEBHOOK_CONFIGURATION],
+      verbs: ['get', 'patch'],
+      why: 'To set `caBundle` and `failurePolicy` of its own webhook. It can neither make nor see another one.',
+    },
+  ],
+  ownNamespace: [
+    {
+      apiGroups: [''],
+      resources: ['secrets'],
+      resourceNames: [WEBHOOK_SECRET],
+      verbs: ['get', 'create', 'patch', 'update'],
+      why: 'Certificates and settings of the webhook, which the replicas share. `create` counts for server-side apply, which names it.',
+    },
+  ],
+};
 
 /** What each further access adds; `cluster-admin` adds a binding to the ClusterRole of that name instead. */
 export const FURTHER: Readonly<Record<Exclude<AgentAccess, 'cluster-admin'>, readonly Permission[]>> = {

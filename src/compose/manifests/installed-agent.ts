@@ -1,3 +1,4 @@
+import { WEBHOOK_CONFIGURATION, WEBHOOK_SECRET } from '../../adapters/kubernetes/admission/webhook-configuration.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { labelsOf, metadataOf } from '../../model/object-key.ts';
 import { isMissing, type KubeReader, OUR_PARTS, RESOURCES, read, refusalOf } from '../kube.ts';
@@ -13,6 +14,8 @@ export interface InstalledAgent {
   readonly tokenSecret: string;
   /** ConfigMap with the authority of the server; undefined: there is none, or it is in a Secret. */
   readonly authority: { readonly name: string; readonly key: string } | undefined;
+  /** MutatingWebhookConfiguration and Secret; undefined: the agent serves no webhook. */
+  readonly webhook: { readonly configuration: string; readonly secret: string } | undefined;
 }
 
 /** The names in the manifests of `cluster register`. Kustomize adds a digest to some, Helm the name of a release. */
@@ -23,6 +26,7 @@ const USUAL: InstalledAgent = {
   settings: 'fleetrelay-agent-settings',
   tokenSecret: 'fleetrelay-agent-token',
   authority: { name: 'fleetrelay-relay-ca', key: 'ca.crt' },
+  webhook: undefined,
 };
 
 /** The names that the Deployment of the agent contains; the usual names if there is none, or it may not be read. */
@@ -68,6 +72,17 @@ function agentOf(deployment: JsonObject): InstalledAgent | undefined {
     settings: textOf(memberOf(memberOf(cluster, 'valueFrom'), 'configMapKeyRef').name) || USUAL.settings,
     tokenSecret: textOf(memberOf(volumes.get('token'), 'secret').secretName) || USUAL.tokenSecret,
     authority: typeof ca.name === 'string' ? { name: ca.name, key: textOf(item?.key) || 'ca.crt' } : undefined,
+    webhook: webhookIn(Array.isArray(container.args) ? container.args.map(textOf) : []),
+  };
+}
+
+function webhookIn(args: readonly string[]): InstalledAgent['webhook'] {
+  const given = (flag: string): string | undefined =>
+    args.find((arg) => arg.startsWith(`${flag}=`))?.slice(flag.length + 1);
+  if (given('--webhook') === undefined) return undefined;
+  return {
+    configuration: given('--webhook-configuration') ?? WEBHOOK_CONFIGURATION,
+    secret: given('--webhook-secret') ?? WEBHOOK_SECRET,
   };
 }
 

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
+import { agentManifests } from '../../../src/compose/manifests/agent-manifests.ts';
 import { decodeRelayConfig } from '../../../src/manifest/relay-config.ts';
-import { AGENT_RELEASES, REPLICATED, SERVER_RELEASES } from './releases.ts';
+import { AGENT_RELEASES, CA, REPLICATED, SERVER_RELEASES } from './releases.ts';
 import {
   lintChart,
   type Manifest,
@@ -103,6 +104,12 @@ describe.skipIf(noHelm)('charts', () => {
     ['fleetrelay', { ...REPLICATED.store.values, persistence: { existingClaim: 'a' } }, /volume of its own/],
     ['fleetrelay', { ...REPLICATED.store.values, replicaCount: 0 }, /replicaCount/],
     ['fleetrelay-agent', { ...agent(), relay: { ...agent().relay, token: 'x' } }, /say one/],
+    ['fleetrelay-agent', { ...agent(), webhook: { certManager: { enabled: true } } }, /issuerRef\.name is missing/],
+    [
+      'fleetrelay-agent',
+      { ...agent(), webhook: { certManager: { enabled: true }, tlsSecret: { name: 'a' } } },
+      /say one/,
+    ],
   ] as const)('%s refuses %j', async ([chart, values, complaint]) => {
     await expect(renderChart(chart, { name: 'x', namespace: 'x', values })).rejects.toThrow(complaint);
   });
@@ -263,6 +270,99 @@ describe.skipIf(noHelm)('charts', () => {
     expect(withXds(least)).toEqual(nothing);
     expect(withXds(await overlay(''))).toEqual(nothing);
     expect(configIn(least).relay.tls.names.filter((name: string) => name.includes('xds'))).toEqual([]);
+  });
+
+  test.skipIf(noKubectl)(
+    'chart, component and cluster register install one webhook, and nothing without it',
+    async () => {
+      const ofWebhook = (objects: readonly Manifest[]) =>
+        objects.filter(
+          ({ metadata, kind }) => /-webhook$/.test(metadata.name) || kind === 'MutatingWebhookConfiguration',
+        );
+      const kinds = (objects: readonly Manifest[]) => ofWebhook(objects).map(({ kind }) => kind);
+      const up = '../../../../deploy/kustomize';
+      const byComponent = await renderOverlay({
+        'kustomization.yaml': `apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [${up}/agent]\ncomponents: [${up}/components/agent-webhook]\n`,
+      });
+      const byChart = await renderChart('fleetrelay-agent', AGENT_RELEASES['with the webhook'] ?? missing());
+      const unused = { cluster: 'east', server: 'relay.example.com:9900', image: 'fleetrelay:0.1.0' };
+      const place = { namespace: 'fleetrelay', ca: CA };
+      const byCommand = agentManifests({ ...unused, ...place, webhook: true }) as unknown as readonly Manifest[];
+      const part = (objects: readonly Manifest[], kind: string) =>
+        ofWebhook(objects).find((object) => object.kind === kind) ?? missing();
+      const wanted = [
+        'ClusterRole',
+        'ClusterRoleBinding',
+        'MutatingWebhookConfiguration',
+        'Role',
+        'RoleBinding',
+        'Service',
+      ];
+      for (const objects of [byChart, byComponent, byCommand]) {
+        expect(
+          kinds(objects)
+            .filter((kind) => kind !== 'NetworkPolicy')
+            .sort(),
+        ).toEqual(wanted);
+        for (const kind of ['ClusterRole', 'Role'])
+          expect(part(objects, kind).rules).toEqual(part(byCommand, kind).rules);
+        const { webhooks, metadata } = part(objects, 'MutatingWebhookConfiguration');
+        expect(metadata.name).toBe('fleetrelay-agent');
+        expect(webhooks).toEqual(part(byCommand, 'MutatingWebhookConfiguration').webhooks);
+        expect(JSON.stringify(webhooks)).not.toMatch(/caBundle|failurePolicy/);
+        expect(part(objects, 'Service').spec.ports).toEqual(part(byCommand, 'Service').spec.ports);
+        const { containers } = objects.find(({ kind }) => kind === 'Deployment')?.spec.template.spec ?? missing();
+        expect(containers[0].args).toEqual(
+          expect.arrayContaining(['--webhook=0.0.0.0:9443', '--webhook-image=fleetrelay:0.1.0']),
+        );
+        expect(containers[0].ports).toContainEqual({ name: 'webhook', containerPort: 9443, protocol: 'TCP' });
+        const ways = objects.filter(({ kind }) => kind === 'NetworkPolicy').flatMap(({ spec }) => spec.ingress ?? []);
+        expect(
+          ways.filter(({ from, ports }) => from === undefined && [9443, 'webhook'].includes(ports[0].port)),
+        ).toHaveLength(1);
+      }
+      const plain = agentManifests({ ...unused, ...place }) as unknown as readonly Manifest[];
+      for (const objects of [plain, await renderChart('fleetrelay-agent', AGENT_RELEASES.least ?? missing())]) {
+        expect(kinds(objects)).toEqual([]);
+      }
+    },
+  );
+
+  test('a release of another name has a webhook, rights and a Secret of its own; a certificate may come from elsewhere', async () => {
+    const objects = await renderChart('fleetrelay-agent', AGENT_RELEASES.most ?? missing());
+    const of = (kind: string, name: string) =>
+      objects.find((object) => object.kind === kind && object.metadata.name === name) ?? missing();
+    const { webhooks } = of('MutatingWebhookConfiguration', 'other-fleetrelay-agent');
+    const service = of('Service', 'other-fleetrelay-agent-webhook').metadata.name;
+    for (const { clientConfig } of webhooks) expect(clientConfig.service.name).toBe(service);
+    expect(of('ClusterRole', service).rules[0].resourceNames).toEqual(['other-fleetrelay-agent']);
+    expect(of('Role', service).rules[0].resourceNames).toEqual([service]);
+    const { containers, volumes } = of('Deployment', 'other-fleetrelay-agent').spec.template.spec;
+    expect(containers[0].args).toEqual(
+      expect.arrayContaining([
+        '--webhook-configuration=other-fleetrelay-agent',
+        `--webhook-service=${service}`,
+        `--webhook-secret=${service}`,
+        '--webhook-cert-file=/etc/fleetrelay/webhook/tls.crt',
+        '--webhook-key-file=/etc/fleetrelay/webhook/tls.key',
+        '--webhook-ca-file=/etc/fleetrelay/webhook/ca.crt',
+      ]),
+    );
+    expect(volumes.find(({ name }: Manifest) => name === 'webhook').secret.secretName).toBe('webhook-tls');
+
+    const issuerRef = { name: 'fleet', kind: 'ClusterIssuer' };
+    const values = { ...agent(), webhook: { enabled: true, certManager: { enabled: true, issuerRef } } };
+    const issued = await renderChart('fleetrelay-agent', { name: 'fleetrelay-agent', namespace: 'relay', values });
+    const certificate = issued.find(({ kind }) => kind === 'Certificate') ?? missing();
+    expect(certificate.spec).toEqual({
+      secretName: 'fleetrelay-agent-webhook-tls',
+      dnsNames: ['fleetrelay-agent-webhook.relay.svc'],
+      issuerRef,
+    });
+    const pod = issued.find(({ kind }) => kind === 'Deployment')?.spec.template.spec ?? missing();
+    expect(pod.volumes.find(({ name }: Manifest) => name === 'webhook').secret.secretName).toBe(
+      certificate.spec.secretName,
+    );
   });
 
   test('the token of the API is not made where there is one', async () => {

@@ -17,6 +17,7 @@ test('the table of rights says every rule of the manifests, and none besides', (
     'agent-secrets',
     'agent-rbac',
     'agent-crds',
+    'agent-webhook',
     'server-custom-resources',
     'server-kubernetes-lease',
   ];

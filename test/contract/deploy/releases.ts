@@ -142,6 +142,20 @@ export const AGENT_RELEASES: Readonly<Record<string, Release>> = {
       logLevel: 'debug',
       podLabels: { team: 'fleet' },
       extraArgs: ['--log-level=warn'],
+      webhook: { enabled: true, tlsSecret: { name: 'webhook-tls' } },
+    },
+  },
+  'with the webhook': {
+    name: 'fleetrelay-agent',
+    namespace: 'fleetrelay',
+    values: {
+      ...AGENT,
+      relay: {
+        ...AGENT.relay,
+        tokenSecret: { name: 'fleetrelay-agent-token' },
+        rootTlsConfigMap: { name: 'fleetrelay-relay-ca' },
+      },
+      webhook: { enabled: true },
     },
   },
   'a certificate from elsewhere': {

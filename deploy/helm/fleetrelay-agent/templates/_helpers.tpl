@@ -70,6 +70,19 @@ configMap:
 {{- end }}
 {{- end }}
 
+{{/* The Secret with a certificate of the webhook from elsewhere; empty where the agent makes it. */}}
+{{- define "agent.webhookTlsSecret" -}}
+{{- with .Values.webhook }}
+{{- if .enabled }}
+{{- if .tlsSecret.name }}
+{{- .tlsSecret.name }}
+{{- else if .certManager.enabled }}
+{{- printf "%s-webhook-tls" (include "agent.fullname" $) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Only the leader writes: without election there can be but one. */}}
 {{- define "agent.checked" -}}
 {{- if and (not .Values.leaderElection.enabled) (gt (int .Values.replicaCount) 1) }}
@@ -80,6 +93,14 @@ configMap:
 {{- end }}
 {{- if not (or .Values.relay.token .Values.relay.tokenSecret.name .Values.relay.clientTlsSecret.name) }}
 {{- fail "the agent needs a token or a certificate: relay.tokenSecret.name and relay.clientTlsSecret.name name a Secret, relay.token is the token itself" }}
+{{- end }}
+{{- with .Values.webhook }}
+{{- if and .certManager.enabled .tlsSecret.name }}
+{{- fail "webhook.certManager.enabled and webhook.tlsSecret.name are both given: say one" }}
+{{- end }}
+{{- if and .certManager.enabled (not .certManager.issuerRef.name) }}
+{{- fail "webhook.certManager.issuerRef.name is missing: name the Issuer or ClusterIssuer that signs" }}
+{{- end }}
 {{- end }}
 {{- if gt (len (compact (list .Values.relay.rootCA .Values.relay.rootTlsSecret.name .Values.relay.rootTlsConfigMap.name))) 1 }}
 {{- fail "say only one of relay.rootCA, relay.rootTlsSecret.name and relay.rootTlsConfigMap.name" }}

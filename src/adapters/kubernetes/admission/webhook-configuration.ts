@@ -5,6 +5,8 @@ import { PROBE_PROXY_LABEL } from '../../../probes/opt-in.ts';
 export const WEBHOOK_CONFIGURATION = 'fleetrelay-agent';
 /** The name of the Service by which the API server reaches the replicas of the agent. */
 export const WEBHOOK_SERVICE = 'fleetrelay-agent-webhook';
+/** The name of the Secret with certificates and settings that the replicas share. */
+export const WEBHOOK_SECRET = 'fleetrelay-agent-webhook';
 /** The path that answers reviews of Pods. */
 export const WEBHOOK_PATH = '/inject';
 
