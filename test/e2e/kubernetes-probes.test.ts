@@ -1,10 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { webhookRights } from '../../src/compose/manifests/agent-manifests.ts';
+import { installedWebhook } from '../../src/compose/manifests/agent-webhook.ts';
 import { type JsonObject, objectOf, objectsOf } from '../../src/model/json.ts';
-import { PROGRAM, until } from '../support/fleet-processes.ts';
+import { until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
 import { noControllers } from '../support/kubernetes/binaries.ts';
-import { openKubernetesPool } from '../support/kubernetes/clusters.ts';
+import { AGENT_NAMESPACE, openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';
 import { type PlayedKubelet, playKubelet, type StoredPod } from '../support/kubernetes/played-kubelet.ts';
 import { clusterYaml } from '../support/manifests.ts';
@@ -18,7 +19,7 @@ import {
 } from '../support/probed-applications.ts';
 
 const POD_IP = '10.1.0.5';
-const files = {
+const files = (proxyPort: number) => ({
   'clusters/east/cluster.yaml': clusterYaml('east', { side: 'from' }),
   'clusters/west/cluster.yaml': clusterYaml('west', { side: 'to' }),
   'fleet/mirror.yaml': mirrorYaml('shared', 'selector: {matchLabels: {side: from}}', 'names: [west]'),
@@ -26,9 +27,12 @@ const files = {
 kind: FleetPolicy
 metadata: {name: fleet}
 spec:
-  health: {podSelector: {matchLabels: {app: web}}}
+  health:
+    podSelector: {matchLabels: {app: web}}
+    injector: {applicationProbeProxyPort: ${proxyPort}}
 `,
-};
+});
+const OPT_IN = 'fleetrelay.dev/probe-proxy';
 
 type Applications = Readonly<Record<'http' | 'https' | 'tcp' | 'grpc', ProbedApplication>>;
 type Dataplane = { readonly name: string; readonly status: string; readonly notes: readonly string[] };
@@ -53,7 +57,10 @@ function workload({ http, https, tcp, grpc }: Applications): readonly JsonObject
       apiVersion: 'apps/v1',
       kind: 'Deployment',
       metadata: { name: 'web', namespace: 'web' },
-      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+      spec: {
+        selector: { matchLabels: labels },
+        template: { metadata: { labels: { ...labels, [OPT_IN]: 'enabled' } }, spec: { containers } },
+      },
     },
     {
       apiVersion: 'v1',
@@ -67,15 +74,47 @@ function workload({ http, https, tcp, grpc }: Applications): readonly JsonObject
   ];
 }
 
+/** The webhook as it is installed; the API server finds it at a port of this machine. Its certificate is for the Service. */
+function webhookHere(port: number): readonly JsonObject[] {
+  const text = JSON.stringify(installedWebhook(AGENT_NAMESPACE)).replaceAll('"port":443', `"port":${port}`);
+  const metadata = { name: 'fleetrelay-agent-webhook', namespace: AGENT_NAMESPACE };
+  const spec = { type: 'ExternalName', externalName: 'localhost' };
+  return [
+    ...webhookRights(AGENT_NAMESPACE),
+    { apiVersion: 'v1', kind: 'Service', metadata, spec },
+    JSON.parse(text) as JsonObject,
+  ];
+}
+
+function plainPod(name: string, namespace: string, labels: Readonly<Record<string, string>>): JsonObject {
+  const containers = [{ name: 'a', image: 'example.com/app:1', readinessProbe: { tcpSocket: { port: 80 } } }];
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, labels }, spec: { containers } };
+}
+
 describe.skipIf(noControllers)('the probes of a Deployment, and what follows from them', () => {
   const pool = openKubernetesPool({ controllers: true });
   let fleet: KubernetesFleet;
   let apps: Applications;
   let pod: StoredPod;
   let kubelet: PlayedKubelet | undefined;
+  let proxyPort: number;
+  let webhookPort: number;
   let health = { http: 200, grpc: 1 };
 
+  const enabled = { [OPT_IN]: 'enabled' };
   const east = () => fleet.cluster('east');
+  const startEast = () => fleet.agent('east').start({ args: ['--webhook', `127.0.0.1:${webhookPort}`] });
+  const apply = async (items: readonly JsonObject[]): Promise<void> => {
+    const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+    await (await east()).plane.kubectl(['apply', '--server-side', '-f', '-'], { input });
+  };
+  /** The port to which the probe of a created Pod goes; undefined: it is as it was written. Rejects if the Pod is refused. */
+  const tried = async (namespace: string, labels: Readonly<Record<string, string>>): Promise<number | undefined> => {
+    const { plane } = await east();
+    const input = JSON.stringify(plainPod('tried', namespace, labels));
+    const answer = await plane.kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], { input });
+    return (JSON.parse(answer) as StoredPod).spec.containers[0]?.readinessProbe?.httpGet?.port;
+  };
   const dataplanes = async (): Promise<readonly Dataplane[]> =>
     JSON.parse(await fleet.cli('get', 'dataplanes', '-o', 'json'));
   const seen = (status: string): Promise<Dataplane> =>
@@ -110,17 +149,17 @@ describe.skipIf(noControllers)('the probes of a Deployment, and what follows fro
       tcp: await tcpApplication(() => undefined),
       grpc: await grpcApplication(({ service }) => (service === 'orders' ? health.grpc : 2)),
     };
-    fleet = await startKubernetesFleet(pool, files);
-    for (const name of ['east', 'west']) await fleet.agent(name).start();
+    proxyPort = await freePort();
+    webhookPort = await freePort();
+    fleet = await startKubernetesFleet(pool, files(proxyPort));
     const { plane } = await east();
-    const text = workload(apps).map((each) => JSON.stringify(each));
-    const port = await freePort();
-    const injected = execFileSync(
-      process.execPath,
-      [PROGRAM, 'inject', '-f', '-', `--application-probe-proxy-port=${port}`],
-      { input: text.join('\n---\n'), encoding: 'utf8', timeout: 120_000 },
-    );
-    await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: injected });
+    // The agent must do with the rights that the webhook brings.
+    await plane.kubectl(['delete', 'clusterrolebinding', 'fleetrelay-agent-secrets']);
+    await apply(webhookHere(webhookPort));
+    await startEast();
+    await fleet.agent('west').start();
+    await until('Pods are rewritten as the policy says', async () => (await tried('web', enabled)) === proxyPort);
+    await apply(workload(apps));
     pod = await until('the Pod of the Deployment', async () => {
       const { items } = await plane.get<{ items: readonly StoredPod[] }>('pods', '-n', 'web', '-l', 'app=web');
       return items[0];
@@ -138,9 +177,9 @@ describe.skipIf(noControllers)('the probes of a Deployment, and what follows fro
     const [proxy] = pod.spec.initContainers ?? [];
     expect(proxy).toMatchObject({ name: 'fleetrelay-probe-proxy', restartPolicy: 'Always' });
     const targets = pod.spec.containers.map(({ readinessProbe }) => readinessProbe?.httpGet);
-    const port = Number(proxy?.args?.find((arg) => arg.startsWith('--port='))?.slice('--port='.length));
+    expect(proxy?.args).toContain(`--port=${proxyPort}`);
     const { http, https, tcp, grpc } = apps;
-    expect(targets.map((target) => target?.port)).toEqual([port, port, port, port]);
+    expect(targets.map((target) => target?.port)).toEqual([proxyPort, proxyPort, proxyPort, proxyPort]);
     expect(targets.map((target) => target?.path)).toEqual([
       `/${http.port}/ready`,
       `/${https.port}/ready`,
@@ -184,5 +223,28 @@ describe.skipIf(noControllers)('the probes of a Deployment, and what follows fro
     expect(await kubelet?.sync()).toMatchObject({ http: '200 HEALTHY', grpc: '200 HEALTHY' });
     await seen('Partially degraded');
     expect(await ports()).toEqual(portsOf('http', 'grpc'));
+  });
+
+  it('only Pods that opted in are rewritten, and none of kube-system and of the agent', async () => {
+    expect(await tried('web', {})).toBeUndefined();
+    expect(await tried('web', enabled)).toBe(proxyPort);
+    for (const namespace of ['kube-system', AGENT_NAMESPACE]) {
+      const { plane } = await east();
+      await plane.kubectl(['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce-']);
+      expect(await tried(namespace, enabled), namespace).toBeUndefined();
+    }
+    await (await east()).plane.kubectl(['label', 'namespace', 'web', `${OPT_IN}=enabled`]);
+    await until('the Namespace has opted in', async () => (await tried('web', {})) === proxyPort);
+    expect(await tried('web', { [OPT_IN]: 'disabled' })).toBeUndefined();
+    await (await east()).plane.kubectl(['label', 'namespace', 'web', `${OPT_IN}-`]);
+    await until('the Namespace has not', async () => (await tried('web', {})) === undefined);
+  });
+
+  it('while no agent answers, Pods that opted in are refused, and no others', async () => {
+    await fleet.agent('east').kill('SIGKILL');
+    await expect(tried('web', enabled)).rejects.toThrow(/failed calling webhook "pods\.probe-proxy\.fleetrelay\.dev"/);
+    expect(await tried('web', {})).toBeUndefined();
+    await startEast();
+    await until('Pods are admitted again', async () => (await tried('web', enabled)) === proxyPort);
   });
 });
