@@ -112,7 +112,7 @@ async function removeAgent(kube: Kube, cluster: ClusterName, dryRun: boolean): P
     manifest.kind === 'Namespace' || metadataOf(manifest).name === settings;
   const own = [agentOwnSecret(namespace), webhookOwnSecret(namespace)];
   const manifests = [...installed.filter((manifest) => !staying(manifest)), ...own];
-  // A webhook that nobody serves would refuse Pods.
+  // A webhook that no agent serves would refuse Pods.
   const rank = ({ kind }: JsonObject): number => ['MutatingWebhookConfiguration', 'Deployment', kind].indexOf(kind);
   const steps: Step[] = [];
   for (const manifest of manifests.toSorted((a, b) => rank(a) - rank(b))) {
