@@ -85,8 +85,7 @@ function memberFacts(sources: HealthSources, service: string, name: string): rea
   });
   const ordered = URGENCY.flatMap((status) => entries.filter(({ value }) => value.status === status));
   const facts = ordered.slice(0, NAMED).flatMap((entry): readonly Fact[] => {
-    const { partition: cluster, value } = entry;
-    const where = cluster === '' ? '' : ` in cluster ${cluster}`;
+    const { value } = entry;
     return [
       {
         type: 'fact',
@@ -94,7 +93,7 @@ function memberFacts(sources: HealthSources, service: string, name: string): rea
         kind: 'data plane',
         name: value.dataplane.name,
         ...placeOf(sources, value),
-        note: `${value.status}${where}`,
+        note: value.status,
       },
       ...dataplaneFacts(sources, entry, { depth: 1, service: name }),
     ];
