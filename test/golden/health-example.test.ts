@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadAll } from 'js-yaml';
+import { dump, loadAll } from 'js-yaml';
 import { expect, it } from 'vitest';
 import { compositionRoots } from '../../src/cli/roots.ts';
 import type { JsonObject } from '../../src/model/json.ts';
@@ -20,9 +20,7 @@ it('rendered', async () => {
   const run = await runCli([...args, '--at', '2026-01-05T09:30:00Z'], { cwd: example, roots: compositionRoots });
   expect([run.code, run.err]).toEqual([0, '']);
   const { dataplanes, services, endpoints } = JSON.parse(run.out);
-  await expect(`${JSON.stringify({ dataplanes, services, endpoints }, undefined, 2)}\n`).toMatchFileSnapshot(
-    golden('render.json'),
-  );
+  await expect(dump({ dataplanes, services, endpoints })).toMatchFileSnapshot(golden('render.yaml'));
 });
 
 it('asked of a server, whose agent of the cluster reports the Pods', async () => {
