@@ -17,10 +17,8 @@ export function serverMetricDefinitions(): readonly MetricDefinition[] {
 
 /** Every metric that an agent shows. */
 export function agentMetricDefinitions(): readonly MetricDefinition[] {
-  const { set, injections, webhook } = createAgentMeter({ version: '', cluster: '' }, createSystemClock());
+  const { set } = createAgentMeter({ version: '', cluster: '' }, createSystemClock());
   agentMetrics(set, { health: () => undefined });
-  injections();
-  webhook(() => undefined);
   return set.definitions;
 }
 

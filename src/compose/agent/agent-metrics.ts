@@ -31,28 +31,38 @@ export function createAgentMeter(
       apply: async (request) => written(await inner.apply(request)),
       remove: async (request) => written(await inner.remove(request)),
     }),
-    /** Defines the counter of the webhook, and returns what adds to it. */
+    webhook: webhookMeter(set),
+    relay: (inner: RelayClient): RelayClient => ({ ...inner, start: (listener) => inner.start(metered(listener)) }),
+  };
+}
+
+/** Counts the work of a webhook. Without a webhook its metrics have no samples. */
+function webhookMeter(set: MetricSet) {
+  let isConfigured: () => boolean | undefined = () => undefined;
+  const counts = set.counter(
+    'fleetrelay_injections_total',
+    'Reviews of Pods that were created, by result; of an agent with `--webhook`.',
+    ['result'],
+  );
+  set.gauge(
+    'fleetrelay_agent_webhook_configured',
+    '1 if the cluster has the MutatingWebhookConfiguration of the webhook; absent: no webhook, or not the leader.',
+    [],
+    () => {
+      const configured = isConfigured();
+      return configured === undefined ? [] : [[{}, flag(configured)]];
+    },
+  );
+  return {
+    /** Starts every result at 0, and returns what counts one. */
     injections: () => {
-      const counts = set.counter(
-        'fleetrelay_injections_total',
-        'Reviews of Pods that were created, by result; of an agent with `--webhook`.',
-        ['result'],
-      );
       for (const result of INJECTION_RESULTS) counts({ result }, 0);
       return (result: InjectionResult) => counts({ result });
     },
-    /** Defines the gauge of the webhook; `isConfigured`: undefined has no sample. */
-    webhook: (isConfigured: () => boolean | undefined): void =>
-      set.gauge(
-        'fleetrelay_agent_webhook_configured',
-        '1 if the cluster has the MutatingWebhookConfiguration of the webhook; absent: no webhook, or not the leader.',
-        [],
-        () => {
-          const configured = isConfigured();
-          return configured === undefined ? [] : [[{}, flag(configured)]];
-        },
-      ),
-    relay: (inner: RelayClient): RelayClient => ({ ...inner, start: (listener) => inner.start(metered(listener)) }),
+    /** `read`: whether the configuration is there; undefined has no sample. */
+    configured: (read: () => boolean | undefined): void => {
+      isConfigured = read;
+    },
   };
 }
 

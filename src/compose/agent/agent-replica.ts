@@ -166,7 +166,7 @@ async function openWebhook(
 ): Promise<Webhook> {
   const at = (path: string): string => resolve(io.cwd, path);
   const started = await startWebhook(
-    { ...deps, count: meter.injections() },
+    { ...deps, count: meter.webhook.injections() },
     {
       ...names,
       namespace,
@@ -181,7 +181,7 @@ async function openWebhook(
   ).catch((cause: unknown) => {
     throw new Error(`cannot listen for the webhook on ${displayAddress(names.listen)}: ${errorText(cause)}`, { cause });
   });
-  meter.webhook(started.isConfigured);
+  meter.webhook.configured(started.isConfigured);
   deps.log.info('the webhook is up', { address: displayAddress(started.address) });
   return started;
 }
