@@ -20,12 +20,12 @@ interface Reads extends ClusterReads, Pick<EngineInputs, 'observed'> {
 
 /** Derives the status of each declared Shoot. */
 export function deriveShootStatuses(graph: Graph, { progress }: AfterProgress, reads: Reads): Derived<StatusPart> {
-  const { bindings, clusters, agents, apiServer, conditions, observed } = reads;
+  const { bindings, clusters, agents, snapshots, apiServer, conditions, observed } = reads;
   const tasks = graph.index('tasksOfShoots', progress, taskGroups);
   return graph.derive<BoundShoot, StatusPart>({
     name: 'shootStatuses',
     from: bindings,
-    reads: [clusters, agents, apiServer, conditions, observed, tasks],
+    reads: [clusters, agents, snapshots, apiServer, conditions, observed, tasks],
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
       const written = read.get(observed, 'Shoot', key);

@@ -1,7 +1,7 @@
 import type { KindState } from '../../model/agent.ts';
 import type { Collection, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
-import type { AgentValue } from '../inputs.ts';
+import type { AgentValue, SnapshotValue } from '../inputs.ts';
 import type { BoundShoot } from './binding.ts';
 import type { Finding } from './thresholds.ts';
 
@@ -9,6 +9,7 @@ import type { Finding } from './thresholds.ts';
 export interface ClusterReads {
   readonly clusters: Collection<ClusterValue>;
   readonly agents: Collection<AgentValue>;
+  readonly snapshots: Collection<SnapshotValue>;
 }
 
 /** Why nothing of a Shoot can be judged, as a sentence; undefined: something can. */
@@ -24,6 +25,8 @@ export function obstacleOf(
     if (agent === undefined || (!agent.connected && agent.since === 0)) {
       return `the agent of cluster ${name} has never connected`;
     }
+    // Without it every kind would look empty.
+    if (read.get(reads.snapshots, '', name) === undefined) return `no input snapshot of cluster ${name} is here`;
   }
   return undefined;
 }

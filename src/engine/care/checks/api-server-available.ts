@@ -22,11 +22,11 @@ interface Reads extends ClusterReads, Pick<EngineInputs, 'live' | 'kinds'> {
 
 /** Derives whether the API server of each Shoot answers `/healthz`. Key: the Shoot's. */
 export function deriveApiServerAvailable(graph: Graph, reads: Reads): Derived<Finding> {
-  const { bindings, settings, clusters, agents, live, kinds } = reads;
+  const { bindings, settings, clusters, agents, snapshots, live, kinds } = reads;
   return graph.derive<BoundShoot, Finding>({
     name: 'apiServerAvailable',
     from: bindings,
-    reads: [settings, clusters, agents, live, kinds],
+    reads: [settings, clusters, agents, snapshots, live, kinds],
     scope: ({ value: { cluster, seed } }) => (seed === undefined ? [cluster] : [cluster, seed]),
     compute: ({ key, value: shoot }, read, emit) => {
       if (shoot.isIgnored) return;

@@ -14,6 +14,7 @@ function world(agent: { readonly connected: boolean }) {
   made.file('shoot.yaml', shoot);
   const isHere = { since: SINCE * 1000, problem: '', warm: true, assumedWarm: false, kindsAsWritten: true };
   made.engine.inputs.agents.set('', 'blue', { ...isHere, ...agent });
+  made.engine.inputs.snapshots.set('', 'blue', { since: SINCE * 1000 });
   made.engine.commit();
   return made;
 }
@@ -31,6 +32,20 @@ it('a finding holds until the agent has been silent for five monitor periods, an
   engine.commit();
   expect(condition()?.status).toBe('True');
   expect(engine.deadlines.get('care', 'silent/blue')).toBeUndefined();
+});
+
+it('without an input snapshot of the Seed nobody has seen that a control plane is missing', () => {
+  const { engine, file } = world({ connected: true });
+  file('seed.yaml', clusterYaml('seed'));
+  file('shoot.yaml', shoot.replace('spec: {}', 'spec: {seedName: seed}'));
+  engine.inputs.agents.set('', 'seed', engine.inputs.agents.get('', 'blue') ?? expect.fail());
+  engine.commit();
+  const condition = () => engine.statuses.get('Shoot', KEY)?.conditions[0];
+  expect(condition()).toMatchObject({ status: 'Unknown', reason: 'ConditionCheckError' });
+  expect(condition()?.message).toBe('no input snapshot of cluster seed is here');
+  engine.inputs.snapshots.set('', 'seed', { since: SINCE * 1000 });
+  engine.commit();
+  expect(condition()?.reason).toBe('APIServerDown');
 });
 
 it('what the API server says is cut, and the message tells so', () => {
