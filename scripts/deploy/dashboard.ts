@@ -230,6 +230,9 @@ const AGENTS: Row = {
         '{{cluster}}: {{reason}}',
       ],
     ]),
+    lines('Pods reviewed by the webhook', [
+      [`sum by (cluster, result) (rate(fleetrelay_injections_total{${AGENT}}[5m])) > 0`, '{{cluster}}: {{result}}'],
+    ]),
     timeline('Stop button', `max by (cluster) (fleetrelay_agent_paused{${AGENT}})`, '{{cluster}}', { redFrom: 1 }),
   ],
 };

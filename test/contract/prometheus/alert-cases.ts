@@ -285,6 +285,15 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
       ['fleetrelay_probe_requests_total{namespace="n",pod="p",type="http",outcome="unhealthy"}', '0+1x60'],
     ],
   },
+  FleetrelayInjectionsRefused: {
+    fires: [is('fleetrelay_injections_total', '0+1x60', `${west},result="refused"`)],
+    begins: 4,
+    labels: { cluster: 'west', result: 'refused' },
+    silent: [
+      is('fleetrelay_injections_total', '0 2x60', `${west},result="failed"`),
+      is('fleetrelay_injections_total', '0+9x60', `${west},result="rewritten"`),
+    ],
+  },
   FleetrelayAgentDriftFought: {
     fires: [is('fleetrelay_agent_drift_reversals_total', '0+2x60', `${west},drift="changed"`)],
     begins: 30,
