@@ -83,6 +83,12 @@ export interface DomainParts {
   readonly deadlines?: Derived<Deadline>;
   /** The status of objects of the domain's kinds, by kind and key. Runs after progress. */
   readonly statuses?: (after: AfterProgress) => Derived<StatusPart>;
+  /**
+   * Files of the status branch about what no source declares. Their folder holds nothing else; the keys are their paths, the
+   * partition is empty. After a restart, files without a document stay until every registered
+   * cluster has sent a snapshot.
+   */
+  readonly documents?: { readonly folder: string; readonly of: Derived<JsonObject> };
   /** The rows of `fleetrelay get NAME`, by name of the view. The keys of a row are the titles of the columns. */
   readonly views?: Readonly<Record<string, (filter?: ViewFilter) => readonly JsonObject[]>>;
   readonly diagnostics?: () => readonly EngineDiagnostic[];

@@ -120,6 +120,9 @@ export async function renderingOf(
       const before = writtenBefore(written(value.path) ?? null, now);
       return [value.path, declaredDocument(value, before, now)] as const;
     });
+  const documents = engine.domains
+    .flatMap(({ parts }) => [...(parts.documents?.of.entries('') ?? [])])
+    .map(({ key, value }) => [key, value] as const);
   const views = engine.domains
     .flatMap(({ parts }) => Object.entries(parts.views ?? {}))
     .map(([name, rows]) => [name, rows()] as const);
@@ -127,7 +130,7 @@ export async function renderingOf(
   return {
     clusters: [...engine.clusters.entries('')].map(({ key }) => key).sort(compareText),
     objectsOf: (cluster) => objectsOf(engine, cluster),
-    statuses: Object.fromEntries(statuses.sort(([a], [b]) => compareText(a, b))),
+    statuses: Object.fromEntries([...statuses, ...documents].sort(([a], [b]) => compareText(a, b))),
     findings: await findingsOf(engine, checkout, recorded),
     views: Object.fromEntries(views.sort(([a], [b]) => compareText(a, b))),
     isInvalid: diagnostics.some(({ severity }) => severity === 'error'),

@@ -14,6 +14,7 @@ import { deriveLiveFacts } from './live-objects.ts';
 import { countMeshes, type MeshCounts } from './meshes.ts';
 import { derivePodDataplanes, podSettings } from './pods.ts';
 import { deriveReportWait, type ReportSettings } from './report-wait.ts';
+import { deriveServiceDocuments, SERVICES_FOLDER } from './service-documents.ts';
 import { deriveServices } from './services.ts';
 import { dataplaneRows, endpointRows, serviceRows } from './views.ts';
 
@@ -48,15 +49,17 @@ export const health: Domain<HealthParts> = {
     const inboundIndexes = indexInbounds(graph, inbounds);
     const statuses = deriveDataplaneStatuses(graph, dataplanes, reports);
     const { services, members, membersByService } = deriveServices(graph, dataplanes, inboundIndexes);
+    const documents = deriveServiceDocuments(graph, services, members, dataplanes);
     return {
       collections: {
         bySource: [],
         anywhere: [declared, ...wait.derived],
-        shown: [...inClusters.derived, dataplanes, inbounds, members, services],
+        shown: [...inClusters.derived, dataplanes, inbounds, members, services, documents],
       },
       inputs: { connections, reports },
       deadlines: wait.deadlines,
       statuses: () => statuses,
+      documents: { folder: SERVICES_FOLDER, of: documents },
       inbounds: inboundIndexes,
       declared,
       awaited: wait.awaited,

@@ -1,4 +1,5 @@
 import type { EntryAddress } from '../../engine/collections/types.ts';
+import type { DomainParts } from '../../engine/domain.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { DeclaredStatus } from '../../engine/status/declared-status.ts';
 import { objectStatus, revisionStatus } from '../../engine/status/rollout.ts';
@@ -38,7 +39,8 @@ export type StatusRenderer = ReturnType<typeof createStatusRenderer>;
 /** Renders the status files whose subject has changed since they were rendered last. */
 export function createStatusRenderer(deps: RendererDeps) {
   const { engine, sources, customSources, diagnosticsOf } = deps;
-  const dirty = trackDirty(engine, sources);
+  const documents = engine.domains.flatMap(({ parts }) => parts.documents ?? []);
+  const dirty = trackDirty(engine, sources, documents);
   const rendered = createRenderedStatuses(deps.observed);
   const revisions = createRevisionFiles();
   const writer = createWriter();
@@ -58,7 +60,7 @@ export function createStatusRenderer(deps: RendererDeps) {
     }
   };
   const isOnBranch = ({ origin }: DeclaredStatus): boolean => origin === undefined || !customSources.has(origin.source);
-  const putNoted = (changes: Map<string, string | null>, { objects, declared }: Noted, now: number): void => {
+  const putNoted = (changes: Map<string, string | null>, { objects, declared, paths }: Noted, now: number): void => {
     for (const key of objects) {
       const status = objectStatus(engine, key);
       const path = statusPath.object(key);
@@ -71,7 +73,17 @@ export function createStatusRenderer(deps: RendererDeps) {
       put(changes, path, document);
       rendered.note(path, { partition, key }, changes.get(path) ?? null, document);
     }
+    for (const path of paths) {
+      const found = documents.map(({ of }) => of.get('', path)).find((document) => document !== undefined);
+      put(changes, path, found ?? null);
+    }
   };
+
+  const isSeen = (): boolean =>
+    [...engine.clusters.entries('')].every(({ key }) => engine.inputs.snapshots.get('', key) !== undefined);
+  /** Whether a file of the branch that was not rendered has no subject any more. */
+  const isOver = (path: string): boolean =>
+    !isRevision(path) && (documents.every(({ folder }) => !path.startsWith(`${folder}/`)) || isSeen());
 
   return {
     /**
@@ -94,7 +106,8 @@ export function createStatusRenderer(deps: RendererDeps) {
     hasWork: dirty.any,
     /**
      * Renders all noted changes. The first result after `load` is the complete set. Loaded files stay until `complete` (every
-     * source has been read); then files without a subject are removed, except those of revisions.
+     * source has been read); then files without a subject are removed, except those of revisions, and documents of domains
+     * while a registered cluster has sent no snapshot.
      */
     render: async (now: number, complete: boolean): Promise<StatusChanges> => {
       const changes = new Map<string, string | null>();
@@ -106,7 +119,7 @@ export function createStatusRenderer(deps: RendererDeps) {
         dirty.putBack(noted);
         throw error;
       }
-      return new Map([...writer.carried(complete), ...changes]);
+      return new Map([...writer.carried(complete ? isOver : () => false), ...changes]);
     },
     /** The branch has these texts now. */
     published: rendered.published,
@@ -168,15 +181,14 @@ function createWriter() {
       else last.set(path, text);
       changes.set(path, text);
     },
-    /** The loaded files that stay, once, and when all subjects are known (`complete`) those that are removed, once. */
-    carried: (complete: boolean): StatusChanges => {
+    /** The loaded files that stay, once, and those that are removed. */
+    carried: (isOver: (path: string) => boolean): StatusChanges => {
       const changes = new Map<string, string | null>();
       for (const [path, text] of loaded) {
-        if (complete && !isRevision(path)) changes.set(path, null);
+        if (isOver(path)) changes.set(path, textOf(path, null));
         else if (isFirst) changes.set(path, text);
       }
       isFirst = false;
-      if (complete) loaded.clear();
       return changes;
     },
   };
@@ -237,14 +249,18 @@ interface Noted {
   readonly objects: readonly string[];
   /** Addresses in the engine's statuses, by the path of the file. */
   readonly declared: ReadonlyMap<string, EntryAddress>;
+  /** Of documents of the domains. */
+  readonly paths: readonly string[];
 }
 
 /** Collects the subjects whose status may have changed, commit by commit. */
-function trackDirty(engine: Engine, sources: SourceTable) {
+function trackDirty(engine: Engine, sources: SourceTable, documents: readonly NonNullable<DomainParts['documents']>[]) {
   const progress = engine.graph.watch(engine.progress);
   const statuses = engine.graph.watch(engine.statuses);
+  const watched = documents.map(({ of }) => engine.graph.watch(of));
   const objects = new Set<string>();
   const declared = new Map<string, EntryAddress>();
+  const paths = new Set<string>();
   let revisions = '';
   let anything = false;
   return {
@@ -255,6 +271,7 @@ function trackDirty(engine: Engine, sources: SourceTable) {
       for (const kind of engine.statuses.partitions()) {
         for (const { key, value } of engine.statuses.entries(kind)) declared.set(value.path, { partition: kind, key });
       }
+      for (const { of } of documents) for (const { key } of of.entries('')) paths.add(key);
       anything = true;
     },
     any: () => anything,
@@ -266,20 +283,24 @@ function trackDirty(engine: Engine, sources: SourceTable) {
         if (before !== undefined) declared.set(before.path, { partition, key });
         if (after !== undefined) declared.set(after.path, { partition, key });
       }
+      const rewritten = watched.flatMap((watch) => watch.take());
+      for (const { key } of rewritten) paths.add(key);
       // A revision that changes no output, and a failing source, have a status too.
       const entered = JSON.stringify(sources.all().map(({ condition, admitted }) => [condition, admitted?.revision]));
-      anything ||= moved.length + changed.length > 0 || entered !== revisions;
+      anything ||= moved.length + changed.length + rewritten.length > 0 || entered !== revisions;
       revisions = entered;
     },
     drain: (): Noted => {
-      const drained = { objects: [...objects], declared: new Map(declared) };
+      const drained = { objects: [...objects], declared: new Map(declared), paths: [...paths] };
       objects.clear();
       declared.clear();
+      paths.clear();
       anything = false;
       return drained;
     },
     putBack: (noted: Noted): void => {
       for (const key of noted.objects) objects.add(key);
+      for (const path of noted.paths) paths.add(path);
       for (const [path, address] of noted.declared) if (!declared.has(path)) declared.set(path, address);
       anything = true;
     },

@@ -4,6 +4,11 @@ import { configMapYaml } from '../../support/manifests.ts';
 import { abc, base, guards, names, startedWorld, typo } from '../../support/started-world.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
+function dataplaneYaml(name: string): string {
+  const inbound = '{ port: 80, tags: { kuma.io/service: web } }';
+  return `type: Dataplane\nmesh: default\nname: ${name}\nnetworking: { address: 10.0.0.4, inbound: [${inbound}] }\n`;
+}
+
 describe('a status that tells the truth', () => {
   it('does not report as applied an object that a cluster lost while its agent was away', async () => {
     const world = await startedWorld();
@@ -68,6 +73,32 @@ describe('a status that tells the truth', () => {
     world.source.condition({ state: 'refused', reason: 'EmptyTree', refusedRevision: 'bad' });
     await world.clock.advance(60_000);
     expect([...world.statusFiles.keys()].sort()).toEqual(before);
+  });
+
+  it('keeps the files of services after the loss of the store until every cluster has sent a snapshot', async () => {
+    const first = await startedWorld({ ...base, 'vm.yaml': dataplaneYaml('vm') });
+    await first.clock.advance(60_000);
+    expect(first.statusFiles.get('services/default/web.yaml')).toContain('status: offline');
+    const clusters = [...first.agents.known.keys()].map((known) => known.split('/')[0] ?? '');
+    for (const agent of first.agents.known.values()) agent.abandon();
+    const world = await createFleetWorld({
+      statusFiles: new Map([...first.statusFiles, ['services/default/live.yaml', 'name: live\n']]),
+      clock: createVirtualClock(first.clock.now()),
+      agents: first.agents,
+    });
+    world.source.push(base);
+    await world.clock.advance(60_000);
+    const services = (): readonly string[] =>
+      [...world.statusFiles.keys()].filter((path) => path.startsWith('services/'));
+    expect(services()).toEqual(['services/default/web.yaml', 'services/default/live.yaml']);
+    for (const name of clusters) {
+      world.agent(name).connect();
+      world.agent(name).discovers({});
+    }
+    await world.clock.advance(60_000);
+    world.source.push({ 'apps/e.yaml': configMapYaml('e', '1') });
+    await world.clock.advance(60_000);
+    expect(services()).toEqual([]);
   });
 
   it('does not write the status after it was stopped', async () => {
