@@ -4,6 +4,8 @@ import type { Domain } from '../domain.ts';
 import { type BoundShoot, deriveBindings } from './binding.ts';
 import { DEPLOYMENT_KIND, deriveApiServerAvailable, PROBE_KIND } from './checks/api-server-available.ts';
 import { CARE, deriveConditions } from './conditions.ts';
+import { CONSTRAINED_KINDS, deriveConstraints } from './constraints/constraints.ts';
+import { acceptsHibernation } from './constraints/hibernation.ts';
 import { careSettings } from './settings.ts';
 import { deriveShootStatuses } from './statuses.ts';
 
@@ -12,21 +14,23 @@ export const care: Domain = {
   name: CARE,
   readsLive: {},
   settings: (policy) => careSettings(policy) as unknown as JsonValue,
+  accepts: acceptsHibernation,
   derive: (graph, core) => {
     const { shoots, contenders, bindings } = deriveBindings(graph, core);
     const reads = { ...core.inputs, clusters: core.clusters, settings: core.settings, bindings };
     const apiServer = deriveApiServerAvailable(graph, reads);
     const { conditions, deadlines, silences } = deriveConditions(graph, [apiServer], reads);
+    const { constraints, collections } = deriveConstraints(graph, { ...reads, apiServer, silences });
     const discovers = deriveDiscovered(graph, bindings);
     return {
       collections: {
         bySource: [],
         anywhere: [],
-        shown: [shoots, contenders, bindings, apiServer, silences, conditions, ...discovers],
+        shown: [shoots, contenders, bindings, apiServer, silences, conditions, ...collections, ...discovers],
       },
       discovers: discovers[1],
       deadlines,
-      statuses: (after) => deriveShootStatuses(graph, after, { ...reads, apiServer, conditions }),
+      statuses: (after) => deriveShootStatuses(graph, after, { ...reads, apiServer, conditions, constraints }),
     };
   },
 };
@@ -38,7 +42,7 @@ function deriveDiscovered(graph: Graph, bindings: Derived<BoundShoot>) {
     from: bindings,
     compute: ({ value: { cluster, seed, isIgnored } }, _read, emit) => {
       if (isIgnored) return;
-      emit('', cluster, PROBE_KIND);
+      for (const kind of [PROBE_KIND, ...CONSTRAINED_KINDS]) emit('', cluster, kind);
       if (seed !== undefined) emit('', seed, DEPLOYMENT_KIND);
     },
   });

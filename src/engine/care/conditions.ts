@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../model/json.ts';
-import type { Collection, Derived, Graph } from '../collections/types.ts';
+import type { Collection, Derived, Graph, Reader } from '../collections/types.ts';
 import { type Deadline, hasPassed } from '../deadlines.ts';
 import type { AgentValue, EngineInputs } from '../inputs.ts';
 import type { BoundShoot } from './binding.ts';
@@ -31,14 +31,11 @@ export function deriveConditions(graph: Graph, findings: readonly Derived<Findin
     reads: [bindings, settings, observed, elapsed, silences],
     seesAll: true,
     compute: ({ partition: type, key, value: finding }, read, emit) => {
-      const { cluster, seed = cluster } = read.get(bindings, '', key) ?? { cluster: '' };
-      const silent = [cluster, seed].find((name) => {
-        const at = read.get(silences, '', name)?.until;
-        return at !== undefined && hasPassed(read, elapsed, CARE, silenceKey(name), at);
-      });
+      const shoot = read.get(bindings, '', key);
+      const silent = shoot === undefined ? undefined : silenceOf(read, shoot, { silences, elapsed });
       const { thresholds } = read.get(settings, '', '') as unknown as CareSettingsRead;
       const written = read.get(observed, 'Shoot', key);
-      const judged = judge(type, silent === undefined ? finding : silence(silent), {
+      const judged = judge(type, silent ?? finding, {
         written: written?.conditions.find((condition) => condition.type === type),
         operation: lastOperationOf(written),
         thresholdMillis: thresholds[type],
@@ -83,7 +80,22 @@ function thresholdKey(type: string, shoot: string): string {
   return `${type}/${shoot}`;
 }
 
-function silence(cluster: string): Finding {
-  const message = `The agent of cluster ${cluster} stopped sending heartbeats.`;
+/** What {@link silenceOf} reads. */
+export interface SilenceReads extends Pick<EngineInputs, 'elapsed'> {
+  readonly silences: Derived<{ readonly until: number }>;
+}
+
+/** The finding for a Shoot of which an agent has been silent for too long; undefined if none has. */
+export function silenceOf(
+  read: Reader,
+  { cluster, seed = cluster }: Pick<BoundShoot, 'cluster' | 'seed'>,
+  { silences, elapsed }: SilenceReads,
+): Finding | undefined {
+  const silent = [cluster, seed].find((name) => {
+    const at = read.get(silences, '', name)?.until;
+    return at !== undefined && hasPassed(read, elapsed, CARE, silenceKey(name), at);
+  });
+  if (silent === undefined) return undefined;
+  const message = `The agent of cluster ${silent} stopped sending heartbeats.`;
   return { outcome: 'unknown', reason: 'StatusUnknown', message };
 }

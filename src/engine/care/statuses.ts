@@ -1,4 +1,4 @@
-import type { ObservedStatus } from '../../model/conditions.ts';
+import type { ConditionValue, ObservedStatus } from '../../model/conditions.ts';
 import { type JsonObject, objectsOf } from '../../model/json.ts';
 import { isOfGardener, SHOOT_CARETAKER, SHOOT_CONDITIONS } from '../../model/shoot.ts';
 import { type LabelledShootStatus, shootStatusLabel } from '../../model/shoot-status-label.ts';
@@ -16,16 +16,17 @@ interface Reads extends ClusterReads, Pick<EngineInputs, 'observed'> {
   readonly bindings: Derived<BoundShoot>;
   readonly apiServer: Derived<Finding>;
   readonly conditions: Derived<Judged>;
+  readonly constraints: Derived<readonly ConditionValue[]>;
 }
 
 /** Derives the status of each declared Shoot. */
 export function deriveShootStatuses(graph: Graph, { progress }: AfterProgress, reads: Reads): Derived<StatusPart> {
-  const { bindings, clusters, agents, snapshots, apiServer, conditions, observed } = reads;
+  const { bindings, clusters, agents, snapshots, apiServer, conditions, constraints, observed } = reads;
   const tasks = graph.index('tasksOfShoots', progress, taskGroups);
   return graph.derive<BoundShoot, StatusPart>({
     name: 'shootStatuses',
     from: bindings,
-    reads: [clusters, agents, snapshots, apiServer, conditions, observed, tasks],
+    reads: [clusters, agents, snapshots, apiServer, conditions, constraints, observed, tasks],
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
       const written = read.get(observed, 'Shoot', key);
@@ -76,6 +77,7 @@ function partOf(
   const lastOperation: JsonObject = { type, state, progress, description };
   return {
     conditions,
+    conditionLists: { constraints: read.get(reads.constraints, '', key) ?? [] },
     fields: {
       gardener: { name: SHOOT_CARETAKER },
       technicalID: controlPlaneNamespace,

@@ -1,0 +1,65 @@
+import type { LiveObject } from '../../../model/agent.ts';
+import { type JsonObject, objectOf, textsOf } from '../../../model/json.ts';
+import { type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
+import type { Derived, Graph } from '../../collections/types.ts';
+import type { EngineInputs } from '../../inputs.ts';
+import type { BoundShoot } from '../binding.ts';
+import type { Finding } from '../thresholds.ts';
+import { kindObstacle } from '../visibility.ts';
+
+export const DEFINITION_KIND = 'apiextensions.k8s.io/CustomResourceDefinition';
+/** The type of the constraint, and its reason. */
+export const PROBLEMATIC_DEFINITIONS = 'CRDsWithProblematicConversionWebhooks';
+
+const UPGRADE =
+  'https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#upgrade-existing-objects-to-a-new-stored-version';
+
+/** A message names so many definitions. */
+const MOST_NAMED = 50;
+
+interface Reads extends Pick<EngineInputs, 'live' | 'kinds'> {
+  readonly bindings: Derived<BoundShoot>;
+}
+
+/** Derives whether a Shoot has definitions whose objects a webhook must convert. Key: the Shoot's. */
+export function deriveDefinitionFindings(graph: Graph, { bindings, live, kinds }: Reads) {
+  const problems: Derived<true> = graph.derive<LiveObject, true>({
+    name: 'problemsOfDefinitions',
+    from: live,
+    keys: (key) => key.startsWith(`${DEFINITION_KIND}/`),
+    compute: ({ partition: cluster, key, value }, _read, emit) => {
+      if (isProblematic(value.value)) emit(cluster, key, true);
+    },
+  });
+  const byCluster = graph.index('problemsOfDefinitionsByCluster', problems, ({ partition: cluster }) => [cluster]);
+  const findings = graph.derive<BoundShoot, Finding>({
+    name: 'definitionsOfShoots',
+    from: bindings,
+    reads: [byCluster, kinds],
+    scope: ({ value: { cluster } }) => [cluster],
+    compute: ({ key, value: { cluster, isIgnored } }, read, emit) => {
+      if (isIgnored) return;
+      const count = read.count(byCluster, cluster);
+      if (count === 0) {
+        emit('', key, kindObstacle(read, kinds, cluster, DEFINITION_KIND) ?? GOOD);
+        return;
+      }
+      const named = read.first(byCluster, cluster, MOST_NAMED).map((each) => objectRefOf(each.key as ObjectKey).name);
+      const more = count > named.length ? ` and ${count - named.length} more` : '';
+      const what = 'have multiple stored versions present and have a conversion webhook configured';
+      const message = `Some CRDs in your cluster ${what}: ${named.join(', ')}${more}. Please see ${UPGRADE} for more details.`;
+      emit('', key, { outcome: 'failed', reason: PROBLEMATIC_DEFINITIONS, message });
+    },
+  });
+  return { problems, findings };
+}
+
+function isProblematic({ spec, status }: JsonObject): boolean {
+  const { strategy } = objectOf(objectOf(spec).conversion);
+  return strategy === 'Webhook' && textsOf(objectOf(status).storedVersions).length > 1;
+}
+
+const GOOD: Finding = {
+  ...{ outcome: 'good', reason: `No${PROBLEMATIC_DEFINITIONS}` },
+  message: 'No CRDs with multiple stored versions have a conversion webhook configured.',
+};
