@@ -220,7 +220,7 @@ describe('hibernation', () => {
     made.wrote('Create/Succeeded', [possible('False')]);
     made.file('shoot.yaml', shootYaml('{hibernation: {enabled: true}, purpose: testing}'));
     made.engine.commit();
-    expect(made.engine.statuses.get('Shoot', KEY)).toBeDefined();
+    expect(made.engine.declarations.get('Shoot', KEY)?.value.spec).toMatchObject({ purpose: 'testing' });
     made.file('shoot.yaml', shootYaml('{hibernation: {enabled: false}}'));
     made.engine.commit();
     expect(made.constraints()).toEqual(GOOD);
