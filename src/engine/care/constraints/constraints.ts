@@ -34,7 +34,18 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
   const constraints: Derived<readonly ConditionValue[]> = graph.derive<BoundShoot, readonly ConditionValue[]>({
     name: 'shootConstraints',
     from: bindings,
-    reads: [clusters, agents, snapshots, snapshots, observed, apiServer, silences, elapsed, webhooks.findings, definitions.findings],
+    reads: [
+      clusters,
+      agents,
+      snapshots,
+
+      observed,
+      apiServer,
+      silences,
+      elapsed,
+      webhooks.findings,
+      definitions.findings,
+    ],
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
       if (shoot.isIgnored) return;
