@@ -65,6 +65,7 @@ describe.skipIf(noHelm)('charts', () => {
       discovery: { excludedNamespaces: ['kube-system'] },
       drift: { ignoredFields: [{ group: 'apps', kind: 'Deployment', fields: ['spec.replicas'] }] },
       health: { sidecars: ['my-proxy'], reportWaitSeconds: 60 },
+      care: { monitorPeriod: '60s' },
     };
     const schema = readSchema('schemas/fleet-policy.json');
     const said = [...Object.keys(policy), 'safeMode'].sort();
