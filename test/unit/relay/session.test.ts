@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { type AgentHello, type ObjectResult, TAKES_SETTINGS } from '../../../src/model/agent.ts';
+import { type AgentHello, type ObjectResult, TAKES_INJECTOR, TAKES_SETTINGS } from '../../../src/model/agent.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
+import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
 import { parseFleetName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
 import type { Log, LogData } from '../../../src/ports/log.ts';
@@ -500,6 +501,19 @@ test('an agent leaves a server of another fleet before it reports its holding, a
     'warn: relay: no link to the server',
   ]);
   expect(said.every(({ data }) => /another.*the fleet fleet/.test(String(data.detail)))).toBe(true);
+});
+
+test('only an agent that takes them is sent the settings of the injector', async () => {
+  const world = await createRelayHarness();
+  const other = clusterName('west');
+  const east = await world.connect({ capabilities: [TAKES_SETTINGS, TAKES_INJECTOR] });
+  const west = await world.connect({ cluster: other, capabilities: [TAKES_SETTINGS] });
+  const settings: AgentSettings = { ...NO_SETTINGS, injector: defaultFleetPolicy.health.injector };
+  sessionOf(world).settings(settings);
+  world.owner.sessions.get(other)?.session.settings(settings);
+  await world.clock.settle();
+  expect(east.agent.settingsHeard).toEqual([settings]);
+  expect(west.agent.settingsHeard).toEqual([NO_SETTINGS]);
 });
 
 test('settings that agents refuse are not sent, and end no link', async () => {

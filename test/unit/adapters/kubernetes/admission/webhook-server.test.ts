@@ -1,0 +1,94 @@
+import { request } from 'node:https';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { reviewPod } from '../../../../../src/adapters/kubernetes/admission/review.ts';
+import { createWebhookServer } from '../../../../../src/adapters/kubernetes/admission/webhook-server.ts';
+import { NO_TRUST, renewTrust } from '../../../../../src/adapters/kubernetes/admission/webhook-trust.ts';
+import { createSystemClock } from '../../../../../src/adapters/system/clock.ts';
+import { silentLog } from '../../../../support/silent-log.ts';
+import { options, podWith } from '../../../probes/support.ts';
+
+const NAME = 'hook.relay.svc';
+const JSON_TYPE = { 'content-type': 'application/json' };
+const results: string[] = [];
+const server = createWebhookServer({
+  clock: createSystemClock(),
+  log: silentLog,
+  review: (body) => reviewPod(body, { ...options(), excluded: [] }),
+  count: (result) => void results.push(result),
+});
+let port: number;
+let ca: string;
+
+beforeAll(async () => {
+  ({ port } = await server.listen({ host: '127.0.0.1', port: 0 }));
+});
+afterAll(() => server.stop());
+
+function send(
+  method: string,
+  path: string,
+  body: string | Buffer,
+  headers: Readonly<Record<string, string | number>> = JSON_TYPE,
+): Promise<{ readonly status: number; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      { host: '127.0.0.1', port, servername: NAME, ca, method, path, headers, agent: false },
+      (answer) => {
+        let text = '';
+        answer.on('data', (chunk: Buffer) => {
+          text += chunk.toString();
+        });
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
+      },
+    );
+    asked.on('error', reject);
+    asked.end(body);
+  });
+}
+
+const review = JSON.stringify({
+  apiVersion: 'admission.k8s.io/v1',
+  kind: 'AdmissionReview',
+  request: {
+    uid: 'u1',
+    operation: 'CREATE',
+    namespace: 'web',
+    resource: { group: '', version: 'v1', resource: 'pods' },
+    object: podWith({ livenessProbe: { tcpSocket: { port: 5432 } } }),
+  },
+});
+
+it('refuses connections until it has a certificate, and answers reviews from then on', async () => {
+  await expect(send('POST', '/inject', review)).rejects.toThrow();
+  const trust = await renewTrust(NO_TRUST, Date.now(), { caLifeMs: 3_600_000, names: [NAME] });
+  ca = trust.authorities[0]?.certificate ?? '';
+  server.use(trust.served ?? { certificate: '', key: '' });
+  const { status, text } = await send('POST', '/inject', review);
+  expect(status).toBe(200);
+  expect(JSON.parse(text).response).toMatchObject({ uid: 'u1', allowed: true, patchType: 'JSONPatch' });
+  expect(results).toEqual(['rewritten']);
+});
+
+it.each([
+  ['another path', 'POST', '/mutate', review, JSON_TYPE, 404, /POST \/inject/],
+  ['another method', 'GET', '/inject', '', JSON_TYPE, 405, /POST/],
+  ['another type', 'POST', '/inject', review, { 'content-type': 'text/plain' }, 415, /application\/json/],
+  ['no length', 'POST', '/inject', review, { ...JSON_TYPE, 'transfer-encoding': 'chunked' }, 411, /Content-Length/],
+  ['no JSON', 'POST', '/inject', '{', JSON_TYPE, 400, /no JSON object/],
+  ['nothing', 'POST', '/inject', '', { ...JSON_TYPE, 'content-length': 0 }, 400, /no JSON object/],
+  ['deep nesting', 'POST', '/inject', '['.repeat(1_000_000), JSON_TYPE, 400, /no JSON object/],
+] as const)('answers %s with a clear error, and goes on', async (_, method, path, body, headers, status, text) => {
+  expect(await send(method, path, body, headers)).toEqual({ status, text: expect.stringMatching(text) });
+  expect((await send('POST', '/inject', review)).status).toBe(200);
+});
+
+it('refuses a body of more than 6 MiB by its announced length', async () => {
+  const headers = { ...JSON_TYPE, 'content-length': 6 * 1024 * 1024 + 1 };
+  const refused = await send('POST', '/inject', Buffer.alloc(headers['content-length'], 32), headers).catch(
+    (error: NodeJS.ErrnoException) => ({ status: error.code, text: '' }),
+  );
+  // The answer may be lost where the caller still writes.
+  expect([413, 'EPIPE', 'ECONNRESET']).toContain(refused.status);
+  expect(results.at(-1)).toBe('failed');
+  expect((await send('POST', '/inject', review)).status).toBe(200);
+});
