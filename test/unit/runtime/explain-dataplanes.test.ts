@@ -106,7 +106,19 @@ describe('a declared data plane is explained', () => {
     expect((await facts())[1]).toBe(told);
     envoy.break();
     await arrive();
-    expect((await facts())[0]).toMatch(new RegExp(`^connection \\| disconnected since ${time}: `));
+    expect((await facts())[0]).toMatch(
+      new RegExp(`^connection \\| disconnected since ${time}: its Envoy has ended the stream$`),
+    );
+  });
+
+  it('by the endpoints that its Envoy refuses', async () => {
+    const refusals = async () => (await lines({ object: 'dp/db' })).filter((line) => line.includes('refuses'));
+    const envoy = envoys.ads('default.db', ['api']);
+    await arrive();
+    expect(await refusals()).toEqual([]);
+    envoy.answer('no such locality');
+    await arrive();
+    expect(await refusals()).toEqual(['Envoy | refuses the endpoints that it was sent last: no such locality']);
   });
 
   it('by the fields and conditions of its declaration, if a question names one', async () => {
