@@ -9,7 +9,7 @@ export interface BoundShoot extends Shoot {
   readonly namespace: string;
   readonly name: string;
   /** Another Shoot is bound to the cluster; the key of that one. */
-  readonly rival?: string;
+  readonly elected?: string;
 }
 
 /** Derives which clusters each Shoot is bound to, from desired state alone. */
@@ -36,15 +36,15 @@ export function deriveBindings(graph: Graph, { declarations, inputs }: DomainCor
     compute: ({ key, value: { namespace, name } }, read, emit) => {
       const shoot = read.get(shoots, '', key);
       if (shoot === undefined) return;
-      const rivals = (read.get(contenders, '', shoot.cluster) ?? []).map(({ value }) => value);
-      const elected = elect(
-        rivals,
+      const candidates = (read.get(contenders, '', shoot.cluster) ?? []).map(({ value }) => value);
+      const election = elect(
+        candidates,
         undefined,
         (source) => orderOf(read, inputs, source),
         () => true,
       );
-      const winner = elected.type === 'won' ? elected.winner.value : key;
-      emit('', key, { ...shoot, namespace, name, ...(winner === key || shoot.isIgnored ? {} : { rival: winner }) });
+      const winner = election.type === 'won' ? election.winner.value : key;
+      emit('', key, { ...shoot, namespace, name, ...(winner === key || shoot.isIgnored ? {} : { elected: winner }) });
     },
   });
   return { shoots, contenders, bindings };

@@ -39,7 +39,7 @@ export function deriveShootStatuses(graph: Graph, { progress }: AfterProgress, r
   });
 }
 
-/** A Shoot that nobody cares for keeps the status that it has. */
+/** A Shoot that is not cared for keeps the status that it has. */
 function asWritten(written: ObservedStatus | undefined): StatusPart {
   if (written === undefined) return { conditions: [], fields: {} };
   const { conditions, fields } = written;

@@ -15,10 +15,10 @@ export interface ClusterReads {
 /** Why nothing of a Shoot can be judged, as a sentence; undefined: something can. */
 export function obstacleOf(
   read: Reader,
-  { cluster, seed, rival }: BoundShoot,
+  { cluster, seed, elected }: BoundShoot,
   reads: ClusterReads,
 ): string | undefined {
-  if (rival !== undefined) return `Shoot ${rival} is bound to cluster ${cluster} already`;
+  if (elected !== undefined) return `Shoot ${elected} is bound to cluster ${cluster} already`;
   for (const name of seed === undefined ? [cluster] : [cluster, seed]) {
     if (read.get(reads.clusters, '', name) === undefined) return `no KubernetesCluster ${name} is declared`;
     const agent = read.get(reads.agents, '', name);

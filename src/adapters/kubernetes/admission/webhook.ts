@@ -6,7 +6,7 @@ import type { ProxyContainerOptions } from '../../../probes/proxy-container.ts';
 import type { KubeClient } from '../api/types.ts';
 import { type InjectionResult, reviewPod } from './review.ts';
 import { excludedNamespaces } from './webhook-configuration.ts';
-import { ConflictError, createWebhookKeeper, type WebhookKeeperOptions } from './webhook-keeper.ts';
+import { ConflictError, createWebhookReconciler, type WebhookReconcilerOptions } from './webhook-reconciler.ts';
 import { createWebhookServer } from './webhook-server.ts';
 import { pairProblem, type ServedCertificate } from './webhook-trust.ts';
 
@@ -17,7 +17,7 @@ export interface WebhookDeps {
   readonly count: (result: InjectionResult) => void;
 }
 
-export interface WebhookOptions extends WebhookKeeperOptions {
+export interface WebhookOptions extends WebhookReconcilerOptions {
   readonly listen: { readonly host: string; readonly port: number };
   readonly container: ProxyContainerOptions;
 }
@@ -36,16 +36,16 @@ const LINGER_MS = 5_000;
  */
 export async function startWebhook(deps: WebhookDeps, options: WebhookOptions) {
   const { clock, log } = deps;
-  const keeper = createWebhookKeeper(deps, options);
+  const reconciler = createWebhookReconciler(deps, options);
   const excluded = excludedNamespaces(options.namespace);
   const server = createWebhookServer({
     ...deps,
-    review: (body) => reviewPod(body, { settings: keeper.settings(), container: options.container, excluded }),
+    review: (body) => reviewPod(body, { settings: reconciler.settings(), container: options.container, excluded }),
   });
   let served: ServedCertificate | undefined;
   let leader: KubeClient | undefined;
   /** For people; undefined: the last look succeeded. */
-  let trouble: string | undefined;
+  let lastProblem: string | undefined;
   const address = await server.listen(options.listen);
   const looks = startLooks(clock, Math.min(LOOK_MS, options.caLifeMs / 40), look);
   return {
@@ -53,13 +53,13 @@ export async function startWebhook(deps: WebhookDeps, options: WebhookOptions) {
     /** Why Pods are not served; undefined: they are. */
     problem: (): string | undefined =>
       served === undefined
-        ? `the webhook has no certificate yet${trouble === undefined ? '' : `: ${trouble}`}`
+        ? `the webhook has no certificate yet${lastProblem === undefined ? '' : `: ${lastProblem}`}`
         : undefined,
     /** Whether the cluster has the configuration of this webhook; undefined: this replica does not lead. */
-    isConfigured: (): boolean | undefined => (leader === undefined ? undefined : keeper.isConfigured()),
+    isConfigured: (): boolean | undefined => (leader === undefined ? undefined : reconciler.isConfigured()),
     /** Takes settings from the server. */
     take(next: InjectorSettings): void {
-      keeper.receive(next);
+      reconciler.receive(next);
       looks.now();
     },
     /** Lets this replica write, with the client of its term, until the returned function is called. */
@@ -68,7 +68,7 @@ export async function startWebhook(deps: WebhookDeps, options: WebhookOptions) {
       looks.now();
       return () => {
         leader = undefined;
-        keeper.receive(undefined);
+        reconciler.receive(undefined);
       };
     },
     /** Serves a little longer, and ends. */
@@ -82,20 +82,20 @@ export async function startWebhook(deps: WebhookDeps, options: WebhookOptions) {
   /** Returns whether to look again at once. */
   async function look(): Promise<boolean> {
     try {
-      await (leader === undefined ? keeper.follow() : keeper.keep(leader));
+      await (leader === undefined ? reconciler.follow() : reconciler.keep(leader));
       await serve();
-      trouble = undefined;
+      lastProblem = undefined;
     } catch (error) {
       if (error instanceof ConflictError) return true;
       const reason = errorText(error);
-      if (reason !== trouble) log.warn('the webhook cannot be kept up to date', { reason });
-      trouble = reason;
+      if (reason !== lastProblem) log.warn('the webhook cannot be kept up to date', { reason });
+      lastProblem = reason;
     }
     return false;
   }
 
   async function serve(): Promise<void> {
-    const next = await keeper.served();
+    const next = await reconciler.served();
     if (next === undefined || (next.certificate === served?.certificate && next.key === served.key)) return;
     const found = pairProblem(next);
     if (found !== undefined) throw new Error(`the certificate of the webhook cannot be served: ${found}`);

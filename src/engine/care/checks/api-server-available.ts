@@ -84,7 +84,7 @@ function probeFinding(read: Reader, cluster: string, { live, kinds, agents }: Re
   if (unseen !== undefined) return unseen;
   const probe = read.get(live, cluster, PROBE_KEY);
   if (probe === undefined) {
-    // Nobody asks the API server of a directory: reading it is the answer.
+    // A directory has no API server to ask: reading it is the answer.
     if (read.get(agents, '', cluster)?.kindsAsWritten === true) return ANSWERS;
     return notChecked(`the agent of cluster ${cluster} reports no probe of its API server`);
   }

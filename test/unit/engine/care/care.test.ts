@@ -34,7 +34,7 @@ it('a finding holds until the agent has been silent for five monitor periods, an
   expect(engine.deadlines.get('care', 'silent/blue')).toBeUndefined();
 });
 
-it('without an input snapshot of the Seed nobody has seen that a control plane is missing', () => {
+it('without an input snapshot of the Seed no control plane is found to be missing', () => {
   const { engine, file } = world({ connected: true });
   file('seed.yaml', clusterYaml('seed'));
   file('shoot.yaml', shoot.replace('spec: {}', 'spec: {seedName: seed}'));

@@ -56,7 +56,7 @@ describe('the certificates of a webhook', () => {
     const [old, next] = both.authorities.map(({ fingerprint }) => fingerprint);
     expect(next).toBeDefined();
     expect(signer(both)).toBe(old);
-    // Nobody was told: it does not sign, however long that takes.
+    // It was not published: it does not sign, however long that takes.
     expect(signer(await renew(both, 23))).toBe(old);
     const told = withAnnounced(both, START + 17 * HOUR);
     expect(signer(await renewTrust(told, START + 17 * HOUR + 59_000, { caLifeMs: LIFE, names }))).toBe(old);
@@ -68,7 +68,7 @@ describe('the certificates of a webhook', () => {
     expect(Object.keys(alone.announced)).toEqual([next]);
   });
 
-  it('begin anew when all have expired, also if nobody was told of the last', async () => {
+  it('begin anew when all have expired, also if the last was never published', async () => {
     const late = await renew(first, 100);
     expect(late.authorities).toHaveLength(1);
     expect(late.authorities[0]?.fingerprint).not.toBe(first.authorities[0]?.fingerprint);

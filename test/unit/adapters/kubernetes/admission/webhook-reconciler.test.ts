@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ConflictError, createWebhookKeeper } from '../../../../../src/adapters/kubernetes/admission/webhook-keeper.ts';
+import {
+  ConflictError,
+  createWebhookReconciler,
+} from '../../../../../src/adapters/kubernetes/admission/webhook-reconciler.ts';
 import type { KubeAnswer, KubeClient, KubeRequest } from '../../../../../src/adapters/kubernetes/api/types.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../../src/model/json.ts';
 import { silentLog } from '../../../../support/silent-log.ts';
@@ -81,14 +84,14 @@ const options = {
   caLifeMs: 24 * 60 * 60 * 1000,
 };
 
-function keeperOn(server: ReturnType<typeof api>, clock = createVirtualClock()) {
-  return createWebhookKeeper({ clock, log: silentLog, client: server.client }, options);
+function reconcilerOn(server: ReturnType<typeof api>, clock = createVirtualClock()) {
+  return createWebhookReconciler({ clock, log: silentLog, client: server.client }, options);
 }
 
 describe('what the replicas of a webhook share', () => {
   it('is written by the leader, told to the API server, and read by the others', async () => {
     const server = api();
-    const [leader, other] = [keeperOn(server), keeperOn(server)];
+    const [leader, other] = [reconcilerOn(server), reconcilerOn(server)];
     await expect(other.follow()).rejects.toThrow(/Secret fleetrelay\/fleetrelay-agent-webhook is not there/);
     leader.receive(SETTINGS);
     await leader.keep(server.client);
@@ -106,24 +109,24 @@ describe('what the replicas of a webhook share', () => {
 
   it('is written only when it changes', async () => {
     const server = api();
-    const leader = keeperOn(server);
+    const leader = reconcilerOn(server);
     await leader.keep(server.client);
     const { length } = server.writes;
     await leader.keep(server.client);
-    await keeperOn(server).keep(server.client);
+    await reconcilerOn(server).keep(server.client);
     expect(server.writes).toHaveLength(length);
   });
 
   it('keeps what others have written into the Secret', async () => {
     const server = api();
     server.put(SECRET, { metadata: { name: 'fleetrelay-agent-webhook' }, data: { mine: 'eA==' } });
-    await keeperOn(server).keep(server.client);
+    await reconcilerOn(server).keep(server.client);
     expect(objectOf(server.object(SECRET).data)).toMatchObject({ mine: 'eA==', 'tls.crt': expect.any(String) });
   });
 
   it('is never overwritten where another replica was first', async () => {
     const server = api();
-    const [one, two] = [keeperOn(server), keeperOn(server)];
+    const [one, two] = [reconcilerOn(server), reconcilerOn(server)];
     let isFirst = true;
     server.beforeWrite(({ method }) => {
       if (method !== 'PUT' || !isFirst) return;
@@ -141,7 +144,7 @@ describe('what the replicas of a webhook share', () => {
 
   it('is set back when others change caBundle or failurePolicy', async () => {
     const server = api();
-    const leader = keeperOn(server);
+    const leader = reconcilerOn(server);
     await leader.keep(server.client);
     const set = server.object(CONFIGURATION);
     const changed = objectsOf(set.webhooks).map((hook) => ({ ...hook, failurePolicy: 'Ignore', clientConfig: {} }));
@@ -153,9 +156,9 @@ describe('what the replicas of a webhook share', () => {
     }
   });
 
-  it('has an authority that nobody was told of while the configuration is missing', async () => {
+  it('has an authority that was never published while the configuration is missing', async () => {
     const server = api(false);
-    const leader = keeperOn(server);
+    const leader = reconcilerOn(server);
     await leader.keep(server.client);
     expect(leader.isConfigured()).toBe(false);
     expect(JSON.parse(server.text('announced.json'))).toEqual({});
@@ -165,7 +168,7 @@ describe('what the replicas of a webhook share', () => {
   it('has the old and the new authority in caBundle before the new one signs', async () => {
     const server = api();
     const clock = createVirtualClock();
-    const leader = keeperOn(server, clock);
+    const leader = reconcilerOn(server, clock);
     await leader.keep(server.client);
     await clock.advance(17 * 60 * 60 * 1000);
     await leader.keep(server.client);
@@ -186,9 +189,9 @@ describe('what the replicas of a webhook share', () => {
     const server = api();
     const data = { 'ca.crt': 'LS0t', 'tls.crt': 'eA==', 'tls.key': 'eA==', 'settings.json': 'e30=' };
     server.put(SECRET, { metadata: {}, data });
-    const keeper = keeperOn(server);
-    await keeper.keep(server.client);
-    expect(keeper.settings().applicationProbeProxyPort).toBe(9001);
-    expect(await keeper.served()).toBeDefined();
+    const reconciler = reconcilerOn(server);
+    await reconciler.keep(server.client);
+    expect(reconciler.settings().applicationProbeProxyPort).toBe(9001);
+    expect(await reconciler.served()).toBeDefined();
   });
 });

@@ -11,7 +11,7 @@ import { keepConfiguration } from './keep-configuration.ts';
 import { readShared, type SharedWebhook, secretRequests } from './webhook-secret.ts';
 import { NO_TRUST, renewTrust, type ServedCertificate, withAnnounced } from './webhook-trust.ts';
 
-export interface WebhookKeeperOptions {
+export interface WebhookReconcilerOptions {
   /** The agent's own namespace. */
   readonly namespace: string;
   /** Names of the MutatingWebhookConfiguration, of the Service and of the Secret that replicas share. */
@@ -30,9 +30,9 @@ export interface WebhookKeeperOptions {
 export class ConflictError extends Error {}
 
 /** What the replicas of a webhook share: in the Secret, and in the MutatingWebhookConfiguration. One call at a time. */
-export function createWebhookKeeper(
+export function createWebhookReconciler(
   { clock, log, client }: { readonly clock: Clock; readonly log: Log; readonly client: KubeClient },
-  { namespace, service, files, caLifeMs, ...options }: WebhookKeeperOptions,
+  { namespace, service, files, caLifeMs, ...options }: WebhookReconcilerOptions,
 ) {
   const secret = secretRequests({ namespace, name: options.secret });
   const names = [`${service}.${namespace}.svc`, `${service}.${namespace}.svc.cluster.local`];
