@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   ConflictError,
@@ -193,5 +196,39 @@ describe('what the replicas of a webhook share', () => {
     await reconciler.keep(server.client);
     expect(reconciler.settings().applicationProbeProxyPort).toBe(9001);
     expect(await reconciler.served()).toBeDefined();
+  });
+
+  it('makes no certificate where the operator brings one, and leaves caBundle to others without its authority', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-webhook-'));
+    const [certFile, keyFile, caFile] = ['tls.crt', 'tls.key', 'ca.crt'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    writeFileSync(certFile, 'certificate');
+    writeFileSync(keyFile, 'key');
+    writeFileSync(caFile, 'authority');
+    const server = api();
+    const bundles = () =>
+      objectsOf(server.object(CONFIGURATION).webhooks).map(({ clientConfig }) => objectOf(clientConfig).caBundle);
+    const deps = { clock: createVirtualClock(), log: silentLog, client: server.client };
+    const keeper = createWebhookKeeper(deps, { ...options, files: { certFile, keyFile } });
+    keeper.receive(SETTINGS);
+    await keeper.keep(server.client);
+    expect(await keeper.served()).toEqual({ certificate: 'certificate', key: 'key' });
+    expect(server.text('tls.crt')).toBe('');
+    expect(server.text('settings.json')).toContain('9101');
+    expect(bundles()).toEqual([undefined, undefined]);
+    expect(objectsOf(server.object(CONFIGURATION).webhooks)).toMatchObject([
+      { failurePolicy: 'Ignore' },
+      { failurePolicy: 'Ignore' },
+    ]);
+    const trusting = createWebhookKeeper(deps, { ...options, files: { certFile, keyFile, caFile } });
+    await trusting.keep(server.client);
+    const authority = Buffer.from('authority').toString('base64');
+    expect(bundles()).toEqual([authority, authority]);
+    writeFileSync(certFile, 'renewed');
+    expect(await trusting.served()).toEqual({ certificate: 'renewed', key: 'key' });
+    rmSync(folder, { recursive: true });
   });
 });
