@@ -212,10 +212,10 @@ describe('what the replicas of a webhook share', () => {
     const bundles = () =>
       objectsOf(server.object(CONFIGURATION).webhooks).map(({ clientConfig }) => objectOf(clientConfig).caBundle);
     const deps = { clock: createVirtualClock(), log: silentLog, client: server.client };
-    const keeper = createWebhookKeeper(deps, { ...options, files: { certFile, keyFile } });
-    keeper.receive(SETTINGS);
-    await keeper.keep(server.client);
-    expect(await keeper.served()).toEqual({ certificate: 'certificate', key: 'key' });
+    const reconciler = createWebhookReconciler(deps, { ...options, files: { certFile, keyFile } });
+    reconciler.receive(SETTINGS);
+    await reconciler.keep(server.client);
+    expect(await reconciler.served()).toEqual({ certificate: 'certificate', key: 'key' });
     expect(server.text('tls.crt')).toBe('');
     expect(server.text('settings.json')).toContain('9101');
     expect(bundles()).toEqual([undefined, undefined]);
@@ -223,7 +223,7 @@ describe('what the replicas of a webhook share', () => {
       { failurePolicy: 'Ignore' },
       { failurePolicy: 'Ignore' },
     ]);
-    const trusting = createWebhookKeeper(deps, { ...options, files: { certFile, keyFile, caFile } });
+    const trusting = createWebhookReconciler(deps, { ...options, files: { certFile, keyFile, caFile } });
     await trusting.keep(server.client);
     const authority = Buffer.from('authority').toString('base64');
     expect(bundles()).toEqual([authority, authority]);
