@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
+import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
 import { policyYaml } from '../../support/manifests.ts';
 import { base, restart, startedWorld, typo } from '../../support/started-world.ts';
 
@@ -15,6 +16,9 @@ spec:
     ignoredFields: [{ group: apps, kind: Deployment, fields: [spec.replicas] }]
 `;
 
+const { injector } = defaultFleetPolicy.health;
+const defaults = { ...NO_SETTINGS, injector };
+
 const asSettings = {
   discovery: {
     excludedNamespaces: ['kube-system'],
@@ -25,19 +29,20 @@ const asSettings = {
     },
   },
   ignoredFields: [{ kind: 'apps/Deployment', fields: ['spec.replicas'] }],
+  injector,
 };
 
 it('an agent receives the settings of the policy at its connect and at each change, and none twice', async () => {
   const world = await startedWorld();
-  expect(world.agent('east').settings).toEqual([NO_SETTINGS]);
+  expect(world.agent('east').settings).toEqual([defaults]);
   world.source.push({ 'fleet/policy.yaml': policy });
   await world.settle();
   world.source.push({ 'fleet/policy.yaml': `# a comment\n${policy}` });
   await world.settle();
-  expect(world.agent('east').settings).toEqual([NO_SETTINGS, asSettings]);
+  expect(world.agent('east').settings).toEqual([defaults, asSettings]);
   world.source.push({ 'fleet/policy.yaml': policyYaml(7) });
   await world.settle();
-  expect(world.agent('east').settings).toEqual([NO_SETTINGS, asSettings, NO_SETTINGS]);
+  expect(world.agent('east').settings).toEqual([defaults, asSettings, defaults]);
 });
 
 it('a policy that cannot be read takes nothing back, also not over a restart', async () => {
