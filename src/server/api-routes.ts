@@ -24,6 +24,7 @@ const REASON_OF: Readonly<Record<Extract<Answer<never>, { ok: false }>['kind'], 
   notFound: 'NotFound',
   conflict: 'Conflict',
   invalid: 'Invalid',
+  unavailable: 'Unavailable',
   notLeader: 'NotLeader',
 };
 

@@ -46,12 +46,12 @@ export interface TokenApi {
 export type PeopleApi = ServerApi & TokenApi;
 
 /**
- * An answer, or the reason for an error: `notFound` (404), `conflict` (409), `invalid` (400), `notLeader` (409; `leader`:
+ * An answer, or the reason for an error: `notFound` (404), `conflict` (409), `invalid` (400), `unavailable` (503), `notLeader` (409; `leader`:
  * address of the leader's API, null: not known).
  */
 export type Answer<Value> =
   | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly kind: 'notFound' | 'conflict' | 'invalid'; readonly message: string }
+  | { readonly ok: false; readonly kind: 'notFound' | 'conflict' | 'invalid' | 'unavailable'; readonly message: string }
   | { readonly ok: false; readonly kind: 'notLeader'; readonly message: string; readonly leader: string | null };
 
 /** A suspension of a cluster or source by a person. */

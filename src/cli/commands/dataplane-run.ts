@@ -43,7 +43,7 @@ export function runCommand(command: CliCommand, context: CliContext): void {
     .addHelpText('after', NOTES)
     .examples([
       [
-        'fleetrelay dataplane run default/db-07 --api https://relay.example.com --token-file /etc/fleetrelay/db-07.token --ca-file /etc/fleetrelay/ca.crt',
+        'fleetrelay dataplane run default/db-07 --api https://relay.example.com --api-token-file /etc/fleetrelay/api.token --token-file /etc/fleetrelay/db-07.token --ca-file /etc/fleetrelay/ca.crt',
         'as the ExecStart of a unit',
       ],
       [

@@ -28,10 +28,17 @@ export async function startAgentHealth(
   return { address: `http://${displayAddress(bound)}`, stop: server.stop };
 }
 
-/** A process is ready while it works as the agent, or while it stands by to replace the leader. */
+/**
+ * A process is ready while it works as the agent, or while it stands by to replace the leader. With a webhook it is ready while it
+ * serves that: the creation of Pods must not depend on the server of fleetrelay.
+ */
 function readiness(agent: HealthSubject): { readonly ok: boolean; readonly reasons: readonly string[] } {
-  const webhook = agent.webhookProblem?.();
-  if (webhook !== undefined) return { ok: false, reasons: [webhook] };
+  if (agent.webhookProblem === undefined) return work(agent);
+  const problem = agent.webhookProblem();
+  return problem === undefined ? { ok: true, reasons: work(agent).reasons } : { ok: false, reasons: [problem] };
+}
+
+function work(agent: HealthSubject): { readonly ok: boolean; readonly reasons: readonly string[] } {
   const leadership = agent.leadership?.() ?? { type: 'leading' };
   if (leadership.type === 'following') return { ok: true, reasons: [`standing by; ${leadership.leader} leads`] };
   const reasons =

@@ -27,6 +27,7 @@ export interface DataplaneRunOptions extends Pick<EnvoyRequest, 'api' | 'tokenFi
 
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
+const DRAIN_RETRY_MS = 500;
 /** After this time Envoy is killed. */
 const END_MS = 10_000;
 
@@ -87,19 +88,32 @@ async function untilEnded(
   const early = await Promise.race([envoy.ended, aborted(first)]);
   if (early !== undefined) return endedByItself(early, log);
   log.info('Envoy drains', { seconds: drainMs / 1_000 });
-  await failHealthCheck(adminPort, second).catch((error: unknown) =>
-    log.warn('Envoy could not be told to drain', { problem: errorText(error) }),
-  );
-  const drained = await Promise.race([envoy.ended, clock.sleep(drainMs, second)]);
+  const over = new AbortController();
+  const wait = Promise.race([envoy.ended, clock.sleep(drainMs, second)]).finally(() => over.abort());
+  await drain(adminPort, over.signal, log);
+  const drained = await wait;
   if (drained !== undefined) return endedByItself(drained, log);
   envoy.signal('SIGTERM');
-  const over = new AbortController();
-  const ended = envoy.ended.finally(() => over.abort());
-  await clock.sleep(END_MS, over.signal);
-  if (!over.signal.aborted) envoy.signal('SIGKILL');
+  const gone = new AbortController();
+  const ended = envoy.ended.finally(() => gone.abort());
+  await clock.sleep(END_MS, gone.signal);
+  if (!gone.signal.aborted) envoy.signal('SIGKILL');
   const end = await ended;
   log.info('Envoy has ended', { how: end.how });
   return end;
+}
+
+/** Has Envoy report itself as unhealthy. Tries again until it does, because it may not listen yet, or until `over`. */
+async function drain(adminPort: number, over: AbortSignal, log: Log): Promise<void> {
+  for (let failures = 0; !over.aborted; failures += 1) {
+    try {
+      await failHealthCheck(adminPort, over);
+      return;
+    } catch (error) {
+      if (failures === 0) log.warn('Envoy could not be told to drain', { problem: errorText(error) });
+      await clock.sleep(DRAIN_RETRY_MS, over);
+    }
+  }
 }
 
 function endedByItself(end: EnvoyEnd, log: Log): EnvoyEnd {

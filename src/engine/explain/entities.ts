@@ -34,6 +34,11 @@ export function findEntity(kind: EntityKind, name: string, { mesh, cluster }: En
   }
   if (found.length === 1) return { type: 'found', entity };
   const meshes = sorted(found.map((one) => one.mesh));
+  // No cluster can be named for one that is declared.
+  const declared = found.filter((one) => one.cluster === undefined);
+  if (meshes.length === 1 && cluster === undefined && declared[0] !== undefined && declared.length === 1) {
+    return { type: 'found', entity: declared[0] };
+  }
   return meshes.length > 1
     ? { type: 'ambiguous', by: 'mesh', among: meshes }
     : { type: 'ambiguous', by: 'cluster', among: sorted(found.map((one) => one.cluster ?? '')) };

@@ -30,7 +30,7 @@ interface ExplainDeps extends StepDeps {
   readonly engine: Engine;
 }
 
-type Refusal = Extract<Answer<never>, { readonly kind: 'notFound' | 'conflict' | 'invalid' }>;
+type Refusal = Exclude<Answer<never>, { readonly ok: true } | { readonly kind: 'notLeader' }>;
 
 /** Explains the origin of an object of a cluster, or of a declaration, down to file:line@commit, and its state. */
 export async function explain(

@@ -87,6 +87,8 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     diagnostics,
     view: settled((name, filter) => viewRows(engine, name, filter)),
     dataplane: settled((mesh, name) => {
+      // Before the sources are read, a missing declaration means nothing.
+      if (!deps.ready()) return { ok: false, kind: 'unavailable', message: 'the server is not ready yet' };
       const declared = declaredDataplane(engine, `${mesh}/${name}`);
       if (declared !== undefined) return { ok: true, value: { mesh, name, spec: declared.spec, xds: deps.xds() } };
       return { ok: false, kind: 'notFound', message: `no data plane ${quote(`${mesh}/${name}`)} is declared` };

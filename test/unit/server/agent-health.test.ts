@@ -101,3 +101,21 @@ test('an agent that puts no drift back before it has heard its server says so', 
 function metricSet() {
   return createAgentMeter({ version: '1.2.3', cluster: 'east' }, createVirtualClock()).set;
 }
+
+test('an agent with a webhook is ready while it serves that, also without a server', async () => {
+  let problem: string | undefined = 'the webhook has no certificate yet';
+  const subject = { health: () => undefined, webhookProblem: () => problem };
+  const listen = { host: '127.0.0.1', port: 0 };
+  const health = await startAgentHealth(deps, subject as never, listen, metricSet());
+  const ask = async () => {
+    const response = await fetch(`${health.address}/readyz`, { signal: AbortSignal.timeout(50_000) });
+    return { status: response.status, text: await response.text() };
+  };
+  try {
+    expect(await ask()).toMatchObject({ status: 503, text: expect.stringContaining('no certificate yet') });
+    problem = undefined;
+    expect(await ask()).toMatchObject({ status: 200, text: expect.stringContaining('the agent is starting') });
+  } finally {
+    await health.stop();
+  }
+});

@@ -82,8 +82,8 @@ export async function startWebhook(deps: WebhookDeps, options: WebhookOptions) {
   /** Returns whether to look again at once. */
   async function look(): Promise<boolean> {
     try {
-      await (leader === undefined ? reconciler.follow() : reconciler.keep(leader));
-      await serve();
+      // What the replicas share may be good, although the configuration cannot be written.
+      await (leader === undefined ? reconciler.follow() : reconciler.keep(leader)).finally(serve);
       lastProblem = undefined;
     } catch (error) {
       if (error instanceof ConflictError) return true;
