@@ -127,7 +127,7 @@ export interface HealthSubject {
   health(): AgentHealth | undefined;
   /** When the client certificate expires, in milliseconds since 1970; absent or undefined: there is none. */
   readonly certificateExpiresAt?: () => number | undefined;
-  /** Why its webhook serves no Pods; absent or undefined: it does, or there is none. */
+  /** Why its webhook serves no Pods; undefined: it does. Absent: there is no webhook. */
   readonly webhookProblem?: () => string | undefined;
   /** Absent: the agent has one process only. */
   readonly leadership?: () => ElectionStatus;

@@ -77,7 +77,7 @@ export async function startAgentReplica(options: KubernetesAgentOptions, io: Age
   if (webhook !== undefined) parts.defer(webhook.stop);
   replica.webhook = webhook;
   const subject = {
-    webhookProblem: () => webhook?.problem(),
+    ...(webhook && { webhookProblem: webhook.problem }),
     health: () => replica.linked?.agent.health(),
     certificateExpiresAt: () => replica.linked?.certificateExpiresAt(),
     leadership: leadership.status,
