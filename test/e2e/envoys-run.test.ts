@@ -1,23 +1,14 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findEnvoy } from '../../scripts/local/envoy-program.ts';
-import { readRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
-import { dataplaneSubject } from '../../src/model/dataplane.ts';
-import { clusterToken } from '../../src/relay/trust/tokens.ts';
 import { type DataplaneRun, startDataplaneRun } from '../support/dataplane-run.ts';
 import { startApplication } from '../support/envoy.ts';
-import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
+import { askAt, dataplaneToken, startEnvoyFleet, untilDataplane, untilEndpoints } from '../support/envoy-fleet.ts';
+import { type Fleet, until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
 
 const ENVOY = findEnvoy(process.env);
-
-interface Row {
-  readonly name: string;
-  readonly status: string;
-  readonly connection: { readonly state: string };
-}
 
 describe.skipIf(ENVOY === undefined)('fleetrelay dataplane run', () => {
   let fleet: Fleet;
@@ -32,33 +23,7 @@ describe.skipIf(ENVOY === undefined)('fleetrelay dataplane run', () => {
       ...{ xds: await freePort(), inbound: await freePort(), outbound: await freePort() },
       ...{ db: await freePort(), web: await freePort() },
     };
-    fleet = await startFleet(
-      {
-        'db.yaml': `type: Dataplane
-mesh: default
-name: db
-networking:
-  address: 127.0.0.2
-  admin: {port: ${ports.db}}
-  inbound:
-  - port: ${ports.inbound}
-    serviceAddress: 127.0.0.1
-    servicePort: ${application.port}
-    serviceProbe: {interval: 0.2s, timeout: 1s, tcp: {}}
-    tags: {kuma.io/service: postgres}
-`,
-        'web.yaml': `type: Dataplane
-mesh: default
-name: web
-networking:
-  address: 127.0.0.3
-  admin: {port: ${ports.web}}
-  outbound:
-  - {port: ${ports.outbound}, tags: {kuma.io/service: postgres}}
-`,
-      },
-      { serve: ['--xds', `0.0.0.0:${ports.xds}`], serverEnv: { KUMA_DP_SERVER_HDS_INTERVAL: '500ms' } },
-    );
+    fleet = await startEnvoyFleet(`0.0.0.0:${ports.xds}`, { ...ports, application: application.port });
     temporary = join(fleet.sandbox.path, 'temporary');
     mkdirSync(temporary);
     for (const name of ['db', 'web']) writeFileSync(tokenFile(name), `${await tokenOf(name)}\n`);
@@ -73,8 +38,7 @@ networking:
   });
 
   const tokenFile = (name: string): string => join(fleet.sandbox.path, `${name}.token`);
-  const tokenOf = async (name: string): Promise<string> =>
-    clusterToken(await readRelaySecret(join(fleet.dataDir, 'trust/relay-secret')), dataplaneSubject(`default/${name}`));
+  const tokenOf = (name: string): Promise<string> => dataplaneToken(fleet, name);
   const start = (
     name: string,
     { token = name, args = [], envoy = ENVOY }: { token?: string; args?: readonly string[]; envoy?: string } = {},
@@ -87,35 +51,15 @@ networking:
     runs.set(name, run);
     return run;
   };
-  const rows = async <Value>(view: string): Promise<readonly Value[]> => {
-    const answer = await fetch(`${fleet.server.http()}/api/v1/views/${view}`);
-    return ((await answer.json()) as { readonly items: readonly Value[] }).items;
-  };
-  const dataplane = (name: string, state: string, status: string) =>
-    until(`${name} is ${state} and ${status}`, async () => {
-      const row = (await rows<Row>('dataplanes')).find((one) => one.name === name);
-      return row?.connection.state === state && row.status === status;
-    });
-  const endpoints = (count: number) =>
-    until(`the service has ${count} endpoints`, async () => (await rows('endpoints')).length === count);
-  /** What is answered at a port; empty: nothing. */
-  const ask = (address: string, port: number): Promise<string> =>
-    new Promise((resolve) => {
-      let said = '';
-      const socket = connect(port, address);
-      socket.on('data', (text) => {
-        said += text.toString();
-      });
-      socket.on('error', () => undefined);
-      socket.on('close', () => resolve(said));
-    });
+  const dataplane = (name: string, state: string, status: string) => untilDataplane(fleet, name, state, status);
+  const endpoints = (count: number) => untilEndpoints(fleet, count);
 
   test('the application is reached through both Envoys, as long as it is healthy', async () => {
     start('db');
     start('web');
     await dataplane('db', 'connected', 'Online');
     await dataplane('web', 'connected', 'Online');
-    await until('traffic flows', async () => (await ask('127.0.0.1', ports.outbound)) === 'postgres');
+    await until('traffic flows', async () => (await askAt('127.0.0.1', ports.outbound)) === 'postgres');
     await application.stop();
     await endpoints(0);
     await until('nothing answers', async () => {
@@ -124,7 +68,7 @@ networking:
     });
     application = await startApplication('postgres', application.port);
     await endpoints(1);
-    await until('traffic flows again', async () => (await ask('127.0.0.1', ports.outbound)) === 'postgres');
+    await until('traffic flows again', async () => (await askAt('127.0.0.1', ports.outbound)) === 'postgres');
   });
 
   test('the token is in no file of the run, nor at the admin interface', async () => {
@@ -146,7 +90,7 @@ networking:
     const began = performance.now();
     await endpoints(0);
     await dataplane('db', 'draining', 'Offline');
-    expect(await ask('127.0.0.2', ports.inbound)).toBe('postgres');
+    expect(await askAt('127.0.0.2', ports.inbound)).toBe('postgres');
     expect(await run.ended).toBe(0);
     const seconds = (performance.now() - began) / 1_000;
     expect(seconds).toBeGreaterThan(4.5);

@@ -1,19 +1,17 @@
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
-import { dataplaneSubject } from '../../src/model/dataplane.ts';
-import { clusterToken } from '../../src/relay/trust/tokens.ts';
 import { type EnvoyProcess, noEnvoy, startApplication, startEnvoy } from '../support/envoy.ts';
-import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
+import {
+  askAt,
+  type DataplaneRow,
+  dataplaneToken,
+  rowsOf,
+  startEnvoyFleet,
+  untilDataplane,
+  untilEndpoints,
+} from '../support/envoy-fleet.ts';
+import { type Fleet, until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
-
-interface Row {
-  readonly name: string;
-  readonly status: string;
-  readonly notes: readonly string[];
-  readonly connection: { readonly state: string; readonly since?: string };
-}
 
 describe.skipIf(noEnvoy)('real Envoys', () => {
   let fleet: Fleet;
@@ -32,33 +30,8 @@ describe.skipIf(noEnvoy)('real Envoys', () => {
       ...{ xds: await freePort(), inbound: await freePort(), outbound: await freePort() },
       admins: [await freePort(), await freePort()],
     };
-    fleet = await startFleet(
-      {
-        'db.yaml': `type: Dataplane
-mesh: default
-name: db
-networking:
-  address: 127.0.0.2
-  admin: {port: ${ports.admins[0]}}
-  inbound:
-  - port: ${ports.inbound}
-    serviceAddress: 127.0.0.1
-    servicePort: ${application.port}
-    serviceProbe: {interval: 0.2s, timeout: 1s, tcp: {}}
-    tags: {kuma.io/service: postgres}
-`,
-        'web.yaml': `type: Dataplane
-mesh: default
-name: web
-networking:
-  address: 127.0.0.3
-  admin: {port: ${ports.admins[1]}}
-  outbound:
-  - {port: ${ports.outbound}, tags: {kuma.io/service: postgres}}
-`,
-      },
-      { serve: ['--xds', `127.0.0.1:${ports.xds}`], serverEnv: { KUMA_DP_SERVER_HDS_INTERVAL: '500ms' } },
-    );
+    const [db = 0, web = 0] = ports.admins;
+    fleet = await startEnvoyFleet(`127.0.0.1:${ports.xds}`, { ...ports, db, web, application: application.port });
   });
   afterAll(async () => {
     for (const envoy of envoys.values()) await envoy.kill();
@@ -66,17 +39,8 @@ networking:
     await fleet?.stop();
   });
 
-  const rows = async <Value>(view: string): Promise<readonly Value[]> => {
-    const answer = await fetch(`${fleet.server.http()}/api/v1/views/${view}`);
-    return ((await answer.json()) as { readonly items: readonly Value[] }).items;
-  };
-  const dataplane = (name: string, state: string, status: string) =>
-    until(`${name} is ${state} and ${status}`, async () => {
-      const row = (await rows<Row>('dataplanes')).find((one) => one.name === name);
-      return row?.connection.state === state && row.status === status ? row : undefined;
-    });
-  const endpoints = (count: number) =>
-    until(`the service has ${count} endpoints`, async () => (await rows('endpoints')).length === count);
+  const dataplane = (name: string, state: string, status: string) => untilDataplane(fleet, name, state, status);
+  const endpoints = (count: number) => untilEndpoints(fleet, count);
   const start = async (name: 'db' | 'web', shown?: string): Promise<EnvoyProcess> => {
     const token = shown ?? (await tokenOf(name));
     const envoy = await startEnvoy(join(fleet.sandbox.path, 'envoys'), {
@@ -90,19 +54,9 @@ networking:
     envoys.set(name, envoy);
     return envoy;
   };
-  const tokenOf = async (name: string): Promise<string> =>
-    clusterToken(await readRelaySecret(join(fleet.dataDir, 'trust/relay-secret')), dataplaneSubject(`default/${name}`));
+  const tokenOf = (name: string): Promise<string> => dataplaneToken(fleet, name);
   /** What the outbound of the second Envoy answers; empty: it has no endpoint. */
-  const ask = (): Promise<string> =>
-    new Promise((resolve) => {
-      let said = '';
-      const socket = connect(ports.outbound, '127.0.0.1');
-      socket.on('data', (text) => {
-        said += text.toString();
-      });
-      socket.on('error', () => undefined);
-      socket.on('close', () => resolve(said));
-    });
+  const ask = (): Promise<string> => askAt('127.0.0.1', ports.outbound);
 
   test('the endpoint of an application follows its health, and traffic follows the endpoint', async () => {
     expect((await dataplane('db', 'never', 'Offline')).notes).toEqual([
@@ -140,7 +94,7 @@ networking:
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       await envoys.get('db')?.kill(signal);
       await dataplane('db', 'disconnected', 'Offline');
-      expect(await rows('endpoints')).toHaveLength(1);
+      expect(await rowsOf(fleet, 'endpoints')).toHaveLength(1);
       await start('db');
       await dataplane('db', 'connected', 'Online');
     }
@@ -149,7 +103,7 @@ networking:
   test('an Envoy that is stopped is disconnected once it has not answered for a while', async () => {
     envoys.get('db')?.signal('SIGSTOP');
     await dataplane('db', 'disconnected', 'Offline');
-    expect(await rows('endpoints')).toHaveLength(1);
+    expect(await rowsOf(fleet, 'endpoints')).toHaveLength(1);
     envoys.get('db')?.signal('SIGCONT');
     await dataplane('db', 'connected', 'Online');
   });
@@ -163,10 +117,10 @@ networking:
       await fleet.server.start();
       // The Envoys have not all come back yet.
       const seen = await until('the repository was read', async () =>
-        (await rows<Row>('dataplanes')).find(({ name }) => name === 'db'),
+        (await rowsOf<DataplaneRow>(fleet, 'dataplanes')).find(({ name }) => name === 'db'),
       );
       expect(seen).toEqual(before);
-      expect(await rows('endpoints')).toHaveLength(1);
+      expect(await rowsOf(fleet, 'endpoints')).toHaveLength(1);
     }
     await application.stop();
     await endpoints(0);

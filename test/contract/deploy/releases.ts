@@ -111,19 +111,17 @@ export const SERVER_RELEASES: Readonly<Record<string, Release>> = {
 
 const AGENT = { cluster: 'east', relay: { serverAddress: 'relay.example.com:9900' } };
 
-export const AGENT_RELEASES: Readonly<Record<string, Release>> = {
-  least: {
-    name: 'fleetrelay-agent',
-    namespace: 'fleetrelay',
-    values: {
-      ...AGENT,
-      relay: {
-        ...AGENT.relay,
-        tokenSecret: { name: 'fleetrelay-agent-token' },
-        rootTlsConfigMap: { name: 'fleetrelay-relay-ca' },
-      },
-    },
+const LEAST_AGENT = {
+  ...AGENT,
+  relay: {
+    ...AGENT.relay,
+    tokenSecret: { name: 'fleetrelay-agent-token' },
+    rootTlsConfigMap: { name: 'fleetrelay-relay-ca' },
   },
+};
+
+export const AGENT_RELEASES: Readonly<Record<string, Release>> = {
+  least: { name: 'fleetrelay-agent', namespace: 'fleetrelay', values: LEAST_AGENT },
   most: {
     name: 'other',
     namespace: 'fleetrelay',
@@ -148,15 +146,7 @@ export const AGENT_RELEASES: Readonly<Record<string, Release>> = {
   'with the webhook': {
     name: 'fleetrelay-agent',
     namespace: 'fleetrelay',
-    values: {
-      ...AGENT,
-      relay: {
-        ...AGENT.relay,
-        tokenSecret: { name: 'fleetrelay-agent-token' },
-        rootTlsConfigMap: { name: 'fleetrelay-relay-ca' },
-      },
-      webhook: { enabled: true },
-    },
+    values: { ...LEAST_AGENT, webhook: { enabled: true } },
   },
   'a certificate from elsewhere': {
     name: 'fleetrelay-agent',
