@@ -55,7 +55,7 @@ describe('how they trust each other', () => {
     expect((await made({ address: '10.0.0.1', port: 5678, tls: true }, more)).text).toContain('"/etc/own.pem"');
   });
 
-  test('without TLS no file is used, which is said', async () => {
+  test('without TLS the given files are not used, and warnings say so', async () => {
     const { text, warnings } = await made({ address: '127.0.0.1', port: 5678, tls: false });
     expect(text).not.toMatch(/filename|transport_socket|credential/);
     expect(warnings).toEqual([
