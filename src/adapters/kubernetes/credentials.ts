@@ -1,6 +1,7 @@
 import { canonicalJson, type JsonObject, objectOf, textOf } from '../../model/json.ts';
 import type { AgentCredentials, CredentialStore } from '../../ports/credentials.ts';
 import type { Log } from '../../ports/log.ts';
+import { AGENT_LABELS } from './agent-labels.ts';
 import { resourcePath } from './api/paths.ts';
 import type { FollowerDeps, KubeAnswer, KubeRequest } from './api/types.ts';
 import { answerText, type Requests, startRequests } from './inventory/requests.ts';
@@ -17,7 +18,6 @@ const SECRETS = { group: '', version: 'v1', resource: 'secrets' };
 /** Creates the empty Secret. Its content has another field manager, so that a second creation is a conflict. */
 const CREATOR = 'fleetrelay-agent-maker';
 const WRITER = 'fleetrelay-agent';
-const LABELS = { 'app.kubernetes.io/name': 'fleetrelay-agent', 'app.kubernetes.io/part-of': 'fleetrelay' };
 const EMPTY = { 'tls.crt': '', 'tls.key': '' };
 
 type Refused = Extract<KubeAnswer, { readonly type: 'refused' }>;
@@ -108,7 +108,7 @@ function decoded(value: Parameters<typeof textOf>[0]): string {
 }
 
 function emptySecret(path: string, namespace: string, name: string): KubeRequest {
-  const metadata = { name, namespace, labels: LABELS };
+  const metadata = { name, namespace, labels: AGENT_LABELS };
   return {
     method: 'PATCH',
     path,

@@ -11,6 +11,7 @@ import { errorText } from '../../model/messages.ts';
 import type { Log } from '../../ports/log.ts';
 import type { DeclaredDataplaneView } from '../../server/api.ts';
 import type { Bootstrap } from '../../xds/bootstrap/bootstrap.ts';
+import { aborted } from '../aborted.ts';
 import type { LogLevel, RunIo, StopSignals } from '../options.ts';
 import { dataplaneBootstrap, type EnvoyRequest } from './bootstrap.ts';
 
@@ -67,7 +68,7 @@ async function declaredOf(
   first: AbortSignal,
   log: Log,
 ): Promise<DeclaredDataplaneView | undefined> {
-  const stopped = aborted(first).then(() => undefined);
+  const stopped = aborted(first);
   for (let failures = 0; ; failures += 1) {
     const answer = await Promise.race([read(), stopped]);
     if (answer === undefined || first.aborted) return undefined;
@@ -148,11 +149,4 @@ function privateFolder(): { readonly path: string } & Disposable {
       remove();
     },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    if (signal.aborted) done();
-    else signal.addEventListener('abort', () => done(), { once: true });
-  });
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { AGENT_LABELS, agentTemplateLabels } from '../../adapters/kubernetes/agent-labels.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { AGENT_CREDENTIALS } from '../agent/names.ts';
-import { AGENT_LABELS, type AgentPodOptions, agentDeployment, agentTemplateLabels } from './agent-pod.ts';
+import { type AgentPodOptions, agentDeployment } from './agent-pod.ts';
 import {
   type AgentAccess,
   APPLIED,

@@ -1,3 +1,4 @@
+import { AGENT_LABELS, agentTemplateLabels } from '../../adapters/kubernetes/agent-labels.ts';
 import type { JsonObject } from '../../model/json.ts';
 
 /** What the agent's Deployment is made for. */
@@ -14,11 +15,6 @@ export interface AgentPodOptions {
   readonly settingsDigest?: string;
 }
 
-/** Labels of the agent's pods, which selectors name. They never change: a Deployment's selector cannot. */
-export const agentTemplateLabels: JsonObject = { 'app.kubernetes.io/name': 'fleetrelay-agent' };
-
-/** Labels of all objects of the agent. */
-export const AGENT_LABELS = { ...agentTemplateLabels, 'app.kubernetes.io/part-of': 'fleetrelay' };
 /** Of the image; no account of any system by convention. */
 const USER = 65_532;
 const HEALTH_PORT = 9981;

@@ -3,8 +3,9 @@ import {
   WEBHOOK_SERVICE,
   webhookConfiguration,
 } from '../../adapters/kubernetes/admission/webhook-configuration.ts';
+import { AGENT_LABELS, agentTemplateLabels } from '../../adapters/kubernetes/agent-labels.ts';
 import { type JsonObject, objectsOf } from '../../model/json.ts';
-import { AGENT_LABELS, agentTemplateLabels, WEBHOOK_PORT } from './agent-pod.ts';
+import { WEBHOOK_PORT } from './agent-pod.ts';
 
 /**
  * The MutatingWebhookConfiguration as it is installed. It says neither `caBundle` nor `failurePolicy`: the leading agent sets

@@ -7,6 +7,7 @@ import { createLineLog } from '../../adapters/system/line-log.ts';
 import { errorText } from '../../model/messages.ts';
 import { createProbeList, type ListedProbe, parseProbeList } from '../../probes/probe-list.ts';
 import { createProbeMetrics } from '../../probes/probe-metrics.ts';
+import { aborted } from '../aborted.ts';
 import type { ProbeProxyOptions, RunIo, StopSignals } from '../options.ts';
 
 /** How long probes are answered after the first signal. */
@@ -70,12 +71,5 @@ function listen(port: number, requests: Parameters<typeof listenForProbes>[1]) {
   return listenForProbes(port, requests).catch((cause: NodeJS.ErrnoException) => {
     const why = cause.code === 'EADDRINUSE' ? 'another process listens there' : cause.message;
     throw new Error(`cannot listen on port ${port}: ${why}`, { cause });
-  });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }

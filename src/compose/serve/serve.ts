@@ -12,6 +12,7 @@ import { meterStore } from '../../runtime/stored/metered-store.ts';
 import { displayAddress } from '../../server/listen-address.ts';
 import { createServerMetrics, type ServerMetrics } from '../../server/metrics.ts';
 import type { GitStatusSink } from '../../sinks/git/status-sink.ts';
+import { aborted } from '../aborted.ts';
 import { openDecoder } from '../decode-with-warnings.ts';
 import type { RunIo, ServeOptions } from '../options.ts';
 import { resolveServeConfig } from './config.ts';
@@ -46,11 +47,7 @@ export async function runServe(options: ServeOptions, signal: AbortSignal, io: R
   if (opened === undefined) return 0;
   log.info('the server is up', opened.addresses);
   const endReleasing = releaseIdleMemory(createSystemClock());
-  const stopped = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
-  const reason = await Promise.race([stopped, opened.over]);
+  const reason = await Promise.race([aborted(signal), opened.over]);
   endReleasing();
   if (reason === undefined) log.info('the server is stopping');
   else log.error('the server cannot continue, and ends', { reason });

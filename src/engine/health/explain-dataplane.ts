@@ -2,7 +2,7 @@ import type { Inbound } from '../../model/dataplane.ts';
 import type { HealthReport } from '../../model/dataplane-health.ts';
 import type { WrittenPath } from '../../model/field-path.ts';
 import { objectOf, textOf } from '../../model/json.ts';
-import { displayKey, kindOf } from '../../model/object-key.ts';
+import { displayKey } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { Collection, Entry } from '../collections/types.ts';
 import type { Fact } from '../domain.ts';
@@ -10,6 +10,7 @@ import type { Declarations } from '../fleet/declared.ts';
 import type { EngineInputs } from '../inputs.ts';
 import { type DataplaneValue, dataplaneKey, isReady, networkingOf } from './dataplanes.ts';
 import { isCounted, NO_CAUSES, type NotReadyCause, workloadKey } from './status.ts';
+import { staleness } from './views.ts';
 
 /** What explanations of data planes read. */
 export interface DataplaneSources {
@@ -46,12 +47,13 @@ export function dataplaneFacts(
 ): readonly Fact[] {
   const { value } = entry;
   const { dataplane, connection, warnings } = value;
+  const stale = staleness(value.from, sources.inputs);
   const fact = (kind: string, name: string, note: string, place: Place = {}): Fact => ({
     ...{ type: 'fact', depth, kind, name, note },
     ...place,
   });
   return [
-    ...staleness(sources, value).map((part) => fact('cluster', entry.partition, part)),
+    ...(stale === undefined ? [] : [fact('cluster', entry.partition, stale)]),
     fact('connection', '', connectionText(sources, value)),
     ...(connection.rejected === undefined
       ? []
@@ -77,19 +79,6 @@ export function dataplaneFacts(
 function bounded(facts: readonly Fact[], more: Fact): readonly Fact[] {
   if (facts.length <= NAMED) return facts;
   return [...facts.slice(0, NAMED), { ...more, note: `and ${facts.length - NAMED} more` }];
-}
-
-function staleness({ inputs }: DataplaneSources, { from }: DataplaneValue): readonly string[] {
-  if (from.type === 'declared') return [];
-  const agent = inputs.agents.get('', from.cluster);
-  if (agent?.connected !== true) {
-    const since = agent === undefined || agent.since === 0 ? '' : ` since ${rfc3339(agent.since)}`;
-    return [`is stale: its agent is not connected${since}, and this was known last`];
-  }
-  const kind = inputs.kinds.get(from.cluster, kindOf(from.key));
-  if (kind?.state !== 'unknown') return [];
-  const why = kind.message === '' ? '' : `: ${kind.message}`;
-  return [`is stale: its agent cannot list ${kindOf(from.key).split('/').pop()}${why}; this was known last`];
 }
 
 function connectionText({ inputs }: DataplaneSources, { from, connection }: DataplaneValue): string {

@@ -2,10 +2,9 @@ import { compareText } from '../../model/json.ts';
 import { counted } from '../../model/messages.ts';
 import type { Collection, Entry, Index } from '../collections/types.ts';
 import type { Entity, EntityKind, Fact, Reason } from '../domain.ts';
-
-import { type DataplaneValue, dataplaneKey } from './dataplanes.ts';
+import type { DataplaneValue } from './dataplanes.ts';
 import { type DataplaneSources, dataplaneFacts, NAMED, placeOf } from './explain-dataplane.ts';
-import type { MemberValue, ServiceValue } from './services.ts';
+import { dataplaneOfMember, type MemberValue, type ServiceValue } from './services.ts';
 import { dataplaneRow, serviceRow } from './views.ts';
 
 /** What explanations read. */
@@ -78,10 +77,9 @@ function serviceEntity(sources: HealthSources, { key, value }: Entry<ServiceValu
 /** The data planes of a service, those that are not online first. */
 function memberFacts(sources: HealthSources, service: string, name: string): readonly Fact[] {
   const entries = sources.membersByService.members(service).flatMap(({ key }): readonly Entry<DataplaneValue>[] => {
-    const [mesh = '', , dataplane = '', cluster = ''] = key.split('\u0000');
-    const its = dataplaneKey({ mesh, name: dataplane });
-    const value = sources.dataplanes.get(cluster, its);
-    return value === undefined ? [] : [{ partition: cluster, key: its, value }];
+    const at = dataplaneOfMember(key);
+    const value = sources.dataplanes.get(at.partition, at.key);
+    return value === undefined ? [] : [{ ...at, value }];
   });
   const ordered = URGENCY.flatMap((status) => entries.filter(({ value }) => value.status === status));
   const facts = ordered.slice(0, NAMED).flatMap((entry): readonly Fact[] => {

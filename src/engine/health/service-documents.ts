@@ -2,9 +2,9 @@ import { bucketOf } from '../../model/digest.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import { pathSegment } from '../../model/status-path.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
-import { type DataplaneValue, dataplaneKey } from './dataplanes.ts';
+import type { DataplaneValue } from './dataplanes.ts';
 import { joined } from './inbounds.ts';
-import type { MemberValue, ServiceValue } from './services.ts';
+import { dataplaneOfMember, type MemberValue, type ServiceValue } from './services.ts';
 import { connectionFields, serviceRow } from './views.ts';
 
 /** Folder of the status branch with a file for each service. */
@@ -39,9 +39,9 @@ export function deriveServiceDocuments(
       for (const part of read.members(parts, key)) {
         if (named.length === MOST_NAMED) break;
         for (const member of read.first(notOnline, part.key, MOST_NAMED - named.length)) {
-          const [mesh = '', , name = '', cluster = ''] = member.key.split('\u0000');
-          const dataplane = read.get(dataplanes, cluster, dataplaneKey({ mesh, name }));
-          if (dataplane !== undefined) named.push(rowOf(name, cluster, dataplane));
+          const { partition: cluster, key: at } = dataplaneOfMember(member.key);
+          const value = read.get(dataplanes, cluster, at);
+          if (value !== undefined) named.push(rowOf(cluster, value));
         }
       }
       const path = `${SERVICES_FOLDER}/${pathSegment(value.mesh)}/${pathSegment(value.name)}.yaml`;
@@ -50,7 +50,7 @@ export function deriveServiceDocuments(
   });
 }
 
-function rowOf(name: string, cluster: string, { status, notes, connection }: DataplaneValue): JsonObject {
+function rowOf(cluster: string, { dataplane: { name }, status, notes, connection }: DataplaneValue): JsonObject {
   return { name, ...(cluster === '' ? {} : { cluster }), status, notes, connection: connectionFields(connection) };
 }
 

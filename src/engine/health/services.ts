@@ -1,6 +1,6 @@
 import { ZONE_TAG } from '../../model/dataplane.ts';
-import type { Collection, Derived, Graph, Index, Reader } from '../collections/types.ts';
-import type { DataplaneValue } from './dataplanes.ts';
+import type { Collection, Derived, EntryAddress, Graph, Index, Reader } from '../collections/types.ts';
+import { type DataplaneValue, dataplaneKey } from './dataplanes.ts';
 import { type InboundIndexes, inboundGroup, joined } from './inbounds.ts';
 import { isCounted } from './status.ts';
 
@@ -12,6 +12,12 @@ export interface MemberValue {
   readonly isOnline: boolean;
   /** Those that the data plane names for this service, each once. */
   readonly zones: readonly string[];
+}
+
+/** The address of the data plane of a member, by the key of the member. */
+export function dataplaneOfMember(key: string): EntryAddress {
+  const [mesh = '', , name = '', cluster = ''] = key.split('\u0000');
+  return { partition: cluster, key: dataplaneKey({ mesh, name }) };
 }
 
 export type ServiceType = 'internal' | 'gateway_delegated' | 'gateway_builtin';

@@ -39,7 +39,7 @@ export function dataplaneRow(
     status,
     notes,
     connection: connectionFields(connection),
-    ...(isStale(from, inputs) ? { stale: true } : {}),
+    ...(staleness(from, inputs) === undefined ? {} : { stale: true }),
   };
 }
 
@@ -48,12 +48,21 @@ export function connectionFields({ state, since }: Connection): JsonObject {
   return { state, ...(since === undefined ? {} : { since: rfc3339(since) }) };
 }
 
-/** Whether the live state of a data plane is not known now: its agent is not connected, or cannot list its kind. */
-export function isStale(from: DataplaneOrigin, { agents, kinds }: Pick<EngineInputs, 'agents' | 'kinds'>): boolean {
-  if (from.type === 'declared') return false;
-  return (
-    agents.get('', from.cluster)?.connected !== true || kinds.get(from.cluster, kindOf(from.key))?.state === 'unknown'
-  );
+/** Why the live state of a data plane is not known now, in words; undefined: it is known. */
+export function staleness(
+  from: DataplaneOrigin,
+  { agents, kinds }: Pick<EngineInputs, 'agents' | 'kinds'>,
+): string | undefined {
+  if (from.type === 'declared') return undefined;
+  const agent = agents.get('', from.cluster);
+  if (agent?.connected !== true) {
+    const since = agent === undefined || agent.since === 0 ? '' : ` since ${rfc3339(agent.since)}`;
+    return `is stale: its agent is not connected${since}, and this was known last`;
+  }
+  const kind = kinds.get(from.cluster, kindOf(from.key));
+  if (kind?.state !== 'unknown') return undefined;
+  const why = kind.message === '' ? '' : `: ${kind.message}`;
+  return `is stale: its agent cannot list ${kindOf(from.key).split('/').pop()}${why}; this was known last`;
 }
 
 /** The rows of the services by mesh and name. With a cluster or tags: those that a data plane or inbound which has them serves. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../model/json.ts';
 import { PROBE_PROXY_LABEL } from '../../../probes/opt-in.ts';
+import { AGENT_LABELS } from '../agent-labels.ts';
 
 /** The name of the MutatingWebhookConfiguration that is installed with the agent. */
 export const WEBHOOK_CONFIGURATION = 'fleetrelay-agent';
@@ -56,10 +57,7 @@ export function webhookConfiguration({
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'MutatingWebhookConfiguration',
-    metadata: {
-      name,
-      labels: { 'app.kubernetes.io/name': 'fleetrelay-agent', 'app.kubernetes.io/part-of': 'fleetrelay' },
-    },
+    metadata: { name, labels: AGENT_LABELS },
     webhooks: [
       hook('namespaces', label('In', 'enabled'), label('NotIn', 'disabled')),
       hook('pods', label('NotIn', 'enabled'), label('In', 'enabled')),

@@ -4,6 +4,7 @@ import { canonicalJson, type JsonObject, type JsonValue, objectOf, parseJson, te
 import { errorText } from '../../../model/messages.ts';
 import type { Log } from '../../../ports/log.ts';
 import { parseAuthorities, rootsText } from '../../tls/own-authority.ts';
+import { AGENT_LABELS } from '../agent-labels.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { KubeRequest } from '../api/types.ts';
 import { NO_TRUST, type WebhookTrust } from './webhook-trust.ts';
@@ -16,7 +17,6 @@ export interface SharedWebhook {
 }
 
 const SECRETS = { group: '', version: 'v1', resource: 'secrets' };
-const LABELS = { 'app.kubernetes.io/name': 'fleetrelay-agent', 'app.kubernetes.io/part-of': 'fleetrelay' };
 /** Creates the Secret without content. The content has another field manager. */
 const CREATOR = 'fleetrelay-agent-maker';
 const WRITER = 'fleetrelay-agent';
@@ -37,7 +37,7 @@ export function secretRequests({ namespace, name }: SecretPlace) {
       path,
       query: { fieldManager: CREATOR },
       contentType: 'application/apply-patch+yaml',
-      body: { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, labels: LABELS }, type: 'Opaque' },
+      body: { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, labels: AGENT_LABELS }, type: 'Opaque' },
     } satisfies KubeRequest,
     /** Bound to the version that was read. Members of others stay. */
     write: (secret: JsonObject, shared: SharedWebhook): KubeRequest => {

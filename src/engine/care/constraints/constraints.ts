@@ -38,7 +38,6 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
       clusters,
       agents,
       snapshots,
-
       observed,
       apiServer,
       silences,
