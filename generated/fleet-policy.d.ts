@@ -255,9 +255,60 @@ export interface Care {
  */
 conditionThresholds?: ConditionThreshold[]
 /**
+ * How often an agent asks its API server, and the longest time between two complete looks at a Shoot; in Go's form from 1s to 720h.
+ */
+syncPeriod?: string
+/**
+ * Has no effect: a change is judged at once. It is here so that the settings of a gardenlet can be taken as written.
+ */
+concurrentSyncs?: number
+staleExtensionHealthChecks?: StaleExtensionHealthChecks
+/**
+ * How long a ManagedResource may be progressing before it counts as stuck; in Go's form from 1s to 720h.
+ */
+managedResourceProgressingThreshold?: string
+/**
+ * Whether agents change problematic webhooks. The RelayConfig and the rights of the agent have to allow it too.
+ */
+webhookRemediatorEnabled?: boolean
+/**
+ * Whether agents only tell what they would change of problematic webhooks.
+ */
+webhookRemediatorDryRun?: boolean
+/**
+ * Where the heartbeats of extensions are. The reports of extensions that are not listed are not judged for staleness.
+ * 
+ * @maxItems 1000
+ */
+extensions?: ExtensionHeartbeat[]
+/**
+ * After so long without success an operation is Failed; in Go's form from 1s to 720h.
+ */
+retryDuration?: string
+/**
+ * After so long an operation that failed at a rate limit is tried again; in Go's form from 1s to 720h.
+ */
+retryPeriod?: string
+/**
+ * A task that has been failing, stuck or out of reach for so long is an error; in Go's form from 1s to 720h.
+ */
+taskTimeout?: string
+/**
  * When the agent of a cluster has been silent for five times this duration, in Go's form from 1s to 720h, what reads the cluster is Unknown.
  */
 monitorPeriod?: string
+/**
+ * Whether agents stop to send requests for the objects of an operation that is Failed, until they change or a person retries.
+ */
+stopFailed?: boolean
+/**
+ * Whether the control planes of Shoots have monitoring, which is then required to be healthy.
+ */
+monitoringEnabled?: boolean
+/**
+ * Whether the control planes of Shoots have logging, which is then required to be healthy.
+ */
+loggingEnabled?: boolean
 }
 /**
  * The threshold of one type of condition.
@@ -271,6 +322,36 @@ type: ("APIServerAvailable" | "ControlPlaneHealthy" | "ObservabilityComponentsHe
  * A duration in Go's form, from 1s to 720h.
  */
 duration: string
+}
+/**
+ * Whether a report of an extension counts while the extension itself is silent.
+ */
+export interface StaleExtensionHealthChecks {
+/**
+ * Whether the heartbeats of extensions are judged.
+ */
+enabled?: boolean
+/**
+ * After so long without a heartbeat the reports of an extension are outdated; in Go's form from 1s to 720h.
+ */
+threshold?: string
+}
+/**
+ * The namespace of one extension.
+ */
+export interface ExtensionHeartbeat {
+/**
+ * Kind of the extension objects.
+ */
+kind: string
+/**
+ * Their `spec.type`.
+ */
+type: string
+/**
+ * The namespace in the Seed that has the Lease gardener-extension-heartbeat.
+ */
+namespace: string
 }
 /**
  * What counts as drift in the clusters.

@@ -1,3 +1,4 @@
+import type { AgentNeeds } from '../model/agent-settings.ts';
 import type { FleetPolicy } from '../model/desired.ts';
 import type { FindingReason } from '../model/diagnostic.ts';
 import type { EngineKind } from '../model/engine-kinds.ts';
@@ -75,8 +76,8 @@ export interface DomainParts {
     /** Advice for a cluster that cannot be read: "leave the cluster out of ..." */
     readonly wayOut: string;
   };
-  /** Kinds (`group/Kind`) that agents report for the domain besides the usual ones. Partition empty, key the cluster. */
-  readonly discovers?: Derived<readonly string[]>;
+  /** What agents do for the domain besides the usual. Partition empty, key the cluster. */
+  readonly agents?: Derived<AgentNeeds>;
   /** Messages for two wants of the domain with one key. */
   readonly collisions?: Collisions;
   /** Partition: the domain's name. */

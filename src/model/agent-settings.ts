@@ -9,6 +9,8 @@ export interface AgentSettings {
   readonly discovery: DiscoverySettings;
   /** Fields that other managers own, besides those that every agent leaves alone (the replicas of an autoscaler). */
   readonly ignoredFields: readonly IgnoredFields[];
+  /** Absent: the cluster belongs to no Shoot. */
+  readonly care?: CareTasks;
   /** How the probes of admitted Pods are rewritten; only for agents that take it. */
   readonly injector?: InjectorSettings;
 }
@@ -18,12 +20,55 @@ export interface DiscoverySettings {
   readonly excludedNamespaces: readonly string[];
   /** `group/Kind` as in object keys: `/Service`, `apps/Deployment`. */
   readonly excludedKinds: readonly string[];
-  /** Kinds (`group/Kind`) that the agent reports besides those that every agent reports. Exclusions win; absent: none. */
-  readonly additionalKinds?: readonly string[];
+  /** What the agent reports besides what every agent reports. Exclusions win; absent: nothing. */
+  readonly additionalKinds?: readonly AdditionalKind[];
   /** Only objects in Namespaces with these labels, and cluster-scoped objects; absent: all. */
   readonly namespaceSelector?: LabelSelector;
   /** Only objects with these labels; absent: all. */
   readonly objectSelector?: LabelSelector;
+}
+
+/** A kind that an agent reports besides the usual ones: all of its objects, or some. A kind can be listed several times. */
+export interface AdditionalKind {
+  /** `group/Kind`, or `group/*`: every kind of the group. */
+  readonly kind: string;
+  /** Only objects in these Namespaces; absent: in all. */
+  readonly namespaces?: readonly string[];
+  /** Only objects whose names begin with one of these; absent: all. */
+  readonly namePrefixes?: readonly string[];
+  /** Only objects with these labels; absent: all. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Nothing but their metadata is asked for. */
+  readonly metadataOnly?: true;
+}
+
+/** What an agent does for the care of Shoots, and reports as objects of the group `internal.fleetrelay.dev`. */
+export interface CareTasks {
+  /** Asks the API server `/healthz`, reported as `ApiServerProbe`; `readyz`: `/readyz?verbose` too. */
+  readonly apiServerProbe?: { readonly syncPeriodMillis: number; readonly readyz: boolean };
+  /** The Leases that are judged, reported as one `LeaseReport`. Empty: none. */
+  readonly leases: readonly JudgedLeases[];
+  /** Parses the certificates of the cluster's own authorities, reported as `CertificateReport`. */
+  readonly certificates: boolean;
+  /** Tests a port-forward to the tunnel Pod, reported as `TunnelProbe`. Without the right for it the agent reports none. */
+  readonly tunnel: boolean;
+  /** Changes problematic webhooks, or only tells what it would change. Absent: neither. */
+  readonly webhookRemediator?: 'on' | 'dryRun';
+}
+
+/** Leases of one Namespace. */
+export interface JudgedLeases {
+  readonly namespace: string;
+  /** Absent: every name. */
+  readonly namePrefix?: string;
+  /** A Lease expires so long after its last renewal; absent: after its own duration. */
+  readonly staleAfterMillis?: number;
+}
+
+/** What the server needs of the agent of one cluster. */
+export interface AgentNeeds {
+  readonly kinds: readonly AdditionalKind[];
+  readonly care?: CareTasks;
 }
 
 /** Fields of all objects of one kind that the agent writes when it creates an object, and never afterwards. */
@@ -77,11 +122,15 @@ const KIND = text(/^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?\/[A-Za-z][A-Za-z0-9]
 const NAMESPACE = text(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
 const FIELD = text(/^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*$/);
 const OPERATOR = text(/^(In|NotIn|Exists|DoesNotExist)$/);
+const LABELS: Check = (value, name) =>
+  isJsonObject(value)
+    ? firstOf(Object.entries(value).map(([key, label]) => TEXT(label, key)))
+    : `${name} is not an object`;
+const BOOLEAN: Check = (value, name) => (typeof value === 'boolean' ? undefined : `${name} is neither true nor false`);
+const MILLIS: Check = (value, name) =>
+  typeof value === 'number' && value >= 1_000 && value <= 720 * 3_600_000 ? undefined : `${name} is no duration`;
 const SELECTOR = members({
-  matchLabels: (value, name) =>
-    isJsonObject(value)
-      ? firstOf(Object.entries(value).map(([key, label]) => TEXT(label, key)))
-      : `${name} is not an object`,
+  matchLabels: LABELS,
   matchExpressions: list(members({ key: TEXT, operator: OPERATOR, values: list(TEXT) })),
 });
 const PORT: Check = (value, name) =>
@@ -90,19 +139,34 @@ const PORT: Check = (value, name) =>
     : `${name} is no port`;
 const INJECTOR = members({
   applicationProbeProxyPort: PORT,
-  virtualProbesEnabled: (value, name) => (typeof value === 'boolean' ? undefined : `${name} is neither true nor false`),
+  virtualProbesEnabled: BOOLEAN,
   virtualProbesPort: PORT,
   failurePolicy: text(/^(Fail|Ignore)$/),
 });
+const ADDITIONAL = members(
+  { kind: text(/^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?\/([A-Za-z][A-Za-z0-9]{0,62}|\*)$/) },
+  { namespaces: list(NAMESPACE), namePrefixes: list(TEXT), labels: LABELS, metadataOnly: BOOLEAN },
+);
+const CARE = members(
+  {
+    leases: list(members({ namespace: NAMESPACE }, { namePrefix: TEXT, staleAfterMillis: MILLIS })),
+    certificates: BOOLEAN,
+    tunnel: BOOLEAN,
+  },
+  {
+    apiServerProbe: members({ syncPeriodMillis: MILLIS, readyz: BOOLEAN }),
+    webhookRemediator: text(/^(on|dryRun)$/),
+  },
+);
 const SETTINGS = members(
   {
     discovery: members(
       { excludedNamespaces: list(NAMESPACE), excludedKinds: list(KIND) },
-      { additionalKinds: list(KIND), namespaceSelector: SELECTOR, objectSelector: SELECTOR },
+      { additionalKinds: list(ADDITIONAL), namespaceSelector: SELECTOR, objectSelector: SELECTOR },
     ),
     ignoredFields: list(members({ kind: KIND, fields: list(FIELD) })),
   },
-  { injector: INJECTOR },
+  { injector: INJECTOR, care: CARE },
 );
 
 function members(required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check {

@@ -94,6 +94,8 @@ export interface KindState {
   readonly kind: string;
   readonly state: 'complete' | 'unknown' | 'offered';
   readonly message: string;
+  /** Of a kind that is followed in some Namespaces only: those that cannot be listed, each with why. Absent: none. */
+  readonly unlisted?: Readonly<Record<string, string>>;
   /** By the API discovery of the cluster; stays known while the kind is unknown. Absent: the cluster has no API discovery. */
   readonly scope?: KindScope;
 }

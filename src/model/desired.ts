@@ -92,10 +92,39 @@ export interface FleetPolicy {
 
 /** What a `FleetPolicy` says of the care of Shoots. */
 export interface CareSettings {
+  /** An agent asks its API server so often; also the longest time between two complete looks at a Shoot. */
+  readonly syncPeriodMillis: number;
   /** How long a failure is shown as `Progressing`, at most one for each type; a type that is not listed has no threshold. */
   readonly conditionThresholds: readonly { readonly type: ShootCondition; readonly millis: number }[];
+  /** After so long without a heartbeat the reports of an extension are outdated; absent: heartbeats are not judged. */
+  readonly staleExtensionMillis?: number;
+  /** A ManagedResource may be progressing so long. */
+  readonly managedResourceProgressingMillis: number;
+  readonly webhookRemediatorEnabled: boolean;
+  readonly webhookRemediatorDryRun: boolean;
+  /** The namespaces of the heartbeats of extensions, by the kind and `spec.type` of their objects. */
+  readonly extensions: readonly ExtensionHeartbeat[];
+  /** An operation without success is Failed after so long. */
+  readonly retryMillis: number;
+  /** An operation that failed at a rate limit is tried again after so long. */
+  readonly retryPeriodMillis: number;
+  /** A task that has been failing, stuck or out of reach for so long is an error. */
+  readonly taskTimeoutMillis: number;
   /** A cluster is not known any more when its agent has been silent five times as long. */
   readonly monitorPeriodMillis: number;
+  /** A Failed operation stops the requests of agents for its objects. */
+  readonly stopFailed: boolean;
+  readonly monitoringEnabled: boolean;
+  readonly loggingEnabled: boolean;
+}
+
+/** The namespace in the Seed that has the heartbeat of an extension. */
+export interface ExtensionHeartbeat {
+  /** Of the extension objects: `Worker`. */
+  readonly kind: string;
+  /** Their `spec.type`. */
+  readonly type: string;
+  readonly namespace: string;
 }
 
 /** What a `FleetPolicy` says of data planes and their health. */

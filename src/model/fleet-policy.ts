@@ -1,4 +1,4 @@
-import type { AgentSettings } from './agent-settings.ts';
+import type { AgentNeeds, AgentSettings } from './agent-settings.ts';
 import type { FleetPolicy, GuardLimits } from './desired.ts';
 import type { FieldPath } from './field-path.ts';
 import { compareText } from './json.ts';
@@ -30,24 +30,37 @@ export const defaultFleetPolicy: FleetPolicy = {
     reportWaitSeconds: 180,
   },
   care: {
+    syncPeriodMillis: 60_000,
     conditionThresholds: SHOOT_CONDITIONS.map((type) => ({
       type,
       millis: type === 'EveryNodeReady' ? 300_000 : 60_000,
     })),
+    staleExtensionMillis: 300_000,
+    managedResourceProgressingMillis: 3_600_000,
+    webhookRemediatorEnabled: false,
+    webhookRemediatorDryRun: false,
+    extensions: [],
+    retryMillis: 43_200_000,
+    retryPeriodMillis: 600_000,
+    taskTimeoutMillis: 120_000,
     monitorPeriodMillis: 40_000,
+    stopFailed: false,
+    monitoringEnabled: true,
+    loggingEnabled: false,
   },
 };
 
-/** The settings that a policy makes for agents; `additionalKinds`: further live kinds that domains need of a cluster. */
+/** The settings that a policy makes for agents; `needs`: what domains need of the cluster. */
 export function settingsOfPolicy(
   { discovery, drift, health }: FleetPolicy,
-  additionalKinds: readonly string[] = [],
+  { kinds: additionalKinds, care }: AgentNeeds = { kinds: [] },
 ): AgentSettings {
   const excludedKinds = discovery.excludedKinds.map(kindAsInKeys).sort(compareText);
   return {
     discovery: { ...discovery, excludedKinds, ...(additionalKinds.length === 0 ? {} : { additionalKinds }) },
     ignoredFields: drift.ignoredFields ?? [],
     injector: health.injector,
+    ...(care === undefined ? {} : { care }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf, textOf } from './json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
 import { annotationOf } from './object-key.ts';
 
 /** The types of the conditions of a Shoot, in the order in which Gardener writes them. */
@@ -14,6 +14,15 @@ export type ShootCondition = (typeof SHOOT_CONDITIONS)[number];
 /** What `status.gardener.name` says of a Shoot that fleetrelay cares for. */
 export const SHOOT_CARETAKER = 'fleetrelay';
 
+/** Nodes of a Shoot that are made alike. */
+export interface WorkerPool {
+  readonly name: string;
+  readonly minimum: number;
+  readonly maximum: number;
+  /** Its own, or that of the control plane; may be empty. */
+  readonly kubernetesVersion: string;
+}
+
 /** What the care of a Shoot depends on. */
 export interface Shoot {
   /** The KubernetesCluster that is the Shoot's cluster. */
@@ -22,8 +31,16 @@ export interface Shoot {
   readonly seed?: string;
   /** The namespace of the control plane in the Seed. */
   readonly controlPlaneNamespace: string;
-  /** The cluster is to sleep: its conditions are not checked. */
-  readonly isHibernated: boolean;
+  /** The spec says that the cluster is to sleep. */
+  readonly wantsHibernation: boolean;
+  /** `spec.purpose`; may be empty. */
+  readonly purpose: string;
+  /** `spec.kubernetes.version`; may be empty. */
+  readonly kubernetesVersion: string;
+  /** `spec.kubernetes.verticalPodAutoscaler`; absent counts as enabled. */
+  readonly hasVerticalPodAutoscaler: boolean;
+  /** `spec.provider.workers`, in their order. None: the cluster has no Nodes, and no condition about them. */
+  readonly pools: readonly WorkerPool[];
   /** An annotation switches care off. */
   readonly isIgnored: boolean;
 }
@@ -32,13 +49,25 @@ export interface Shoot {
 export function shootOf({ namespace, name }: { namespace: string; name: string }, value: JsonObject): Shoot {
   const spec = objectOf(value.spec);
   const seed = textOf(spec.seedName);
+  const kubernetes = objectOf(spec.kubernetes);
+  const autoscaler = objectOf(kubernetes.verticalPodAutoscaler);
+  const version = textOf(kubernetes.version);
   const project = namespace.replace(/^garden-/, '');
   return {
     cluster: annotationOf(value, 'fleetrelay.dev/cluster') || name,
     ...(seed === '' ? {} : { seed }),
     controlPlaneNamespace:
       annotationOf(value, 'fleetrelay.dev/control-plane-namespace') || `shoot--${project}--${name}`,
-    isHibernated: objectOf(spec.hibernation).enabled === true,
+    wantsHibernation: objectOf(spec.hibernation).enabled === true,
+    purpose: textOf(spec.purpose),
+    kubernetesVersion: version,
+    hasVerticalPodAutoscaler: kubernetes.verticalPodAutoscaler === undefined || autoscaler.enabled === true,
+    pools: objectsOf(objectOf(spec.provider).workers).map(({ name: pool, minimum, maximum, kubernetes: own }) => ({
+      name: textOf(pool),
+      minimum: typeof minimum === 'number' ? minimum : 0,
+      maximum: typeof maximum === 'number' ? maximum : 0,
+      kubernetesVersion: textOf(objectOf(own).version) || version,
+    })),
     isIgnored: annotationOf(value, 'shoot.gardener.cloud/ignore') === 'true',
   };
 }

@@ -1,10 +1,10 @@
 import type { JsonValue } from '../../model/json.ts';
-import type { Derived, Graph } from '../collections/types.ts';
 import type { Domain } from '../domain.ts';
-import { type BoundShoot, deriveBindings } from './binding.ts';
-import { DEPLOYMENT_KIND, deriveApiServerAvailable, PROBE_KIND } from './checks/api-server-available.ts';
+import { deriveAgentNeeds } from './agents.ts';
+import { deriveBindings } from './binding.ts';
+import { deriveApiServerAvailable } from './checks/api-server-available.ts';
 import { CARE, deriveConditions } from './conditions.ts';
-import { CONSTRAINED_KINDS, deriveConstraints } from './constraints/constraints.ts';
+import { deriveConstraints } from './constraints/constraints.ts';
 import { acceptsHibernation } from './constraints/hibernation.ts';
 import { careSettings } from './settings.ts';
 import { deriveShootStatuses } from './statuses.ts';
@@ -21,36 +21,16 @@ export const care: Domain = {
     const apiServer = deriveApiServerAvailable(graph, reads);
     const { conditions, deadlines, silences } = deriveConditions(graph, [apiServer], reads);
     const { constraints, collections } = deriveConstraints(graph, { ...reads, apiServer, silences });
-    const discovers = deriveDiscovered(graph, bindings);
+    const agents = deriveAgentNeeds(graph, { ...core, bindings });
     return {
       collections: {
         bySource: [],
         anywhere: [],
-        shown: [shoots, contenders, bindings, apiServer, silences, conditions, ...collections, ...discovers],
+        shown: [shoots, contenders, bindings, apiServer, silences, conditions, ...collections, ...agents.collections],
       },
-      discovers: discovers[1],
+      agents: agents.needs,
       deadlines,
       statuses: (after) => deriveShootStatuses(graph, after, { ...reads, apiServer, conditions, constraints }),
     };
   },
 };
-
-/** The kinds that the agents of bound clusters report: the probe of a Shoot's cluster, the control planes of a Seed. */
-function deriveDiscovered(graph: Graph, bindings: Derived<BoundShoot>) {
-  const wanted = graph.gather<BoundShoot, string>({
-    name: 'careKinds',
-    from: bindings,
-    compute: ({ value: { cluster, seed, isIgnored } }, _read, emit) => {
-      if (isIgnored) return;
-      for (const kind of [PROBE_KIND, ...CONSTRAINED_KINDS]) emit('', cluster, kind);
-      if (seed !== undefined) emit('', seed, DEPLOYMENT_KIND);
-    },
-  });
-  const kinds = graph.derive<readonly { readonly value: string }[], readonly string[]>({
-    name: 'careDiscovers',
-    from: wanted,
-    compute: ({ key: cluster, value }, _read, emit) =>
-      emit('', cluster, [...new Set(value.map(({ value: kind }) => kind))]),
-  });
-  return [wanted, kinds] as const;
-}

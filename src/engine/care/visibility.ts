@@ -36,16 +36,24 @@ export function notChecked(message: string): Finding {
   return { outcome: 'unknown', reason: 'ConditionCheckError', message };
 }
 
-/** The finding that follows if the kind (`group/Kind`) cannot be read in the cluster; a kind that it never had is empty. */
+/**
+ * The finding that follows if the kind (`group/Kind`) cannot be read in the cluster, or in the given Namespace of it. A kind
+ * that the cluster never had is empty.
+ */
 export function kindObstacle(
   read: Reader,
   kinds: Collection<KindState>,
   cluster: string,
   kind: string,
+  namespace = '',
 ): Finding | undefined {
   const found = read.get(kinds, cluster, kind);
-  if (found === undefined || found.state === 'complete') return undefined;
+  const refusal = found?.unlisted?.[namespace];
   const name = kind.slice(kind.indexOf('/') + 1);
+  if (refusal !== undefined) {
+    return notChecked(`${name} in namespace ${namespace} of cluster ${cluster} cannot be listed: ${refusal}`);
+  }
+  if (found === undefined || found.state === 'complete') return undefined;
   if (found.state === 'offered') {
     return notChecked(`${name} of cluster ${cluster} is left out of discovery by the FleetPolicy`);
   }

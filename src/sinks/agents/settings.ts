@@ -1,9 +1,8 @@
 import type { Derived } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
-import { type AgentSettings, settingsText } from '../../model/agent-settings.ts';
+import { type AgentNeeds, type AgentSettings, settingsText } from '../../model/agent-settings.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
 import { defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.ts';
-import { compareText } from '../../model/json.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 
 /**
@@ -14,7 +13,7 @@ export function createSettingsSender(
   { engine, sessions, suspensions }: Pick<ServerParts, 'engine' | 'sessions' | 'suspensions'>,
   knowsAll: () => boolean,
 ) {
-  const changes = discoversOf(engine).map((discovers) => engine.graph.watch(discovers));
+  const changes = needsOf(engine).map((needs) => engine.graph.watch(needs));
   /** Suspended clusters with unsent settings. */
   const unsent = new Set<string>();
   let policy: FleetPolicy | undefined;
@@ -53,10 +52,14 @@ export function createSettingsSender(
 
 /** The settings of the agent of a cluster under a policy. */
 export function agentSettings(engine: Engine, cluster: string, inForce: FleetPolicy): AgentSettings {
-  const kinds = new Set(discoversOf(engine).flatMap((discovers) => discovers.get('', cluster) ?? []));
-  return settingsOfPolicy(inForce, [...kinds].sort(compareText));
+  const needs = needsOf(engine).flatMap((each) => each.get('', cluster) ?? []);
+  const care = needs.find((each) => each.care !== undefined)?.care;
+  return settingsOfPolicy(inForce, {
+    kinds: needs.flatMap(({ kinds }) => kinds),
+    ...(care === undefined ? {} : { care }),
+  });
 }
 
-function discoversOf({ domains }: Engine): readonly Derived<readonly string[]>[] {
-  return domains.flatMap(({ parts: { discovers } }) => discovers ?? []);
+function needsOf({ domains }: Engine): readonly Derived<AgentNeeds>[] {
+  return domains.flatMap(({ parts: { agents } }) => agents ?? []);
 }

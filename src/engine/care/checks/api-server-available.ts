@@ -52,7 +52,7 @@ const ANSWERS: Finding = {
 function findingOf(read: Reader, shoot: BoundShoot, reads: Reads): Finding {
   const obstacle = obstacleOf(read, shoot, reads);
   if (obstacle !== undefined) return notChecked(obstacle);
-  if (shoot.isHibernated) return SLEEPS;
+  if (shoot.wantsHibernation) return SLEEPS;
   return controlPlaneFinding(read, shoot, reads) ?? probeFinding(read, shoot.cluster, reads);
 }
 

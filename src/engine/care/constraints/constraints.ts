@@ -66,7 +66,7 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
     if (obstacle !== undefined) return required(notChecked(obstacle));
     const silence = silenceOf(read, shoot, reads);
     if (silence !== undefined) return required(silence);
-    if (shoot.isHibernated) return [...required(SLEEPS), [PROBLEMATIC_DEFINITIONS, SLEEPS]];
+    if (shoot.wantsHibernation) return [...required(SLEEPS), [PROBLEMATIC_DEFINITIONS, SLEEPS]];
     if (read.get(apiServer, 'APIServerAvailable', key)?.reason === 'APIServerDown') return required(DOWN);
     const ofWebhooks = read.get(webhooks.findings, '', key);
     const ofDefinitions = read.get(definitions.findings, '', key);

@@ -178,7 +178,10 @@ function isShown({ group, kind }: ApiResource, { discovery }: AgentSettings): bo
   const name = nameOfKind({ group, kind });
   const { additionalKinds = [], excludedKinds } = discovery;
   if (name === NAMESPACE) return true;
-  return (isDiscovered(group, kind) || additionalKinds.includes(name)) && !excludedKinds.includes(name);
+  return (
+    (isDiscovered(group, kind) || additionalKinds.some((one) => one.kind === name && one.namespaces === undefined)) &&
+    !excludedKinds.includes(name)
+  );
 }
 
 /** Our objects are kept always, those of others if their kind is shown and nothing excludes them. */

@@ -1,0 +1,53 @@
+import type { AdditionalKind, AgentNeeds, CareTasks } from '../../model/agent-settings.ts';
+import type { JsonValue } from '../../model/json.ts';
+import type { Collection, Derived, Graph } from '../collections/types.ts';
+import type { BoundShoot } from './binding.ts';
+import { DEPLOYMENT_KIND } from './checks/api-server-available.ts';
+import { CONSTRAINED_KINDS } from './constraints/constraints.ts';
+import type { CareSettingsRead } from './settings.ts';
+
+interface Reads {
+  readonly bindings: Derived<BoundShoot>;
+  readonly settings: Collection<JsonValue>;
+}
+
+/** One Shoot, seen from one of its clusters. */
+type Role = { readonly type: 'cluster' | 'seed'; readonly shoot: BoundShoot };
+
+/** Derives what the agents of bound clusters do and report for care. Key: the cluster. */
+export function deriveAgentNeeds(graph: Graph, { bindings, settings }: Reads) {
+  const roles = graph.gather<BoundShoot, Role>({
+    name: 'rolesOfClusters',
+    from: bindings,
+    compute: ({ value: shoot }, _read, emit) => {
+      if (shoot.isIgnored || shoot.elected !== undefined) return;
+      emit('', shoot.cluster, { type: 'cluster', shoot });
+      if (shoot.seed !== undefined) emit('', shoot.seed, { type: 'seed', shoot });
+    },
+  });
+  const needs: Derived<AgentNeeds> = graph.derive<readonly { readonly value: Role }[], AgentNeeds>({
+    name: 'careOfAgents',
+    from: roles,
+    reads: [settings],
+    compute: ({ key: cluster, value }, read, emit) => {
+      const policy = read.get(settings, '', '') as unknown as CareSettingsRead;
+      const all = value.map((each) => each.value);
+      const own = all.find(({ type }) => type === 'cluster')?.shoot;
+      const controlPlanes = all.filter(({ type }) => type === 'seed').map(({ shoot }) => shoot.controlPlaneNamespace);
+      emit('', cluster, { kinds: kindsOf(own, controlPlanes), care: tasksOf(own, policy) });
+    },
+  });
+  return { needs, collections: [roles, needs] };
+}
+
+function kindsOf(own: BoundShoot | undefined, controlPlanes: readonly string[]): readonly AdditionalKind[] {
+  return [
+    ...(own === undefined ? [] : CONSTRAINED_KINDS.map((kind) => ({ kind }))),
+    ...(controlPlanes.length === 0 ? [] : [{ kind: DEPLOYMENT_KIND }]),
+  ];
+}
+
+function tasksOf(own: BoundShoot | undefined, { syncPeriodMillis }: CareSettingsRead): CareTasks {
+  const probe = own === undefined ? {} : { apiServerProbe: { syncPeriodMillis, readyz: own.seed === undefined } };
+  return { ...probe, leases: [], certificates: false, tunnel: false };
+}
