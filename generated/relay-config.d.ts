@@ -579,6 +579,7 @@ enabled: boolean
 export interface Bounds {
 guards: GuardBounds
 safeMode: SafeModeBounds
+care: CareBounds
 }
 /**
  * The loosest limits that a FleetPolicy may set; a limit that is left out is not bounded.
@@ -619,6 +620,15 @@ export interface SafeModeBounds {
  * @minItems 1
  */
 modes: ("strict" | "scoped" | "off")[]
+}
+/**
+ * What a FleetPolicy may switch on in the care of Shoots.
+ */
+export interface CareBounds {
+/**
+ * Whether a FleetPolicy may let agents change problematic webhooks of others (care.webhookRemediatorEnabled). The agent needs the right for it, too.
+ */
+webhookRemediator: boolean
 }
 
 import type { SchemaValidator } from '../src/manifest/schema-validator.ts';

@@ -39,7 +39,7 @@ function millisOf(work: () => void): number {
 
 function load(inputs: Inputs): Engine {
   const engine = createEngine(createGraph());
-  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role: 'leader' });
+  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: false }, role: 'leader' });
   engine.inputs.sources.set('', 'main', { order: 0, read: true });
   for (const { path, reading } of inputs.files) stageFile(engine, 'main', path, reading);
   for (const [at, key] of inputs.declared.entries()) {

@@ -53,7 +53,7 @@ export async function run(args: readonly string[]): Promise<void> {
 
 async function measure(open: (deps: TargetDeps) => Target): Promise<Figures> {
   const engine = createEngine(createGraph());
-  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role: 'leader' });
+  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: false }, role: 'leader' });
   const log = { debug: ignore, info: ignore, warn: complain, error: complain, child: () => log };
   const loop = createLoop({ commit: engine.commit, clock: stillClock, log });
   const target = open({ engine, loop, objects: OBJECTS });

@@ -18,7 +18,7 @@ interface Files {
  */
 export function openEvaluation({ files }: Files): Engine {
   const engine = createEngine(createGraph());
-  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role: 'leader' });
+  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: true }, role: 'leader' });
   engine.inputs.sources.set('', SOURCE, { order: 0, read: true });
   for (const [path, { reading }] of files) stageFile(engine, SOURCE, path, reading);
   return engine;

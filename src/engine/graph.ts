@@ -1,4 +1,4 @@
-import { defaultFleetPolicy } from '../model/fleet-policy.ts';
+import { boundPolicy, defaultFleetPolicy } from '../model/fleet-policy.ts';
 import type { JsonValue } from '../model/json.ts';
 import { care } from './care/care.ts';
 import type { CommitReport, Derived, Graph } from './collections/types.ts';
@@ -134,7 +134,10 @@ function deriveSettings(
     name: `${name}Settings`,
     from: inputs.fleet,
     reads: [policy],
-    compute: (_entry, read, emit) => emit('', '', settings(read.get(policy, '', '')?.value ?? defaultFleetPolicy)),
+    compute: ({ value: { bounds } }, read, emit) => {
+      const declared = read.get(policy, '', '')?.value ?? defaultFleetPolicy;
+      emit('', '', settings(boundPolicy(declared, bounds).policy));
+    },
   });
 }
 

@@ -140,7 +140,11 @@ function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | und
     audit,
     statusGit: readStatus(document, sources, refuse),
     statusKubernetes: status.kubernetes,
-    bounds: { guards: bounds.guards, safeModes: bounds.safeMode.modes },
+    bounds: {
+      guards: bounds.guards,
+      safeModes: bounds.safeMode.modes,
+      webhookRemediator: bounds.care.webhookRemediator,
+    },
   };
   return fleet.ok ? { fleet: fleet.value, ...config } : undefined;
 }

@@ -98,15 +98,24 @@ export function boundPolicy(policy: FleetPolicy, bounds: PolicyBounds): BoundedP
       message: `guards.${name} is ${wanted}, the server allows ${bound}`,
     });
   }
-  const { mode } = policy.safeMode;
-  if (bounds.safeModes.length === 0 || bounds.safeModes.includes(mode)) {
-    return { policy: { ...policy, guards }, cuts };
-  }
-  const strictest = bounds.safeModes.includes('strict') ? 'strict' : (bounds.safeModes[0] ?? 'strict');
-  const allowed = bounds.safeModes.includes('scoped') ? 'scoped' : strictest;
+  const safeMode = { ...policy.safeMode, mode: allowedMode(policy, bounds, cuts) };
+  return { policy: { ...policy, guards, safeMode, care: allowedCare(policy, bounds, cuts) }, cuts };
+}
+
+function allowedMode({ safeMode: { mode } }: FleetPolicy, { safeModes }: PolicyBounds, cuts: PolicyCut[]) {
+  if (safeModes.length === 0 || safeModes.includes(mode)) return mode;
   cuts.push({
     field: ['spec', 'safeMode', 'mode'],
-    message: `safeMode.mode is ${mode}, the server allows ${bounds.safeModes.join(', ')}`,
+    message: `safeMode.mode is ${mode}, the server allows ${safeModes.join(', ')}`,
   });
-  return { policy: { ...policy, guards, safeMode: { ...policy.safeMode, mode: allowed } }, cuts };
+  return safeModes.includes('scoped') ? 'scoped' : safeModes.includes('strict') ? 'strict' : (safeModes[0] ?? 'strict');
+}
+
+function allowedCare({ care }: FleetPolicy, { webhookRemediator }: PolicyBounds, cuts: PolicyCut[]) {
+  if (!care.webhookRemediatorEnabled || webhookRemediator) return care;
+  cuts.push({
+    field: ['spec', 'care', 'webhookRemediatorEnabled'],
+    message: 'care.webhookRemediatorEnabled is true, the server allows false',
+  });
+  return { ...care, webhookRemediatorEnabled: false };
 }

@@ -81,10 +81,12 @@ export type CertificateSource =
   | { readonly type: 'generated'; readonly names: readonly string[] }
   | { readonly type: 'files'; readonly certFile: string; readonly keyFile: string; readonly caFile: string };
 
-/** Bounds of a FleetPolicy's guards and safe mode. A guard without a bound may have any limit. */
+/** Bounds of a FleetPolicy's guards, safe mode and care. A guard without a bound may have any limit. */
 export interface PolicyBounds {
   readonly guards: Partial<GuardLimits>;
   readonly safeModes: readonly FleetPolicy['safeMode']['mode'][];
+  /** Whether a policy may let agents change webhooks that others own. */
+  readonly webhookRemediator: boolean;
 }
 
 /** The store of ledger and snapshots. */

@@ -11,7 +11,7 @@ export function createEngineWorld(among?: readonly Domain[]): {
 } {
   const engine = createEngine(createGraph(), among);
   engine.inputs.fleet.set('', '', {
-    bounds: { guards: {}, safeModes: [] },
+    bounds: { guards: {}, safeModes: [], webhookRemediator: false },
     role: 'leader',
   });
   engine.inputs.sources.set('', 'main', { order: 0, read: true });

@@ -199,7 +199,7 @@ export async function createFleetWorld(
       ...(given.lock === undefined ? {} : { lock: given.lock }),
       ...(given.xds === undefined ? {} : { xds: given.xds }),
     },
-    { fleet: fleetName, version: '0.0.0', bounds: { guards: {}, safeModes: [] } },
+    { fleet: fleetName, version: '0.0.0', bounds: { guards: {}, safeModes: [], webhookRemediator: false } },
   );
   await server.start();
   const sourceNamed = (name: string): FakeSource => {

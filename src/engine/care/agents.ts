@@ -47,7 +47,16 @@ function kindsOf(own: BoundShoot | undefined, controlPlanes: readonly string[]):
   ];
 }
 
-function tasksOf(own: BoundShoot | undefined, { syncPeriodMillis }: CareSettingsRead): CareTasks {
+function tasksOf(own: BoundShoot | undefined, policy: CareSettingsRead): CareTasks {
+  const { syncPeriodMillis } = policy;
   const probe = own === undefined ? {} : { apiServerProbe: { syncPeriodMillis, readyz: own.seed === undefined } };
-  return { ...probe, leases: [], certificates: false, tunnel: false };
+  const remediator = own === undefined ? {} : remediatorOf(policy);
+  return { ...probe, ...remediator, leases: [], certificates: false, tunnel: false };
+}
+
+function remediatorOf({
+  webhookRemediatorEnabled: isOn,
+  webhookRemediatorDryRun: isDry,
+}: CareSettingsRead): Pick<CareTasks, 'webhookRemediator'> {
+  return isOn ? { webhookRemediator: isDry ? 'dryRun' : 'on' } : {};
 }

@@ -149,7 +149,7 @@ function open(
       clock,
       log,
     },
-    { fleet, version: '0.0.0', bounds: { guards: {}, safeModes: [] } },
+    { fleet, version: '0.0.0', bounds: { guards: {}, safeModes: [], webhookRemediator: false } },
   ).then((server) => {
     life.server = server;
     return server.start();

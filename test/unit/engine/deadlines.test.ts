@@ -23,7 +23,7 @@ const waiting: Domain = {
 
 it('the deadlines of safe mode and of each domain are one collection', () => {
   const engine = createEngine(createGraph(), [waiting]);
-  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role: 'leader' });
+  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: false }, role: 'leader' });
   engine.inputs.sources.set('', 'main', { order: 0, read: true });
   const documents = documentsOf(clusterYaml('east'));
   engine.inputs.files.set('main', 'east.yaml', { readable: true, documents, findings: [] });

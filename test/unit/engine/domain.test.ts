@@ -87,7 +87,7 @@ function stage({ inputs }: Engine, path: string, text: string): void {
 
 function started(): Engine {
   const engine = createEngine(createGraph(), [notes]);
-  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role: 'leader' });
+  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: false }, role: 'leader' });
   engine.inputs.sources.set('', 'main', { order: 0, read: true });
   for (const [path, text] of Object.entries(files)) stage(engine, path, text);
   engine.commit();

@@ -14,7 +14,7 @@ const SOURCE = must(parseSourceName('git'));
 /** What the engine finds in a repository, as `reason: places`. */
 function findingsOf(files: Readonly<Record<string, string>>): readonly string[] {
   const engine = createEngine(createGraph());
-  const bounds = { guards: { maxRemovalsPerCluster: 5 }, safeModes: ['strict'] } as const;
+  const bounds = { guards: { maxRemovalsPerCluster: 5 }, safeModes: ['strict'], webhookRemediator: false } as const;
   engine.inputs.fleet.set('', '', { bounds, role: 'leader' });
   engine.inputs.sources.set('', SOURCE, { order: 0, read: true });
   for (const [path, text] of Object.entries(files)) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { boundPolicy, defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
 
-const unbounded = { guards: {}, safeModes: ['strict', 'scoped', 'off'] } as const;
+const unbounded = { guards: {}, safeModes: ['strict', 'scoped', 'off'], webhookRemediator: true } as const;
 const policy = {
   ...defaultFleetPolicy,
   guards: { ...defaultFleetPolicy.guards, maxRemovalsPerCluster: 100, windowSeconds: 10 },
@@ -11,13 +11,18 @@ const policy = {
 describe('boundPolicy', () => {
   it('leaves a policy inside its bounds as it is', () => {
     expect(boundPolicy(policy, unbounded)).toEqual({ policy, cuts: [] });
-    const wide = { guards: { maxRemovalsPerCluster: 100, windowSeconds: 10 }, safeModes: ['off'] } as const;
+    const wide = {
+      ...unbounded,
+      guards: { maxRemovalsPerCluster: 100, windowSeconds: 10 },
+      safeModes: ['off'],
+    } as const;
     expect(boundPolicy(policy, wide)).toEqual({ policy, cuts: [] });
   });
   it('cuts what is looser, and says so; a shorter window is looser', () => {
     const narrow = {
       guards: { maxRemovalsPerCluster: 20, windowSeconds: 60, maxRemovalsPerFleet: 1_000 },
       safeModes: ['strict', 'scoped'],
+      webhookRemediator: false,
     } as const;
     expect(boundPolicy(policy, narrow)).toEqual({
       policy: {
@@ -36,6 +41,20 @@ describe('boundPolicy', () => {
     });
   });
   it('falls back to strict where scoped is not allowed either', () => {
-    expect(boundPolicy(policy, { guards: {}, safeModes: ['strict'] }).policy.safeMode.mode).toBe('strict');
+    expect(boundPolicy(policy, { ...unbounded, safeModes: ['strict'] }).policy.safeMode.mode).toBe('strict');
+  });
+  it('switches off the remediation of webhooks that the server does not allow', () => {
+    const care = { ...policy.care, webhookRemediatorEnabled: true };
+    const wanted = { ...policy, care };
+    expect(boundPolicy(wanted, unbounded)).toEqual({ policy: wanted, cuts: [] });
+    expect(boundPolicy(wanted, { ...unbounded, webhookRemediator: false })).toEqual({
+      policy: { ...policy, care: { ...care, webhookRemediatorEnabled: false } },
+      cuts: [
+        {
+          field: ['spec', 'care', 'webhookRemediatorEnabled'],
+          message: 'care.webhookRemediatorEnabled is true, the server allows false',
+        },
+      ],
+    });
   });
 });

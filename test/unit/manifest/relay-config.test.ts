@@ -51,7 +51,7 @@ describe('decodeRelayConfig', () => {
           author: { name: 'fleetrelay', email: 'fleetrelay@localhost' },
         },
         statusKubernetes: { enabled: true },
-        bounds: { guards: {}, safeModes: ['strict', 'scoped', 'off'] },
+        bounds: { guards: {}, safeModes: ['strict', 'scoped', 'off'], webhookRemediator: false },
       },
     });
   });
@@ -100,7 +100,7 @@ http:
 metrics: {listen: {address: 0.0.0.0, port: 2}}
 audit: {file: log}
 status: {git: {source: fleet, branch: s, author: {name: Robot}, enabled: false, credentials: {usernameFile: u, passwordFile: p}}, kubernetes: {enabled: false}}
-bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
+bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}, care: {webhookRemediator: true}}
 `;
     expect(decode(text)).toEqual({
       said: [],
@@ -179,7 +179,7 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
           author: { name: 'Robot', email: 'fleetrelay@localhost' },
         },
         statusKubernetes: { enabled: false },
-        bounds: { guards: { maxRemovalsPerCluster: 5 }, safeModes: ['strict'] },
+        bounds: { guards: { maxRemovalsPerCluster: 5 }, safeModes: ['strict'], webhookRemediator: true },
       },
     });
   });

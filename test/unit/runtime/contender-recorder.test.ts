@@ -9,7 +9,7 @@ it.each(['leader', 'follower'] as const)(
   'a %s forgets contenders that declare nothing any more; only a leader writes that to the store',
   (role) => {
     const engine = createEngine(createGraph());
-    engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role });
+    engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: false }, role });
     const puts: string[] = [];
     const recorder = createContenderRecorder(engine, { put: (key) => void puts.push(key), noted: () => undefined });
     engine.commit();
