@@ -2,7 +2,7 @@ import type { AdditionalKind, AgentNeeds, CareTasks } from '../../model/agent-se
 import type { JsonValue } from '../../model/json.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { BoundShoot } from './binding.ts';
-import { DEPLOYMENT_KIND } from './checks/api-server-available.ts';
+import { DEPLOYMENT_KIND } from './checks/gate.ts';
 import { CONSTRAINED_KINDS } from './constraints/constraints.ts';
 import type { CareSettingsRead } from './settings.ts';
 

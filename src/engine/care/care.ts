@@ -3,6 +3,7 @@ import type { Domain } from '../domain.ts';
 import { deriveAgentNeeds } from './agents.ts';
 import { deriveBindings } from './binding.ts';
 import { deriveApiServerAvailable } from './checks/api-server-available.ts';
+import { deriveGates } from './checks/gate.ts';
 import { CARE, deriveConditions } from './conditions.ts';
 import { deriveConstraints } from './constraints/constraints.ts';
 import { acceptsHibernation } from './constraints/hibernation.ts';
@@ -18,7 +19,9 @@ export const care: Domain = {
   derive: (graph, core) => {
     const { shoots, contenders, bindings } = deriveBindings(graph, core);
     const reads = { ...core.inputs, clusters: core.clusters, settings: core.settings, bindings };
-    const apiServer = deriveApiServerAvailable(graph, reads);
+    const gates = deriveGates(graph, reads);
+    const checked = { ...reads, gates, before: [], after: [] };
+    const apiServer = deriveApiServerAvailable(graph, checked);
     const { conditions, deadlines, silences } = deriveConditions(graph, [apiServer], reads);
     const { constraints, collections } = deriveConstraints(graph, { ...reads, apiServer, silences });
     const agents = deriveAgentNeeds(graph, { ...core, bindings });
@@ -26,7 +29,17 @@ export const care: Domain = {
       collections: {
         bySource: [],
         anywhere: [],
-        shown: [shoots, contenders, bindings, apiServer, silences, conditions, ...collections, ...agents.collections],
+        shown: [
+          shoots,
+          contenders,
+          bindings,
+          gates,
+          apiServer,
+          silences,
+          conditions,
+          ...collections,
+          ...agents.collections,
+        ],
       },
       agents: agents.needs,
       deadlines,

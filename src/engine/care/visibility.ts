@@ -31,9 +31,16 @@ export function obstacleOf(
   return undefined;
 }
 
+const CHECK_ERROR = 'ConditionCheckError';
+
 /** A check that could not be made. */
 export function notChecked(message: string): Finding {
-  return { outcome: 'unknown', reason: 'ConditionCheckError', message };
+  return { outcome: 'unknown', reason: CHECK_ERROR, message };
+}
+
+/** Whether it is a finding of {@link notChecked}: it says nothing about the Shoot. */
+export function isNotChecked({ outcome, reason }: Finding): boolean {
+  return outcome === 'unknown' && reason === CHECK_ERROR;
 }
 
 /**

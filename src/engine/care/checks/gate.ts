@@ -1,0 +1,101 @@
+import type { JsonValue } from '../../../model/json.ts';
+import { objectOf } from '../../../model/json.ts';
+import type { ObjectKey } from '../../../model/object-key.ts';
+import type { Collection, Derived, Graph, Reader } from '../../collections/types.ts';
+import type { EngineInputs } from '../../inputs.ts';
+import type { BoundShoot } from '../binding.ts';
+import { lastOperationOf } from '../operation.ts';
+import type { CareSettingsRead } from '../settings.ts';
+import type { Finding } from '../thresholds.ts';
+import { type ClusterReads, kindObstacle, notChecked, obstacleOf } from '../visibility.ts';
+
+/** The kind of the control plane's parts in a Seed. */
+export const DEPLOYMENT_KIND = 'apps/Deployment';
+
+/**
+ * What comes before every check of a Shoot. `closed`: the finding is that of all conditions. `unseen`: the finding says why the
+ * API server cannot be judged. `down`: it does not run, and `message` says so. `open`: nothing is in the way.
+ */
+export type Gate =
+  | { readonly type: 'closed' | 'unseen'; readonly finding: Finding }
+  | { readonly type: 'down'; readonly message: string }
+  | { readonly type: 'open' };
+
+interface Reads extends ClusterReads, Pick<EngineInputs, 'live' | 'kinds' | 'observed'> {
+  readonly bindings: Derived<BoundShoot>;
+  readonly settings: Collection<JsonValue>;
+}
+
+/** Derives the gate of each Shoot that is cared for. Partition empty, key the Shoot's. */
+export function deriveGates(graph: Graph, reads: Reads): Derived<Gate> {
+  const { bindings, settings, clusters, agents, snapshots, live, kinds, observed } = reads;
+  return graph.derive<BoundShoot, Gate>({
+    name: 'gatesOfShoots',
+    from: bindings,
+    reads: [settings, clusters, agents, snapshots, live, kinds, observed],
+    scope: ({ value }) => clustersOf(value),
+    compute: ({ key, value: shoot }, read, emit) => {
+      if (!shoot.isIgnored) emit('', key, gateOf(read, key, shoot, reads));
+    },
+  });
+}
+
+/** The clusters that a Shoot is judged by. */
+export function clustersOf({ cluster, seed }: Pick<BoundShoot, 'cluster' | 'seed'>): readonly string[] {
+  return seed === undefined || seed === cluster ? [cluster] : [cluster, seed];
+}
+
+const SLEEPS: Finding = {
+  outcome: 'good',
+  reason: 'ConditionNotChecked',
+  message: 'Shoot cluster has been hibernated.',
+};
+
+function gateOf(read: Reader, key: string, shoot: BoundShoot, reads: Reads): Gate {
+  const obstacle = obstacleOf(read, shoot, reads);
+  if (obstacle !== undefined) return { type: 'closed', finding: notChecked(obstacle) };
+  if (shoot.wantsHibernation) return { type: 'closed', finding: SLEEPS };
+  const { seed, controlPlaneNamespace: namespace } = shoot;
+  if (seed === undefined) return { type: 'open' };
+  const unseen = namespaceObstacle(read, reads, seed, namespace, [DEPLOYMENT_KIND]);
+  if (unseen !== undefined) return { type: 'unseen', finding: unseen };
+  if (isRunning(read, reads, seed, `${DEPLOYMENT_KIND}/${namespace}/kube-apiserver` as ObjectKey)) {
+    return { type: 'open' };
+  }
+  const operation = lastOperationOf(read.get(reads.observed, 'Shoot', key));
+  return { type: 'down', message: whileDown(operation?.type ?? 'Create') };
+}
+
+/** Source: Gardener's care controller. */
+function whileDown(operation: string): string {
+  if (operation === 'Create') return 'Shoot control plane has not been fully created yet.';
+  if (operation === 'Delete') return 'Shoot control plane has already been or is about to be deleted.';
+  return 'Shoot control plane is not running at the moment.';
+}
+
+function isRunning(read: Reader, { live }: Pick<Reads, 'live'>, seed: string, key: ObjectKey): boolean {
+  const deployment = read.get(live, seed, key)?.value;
+  if (deployment === undefined) return false;
+  const { replicas } = objectOf(deployment.spec);
+  return objectOf(deployment.metadata).deletionTimestamp === undefined && typeof replicas === 'number' && replicas > 0;
+}
+
+/** What {@link namespaceObstacle} reads. */
+export interface NamespaceReads extends Pick<EngineInputs, 'kinds'> {
+  readonly settings: Collection<JsonValue>;
+}
+
+/** The finding that follows if one of the kinds (`group/Kind`) cannot be read in a Namespace of a cluster. */
+export function namespaceObstacle(
+  read: Reader,
+  { settings, kinds }: NamespaceReads,
+  cluster: string,
+  namespace: string,
+  names: readonly string[],
+): Finding | undefined {
+  const { excludedNamespaces } = read.get(settings, '', '') as unknown as CareSettingsRead;
+  if (excludedNamespaces.includes(namespace)) {
+    return notChecked(`namespace ${namespace} of cluster ${cluster} is left out of discovery by the FleetPolicy`);
+  }
+  return names.map((name) => kindObstacle(read, kinds, cluster, name, namespace)).find((each) => each !== undefined);
+}
