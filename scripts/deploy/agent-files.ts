@@ -23,7 +23,7 @@ import {
 } from '../../src/compose/manifests/agent-rights.ts';
 import { installedWebhook, webhookService } from '../../src/compose/manifests/agent-webhook.ts';
 import { printYaml } from '../../src/manifest/print-yaml.ts';
-import type { JsonObject } from '../../src/model/json.ts';
+import { type JsonObject, objectOf } from '../../src/model/json.ts';
 
 const NAMESPACE = 'fleetrelay';
 const BASE = 'deploy/kustomize/agent';
@@ -42,8 +42,17 @@ export function agentFiles(): ReadonlyMap<string, string> {
   ]);
   for (const access of AGENT_ACCESS) {
     const folder = `${COMPONENTS}/agent-${access}`;
-    files.set(`${folder}/rights.yaml`, documents(furtherAgentRights(NAMESPACE, access)));
-    files.set(`${folder}/kustomization.yaml`, component({ resources: ['rights.yaml'] }));
+    const [everywhere, inNamespaces] = partitioned(furtherAgentRights(NAMESPACE, access));
+    if (everywhere.length > 0) {
+      files.set(`${folder}/rights.yaml`, documents(everywhere));
+      files.set(`${folder}/kustomization.yaml`, component({ resources: ['rights.yaml'] }));
+    }
+    // An overlay moves everything into its own Namespace, so these are a base for an overlay of the other Namespace.
+    if (inNamespaces.length > 0) {
+      const base = `deploy/kustomize/agent-${access}-namespace`;
+      files.set(`${base}/rights.yaml`, documents(inNamespaces));
+      files.set(`${base}/kustomization.yaml`, kustomization({ resources: ['rights.yaml'] }));
+    }
   }
   files.set(`${COMPONENTS}/agent-public-ca/deployment.yaml`, documents([withoutOwnAuthority()]));
   files.set(`${COMPONENTS}/agent-public-ca/kustomization.yaml`, component({ patches: [{ path: 'deployment.yaml' }] }));
@@ -67,9 +76,14 @@ function withWebhook(): readonly JsonObject[] {
 }
 
 function chartRights(): JsonObject {
-  const { secrets, rbac, crds } = FURTHER;
-  const webhook = { webhook: WEBHOOK_RIGHTS.everywhere, webhookOwnNamespace: WEBHOOK_RIGHTS.ownNamespace };
-  const groups = { discovery: DISCOVERY, apply: APPLIED, ownNamespace: OWN_NAMESPACE, secrets, rbac, crds, ...webhook };
+  const { secrets, rbac, crds, care, tunnel, webhooks } = FURTHER;
+  const groups = {
+    ...{ discovery: DISCOVERY, apply: APPLIED, ownNamespace: OWN_NAMESPACE },
+    ...{ secrets: secrets.everywhere ?? [], rbac: rbac.everywhere ?? [], crds: crds.everywhere ?? [] },
+    ...{ care: care.everywhere ?? [], careNamespaces: care.inNamespaces ?? [] },
+    ...{ tunnelKubeSystem: tunnel.inKubeSystem ?? [], webhooks: webhooks.everywhere ?? [] },
+    ...{ webhook: WEBHOOK_RIGHTS.everywhere, webhookOwnNamespace: WEBHOOK_RIGHTS.ownNamespace },
+  };
   return Object.fromEntries(Object.entries(groups).map(([name, rules]) => [name, rules.map(policyRule)]));
 }
 
@@ -91,6 +105,16 @@ function withoutOwnAuthority(): JsonObject {
 
 function component(content: JsonObject): string {
   return documents([{ apiVersion: 'kustomize.config.k8s.io/v1alpha1', kind: 'Component', ...content }]);
+}
+
+function kustomization(content: JsonObject): string {
+  return documents([{ apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization', ...content }]);
+}
+
+/** Cluster-scoped rights, and those of Namespaces. */
+function partitioned(rights: readonly JsonObject[]): readonly [readonly JsonObject[], readonly JsonObject[]] {
+  const isInNamespace = ({ metadata }: JsonObject): boolean => objectOf(metadata).namespace !== undefined;
+  return [rights.filter((each) => !isInNamespace(each)), rights.filter(isInNamespace)];
 }
 
 function documents(objects: readonly JsonObject[]): string {

@@ -13,9 +13,16 @@ const PARTS: readonly (readonly [string, readonly Permission[]])[] = [
   ['Agent, everywhere: ClusterRole `fleetrelay-agent-discovery`', DISCOVERY],
   ['Agent, everywhere: ClusterRole `fleetrelay-agent-apply`', APPLIED],
   ['Agent, its own namespace: Role `fleetrelay-agent`', OWN_NAMESPACE],
-  ['Agent, only by choice: `secrets`', FURTHER.secrets],
-  ['Agent, only by choice: `rbac`', FURTHER.rbac],
-  ['Agent, only by choice: `crds`', FURTHER.crds],
+  ...Object.entries(FURTHER).flatMap(([choice, { everywhere = [], inNamespaces = [], inKubeSystem = [] }]) =>
+    [
+      [`Agent, only by choice: \`${choice}\``, everywhere] as const,
+      [
+        `Agent, only by choice: \`${choice}\`, a Role in \`kube-system\` or in each of \`--namespaces\``,
+        inNamespaces,
+      ] as const,
+      [`Agent, only by choice: \`${choice}\`, a Role in \`kube-system\``, inKubeSystem] as const,
+    ].filter(([, permissions]) => permissions.length > 0),
+  ),
   ['Agent, only with the webhook: ClusterRole `fleetrelay-agent-webhook`', WEBHOOK_RIGHTS.everywhere],
   ['Agent, only with the webhook, its own namespace: Role `fleetrelay-agent-webhook`', WEBHOOK_RIGHTS.ownNamespace],
   [

@@ -38,6 +38,8 @@ export const RESOURCES = {
   configMaps: { group: '', version: 'v1', resource: 'configmaps' },
   secrets: { group: '', version: 'v1', resource: 'secrets' },
   pods: { group: '', version: 'v1', resource: 'pods' },
+  roles: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'roles' },
+  roleBindings: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'rolebindings' },
   deployments: { group: 'apps', version: 'v1', resource: 'deployments' },
   mutatingWebhooks: {
     group: 'admissionregistration.k8s.io',

@@ -409,12 +409,17 @@ describe.skipIf(noKubernetes)('commands on a real API server', () => {
       expect([other.code, other.err]).toEqual([1, expect.stringContaining('is that of east, not of west')]);
     });
 
-    it('uninstalls the agent and leaves what the fleet has made', async () => {
+    it('uninstalls the agent, its rights in other namespaces too, and leaves what the fleet has made', async () => {
+      const roles = () =>
+        kubectl('get', 'roles,rolebindings', '-A', '-l', 'app.kubernetes.io/part-of=fleetrelay', '-o', 'name');
+      await register('--allow', 'care', 'tunnel', '--namespaces', 'web', '-o', 'json');
+      expect(await roles()).toContain('fleetrelay-agent-care');
       const { code, out } = await deregister('--uninstall-agent');
       expect(code).toBe(0);
       expect(out).toMatch(/east still holds \d+ objects? of the fleet/);
       expect(await kubectl('get', 'deployments,secrets', '-n', 'fleetrelay', '-o', 'name')).toBe('');
       expect(await kubectl('get', 'clusterroles', '-o', 'name')).not.toContain('fleetrelay');
+      expect(await roles()).toBe('');
       expect(await fleet.live('east', 'ConfigMap/web/a')).toContain('two');
     });
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { agentManifests } from '../../src/compose/manifests/agent-manifests.ts';
+import { agentManifests, furtherAgentRights } from '../../src/compose/manifests/agent-manifests.ts';
 import { AGENT_ACCESS } from '../../src/compose/manifests/agent-rights.ts';
 import { AGENT_RELEASES, CA, REPLICATED, SERVER_RELEASES } from '../contract/deploy/releases.ts';
 import {
@@ -36,6 +36,7 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
       await apply(objects.filter(({ kind }) => kind === 'Namespace'));
     }
     await apply(crds());
+    await plane.kubectl(['create', 'namespace', CONTROL_PLANE]);
   });
 
   afterAll(async () => {
@@ -90,7 +91,7 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
       /apiVersion: kustomize\.config\.k8s\.io\/v1beta1\n.*?(?=\nEOF|\n```)/gs,
     );
     const overlays = [...blocks].map(([text]) => text.replaceAll('../deploy/', '../../../../deploy/'));
-    expect(overlays).toHaveLength(3);
+    expect(overlays).toHaveLength(4);
     const config = readFileSync(join(KUSTOMIZE, 'management-server', 'relay-config.yaml'), 'utf8');
     for (const text of overlays) {
       const files = { 'kustomization.yaml': text, 'relay-config.yaml': config, 'ca.crt': CA, token: 'frt1_x' };
@@ -196,6 +197,46 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
       await until('the rights are gone', async () => !(await may(AGENT, yes[0] ?? '')));
     }
   });
+
+  test.skipIf(noHelm)(
+    'the care of Shoots reads Secrets in the named Namespaces, and changes webhooks only by choice',
+    async () => {
+      const webhooks = 'validatingwebhookconfigurations.admissionregistration.k8s.io';
+      const yes = [
+        ...[`list ${webhooks}`, 'watch leases.coordination.k8s.io kube-node-lease'],
+        ...['list secrets kube-system', `watch secrets ${CONTROL_PLANE}`, 'create pods:portforward kube-system'],
+        ...[
+          'list machines.machine.sapcloud.io web',
+          'watch workers.extensions.gardener.cloud web',
+          `patch ${webhooks}`,
+        ],
+      ];
+      const no = [
+        'list secrets default',
+        'patch secrets kube-system',
+        'get pods:portforward web',
+        `delete ${webhooks}`,
+      ];
+      const byRegister = AGENT_ACCESS.filter((access) => /care|tunnel|webhooks/.test(access)).flatMap((access) =>
+        furtherAgentRights('fleetrelay', access, ['kube-system', CONTROL_PLANE]),
+      ) as unknown as readonly Manifest[];
+      const release = AGENT_RELEASES['the care of Shoots'];
+      if (release === undefined) throw new Error('there is no such release');
+      const byChart = (await renderChart('fleetrelay-agent', release)).filter(
+        ({ kind, metadata }) => /Role/.test(kind) && /-(care|tunnel|webhooks)$/.test(metadata.name),
+      );
+      for (const rights of [byRegister, byChart]) {
+        await expectRights(AGENT, [], yes);
+        await apply(rights);
+        await until('the rights are there', () => may(AGENT, 'create pods:portforward kube-system'));
+        await expectRights(AGENT, yes, [...no, ...AGENT_MAY_NOT]);
+        await plane.kubectl(['delete', '-f', '-'], {
+          input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: rights }),
+        });
+        await until('the rights are gone', async () => !(await may(AGENT, 'list secrets kube-system')));
+      }
+    },
+  );
 
   test('Secrets, roles and CRDs are choices of their own', async () => {
     for (const choice of ['secrets', 'rbac', 'crds']) {
@@ -363,6 +404,8 @@ const AGENT_MAY = [
   'update leases.coordination.k8s.io/fleetrelay-agent fleetrelay',
   'update configmaps/fleetrelay-inventory fleetrelay',
 ];
+
+const CONTROL_PLANE = 'shoot--web--blue';
 
 const AGENT_MAY_NOT = [
   'update leases.coordination.k8s.io/other fleetrelay',

@@ -92,6 +92,10 @@ function agentOptions(command: CliCommand): void {
         .choices([...AGENT_ACCESS])
         .default([], 'nothing'),
     )
+    .option(
+      '--namespaces <names...>',
+      'with --allow care: where the agent may read the metadata of Secrets (default: kube-system). In a Seed the control plane namespaces of its Shoots',
+    )
     .option('--webhook', 'the agent rewrites the probes of Pods that have the label fleetrelay.dev/probe-proxy')
     .option('--data-dir <dir>', 'data directory of the server, for token and certificate authority')
     .option('--relay-secret-file <file>', 'the secret that tokens are derived from, where the server was given one')
@@ -106,11 +110,16 @@ function label(text: string, before: Readonly<Record<string, string>>): Readonly
 }
 
 function refuseContradictions(flags: Flags): void {
-  const { apply, install, agentManifests, agentKubeconfig, agentContext, server, webhook } = flags;
+  const { apply, install, agentManifests, agentKubeconfig, agentContext, server, webhook, allow, namespaces } = flags;
   const hasAgent = install !== undefined || agentManifests !== undefined;
-  const isMeant = (agentKubeconfig ?? agentContext ?? server ?? webhook) !== undefined;
+  const isMeant = (agentKubeconfig ?? agentContext ?? server ?? webhook ?? namespaces) !== undefined;
   refuseUsage([
     [hasAgent && server === undefined, 'the agent needs --server HOST:PORT', 'at which the cluster reaches the server'],
+    [
+      namespaces !== undefined && !allow.includes('care'),
+      '--namespaces says where the agent may read the metadata of Secrets',
+      'add --allow care',
+    ],
     [!hasAgent && isMeant, 'register does not know what to do with the agent', 'add --install or --agent-manifests'],
     [
       apply === undefined && kubeTarget(flags) !== undefined,

@@ -33,6 +33,8 @@ export interface RegisterRequest extends KubeTarget, AgentPlace {
   readonly install?: true;
   readonly image?: string;
   readonly allow: readonly AgentAccess[];
+  /** The Namespaces in which `care` may read the metadata of Secrets; absent: `kube-system`. */
+  readonly namespaces?: readonly string[];
   /** The agent serves the webhook that rewrites the probes of Pods. */
   readonly webhook?: true;
   /** The server's, for token and certificate authority. */
@@ -122,7 +124,7 @@ async function agentMaterial(
   { cwd, version }: Io,
 ): Promise<{ readonly manifests: readonly JsonObject[]; readonly notes: readonly string[] }> {
   const { name, server, agentNamespace: namespace, allow, dataDir, relaySecretFile, tokenFile, caFile } = request;
-  const { image = `fleetrelay:${version}`, webhook } = request;
+  const { image = `fleetrelay:${version}`, webhook, namespaces } = request;
   if (server === undefined) throw new Error('the agent needs the address of the server');
   const hasSecret = dataDir !== undefined || relaySecretFile !== undefined;
   const token =
@@ -155,7 +157,11 @@ async function agentMaterial(
     notes.push('no certificate authority is among the manifests: the agent trusts those of its image (--ca-file FILE)');
   }
   return {
-    manifests: agentManifests({ cluster: name, server: address, namespace, image, token, ca, access: allow, webhook }),
+    manifests: agentManifests({
+      ...{ cluster: name, server: address, namespace, image, token, ca, webhook },
+      access: allow,
+      careNamespaces: namespaces,
+    }),
     notes,
   };
 }

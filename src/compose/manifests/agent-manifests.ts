@@ -8,6 +8,7 @@ import {
   APPLIED,
   DISCOVERY,
   FURTHER,
+  KUBE_SYSTEM,
   OWN_NAMESPACE,
   type Permission,
   policyRule,
@@ -28,6 +29,8 @@ export interface AgentManifestOptions extends Omit<AgentPodOptions, 'settingsDig
   readonly ca?: string | undefined;
   /** More than the agent may do by itself. */
   readonly access?: readonly AgentAccess[];
+  /** The Namespaces in which `care` may read the metadata of Secrets; absent: `kube-system`. */
+  readonly careNamespaces?: readonly string[] | undefined;
 }
 
 /**
@@ -36,14 +39,14 @@ export interface AgentManifestOptions extends Omit<AgentPodOptions, 'settingsDig
  * pods.
  */
 export function agentManifests(options: AgentManifestOptions): readonly JsonObject[] {
-  const { namespace, cluster, server, token, ca, access = [], webhook = false } = options;
+  const { namespace, cluster, server, token, ca, access = [], careNamespaces, webhook = false } = options;
   const settingsDigest = createHash('sha256')
     .update(JSON.stringify([cluster, server, token, ca]))
     .digest('hex');
   return [
     agentNamespace(namespace),
     ...agentRights(namespace),
-    ...access.flatMap((each) => furtherAgentRights(namespace, each)),
+    ...access.flatMap((each) => furtherAgentRights(namespace, each, careNamespaces)),
     ...(webhook ? webhookRights(namespace) : []),
     inNamespace('v1', 'ConfigMap', namespace, 'fleetrelay-agent-settings', { data: { cluster, server } }),
     ...(ca === undefined
@@ -101,11 +104,29 @@ export function agentOwnSecret(namespace: string): JsonObject {
   return inNamespace('v1', 'Secret', namespace, AGENT_CREDENTIALS, {});
 }
 
-/** What one further access adds to them. */
-export function furtherAgentRights(namespace: string, access: AgentAccess): readonly JsonObject[] {
-  const name = `fleetrelay-agent-${access}`;
+/** What one further access adds to them; `namespaces`: where it adds what it may do in some Namespaces only. */
+export function furtherAgentRights(
+  namespace: string,
+  access: AgentAccess,
+  namespaces: readonly string[] = [KUBE_SYSTEM],
+): readonly JsonObject[] {
+  const name = furtherRole(access);
   if (access === 'cluster-admin') return [bound(namespace, name, 'cluster-admin')];
-  return [role(name, FURTHER[access]), bound(namespace, name)];
+  const { everywhere, inNamespaces, inKubeSystem } = FURTHER[access];
+  const rolesIn = (places: readonly string[], permissions: readonly Permission[] = []): readonly JsonObject[] =>
+    permissions.length === 0
+      ? []
+      : [...new Set(places)].flatMap((place) => rightsIn(place, namespace, name, permissions));
+  return [
+    ...(everywhere === undefined ? [] : [role(name, everywhere), bound(namespace, name)]),
+    ...rolesIn(namespaces, inNamespaces),
+    ...rolesIn([KUBE_SYSTEM], inKubeSystem),
+  ];
+}
+
+/** The name of the roles and bindings of a further access. */
+export function furtherRole(access: AgentAccess): string {
+  return `fleetrelay-agent-${access}`;
 }
 
 /** Admits only requests for health and metrics; the agent reaches only DNS, the API server and the relay. */
@@ -147,9 +168,19 @@ function role(name: string, permissions: readonly Permission[]): JsonObject {
 
 /** A Role in the agent's own namespace, and its binding. */
 function ownRights(namespace: string, name: string, permissions: readonly Permission[]): readonly JsonObject[] {
+  return rightsIn(namespace, namespace, name, permissions);
+}
+
+/** A Role in a Namespace, and its binding to the agent of `namespace`. */
+function rightsIn(
+  place: string,
+  namespace: string,
+  name: string,
+  permissions: readonly Permission[],
+): readonly JsonObject[] {
   return [
-    inNamespace(`${RBAC}/v1`, 'Role', namespace, name, { rules: permissions.map(policyRule) }),
-    inNamespace(`${RBAC}/v1`, 'RoleBinding', namespace, name, {
+    inNamespace(`${RBAC}/v1`, 'Role', place, name, { rules: permissions.map(policyRule) }),
+    inNamespace(`${RBAC}/v1`, 'RoleBinding', place, name, {
       roleRef: { apiGroup: RBAC, kind: 'Role', name },
       subjects: subjects(namespace),
     }),

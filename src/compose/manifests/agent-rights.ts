@@ -14,7 +14,7 @@ export interface Permission {
 }
 
 /** More than an agent may do by itself; each is the choice of the person who installs it. */
-export const AGENT_ACCESS = ['secrets', 'rbac', 'crds', 'cluster-admin'] as const;
+export const AGENT_ACCESS = ['secrets', 'rbac', 'crds', 'care', 'tunnel', 'webhooks', 'cluster-admin'] as const;
 export type AgentAccess = (typeof AGENT_ACCESS)[number];
 
 /** ClusterRoles with this label (value `"true"`) widen what the agent may do. */
@@ -128,29 +128,100 @@ export const WEBHOOK_RIGHTS: Readonly<Record<'everywhere' | 'ownNamespace', read
   ],
 };
 
+/** The Namespace of a cluster's own parts. */
+export const KUBE_SYSTEM = 'kube-system';
+
+/** What a further access adds. */
+export interface FurtherRights {
+  /** By a ClusterRole. */
+  readonly everywhere?: readonly Permission[];
+  /** By a Role in `kube-system`, or in the Namespaces that the person who installs the agent names. */
+  readonly inNamespaces?: readonly Permission[];
+  /** By a Role in `kube-system`. */
+  readonly inKubeSystem?: readonly Permission[];
+}
+
 /** What each further access adds; `cluster-admin` adds a binding to the ClusterRole of that name instead. */
-export const FURTHER: Readonly<Record<Exclude<AgentAccess, 'cluster-admin'>, readonly Permission[]>> = {
-  secrets: rulesOf(APPLY, [
-    [
-      'core',
-      'secrets',
-      'Applied Secrets. RBAC cannot tell them from others: the agent may then read every Secret of the cluster, though it asks only for those with the label of its fleet.',
+export const FURTHER: Readonly<Record<Exclude<AgentAccess, 'cluster-admin'>, FurtherRights>> = {
+  secrets: {
+    everywhere: rulesOf(APPLY, [
+      [
+        'core',
+        'secrets',
+        'Applied Secrets. RBAC cannot tell them from others: the agent may then read every Secret of the cluster, though it asks only for those with the label of its fleet.',
+      ],
+    ]),
+  },
+  rbac: {
+    everywhere: rulesOf(APPLY, [
+      [
+        'rbac.authorization.k8s.io',
+        'clusterrolebindings clusterroles rolebindings roles',
+        'Applied roles and bindings. Without `escalate` and `bind`: the API server lets the agent grant only what it may do itself.',
+      ],
+    ]),
+  },
+  crds: {
+    everywhere: rulesOf(APPLY, [
+      [
+        'apiextensions.k8s.io',
+        'customresourcedefinitions',
+        'Applied CustomResourceDefinitions. Their objects need a rule of their own (see "More rights").',
+      ],
+    ]),
+  },
+  care: {
+    everywhere: [
+      ...rulesOf(READ, [
+        [
+          'admissionregistration.k8s.io',
+          'mutatingwebhookconfigurations validatingwebhookconfigurations',
+          "A Shoot's constraints: webhooks that could keep Nodes from joining.",
+        ],
+        [
+          'druid.gardener.cloud resources.gardener.cloud machine.sapcloud.io extensions.gardener.cloud',
+          '*',
+          'The control planes of a Seed. The agent asks only for the Namespaces of Shoots that are bound to it.',
+        ],
+      ]),
+      ...rulesOf(
+        ['list', 'watch'],
+        [
+          [
+            'coordination.k8s.io',
+            'leases',
+            'Whether Nodes, their agents and the extensions of a Seed are alive. Leases stay in the cluster: only which ones have expired is reported.',
+          ],
+        ],
+      ),
     ],
-  ]),
-  rbac: rulesOf(APPLY, [
-    [
-      'rbac.authorization.k8s.io',
-      'clusterrolebindings clusterroles rolebindings roles',
-      'Applied roles and bindings. Without `escalate` and `bind`: the API server lets the agent grant only what it may do itself.',
-    ],
-  ]),
-  crds: rulesOf(APPLY, [
-    [
-      'apiextensions.k8s.io',
-      'customresourcedefinitions',
-      'Applied CustomResourceDefinitions. Their objects need a rule of their own (see "More rights").',
-    ],
-  ]),
+    inNamespaces: rulesOf(READ, [
+      [
+        'core',
+        'secrets',
+        'Labels and annotations of Secrets: the operating system configs of a Shoot in `kube-system`, the certificate authorities in the control plane namespaces of a Seed (`--namespaces`). The agent asks only for metadata. RBAC cannot tell that apart: it could read all Secrets of these Namespaces.',
+      ],
+    ]),
+  },
+  tunnel: {
+    inKubeSystem: rulesOf(
+      // A WebSocket opens with a GET; newer API servers want `create` too.
+      ['get', 'create'],
+      [['core', 'pods/portforward', 'To test the tunnel between the control plane and the Nodes of a Shoot.']],
+    ),
+  },
+  webhooks: {
+    everywhere: rulesOf(
+      ['get', 'list', 'watch', 'patch'],
+      [
+        [
+          'admissionregistration.k8s.io',
+          'mutatingwebhookconfigurations validatingwebhookconfigurations',
+          'To mend webhooks that could keep Nodes from joining. FleetPolicy and RelayConfig have to allow it too.',
+        ],
+      ],
+    ),
+  },
 };
 
 /** A rule as the API server takes it. */

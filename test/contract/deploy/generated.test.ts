@@ -17,11 +17,17 @@ test('the table of rights says every rule of the manifests, and none besides', (
     'agent-secrets',
     'agent-rbac',
     'agent-crds',
+    'agent-care',
+    'agent-webhooks',
     'agent-webhook',
     'server-custom-resources',
     'server-kubernetes-lease',
   ];
-  const paths = ['agent/rights.yaml', ...components.map((name) => `components/${name}/rights.yaml`)];
+  const bases = ['agent', 'agent-care-namespace', 'agent-tunnel-namespace'];
+  const paths = [
+    ...bases.map((name) => `${name}/rights.yaml`),
+    ...components.map((name) => `components/${name}/rights.yaml`),
+  ];
   const rules = paths
     .flatMap((path) => objectsOf(readFileSync(join(PROJECT, 'deploy', 'kustomize', path), 'utf8')))
     .flatMap(({ rules = [] }) => rules as readonly Rule[])

@@ -148,6 +148,14 @@ export const AGENT_RELEASES: Readonly<Record<string, Release>> = {
     namespace: 'fleetrelay',
     values: { ...LEAST_AGENT, webhook: { enabled: true } },
   },
+  'the care of Shoots': {
+    name: 'fleetrelay-agent',
+    namespace: 'fleetrelay',
+    values: {
+      ...LEAST_AGENT,
+      rbac: { care: true, careNamespaces: ['kube-system', 'shoot--web--blue'], tunnel: true, webhooks: true },
+    },
+  },
   'a certificate from elsewhere': {
     name: 'fleetrelay-agent',
     namespace: 'fleetrelay',
