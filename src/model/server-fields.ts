@@ -14,15 +14,23 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Of them, what is read of a Pod: EndpointSlices name it by its UID, and its deletion begins a grace period before its time. */
 const POD_FIELDS: readonly string[] = ['deletionGracePeriodSeconds', 'uid'];
+/** Of them, what is read of other live objects: a status can be of an earlier generation. */
+const LIVE_FIELDS: readonly string[] = ['generation'];
 
-/**
- * The metadata of a live object without what only an API server sets and nothing reads, and without kubectl's copy of the
- * manifest.
- */
-export function withoutServerFields(metadata: JsonObject, kind = ''): JsonObject {
-  const isKept = (name: string): boolean =>
-    !SERVERS_OWN.includes(name) || (kind === 'Pod' && POD_FIELDS.includes(name));
-  const kept = Object.fromEntries(Object.entries(metadata).filter(([name]) => isKept(name)));
+/** The metadata without what only an API server sets, and without kubectl's copy of the manifest. */
+export function withoutServerFields(metadata: JsonObject): JsonObject {
+  return withoutUnread(metadata, []);
+}
+
+/** The metadata of a live object of this kind without what only an API server sets and nothing reads. */
+export function liveMetadata(metadata: JsonObject, kind: string): JsonObject {
+  return withoutUnread(metadata, kind === 'Pod' ? POD_FIELDS : LIVE_FIELDS);
+}
+
+function withoutUnread(metadata: JsonObject, read: readonly string[]): JsonObject {
+  const kept = Object.fromEntries(
+    Object.entries(metadata).filter(([name]) => !SERVERS_OWN.includes(name) || read.includes(name)),
+  );
   const { annotations, ...others } = kept;
   if (!isJsonObject(annotations) || annotations[LAST_APPLIED] === undefined) return kept;
   const { [LAST_APPLIED]: _lastApplied, ...rest } = annotations;

@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject, textOf } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import { mirrorLabels } from '../../model/mirror-labels.ts';
 import { labelsOf, type ObjectKey } from '../../model/object-key.ts';
-import { withoutSecretValues, withoutServerFields } from '../../model/server-fields.ts';
+import { liveMetadata, withoutSecretValues } from '../../model/server-fields.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import type { RelayClient } from '../../relay/session.ts';
 import { createGatewayWatch, gatewayKey } from './gateways.ts';
@@ -165,8 +165,6 @@ function isMirrored({ key, stamp }: ObservedObject, value: JsonObject): boolean 
 }
 
 function trim(value: JsonObject): JsonObject {
-  const metadata = isJsonObject(value.metadata)
-    ? withoutServerFields(value.metadata, textOf(value.kind))
-    : value.metadata;
+  const metadata = isJsonObject(value.metadata) ? liveMetadata(value.metadata, textOf(value.kind)) : value.metadata;
   return withoutSecretValues({ ...value, metadata });
 }

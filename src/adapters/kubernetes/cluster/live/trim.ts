@@ -1,7 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
 import { metadataOf } from '../../../../model/object-key.ts';
-import { withoutSecretValues, withoutServerFields } from '../../../../model/server-fields.ts';
+import { liveMetadata, withoutSecretValues } from '../../../../model/server-fields.ts';
 import { withoutStamp } from '../stamp.ts';
+import { pick } from './pick.ts';
+import { trimCareKind } from './trim-care-kind.ts';
 
 /**
  * The part of a live object that is kept: without stamp, the server's own metadata and the values of a Secret. Objects of
@@ -9,7 +11,7 @@ import { withoutStamp } from '../stamp.ts';
  */
 export function trimObject(raw: JsonObject, ours: boolean): JsonObject {
   const { metadata: _metadata, ...rest } = raw;
-  const metadata = withoutServerFields(metadataOf(raw), textOf(raw.kind));
+  const metadata = liveMetadata(metadataOf(raw), textOf(raw.kind));
   return withoutStamp(ours ? { ...withoutSecretValues(rest), metadata } : trimKind({ ...rest, metadata }));
 }
 
@@ -23,9 +25,13 @@ function trimKind(value: JsonObject): JsonObject {
     case 'batch/v1 Job':
       return { ...pick(value, TYPE), metadata: pick(metadataOf(value), OWNED) };
     case 'kuma.io/v1alpha1 DataplaneInsight':
-      return { ...pick(value, TYPE), metadata: metadataOf(value), status: trimInsightStatus(objectOf(value.status)) };
+      return {
+        ...pick(value, TYPE),
+        metadata: trimInsightMetadata(value),
+        status: trimInsightStatus(objectOf(value.status)),
+      };
     default:
-      return withoutSecretValues(value);
+      return withoutSecretValues(trimCareKind(value));
   }
 }
 
@@ -39,6 +45,8 @@ const POD_STATUS: readonly string[] = ['phase', 'podIP', 'podIPs', 'hostIP', 're
 const CONTAINER_STATUS: readonly string[] = ['name', 'ready', 'started'];
 const SUBSCRIPTION: readonly string[] = ['connectTime', 'disconnectTime'];
 const NODE_STATUS: readonly string[] = ['addresses'];
+const NODE_INFO: readonly string[] = ['kubeletVersion'];
+const NODE_CONDITION: readonly string[] = ['type', 'status', 'reason', 'message'];
 
 function trimPodSpec(spec: JsonObject): JsonObject {
   return {
@@ -76,14 +84,24 @@ function trimContainerStatus(status: JsonObject): JsonObject {
   };
 }
 
+/** Without the generation, which grows with each heartbeat: the kind has no status subresource. */
+function trimInsightMetadata(value: JsonObject): JsonObject {
+  const { generation: _generation, ...metadata } = metadataOf(value);
+  return metadata;
+}
+
 /** Without counters and the times of heartbeats. */
 function trimInsightStatus({ subscriptions }: JsonObject): JsonObject {
   return { subscriptions: objectsOf(subscriptions).map((one) => pick(one, SUBSCRIPTION)) };
 }
 
-/** Without the heartbeat of the node's conditions. */
+/** Without the heartbeats of the node's conditions. */
 function trimNodeStatus(status: JsonObject): JsonObject {
-  return { ...pick(status, NODE_STATUS), conditions: conditions(status.conditions) };
+  return {
+    ...pick(status, NODE_STATUS),
+    nodeInfo: pick(objectOf(status.nodeInfo), NODE_INFO),
+    conditions: objectsOf(status.conditions).map((one) => pick(one, NODE_CONDITION)),
+  };
 }
 
 function conditions(value: JsonValue | undefined): readonly JsonObject[] {
@@ -92,8 +110,4 @@ function conditions(value: JsonValue | undefined): readonly JsonObject[] {
     status: textOf(one.status),
     reason: textOf(one.reason),
   }));
-}
-
-function pick(value: JsonObject, names: readonly string[]): JsonObject {
-  return Object.fromEntries(names.filter((name) => value[name] !== undefined).map((name) => [name, value[name]]));
 }

@@ -101,9 +101,12 @@ describe('of a live object stays', () => {
   });
 
   it('of a DataplaneInsight when its subscriptions began and ended', () => {
-    const insight = (status: JsonObject) =>
+    const insight = (status: JsonObject, generation = 3) =>
       trimObject(
-        { apiVersion: 'kuma.io/v1alpha1', kind: 'DataplaneInsight', mesh: 'default', metadata, status },
+        {
+          ...{ apiVersion: 'kuma.io/v1alpha1', kind: 'DataplaneInsight', mesh: 'default', status },
+          metadata: { ...metadata, generation },
+        },
         false,
       );
     const connectTime = '2026-01-05T09:00:00Z';
@@ -112,7 +115,119 @@ describe('of a live object stays', () => {
       mTLS: { certificateRegenerations: 1 },
     });
     expect(first).toMatchObject({ mesh: 'default', status: { subscriptions: [{ connectTime }] } });
-    expect(insight({ subscriptions: [{ id: '1', connectTime, generation: 5 }] })).toEqual(first);
+    expect(insight({ subscriptions: [{ id: '1', connectTime, generation: 5 }] }, 4)).toEqual(first);
+  });
+
+  it('of a Node what its health is judged by, and a renewed heartbeat changes nothing', () => {
+    const heartbeat = (lastHeartbeatTime: string, more: JsonObject = {}) =>
+      trimObject(
+        {
+          ...{ apiVersion: 'v1', kind: 'Node' },
+          metadata: { name: 'n1', labels: { 'worker.gardener.cloud/pool': 'a' }, annotations: { checksum: '1' } },
+          spec: { unschedulable: true, taints: [{ key: 'k', effect: 'NoSchedule' }] },
+          status: {
+            addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+            images: [{ names: ['large'] }],
+            capacity: { cpu: '4' },
+            nodeInfo: { kubeletVersion: 'v1.31.2', bootID: 'b' },
+            conditions: [
+              {
+                ...{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is ready' },
+                ...{ lastHeartbeatTime, lastTransitionTime: '2026-01-05T09:00:00Z' },
+              },
+            ],
+            ...more,
+          },
+        },
+        false,
+      );
+    const first = heartbeat('2026-01-05T09:00:00Z');
+    expect(first).toEqual({
+      ...{ apiVersion: 'v1', kind: 'Node' },
+      metadata: { name: 'n1', labels: { 'worker.gardener.cloud/pool': 'a' }, annotations: { checksum: '1' } },
+      spec: { unschedulable: true, taints: [{ key: 'k', effect: 'NoSchedule' }] },
+      status: {
+        addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+        nodeInfo: { kubeletVersion: 'v1.31.2' },
+        conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is ready' }],
+      },
+    });
+    expect(heartbeat('2026-01-05T09:05:00Z', { images: [] })).toEqual(first);
+  });
+
+  const lastTransitionTime = '2026-01-05T09:00:00Z';
+  const condition = { type: 'Ready', status: 'False', reason: 'R', message: 'm', lastTransitionTime };
+  const renewed = { lastHeartbeatTime: '2026-01-05T09:05:00Z', lastUpdateTime: '2026-01-05T09:05:00Z' };
+  it.each<readonly [string, string, JsonObject, JsonObject, JsonObject]>([
+    [
+      'machine.sapcloud.io/v1alpha1',
+      'Machine',
+      { currentStatus: { phase: 'Running', lastUpdateTime: lastTransitionTime }, lastKnownState: 'large' },
+      { currentStatus: { phase: 'Running' } },
+      {},
+    ],
+    [
+      'machine.sapcloud.io/v1alpha1',
+      'MachineDeployment',
+      { observedGeneration: 2, failedMachines: [{ name: 'm' }], replicas: 2 },
+      { observedGeneration: 2, failedMachines: [{ name: 'm' }], replicas: 2 },
+      { replicas: 3 },
+    ],
+    [
+      'extensions.gardener.cloud/v1alpha1',
+      'Worker',
+      { lastError: { description: 'd', codes: ['C'] }, providerStatus: { large: true }, state: { large: true } },
+      { lastError: { description: 'd', codes: ['C'] } },
+      { type: 'aws' },
+    ],
+    [
+      'resources.gardener.cloud/v1alpha1',
+      'ManagedResource',
+      { observedGeneration: 2, resources: [{ name: 'large' }] },
+      { observedGeneration: 2 },
+      { class: 'seed' },
+    ],
+    ['druid.gardener.cloud/v1alpha1', 'Etcd', { ready: true, members: [] }, { ready: true }, { replicas: 3 }],
+  ])('of a %s %s what care reads, without its heartbeats', (apiVersion, kind, status, keptStatus, keptSpec) => {
+    const value = (times: JsonObject) => ({
+      ...{ apiVersion, kind },
+      metadata: { name: 'a', namespace: 'shop', generation: 3, managedFields: [] },
+      spec: { ...keptSpec, providerConfig: { large: true } },
+      status: { ...status, conditions: [{ ...condition, ...times }] },
+    });
+    const kept = trimObject(value(renewed), false);
+    expect(kept).toEqual({
+      ...{ apiVersion, kind },
+      metadata: { name: 'a', namespace: 'shop', generation: 3 },
+      spec: keptSpec,
+      status: { ...keptStatus, conditions: [condition] },
+    });
+    expect(trimObject(value({}), false)).toEqual(kept);
+  });
+
+  it('of a CustomResourceDefinition its versions without their schemas', () => {
+    const names = { kind: 'Widget', plural: 'widgets' };
+    const webhook = { clientConfig: { caBundle: 'large' } };
+    const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }];
+    const value = {
+      ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+      metadata: { name: 'widgets.example.com' },
+      spec: { group: 'example.com', names, conversion: { strategy: 'Webhook', webhook }, versions },
+      status: { storedVersions: ['v1beta1', 'v1'], acceptedNames: names },
+    };
+    expect(trimObject(value, false)).toEqual({
+      ...value,
+      spec: {
+        ...{ group: 'example.com', names, conversion: { strategy: 'Webhook' } },
+        versions: [{ name: 'v1', served: true, storage: true }],
+      },
+      status: { storedVersions: ['v1beta1', 'v1'] },
+    });
+  });
+
+  it('the generation that a status can be older than', () => {
+    const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata, status: { observedGeneration: 2 } };
+    expect(trimObject(deployment, false)).toMatchObject({ metadata: { generation: 3 } });
   });
 
   it('all of the same objects if they are ours', () => {
