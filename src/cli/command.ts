@@ -99,8 +99,9 @@ export class CliCommand extends Command {
   /** As {@link answers}, for a command that asks the server: adds the options of the API. */
   asks<Flags, Words extends readonly unknown[]>(
     run: (api: Api, flags: Flags & ApiOptions, ...words: Words) => Promise<Answer>,
+    formats: Formats<Answer> = FORMATS,
   ): this {
-    return withApiOptions(this).answers(async (flags: Flags & ApiOptions, ...words: Words) => {
+    return withApiOptions(this).answersIn(formats, async (flags: Flags & ApiOptions, ...words: Words) => {
       // Imported here: commands that ask no server do not load what asks one.
       const { connect } = await import('./api.ts');
       return run(await connect(this.context, flags), flags, ...words);

@@ -20,6 +20,8 @@ export interface Answer {
   readonly value: unknown;
   /** Writes the same for people. */
   readonly table: (out: TextOutput) => void;
+  /** The table with all columns; absent: it has them all. */
+  readonly wide?: (out: TextOutput) => void;
   /** 0 unless set. */
   readonly exitCode?: ExitCode;
 }
@@ -37,6 +39,14 @@ const yaml = async (out: TextOutput, { value }: Pick<Answer, 'value'>): Promise<
 /** The formats of most commands. */
 export const FORMATS = { table: (out, { table }) => table(out), json, yaml } as const satisfies Formats<Answer>;
 
+/** The formats of a command that lists: `wide` has more columns. */
+export const LIST_FORMATS = {
+  table: FORMATS.table,
+  wide: (out, { table, wide = table }) => wide(out),
+  json,
+  yaml,
+} as const satisfies Formats<Answer>;
+
 /** The formats of a command that prints a document for a program. */
 export const DOCUMENT_FORMATS = { yaml, json } as const satisfies Formats<Omit<Answer, 'table'>>;
 
@@ -48,8 +58,11 @@ const COLOURS = { good: 'green', bad: 'red', warn: 'yellow', faint: 'dim', stron
 /** The tones of the words for states, outcomes and severities. */
 const WORDS: Readonly<Record<Tone, readonly string[]>> = {
   good: ['applied', 'create', 'created', 'current', 'done', 'healthy', 'synced', 'yes'],
-  bad: ['conflict', 'error', 'failed', 'failing', 'no', 'not healthy', 'refused', 'unreachable'],
-  warn: ['adopt', 'change', 'changed', 'held', 'kept', 'left', 'partial', 'paused', 'removed', 'suspended', 'warning'],
+  bad: ['conflict', 'error', 'failed', 'failing', 'no', 'not healthy', 'refused', 'unhealthy', 'unreachable'],
+  warn: [
+    ...['adopt', 'change', 'changed', 'held', 'kept', 'left', 'partial', 'paused', 'progressing', 'removed'],
+    ...['suspended', 'unknown', 'warning'],
+  ],
   faint: ['absent', 'asked', 'hidden', 'in progress', 'inProgress', 'pending', 'removing', 'terminating', 'unchanged'],
   strong: [],
 };
@@ -78,6 +91,8 @@ export interface Column<Row> {
   readonly text: (row: Row) => string;
   /** The text is a word for a state, and has its colour. */
   readonly isState?: true;
+  /** Only the wide table has it. */
+  readonly isWide?: true;
 }
 
 /** The answer that is a list. `none` is the line for an empty one; `value` is the list for programs, unless it is the rows. */
@@ -87,7 +102,9 @@ export function listAnswer<Row>(
   none: string,
   value: unknown = rows,
 ): Answer {
-  return { value, table: (out) => (rows.length === 0 ? out.write(`${none}\n`) : writeTable(out, columns, rows)) };
+  const write = (shown: readonly Column<Row>[]) => (out: TextOutput) =>
+    rows.length === 0 ? out.write(`${none}\n`) : writeTable(out, shown, rows);
+  return { value, table: write(columns.filter(({ isWide }) => isWide !== true)), wide: write(columns) };
 }
 
 /** Writes rows under headings; every column but the last is padded to its widest text. */

@@ -12,8 +12,13 @@ export const SERVERS_OWN: readonly string[] = [
 ];
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Of them, what is read of a Pod: EndpointSlices name it by its UID, and its deletion begins a grace period before its time. */
-const POD_FIELDS: readonly string[] = ['deletionGracePeriodSeconds', 'uid'];
+/** Of them, what is read of live objects of a kind. */
+const KIND_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  // EndpointSlices name a Pod by its UID, and its deletion begins a grace period before its time.
+  Pod: ['deletionGracePeriodSeconds', 'uid'],
+  // People are shown the age of a Shoot.
+  Shoot: ['creationTimestamp', 'generation'],
+};
 /** Of them, what is read of other live objects: a status can be of an earlier generation. */
 const LIVE_FIELDS: readonly string[] = ['generation'];
 
@@ -24,7 +29,8 @@ export function withoutServerFields(metadata: JsonObject): JsonObject {
 
 /** The metadata of a live object of this kind without what only an API server sets and nothing reads. */
 export function liveMetadata(metadata: JsonObject, kind: string): JsonObject {
-  return withoutUnread(metadata, kind === 'Pod' ? POD_FIELDS : LIVE_FIELDS);
+  const ofKind = Object.hasOwn(KIND_FIELDS, kind) ? KIND_FIELDS[kind] : undefined;
+  return withoutUnread(metadata, ofKind ?? LIVE_FIELDS);
 }
 
 function withoutUnread(metadata: JsonObject, read: readonly string[]): JsonObject {

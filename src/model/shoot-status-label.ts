@@ -1,4 +1,7 @@
-/** The value of the label `shoot.gardener.cloud/status`, the worst one last. */
+/** The label of a Shoot that says how it is. */
+export const STATUS_LABEL = 'shoot.gardener.cloud/status';
+
+/** The value of {@link STATUS_LABEL}, the worst one last. */
 export type ShootStatusLabel = 'healthy' | 'progressing' | 'unknown' | 'unhealthy';
 
 /** What the label of a Shoot follows from: the parts of its status. Constraints are none of them. */

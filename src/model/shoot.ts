@@ -43,6 +43,8 @@ export interface Shoot {
   readonly pools: readonly WorkerPool[];
   /** An annotation switches care off. */
   readonly isIgnored: boolean;
+  /** The status in its document is that of a Gardener: see {@link isOfGardener}. */
+  readonly isOfGardener: boolean;
 }
 
 /** Reads a Shoot that its schema has checked. */
@@ -69,6 +71,7 @@ export function shootOf({ namespace, name }: { namespace: string; name: string }
       kubernetesVersion: textOf(objectOf(own).version) || version,
     })),
     isIgnored: annotationOf(value, 'shoot.gardener.cloud/ignore') === 'true',
+    isOfGardener: isOfGardener(objectOf(value.status)),
   };
 }
 

@@ -23,3 +23,20 @@ export function parseRfc3339(text: string): number | undefined {
   const milliseconds = RFC_3339.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }
+
+/** A duration in milliseconds for people, in at most two units, as kubectl writes an age: `118s`, `5m30s`, `3d4h`, `2y41d`. */
+export function humanDuration(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const [minutes, hours, days] = [Math.floor(seconds / 60), Math.floor(seconds / 3600), Math.floor(seconds / 86_400)];
+  const years = Math.floor(days / 365);
+  const both = (large: string, small: number, unit: string): string =>
+    small === 0 ? large : `${large}${small}${unit}`;
+  if (minutes < 2) return `${seconds}s`;
+  if (minutes < 10) return both(`${minutes}m`, seconds % 60, 's');
+  if (hours < 3) return `${minutes}m`;
+  if (hours < 8) return both(`${hours}h`, minutes % 60, 'm');
+  if (hours < 48) return `${hours}h`;
+  if (days < 8) return both(`${days}d`, hours % 24, 'h');
+  if (years < 2) return `${days}d`;
+  return years < 8 ? both(`${years}y`, days % 365, 'd') : `${years}y`;
+}

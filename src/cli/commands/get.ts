@@ -1,12 +1,13 @@
 import { Argument } from 'commander';
 import type { ClusterName } from '../../model/ids.ts';
-import type { JsonObject, JsonValue } from '../../model/json.ts';
+import { type JsonObject, type JsonValue, textOf } from '../../model/json.ts';
+import { suggestion } from '../../model/messages.ts';
 import type { ViewFilter } from '../../model/view-filter.ts';
 import type { Api } from '../api.ts';
 import { addTag, clusterName } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
-import { type Answer, type Column, listAnswer, printable } from '../output.ts';
+import { type Answer, type Column, LIST_FORMATS, listAnswer, printable } from '../output.ts';
 import {
   CLUSTER_COLUMNS,
   DATAPLANE_COLUMNS,
@@ -17,10 +18,11 @@ import {
   removalRows,
   SERVICE_COLUMNS,
   SOURCE_COLUMNS,
+  shootColumns,
 } from '../views.ts';
 
-/** Asks for a list that a filter limits, and answers it. */
-type List = (api: Api, filter: ViewFilter) => Promise<Answer>;
+/** Asks for a list that a filter limits, and answers it. `name`: only what has this name. */
+type List = (api: Api, filter: ViewFilter, name?: string) => Promise<Answer>;
 
 const LISTS: Readonly<Record<string, List>> = {
   clusters: async (api, { cluster }) => {
@@ -49,9 +51,22 @@ const LISTS: Readonly<Record<string, List>> = {
     listAnswer(SERVICE_COLUMNS, await api.view('services', filter), none('services', filter)),
   endpoints: async (api, filter) =>
     listAnswer(ENDPOINT_COLUMNS, await api.view('endpoints', filter), none('endpoints', filter)),
+  shoots: async (api, filter, name) => {
+    const rows = await api.view('shoots', filter);
+    const found = rows.filter((row) => name === undefined || isNamed(row, name));
+    if (name !== undefined && found.length === 0) {
+      const meant = suggestion(
+        name,
+        rows.map((row) => `${textOf(row.namespace)}/${textOf(row.name)}`),
+      );
+      const hint = meant === undefined ? undefined : `did you mean ${printable(meant)}?`;
+      throw new CliError(EXIT.notFound, `there is no Shoot ${printable(name)}`, hint);
+    }
+    return listAnswer(shootColumns(Date.now()), found, none('Shoots', filter));
+  },
 };
 const OF_HEALTH = ['dataplanes', 'services', 'endpoints'];
-const OF_CLUSTERS = ['clusters', 'outputs', 'removals', ...OF_HEALTH];
+const OF_CLUSTERS = ['clusters', 'outputs', 'removals', 'shoots', ...OF_HEALTH];
 
 interface Flags {
   readonly cluster?: ClusterName;
@@ -59,19 +74,20 @@ interface Flags {
   readonly tag?: Readonly<Record<string, string>>;
 }
 
-/** `fleetrelay get WHAT`: lists one kind of thing that the server knows. */
+/** `fleetrelay get WHAT [NAME]`: lists one kind of thing that the server knows. */
 export function getCommand(context: CliContext): CliCommand {
   const known = Object.keys(LISTS);
   return (
     newCommand('get', context)
       .summary(
-        'list clusters, outputs, sources, held removals, diagnostics, mirrored services, or data planes and their services',
+        'list clusters, outputs, sources, held removals, diagnostics, mirrored services, Shoots, or data planes and their services',
       )
       .description(
         `Lists what the server knows: ${known.join(', ')}, or a view that the server has. The server names its views if it has none of the name.`,
       )
       // The choices are for completion only: the server knows which views there are.
       .addArgument(new Argument('<what>', 'what to list').choices(known).argParser((what) => what))
+      .argument('[name]', 'only the one of this name, NAME or NAMESPACE/NAME (shoots)')
       .option('--cluster <name>', `only what belongs to this cluster (${OF_CLUSTERS.join(', ')})`, clusterName)
       .option('--mesh <name>', `only what belongs to this mesh (${OF_HEALTH.join(', ')})`)
       .option(
@@ -85,15 +101,18 @@ export function getCommand(context: CliContext): CliCommand {
         ['fleetrelay get removals -o yaml', 'what a guard holds back'],
         ['fleetrelay get dataplanes --tag kuma.io/service=web', 'the proxies of a service, and why one is not online'],
         ['fleetrelay get endpoints --mesh default', 'the load-balancing sets: what may receive traffic now'],
+        ['fleetrelay get shoots', 'how each Shoot is: its last operation, and the worst of its conditions'],
+        ['fleetrelay get shoots garden-web/blue -o wide', 'one Shoot with each of its conditions'],
         [
           'fleetrelay get mirrored-services',
           'every Service that is made known in other clusters: a view of the server',
         ],
       ])
-      .asks(async (api, { cluster, mesh, tag }: Flags, what: string) => {
+      .asks(async (api, { cluster, mesh, tag }: Flags, what: string, name?: string) => {
         refuseUsage([
           [cluster !== undefined && !OF_CLUSTERS.includes(what), `--cluster does not apply to ${what}`],
           [mesh !== undefined && !OF_HEALTH.includes(what), `--mesh does not apply to ${what}`],
+          [name !== undefined && what !== 'shoots', `a name does not apply to ${what}`],
           [tag !== undefined && !OF_HEALTH.includes(what), `--tag does not apply to ${what}`],
         ]);
         const filter = {
@@ -102,11 +121,15 @@ export function getCommand(context: CliContext): CliCommand {
           ...(tag === undefined ? {} : { tags: tag }),
         };
         const list = Object.hasOwn(LISTS, what) ? LISTS[what] : undefined;
-        if (list !== undefined) return list(api, filter);
+        if (list !== undefined) return list(api, filter, name);
         const rows = await api.view(what);
         return listAnswer(columnsOf(rows), rows, `no ${what}`);
-      })
+      }, LIST_FORMATS)
   );
+}
+
+function isNamed({ namespace, name }: JsonObject, wanted: string): boolean {
+  return name === wanted || `${textOf(namespace)}/${textOf(name)}` === wanted;
 }
 
 /** Says that a list is empty, and which filters it has. */

@@ -113,7 +113,7 @@ interface WiredSource {
 }
 
 function wireOne(
-  { engine, sources, observed, clock, log }: StatusParts,
+  { engine, loop, sources, observed, clock, log }: StatusParts,
   { source, resources, status, random }: StatusOfCustomResources,
   mayWrite: () => boolean,
 ): WiredSource {
@@ -144,7 +144,10 @@ function wireOne(
     },
   });
   let wasRefused = false;
-  source.watch(sink.changed);
+  source.watch((keys) => {
+    sink.changed(keys);
+    if ([...keys].map(find).includes(true)) loop.transact(() => undefined);
+  });
   const allChanged = (): void => sink.changed(resources.state().objects.keys());
   const keysOf = (files: readonly Origin[]): readonly ObjectKey[] =>
     files.flatMap((file) => (file.source === source.name ? (resourceOfPath(file.path) ?? []) : []));

@@ -1,5 +1,7 @@
 import type { JsonValue } from '../../model/json.ts';
+import type { Derived } from '../collections/types.ts';
 import type { Domain } from '../domain.ts';
+import type { StatusPart } from '../status/declared-status.ts';
 import { deriveAgentNeeds } from './agents.ts';
 import { deriveBindings } from './binding.ts';
 import { deriveApiServerAvailable } from './checks/api-server-available.ts';
@@ -8,7 +10,9 @@ import { CARE, deriveConditions } from './conditions.ts';
 import { deriveConstraints } from './constraints/constraints.ts';
 import { acceptsHibernation } from './constraints/hibernation.ts';
 import { careSettings } from './settings.ts';
+import { deriveUndeclaredShoots, shownShoots } from './shown-shoots.ts';
 import { deriveShootStatuses } from './statuses.ts';
+import { shootRows } from './views.ts';
 
 /** The care of Shoots: what their agents report becomes conditions, a last operation and a label. */
 export const care: Domain = {
@@ -25,6 +29,11 @@ export const care: Domain = {
     const { conditions, deadlines, silences } = deriveConditions(graph, [apiServer], reads);
     const { constraints, collections } = deriveConstraints(graph, { ...reads, apiServer, silences });
     const agents = deriveAgentNeeds(graph, { ...core, bindings });
+    const undeclared = deriveUndeclaredShoots(graph, core.inputs, bindings);
+    /** Derived last, after progress. */
+    let statuses: Derived<StatusPart> | undefined;
+    const shown = () =>
+      statuses === undefined ? [] : shownShoots({ ...core.inputs, ...core, bindings, statuses, undeclared });
     return {
       collections: {
         bySource: [],
@@ -34,6 +43,7 @@ export const care: Domain = {
           contenders,
           bindings,
           gates,
+          undeclared,
           apiServer,
           silences,
           conditions,
@@ -43,7 +53,11 @@ export const care: Domain = {
       },
       agents: agents.needs,
       deadlines,
-      statuses: (after) => deriveShootStatuses(graph, after, { ...reads, apiServer, conditions, constraints }),
+      statuses: (after) => {
+        statuses = deriveShootStatuses(graph, after, { ...reads, apiServer, conditions, constraints });
+        return statuses;
+      },
+      views: { shoots: (filter) => shootRows(shown(), filter) },
     };
   },
 };

@@ -1,7 +1,7 @@
 import type { ConditionValue, ObservedStatus } from '../../model/conditions.ts';
 import { type JsonObject, objectsOf } from '../../model/json.ts';
 import { isOfGardener, SHOOT_CARETAKER, SHOOT_CONDITIONS } from '../../model/shoot.ts';
-import { type LabelledShootStatus, shootStatusLabel } from '../../model/shoot-status-label.ts';
+import { type LabelledShootStatus, STATUS_LABEL, shootStatusLabel } from '../../model/shoot-status-label.ts';
 import type { Derived, Graph, Index, Reader } from '../collections/types.ts';
 import type { AfterProgress } from '../domain.ts';
 import type { EngineInputs } from '../inputs.ts';
@@ -30,7 +30,7 @@ export function deriveShootStatuses(graph: Graph, { progress }: AfterProgress, r
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
       const written = read.get(observed, 'Shoot', key);
-      if (written !== undefined && isOfGardener(written.fields)) {
+      if (shoot.isOfGardener || (written !== undefined && isOfGardener(written.fields))) {
         emit('Shoot', key, { conditions: [], fields: {}, isOfOthers: true });
         return;
       }
@@ -52,7 +52,7 @@ function asWritten(written: ObservedStatus | undefined): StatusPart {
 }
 
 function labelsFor(status: LabelledShootStatus): Readonly<Record<string, string>> {
-  return { 'shoot.gardener.cloud/status': shootStatusLabel(status) };
+  return { [STATUS_LABEL]: shootStatusLabel(status) };
 }
 
 function partOf(

@@ -4,6 +4,7 @@ import { type ObservedStatus, readObserved } from '../../model/conditions.ts';
 import { type EngineKind, isEngineKind } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
+import { isOfGardener } from '../../model/shoot.ts';
 import type { ServerCore } from '../core.ts';
 import { type LedgerRecords, recordKey } from '../ledger/records.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -99,10 +100,15 @@ export function createObservedStatuses(deps: ObservedDeps) {
       if (!isEngineKind(kind) || (read === undefined && !isOver)) return;
       loop.transact(() => (read === undefined ? staged.delete(kind, key) : staged.set('store', kind, key, read)));
     },
-    /** Stages, in a bookkeeper, the status of a custom resource, unless the store has one. True: it was staged. */
+    /**
+     * Stages, in a bookkeeper, the status of a custom resource, unless the store has one, or others write it now. True: it was
+     * staged.
+     */
     found: (kind: EngineKind, key: string, status: JsonValue | undefined): boolean => {
       const read = readObserved(status);
-      if (read === undefined || !staged.isBelow('resource', kind, key)) return false;
+      if (read === undefined) return false;
+      const before = engine.inputs.observed.get(kind, key);
+      if (!staged.isBelow('resource', kind, key) && !isOthersChange(kind, before, read)) return false;
       staged.set('resource', kind, key, read);
       return true;
     },
@@ -228,6 +234,12 @@ async function readWithin(
   if (read.ok) return read.files;
   log.warn('the status branch cannot be read: statuses that only the branch has are unknown', { detail: read.message });
   return undefined;
+}
+
+/** Whether a Gardener begins, goes on or ends to write the status of a Shoot. */
+function isOthersChange(kind: EngineKind, before: ObservedStatus | undefined, after: ObservedStatus): boolean {
+  const isOfOthers = kind === 'Shoot' && [before, after].some((status) => isOfGardener(status?.fields ?? {}));
+  return isOfOthers && (before === undefined || !jsonEquals(asJson(before), asJson(after)));
 }
 
 function asJson({ conditions, fields }: ObservedStatus): JsonObject {

@@ -179,6 +179,47 @@ describe('get', () => {
     expect((await ask('get dataplanes')).out).toBe('no data planes\n');
   });
 
+  test('Shoots have the columns of Gardener, and with -o wide each condition', async () => {
+    const row: JsonObject = {
+      ...{ namespace: 'garden-web', name: 'blue', cluster: 'blue', cloudProfile: 'aws', provider: 'aws' },
+      ...{ region: 'eu-west-1', seed: '<none>', k8sVersion: '1.33.2', hibernation: 'Awake' },
+      ...{ lastOperation: 'Reconcile Succeeded (100%)', status: 'progressing', purpose: 'production' },
+      ...{ gardenerVersion: '1.2.3', apiServer: 'True', control: 'Progressing', observability: 'True' },
+      ...{ nodes: '<unknown>', system: 'True' },
+    };
+    const old = { ...row, name: 'red', creationTimestamp: '2001-01-01T00:00:00Z', live: true, stale: true };
+    const view = (name: string, { cluster }: ViewFilter) =>
+      ({ ok: true, value: name === 'shoots' && cluster === undefined ? [row, old] : [] }) as const;
+    const { ask } = await server({ ...fakeApi(), view });
+    const cells = async (question: string) =>
+      (await ask(question)).out
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(/ {3,}/).map((cell) => cell.trim()));
+    const [titles, blue, red] = await cells('get shoots');
+    expect(titles).toEqual([
+      ...['NAMESPACE', 'NAME', 'CLOUDPROFILE', 'PROVIDER', 'REGION', 'K8S VERSION', 'HIBERNATION'],
+      ...['LAST OPERATION', 'STATUS', 'AGE'],
+    ]);
+    expect(blue?.slice(-4)).toEqual(['Awake', 'Reconcile Succeeded (100%)', 'progressing', '<unknown>']);
+    expect(red?.slice(-2)).toEqual(['progressing (stale)', expect.stringMatching(/^\d+y$/)]);
+    const [wide, ...rest] = await cells('get shoots garden-web/blue -o wide');
+    expect(wide).toEqual([
+      ...['NAMESPACE', 'NAME', 'CLOUDPROFILE', 'PROVIDER', 'REGION', 'SEED', 'K8S VERSION', 'HIBERNATION'],
+      ...['LAST OPERATION', 'STATUS', 'PURPOSE', 'GARDENER VERSION', 'APISERVER', 'CONTROL', 'OBSERVABILITY'],
+      ...['NODES', 'SYSTEM', 'AGE'],
+    ]);
+    expect(rest.map((line) => line.slice(-8))).toEqual([
+      ['production', '1.2.3', 'True', 'Progressing', 'True', '<unknown>', 'True', '<unknown>'],
+    ]);
+    expect(JSON.parse((await ask('get shoots red -o json')).out)).toEqual([old]);
+    expect(await ask('get shoots garden-web/blu')).toMatchObject({
+      code: 5,
+      err: expect.stringContaining('did you mean garden-web/blue?'),
+    });
+    expect((await ask('get shoots --cluster east')).out).toBe('no Shoots match --cluster east\n');
+  });
+
   test('a view that the server does not have: the answer names the ones it has', async () => {
     const { ask } = await server();
     expect(await ask('get mirored-services')).toMatchObject({

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rfc3339, writableTime } from '../../../src/model/time.ts';
+import { humanDuration, rfc3339, writableTime } from '../../../src/model/time.ts';
 
 describe('rfc3339', () => {
   it.each([
@@ -26,5 +26,24 @@ describe('rfc3339', () => {
         expect(Math.abs(Date.parse(text) - writableTime(milliseconds))).toBeLessThan(1_000);
       }),
     );
+  });
+});
+
+describe('a duration for people', () => {
+  const [minute, hour, day] = [60, 3600, 86_400];
+  it.each([
+    [-5, '0s'],
+    [119, '119s'],
+    [2 * minute, '2m'],
+    [9 * minute + 30, '9m30s'],
+    [179 * minute + 59, '179m'],
+    [3 * hour + 20 * minute, '3h20m'],
+    [47 * hour, '47h'],
+    [3 * day + 4 * hour, '3d4h'],
+    [729 * day, '729d'],
+    [771 * day, '2y41d'],
+    [3650 * day, '10y'],
+  ])('%d s are %s', (seconds, text) => {
+    expect(humanDuration(seconds * 1000)).toBe(text);
   });
 });
