@@ -76,6 +76,8 @@ export interface DomainParts {
     /** Advice for a cluster that cannot be read: "leave the cluster out of ..." */
     readonly wayOut: string;
   };
+  /** The clusters whose agents are not expected to answer. Partition empty, key the cluster, value: what sleeps in it. */
+  readonly asleep?: Derived<string>;
   /** What agents do for the domain besides the usual. Partition empty, key the cluster. */
   readonly agents?: Derived<AgentNeeds>;
   /** Messages for two wants of the domain with one key. */

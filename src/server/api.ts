@@ -155,6 +155,8 @@ export interface ClusterView {
   /** null: it is not suspended. */
   readonly suspended: SuspensionView | null;
   readonly conditions: readonly ConditionView[];
+  /** Why its agent is not expected to answer: "Shoot garden-web/blue is hibernated"; absent: it is. */
+  readonly asleep?: string;
   /** Generation of its valid tokens; absent: they were never renewed. */
   readonly tokenGeneration?: number;
 }

@@ -10,7 +10,7 @@ export function statusCommand(context: CliContext): CliCommand {
   return newCommand('status', context)
     .summary('how far the fleet agrees with the repository')
     .description(
-      'Shows sources, clusters, held removals and diagnostics. Exits with 1 if the server is not ready, a source or cluster is behind, a source or cluster is suspended, a cluster holds something back (its stop button is on) or has objects that do not work, a removal is held, safe mode waits for a cluster, the server admits or sends nothing new, or a certificate of the server has ended. A rollout that is under way is well.',
+      'Shows sources, clusters, held removals and diagnostics. Exits with 1 if the server is not ready, a source or cluster is behind, a source or cluster is suspended, a cluster holds something back (its stop button is on) or has objects that do not work, a removal is held, safe mode waits for a cluster, the server admits or sends nothing new, or a certificate of the server has ended. A rollout that is under way is well, and so is the cluster of a hibernated Shoot.',
     )
     .examples([
       ['fleetrelay status', 'one look at the whole fleet'],
@@ -32,10 +32,9 @@ function isWell(fleet: FleetView): boolean {
     fleet.sources.every(({ state, partial, suspended }) => state === 'synced' && !partial && suspended === null) &&
     fleet.clusters.every(
       (cluster) =>
-        cluster.inSync &&
         cluster.suspended === null &&
         cluster.counts.held === 0 &&
-        healthOfCluster(cluster) !== 'not healthy',
+        (cluster.asleep !== undefined || (cluster.inSync && healthOfCluster(cluster) !== 'not healthy')),
     ) &&
     fleet.diagnostics.every(({ severity }) => severity !== 'error')
   );

@@ -118,7 +118,7 @@ function clusterFindings(
     ...findingsOf(
       at,
       [
-        ...firstOf(connectionRows(cluster)),
+        ...(cluster.asleep === undefined ? firstOf(connectionRows(cluster)) : []),
         [paused > 0, 'warning', 'ClusterPaused', stopped],
         ...conditionRow('Discovered', 'some kinds cannot be listed, and count as unknown: ', exclude),
         ...conditionRow('Declared', '', 'mend that file'),
@@ -136,6 +136,7 @@ function clusterFindings(
     ...objectFindings(name, outputs),
   ];
   if (wrong.length > 0) return wrong;
+  if (cluster.asleep !== undefined) return findingsOf(at, [[true, 'ok', 'ClusterAsleep', cluster.asleep]]);
   const what = `connected, ${counts.applied} of ${counts.targeted} applied`;
   return findingsOf(at, [[true, 'ok', 'ClusterInSync', what]]);
 }

@@ -9,10 +9,13 @@ import { deriveGates } from './checks/gate.ts';
 import { CARE, deriveConditions } from './conditions.ts';
 import { deriveConstraints } from './constraints/constraints.ts';
 import { acceptsHibernation } from './constraints/hibernation.ts';
+import { deriveHibernated } from './hibernated.ts';
 import { careSettings } from './settings.ts';
 import { deriveUndeclaredShoots, shownShoots } from './shown-shoots.ts';
+import { deriveSleepers, deriveSleepingClusters } from './sleep.ts';
 import { deriveShootStatuses } from './statuses.ts';
 import { shootRows } from './views.ts';
+import { deriveSnapshotsHere } from './visibility.ts';
 
 /** The care of Shoots: what their agents report becomes conditions, a last operation and a label. */
 export const care: Domain = {
@@ -22,7 +25,12 @@ export const care: Domain = {
   accepts: acceptsHibernation,
   derive: (graph, core) => {
     const { shoots, contenders, bindings } = deriveBindings(graph, core);
-    const reads = { ...core.inputs, clusters: core.clusters, settings: core.settings, bindings };
+    const { inputs, clusters, settings } = core;
+    const snapshots = deriveSnapshotsHere(graph, inputs);
+    const sleepers = deriveSleepers(graph, { ...inputs, bindings });
+    const reads = { ...inputs, snapshots, clusters, settings, bindings, sleepers };
+    const hibernated = deriveHibernated(graph, reads);
+    const asleep = deriveSleepingClusters(graph, reads);
     const gates = deriveGates(graph, reads);
     const checked = { ...reads, gates, before: [], after: [] };
     const apiServer = deriveApiServerAvailable(graph, checked);
@@ -39,22 +47,16 @@ export const care: Domain = {
         bySource: [],
         anywhere: [],
         shown: [
-          shoots,
-          contenders,
-          bindings,
-          gates,
-          undeclared,
-          apiServer,
-          silences,
-          conditions,
-          ...collections,
-          ...agents.collections,
+          ...[shoots, contenders, bindings, snapshots, sleepers, hibernated, asleep, gates, undeclared],
+          ...[apiServer, silences, conditions],
+          ...[...collections, ...agents.collections],
         ],
       },
       agents: agents.needs,
       deadlines,
+      asleep,
       statuses: (after) => {
-        statuses = deriveShootStatuses(graph, after, { ...reads, apiServer, conditions, constraints });
+        statuses = deriveShootStatuses(graph, after, { ...reads, hibernated, apiServer, conditions, constraints });
         return statuses;
       },
       views: { shoots: (filter) => shootRows(shown(), filter) },

@@ -5,6 +5,7 @@ import type { AgentValue, EngineInputs } from '../inputs.ts';
 import type { BoundShoot } from './binding.ts';
 import { lastOperationOf } from './operation.ts';
 import type { CareSettingsRead } from './settings.ts';
+import { isAsleep, type Sleep } from './sleep.ts';
 import { type Finding, type Judged, judge } from './thresholds.ts';
 
 /** Owner of the deadlines of care. */
@@ -15,6 +16,7 @@ const SILENT_PERIODS = 5;
 
 interface Reads extends Pick<EngineInputs, 'agents' | 'observed' | 'elapsed'> {
   readonly bindings: Derived<BoundShoot>;
+  readonly sleepers: Derived<Sleep>;
   readonly settings: Collection<JsonValue>;
 }
 
@@ -23,16 +25,18 @@ interface Reads extends Pick<EngineInputs, 'agents' | 'observed' | 'elapsed'> {
  * last, and a finding of a cluster whose agent is silent does not hold for ever.
  */
 export function deriveConditions(graph: Graph, findings: readonly Derived<Finding>[], reads: Reads) {
-  const { bindings, settings, observed, elapsed } = reads;
+  const { bindings, sleepers, settings, observed, elapsed } = reads;
   const silences = deriveSilences(graph, reads);
   const conditions = graph.derive<Finding, Judged>({
     name: 'shootConditions',
     from: findings,
-    reads: [bindings, settings, observed, elapsed, silences],
+    reads: [bindings, sleepers, settings, observed, elapsed, silences],
     seesAll: true,
     compute: ({ partition: type, key, value: finding }, read, emit) => {
       const shoot = read.get(bindings, '', key);
-      const silent = shoot === undefined ? undefined : silenceOf(read, shoot, { silences, elapsed });
+      // Nothing reads the cluster of a Shoot that sleeps.
+      const isJudged = shoot !== undefined && !isAsleep(read, sleepers, key);
+      const silent = isJudged ? silenceOf(read, shoot, { silences, elapsed }) : undefined;
       const { thresholds } = read.get(settings, '', '') as unknown as CareSettingsRead;
       const written = read.get(observed, 'Shoot', key);
       const judged = judge(type, silent ?? finding, {

@@ -8,12 +8,22 @@ import type { EngineInputs } from '../inputs.ts';
 import type { StatusPart } from '../status/declared-status.ts';
 import type { Progress } from '../status/progress.ts';
 import type { BoundShoot } from './binding.ts';
-import { lastOperationOf, operationOf, pendingOperation, taskGroups, tasksIn } from './operation.ts';
+import {
+  type LastOperation,
+  lastOperationOf,
+  operationOf,
+  pendingOperation,
+  taskGroups,
+  tasksIn,
+} from './operation.ts';
+import type { Sleep } from './sleep.ts';
 import type { Finding, Judged } from './thresholds.ts';
 import { type ClusterReads, obstacleOf } from './visibility.ts';
 
 interface Reads extends ClusterReads, Pick<EngineInputs, 'observed'> {
   readonly bindings: Derived<BoundShoot>;
+  readonly sleepers: Derived<Sleep>;
+  readonly hibernated: Derived<boolean>;
   readonly apiServer: Derived<Finding>;
   readonly conditions: Derived<Judged>;
   readonly constraints: Derived<readonly ConditionValue[]>;
@@ -21,12 +31,13 @@ interface Reads extends ClusterReads, Pick<EngineInputs, 'observed'> {
 
 /** Derives the status of each declared Shoot. */
 export function deriveShootStatuses(graph: Graph, { progress }: AfterProgress, reads: Reads): Derived<StatusPart> {
-  const { bindings, clusters, agents, snapshots, apiServer, conditions, constraints, observed } = reads;
+  const { bindings, sleepers, hibernated, clusters, agents, snapshots, apiServer, conditions, constraints, observed } =
+    reads;
   const tasks = graph.index('tasksOfShoots', progress, taskGroups);
   return graph.derive<BoundShoot, StatusPart>({
     name: 'shootStatuses',
     from: bindings,
-    reads: [clusters, agents, snapshots, apiServer, conditions, constraints, observed, tasks],
+    reads: [sleepers, hibernated, clusters, agents, snapshots, apiServer, conditions, constraints, observed, tasks],
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
       const written = read.get(observed, 'Shoot', key);
@@ -69,9 +80,11 @@ function partOf(
   const places = [[cluster], ...(seed === undefined || seed === cluster ? [] : [[seed, controlPlaneNamespace]])];
   const answers = read.get(reads.apiServer, 'APIServerAvailable', key)?.outcome === 'good';
   const { type, state, progress, description } =
-    obstacle === undefined
-      ? operationOf(last, tasksIn(read, tasks, places), answers)
-      : (last ?? pendingOperation(obstacle));
+    isResting(read.get(reads.sleepers, '', key), last) || (obstacle !== undefined && last !== undefined)
+      ? last
+      : obstacle === undefined
+        ? operationOf(last, tasksIn(read, tasks, places), answers)
+        : pendingOperation(obstacle);
   const conditions = SHOOT_CONDITIONS.flatMap((each) => read.get(reads.conditions, each, key)?.condition ?? []);
   const foreign = (written?.conditions ?? []).filter((one) => !SHOOT_CONDITIONS.some((own) => own === one.type));
   const lastOperation: JsonObject = { type, state, progress, description };
@@ -83,8 +96,14 @@ function partOf(
       technicalID: controlPlaneNamespace,
       clusterIdentity: cluster,
       ...(seed === undefined ? {} : { seedName: seed }),
+      hibernated: read.get(reads.hibernated, '', key) ?? false,
     },
     timedFields: { lastOperation },
     labels: labelsFor({ lastOperation: { type, state }, lastErrors: [], conditions: [...conditions, ...foreign] }),
   };
+}
+
+/** No operation begins in a cluster that sleeps; one that runs goes on. */
+function isResting(sleep: Sleep | undefined, last: LastOperation | undefined): last is LastOperation {
+  return sleep?.isWanted === true && sleep.isSeen && last !== undefined && last.state !== 'Processing';
 }

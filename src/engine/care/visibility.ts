@@ -1,7 +1,7 @@
 import type { KindState } from '../../model/agent.ts';
-import type { Collection, Reader } from '../collections/types.ts';
+import type { Collection, Derived, Graph, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
-import type { AgentValue, SnapshotValue } from '../inputs.ts';
+import type { AgentValue, EngineInputs } from '../inputs.ts';
 import type { BoundShoot } from './binding.ts';
 import type { Finding } from './thresholds.ts';
 
@@ -9,7 +9,17 @@ import type { Finding } from './thresholds.ts';
 export interface ClusterReads {
   readonly clusters: Collection<ClusterValue>;
   readonly agents: Collection<AgentValue>;
-  readonly snapshots: Collection<SnapshotValue>;
+  /** By cluster: it has an entry while its input snapshot is here. */
+  readonly snapshots: Collection<unknown>;
+}
+
+/** Derives the clusters whose input snapshots are here: other than a snapshot it does not change with each delta. */
+export function deriveSnapshotsHere(graph: Graph, { snapshots }: Pick<EngineInputs, 'snapshots'>): Derived<true> {
+  return graph.derive<unknown, true>({
+    name: 'snapshotsOfShoots',
+    from: snapshots,
+    compute: ({ key }, _read, emit) => emit('', key, true),
+  });
 }
 
 /** Why nothing of a Shoot can be judged, as a sentence; undefined: something can. */

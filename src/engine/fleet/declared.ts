@@ -1,6 +1,7 @@
 import type { ObservedStatus } from '../../model/conditions.ts';
 import type { DeclarationValues } from '../../model/desired.ts';
 import { type EngineKind, engineKindRow, isEngineKind } from '../../model/engine-kinds.ts';
+import type { WrittenPath } from '../../model/field-path.ts';
 import type { Hold, LastKnownGood } from '../../model/ledger.ts';
 import type { Collection, Contribution, Derivation, Derived, Entry, Graph, Reader } from '../collections/types.ts';
 import { structurallyEqual } from '../collections/values.ts';
@@ -16,7 +17,7 @@ export type Declared<Kind extends EngineKind = EngineKind> = {
     /** The document cannot be read or its change was refused, and the last known good value is in force. */
     readonly isLastKnownGood: boolean;
     /** Why a domain refused the change that the document makes. */
-    readonly refusal?: Hold;
+    readonly refusal?: Refusal;
     /** Other declarations of the same key, which are not in force. */
     readonly losers: readonly DocumentRef[];
   };
@@ -111,9 +112,15 @@ export interface DeclarationChange<Kind extends EngineKind = EngineKind> {
   readonly observed: ObservedStatus | undefined;
 }
 
+/** Why a change is refused. */
+export interface Refusal extends Hold {
+  /** The value that is refused; absent: the whole document. */
+  readonly field?: WrittenPath;
+}
+
 /** By kind: returns why a change is refused, or undefined. Pure. A refused declaration holds as last known good. */
 export type Accepts = {
-  readonly [Kind in EngineKind]?: (change: DeclarationChange<Kind>) => Hold | undefined;
+  readonly [Kind in EngineKind]?: (change: DeclarationChange<Kind>) => Refusal | undefined;
 };
 
 /**
@@ -122,7 +129,7 @@ export type Accepts = {
  */
 export function joinAccepts(
   all: readonly (Accepts | undefined)[],
-): (kind: EngineKind, change: DeclarationChange) => Hold | undefined {
+): (kind: EngineKind, change: DeclarationChange) => Refusal | undefined {
   for (const kind of all.flatMap((accepts) => Object.keys(accepts ?? {}))) {
     if (isEngineKind(kind) && engineKindRow(kind).holdsAsLastKnownGood) continue;
     throw new Error(`changes of ${kind} cannot be refused: it does not hold as last known good`);
@@ -130,7 +137,7 @@ export function joinAccepts(
   return (kind, change) => {
     for (const accepts of all) {
       // The values of a change are of its kind.
-      const refusal = (accepts?.[kind] as ((change: DeclarationChange) => Hold | undefined) | undefined)?.(change);
+      const refusal = (accepts?.[kind] as ((change: DeclarationChange) => Refusal | undefined) | undefined)?.(change);
       if (refusal !== undefined) return refusal;
     }
     return undefined;

@@ -145,13 +145,15 @@ export function unusedPaths(engine: Engine): readonly EngineDiagnostic[] {
 function heldAsLastKnownGood(engine: Engine): readonly EngineDiagnostic[] {
   return engine.indexes.declarationProblems.members('lastKnownGood').map(({ key, value }) => {
     const { refusal } = value;
-    const why = refusal === undefined ? 'cannot be read' : `cannot be changed so (${refusal.message})`;
-    return {
-      severity: 'warning',
-      reason: 'LastKnownGood',
-      message: `${titleOf(value.kind, key)} ${why} and holds as last known good`,
-      at: [refOfDeclared(value)],
-    };
+    const finding = { severity: 'warning', reason: 'LastKnownGood' } as const;
+    const at = refOfDeclared(value);
+    const title = titleOf(value.kind, key);
+    if (refusal === undefined) {
+      return { ...finding, message: `${title} cannot be read and holds as last known good`, at: [at] };
+    }
+    const { message, field } = refusal;
+    const hint = `until the change is accepted, ${title} holds as last known good`;
+    return { ...finding, message, hint, at: [field === undefined ? at : { ...at, field }] };
   });
 }
 

@@ -37,8 +37,9 @@ export function clusterView(
   // A listed cluster is accepted.
   const conditions = status.conditions.filter(({ type }) => type !== 'Accepted');
   const messageOf = (of: string): string => conditions.find(({ type }) => type === of)?.message ?? '';
+  const asleep = engine.domains.flatMap(({ parts }) => parts.asleep?.get('', name) ?? [])[0];
   // In this order: why nothing changes, what is not known, and the progress.
-  const messages = [stopped, problem, messageOf('Discovered'), messageOf('Ready')];
+  const messages = [stopped, asleep ?? '', problem, messageOf('Discovered'), messageOf('Ready')];
   return {
     name,
     labels: declared.value.labels,
@@ -55,6 +56,7 @@ export function clusterView(
     kubernetesVersion: registration?.kubernetesVersion ?? null,
     problem,
     suspended: suspensionView(suspension),
+    ...(asleep === undefined ? {} : { asleep }),
     conditions:
       suspension === undefined
         ? conditions

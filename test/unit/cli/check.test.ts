@@ -143,6 +143,12 @@ describe('each problem has a finding with a fix:', () => {
     expect(found.at(-1)?.what).toBe('290 more objects are not as they should be');
   });
 
+  test('an agent that is away because its cluster sleeps is no finding', () => {
+    const away = { connected: false, inSync: false, agentVersion: null };
+    expect(problems(east({ ...away, asleep: 'Shoot garden-web/east is hibernated' }))).toEqual([]);
+    expect(problems(east(away))).not.toEqual([]);
+  });
+
   test('a state that ends by itself is no finding', () => {
     const states = ['pending', 'removing', 'kept', 'unreachable', 'applied'] as const;
     expect(

@@ -59,6 +59,18 @@ describe('status', () => {
     expect(answer.out).toContain(` ${health} `);
   });
 
+  test('the cluster of a hibernated Shoot is well although its agent is away', async () => {
+    const asleep = 'Shoot garden-web/west is hibernated';
+    const [, west] = fleetView().clusters;
+    if (west === undefined) throw new Error('the fleet has no second cluster');
+    const counts = { ...west.counts, held: 0 };
+    const clusters = [{ ...west, counts, message: asleep, asleep }];
+    const { ask } = await server(fakeApi(fleetView({ heldRemovals: [], diagnostics: [], clusters })));
+    const answer = await ask('status');
+    expect(answer.code).toBe(0);
+    expect(answer.out).toContain(asleep);
+  });
+
   test('shows the clusters that safe mode waits for, and exits with 1', async () => {
     const message = 'no input snapshot of it is here. Ways out: bring its agent back';
     const causes = [{ cluster: 'west', reason: 'SnapshotMissing', message }];

@@ -6,6 +6,7 @@ import type { EngineInputs } from '../../inputs.ts';
 import type { BoundShoot } from '../binding.ts';
 import { lastOperationOf } from '../operation.ts';
 import type { CareSettingsRead } from '../settings.ts';
+import { isAsleep, SLEEPS, type Sleep } from '../sleep.ts';
 import type { Finding } from '../thresholds.ts';
 import { type ClusterReads, kindObstacle, notChecked, obstacleOf } from '../visibility.ts';
 
@@ -23,16 +24,17 @@ export type Gate =
 
 interface Reads extends ClusterReads, Pick<EngineInputs, 'live' | 'kinds' | 'observed'> {
   readonly bindings: Derived<BoundShoot>;
+  readonly sleepers: Derived<Sleep>;
   readonly settings: Collection<JsonValue>;
 }
 
 /** Derives the gate of each Shoot that is cared for. Partition empty, key the Shoot's. */
 export function deriveGates(graph: Graph, reads: Reads): Derived<Gate> {
-  const { bindings, settings, clusters, agents, snapshots, live, kinds, observed } = reads;
+  const { bindings, sleepers, settings, clusters, agents, snapshots, live, kinds, observed } = reads;
   return graph.derive<BoundShoot, Gate>({
     name: 'gatesOfShoots',
     from: bindings,
-    reads: [settings, clusters, agents, snapshots, live, kinds, observed],
+    reads: [sleepers, settings, clusters, agents, snapshots, live, kinds, observed],
     scope: ({ value }) => clustersOf(value),
     compute: ({ key, value: shoot }, read, emit) => {
       if (!shoot.isIgnored) emit('', key, gateOf(read, key, shoot, reads));
@@ -45,16 +47,10 @@ export function clustersOf({ cluster, seed }: Pick<BoundShoot, 'cluster' | 'seed
   return seed === undefined || seed === cluster ? [cluster] : [cluster, seed];
 }
 
-const SLEEPS: Finding = {
-  outcome: 'good',
-  reason: 'ConditionNotChecked',
-  message: 'Shoot cluster has been hibernated.',
-};
-
 function gateOf(read: Reader, key: string, shoot: BoundShoot, reads: Reads): Gate {
   const obstacle = obstacleOf(read, shoot, reads);
   if (obstacle !== undefined) return { type: 'closed', finding: notChecked(obstacle) };
-  if (shoot.wantsHibernation) return { type: 'closed', finding: SLEEPS };
+  if (isAsleep(read, reads.sleepers, key)) return { type: 'closed', finding: SLEEPS };
   const { seed, controlPlaneNamespace: namespace } = shoot;
   if (seed === undefined) return { type: 'open' };
   const unseen = namespaceObstacle(read, reads, seed, namespace, [DEPLOYMENT_KIND]);

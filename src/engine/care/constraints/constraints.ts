@@ -4,6 +4,7 @@ import type { EngineInputs } from '../../inputs.ts';
 import type { BoundShoot } from '../binding.ts';
 import { type SilenceReads, silenceOf } from '../conditions.ts';
 import { lastOperationOf } from '../operation.ts';
+import { isAsleep, type Sleep } from '../sleep.ts';
 import { type Finding, judge } from '../thresholds.ts';
 import { type ClusterReads, notChecked, obstacleOf } from '../visibility.ts';
 import { DEFINITION_KIND, deriveDefinitionFindings, PROBLEMATIC_DEFINITIONS } from './definitions.ts';
@@ -19,6 +20,7 @@ export const CONSTRAINED_KINDS: readonly string[] = [...WEBHOOK_KINDS, DEFINITIO
 
 interface Reads extends ClusterReads, SilenceReads, Pick<EngineInputs, 'live' | 'kinds' | 'observed'> {
   readonly bindings: Derived<BoundShoot>;
+  readonly sleepers: Derived<Sleep>;
   /** Of the condition APIServerAvailable, by Shoot. */
   readonly apiServer: Derived<Finding>;
 }
@@ -28,13 +30,14 @@ interface Reads extends ClusterReads, SilenceReads, Pick<EngineInputs, 'live' | 
  * constraint that is not required is there only while it does not hold, or while the Shoot sleeps.
  */
 export function deriveConstraints(graph: Graph, reads: Reads) {
-  const { bindings, clusters, agents, snapshots, observed, apiServer, silences, elapsed } = reads;
+  const { bindings, sleepers, clusters, agents, snapshots, observed, apiServer, silences, elapsed } = reads;
   const webhooks = deriveWebhookFindings(graph, reads);
   const definitions = deriveDefinitionFindings(graph, reads);
   const constraints: Derived<readonly ConditionValue[]> = graph.derive<BoundShoot, readonly ConditionValue[]>({
     name: 'shootConstraints',
     from: bindings,
     reads: [
+      sleepers,
       clusters,
       agents,
       snapshots,
@@ -64,9 +67,9 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
     const required = (finding: Finding) => REQUIRED.map((type) => [type, finding] as const);
     const obstacle = obstacleOf(read, shoot, reads);
     if (obstacle !== undefined) return required(notChecked(obstacle));
+    if (isAsleep(read, sleepers, key)) return [...required(SLEEPS), [PROBLEMATIC_DEFINITIONS, SLEEPS]];
     const silence = silenceOf(read, shoot, reads);
     if (silence !== undefined) return required(silence);
-    if (shoot.wantsHibernation) return [...required(SLEEPS), [PROBLEMATIC_DEFINITIONS, SLEEPS]];
     if (read.get(apiServer, 'APIServerAvailable', key)?.reason === 'APIServerDown') return required(DOWN);
     const ofWebhooks = read.get(webhooks.findings, '', key);
     const ofDefinitions = read.get(definitions.findings, '', key);

@@ -12,6 +12,7 @@ export const acceptsHibernation: Accepts = {
     const { status, message } = constraint;
     return {
       reason: 'HibernationNotPossible',
+      field: ['spec', 'hibernation', 'enabled'],
       message: `'${HIBERNATION_POSSIBLE}' constraint is '${status}': ${message}`,
     };
   },

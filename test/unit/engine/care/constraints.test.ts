@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import { engineDiagnostics } from '../../../../src/engine/status/diagnostics.ts';
 import type { JsonObject } from '../../../../src/model/json.ts';
 import { createDeclarationRecorder } from '../../../../src/runtime/ledger/recorders.ts';
 import { createEngineWorld } from '../../../support/engine-world.ts';
@@ -202,6 +203,14 @@ describe('hibernation', () => {
       made.record();
       made.wrote('Create/Succeeded', [possible(status)]);
       expect(asleep(made)).toBe(false);
+      expect(engineDiagnostics(made.engine)).toEqual([
+        {
+          ...{ severity: 'warning', reason: 'LastKnownGood' },
+          message: `'HibernationPossible' constraint is '${status}': a webhook blocks nodes`,
+          hint: 'until the change is accepted, Shoot garden-web/blue holds as last known good',
+          at: [expect.objectContaining({ path: 'shoot.yaml', field: ['spec', 'hibernation', 'enabled'] })],
+        },
+      ]);
       made.wrote('Create/Succeeded', [possible('True')]);
       expect(made.constraints()[0]?.reason).toBe('ConstraintNotChecked');
     },

@@ -1,0 +1,58 @@
+import { objectOf } from '../../model/json.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import type { Derived, Graph, Index, Reader } from '../collections/types.ts';
+import type { EngineInputs } from '../inputs.ts';
+import type { BoundShoot } from './binding.ts';
+import { DEPLOYMENT_KIND, type NamespaceReads, namespaceObstacle } from './checks/gate.ts';
+import type { Sleep } from './sleep.ts';
+import { type ClusterReads, kindObstacle } from './visibility.ts';
+
+const NODE_KIND = '/Node';
+
+interface Reads extends Pick<ClusterReads, 'snapshots'>, NamespaceReads, Pick<EngineInputs, 'live'> {
+  readonly bindings: Derived<BoundShoot>;
+  readonly sleepers: Derived<Sleep>;
+}
+
+/**
+ * Derives `status.hibernated` of each Shoot: its sleep is wanted and was seen, and it was not seen awake since. With a Seed its
+ * kube-apiserver shows it, without one its Nodes. Partition empty, key the Shoot's.
+ */
+export function deriveHibernated(graph: Graph, reads: Reads) {
+  const { bindings, sleepers, settings, snapshots, live, kinds } = reads;
+  const nodes = graph.index('nodesByCluster', live, ({ partition: cluster, key }) =>
+    key.startsWith(`${NODE_KIND}/`) ? [cluster] : [],
+  );
+  return graph.derive<BoundShoot, boolean>({
+    name: 'hibernatedShoots',
+    from: bindings,
+    reads: [sleepers, settings, snapshots, live, kinds, nodes],
+    scope: ({ value: { cluster, seed = cluster } }) => [seed],
+    compute: ({ key, value: shoot }, read, emit) => {
+      if (shoot.isIgnored) return;
+      const sleep = read.get(sleepers, '', key);
+      emit('', key, sleep !== undefined && isHibernated(sleep, seenState(read, shoot, nodes, reads)));
+    },
+  });
+}
+
+type State = 'asleep' | 'awake' | 'unknown';
+
+function isHibernated({ isWanted, isSeen }: Sleep, state: State): boolean {
+  return isSeen ? state !== 'awake' : isWanted && state === 'asleep';
+}
+
+function seenState(read: Reader, shoot: BoundShoot, nodes: Index<unknown>, reads: Reads): State {
+  const { snapshots, live, kinds } = reads;
+  const { cluster, seed, controlPlaneNamespace: namespace, elected } = shoot;
+  if (elected !== undefined || read.get(snapshots, '', seed ?? cluster) === undefined) return 'unknown';
+  if (seed === undefined) {
+    if (kindObstacle(read, kinds, cluster, NODE_KIND) !== undefined) return 'unknown';
+    return read.count(nodes, cluster) === 0 ? 'asleep' : 'awake';
+  }
+  if (namespaceObstacle(read, reads, seed, namespace, [DEPLOYMENT_KIND]) !== undefined) return 'unknown';
+  const key = `${DEPLOYMENT_KIND}/${namespace}/kube-apiserver` as ObjectKey;
+  const { replicas } = objectOf(read.get(live, seed, key)?.value.spec);
+  if (typeof replicas !== 'number') return 'unknown';
+  return replicas === 0 ? 'asleep' : 'awake';
+}
