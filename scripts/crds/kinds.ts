@@ -1,4 +1,5 @@
 import type { CustomKind } from '../../src/model/engine-kinds.ts';
+import { STATUS_LABEL } from '../../src/model/shoot-status-label.ts';
 import { dataplaneAdditions, dataplaneRules } from './dataplane.ts';
 import type { Column, CustomForm, Rule } from './form.ts';
 
@@ -153,14 +154,31 @@ const dataplane: CustomForm = {
   rules: dataplaneRules,
 };
 
+const text = (name: string, jsonPath: string, priority?: number): Column => ({
+  ...{ name, type: 'string', jsonPath },
+  ...(priority === undefined ? {} : { priority }),
+});
+
+/** The columns of Gardener's own list, as far as a path can say them: it joins no texts and has no defaults. */
 const shoot: CustomForm = {
   columns: [
-    { name: 'Provider', type: 'string', jsonPath: '.spec.provider.type' },
-    { name: 'Region', type: 'string', jsonPath: '.spec.region' },
-    { name: 'K8S Version', type: 'string', jsonPath: '.spec.kubernetes.version' },
+    text('CloudProfile', '.spec.cloudProfile.name'),
+    text('Provider', '.spec.provider.type'),
+    text('Region', '.spec.region'),
+    text('Seed', '.spec.seedName', 1),
+    text('K8S Version', '.spec.kubernetes.version'),
     { name: 'Hibernated', type: 'boolean', jsonPath: '.status.hibernated' },
-    { name: 'Last Operation', type: 'string', jsonPath: '.status.lastOperation.state' },
-    condition('Accepted', 'Accepted'),
+    text('Last Operation', '.status.lastOperation.type'),
+    text('State', '.status.lastOperation.state'),
+    { name: 'Progress', type: 'integer', jsonPath: '.status.lastOperation.progress' },
+    text('Status', `.metadata.labels.${STATUS_LABEL.replaceAll('.', '\\.')}`),
+    text('Purpose', '.spec.purpose', 1),
+    text('Gardener Version', '.status.gardener.version', 1),
+    condition('APIServer', 'APIServerAvailable', 1),
+    condition('Control', 'ControlPlaneHealthy', 1),
+    condition('Observability', 'ObservabilityComponentsHealthy', 1),
+    condition('Nodes', 'EveryNodeReady', 1),
+    condition('System', 'SystemComponentsHealthy', 1),
     age,
   ],
   sets: [],

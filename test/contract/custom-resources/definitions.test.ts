@@ -217,4 +217,29 @@ describe.skipIf(noKubernetes)('CustomResourceDefinitions on an API server', () =
     expect(table).toMatch(/p +\["apps\/\*\*"\] +2 +3 +4 +False +/);
     expect(await plane.kubectl(['get', 'fleetrelay', '-A', '-o', 'name'])).toContain('placement.fleetrelay.dev/p');
   });
+
+  it('show how a Shoot is: its operation and its label, and each condition in the wide table', async () => {
+    const lastOperation = { type: 'Reconcile', state: 'Processing', progress: 42, description: 'x' };
+    const at = { lastTransitionTime: '2026-01-01T00:00:00Z', lastUpdateTime: '2026-01-01T00:00:00Z' };
+    const condition = { type: 'EveryNodeReady', status: 'Progressing', reason: 'NodeUnhealthy', message: 'x', ...at };
+    const status = {
+      conditions: [condition],
+      lastOperation: { ...lastOperation, lastUpdateTime: at.lastUpdateTime },
+      gardener: { id: 'shop', name: 'fleetrelay', version: '1.2.3' },
+    };
+    const shoot = {
+      apiVersion: 'core.gardener.cloud/v1beta1',
+      kind: 'Shoot',
+      metadata: { name: 'blue', labels: { 'shoot.gardener.cloud/status': 'progressing' } },
+      spec: { provider: { type: 'aws' }, region: 'eu-west-1' },
+    };
+    await plane.kubectl(['create', '-f', '-'], { input: JSON.stringify(shoot) });
+    const patch = JSON.stringify({ status });
+    await plane.kubectl(['patch', 'shoot', 'blue', '--subresource=status', '--type=merge', '-p', patch]);
+    const table = await plane.kubectl(['get', 'shoots', 'blue']);
+    expect(table).toMatch(/^blue +aws +eu-west-1 +Reconcile +Processing +42 +progressing +\d+s$/m);
+    const [titles = '', row = ''] = (await plane.kubectl(['get', 'shoots', 'blue', '-o', 'wide'])).split('\n');
+    expect(row.slice(titles.indexOf('NODES')).split(' ')[0]).toBe('Progressing');
+    expect(row.slice(titles.indexOf('GARDENER VERSION')).split(' ')[0]).toBe('1.2.3');
+  });
 });
