@@ -1,4 +1,4 @@
-import type { ConditionValue, ObservedStatus } from '../../model/conditions.ts';
+import type { ObservedStatus } from '../../model/conditions.ts';
 import { type JsonObject, objectsOf } from '../../model/json.ts';
 import { isOfGardener, SHOOT_CARETAKER, SHOOT_CONDITIONS } from '../../model/shoot.ts';
 import { type LabelledShootStatus, STATUS_LABEL, shootStatusLabel } from '../../model/shoot-status-label.ts';
@@ -26,7 +26,7 @@ interface Reads extends ClusterReads, Pick<EngineInputs, 'observed'> {
   readonly hibernated: Derived<boolean>;
   readonly apiServer: Derived<Finding>;
   readonly conditions: Derived<Judged>;
-  readonly constraints: Derived<readonly ConditionValue[]>;
+  readonly constraints: Derived<readonly Judged[]>;
 }
 
 /** Derives the status of each declared Shoot. */
@@ -90,7 +90,7 @@ function partOf(
   const lastOperation: JsonObject = { type, state, progress, description };
   return {
     conditions,
-    conditionLists: { constraints: read.get(reads.constraints, '', key) ?? [] },
+    conditionLists: { constraints: (read.get(reads.constraints, '', key) ?? []).map(({ condition }) => condition) },
     fields: {
       gardener: { name: SHOOT_CARETAKER },
       technicalID: controlPlaneNamespace,

@@ -1,4 +1,5 @@
 import type { Condition, ConditionValue } from '../../model/conditions.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
 import { parseRfc3339 } from '../../model/time.ts';
 import type { LastOperation } from './operation.ts';
 
@@ -9,11 +10,21 @@ export interface Finding {
   readonly reason: string;
   readonly message: string;
   readonly codes?: readonly string[];
+  /** The live object that explanations name; it is not written to a status. */
+  readonly cause?: Cause;
+}
+
+/** A live object that a finding follows from. */
+export interface Cause {
+  readonly cluster: string;
+  readonly key: ObjectKey;
 }
 
 /** A condition, and the moment at which it may change by itself. */
-export interface Judged {
+export interface Judged extends Pick<Finding, 'cause'> {
   readonly condition: ConditionValue;
+  /** The finding is a failure that the last operation excuses. */
+  readonly isPardoned?: true;
   /** Whole seconds since 1970; it stays after it has passed. Absent: time alone changes nothing. */
   readonly until?: number;
 }
@@ -33,11 +44,16 @@ export interface Judging {
 const STATUS_OF = { good: 'True', failed: 'False', progressing: 'Progressing', unknown: 'Unknown' } as const;
 
 /** The condition that follows from a finding. Source: Gardener's FailedCondition and PardonConditions. */
-export function judge(type: string, { outcome, ...said }: Finding, judging: Judging): Judged {
+export function judge(type: string, { outcome, cause, ...said }: Finding, judging: Judging): Judged {
   const { status, until } = outcome === 'failed' ? failure(said.reason, judging) : { status: STATUS_OF[outcome] };
   const isPardoned = status === 'False' && pardons(judging.operation);
   const condition = { type, status: isPardoned ? 'Progressing' : status, ...said } as const;
-  return until === undefined ? { condition } : { condition, until };
+  return {
+    condition,
+    ...(until === undefined ? {} : { until }),
+    ...(isPardoned ? { isPardoned } : {}),
+    ...(cause === undefined ? {} : { cause }),
+  };
 }
 
 function failure(

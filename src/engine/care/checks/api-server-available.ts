@@ -44,7 +44,8 @@ function probeFinding(read: Reader, cluster: string, { live, kinds, agents }: Re
   }
   const { code, body, error, responseMillis } = objectOf(probe.value.status);
   if (code === 200) return undefined;
-  const failed = (reason: string, message: string): Finding => ({ outcome: 'failed', reason, message });
+  const cause = { cluster, key: PROBE_KEY };
+  const failed = (reason: string, message: string): Finding => ({ outcome: 'failed', reason, message, cause });
   if (typeof code === 'number') {
     const answer = `API server /healthz endpoint check returned a non ok status code ${code}.`;
     return failed('HealthzRequestError', `${answer} (${bounded(textOf(body))})`);

@@ -51,7 +51,7 @@ export function deriveCheck(graph: Graph, { bindings, gates, before, after }: Ch
     if (gate?.type === 'closed') return gate.finding;
     if (whileDown === undefined) return undefined;
     if (gate?.type === 'unseen') return gate.finding;
-    return gate?.type === 'down' ? whileDown(gate.message) : undefined;
+    return gate?.type === 'down' ? { ...whileDown(gate.message), cause: gate.cause } : undefined;
   }
 
   function* findings(read: Reader, shoot: BoundShoot, key: string): Generator<Finding | undefined> {

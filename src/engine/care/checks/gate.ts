@@ -7,7 +7,7 @@ import type { BoundShoot } from '../binding.ts';
 import { lastOperationOf } from '../operation.ts';
 import type { CareSettingsRead } from '../settings.ts';
 import { isAsleep, SLEEPS, type Sleep } from '../sleep.ts';
-import type { Finding } from '../thresholds.ts';
+import type { Cause, Finding } from '../thresholds.ts';
 import { type ClusterReads, kindObstacle, notChecked, obstacleOf } from '../visibility.ts';
 
 /** The kind of the control plane's parts in a Seed. */
@@ -19,7 +19,7 @@ export const DEPLOYMENT_KIND = 'apps/Deployment';
  */
 export type Gate =
   | { readonly type: 'closed' | 'unseen'; readonly finding: Finding }
-  | { readonly type: 'down'; readonly message: string }
+  | { readonly type: 'down'; readonly message: string; readonly cause: Cause }
   | { readonly type: 'open' };
 
 interface Reads extends ClusterReads, Pick<EngineInputs, 'live' | 'kinds' | 'observed'> {
@@ -55,11 +55,10 @@ function gateOf(read: Reader, key: string, shoot: BoundShoot, reads: Reads): Gat
   if (seed === undefined) return { type: 'open' };
   const unseen = namespaceObstacle(read, reads, seed, namespace, [DEPLOYMENT_KIND]);
   if (unseen !== undefined) return { type: 'unseen', finding: unseen };
-  if (isRunning(read, reads, seed, `${DEPLOYMENT_KIND}/${namespace}/kube-apiserver` as ObjectKey)) {
-    return { type: 'open' };
-  }
+  const apiServer = `${DEPLOYMENT_KIND}/${namespace}/kube-apiserver` as ObjectKey;
+  if (isRunning(read, reads, seed, apiServer)) return { type: 'open' };
   const operation = lastOperationOf(read.get(reads.observed, 'Shoot', key));
-  return { type: 'down', message: whileDown(operation?.type ?? 'Create') };
+  return { type: 'down', message: whileDown(operation?.type ?? 'Create'), cause: { cluster: seed, key: apiServer } };
 }
 
 /** Source: Gardener's care controller. */

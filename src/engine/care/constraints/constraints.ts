@@ -1,11 +1,10 @@
-import type { ConditionValue } from '../../../model/conditions.ts';
 import type { Derived, Graph, Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import type { BoundShoot } from '../binding.ts';
 import { type SilenceReads, silenceOf } from '../conditions.ts';
 import { lastOperationOf } from '../operation.ts';
 import { isAsleep, type Sleep } from '../sleep.ts';
-import { type Finding, judge } from '../thresholds.ts';
+import { type Finding, type Judged, judge } from '../thresholds.ts';
 import { type ClusterReads, notChecked, obstacleOf } from '../visibility.ts';
 import { DEFINITION_KIND, deriveDefinitionFindings, PROBLEMATIC_DEFINITIONS } from './definitions.ts';
 import { deriveWebhookFindings, WEBHOOK_KINDS } from './webhooks.ts';
@@ -33,7 +32,7 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
   const { bindings, sleepers, clusters, agents, snapshots, observed, apiServer, silences, elapsed } = reads;
   const webhooks = deriveWebhookFindings(graph, reads);
   const definitions = deriveDefinitionFindings(graph, reads);
-  const constraints: Derived<readonly ConditionValue[]> = graph.derive<BoundShoot, readonly ConditionValue[]>({
+  const constraints: Derived<readonly Judged[]> = graph.derive<BoundShoot, readonly Judged[]>({
     name: 'shootConstraints',
     from: bindings,
     reads: [
@@ -52,9 +51,8 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
     compute: ({ key, value: shoot }, read, emit) => {
       if (shoot.isIgnored) return;
       const operation = lastOperationOf(read.get(observed, 'Shoot', key));
-      const asConstraint = ([type, finding]: readonly [string, Finding]): ConditionValue =>
-        judge(type, finding, { written: undefined, operation, thresholdMillis: undefined, hasPassed: () => false })
-          .condition;
+      const asConstraint = ([type, finding]: readonly [string, Finding]): Judged =>
+        judge(type, finding, { written: undefined, operation, thresholdMillis: undefined, hasPassed: () => false });
       emit('', key, findingsOf(read, key, shoot).map(asConstraint));
     },
   });

@@ -44,11 +44,14 @@ export function deriveDefinitionFindings(graph: Graph, { bindings, live, kinds }
         emit('', key, kindObstacle(read, kinds, cluster, DEFINITION_KIND) ?? GOOD);
         return;
       }
-      const named = read.first(byCluster, cluster, MOST_NAMED).map((each) => objectRefOf(each.key as ObjectKey).name);
+      const keys = read.first(byCluster, cluster, MOST_NAMED).map((each) => each.key as ObjectKey);
+      const named = keys.map((each) => objectRefOf(each).name);
       const more = count > named.length ? ` and ${count - named.length} more` : '';
       const what = 'have multiple stored versions present and have a conversion webhook configured';
       const message = `Some CRDs in your cluster ${what}: ${named.join(', ')}${more}. Please see ${UPGRADE} for more details.`;
-      emit('', key, { outcome: 'failed', reason: PROBLEMATIC_DEFINITIONS, message });
+      const [first] = keys;
+      const cause = first === undefined ? {} : { cause: { cluster, key: first } };
+      emit('', key, { outcome: 'failed', reason: PROBLEMATIC_DEFINITIONS, message, ...cause });
     },
   });
   return { problems, findings };

@@ -44,7 +44,8 @@ export function deriveWebhookFindings(graph: Graph, { bindings, live, kinds }: R
       const [first] = WEBHOOK_KINDS.flatMap((kind) => read.first(byKind, `${cluster}/${kind}`, 1));
       // What was found counts, also if something else cannot be seen.
       if (first !== undefined) {
-        emit('', key, { outcome: 'failed', ...first.value, codes: ['ERR_PROBLEMATIC_WEBHOOK'] });
+        const cause = { cluster, key: first.key as ObjectKey };
+        emit('', key, { outcome: 'failed', ...first.value, codes: ['ERR_PROBLEMATIC_WEBHOOK'], cause });
         return;
       }
       const [unseen] = WEBHOOK_KINDS.flatMap((kind) => kindObstacle(read, kinds, cluster, kind) ?? []);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { LastOperation } from '../../../../src/engine/care/operation.ts';
 import { type Finding, judge } from '../../../../src/engine/care/thresholds.ts';
 import type { Condition } from '../../../../src/model/conditions.ts';
+import type { ObjectKey } from '../../../../src/model/object-key.ts';
 import { rfc3339 } from '../../../../src/model/time.ts';
 
 const T0 = Date.UTC(2026, 0, 1) / 1000;
@@ -74,4 +75,15 @@ it('what was not a failure is not judged by time, and keeps its codes', () => {
   expect(judge(TYPE, { ...failed, outcome: 'unknown' }, { ...judging, operation: undefined }).condition.status).toBe(
     'Unknown',
   );
+});
+
+it('the cause of a finding is kept beside the condition, and is no part of it', () => {
+  const cause = { cluster: 'blue', key: '/Node//a' as ObjectKey };
+  const finding = { outcome: 'failed', reason: 'NodeUnhealthy', message: 'a', cause } as const;
+  const judging = { written: undefined, operation: undefined, thresholdMillis: undefined, hasPassed: () => false };
+  expect(judge('EveryNodeReady', finding, judging)).toEqual({
+    condition: { type: 'EveryNodeReady', status: 'Progressing', reason: 'NodeUnhealthy', message: 'a' },
+    isPardoned: true,
+    cause,
+  });
 });
