@@ -15,10 +15,16 @@ interface Files {
 
 /**
  * Creates an engine with the files of a folder as its only source. No cluster has reported, and nothing is committed.
+ *
+ * @param version of the program, where statuses name it
  */
-export function openEvaluation({ files }: Files): Engine {
+export function openEvaluation({ files }: Files, version?: string): Engine {
   const engine = createEngine(createGraph());
-  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: true }, role: 'leader' });
+  engine.inputs.fleet.set('', '', {
+    bounds: { guards: {}, safeModes: [], webhookRemediator: true },
+    role: 'leader',
+    ...(version === undefined ? {} : { version }),
+  });
   engine.inputs.sources.set('', SOURCE, { order: 0, read: true });
   for (const [path, { reading }] of files) stageFile(engine, SOURCE, path, reading);
   return engine;

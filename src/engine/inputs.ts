@@ -44,6 +44,8 @@ export interface AgentValue {
    * inventory and can depend on it wait for its snapshot.
    */
   readonly assumedWarm: boolean;
+  /** The cluster id that its agent has reported; absent: it has never connected, or is recorded without one. */
+  readonly id?: string;
   /** The cluster takes kinds as written (a directory): an object without namespace is cluster-scoped. */
   readonly kindsAsWritten: boolean;
 }
@@ -54,6 +56,10 @@ export interface FleetSettings {
   readonly bounds: PolicyBounds;
   /** The `leader` judges removals. On a `follower` a removal waits for the leader's permit. */
   readonly role: 'leader' | 'follower';
+  /** The name of the fleet; absent: an evaluation without a server, which belongs to none. */
+  readonly fleet?: string;
+  /** Of the program; absent: not known. */
+  readonly version?: string;
 }
 
 /** The complete input snapshot of a cluster at `since` (milliseconds since 1970). */

@@ -29,6 +29,8 @@ interface EngineKindRow {
    * `codes`, may be `Progressing`, and have no `observedGeneration`.
    */
   readonly conditionForm?: 'gardener';
+  /** The status of its custom resources has their `uid` and `observedGeneration`. */
+  readonly hasIdentityInStatus?: true;
   /** The server writes labels and annotations of its custom resources too, and needs the right to patch them. */
   readonly hasWrittenMetadata?: true;
   /** The kinds (`group/Kind`) of live objects that the engine reads for it: agents must be able to list them. */
@@ -156,6 +158,7 @@ export const engineKinds = {
     schema: 'shoot.json',
     ownConditions: SHOOT_CONDITIONS,
     conditionForm: 'gardener',
+    hasIdentityInStatus: true,
     hasWrittenMetadata: true,
     hasNoAccepted: true,
     discovers: ['internal.fleetrelay.dev/ApiServerProbe', 'apps/Deployment'],

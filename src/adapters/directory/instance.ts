@@ -16,6 +16,16 @@ export function openOwnFolder(root: string): string {
   return folder;
 }
 
+/** The cluster id of the agent that has run on a folder; undefined: none has, or it cannot be read. */
+export function knownClusterId(root: string): ClusterId | undefined {
+  try {
+    const id = parseClusterId(readFileSync(join(root, OWN_FOLDER, 'instance'), 'utf8').trim());
+    return id.ok ? id.value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The cluster id from the instance file; a new one at the first start. Throws if the file holds no cluster id. */
 export function clusterIdOf(folder: string, random: Random): ClusterId {
   const path = join(folder, 'instance');

@@ -41,7 +41,8 @@ export function renderCommand(context: CliContext): CliCommand {
       ['fleetrelay render --status ../status --at 2026-01-31T10:42:07Z', 'the status documents as of a moment'],
     ])
     .action(async (folder: string, { output, ...flags }: Flags) => {
-      const rendering = await context.roots.render({ folder, cwd: context.cwd, ...flags });
+      const { cwd, version } = context;
+      const rendering = await context.roots.render({ folder, cwd, version, ...flags });
       const shown = rendering.findings.map((finding) => asWritten(finding, folder, flags.clusters));
       writeDiagnostics(context.stderr, shown);
       if (output !== undefined || flags.outputDir === undefined) {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
+import { knownClusterId } from '../../adapters/directory/instance.ts';
 import { createLiveFiles } from '../../adapters/directory/live-files.ts';
 import { withoutStamp } from '../../adapters/directory/stamp.ts';
 import { createDiscovery } from '../../agent/discovery/discovery.ts';
@@ -13,7 +14,7 @@ import { readObserved } from '../../model/conditions.ts';
 import type { StreamState } from '../../model/dataplane-health.ts';
 import { objectDigest } from '../../model/digest.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
-import type { Digest } from '../../model/ids.ts';
+import type { ClusterId, Digest } from '../../model/ids.ts';
 import { compareText, isJsonObject, type JsonValue } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
@@ -31,6 +32,7 @@ import type { Checkout } from '../read-checkout.ts';
  * @param at whole seconds since 1970: deadlines up to then have passed
  * @param written reads the status that was written last
  * @param streams of declared data planes, by `MESH/NAME`
+ * @param version of the program
  */
 export function evaluate(
   checkout: Checkout,
@@ -38,8 +40,9 @@ export function evaluate(
   at: number,
   written: StatusFolder = () => undefined,
   streams: ReadonlyMap<string, StreamState> = new Map(),
+  version?: string,
 ): Engine {
-  const engine = openEvaluation(checkout);
+  const engine = openEvaluation(checkout, version);
   for (const [key, stream] of streams) engine.domainInputs.health?.connections?.set('', key, stream);
   const digests = new Map(clusters.map((cluster) => [cluster.name, digestsOf(cluster)]));
   if (clusters.length > 0) {
@@ -60,10 +63,10 @@ export function evaluate(
 
 function stageCluster(engine: Engine, cluster: RecordedCluster, at: number): void {
   const { inputs, policy } = engine;
-  const { name } = cluster;
+  const { name, id } = cluster;
   const since = at * 1000;
   const isHere = { connected: true, problem: '', warm: true, assumedWarm: false, kindsAsWritten: true };
-  inputs.agents.set('', name, { ...isHere, since });
+  inputs.agents.set('', name, { ...isHere, since, ...(id === undefined ? {} : { id }) });
   inputs.snapshots.set('', name, { since });
   const inForce = policy.get('', '')?.value ?? defaultFleetPolicy;
   const { objects, kinds } = discover(cluster, agentSettings(engine, name, inForce));
@@ -129,6 +132,8 @@ function isDeclared(found: Digest, { digest, value }: ObjectDecision): boolean {
 /** The live state of a cluster, read from a folder. */
 export interface RecordedCluster {
   readonly name: string;
+  /** Of the agent that once ran on the folder; absent: none did. */
+  readonly id?: ClusterId;
   /** Paths in it are relative to the folder. */
   readonly live: LiveState;
 }
@@ -149,7 +154,8 @@ export async function readRecordedClusters(
     names.sort(compareText).map(async (name) => {
       const files = createLiveFiles(join(folder, name), clock);
       await files.walk();
-      return { name, live: files.state(false) };
+      const id = knownClusterId(join(folder, name));
+      return { name, ...(id === undefined ? {} : { id }), live: files.state(false) };
     }),
   );
 }

@@ -32,6 +32,8 @@ export interface RenderRequest {
   readonly status?: string;
   /** The objects are written there; the folder must be empty or not exist. */
   readonly outputDir?: string;
+  /** Of the program; absent: statuses do not name it. */
+  readonly version?: string;
   readonly cwd: string;
 }
 
@@ -61,7 +63,7 @@ export interface Finding {
  * if a folder cannot be read or written.
  */
 export async function renderRepository(request: RenderRequest): Promise<Rendering> {
-  const { folder, clusters, insights: insightsFile, status, outputDir, cwd } = request;
+  const { folder, clusters, insights: insightsFile, status, outputDir, version, cwd } = request;
   const deps = systemDeps();
   if (outputDir !== undefined) await prepareFolder(resolve(cwd, outputDir));
   const at = Math.floor((request.at ?? deps.clock.now()) / 1000);
@@ -70,7 +72,7 @@ export async function renderRepository(request: RenderRequest): Promise<Renderin
   const insights =
     insightsFile === undefined ? undefined : await readInsights(resolve(cwd, insightsFile), insightsFile);
   const written = status === undefined ? undefined : openStatusFolder(resolve(cwd, status));
-  const engine = evaluate(checkout, recorded, at, written, insights?.streams);
+  const engine = evaluate(checkout, recorded, at, written, insights?.streams, version);
   const rendering = withInsights(await renderingOf(engine, checkout, recorded, at, written), engine, insights);
   if (outputDir !== undefined) await writeObjects(resolve(cwd, outputDir), rendering.clusters, rendering.objectsOf);
   return rendering;

@@ -131,7 +131,7 @@ function wireOne(
     if (resource === undefined || (generation === undefined && !isRefused())) return undefined;
     if (engineKindOf(objectRefOf(key).group, objectRefOf(key).kind) === 'Shoot' && isOfGardener(resource.status ?? {}))
       return undefined;
-    const entered = { source: source.name, path, key, generation: generation ?? 0 };
+    const entered = { source: source.name, path, key, uid: resource.uid, generation: generation ?? 0 };
     const content = statusOfResource(engine, entered);
     return content && { resource, generation: entered.generation, content };
   };

@@ -91,7 +91,7 @@ export type ManagementServer = Awaited<ReturnType<typeof createManagementServer>
 export async function createManagementServer(deps: ServerDeps, options: ServerOptions) {
   const { relay, replicas: setup } = deps;
   const engine = createEngine(deps.graph);
-  engine.inputs.fleet.set('', '', { bounds: options.bounds, role: setup === undefined ? 'leader' : 'follower' });
+  engine.inputs.fleet.set('', '', { ...options, role: setup === undefined ? 'leader' : 'follower' });
   const loop = createLoop({ ...deps, commit: timedCommit(engine, deps) });
   const branch = statusBranchOf(deps);
   const foundation = await layFoundation({ ...deps, engine, loop, lock: deps.lock }, setup, branch);

@@ -1,5 +1,5 @@
 import type { ObservedStatus } from '../../model/conditions.ts';
-import { type JsonObject, objectsOf } from '../../model/json.ts';
+import { type JsonObject, objectOf, objectsOf } from '../../model/json.ts';
 import { isOfGardener, SHOOT_CARETAKER, SHOOT_CONDITIONS } from '../../model/shoot.ts';
 import { type LabelledShootStatus, STATUS_LABEL, shootStatusLabel } from '../../model/shoot-status-label.ts';
 import type { Derived, Graph, Index, Reader } from '../collections/types.ts';
@@ -20,7 +20,7 @@ import type { Sleep } from './sleep.ts';
 import type { Finding, Judged } from './thresholds.ts';
 import { type ClusterReads, obstacleOf } from './visibility.ts';
 
-interface Reads extends ClusterReads, Pick<EngineInputs, 'observed'> {
+interface Reads extends ClusterReads, Pick<EngineInputs, 'observed' | 'fleet'> {
   readonly bindings: Derived<BoundShoot>;
   readonly sleepers: Derived<Sleep>;
   readonly hibernated: Derived<boolean>;
@@ -37,7 +37,19 @@ export function deriveShootStatuses(graph: Graph, { progress }: AfterProgress, r
   return graph.derive<BoundShoot, StatusPart>({
     name: 'shootStatuses',
     from: bindings,
-    reads: [sleepers, hibernated, clusters, agents, snapshots, apiServer, conditions, constraints, observed, tasks],
+    reads: [
+      reads.fleet,
+      sleepers,
+      hibernated,
+      clusters,
+      agents,
+      snapshots,
+      apiServer,
+      conditions,
+      constraints,
+      observed,
+      tasks,
+    ],
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
       const written = read.get(observed, 'Shoot', key);
@@ -92,14 +104,33 @@ function partOf(
     conditions,
     conditionLists: { constraints: (read.get(reads.constraints, '', key) ?? []).map(({ condition }) => condition) },
     fields: {
-      gardener: { name: SHOOT_CARETAKER },
+      ...identities(read, cluster, written, reads),
       technicalID: controlPlaneNamespace,
-      clusterIdentity: cluster,
       ...(seed === undefined ? {} : { seedName: seed }),
       hibernated: read.get(reads.hibernated, '', key) ?? false,
     },
     timedFields: { lastOperation },
     labels: labelsFor({ lastOperation: { type, state }, lastErrors: [], conditions: [...conditions, ...foreign] }),
+  };
+}
+
+/** Who cares for the Shoot, and the id of its cluster. What is not known now stays as written. */
+function identities(
+  read: Reader,
+  cluster: string,
+  written: ObservedStatus | undefined,
+  { fleet, agents }: Reads,
+): JsonObject {
+  const before = objectOf(written?.fields.gardener);
+  const { fleet: id = before.id, version = before.version } = read.get(fleet, '', '') ?? {};
+  const clusterIdentity = read.get(agents, '', cluster)?.id ?? written?.fields.clusterIdentity;
+  return {
+    gardener: {
+      ...(id === undefined ? {} : { id }),
+      name: SHOOT_CARETAKER,
+      ...(version === undefined ? {} : { version }),
+    },
+    ...(clusterIdentity === undefined ? {} : { clusterIdentity }),
   };
 }
 

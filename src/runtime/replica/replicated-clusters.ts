@@ -248,11 +248,12 @@ function stageAgent(
   const isHeld = agents.get('', cluster)?.assumedWarm === true;
   const assumedWarm = (isRecorded || isHeld) && registration?.warm !== true;
   if (registration !== undefined) {
-    const { warm, since, kindsAsWritten = false } = registration;
+    const { id, warm, since, kindsAsWritten = false } = registration;
     agents.set('', cluster, {
       ...unseenAgent,
       connected: isConnected(cluster),
       since,
+      id,
       warm,
       assumedWarm,
       kindsAsWritten,

@@ -10,6 +10,7 @@ export interface ResourceSubject extends Origin {
   readonly key: ObjectKey;
   /** The generation that was read. */
   readonly generation: number;
+  readonly uid: string;
 }
 
 /** Returns the condition types in a custom resource's status that fleetrelay owns. */
@@ -32,12 +33,14 @@ export function statusOfResource(
   if (id === undefined) return { conditions: [], fields: {}, form: 'metav1' };
   const inForce = engine.statuses.get(id, declarationKey(id, { namespace, name }));
   const isOurs = inForce?.origin?.source === subject.source && inForce.origin.path === subject.path;
-  const { isForeign, conditionForm: form = 'metav1', hasNoAccepted } = engineKindRow(id);
+  const { isForeign, conditionForm: form = 'metav1', hasNoAccepted, hasIdentityInStatus } = engineKindRow(id);
   if (isOurs ? inForce.isOfOthers === true : hasNoAccepted === true) return undefined;
   const status = isOurs ? inForce : statusNotInForce(engine, subject, inForce);
   // Kinds of Kuma and Gardener have status fields of their own, which their controllers write.
-  if (isForeign) return { ...status, form };
-  return { ...status, form, fields: { observedGeneration: subject.generation, ...status.fields } };
+  if (isForeign && hasIdentityInStatus !== true) return { ...status, form };
+  const { generation: observedGeneration, uid } = subject;
+  const identity = { observedGeneration, ...(hasIdentityInStatus === true ? { uid } : {}) };
+  return { ...status, form, fields: { ...identity, ...status.fields } };
 }
 
 /** Returns the status of a resource whose declaration is not in force: it is invalid, or another declaration won. */

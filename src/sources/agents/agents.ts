@@ -49,6 +49,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
           connected: true,
           since: clock.now(),
           problem: '',
+          id: session.hello.clusterId,
           warm: ledger.registration(cluster)?.warm === true,
           assumedWarm: recovery.isAssumedWarm(cluster) && !isReplaced,
           kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),

@@ -86,3 +86,17 @@ it('a Shoot that is only live in a cluster is listed, and has no file and no sta
   await settle(world);
   expect(rows(world)[1]).toMatchObject({ name: 'red', stale: true });
 });
+
+it('the status says who cares for the Shoot, and identifies its cluster and the custom resource', async () => {
+  const { fake, world } = await start();
+  expect(fake.get(BLUE)?.status).not.toHaveProperty('clusterIdentity');
+  world.agent('blue').connect();
+  await settle(world);
+  const { uid, generation } = fake.get(BLUE) ?? expect.fail();
+  expect(fake.get(BLUE)?.status).toMatchObject({
+    gardener: { id: 'test', name: 'fleetrelay', version: '0.0.0' },
+    technicalID: 'shoot--web--blue',
+    clusterIdentity: world.server.api.clusters()[0]?.id ?? expect.fail(),
+    ...{ uid, observedGeneration: generation },
+  });
+});
