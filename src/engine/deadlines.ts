@@ -20,10 +20,14 @@ export function hasPassed(read: Reader, elapsed: Collection<number>, owner: stri
   return (read.get(elapsed, owner, key) ?? Number.NEGATIVE_INFINITY) >= at;
 }
 
-/** Joins all deadlines. Each owner emits into its own partition. */
-export function joinDeadlines(graph: Graph, providers: readonly Derived<Deadline>[]): Derived<Deadline> {
+/** Joins deadlines. Each owner emits into its own partition. */
+export function joinDeadlines(
+  graph: Graph,
+  providers: readonly Derived<Deadline>[],
+  name = 'deadlines',
+): Derived<Deadline> {
   return graph.derive<Deadline, Deadline>({
-    name: 'deadlines',
+    name,
     from: providers,
     seesAll: true,
     compute: ({ partition, key, value }, _read, emit) => emit(partition, key, value),

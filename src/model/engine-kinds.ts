@@ -161,7 +161,12 @@ export const engineKinds = {
     hasIdentityInStatus: true,
     hasWrittenMetadata: true,
     hasNoAccepted: true,
-    discovers: ['internal.fleetrelay.dev/ApiServerProbe', 'apps/Deployment'],
+    discovers: [
+      'internal.fleetrelay.dev/ApiServerProbe',
+      'internal.fleetrelay.dev/TunnelProbe',
+      'apps/Deployment',
+      '/Pod',
+    ],
     statusPath: 'shoots/NAMESPACE/NAME.yaml',
     purpose: 'Gardener: a cluster and how it is run',
   },

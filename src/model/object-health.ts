@@ -191,7 +191,8 @@ function whileCondition(
   return condition?.status === value ? health(messageOf(condition)) : undefined;
 }
 
-function conditionOf(status: JsonObject, type: string): JsonObject | undefined {
+/** The condition of this type in the status of a live object. */
+export function conditionOf(status: JsonObject, type: string): JsonObject | undefined {
   return objectsOf(status.conditions).find((one) => one.type === type);
 }
 

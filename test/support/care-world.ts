@@ -41,6 +41,12 @@ export function careWorld(spec = '{}') {
       made.file('shoot.yaml', shootYaml(text));
       engine.commit();
     },
+    /** Stages the spec of the FleetPolicy. */
+    policy(text: string): void {
+      const head = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: fleet}';
+      made.file('policy.yaml', `${head}\nspec: ${text}\n`);
+      engine.commit();
+    },
     /** Stages a live object; absent without `value`. */
     live(cluster: string, key: string, value?: JsonObject): void {
       digests += 1;

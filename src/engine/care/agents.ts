@@ -2,8 +2,9 @@ import type { AdditionalKind, AgentNeeds, CareTasks } from '../../model/agent-se
 import type { JsonValue } from '../../model/json.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { BoundShoot } from './binding.ts';
-import { DEPLOYMENT_KIND } from './checks/gate.ts';
 import { CONSTRAINED_KINDS } from './constraints/constraints.ts';
+import { DEPLOYMENT_KIND, ETCD_KIND } from './objects/components.ts';
+import { MANAGED_RESOURCE_KIND } from './objects/managed-resources.ts';
 import type { CareSettingsRead } from './settings.ts';
 
 interface Reads {
@@ -44,6 +45,9 @@ function kindsOf(own: BoundShoot | undefined, controlPlanes: readonly string[]):
   return [
     ...(own === undefined ? [] : CONSTRAINED_KINDS.map((kind) => ({ kind }))),
     ...(controlPlanes.length === 0 ? [] : [{ kind: DEPLOYMENT_KIND }]),
+    ...(controlPlanes.length === 0
+      ? []
+      : [ETCD_KIND, MANAGED_RESOURCE_KIND].map((kind) => ({ kind, namespaces: [...new Set(controlPlanes)] }))),
   ];
 }
 
@@ -51,7 +55,12 @@ function tasksOf(own: BoundShoot | undefined, policy: CareSettingsRead): CareTas
   const { syncPeriodMillis } = policy;
   const probe = own === undefined ? {} : { apiServerProbe: { syncPeriodMillis, readyz: own.seed === undefined } };
   const remediator = own === undefined ? {} : remediatorOf(policy);
-  return { ...probe, ...remediator, leases: [], certificates: false, tunnel: false };
+  return { ...probe, ...remediator, leases: [], certificates: false, tunnel: own !== undefined && hasTunnel(own) };
+}
+
+/** The control plane in a Seed reaches the Nodes through it. */
+function hasTunnel({ seed, pools }: BoundShoot): boolean {
+  return seed !== undefined && pools.length > 0;
 }
 
 function remediatorOf({

@@ -1,11 +1,11 @@
 import type { JsonValue } from '../../model/json.ts';
 import type { Derived } from '../collections/types.ts';
+import { joinDeadlines } from '../deadlines.ts';
 import type { Domain } from '../domain.ts';
 import type { StatusPart } from '../status/declared-status.ts';
 import { deriveAgentNeeds } from './agents.ts';
 import { deriveBindings } from './binding.ts';
-import { deriveApiServerAvailable } from './checks/api-server-available.ts';
-import { deriveGates } from './checks/gate.ts';
+import { deriveChecks } from './checks/checks.ts';
 import { CARE, deriveConditions } from './conditions.ts';
 import { deriveConstraints } from './constraints/constraints.ts';
 import { acceptsHibernation } from './constraints/hibernation.ts';
@@ -31,10 +31,8 @@ export const care: Domain = {
     const reads = { ...inputs, snapshots, clusters, settings, bindings, sleepers };
     const hibernated = deriveHibernated(graph, reads);
     const asleep = deriveSleepingClusters(graph, reads);
-    const gates = deriveGates(graph, reads);
-    const checked = { ...reads, gates, before: [], after: [] };
-    const apiServer = deriveApiServerAvailable(graph, checked);
-    const { conditions, deadlines, silences } = deriveConditions(graph, [apiServer], reads);
+    const { apiServer, ...checks } = deriveChecks(graph, reads);
+    const { conditions, deadlines, silences } = deriveConditions(graph, checks.findings, reads);
     const { constraints, collections } = deriveConstraints(graph, { ...reads, apiServer, silences });
     const agents = deriveAgentNeeds(graph, { ...core, bindings });
     const undeclared = deriveUndeclaredShoots(graph, core.inputs, bindings);
@@ -47,13 +45,13 @@ export const care: Domain = {
         bySource: [],
         anywhere: [],
         shown: [
-          ...[shoots, contenders, bindings, snapshots, sleepers, hibernated, asleep, gates, undeclared],
-          ...[apiServer, silences, conditions],
+          ...[shoots, contenders, bindings, snapshots, sleepers, hibernated, asleep, undeclared],
+          ...[...checks.collections, silences, conditions],
           ...[...collections, ...agents.collections],
         ],
       },
       agents: agents.needs,
-      deadlines,
+      deadlines: joinDeadlines(graph, [deadlines, ...checks.deadlines], 'deadlinesOfCare'),
       asleep,
       statuses: (after) => {
         statuses = deriveShootStatuses(graph, after, { ...reads, hibernated, apiServer, conditions, constraints });

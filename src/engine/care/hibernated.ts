@@ -3,7 +3,8 @@ import type { ObjectKey } from '../../model/object-key.ts';
 import type { Derived, Graph, Index, Reader } from '../collections/types.ts';
 import type { EngineInputs } from '../inputs.ts';
 import type { BoundShoot } from './binding.ts';
-import { DEPLOYMENT_KIND, type NamespaceReads, namespaceObstacle } from './checks/gate.ts';
+import { type NamespaceReads, namespaceObstacle } from './checks/gate.ts';
+import { DEPLOYMENT_KIND } from './objects/components.ts';
 import type { Sleep } from './sleep.ts';
 import { type ClusterReads, kindObstacle } from './visibility.ts';
 
@@ -50,7 +51,7 @@ function seenState(read: Reader, shoot: BoundShoot, nodes: Index<unknown>, reads
     if (kindObstacle(read, kinds, cluster, NODE_KIND) !== undefined) return 'unknown';
     return read.count(nodes, cluster) === 0 ? 'asleep' : 'awake';
   }
-  if (namespaceObstacle(read, reads, seed, namespace, [DEPLOYMENT_KIND]) !== undefined) return 'unknown';
+  if (namespaceObstacle(read, reads, seed, namespace, DEPLOYMENT_KIND) !== undefined) return 'unknown';
   const key = `${DEPLOYMENT_KIND}/${namespace}/kube-apiserver` as ObjectKey;
   const { replicas } = objectOf(read.get(live, seed, key)?.value.spec);
   if (typeof replicas !== 'number') return 'unknown';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { engineKindIds } from '../../../src/model/engine-kinds.ts';
+import { SHOOT_CONDITIONS } from '../../../src/model/shoot.ts';
 import { createEngineWorld } from '../../support/engine-world.ts';
 import { clusterYaml, placementYaml, policyYaml } from '../../support/manifests.ts';
 
@@ -40,7 +41,7 @@ describe('statuses of declared objects', () => {
       fields: {},
     });
     const types = statuses.get('Shoot', 'garden-dev/one')?.conditions.map(({ type }) => type);
-    expect(types).toEqual(['APIServerAvailable']);
+    expect(types).toEqual(SHOOT_CONDITIONS.filter((type) => type !== 'EveryNodeReady'));
   });
 
   it('say of a declaration that holds as last known good what is wrong with its file', () => {

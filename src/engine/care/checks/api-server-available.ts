@@ -1,16 +1,11 @@
-import { objectOf, textOf } from '../../../model/json.ts';
-import type { ObjectKey } from '../../../model/object-key.ts';
-import type { Derived, Graph, Reader } from '../../collections/types.ts';
-import type { EngineInputs } from '../../inputs.ts';
+import { type JsonObject, textOf } from '../../../model/json.ts';
+import type { Derived, Graph } from '../../collections/types.ts';
+import { bounded } from '../bounded-text.ts';
 import type { Finding } from '../thresholds.ts';
-import { kindObstacle, notChecked } from '../visibility.ts';
 import { type CheckReads, deriveCheck } from './check.ts';
+import { type ProbeReads, probeFinding } from './probe.ts';
 
-/** The kind of the object that an agent reports of its API server. */
-export const PROBE_KIND = 'internal.fleetrelay.dev/ApiServerProbe';
-const PROBE_KEY = `${PROBE_KIND}//healthz` as ObjectKey;
-
-interface Reads extends CheckReads, Pick<EngineInputs, 'live' | 'kinds' | 'agents'> {}
+interface Reads extends CheckReads, ProbeReads {}
 
 /** Derives whether the API server of each Shoot answers `/healthz`. Key: the Shoot's. */
 export function deriveApiServerAvailable(graph: Graph, reads: Reads): Derived<Finding> {
@@ -18,9 +13,12 @@ export function deriveApiServerAvailable(graph: Graph, reads: Reads): Derived<Fi
     type: 'APIServerAvailable',
     name: 'apiServerAvailable',
     reads: [reads.agents, reads.live, reads.kinds],
-    good: ANSWERS,
+    good: {
+      ...{ outcome: 'good', reason: 'HealthzRequestSucceeded' },
+      message: 'API server /healthz endpoint responded with success status code.',
+    },
     whileDown: () => DOWN,
-    rules: (read, { cluster }) => [probeFinding(read, cluster, reads)],
+    rules: (read, { cluster }) => [probeFinding(read, cluster, reads, healthzFault)],
   });
 }
 
@@ -28,24 +26,10 @@ const DOWN: Finding = {
   ...{ outcome: 'failed', reason: 'APIServerDown' },
   message: 'Could not reach API server during client initialization.',
 };
-const ANSWERS: Finding = {
-  ...{ outcome: 'good', reason: 'HealthzRequestSucceeded' },
-  message: 'API server /healthz endpoint responded with success status code.',
-};
 
-function probeFinding(read: Reader, cluster: string, { live, kinds, agents }: Reads): Finding | undefined {
-  const unseen = kindObstacle(read, kinds, cluster, PROBE_KIND);
-  if (unseen !== undefined) return unseen;
-  const probe = read.get(live, cluster, PROBE_KEY);
-  if (probe === undefined) {
-    // A directory has no API server to ask: reading it is the answer.
-    if (read.get(agents, '', cluster)?.kindsAsWritten === true) return undefined;
-    return notChecked(`the agent of cluster ${cluster} reports no probe of its API server`);
-  }
-  const { code, body, error, responseMillis } = objectOf(probe.value.status);
+function healthzFault({ code, body, error, responseMillis }: JsonObject): Finding | undefined {
   if (code === 200) return undefined;
-  const cause = { cluster, key: PROBE_KEY };
-  const failed = (reason: string, message: string): Finding => ({ outcome: 'failed', reason, message, cause });
+  const failed = (reason: string, message: string): Finding => ({ outcome: 'failed', reason, message });
   if (typeof code === 'number') {
     const answer = `API server /healthz endpoint check returned a non ok status code ${code}.`;
     return failed('HealthzRequestError', `${answer} (${bounded(textOf(body))})`);
@@ -53,11 +37,4 @@ function probeFinding(read: Reader, cluster: string, { live, kinds, agents }: Re
   const time = `[response_time:${typeof responseMillis === 'number' ? responseMillis : 0}ms]`;
   const why = bounded(textOf(error));
   return failed('HealthzRequestFailed', `Request to API server /healthz endpoint failed. ${time} (${why})`);
-}
-
-/** A message has at most this much of what an API server said. */
-const MOST_SAID = 2_048;
-
-function bounded(text: string): string {
-  return text.length <= MOST_SAID ? text : `${text.slice(0, MOST_SAID)}... cut, ${text.length} characters`;
 }

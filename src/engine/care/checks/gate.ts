@@ -4,14 +4,12 @@ import type { ObjectKey } from '../../../model/object-key.ts';
 import type { Collection, Derived, Graph, Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import type { BoundShoot } from '../binding.ts';
+import { DEPLOYMENT_KIND } from '../objects/components.ts';
 import { lastOperationOf } from '../operation.ts';
 import type { CareSettingsRead } from '../settings.ts';
 import { isAsleep, SLEEPS, type Sleep } from '../sleep.ts';
 import type { Cause, Finding } from '../thresholds.ts';
 import { type ClusterReads, kindObstacle, notChecked, obstacleOf } from '../visibility.ts';
-
-/** The kind of the control plane's parts in a Seed. */
-export const DEPLOYMENT_KIND = 'apps/Deployment';
 
 /**
  * What comes before every check of a Shoot. `closed`: the finding is that of all conditions. `unseen`: the finding says why the
@@ -53,7 +51,7 @@ function gateOf(read: Reader, key: string, shoot: BoundShoot, reads: Reads): Gat
   if (isAsleep(read, reads.sleepers, key)) return { type: 'closed', finding: SLEEPS };
   const { seed, controlPlaneNamespace: namespace } = shoot;
   if (seed === undefined) return { type: 'open' };
-  const unseen = namespaceObstacle(read, reads, seed, namespace, [DEPLOYMENT_KIND]);
+  const unseen = namespaceObstacle(read, reads, seed, namespace, DEPLOYMENT_KIND);
   if (unseen !== undefined) return { type: 'unseen', finding: unseen };
   const apiServer = `${DEPLOYMENT_KIND}/${namespace}/kube-apiserver` as ObjectKey;
   if (isRunning(read, reads, seed, apiServer)) return { type: 'open' };
@@ -80,17 +78,17 @@ export interface NamespaceReads extends Pick<EngineInputs, 'kinds'> {
   readonly settings: Collection<JsonValue>;
 }
 
-/** The finding that follows if one of the kinds (`group/Kind`) cannot be read in a Namespace of a cluster. */
+/** The finding that follows if a kind (`group/Kind`) cannot be read in a Namespace of a cluster, or the policy leaves that out. */
 export function namespaceObstacle(
   read: Reader,
   { settings, kinds }: NamespaceReads,
   cluster: string,
   namespace: string,
-  names: readonly string[],
+  kind: string,
 ): Finding | undefined {
   const { excludedNamespaces } = read.get(settings, '', '') as unknown as CareSettingsRead;
   if (excludedNamespaces.includes(namespace)) {
     return notChecked(`namespace ${namespace} of cluster ${cluster} is left out of discovery by the FleetPolicy`);
   }
-  return names.map((name) => kindObstacle(read, kinds, cluster, name, namespace)).find((each) => each !== undefined);
+  return kindObstacle(read, kinds, cluster, kind, namespace);
 }

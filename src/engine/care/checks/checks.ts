@@ -1,0 +1,35 @@
+import type { Derived, Graph } from '../../collections/types.ts';
+import type { Deadline } from '../../deadlines.ts';
+import { deriveComponents } from '../objects/components.ts';
+import { deriveManagedResources } from '../objects/managed-resources.ts';
+import { deriveTunnelPods } from '../objects/tunnel-pods.ts';
+import type { Finding } from '../thresholds.ts';
+import { deriveApiServerAvailable } from './api-server-available.ts';
+import { deriveControlPlaneHealthy } from './control-plane-healthy.ts';
+import { deriveGates } from './gate.ts';
+import { deriveObservabilityComponentsHealthy } from './observability-components-healthy.ts';
+import { deriveSystemComponentsHealthy } from './system-components-healthy.ts';
+
+type Reads = Parameters<typeof deriveGates>[1] & Parameters<typeof deriveManagedResources>[1];
+
+/** Derives the findings of all checks, on verdicts on single objects. */
+export function deriveChecks(graph: Graph, core: Reads) {
+  const gates = deriveGates(graph, core);
+  const components = deriveComponents(graph, core);
+  const managedResources = deriveManagedResources(graph, core);
+  const tunnelPods = deriveTunnelPods(graph, core);
+  const reads = { ...core, gates, components, managedResources, tunnelPods, before: [], after: [] };
+  const apiServer = deriveApiServerAvailable(graph, reads);
+  const findings: readonly Derived<Finding>[] = [
+    apiServer,
+    deriveControlPlaneHealthy(graph, reads),
+    deriveObservabilityComponentsHealthy(graph, reads),
+    deriveSystemComponentsHealthy(graph, reads),
+  ];
+  const deadlines: readonly Derived<Deadline>[] = [managedResources.deadlines];
+  const collections: readonly Derived<unknown>[] = [
+    ...[gates, components.components, tunnelPods.pods],
+    ...[...managedResources.collections, ...findings],
+  ];
+  return { gates, apiServer, findings, deadlines, collections };
+}

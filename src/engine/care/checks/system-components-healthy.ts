@@ -1,0 +1,66 @@
+import { objectOf, textOf } from '../../../model/json.ts';
+import type { ObjectKey } from '../../../model/object-key.ts';
+import type { Derived, Graph, Reader } from '../../collections/types.ts';
+import type { EngineInputs } from '../../inputs.ts';
+import type { BoundShoot } from '../binding.ts';
+import { bounded } from '../bounded-text.ts';
+import { POD_KIND, TUNNEL_NAMESPACE, type TunnelPods } from '../objects/tunnel-pods.ts';
+import type { Finding } from '../thresholds.ts';
+import { kindObstacle, notChecked } from '../visibility.ts';
+import { type CheckReads, deriveCheck } from './check.ts';
+import { controlPlaneOf, managedResourceFindings, type PartsReads, partsRead } from './control-plane-parts.ts';
+import { namespaceObstacle } from './gate.ts';
+
+const TYPE = 'SystemComponentsHealthy';
+/** What an agent reports that may test the tunnel. */
+const TUNNEL_KIND = 'internal.fleetrelay.dev/TunnelProbe';
+const TUNNEL_KEY = `${TUNNEL_KIND}//tunnel` as ObjectKey;
+
+interface Reads extends CheckReads, PartsReads, Pick<EngineInputs, 'live'> {
+  readonly tunnelPods: TunnelPods;
+}
+
+/** Derives whether what Gardener runs inside each Shoot's cluster is healthy. Key: the Shoot's. */
+export function deriveSystemComponentsHealthy(graph: Graph, reads: Reads): Derived<Finding> {
+  const { live, tunnelPods } = reads;
+  return deriveCheck(graph, reads, {
+    type: TYPE,
+    name: 'systemComponentsHealthy',
+    reads: [...partsRead(reads), live, tunnelPods.all, tunnelPods.running],
+    good: {
+      ...{ outcome: 'good', reason: 'SystemComponentsRunning' },
+      message: 'All system components are healthy.',
+    },
+    whileDown: notChecked,
+    rules: (read, shoot) => findings(read, reads, shoot),
+  });
+}
+
+function* findings(read: Reader, reads: Reads, shoot: BoundShoot): Generator<Finding | undefined> {
+  const controlPlane = controlPlaneOf(shoot);
+  if (controlPlane === undefined) return;
+  yield* managedResourceFindings(read, reads, controlPlane, TYPE);
+  if (shoot.pools.length > 0) yield tunnelFinding(read, reads, shoot.cluster);
+}
+
+/** Without a probe one running Pod is enough. */
+function tunnelFinding(read: Reader, reads: Reads, cluster: string): Finding | undefined {
+  const unseen =
+    namespaceObstacle(read, reads, cluster, TUNNEL_NAMESPACE, POD_KIND) ??
+    kindObstacle(read, reads.kinds, cluster, TUNNEL_KIND);
+  if (unseen !== undefined) return unseen;
+  const { all, running } = reads.tunnelPods;
+  if (read.count(all, cluster) === 0) {
+    const message = 'no tunnels are currently deployed to perform health-check on';
+    return { outcome: 'failed', reason: 'NoTunnelDeployed', message };
+  }
+  if (read.count(running, cluster) === 0) return broken('no running vpn-shoot pod found yet in the shoot cluster');
+  const { connected, error } = objectOf(read.get(reads.live, cluster, TUNNEL_KEY)?.value.status);
+  if (connected !== false) return undefined;
+  return { ...broken(bounded(textOf(error))), cause: { cluster, key: TUNNEL_KEY } };
+}
+
+function broken(why: string): Finding {
+  const message = `Tunnel connection has not been established (${why})`;
+  return { outcome: 'failed', reason: 'TunnelConnectionBroken', message };
+}
