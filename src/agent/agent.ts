@@ -1,7 +1,9 @@
 import { type AgentSettings, NO_SETTINGS, settingsText } from '../model/agent-settings.ts';
 import type { OutputPosition } from '../model/output.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
 import type { ConnectionState, RelayClient } from '../relay/session.ts';
+import { type Care, createCare } from './care/care.ts';
 import { createDiscovery } from './discovery/discovery.ts';
 import { createLiveNotes, createObserver, type Observer } from './observer.ts';
 import type { DriftCounts } from './reconciler/drift.ts';
@@ -39,6 +41,9 @@ export interface AgentHealth {
 /** Grace period after a connect in which the server may cancel pending removals. */
 const REMOVAL_GRACE_MS = 1_000;
 
+/** Longest wait of the first snapshot for reports: longer than the time limit of a probe. */
+const FIRST_REPORTS_MS = 12_000;
+
 interface Running {
   readonly reconciler: Reconciler;
   readonly observer: Observer;
@@ -55,19 +60,19 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   const results = createResultBook((changed) => relay.report(changed));
   const settings = createSettings(cluster);
   const discovery = createDiscovery(relay, settings.current);
+  const care = createCare({ ...deps, care: cluster.care }, discovery.report);
   const notes = createLiveNotes(deps.log);
-  let connection: ConnectionState = { type: 'connecting' };
+  const connection = createConnection(deps.clock, results);
   let running: Running | undefined;
   let isOver = false;
-  let cancelGrace: (() => void) | undefined;
 
-  return { start, stop, health: () => healthOf(connection, running, results, notes.diagnostics()) };
+  return { start, stop, health: () => healthOf(connection.state(), running, results, notes.diagnostics()) };
 
   /** Resolves when the inventory is loaded and connecting has begun. Rejects if the cluster cannot be read. */
   async function start(): Promise<void> {
     const loaded = await cluster.loadInventory();
     if (loaded.type === 'found') settings.take(loaded.state.settings ?? NO_SETTINGS);
-    const live = await cluster.list('complete');
+    const live = await firstLook(cluster, care, settings.current());
     notes.note(live);
     const recovered = await recover(deps, loaded, live);
     const idle = (): void => running?.observer.observeSoon();
@@ -83,7 +88,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
       delta: reconciler.accept,
       settings: (next) => settingsReceived({ reconciler, observer }, next),
       inputAcknowledged: () => {},
-      connection: (state) => connectionChanged(reconciler, state),
+      connection: (state) => connection.changed(reconciler, state),
     });
     reconciler.start(live);
     observer.start();
@@ -105,6 +110,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     if (!settings.take(next)) return;
     deps.log.info('the policy of the fleet has new settings for agents');
     reconciler.saveSettings(next);
+    care.configure(next);
     observer.observeSoon();
   }
 
@@ -115,23 +121,45 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     void stop().then(() => options.takenOver?.(error));
   }
 
-  function connectionChanged(reconciler: Reconciler, state: ConnectionState): void {
-    if (state.type === connection.type && state.type === 'connected') return;
-    connection = state;
-    cancelGrace?.();
-    if (state.type === 'connected') {
-      reconciler.connected();
-      results.reportAgain();
-      cancelGrace = deps.clock.schedule(REMOVAL_GRACE_MS, reconciler.continueRemovals);
-    } else reconciler.disconnected();
-  }
-
   /** Ends all work and leaves the cluster's objects as they are. */
   async function stop(): Promise<void> {
-    cancelGrace?.();
+    connection.stop();
+    care.stop();
     running?.observer.stop();
     // In parallel: the reconciler stops starting work while the relay sends its last messages.
     await Promise.all([running?.reconciler.stop(), relay.stop()]);
+  }
+}
+
+/** The connection to the server. After a connect results are reported again, and removals go on after a while. */
+function createConnection(clock: Clock, results: ResultBook) {
+  let current: ConnectionState = { type: 'connecting' };
+  let cancelGrace: (() => void) | undefined;
+  return {
+    state: () => current,
+    changed(reconciler: Reconciler, state: ConnectionState): void {
+      if (state.type === current.type && state.type === 'connected') return;
+      current = state;
+      cancelGrace?.();
+      if (state.type === 'connected') {
+        reconciler.connected();
+        results.reportAgain();
+        cancelGrace = clock.schedule(REMOVAL_GRACE_MS, reconciler.continueRemovals);
+      } else reconciler.disconnected();
+    },
+    stop: () => cancelGrace?.(),
+  };
+}
+
+/** Lists the cluster while the reports are made. The first snapshot has both: the server would lose reports that it lacks. */
+async function firstLook(cluster: ClusterApi, care: Care, settings: AgentSettings): Promise<LiveState> {
+  care.configure(settings, 0);
+  try {
+    const [live] = await Promise.all([cluster.list('complete'), care.settled(FIRST_REPORTS_MS)]);
+    return live;
+  } catch (error) {
+    care.stop();
+    throw error;
   }
 }
 

@@ -6,6 +6,7 @@ import type { JsonObject } from '../model/json.ts';
 import type { ObjectHealth } from '../model/object-health.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { ObjectMeta } from '../model/output.ts';
+import type { CareApi } from './care-api.ts';
 
 /**
  * One cluster, for its agent. One agent uses it at a time. The adapter holds only caches in memory: all state that must
@@ -39,6 +40,8 @@ export interface ClusterApi {
    * the caller must then stop.
    */
   saveInventory(change: InventoryChange): Promise<void>;
+  /** What the care of Shoots asks the cluster. Absent: nothing of it can be asked. */
+  readonly care?: CareApi;
   /** Releases the cluster for another agent. No method may be called afterwards. */
   close(): Promise<void>;
 }

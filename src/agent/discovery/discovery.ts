@@ -5,12 +5,16 @@ import type { Digest } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, textOf } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import { mirrorLabels } from '../../model/mirror-labels.ts';
-import { labelsOf, type ObjectKey } from '../../model/object-key.ts';
+import { kindOf, labelsOf, type ObjectKey } from '../../model/object-key.ts';
 import { liveMetadata, withoutSecretValues } from '../../model/server-fields.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import type { RelayClient } from '../../relay/session.ts';
+import type { CareReports } from '../care/care.ts';
 import { createGatewayWatch, gatewayKey } from './gateways.ts';
+import { createReportBook } from './reports.ts';
 import { createSelection, type Selection } from './selection.ts';
+
+const LEASE = 'coordination.k8s.io/Lease';
 
 /** One object of the snapshot. Its value is computed when it is read, so that no copy of the live object is kept. */
 interface Discovered extends LiveObject {
@@ -26,13 +30,9 @@ interface Discovered extends LiveObject {
 export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settings: () => AgentSettings) {
   const objects = new Map<ObjectKey, Discovered>();
   const gateways = createGatewayWatch();
-  let kinds: readonly KindState[] = [];
-  /** The cluster's kinds that `kinds` was computed from. */
-  let clusterKinds: readonly KindState[] | undefined;
-  let gatewayState: KindState['state'] | undefined;
-  let published = false;
-  /** The last state was not taken to its end, and no later state names its changes: the next one is compared completely. */
-  let missed = false;
+  const reports = createReportBook();
+  const publisher = createPublisher(relay, objects);
+  const kinds = createKindList(gateways);
   let selection: Selection | undefined;
   let records: ReadonlyMap<ObjectKey, InventoryRecord> = new Map();
 
@@ -41,15 +41,22 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
       try {
         takeState(live, now);
       } catch (error) {
-        [selection, missed] = [undefined, true];
+        // No later state names its changes: the next one is compared completely.
+        selection = undefined;
+        publisher.missed();
         throw error;
       }
     },
     /** The cluster cannot be listed: the last snapshot stays, with every kind unknown. */
     unreadable(error: unknown): void {
-      if (!published) return;
-      clusterKinds = undefined;
-      publish(new Set(), kinds.map(unknownBecause(errorText(error))));
+      if (!publisher.hasPublished()) return;
+      publish(new Set(), kinds.unknown(errorText(error)));
+    },
+    /** Takes all reports of the agent. They are published with the first state, and then at once. */
+    report(next: CareReports): void {
+      const keys = [...reports.take(next)].filter((key) => objects.get(key)?.observed === undefined);
+      const changed = new Set(keys.filter(updateReport));
+      if (publisher.hasPublished()) publish(changed, kinds.current());
     },
   };
 
@@ -63,16 +70,16 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     for (const key of keys) if (update(key, live.objects.get(key), now.get(key))) changed.add(key);
     for (const service of gateways.note(live, keys)) if (updateGateway(service)) changed.add(gatewayKey(service));
     records = now;
-    publish(changed, kindsOf(live.kinds, selection, isFirst));
+    publish(changed, kinds.take(live.kinds, selection, isFirst));
   }
 
-  /** The list is long and seldom new: it stays the same list while the cluster's kinds do. */
-  function kindsOf(now: readonly KindState[], by: Selection, anew: boolean): readonly KindState[] {
-    const gatewayKind = gateways.kind(now);
-    if (now === clusterKinds && gatewayKind?.state === gatewayState && !anew) return kinds;
-    clusterKinds = now;
-    gatewayState = gatewayKind?.state;
-    return withGateways(now, gatewayKind).map(by.kind);
+  /** Puts a report into the snapshot, or takes it away. An object of the cluster with the same key has precedence. */
+  function updateReport(key: ObjectKey): boolean {
+    const report = reports.get(key);
+    if (report === undefined) return objects.delete(key);
+    const before = objects.get(key);
+    objects.set(key, report);
+    return before?.digest !== report.digest;
   }
 
   /** A gateway is in the snapshot only together with its Service; derived Services are not in it. */
@@ -89,7 +96,8 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
   /** True if the snapshot's object of this key has changed. */
   function update(key: ObjectKey, observed: ObservedObject | undefined, record: InventoryRecord | undefined): boolean {
     const before = objects.get(key);
-    if (observed === undefined || isDerived(observed, record)) return objects.delete(key);
+    if (observed === undefined) return updateReport(key);
+    if (kindOf(key) === LEASE || isDerived(observed, record)) return objects.delete(key);
     const { value, content } = observed;
     if (isMirrored(observed, value) || selection?.takes(key, value) === false) return objects.delete(key);
     if (before?.observed === observed) return false;
@@ -98,14 +106,57 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     return before?.digest !== object.digest;
   }
 
-  function publish(changed: ReadonlySet<ObjectKey>, now: readonly KindState[]): void {
-    const sameKinds = now === kinds || JSON.stringify(now) === JSON.stringify(kinds);
-    if (published && !missed && changed.size === 0 && sameKinds) return;
-    if (!sameKinds) kinds = now;
-    relay.publishInput({ objects, kinds }, published && !missed ? changed : undefined);
-    published = true;
-    missed = false;
+  function publish(changed: ReadonlySet<ObjectKey>, ofCluster: readonly KindState[]): void {
+    publisher.publish(changed, reports.withKinds(ofCluster));
   }
+}
+
+/** The kinds of the snapshot without those of reports. */
+function createKindList(gateways: ReturnType<typeof createGatewayWatch>) {
+  let current: readonly KindState[] = [];
+  /** The cluster's kinds that `current` was computed from. */
+  let clusterKinds: readonly KindState[] | undefined;
+  let gatewayState: KindState['state'] | undefined;
+  return {
+    current: () => current,
+    /** The list is long and seldom new: it stays the same list while the cluster's kinds do. */
+    take(now: readonly KindState[], by: Selection, anew: boolean): readonly KindState[] {
+      const gatewayKind = gateways.kind(now);
+      if (now === clusterKinds && gatewayKind?.state === gatewayState && !anew) return current;
+      clusterKinds = now;
+      gatewayState = gatewayKind?.state;
+      current = withGateways(now, gatewayKind).map(withoutLeases).map(by.kind);
+      return current;
+    },
+    /** The cluster cannot be listed. */
+    unknown(message: string): readonly KindState[] {
+      clusterKinds = undefined;
+      current = current.map(unknownBecause(message));
+      return current;
+    },
+  };
+}
+
+/** Publishes the snapshot if it has changed. */
+function createPublisher(relay: Pick<RelayClient, 'publishInput'>, objects: ReadonlyMap<ObjectKey, Discovered>) {
+  let kinds: readonly KindState[] = [];
+  let published = false;
+  let missed = false;
+  return {
+    hasPublished: () => published,
+    /** The changes of a state were not taken to their end: the next snapshot names none. */
+    missed(): void {
+      missed = true;
+    },
+    publish(changed: ReadonlySet<ObjectKey>, now: readonly KindState[]): void {
+      const sameKinds = now === kinds || JSON.stringify(now) === JSON.stringify(kinds);
+      if (published && !missed && changed.size === 0 && sameKinds) return;
+      if (!sameKinds) kinds = now;
+      relay.publishInput({ objects, kinds }, published && !missed ? changed : undefined);
+      published = true;
+      missed = false;
+    },
+  };
 }
 
 /** Keys of the state, of the snapshot before, and of the named changes. */
@@ -120,6 +171,11 @@ function everyKey(
 /** A cluster can offer the gateway kind itself; a kind is listed once. */
 function withGateways(kinds: readonly KindState[], gateways: KindState | undefined): readonly KindState[] {
   return gateways === undefined ? kinds : [...kinds.filter(({ kind }) => kind !== gateways.kind), gateways];
+}
+
+/** Leases change every few seconds: they are never reported, but judged in their cluster. */
+function withoutLeases(kind: KindState): KindState {
+  return kind.kind === LEASE && kind.state === 'complete' ? { ...kind, state: 'offered' } : kind;
 }
 
 function unknownBecause(message: string): (kind: KindState) => KindState {

@@ -1,0 +1,35 @@
+import type { JudgedLeases } from '../../model/agent-settings.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { leaseReportOf } from '../../model/lease-report.ts';
+import type { FoundLeases } from '../../ports/care-api.ts';
+
+/** Which Leases are judged and how. */
+export interface LeaseWork {
+  readonly judged: readonly JudgedLeases[];
+  /** The Namespaces that are read. */
+  readonly namespaces: readonly string[];
+  /** Namespaces that the FleetPolicy excludes from discovery: nothing in them is reported. */
+  readonly excluded: readonly string[];
+}
+
+/** What has to be read for these rules. */
+export function leaseWorkOf(judged: readonly JudgedLeases[], excludedNamespaces: readonly string[]): LeaseWork {
+  const all = [...new Set(judged.map(({ namespace }) => namespace))];
+  return {
+    judged,
+    namespaces: all.filter((namespace) => !excludedNamespaces.includes(namespace)),
+    excluded: all.filter((namespace) => excludedNamespaces.includes(namespace)),
+  };
+}
+
+/** The status of the LeaseReport at a moment, and the Namespaces for which it is not complete, each with why. */
+export function madeLeaseReport(
+  { judged, excluded }: LeaseWork,
+  { leases, refused }: FoundLeases,
+  nowMillis: number,
+): { readonly status: JsonObject; readonly unlisted?: Readonly<Record<string, string>> } {
+  const status = leaseReportOf(leases, judged, nowMillis) as unknown as JsonObject;
+  const leftOut = excluded.map((namespace) => [namespace, 'the FleetPolicy leaves it out of discovery'] as const);
+  const unlisted = { ...refused, ...Object.fromEntries(leftOut) };
+  return Object.keys(unlisted).length === 0 ? { status } : { status, unlisted };
+}

@@ -1,0 +1,69 @@
+import { errorText } from '../../model/messages.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+
+/** Work that is repeated until it is stopped. Two runs never overlap. */
+export interface Repeated {
+  /** Resolves when the first run has ended. */
+  readonly first: Promise<void>;
+  /** Runs within so many milliseconds, yet never sooner than {@link LEAST_PAUSE_MS} after the last run has begun. */
+  within(milliseconds: number): void;
+  stop(): void;
+}
+
+/** Shortest time between the beginnings of two runs. */
+export const LEAST_PAUSE_MS = 2_000;
+/** Pause after a run that failed by a fault of this program. */
+const FAILED_MS = 60_000;
+
+/**
+ * Repeats `run`, which resolves with the milliseconds until it is due again.
+ *
+ * @param firstMs milliseconds until the first run
+ */
+export function repeat(
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  firstMs: number,
+  run: () => Promise<number>,
+): Repeated {
+  const first = Promise.withResolvers<void>();
+  let beganAt = Number.NEGATIVE_INFINITY;
+  let isStopped = false;
+  let isRunning = false;
+  let next: { readonly at: number; readonly cancel: () => void } | undefined;
+  /** Asked for during a run: monotonic milliseconds. */
+  let asked = Number.POSITIVE_INFINITY;
+  wakeAt(clock.monotonic() + firstMs);
+
+  return {
+    first: first.promise,
+    within(milliseconds) {
+      const at = Math.max(clock.monotonic() + milliseconds, beganAt + LEAST_PAUSE_MS);
+      if (isRunning) asked = Math.min(asked, at);
+      else if (next === undefined || at < next.at) wakeAt(at);
+    },
+    stop() {
+      isStopped = true;
+      next?.cancel();
+    },
+  };
+
+  function wakeAt(at: number): void {
+    next?.cancel();
+    if (!isStopped) next = { at, cancel: clock.schedule(Math.max(0, at - clock.monotonic()), () => void runNow()) };
+  }
+
+  async function runNow(): Promise<void> {
+    isRunning = true;
+    beganAt = clock.monotonic();
+    const wait = await run().catch((error: unknown) => {
+      log.error('a report for the care of Shoots could not be made', { reason: errorText(error) });
+      return FAILED_MS;
+    });
+    isRunning = false;
+    first.resolve();
+    const at = Math.min(clock.monotonic() + wait, asked);
+    asked = Number.POSITIVE_INFINITY;
+    wakeAt(at);
+  }
+}
