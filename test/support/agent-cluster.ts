@@ -4,6 +4,7 @@ import type { ClusterId } from '../../src/model/ids.ts';
 import { type JsonObject, jsonEquals } from '../../src/model/json.ts';
 import type { ObjectHealth } from '../../src/model/object-health.ts';
 import { displayKey, type ObjectKey } from '../../src/model/object-key.ts';
+import type { CareApi } from '../../src/ports/care-api.ts';
 import {
   type ApplyOutcome,
   type ApplyRequest,
@@ -31,6 +32,10 @@ export interface MemoryCluster {
   };
   /** Inventory changes wait for this before they are durable; they fail if it rejects. */
   inventoryGate: Promise<void> | undefined;
+  /** Looks fail with this, until it is undefined. */
+  unreadable: Error | undefined;
+  /** What the care of Shoots can ask of it; undefined: nothing. Read when it is opened. */
+  care: CareApi | undefined;
   /** Writes of objects answer only after this, though they are done before. */
   writeGate: Promise<void> | undefined;
   /** Kinds (`group/Kind`) that cannot be listed now. */
@@ -79,6 +84,8 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   const memory: MemoryCluster = {
     open,
     inventoryGate: undefined,
+    unreadable: undefined,
+    care: undefined,
     identify: false,
     kubernetesVersion: undefined,
     takenOver: false,
@@ -137,7 +144,11 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   function open(): ClusterApi {
     return {
       identity: async () => id as ClusterId,
-      list: async () => (state ??= compose()),
+      list: async () => {
+        if (memory.unreadable !== undefined) throw memory.unreadable;
+        state ??= compose();
+        return state;
+      },
       watch: (callback) => {
         hints.add(callback);
         return () => hints.delete(callback);
@@ -160,6 +171,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
         inventory.current = { state: next, records };
       },
       configure: (settings) => configured.push(settings),
+      ...(memory.care && { care: memory.care }),
       close: async () => {},
     };
   }

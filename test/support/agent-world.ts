@@ -6,6 +6,7 @@ import type { JsonObject } from '../../src/model/json.ts';
 import { type ObjectKey, objectKey, refOfObject } from '../../src/model/object-key.ts';
 import type { ObjectMeta, SequencedDelta } from '../../src/model/output.ts';
 import { must } from '../../src/model/result.ts';
+import type { CareApi } from '../../src/ports/care-api.ts';
 import type { ConnectionState, InputSnapshot, RelayClient, ServerListener } from '../../src/relay/session.ts';
 import { createMemoryCluster, type MemoryCluster } from './agent-cluster.ts';
 import { createMemoryDisk, type MemoryDisk } from './agent-disk.ts';
@@ -70,9 +71,11 @@ export interface AgentWorld {
   settle(): Promise<void>;
 }
 
-export async function createAgentWorld(): Promise<AgentWorld> {
+/** `care`: what the care of Shoots can ask of the cluster. */
+export async function createAgentWorld(care?: CareApi): Promise<AgentWorld> {
   const clock = createVirtualClock();
   const cluster = createMemoryCluster();
+  cluster.care = care;
   const disk = createMemoryDisk();
   const log = createRecordingLog();
   const expected = { held: new Map<ObjectKey, Digest>(), sequence: 0 };
@@ -103,8 +106,8 @@ export async function createAgentWorld(): Promise<AgentWorld> {
 }
 
 /** A world whose agent runs and is connected. */
-export async function createConnectedWorld(): Promise<AgentWorld> {
-  const world = await createAgentWorld();
+export async function createConnectedWorld(care?: CareApi): Promise<AgentWorld> {
+  const world = await createAgentWorld(care);
   await world.agent.start();
   world.server.connect();
   await world.settle();

@@ -16,6 +16,7 @@ import type {
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import { isErrno } from '../disk/files.ts';
+import { createDirectoryCare } from './care.ts';
 import {
   BlockedPath,
   checkedFolder,
@@ -82,6 +83,7 @@ export async function createDirectoryCluster(
         await inventory.save(change);
       },
       matches,
+      care: createDirectoryCare(() => observer.list('hinted'), observer.watch),
       close: async () => {
         observer.close();
         inventory.close();

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../model/json.ts';
+import { cutText } from '../../model/messages.ts';
 import type { HealthAnswer } from '../../ports/care-api.ts';
 import type { Clock } from '../../ports/clock.ts';
 
@@ -42,7 +43,7 @@ export function isSameFailure(a: JsonObject, b: JsonObject): boolean {
 }
 
 function healthOf(answer: HealthAnswer, responseMillis: number): JsonObject {
-  if (answer.type === 'unanswered') return { error: bounded(answer.error), responseMillis };
+  if (answer.type === 'unanswered') return { error: cutText(answer.error, MOST_TEXT), responseMillis };
   if (answer.status === 200) return { code: 200 };
   return { code: answer.status, body: textOf(answer), responseMillis };
 }
@@ -51,26 +52,15 @@ function healthOf(answer: HealthAnswer, responseMillis: number): JsonObject {
 const FAILED_CHECK = /^\[-\](\S+) failed/gm;
 
 function readinessOf(answer: HealthAnswer): JsonObject {
-  if (answer.type === 'unanswered') return { readyzError: bounded(answer.error) };
+  if (answer.type === 'unanswered') return { readyzError: cutText(answer.error, MOST_TEXT) };
   if (answer.status === 200) return {};
   const names = new Set([...answer.text.matchAll(FAILED_CHECK)].map(([, name = '']) => name));
-  if (names.size === 0) return { readyzError: bounded(`HTTP status ${answer.status}: ${textOf(answer)}`) };
+  if (names.size === 0) return { readyzError: cutText(`HTTP status ${answer.status}: ${textOf(answer)}`, MOST_TEXT) };
   const shown = [...names].slice(0, MOST_CHECKS).map((name) => name.slice(0, MOST_CHECK_NAME).toWellFormed());
   const more = names.size - shown.length;
   return { failedChecks: more === 0 ? shown : [...shown, `and ${more} more`] };
 }
 
 function textOf({ text, cut }: Extract<HealthAnswer, { type: 'answered' }>): string {
-  const trimmed = text.trim();
-  return cut ? cutTo(trimmed, `more than ${text.length}`) : bounded(trimmed);
-}
-
-function bounded(text: string): string {
-  return text.length <= MOST_TEXT ? text.toWellFormed() : cutTo(text, String(text.length));
-}
-
-/** The beginning of a text; that it was cut, and how long it was, is said within the bound. */
-function cutTo(text: string, length: string): string {
-  const note = `... cut, ${length} characters`;
-  return `${text.slice(0, MOST_TEXT - note.length)}${note}`.toWellFormed();
+  return cutText(text.trim(), MOST_TEXT, cut);
 }

@@ -42,8 +42,8 @@ interface Task {
   readonly run: (deps: CareDeps, put: Put, before: Made | undefined) => Promise<number | undefined>;
 }
 
-/** Takes the status of a report; undefined: there is nothing to report. */
-type Put = (status: JsonObject | undefined, kind?: Pick<KindState, 'state' | 'message' | 'unlisted'>) => void;
+/** Takes the status of a report and what differs in the state of its kind; undefined: there is nothing to report. */
+type Put = (status: JsonObject | undefined, kind?: Partial<Pick<KindState, 'state' | 'message' | 'unlisted'>>) => void;
 
 /** The agents of a fleet receive new settings at the same moment: their first requests are spread over this time. */
 const SPREAD_MS = 5_000;
@@ -113,19 +113,29 @@ export function createCare(deps: CareDeps, changed: (reports: CareReports) => vo
   function put(report: CareReport, by: Repeated, ...[status, kind]: Parameters<Put>): void {
     if (running.get(report)?.work !== by) return;
     const before = made.get(report);
-    const next: Made = {
-      ...(status === undefined ? {} : { object: careReportObject(report, status) }),
-      kind: { kind: careReportKind(report), scope: 'Cluster', state: 'complete', message: '', ...kind },
-    };
+    const next = madeReport(report, status, kind);
     made.set(report, next);
     const isSame = before?.object?.digest === next.object?.digest && sameKind(before?.kind, next.kind);
     if (!isSame) publish();
   }
 
   function publish(): void {
-    const all = [...made.values()];
-    changed({ objects: all.flatMap(({ object }) => object ?? []), kinds: all.map(({ kind }) => kind) });
+    changed(reportsOf(made.values()));
   }
+}
+
+/** A report with this status; undefined: there is nothing to report. */
+export function madeReport(report: CareReport, ...[status, kind]: Parameters<Put>): Made {
+  return {
+    ...(status === undefined ? {} : { object: careReportObject(report, status) }),
+    kind: { kind: careReportKind(report), scope: 'Cluster', state: 'complete', message: '', ...kind },
+  };
+}
+
+/** All reports that were made. */
+export function reportsOf(made: Iterable<Made>): CareReports {
+  const all = [...made];
+  return { objects: all.flatMap(({ object }) => object ?? []), kinds: all.map(({ kind }) => kind) };
 }
 
 /** Whether the last probe found nothing: only then does a hint say something new. */
@@ -178,8 +188,7 @@ function leaseTask(care: CareApi, work: LeaseWork): Task {
       const found = await care.leases(work.namespaces);
       if (found.unanswered === undefined) {
         unansweredSince = undefined;
-        const { status, unlisted } = madeLeaseReport(work, found, clock.now());
-        put(status, { state: 'complete', message: '', ...(unlisted === undefined ? {} : { unlisted }) });
+        put(...madeLeaseReport(work, found, clock.now()));
         return undefined;
       }
       unansweredSince ??= clock.monotonic();

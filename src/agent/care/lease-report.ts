@@ -27,9 +27,9 @@ export function madeLeaseReport(
   { judged, excluded }: LeaseWork,
   { leases, refused }: FoundLeases,
   nowMillis: number,
-): { readonly status: JsonObject; readonly unlisted?: Readonly<Record<string, string>> } {
+): [status: JsonObject, kind: { readonly unlisted?: Readonly<Record<string, string>> }] {
   const status = leaseReportOf(leases, judged, nowMillis) as unknown as JsonObject;
   const leftOut = excluded.map((namespace) => [namespace, 'the FleetPolicy leaves it out of discovery'] as const);
   const unlisted = { ...refused, ...Object.fromEntries(leftOut) };
-  return Object.keys(unlisted).length === 0 ? { status } : { status, unlisted };
+  return [status, Object.keys(unlisted).length === 0 ? {} : { unlisted }];
 }

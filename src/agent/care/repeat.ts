@@ -33,7 +33,8 @@ export function repeat(
   let next: { readonly at: number; readonly cancel: () => void } | undefined;
   /** Asked for during a run: monotonic milliseconds. */
   let asked = Number.POSITIVE_INFINITY;
-  wakeAt(clock.monotonic() + firstMs);
+  if (firstMs === 0) void Promise.resolve().then(runNow);
+  else wakeAt(clock.monotonic() + firstMs);
 
   return {
     first: first.promise,
@@ -54,6 +55,7 @@ export function repeat(
   }
 
   async function runNow(): Promise<void> {
+    if (isStopped) return;
     isRunning = true;
     beganAt = clock.monotonic();
     const wait = await run().catch((error: unknown) => {

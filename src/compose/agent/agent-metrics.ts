@@ -1,6 +1,7 @@
 import type { InjectionResult } from '../../adapters/kubernetes/admission/review.ts';
 import type { AgentHealth } from '../../agent/agent.ts';
 import type { ElectionStatus } from '../../election/elector.ts';
+import type { CareApi } from '../../ports/care-api.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ApplyOutcome, ClusterApi, RemoveOutcome } from '../../ports/cluster-api.ts';
 import type { RelayClient, ServerListener } from '../../relay/session.ts';
@@ -12,6 +13,7 @@ const INJECTION_RESULTS: readonly InjectionResult[] = ['unchanged', 'rewritten',
 export type AgentMeter = ReturnType<typeof createAgentMeter>;
 
 const DELTA_BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
+const PROBE_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** Reasons are constant words, but the server and the API server choose them. */
 const MOST_REASONS = 50;
 
@@ -24,12 +26,14 @@ export function createAgentMeter(
   set.gauge('fleetrelay_agent_info', 'Always 1; the version is in the label.', ['version'], () => [[{ version }, 1]]);
   const written = clusterMeter(set);
   const metered = serverMeter(set, clock);
+  const probed = probeMeter(set, clock);
   return {
     set,
     cluster: (inner: ClusterApi): ClusterApi => ({
       ...inner,
       apply: async (request) => written(await inner.apply(request)),
       remove: async (request) => written(await inner.remove(request)),
+      ...(inner.care && { care: probed(inner.care) }),
     }),
     webhook: webhookMeter(set),
     relay: (inner: RelayClient): RelayClient => ({ ...inner, start: (listener) => inner.start(metered(listener)) }),
@@ -82,6 +86,27 @@ function clusterMeter(set: MetricSet) {
     if (outcome.type === 'failed') failures({ reason: bounded(outcome.reason) });
     if (outcome.type === 'conflict') failures({ reason: 'Conflict' });
     return outcome;
+  };
+}
+
+function probeMeter(set: MetricSet, clock: Clock): (inner: CareApi) => CareApi {
+  const seconds = set.histogram(
+    'fleetrelay_agent_api_server_response_seconds',
+    'Time until the API server answered `/healthz` or `/readyz`; of the agent of a Shoot.',
+    PROBE_BUCKETS,
+  );
+  return (inner) => {
+    const { askHealth } = inner;
+    if (askHealth === undefined) return inner;
+    return {
+      ...inner,
+      askHealth: async (path, timeoutMs) => {
+        const begun = clock.monotonic();
+        const answer = await askHealth(path, timeoutMs);
+        if (answer.type === 'answered') seconds((clock.monotonic() - begun) / 1000);
+        return answer;
+      },
+    };
   };
 }
 

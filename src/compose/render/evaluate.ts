@@ -24,6 +24,7 @@ import { trustedStatus } from '../../runtime/status/status-documents.ts';
 import { agentSettings } from '../../sinks/agents/settings.ts';
 import { openEvaluation } from '../evaluate.ts';
 import type { Checkout } from '../read-checkout.ts';
+import { reportsOfRecorded } from './reports.ts';
 
 /**
  * Computes what the engine makes of a checkout and of recorded clusters. Every recorded cluster counts as connected, and
@@ -69,7 +70,7 @@ function stageCluster(engine: Engine, cluster: RecordedCluster, at: number): voi
   inputs.agents.set('', name, { ...isHere, since, ...(id === undefined ? {} : { id }) });
   inputs.snapshots.set('', name, { since });
   const inForce = policy.get('', '')?.value ?? defaultFleetPolicy;
-  const { objects, kinds } = discover(cluster, agentSettings(engine, name, inForce));
+  const { objects, kinds } = discover(cluster, agentSettings(engine, name, inForce), since);
   for (const object of objects) inputs.live.set(name, object.key, object);
   for (const kind of kinds) inputs.kinds.set(name, kind.kind, kind);
 }
@@ -160,13 +161,14 @@ export async function readRecordedClusters(
   );
 }
 
-/** The objects and kinds that an agent with these settings reports of the cluster. */
-function discover({ live }: RecordedCluster, settings: AgentSettings) {
+/** The objects and kinds that an agent with these settings reports of the cluster at a moment. */
+function discover({ live }: RecordedCluster, settings: AgentSettings, nowMillis: number) {
   const published: { readonly objects: readonly LiveObject[]; readonly kinds: readonly KindState[] }[] = [];
   const discovery = createDiscovery(
     { publishInput: ({ objects, kinds }) => void published.push({ objects: [...objects.values()], kinds }) },
     () => settings,
   );
+  discovery.report(reportsOfRecorded(live, settings, nowMillis));
   discovery.take(live, new Map());
   const [snapshot] = published;
   if (snapshot === undefined) throw new Error('the first state of a cluster was not published');

@@ -36,6 +36,22 @@ export async function readAnswer(response: IncomingMessage, text = false): Promi
   return { type: 'unreachable', message: `${unread.message}${where}` };
 }
 
+/** Reads text of any status, at most so many bytes of it. Rejects with the network's error. */
+export async function readTextAnswer(response: IncomingMessage, mostBytes: number): Promise<KubeAnswer> {
+  const encoding = checkEncoding(response);
+  if (!encoding.ok) return { type: 'unreachable', message: encoding.problem };
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > mostBytes) break;
+  }
+  const text = Buffer.concat(chunks).subarray(0, mostBytes).toString('utf8');
+  const cut = size > mostBytes ? { cut: true } : {};
+  return { type: 'ok', status: response.statusCode ?? 0, body: { text, ...cut } };
+}
+
 /** Checks that a body is not compressed: no compression was asked for, and a small body can unpack to any size. */
 export function checkEncoding(response: IncomingMessage): Result<undefined> {
   const { 'content-encoding': encoding = 'identity' } = response.headers;

@@ -1,10 +1,10 @@
-import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { JsonObject } from '../../../model/json.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Random } from '../../../ports/random.ts';
-import { readAnswer } from './answer.ts';
+import { readAnswer, readTextAnswer } from './answer.ts';
 import type { Credentials } from './credentials.ts';
 import { REQUEST_MS, TCP_KEEP_ALIVE_MS, THROTTLED_LONGEST_MS, THROTTLED_RETRIES } from './limits.ts';
 import { networkErrorText } from './network-error.ts';
@@ -48,12 +48,13 @@ export function createKubeClient(
         if (signal.aborted && answer.type === 'unreachable') {
           return unreachable(timeout.signal.aborted ? `no answer within ${timeoutMs} ms` : 'called off');
         }
-        if (answer.type !== 'refused') return answer;
+        if (answer.type === 'unreachable') return answer;
         if (answer.status === 401 && !renewed) {
           renewed = true;
           credentials.forget();
           continue;
         }
+        if (answer.type === 'ok') return answer;
         if (answer.status !== 429 || throttled === THROTTLED_RETRIES) return answer;
         throttled += 1;
         const wait = Math.min(answer.refusal.retryAfterMs ?? 1_000, THROTTLED_LONGEST_MS) * (1 + random.next() / 4);
@@ -70,7 +71,7 @@ export function createKubeClient(
     try {
       const response = await send(asked, signal);
       if (!response.ok) return unreachable(response.problem);
-      const answer = await readAnswer(response.value, asked.accept?.startsWith('text/plain'));
+      const answer = await read(response.value, asked);
       return answer.type === 'unreachable' ? { ...answer, message: `${server}: ${answer.message}` } : answer;
     } catch (error) {
       return unreachable(`${server}: ${networkErrorText(error)}`);
@@ -90,7 +91,7 @@ export function createKubeClient(
     const access = await raceAbort(credentials.access(), signal);
     if (!access.ok) return access;
     if (asked.maySend?.() === false) return problem('called off before it was sent');
-    const { method, path, query = {}, body, contentType = JSON_TYPE, accept = JSON_TYPE } = asked;
+    const { method, path, query = {}, body, contentType = JSON_TYPE, accept = JSON_TYPE, upgrade } = asked;
     const search = new URLSearchParams(query).toString();
     const url = `${base}${path}${search === '' ? '' : `?${search}`}`;
     const content = body === undefined ? undefined : Buffer.from(bodyText(body));
@@ -99,15 +100,33 @@ export function createKubeClient(
       accept,
       'user-agent': userAgent,
       ...(content === undefined ? {} : { 'content-type': contentType, 'content-length': content.length }),
+      ...(upgrade && { ...upgrade.headers, connection: 'Upgrade', upgrade: upgrade.protocol }),
     };
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const options = { method, agent: access.value.agent, signal, headers };
-    const sent = (base.startsWith('https:') ? requestHttps : requestHttp)(url, options, resolve);
-    sent.on('error', reject);
-    sent.once('socket', (socket) => socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS));
-    sent.end(content);
-    return ok(await promise);
+    return ok(await open(url, { method, agent: access.value.agent, signal, headers }, content));
   }
+}
+
+/** Sends a request. Resolves with the head of the answer, also with that of a server that changes the protocol. */
+function open(url: string, options: RequestOptions, content: Buffer | undefined): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const sent = (url.startsWith('https:') ? requestHttps : requestHttp)(url, options, resolve);
+  sent.on('error', reject);
+  sent.on('upgrade', (response, socket) => {
+    socket.destroy();
+    resolve(response);
+  });
+  sent.once('socket', (socket) => socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS));
+  sent.end(content);
+  return promise;
+}
+
+function read(
+  response: IncomingMessage,
+  { accept, textOfBytes, upgrade }: KubeRequest,
+): KubeAnswer | Promise<KubeAnswer> {
+  if (upgrade !== undefined && response.statusCode === 101) return { type: 'ok', status: 101, body: {} };
+  if (textOfBytes !== undefined) return readTextAnswer(response, textOfBytes);
+  return readAnswer(response, accept?.startsWith('text/plain'));
 }
 
 /**

@@ -31,6 +31,16 @@ export interface KubeRequest {
   readonly contentType?: string;
   /** Default `application/json`. If it begins with `text/plain` (logs), the field `text` of the body has the answer. */
   readonly accept?: string;
+  /**
+   * The answer is text of any HTTP status: it is `ok`, and its body has the first bytes of the text (at most so many), as `text`,
+   * and `cut: true` if there are more.
+   */
+  readonly textOfBytes?: number;
+  /**
+   * The protocol that the connection is to change to. The answer is `ok` with status 101 once the server has changed to it; the
+   * connection is then closed.
+   */
+  readonly upgrade?: { readonly protocol: string; readonly headers: Readonly<Record<string, string>> };
   readonly signal?: AbortSignal;
   /** Time limit in milliseconds; default 30 s. */
   readonly timeoutMs?: number;

@@ -7,6 +7,7 @@ import type { ClusterApi, LoadedInventory } from '../../../ports/cluster-api.ts'
 import { loadCatalog } from '../api/catalog.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, ApiResource, FollowerDeps, KubeClient } from '../api/types.ts';
+import { createKubernetesCare, noticeSilence } from '../care/care-api.ts';
 import { type KubernetesInventory, openInventory } from '../inventory/inventory.ts';
 import { applyObject, matches } from './apply.ts';
 import { createFlapping } from './flapping.ts';
@@ -35,10 +36,11 @@ export interface KubernetesClusterOptions {
  * answer or refuses what is needed.
  */
 export async function createKubernetesCluster(
-  deps: FollowerDeps,
+  given: FollowerDeps,
   options: KubernetesClusterOptions,
 ): Promise<ClusterApi> {
-  const { client } = deps;
+  const { client, onSilence } = noticeSilence(given.client);
+  const deps = { ...given, client };
   const id = await readIdentity(client);
   const catalog = await loadCatalog(client);
   if (!catalog.ok) throw new Error(catalog.problem);
@@ -64,6 +66,7 @@ export async function createKubernetesCluster(
       await inventory.save(change);
       live.owns(change.put.map(({ key }) => kindOf(key)));
     },
+    care: createKubernetesCare(given.client, onSilence),
     close: live.close,
   };
 }

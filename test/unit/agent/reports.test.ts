@@ -1,0 +1,132 @@
+import { expect, test } from 'vitest';
+import type { AgentSettings } from '../../../src/model/agent-settings.ts';
+import type { JsonObject } from '../../../src/model/json.ts';
+import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { CareApi, HealthAnswer } from '../../../src/ports/care-api.ts';
+import { type AgentWorld, configMap, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
+
+const PROBE = 'internal.fleetrelay.dev/ApiServerProbe//healthz' as ObjectKey;
+const PROBE_KIND = 'internal.fleetrelay.dev/ApiServerProbe';
+const LEASE_KIND = 'coordination.k8s.io/Lease';
+const settings: AgentSettings = {
+  discovery: { excludedNamespaces: [], excludedKinds: [] },
+  ignoredFields: [],
+  care: {
+    apiServerProbe: { syncPeriodMillis: 60_000, readyz: false },
+    leases: [{ namespace: 'kube-node-lease' }],
+    certificates: false,
+    tunnel: false,
+  },
+};
+
+const lease: JsonObject = {
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name: 'n', namespace: 'kube-node-lease' },
+  spec: { renewTime: '2026-01-01T00:00:00Z', leaseDurationSeconds: 40 },
+};
+const probe = (status: JsonObject): JsonObject => ({
+  apiVersion: 'internal.fleetrelay.dev/v1',
+  kind: 'ApiServerProbe',
+  metadata: { name: 'healthz' },
+  status,
+});
+
+async function createCaredWorld() {
+  const answer: { now: HealthAnswer } = { now: { type: 'answered', status: 200, text: 'ok', cut: false } };
+  const care: CareApi = {
+    askHealth: async () => answer.now,
+    leases: async () => ({ leases: [lease], refused: {} }),
+    certificates: async () => undefined,
+    watch: () => () => undefined,
+  };
+  const world = await createConnectedWorld(care);
+  const fail = (): void => {
+    answer.now = { type: 'unanswered', error: 'connection refused' };
+  };
+  return { world, fail };
+}
+
+const statusOf = ({ server }: AgentWorld) => server.inputs.at(-1)?.objects.get(PROBE)?.value.status;
+const kindOf = ({ server }: AgentWorld, name: string) => server.inputs.at(-1)?.kinds.find(({ kind }) => kind === name);
+
+test('reports are live objects of the snapshot, beside those of the cluster', async () => {
+  const { world } = await createCaredWorld();
+  world.cluster.personPuts(keyOf(configMap('a', '1')), configMap('a', '1'));
+  world.server.settings(settings);
+  await world.clock.advance(10_000);
+  expect([...(world.server.inputs.at(-1)?.objects.keys() ?? [])].sort()).toEqual([
+    '/ConfigMap/web/a',
+    PROBE,
+    'internal.fleetrelay.dev/LeaseReport//leases',
+  ]);
+  expect(kindOf(world, PROBE_KIND)).toMatchObject({ state: 'complete' });
+  world.server.settings({ ...settings, care: { leases: [], certificates: false, tunnel: false } });
+  await world.clock.advance(10_000);
+  expect([...(world.server.inputs.at(-1)?.objects.keys() ?? [])]).toEqual(['/ConfigMap/web/a']);
+  expect(kindOf(world, PROBE_KIND)).toBeUndefined();
+});
+
+test('reports that say the same publish nothing', async () => {
+  const { world, fail } = await createCaredWorld();
+  world.server.settings(settings);
+  await world.clock.advance(10_000);
+  const published = world.server.inputs.length;
+  await world.clock.advance(20_000);
+  expect(world.server.inputs).toHaveLength(published);
+  fail();
+  await world.clock.advance(60_000);
+  expect(statusOf(world)).toMatchObject({ error: 'connection refused' });
+  const failed = world.server.inputs.length;
+  await world.clock.advance(60_000);
+  expect(world.server.inputs).toHaveLength(failed);
+});
+
+test('an agent that starts again reports with its first snapshot', async () => {
+  const { world } = await createCaredWorld();
+  world.server.settings(settings);
+  await world.clock.advance(10_000);
+  await world.restart();
+  expect(world.server.inputs[0]?.objects.get(PROBE)?.value.status).toEqual({ code: 200 });
+  expect(world.server.inputs).toHaveLength(1);
+});
+
+test('reports go on while the cluster cannot be listed, and their kinds stay known', async () => {
+  const { world, fail } = await createCaredWorld();
+  world.cluster.personPuts(keyOf(configMap('a', '1')), configMap('a', '1'));
+  world.server.settings(settings);
+  await world.clock.advance(10_000);
+  world.cluster.unreadable = new Error('the API server is silent');
+  fail();
+  await world.clock.advance(120_000);
+  expect(kindOf(world, '/ConfigMap')).toMatchObject({ state: 'unknown' });
+  expect(kindOf(world, PROBE_KIND)).toMatchObject({ state: 'complete' });
+  expect(statusOf(world)).toMatchObject({ error: 'connection refused' });
+  world.cluster.unreadable = undefined;
+  await world.clock.advance(40_000);
+  expect(kindOf(world, '/ConfigMap')).toMatchObject({ state: 'complete' });
+  expect(statusOf(world)).toMatchObject({ error: 'connection refused' });
+});
+
+test('an object of the cluster has precedence over a report, which comes back after it', async () => {
+  const { world } = await createCaredWorld();
+  world.server.settings(settings);
+  await world.clock.advance(10_000);
+  world.cluster.personPuts(PROBE, probe({ code: 500, body: 'recorded' }));
+  await world.settle();
+  expect(statusOf(world)).toEqual({ code: 500, body: 'recorded' });
+  world.server.settings({ ...settings, discovery: { excludedNamespaces: ['other'], excludedKinds: [] } });
+  await world.clock.advance(70_000);
+  expect(statusOf(world)).toEqual({ code: 500, body: 'recorded' });
+  world.cluster.personRemoves(PROBE);
+  await world.settle();
+  expect(statusOf(world)).toEqual({ code: 200 });
+});
+
+test('Leases are never reported themselves', async () => {
+  const { world } = await createCaredWorld();
+  world.cluster.personPuts(keyOf(lease), lease);
+  await world.settle();
+  expect(world.server.inputs.at(-1)?.objects.size).toBe(0);
+  expect(kindOf(world, LEASE_KIND)).toMatchObject({ state: 'offered' });
+});
