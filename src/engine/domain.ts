@@ -1,4 +1,5 @@
 import type { AgentNeeds } from '../model/agent-settings.ts';
+import type { ConditionValue } from '../model/conditions.ts';
 import type { FleetPolicy } from '../model/desired.ts';
 import type { FindingReason } from '../model/diagnostic.ts';
 import type { EngineKind } from '../model/engine-kinds.ts';
@@ -150,6 +151,8 @@ export type Reason =
 export interface EntityKind {
   /** In lower case: as people are told, then other words for it. */
   readonly words: readonly [string, ...string[]];
+  /** Their names are `NAMESPACE/NAME`, and they are also found by `NAME`. */
+  readonly isNamespaced?: true;
   /** Names may repeat. */
   readonly names: () => Iterable<string>;
   /** Those of a name, in canonical order. */
@@ -159,12 +162,27 @@ export interface EntityKind {
 /** One of an {@link EntityKind}. */
 export interface Entity {
   readonly name: string;
-  readonly mesh: string;
+  /** Absent: it belongs to no mesh. */
+  readonly mesh?: string;
   /** Absent: it belongs to no one cluster. */
   readonly cluster?: string;
   /** Absent: it has none, and so neither fields nor conditions. */
   readonly declaration?: { readonly kind: EngineKind; readonly key: string };
+  /** Its conditions, which people can ask for by type; absent: those of its declaration. */
+  readonly conditions?: () => readonly EntityCondition[];
   readonly explain: () => EntityReasons;
+}
+
+/** A condition of an {@link Entity}. */
+export interface EntityCondition {
+  readonly condition: ConditionValue;
+  /** RFC 3339; absent: its status is new, and not written yet. */
+  readonly since?: string;
+  /** When it turns False unless its cause ends before, RFC 3339; absent: not by time alone. */
+  readonly turnsFalseAt?: string;
+  /** The live object that it follows from. */
+  readonly cause?: { readonly cluster: string; readonly key: ObjectKey };
+  readonly facts: readonly Fact[];
 }
 
 /** Why an entity is as it is. */

@@ -38,10 +38,18 @@ export function parseObjectName(text: string): Result<ObjectName> {
   return ok({ kind, ...(namespace === undefined ? {} : { namespace }), name });
 }
 
+/** A Shoot may be written in two words: `shoot NAMESPACE/NAME`. An object of a cluster named so needs its namespace. */
+function withShoot(words: readonly string[]): readonly string[] {
+  const [first = '', second = '', ...rest] = words;
+  const isShoot = /^shoots?$/i.test(first) && /^[^/]+(\/[^/]+)?$/.test(second);
+  return isShoot ? [`${first}/${second}`, ...rest] : words;
+}
+
 /** Parses the words of a query. The cluster is optional: only the word of an object contains a `/`. */
 export function parseExplainQuery(words: readonly string[]): Result<ExplainQuery> {
-  const [first = ''] = words;
-  const [cluster, text, part, ...more] = first.includes('/') ? [undefined, ...words] : words;
+  const joined = withShoot(words);
+  const [first = ''] = joined;
+  const [cluster, text, part, ...more] = first.includes('/') ? [undefined, ...joined] : joined;
   if (text === undefined || more.length > 0) return problem(`the question is ${EXPLAIN_GRAMMAR}`);
   const object = parseObjectName(text);
   if (!object.ok) return object;

@@ -200,6 +200,14 @@ export interface ConditionView {
   readonly status: 'True' | 'False' | 'Unknown' | 'Progressing';
   readonly reason: string;
   readonly message: string;
+  /** Only of Shoots: error codes. */
+  readonly codes?: readonly string[];
+  /** Only of Shoots: when the status was written first, RFC 3339; absent: it is new. */
+  readonly since?: string;
+  /** Only of Shoots: when it turns False unless its cause ends before, RFC 3339. */
+  readonly turnsFalseAt?: string;
+  /** Only of Shoots: the live object that it follows from. */
+  readonly cause?: { readonly cluster: string; readonly object: string };
 }
 
 export interface OutputView {
@@ -309,13 +317,16 @@ export interface DeclarationExplanation extends AnyExplanation {
   readonly status: JsonObject;
 }
 
-/** Of a data plane or a service. */
+/** Of a data plane, a service or a Shoot. */
 export interface EntityExplanation extends AnyExplanation {
-  readonly mesh: string;
+  /** Absent: it belongs to no mesh. */
+  readonly mesh?: string;
   /** Absent: it belongs to no one cluster. */
   readonly cluster?: string;
   /** Its row in the view of its kind. */
   readonly entity: JsonObject;
+  /** Only of a Shoot; absent with {@link condition}. */
+  readonly conditions?: readonly ConditionView[];
 }
 
 /** Position of a field of a document. */

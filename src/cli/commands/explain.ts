@@ -30,7 +30,7 @@ export function explainCommand(context: CliContext): CliCommand {
   const command = newCommand('explain', context)
     .summary('where an object or a declaration comes from, or why it is missing; what a code means')
     .description(
-      'Walks from an object of a cluster back to the files, lines and rules that it comes from. For a kind that the server reads itself, such as Placement, it shows the declaration that is in force, what that selects, and its conditions. KIND is a kind, its plural or a short name of kubectl, KIND.GROUP where several groups have it. service/NAME without a cluster is a service of a mesh, and dataplane/NAME a data plane: their status, and what each inbound has it from. For the code of a finding it shows its page.',
+      'Walks from an object of a cluster back to the files, lines and rules that it comes from. For a kind that the server reads itself, such as Placement, it shows the declaration that is in force, what that selects, and its conditions. KIND is a kind, its plural or a short name of kubectl, KIND.GROUP where several groups have it. service/NAME without a cluster is a service of a mesh, and dataplane/NAME a data plane: their status, and what each inbound has it from. shoot/NAMESPACE/NAME, or shoot NAMESPACE/NAME, is a Shoot: since when each condition is as it is, which object is the cause, and when it turns False. For the code of a finding it shows its page.',
     )
     .usage(`[options] ${EXPLAIN_GRAMMAR} | CODE`)
     .argument(
@@ -46,6 +46,8 @@ export function explainCommand(context: CliContext): CliCommand {
       ['fleetrelay explain service/postgres', 'the service of a mesh, and why a data plane of it is not online'],
       ['fleetrelay explain dataplane/db-07 --mesh default', 'a data plane, declared or of a cluster'],
       ['fleetrelay explain east dataplane/web-0.shop', 'the one of the cluster "east", if several have one'],
+      ['fleetrelay explain shoot garden-web/blue', 'a Shoot: what its conditions follow from'],
+      ['fleetrelay explain shoot garden-web/blue EveryNodeReady', 'one of its conditions'],
       ['fleetrelay explain FR2003', 'what the code of a finding means, with an example; needs no server'],
       ['fleetrelay explain UnknownField', 'the same by the reason of the finding'],
     ]);
@@ -86,8 +88,12 @@ function headOf(explanation: Explanation): { readonly where: string; readonly st
   if ('entity' in explanation) {
     const { mesh, cluster, entity } = explanation;
     const stale = entity.stale === true ? ' (stale)' : '';
+    const places = [
+      ...(mesh === undefined ? [] : [`mesh ${mesh}`]),
+      ...(cluster === undefined ? [] : [`cluster ${cluster}`]),
+    ];
     return {
-      where: ` in mesh ${mesh}${cluster === undefined ? '' : `, cluster ${cluster}`}`,
+      where: places.length === 0 ? '' : ` in ${places.join(', ')}`,
       state: `${statusText(entity.status)}${stale}`,
     };
   }
@@ -104,7 +110,7 @@ function writeExplanation(out: TextOutput, explanation: Explanation): void {
     out.write(`${styled(out, 'strong', printable(field.path))}: ${printable(field.at)}${FOUND[field.found]}\n`);
   }
   // A question about a field does not ask for the conditions.
-  const all = 'conditions' in explanation && field === undefined ? explanation.conditions : [];
+  const all = 'conditions' in explanation && field === undefined ? (explanation.conditions ?? []) : [];
   const conditions = condition === undefined ? all : [condition];
   if (conditions.length > 0) {
     out.write('\n');

@@ -9,9 +9,10 @@ import { deriveChecks } from './checks/checks.ts';
 import { CARE, deriveConditions } from './conditions.ts';
 import { deriveConstraints } from './constraints/constraints.ts';
 import { acceptsHibernation } from './constraints/hibernation.ts';
+import { type ExplainedSources, shootEntities } from './explain.ts';
 import { deriveHibernated } from './hibernated.ts';
 import { careSettings } from './settings.ts';
-import { deriveUndeclaredShoots, shownShoots } from './shown-shoots.ts';
+import { deriveUndeclaredShoots, type ShownShoot, shownShoots } from './shown-shoots.ts';
 import { deriveSleepers, deriveSleepingClusters } from './sleep.ts';
 import { deriveShootStatuses } from './statuses.ts';
 import { shootRows } from './views.ts';
@@ -38,8 +39,12 @@ export const care: Domain = {
     const undeclared = deriveUndeclaredShoots(graph, core.inputs, bindings);
     /** Derived last, after progress. */
     let statuses: Derived<StatusPart> | undefined;
-    const shown = () =>
-      statuses === undefined ? [] : shownShoots({ ...core.inputs, ...core, bindings, statuses, undeclared });
+    const sources = (): ExplainedSources | undefined =>
+      statuses && {
+        ...core.inputs,
+        ...core,
+        ...{ bindings, statuses, undeclared, judged: conditions, judgedConstraints: constraints },
+      };
     return {
       collections: {
         bySource: [],
@@ -57,7 +62,12 @@ export const care: Domain = {
         statuses = deriveShootStatuses(graph, after, { ...reads, hibernated, apiServer, conditions, constraints });
         return statuses;
       },
-      views: { shoots: (filter) => shootRows(shown(), filter) },
+      views: { shoots: (filter) => shootRows(listed(sources()), filter) },
+      entities: [shootEntities(sources)],
     };
   },
 };
+
+function listed(sources: ExplainedSources | undefined): readonly ShownShoot[] {
+  return sources === undefined ? [] : shownShoots(sources);
+}

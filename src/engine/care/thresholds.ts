@@ -46,7 +46,7 @@ const STATUS_OF = { good: 'True', failed: 'False', progressing: 'Progressing', u
 /** The condition that follows from a finding. Source: Gardener's FailedCondition and PardonConditions. */
 export function judge(type: string, { outcome, cause, ...said }: Finding, judging: Judging): Judged {
   const { status, until } = outcome === 'failed' ? failure(said.reason, judging) : { status: STATUS_OF[outcome] };
-  const isPardoned = status === 'False' && pardons(judging.operation);
+  const isPardoned = outcome === 'failed' && pardons(judging.operation);
   const condition = { type, status: isPardoned ? 'Progressing' : status, ...said } as const;
   return {
     condition,

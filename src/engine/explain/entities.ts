@@ -11,16 +11,23 @@ export type EntityScope = Pick<ViewFilter, 'mesh' | 'cluster'>;
 /** The entity that a name means. */
 type FoundEntity =
   | { readonly type: 'found'; readonly entity: Entity }
-  /** `among`: their meshes, or within one mesh their clusters (empty: none), in canonical order. */
-  | { readonly type: 'ambiguous'; readonly by: 'mesh' | 'cluster'; readonly among: readonly string[] }
+  /** `among`: their meshes, within one mesh their whole names, or of one name their clusters (empty: none), in canonical order. */
+  | { readonly type: 'ambiguous'; readonly by: 'mesh' | 'name' | 'cluster'; readonly among: readonly string[] }
   /** `elsewhere`: entities of the name that the scope leaves out; `meant`: a name that is much like it. */
   | { readonly type: 'none'; readonly elsewhere: readonly Entity[]; readonly meant: string | undefined };
 
 /** The kind of entities that the word of a query means; undefined: it means another kind. */
 export function entityKindOf({ domains }: Engine, { kind, namespace }: ObjectName): EntityKind | undefined {
-  if (namespace !== undefined) return undefined;
   const kinds = domains.flatMap(({ parts: { entities = [] } }) => entities);
-  return kinds.find(({ words }) => words.includes(kind.toLowerCase()));
+  return kinds.find(
+    ({ words, isNamespaced }) =>
+      words.includes(kind.toLowerCase()) && (namespace === undefined || isNamespaced === true),
+  );
+}
+
+/** The name of an entity as its kind has it. */
+export function entityName({ namespace, name }: ObjectName): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
 /** Finds an entity by its name. */
@@ -33,7 +40,9 @@ export function findEntity(kind: EntityKind, name: string, { mesh, cluster }: En
     return { type: 'none', elsewhere: all, meant: all.length > 0 ? undefined : suggestion(name, kind.names()) };
   }
   if (found.length === 1) return { type: 'found', entity };
-  const meshes = sorted(found.map((one) => one.mesh));
+  const meshes = sorted(found.map((one) => one.mesh ?? ''));
+  const names = sorted(found.map((one) => one.name));
+  if (meshes.length === 1 && names.length > 1) return { type: 'ambiguous', by: 'name', among: names };
   // No cluster can be named for one that is declared.
   const declared = found.filter((one) => one.cluster === undefined);
   if (meshes.length === 1 && cluster === undefined && declared[0] !== undefined && declared.length === 1) {

@@ -1,5 +1,5 @@
 import type { Entity, EntityKind } from '../../engine/domain.ts';
-import type { EntityScope } from '../../engine/explain/entities.ts';
+import { type EntityScope, entityName } from '../../engine/explain/entities.ts';
 import { clustersWith } from '../../engine/explain/object-name.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { ObjectName } from '../../model/explain-query.ts';
@@ -12,10 +12,11 @@ const LISTED = 20;
 export function ambiguousEntity(
   { words: [word] }: EntityKind,
   name: string,
-  { by, among }: { readonly by: 'mesh' | 'cluster'; readonly among: readonly string[] },
+  { by, among }: { readonly by: 'mesh' | 'name' | 'cluster'; readonly among: readonly string[] },
 ): string {
   const object = `${word}/${name}`;
   if (by === 'mesh') return `several meshes have ${object}: name one of ${listed(among)} with --mesh`;
+  if (by === 'name') return `${object} can be ${listed(among.map((each) => `${word}/${each}`))}: name its namespace`;
   const [first = ''] = among.filter((cluster) => cluster !== '');
   return `several clusters have ${object}: name one of ${listed(among)}, as in "${first} ${object}"`;
 }
@@ -32,12 +33,12 @@ export function unknownEntity(
     meant,
   }: EntityScope & { readonly elsewhere: readonly Entity[]; readonly meant: string | undefined },
 ): string {
-  const object = `${word}/${name.name}`;
+  const object = `${word}/${entityName(name)}`;
   const where = [
     mesh === undefined ? '' : ` in mesh ${quote(mesh)}`,
     cluster === undefined ? '' : ` in cluster ${quote(cluster)}`,
   ];
-  const meshes = [...new Set(elsewhere.map((entity) => entity.mesh))];
+  const meshes = [...new Set(elsewhere.flatMap((entity) => entity.mesh ?? []))];
   const others = meshes.length === 0 ? [] : [`there is one in mesh ${listed(meshes)}`];
   const near = meant === undefined ? [] : [`did you mean ${word}/${meant}?`];
   const clusters = mesh === undefined && cluster === undefined ? clustersWith(engine, name) : [];

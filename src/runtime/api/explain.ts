@@ -1,12 +1,11 @@
-import type { EngineDiagnostic, Entity, EntityKind, Reason } from '../../engine/domain.ts';
-import { entityKindOf, findEntity } from '../../engine/explain/entities.ts';
+import type { EngineDiagnostic, Entity, EntityCondition, EntityKind, Reason } from '../../engine/domain.ts';
+import { entityKindOf, entityName, findEntity } from '../../engine/explain/entities.ts';
 import { explainDeclaration, explainObject, problemsOfObjects } from '../../engine/explain/explain.ts';
 import { clustersWith, type DeclarationName, findDeclaration, findObject } from '../../engine/explain/object-name.ts';
 import type { Declared } from '../../engine/fleet/declared.ts';
 import type { DocumentRef } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { summarise, tallyOfList } from '../../engine/status/progress.ts';
-import type { ConditionValue } from '../../model/conditions.ts';
 import { sentenceOf } from '../../model/diagnostic.ts';
 import { displayObjectName, type ObjectName, parseObjectName } from '../../model/explain-query.ts';
 import { displayPath, parseFieldPath } from '../../model/field-path.ts';
@@ -48,14 +47,14 @@ export async function explain(
       ? explainNamedDeclaration(deps, name, part)
       : explainNamedObject(deps, cluster, name, part);
   }
-  const found = findEntity(kind, name.name, scope);
+  const found = findEntity(kind, entityName(name), scope);
   // Of one name, an object of the cluster comes before an entity, and an entity before a declaration.
   if (cluster !== undefined && mesh === undefined) {
     const isObject = findObject(deps.engine, cluster, name).type !== 'none';
     if (isObject || found.type === 'none') return explainNamedObject(deps, cluster, name, part);
   }
   if (found.type === 'found') return explainEntity(deps, kind, found.entity, part);
-  if (found.type === 'ambiguous') return refused('conflict', ambiguousEntity(kind, name.name, found));
+  if (found.type === 'ambiguous') return refused('conflict', ambiguousEntity(kind, entityName(name), found));
   const isDeclared = mesh === undefined && findDeclaration(deps.engine, name).type !== 'none';
   return isDeclared
     ? explainNamedDeclaration(deps, name, part)
@@ -66,10 +65,20 @@ export async function explain(
 async function explainEntity(
   deps: ExplainDeps,
   { words: [word] }: EntityKind,
-  { name, mesh, cluster, declaration, explain: reasonsOf }: Entity,
+  { name, mesh, cluster, declaration, conditions, explain: reasonsOf }: Entity,
   part: string | undefined,
 ): Promise<Answer<Explanation>> {
   const object = `${word}/${name}`;
+  const where = { ...(mesh === undefined ? {} : { mesh }), ...(cluster === undefined ? {} : { cluster }) };
+  const all = conditions?.();
+  if (part !== undefined && all !== undefined && isCondition(part)) {
+    const found = conditionAmong(object, all.map(conditionView), part);
+    if (!found.ok) return found;
+    const facts = all.find(({ condition }) => condition.type === part)?.facts ?? [];
+    const because = await Promise.all(facts.map((fact) => stepOf(deps, fact)));
+    const { row, message } = reasonsOf();
+    return { ok: true, value: { object, ...where, message, entity: row, condition: found.value, because } };
+  }
   if (part !== undefined) {
     if (declaration !== undefined) return explainDeclared(deps, { ...declaration, display: object }, part);
     return refused('notFound', `${object} is not declared, so it has neither fields nor conditions of its own`);
@@ -79,10 +88,19 @@ async function explainEntity(
   const inFile = its?.declared === undefined ? [] : findingsOfFile(deps, its.declared);
   const steps = await Promise.all([...(its?.declares ?? []), ...reasons].map((reason) => stepOf(deps, reason)));
   const found = await Promise.all((its?.findings ?? []).map((finding) => findingStep(deps, finding)));
-  const where = cluster === undefined ? {} : { cluster };
+  const shown = all === undefined ? {} : { conditions: all.map(conditionView) };
   return {
     ok: true,
-    value: { object, mesh, ...where, message, entity: row, because: [...steps, ...inFile, ...found] },
+    value: { object, ...where, message, entity: row, ...shown, because: [...steps, ...inFile, ...found] },
+  };
+}
+
+function conditionView({ condition, since, turnsFalseAt, cause }: EntityCondition): ConditionView {
+  return {
+    ...condition,
+    ...(since === undefined ? {} : { since }),
+    ...(turnsFalseAt === undefined ? {} : { turnsFalseAt }),
+    ...(cause === undefined ? {} : { cause: { cluster: cause.cluster, object: displayKey(cause.key) } }),
   };
 }
 
@@ -239,7 +257,7 @@ function isCondition(part: string): boolean {
 }
 
 /** Finds a condition by its type. */
-function conditionAmong(object: string, conditions: readonly ConditionValue[], type: string): Answer<ConditionView> {
+function conditionAmong(object: string, conditions: readonly ConditionView[], type: string): Answer<ConditionView> {
   const value = conditions.find((condition) => condition.type === type);
   if (value !== undefined) return { ok: true, value };
   const types = conditions.map((condition) => condition.type).join(', ');

@@ -115,3 +115,16 @@ describe('the name of an object', () => {
     for (const key of [core, serving, elsewhere]) expect(named(displayKey(key))).toEqual([key]);
   });
 });
+
+it.each<readonly [readonly string[], { readonly cluster?: string; readonly object: object; readonly part?: string }]>([
+  [['shoot', 'garden-web/blue'], { object: { kind: 'shoot', namespace: 'garden-web', name: 'blue' } }],
+  [
+    ['Shoots', 'web/blue', 'EveryNodeReady'],
+    { object: { kind: 'Shoots', namespace: 'web', name: 'blue' }, part: 'EveryNodeReady' },
+  ],
+  [['shoot', 'blue'], { object: { kind: 'shoot', name: 'blue' } }],
+  [['garden', 'shoot/web/blue'], { cluster: 'garden', object: { kind: 'shoot', namespace: 'web', name: 'blue' } }],
+  [['shoot', 'cm/web/a'], { cluster: 'shoot', object: { kind: 'cm', namespace: 'web', name: 'a' } }],
+])('%j: a Shoot in two words', (words, query) => {
+  expect(parseExplainQuery(words)).toEqual({ ok: true, value: query });
+});

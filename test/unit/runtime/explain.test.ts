@@ -165,7 +165,7 @@ describe('explain names a declaration', () => {
   it('and names those that there are where none has the name', async () => {
     const world = await startedWorld(files);
     expect(await ask(world, { object: 'Placement/nmes' })).toMatch(/^notFound: no source declares Placement\/nmes; /);
-    expect(await ask(world, { object: 'Shoot/a' })).toBe('notFound: no source declares Shoot/a');
+    expect(await ask(world, { object: 'RemovalApproval/a' })).toBe('notFound: no source declares RemovalApproval/a');
     expect(await ask(world, { object: 'Placement' })).toMatch(/^invalid: "Placement" names no object/);
   });
 
