@@ -139,6 +139,7 @@ export const engineKinds = {
     discovers: [
       'kuma.io/Dataplane',
       'kuma.io/DataplaneInsight',
+      '/Node',
       '/Pod',
       '/Service',
       'discovery.k8s.io/EndpointSlice',
@@ -163,8 +164,10 @@ export const engineKinds = {
     hasNoAccepted: true,
     discovers: [
       'internal.fleetrelay.dev/ApiServerProbe',
+      'internal.fleetrelay.dev/LeaseReport',
       'internal.fleetrelay.dev/TunnelProbe',
       'apps/Deployment',
+      '/Node',
       '/Pod',
     ],
     statusPath: 'shoots/NAMESPACE/NAME.yaml',

@@ -2,6 +2,7 @@ import type { AdditionalKind, AgentNeeds, CareTasks } from '../../model/agent-se
 import type { JsonValue } from '../../model/json.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { BoundShoot } from './binding.ts';
+import { MACHINE_KINDS, nodeKinds, nodeLeases } from './checks/every-node-ready/agent-needs.ts';
 import { CONSTRAINED_KINDS } from './constraints/constraints.ts';
 import { DEPLOYMENT_KIND, ETCD_KIND } from './objects/components.ts';
 import { MANAGED_RESOURCE_KIND } from './objects/managed-resources.ts';
@@ -43,19 +44,23 @@ export function deriveAgentNeeds(graph: Graph, { bindings, settings }: Reads) {
 
 function kindsOf(own: BoundShoot | undefined, controlPlanes: readonly string[]): readonly AdditionalKind[] {
   return [
-    ...(own === undefined ? [] : CONSTRAINED_KINDS.map((kind) => ({ kind }))),
-    ...(controlPlanes.length === 0 ? [] : [{ kind: DEPLOYMENT_KIND }]),
-    ...(controlPlanes.length === 0
-      ? []
-      : [ETCD_KIND, MANAGED_RESOURCE_KIND].map((kind) => ({ kind, namespaces: [...new Set(controlPlanes)] }))),
+    ...(own === undefined ? [] : [...CONSTRAINED_KINDS.map((kind) => ({ kind })), ...nodeKinds(own)]),
+    ...(controlPlanes.length === 0 ? [] : controlPlaneKinds([...new Set(controlPlanes)])),
   ];
+}
+
+/** What is read in the namespaces of control planes. */
+function controlPlaneKinds(namespaces: readonly string[]): readonly AdditionalKind[] {
+  const kinds = [ETCD_KIND, MANAGED_RESOURCE_KIND, ...MACHINE_KINDS];
+  return [{ kind: DEPLOYMENT_KIND }, ...kinds.map((kind) => ({ kind, namespaces }))];
 }
 
 function tasksOf(own: BoundShoot | undefined, policy: CareSettingsRead): CareTasks {
   const { syncPeriodMillis } = policy;
   const probe = own === undefined ? {} : { apiServerProbe: { syncPeriodMillis, readyz: own.seed === undefined } };
   const remediator = own === undefined ? {} : remediatorOf(policy);
-  return { ...probe, ...remediator, leases: [], certificates: false, tunnel: own !== undefined && hasTunnel(own) };
+  const leases = own === undefined ? [] : nodeLeases(own);
+  return { ...probe, ...remediator, leases, certificates: false, tunnel: own !== undefined && hasTunnel(own) };
 }
 
 /** The control plane in a Seed reaches the Nodes through it. */

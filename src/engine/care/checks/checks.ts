@@ -1,11 +1,13 @@
 import type { Derived, Graph } from '../../collections/types.ts';
 import type { Deadline } from '../../deadlines.ts';
+import { deriveLeases } from '../leases.ts';
 import { deriveComponents } from '../objects/components.ts';
 import { deriveManagedResources } from '../objects/managed-resources.ts';
 import { deriveTunnelPods } from '../objects/tunnel-pods.ts';
 import type { Finding } from '../thresholds.ts';
 import { deriveApiServerAvailable } from './api-server-available.ts';
 import { deriveControlPlaneHealthy } from './control-plane-healthy.ts';
+import { deriveEveryNodeReady } from './every-node-ready/every-node-ready.ts';
 import { deriveGates } from './gate.ts';
 import { deriveObservabilityComponentsHealthy } from './observability-components-healthy.ts';
 import { deriveSystemComponentsHealthy } from './system-components-healthy.ts';
@@ -18,17 +20,21 @@ export function deriveChecks(graph: Graph, core: Reads) {
   const components = deriveComponents(graph, core);
   const managedResources = deriveManagedResources(graph, core);
   const tunnelPods = deriveTunnelPods(graph, core);
-  const reads = { ...core, gates, components, managedResources, tunnelPods, before: [], after: [] };
+  const leases = deriveLeases(graph, core);
+  const reads = { ...core, ...leases, gates, components, managedResources, tunnelPods, before: [], after: [] };
   const apiServer = deriveApiServerAvailable(graph, reads);
+  const nodes = deriveEveryNodeReady(graph, reads);
   const findings: readonly Derived<Finding>[] = [
     apiServer,
     deriveControlPlaneHealthy(graph, reads),
     deriveObservabilityComponentsHealthy(graph, reads),
     deriveSystemComponentsHealthy(graph, reads),
+    nodes.everyNodeReady,
   ];
   const deadlines: readonly Derived<Deadline>[] = [managedResources.deadlines];
   const collections: readonly Derived<unknown>[] = [
     ...[gates, components.components, tunnelPods.pods],
+    ...[leases.leases, leases.leaseNumbers, ...nodes.collections],
     ...[...managedResources.collections, ...findings],
   ];
   return { gates, apiServer, findings, deadlines, collections };

@@ -5,6 +5,7 @@ import { labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../../mode
 import type { Derived, Graph, Index } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import { bounded } from '../bounded-text.ts';
+import { conditionProblem, type ExpectedCondition } from './expected-conditions.ts';
 import { generationsOf } from './generations.ts';
 
 /** The kind of most parts of a control plane. */
@@ -76,7 +77,7 @@ const PROBLEMS: readonly (readonly [kind: string, problem: (value: JsonObject) =
 ];
 
 /** The conditions of a Deployment, and what they have to be. */
-const EXPECTED: readonly { readonly type: string; readonly status: string; readonly isRequired?: true }[] = [
+const EXPECTED: readonly ExpectedCondition[] = [
   { type: 'Available', status: 'True', isRequired: true },
   { type: 'Progressing', status: 'True' },
   { type: 'ReplicaFailure', status: 'False' },
@@ -88,16 +89,7 @@ function deploymentProblem(value: JsonObject): string | undefined {
   if (generations !== undefined && generations.observed < generations.generation) {
     return `observed generation outdated (${generations.observed}/${generations.generation})`;
   }
-  const status = objectOf(value.status);
-  for (const { type, status: expected, isRequired } of EXPECTED) {
-    const condition = conditionOf(status, type);
-    if (condition === undefined && isRequired) return `condition "${type}" is missing`;
-    if (condition === undefined || condition.status === expected) continue;
-    const { status: found, reason, message } = condition;
-    const why = `due to ${textOf(reason)}: ${textOf(message)}`;
-    return `condition "${type}" has invalid status ${textOf(found)} (expected ${expected}) ${why}`;
-  }
-  return undefined;
+  return conditionProblem(objectOf(value.status), EXPECTED);
 }
 
 /** Source: Gardener's CheckEtcd. */

@@ -1,0 +1,62 @@
+import type { Graph, Reader } from '../../../collections/types.ts';
+import type { EngineInputs } from '../../../inputs.ts';
+import type { BoundShoot } from '../../binding.ts';
+import type { Leases } from '../../leases.ts';
+import type { Finding } from '../../thresholds.ts';
+import { notChecked } from '../../visibility.ts';
+import { type CheckReads, deriveCheck } from '../check.ts';
+import type { NamespaceReads } from '../gate.ts';
+import { deriveCaredClusters } from './cared-clusters.ts';
+import { nodesAreEnough } from './enough-nodes.ts';
+import { leasesAreRenewed } from './expired-leases.ts';
+import { kubeletsAreUpToDate } from './kubelet-version.ts';
+import { type ClusterRule, createLook, type NodeReads, type PoolRule } from './look.ts';
+import { deriveMachines } from './machines.ts';
+import { nodeAgentsRun } from './node-agents.ts';
+import { nodesAreHealthy } from './node-health.ts';
+import { deriveNodes } from './nodes.ts';
+import { configsAreApplied, deriveConfigs } from './operating-system-config.ts';
+import { nodesAreScaled } from './scaling.ts';
+import { unitsAreReady } from './systemd-units.ts';
+
+interface Reads extends CheckReads, NamespaceReads, Leases, Pick<EngineInputs, 'live' | 'agents'> {}
+
+const POOL_RULES: readonly PoolRule[] = [nodesAreHealthy, kubeletsAreUpToDate, nodesAreEnough];
+/** Of Shoots with a Seed. */
+const GARDENER_RULES: readonly ClusterRule[] = [configsAreApplied, nodeAgentsRun, unitsAreReady, nodesAreScaled];
+
+const GOOD: Finding = { outcome: 'good', reason: 'EveryNodeReady', message: 'All nodes are ready.' };
+
+/** Derives whether all Nodes of each Shoot with worker pools are ready. Source: Gardener's CheckClusterNodes. */
+export function deriveEveryNodeReady(graph: Graph, reads: Reads) {
+  const clusters = deriveCaredClusters(graph, reads.bindings);
+  const configs = deriveConfigs(graph, reads);
+  const machines = deriveMachines(graph, reads);
+  const nodes = deriveNodes(graph, { ...reads, ...clusters, configs, machines: machines.byNode });
+  const { kinds, agents, settings, leaseNumbers } = reads;
+  const ruled: NodeReads = { kinds, agents, settings, leaseNumbers, configs, machines, nodes };
+  const everyNodeReady = deriveCheck(graph, reads, {
+    type: 'EveryNodeReady',
+    name: 'everyNodeReady',
+    reads: [
+      ...[kinds, agents, settings, leaseNumbers, configs],
+      ...[machines.demands, machines.counts, nodes.groups, nodes.counts],
+    ],
+    good: GOOD,
+    whileDown: notChecked,
+    applies: ({ pools }) => pools.length > 0,
+    rules: (read, shoot) => findings(read, shoot, ruled),
+  });
+  const collections = [
+    ...[clusters.cared, clusters.pools, configs],
+    ...[machines.machines, machines.demands, nodes.nodes],
+  ];
+  return { everyNodeReady, collections };
+}
+
+function* findings(read: Reader, shoot: BoundShoot, reads: NodeReads): Generator<Finding | undefined> {
+  const look = createLook(read, shoot, reads);
+  for (const pool of shoot.pools) for (const rule of POOL_RULES) yield rule(look, pool);
+  if (shoot.seed !== undefined) for (const rule of GARDENER_RULES) yield rule(look);
+  yield leasesAreRenewed(look);
+}

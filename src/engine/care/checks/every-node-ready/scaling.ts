@@ -1,0 +1,80 @@
+import type { Finding } from '../../thresholds.ts';
+import { kindObstacle } from '../../visibility.ts';
+import { namespaceObstacle } from '../gate.ts';
+import { type ClusterRule, failed, type Look, nodeName } from './look.ts';
+import { MACHINE_DEPLOYMENT_KIND, MACHINE_KIND, type Machine, machineGroup } from './machines.ts';
+import { NODE_KIND } from './node-verdict.ts';
+
+/** The numbers of a cluster while it is scaled. */
+interface Scale {
+  /** Of Machines. */
+  readonly desired: number;
+  /** Of Nodes. */
+  readonly registered: number;
+  /** Of Nodes that take Pods. */
+  readonly ready: number;
+  readonly isRolling: boolean;
+}
+
+/** As many Nodes have to be ready as Machines are desired. Source: Gardener's CheckNodesScaling. */
+export const nodesAreScaled: ClusterRule = (look) => {
+  const { read, reads, cluster, shoot } = look;
+  const { seed, controlPlaneNamespace: namespace } = shoot;
+  if (seed === undefined) return undefined;
+  const unseen =
+    kindObstacle(read, reads.kinds, cluster, NODE_KIND) ??
+    namespaceObstacle(read, reads, seed, namespace, [MACHINE_DEPLOYMENT_KIND, MACHINE_KIND]);
+  if (unseen !== undefined) return unseen;
+  const demands = (read.get(reads.machines.demands, seed, namespace) ?? []).map(({ value }) => value);
+  const scale: Scale = {
+    desired: demands.reduce((sum, { machines }) => sum + machines, 0),
+    registered: look.count('managed'),
+    ready: look.count('ready'),
+    isRolling: demands.some((each) => each.isRolling) && !demands.some((each) => each.hasFailedMachines),
+  };
+  if (scale.ready < scale.desired) return scalingUp(scale, (state) => machineCount(look, seed, namespace, state));
+  return scale.registered > scale.desired ? scalingDown(look, scale) : undefined;
+};
+
+function scalingUp(
+  { desired, registered, ready, isRolling }: Scale,
+  machines: (state: Machine['state'] | 'all') => number,
+): Finding {
+  const reason = !isRolling && registered < desired ? 'NodesScalingUp' : 'NodesRollOutScalingUp';
+  if (machines('all') < desired) {
+    return failed(reason, `not enough machine objects created yet (${machines('all')}/${desired})`);
+  }
+  const [erroneous, pending] = [machines('erroneous'), machines('pending')];
+  if (erroneous > 0) return failed(reason, `${machinesAre(erroneous)} erroneous`);
+  if (pending > 0) return failed(reason, `${machinesAre(pending)} provisioning and should join the cluster soon`);
+  return failed(reason, `not enough ready worker nodes registered in the cluster (${ready}/${desired})`);
+}
+
+function scalingDown(look: Look, { registered, desired }: Scale): Finding | undefined {
+  const fault = (message: string) => failed('NodesScalingDown', message);
+  const [cordoned] = look.first('cordonedWrong', 1);
+  if (cordoned !== undefined) {
+    const node = nodeName(cordoned.key);
+    return cordoned.value.scaling === 'withoutMachine'
+      ? fault(`machine object for cordoned node "${node}" not found`)
+      : fault(
+          `cordoned non-preserved node "${node}" found but corresponding machine object does not have a deletion timestamp`,
+        );
+  }
+  const draining = look.count('draining');
+  if (registered - draining > desired) {
+    const what = 'too many worker nodes are registered. Exceeding maximum desired machine count';
+    return fault(`${what} (${registered}/${desired})`);
+  }
+  const advice = 'If this persists, check your pod disruption budgets and pending finalizers.';
+  const note = 'Please note, that nodes that fail to be drained will be deleted automatically';
+  return fault(`${machinesAre(draining)} waiting to be completely drained from pods. ${advice} ${note}`);
+}
+
+function machinesAre(count: number): string {
+  return count === 1 ? '1 machine is' : `${count} machines are`;
+}
+
+function machineCount({ read, reads }: Look, seed: string, namespace: string, state: Machine['state'] | 'all'): number {
+  return read.get(reads.machines.counts, '', machineGroup(seed, namespace, state)) ?? 0;
+}
