@@ -4,7 +4,7 @@ import type { ObjectKey } from '../../model/object-key.ts';
 import type { Derived, Graph, Reader } from '../collections/types.ts';
 import type { EngineInputs } from '../inputs.ts';
 import type { Finding } from './thresholds.ts';
-import { kindObstacle, notChecked } from './visibility.ts';
+import { type ClusterReads, kindObstacle, notChecked } from './visibility.ts';
 
 /** The kind of the object in which an agent reports the Leases of its cluster. */
 export const LEASE_REPORT_KIND = 'internal.fleetrelay.dev/LeaseReport';
@@ -65,7 +65,7 @@ export function deriveLeases(graph: Graph, { live }: Pick<EngineInputs, 'live'>)
 }
 
 /** What {@link leaseObstacle} reads. */
-export interface LeaseReads extends Pick<EngineInputs, 'kinds' | 'agents'>, Pick<Leases, 'leaseNumbers'> {}
+export interface LeaseReads extends Pick<EngineInputs, 'kinds'>, Pick<ClusterReads, 'agents'>, Pick<Leases, 'leaseNumbers'> {}
 
 /** The finding that follows if it is not known which Leases a Namespace of the cluster has. */
 export function leaseObstacle(

@@ -1,7 +1,7 @@
 import type { Graph, Reader } from '../../../collections/types.ts';
 import type { EngineInputs } from '../../../inputs.ts';
 import type { BoundShoot } from '../../binding.ts';
-import type { Leases } from '../../leases.ts';
+import type { LeaseReads, Leases } from '../../leases.ts';
 import type { Finding } from '../../thresholds.ts';
 import { notChecked } from '../../visibility.ts';
 import { type CheckReads, deriveCheck } from '../check.ts';
@@ -19,7 +19,7 @@ import { configsAreApplied, deriveConfigs } from './operating-system-config.ts';
 import { nodesAreScaled } from './scaling.ts';
 import { unitsAreReady } from './systemd-units.ts';
 
-interface Reads extends CheckReads, NamespaceReads, Leases, Pick<EngineInputs, 'live' | 'agents'> {}
+interface Reads extends CheckReads, NamespaceReads, Leases, Pick<LeaseReads, 'agents'>, Pick<EngineInputs, 'live'> {}
 
 const POOL_RULES: readonly PoolRule[] = [nodesAreHealthy, kubeletsAreUpToDate, nodesAreEnough];
 /** Of Shoots with a Seed. */

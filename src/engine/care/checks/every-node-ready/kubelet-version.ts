@@ -1,7 +1,7 @@
 import { compareVersions, isSameMinorFrom, parseVersion } from '../../../../model/semantic-version.ts';
 import { bounded } from '../../bounded-text.ts';
 import { notChecked } from '../../visibility.ts';
-import { failed, nodeName, type PoolRule } from './look.ts';
+import { causedBy, failed, nodeName, type PoolRule } from './look.ts';
 import type { KubeletProblem } from './node-verdict.ts';
 
 /**
@@ -29,8 +29,12 @@ export const kubeletsAreUpToDate: PoolRule = (look, { name: pool, kubernetesVers
   const node = nodeName(first.key);
   if (type === 'unparsable') {
     const what = `Error checking for same major minor Kubernetes version for node "${node}"`;
-    return failed('VersionParseError', `${what}: improper constraint: ~ ${version}`);
+    return failed('VersionParseError', `${what}: improper constraint: ~ ${version}`, causedBy(first));
   }
   const wanted = `does not match the desired Kubernetes version (v${desired})`;
-  return failed('KubeletVersionMismatch', `The kubelet version for node ${node} (${version}) ${wanted}`);
+  return failed(
+    'KubeletVersionMismatch',
+    `The kubelet version for node ${node} (${version}) ${wanted}`,
+    causedBy(first),
+  );
 };

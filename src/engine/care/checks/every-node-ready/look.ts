@@ -5,7 +5,7 @@ import type { Collection, Contribution, Derived, Entry, Index, Reader } from '..
 import type { EngineInputs } from '../../../inputs.ts';
 import type { BoundShoot } from '../../binding.ts';
 import type { LeaseReads } from '../../leases.ts';
-import type { Finding } from '../../thresholds.ts';
+import type { Cause, Finding } from '../../thresholds.ts';
 import { type NodeGroup, type NodeVerdict, nodeGroup } from './node-verdict.ts';
 
 /** What the rules read: numbers and the first entries of groups, never all Nodes. */
@@ -68,7 +68,12 @@ export function nodeName(key: string): string {
   return objectRefOf(key as ObjectKey).name;
 }
 
-/** A fault. */
-export function failed(reason: string, message: string, codes?: readonly string[]): Finding {
-  return { outcome: 'failed', reason, message, ...(codes === undefined ? {} : { codes }) };
+/** A fault that was found. */
+export function failed(reason: string, message: string, more: Pick<Finding, 'codes' | 'cause'> = {}): Finding {
+  return { outcome: 'failed', reason, message, ...more };
+}
+
+/** The Node that a fault follows from. */
+export function causedBy({ partition: cluster, key }: Entry<NodeVerdict>): { readonly cause: Cause } {
+  return { cause: { cluster, key: key as ObjectKey } };
 }

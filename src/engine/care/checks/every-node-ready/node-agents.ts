@@ -1,6 +1,6 @@
 import type { Derived, Reader } from '../../../collections/types.ts';
 import { type JudgedLease, leaseObstacle } from '../../leases.ts';
-import { type ClusterRule, failed, nodeName } from './look.ts';
+import { type ClusterRule, causedBy, failed, nodeName } from './look.ts';
 import type { NodeVerdict } from './node-verdict.ts';
 
 /** The Namespace of the Leases that gardener-node-agents renew. */
@@ -27,5 +27,5 @@ export const nodeAgentsRun: ClusterRule = ({ read, reads, cluster, first }) => {
   const [found] = first(unseen === undefined ? 'agent' : 'stoppedAgent', 1);
   if (found === undefined) return unseen;
   const what = found.value.agent === 'stopped' ? 'stopped running' : 'is not running';
-  return failed('NodeAgentUnhealthy', `gardener-node-agent ${what} on node "${nodeName(found.key)}"`);
+  return failed('NodeAgentUnhealthy', `gardener-node-agent ${what} on node "${nodeName(found.key)}"`, causedBy(found));
 };

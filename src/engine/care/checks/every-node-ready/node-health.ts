@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../../model/json.ts';
 import { bounded } from '../../bounded-text.ts';
 import { conditionProblem, type ExpectedCondition } from '../../objects/expected-conditions.ts';
-import { failed, nodeName, type PoolRule } from './look.ts';
+import { causedBy, failed, nodeName, type PoolRule } from './look.ts';
 
 const EXPECTED: readonly ExpectedCondition[] = [
   { type: 'Ready', status: 'True', isRequired: true },
@@ -25,6 +25,8 @@ export const nodesAreHealthy: PoolRule = (look, { name: pool }) => {
   const [first] = look.first('unhealthy', 1, pool);
   if (first?.value.unhealthy === undefined) return undefined;
   const why = first.value.unhealthy;
-  const codes = CONFIGURED_WRONG.test(why) ? ['ERR_CONFIGURATION_PROBLEM'] : undefined;
-  return failed('NodeUnhealthy', `Node "${nodeName(first.key)}" in worker group "${pool}" is unhealthy: ${why}`, codes);
+  return failed('NodeUnhealthy', `Node "${nodeName(first.key)}" in worker group "${pool}" is unhealthy: ${why}`, {
+    ...causedBy(first),
+    ...(CONFIGURED_WRONG.test(why) ? { codes: ['ERR_CONFIGURATION_PROBLEM'] } : {}),
+  });
 };

@@ -2,11 +2,12 @@ import type { LiveObject } from '../../../../model/agent.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
 import { annotationOf, labelsOf, metadataOf } from '../../../../model/object-key.ts';
 import type { WorkerPool } from '../../../../model/shoot.ts';
-import type { Contribution, Derived, Graph } from '../../../collections/types.ts';
+import type { Contribution, Derived, Entry, Graph } from '../../../collections/types.ts';
 import type { EngineInputs } from '../../../inputs.ts';
 import { bounded } from '../../bounded-text.ts';
 import { namespaceObstacle } from '../gate.ts';
-import { type ClusterRule, failed, type Look, MOST_NAMED_NODES, type PoolConfig } from './look.ts';
+import { type ClusterRule, causedBy, failed, type Look, MOST_NAMED_NODES, type PoolConfig } from './look.ts';
+import type { NodeVerdict } from './node-verdict.ts';
 
 /** The kind whose metadata say which operating system config a pool should have, and the Namespace of these Secrets. */
 export const SECRET_KIND = '/Secret';
@@ -60,26 +61,37 @@ function isBeingReplaced(node: JsonObject): boolean {
 /** Each Node has to have applied its config. Source: Gardener's OperatingSystemConfigUpdatedForAllWorkerPools. */
 export const configsAreApplied: ClusterRule = (look) => {
   const { read, reads, cluster, shoot } = look;
-  const unseen = namespaceObstacle(read, reads, cluster, CONFIG_NAMESPACE, [SECRET_KIND]);
+  const unseen = namespaceObstacle(read, reads, cluster, CONFIG_NAMESPACE, SECRET_KIND);
   const parts = shoot.pools.map((pool) => problemsOfPool(look, pool, unseen === undefined));
   const count = parts.reduce((sum, part) => sum + part.count, 0);
   if (count === 0) return unseen;
   const named = parts.flatMap((part) => part.first).slice(0, MOST_NAMED_NODES);
   const more = count > named.length ? [`and ${count - named.length} more`] : [];
-  return failed('OperatingSystemConfigOutdated', errorList(count, [...named, ...more]));
+  const [cause] = parts.flatMap((part) => part.cause ?? []);
+  const message = errorList(count, [...named, ...more]);
+  return failed('OperatingSystemConfigOutdated', message, cause === undefined ? {} : causedBy(cause));
 };
 
-function problemsOfPool(
-  { read, reads, cluster, ...look }: Look,
-  { name: pool }: WorkerPool,
-  isSeen: boolean,
-): { readonly count: number; readonly first: readonly string[] } {
+/** What is wrong in one pool. */
+interface PoolProblems {
+  readonly count: number;
+  readonly first: readonly string[];
+  /** The first Node with a problem; absent: there is none. */
+  readonly cause?: Entry<NodeVerdict>;
+}
+
+function problemsOfPool(look: Look, { name: pool }: WorkerPool, isSeen: boolean): PoolProblems {
+  const { read, reads, cluster } = look;
   if (read.get(reads.configs, cluster, pool) === undefined) {
     const missing = `missing operating system config secret metadata for worker pool "${pool}"`;
     return isSeen ? { count: 1, first: [missing] } : { count: 0, first: [] };
   }
-  const first = look.first('config', MOST_NAMED_NODES, pool).flatMap(({ value }) => value.config ?? []);
-  return { count: look.count('config', pool), first };
+  const nodes = look.first('config', MOST_NAMED_NODES, pool);
+  return {
+    count: look.count('config', pool),
+    first: nodes.flatMap(({ value }) => value.config ?? []),
+    ...(nodes[0] === undefined ? {} : { cause: nodes[0] }),
+  };
 }
 
 /** The form of several errors in Gardener's texts. Source: go-multierror's ListFormatFunc. */

@@ -1,7 +1,7 @@
 import type { Finding } from '../../thresholds.ts';
 import { kindObstacle } from '../../visibility.ts';
 import { namespaceObstacle } from '../gate.ts';
-import { type ClusterRule, failed, type Look, nodeName } from './look.ts';
+import { type ClusterRule, causedBy, failed, type Look, nodeName } from './look.ts';
 import { MACHINE_DEPLOYMENT_KIND, MACHINE_KIND, type Machine, machineGroup } from './machines.ts';
 import { NODE_KIND } from './node-verdict.ts';
 
@@ -23,7 +23,8 @@ export const nodesAreScaled: ClusterRule = (look) => {
   if (seed === undefined) return undefined;
   const unseen =
     kindObstacle(read, reads.kinds, cluster, NODE_KIND) ??
-    namespaceObstacle(read, reads, seed, namespace, [MACHINE_DEPLOYMENT_KIND, MACHINE_KIND]);
+    namespaceObstacle(read, reads, seed, namespace, MACHINE_DEPLOYMENT_KIND) ??
+    namespaceObstacle(read, reads, seed, namespace, MACHINE_KIND);
   if (unseen !== undefined) return unseen;
   const demands = (read.get(reads.machines.demands, seed, namespace) ?? []).map(({ value }) => value);
   const scale: Scale = {
@@ -51,15 +52,14 @@ function scalingUp(
 }
 
 function scalingDown(look: Look, { registered, desired }: Scale): Finding | undefined {
-  const fault = (message: string) => failed('NodesScalingDown', message);
+  const fault = (message: string, more?: Pick<Finding, 'cause'>) => failed('NodesScalingDown', message, more);
   const [cordoned] = look.first('cordonedWrong', 1);
   if (cordoned !== undefined) {
     const node = nodeName(cordoned.key);
-    return cordoned.value.scaling === 'withoutMachine'
-      ? fault(`machine object for cordoned node "${node}" not found`)
-      : fault(
-          `cordoned non-preserved node "${node}" found but corresponding machine object does not have a deletion timestamp`,
-        );
+    const notDeleted = 'found but corresponding machine object does not have a deletion timestamp';
+    const isWithout = cordoned.value.scaling === 'withoutMachine';
+    const missing = `machine object for cordoned node "${node}" not found`;
+    return fault(isWithout ? missing : `cordoned non-preserved node "${node}" ${notDeleted}`, causedBy(cordoned));
   }
   const draining = look.count('draining');
   if (registered - draining > desired) {

@@ -1,7 +1,7 @@
 import { type JsonObject, textOf } from '../../../../model/json.ts';
 import { conditionOf } from '../../../../model/object-health.ts';
 import { bounded } from '../../bounded-text.ts';
-import { type ClusterRule, failed, MOST_NAMED_NODES, nodeName } from './look.ts';
+import { type ClusterRule, causedBy, failed, MOST_NAMED_NODES, nodeName } from './look.ts';
 
 /** What a Node says of its systemd units; undefined: they are ready, or it says nothing. */
 export function unitsProblem(status: JsonObject): string | undefined {
@@ -12,9 +12,10 @@ export function unitsProblem(status: JsonObject): string | undefined {
 /** The systemd units of Nodes that report on them have to be ready. Source: Gardener's CheckSystemdUnitsReady. */
 export const unitsAreReady: ClusterRule = ({ first, count }) => {
   const found = first('units', MOST_NAMED_NODES);
-  if (found.length === 0) return undefined;
+  const [cause] = found;
+  if (cause === undefined) return undefined;
   const named = found.map(({ key, value }) => `node "${nodeName(key)}": ${value.units}`).join('; ');
   const left = count('units') - found.length;
   const more = left > 0 ? `; and ${left} more` : '';
-  return failed('SystemdUnitsNotReady', `systemd units are not healthy on ${named}${more}`);
+  return failed('SystemdUnitsNotReady', `systemd units are not healthy on ${named}${more}`, causedBy(cause));
 };
