@@ -65,7 +65,10 @@ export function deriveLeases(graph: Graph, { live }: Pick<EngineInputs, 'live'>)
 }
 
 /** What {@link leaseObstacle} reads. */
-export interface LeaseReads extends Pick<EngineInputs, 'kinds'>, Pick<ClusterReads, 'agents'>, Pick<Leases, 'leaseNumbers'> {}
+export interface LeaseReads
+  extends Pick<EngineInputs, 'kinds'>,
+    Pick<ClusterReads, 'agents'>,
+    Pick<Leases, 'leaseNumbers'> {}
 
 /** The finding that follows if it is not known which Leases a Namespace of the cluster has. */
 export function leaseObstacle(

@@ -85,7 +85,7 @@ describe('the health of Nodes', () => {
   it('a long message of a Node is cut', () => {
     const found = unhealthy([condition('Ready', 'False', 'Because', 'x'.repeat(1_000_000))]);
     expect(found?.message.length).toBeLessThan(2_300);
-    expect(found?.message).toContain('cut, 1000000 characters');
+    expect(found?.message).toMatch(/cut, 1000\d{3} characters$/);
   });
 
   it('pools are judged in their order, and Nodes in that of their names', () => {
