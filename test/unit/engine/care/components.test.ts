@@ -197,6 +197,27 @@ describe('the control plane in the Seed', () => {
   });
 });
 
+test('a change of one part costs the same among 3 and among 3,000 others', () => {
+  const costs = [3, 3_000].map((others) => {
+    const { engine, put } = world();
+    const stage = (name: string, value: JsonObject): void => {
+      const key = `${DEPLOYMENT}/${CONTROL_PLANE}/${name}`;
+      engine.inputs.live.set('seed', key, { key, value, digest: JSON.stringify(value) } as never);
+    };
+    for (let index = 0; index < others; index += 1) {
+      stage(`other-${index}`, component('controlplane', { conditions: [] }));
+      const key = `resources.gardener.cloud/ManagedResource/${CONTROL_PLANE}/other-${index}`;
+      engine.inputs.live.set('seed', key, { key, value: { spec: {} }, digest: key } as never);
+    }
+    engine.commit();
+    put(DEPLOYMENT, 'kube-scheduler', component('controlplane', { conditions: [] }));
+    stage('kube-scheduler', component('controlplane'));
+    return engine.commit().computed;
+  });
+  expect(costs[1]).toBe(costs[0]);
+  expect(costs[0]).toBeLessThan(20);
+});
+
 describe('the control plane without a Seed is what /readyz says', () => {
   test.each<[string, JsonObject, string | undefined]>([
     ['all checks hold', { code: 200 }, undefined],
