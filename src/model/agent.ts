@@ -94,10 +94,18 @@ export interface KindState {
   readonly kind: string;
   readonly state: 'complete' | 'unknown' | 'offered';
   readonly message: string;
-  /** Of a kind that is followed in some Namespaces only: those that cannot be listed, each with why. Absent: none. */
+  /** Of a complete kind: Namespaces that cannot be listed, each with why; at most {@link MOST_UNLISTED}. Absent: none. */
   readonly unlisted?: Readonly<Record<string, string>>;
   /** By the API discovery of the cluster; stays known while the kind is unknown. Absent: the cluster has no API discovery. */
   readonly scope?: KindScope;
+}
+
+/** A kind of which more Namespaces cannot be listed is unknown. */
+export const MOST_UNLISTED = 1_000;
+
+/** The state of a kind that cannot be listed. */
+export function unknownKind({ kind, scope }: KindState, message: string): KindState {
+  return { kind, state: 'unknown', message, ...(scope === undefined ? {} : { scope }) };
 }
 
 /** A step of an input snapshot from one digest to another (digests over all live objects). */

@@ -1,6 +1,6 @@
-import { type InputDelta, KEEPS_KINDS, type KindState, type LiveObject } from '../model/agent.ts';
+import { type InputDelta, KEEPS_KINDS, type KindState, type LiveObject, unknownKind } from '../model/agent.ts';
 import type { Digest } from '../model/ids.ts';
-import { canonicalJson, compareText } from '../model/json.ts';
+import { canonicalJson, compareText, type JsonValue } from '../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../model/object-key.ts';
 import type { Log } from '../ports/log.ts';
 import { createInputDigests, inputDigest } from './input-digests.ts';
@@ -200,7 +200,7 @@ function diffInput(
     else if (now === undefined && known !== undefined) removals.push(key as ObjectKey);
   }
   const kinds = withoutTooLarge(snapshot, tooLarge);
-  const text = canonicalJson(kinds.map(({ kind, state, message, scope }) => ({ kind, state, message, scope })));
+  const text = canonicalJson(kinds as unknown as JsonValue);
   if (upserts.length === 0 && removals.length === 0 && text === before) return undefined;
   upserts.sort((a, b) => compareText(a.key, b.key));
   removals.sort(compareText);
@@ -222,6 +222,6 @@ function withoutTooLarge(
   }
   return kinds.map((kind): KindState => {
     const message = unknown.get(kind.kind);
-    return message === undefined ? kind : { ...kind, state: 'unknown', message };
+    return message === undefined ? kind : unknownKind(kind, message);
   });
 }

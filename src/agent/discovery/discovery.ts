@@ -1,4 +1,4 @@
-import type { KindState, LiveObject } from '../../model/agent.ts';
+import { type KindState, type LiveObject, unknownKind } from '../../model/agent.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import { objectDigest, sha256 } from '../../model/digest.ts';
 import type { Digest } from '../../model/ids.ts';
@@ -179,7 +179,7 @@ function withoutLeases(kind: KindState): KindState {
 }
 
 function unknownBecause(message: string): (kind: KindState) => KindState {
-  return (kind) => (kind.state === 'offered' ? kind : { ...kind, state: 'unknown', message });
+  return (kind) => (kind.state === 'offered' ? kind : unknownKind(kind, message));
 }
 
 function discovered(observed: ObservedObject, digest: Digest): Discovered {

@@ -1,9 +1,16 @@
 import type { InputHead, KindRecord } from '../../../generated/relay_pb.ts';
-import type { InputDelta, KindState, LiveObject, ObjectResult } from '../../model/agent.ts';
+import {
+  type InputDelta,
+  type KindState,
+  type LiveObject,
+  MOST_UNLISTED,
+  type ObjectResult,
+} from '../../model/agent.ts';
 import { type Digest, quote } from '../../model/ids.ts';
+import { compareText } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { RelayLimits } from '../limits.ts';
-import { type Assembler, createAssembler, objectRecords, type RecordInit } from './records.ts';
+import { type Assembler, batches, createAssembler, objectRecords, type RecordInit } from './records.ts';
 import {
   clipText,
   digestBytes,
@@ -17,6 +24,8 @@ import {
 } from './scalars.ts';
 
 const KIND = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?\/[A-Za-z][A-Za-z0-9]{0,62}$/;
+
+const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 const KIND_STATES = ['complete', 'unknown', 'offered'] as const;
 const KIND_SCOPES = ['Namespaced', 'Cluster'] as const;
@@ -33,9 +42,17 @@ export function inputHead({ from, to, kinds }: InputDelta) {
 export function* inputRecords(delta: InputDelta, objectBytes: number): Generator<RecordInit, void, void> {
   for (const object of delta.upserts) yield* objectRecords(object, objectBytes);
   for (const key of delta.removals) yield { case: 'removal', value: { key } };
-  for (const { kind, state, message, scope = '' } of delta.kinds ?? []) {
-    yield { case: 'kind', value: { kind, state, message: clipText(message), scope } };
-  }
+  for (const kind of delta.kinds ?? []) yield* kindRecords(kind);
+}
+
+/** The record of a kind, and further ones for the Namespaces that do not fit in it. */
+function* kindRecords({ kind, state, message, scope, unlisted = {} }: KindState): Generator<RecordInit, void, void> {
+  const named = Object.entries(unlisted)
+    .sort(([a], [b]) => compareText(a, b))
+    .map(([namespace, why]) => ({ namespace, message: clipText(why) }));
+  const [first = [], ...rest] = batches(named, (one) => one.namespace.length + 3 * one.message.length);
+  yield { case: 'kind', value: { kind, state, message: clipText(message), scope: scope ?? '', unlisted: first } };
+  for (const more of rest) yield { case: 'kind', value: { kind, unlisted: more } };
 }
 
 /** Reads an input delta. Its lists must be in key order, and a key in at most one of them. */
@@ -48,7 +65,7 @@ export function createInputAssembler(
   const digests = { from: readDigest(head.from), to: readDigest(head.to) };
   const upserts = new Map<ObjectKey, LiveObject>();
   const removals: ObjectKey[] = [];
-  const kinds = new Map<string, KindState>();
+  const kinds = createKindReader();
   return createAssembler(
     'an input',
     ({ more, nextKey, object }) => ({
@@ -58,28 +75,62 @@ export function createInputAssembler(
         object(key, record, objectBytes, ({ value, digest }) => upserts.set(key, { key, value, digest }));
       },
       removal: ({ key }) => void removals.push(nextKey('removal', key)),
-      ...(kindsKept ? {} : { kind: (record: KindRecord) => readKind(record, kinds) }),
+      ...(kindsKept ? {} : { kind: kinds.take }),
     }),
     () => {
       if (removals.some((key) => upserts.has(key))) {
         throw new ProtocolError('OutOfTurn', 'a key is in both upserts and removals');
       }
       const step = { ...digests, upserts: [...upserts.values()], removals };
-      done(kindsKept ? step : { ...step, kinds: [...kinds.values()] });
+      done(kindsKept ? step : { ...step, kinds: kinds.all() });
     },
   );
 }
 
-function readKind(record: KindRecord, into: Map<string, KindState>): void {
-  const { kind } = record;
+/** Reads the kinds of a transfer in order. */
+function createKindReader() {
+  const kinds = new Map<string, KindState>();
+  /** The last kind and its Namespaces, to which the next record may add. */
+  let last: { readonly kind: string; readonly unlisted: Map<string, string> } | undefined;
+  return {
+    all: () => [...kinds.values()],
+    take(record: KindRecord): void {
+      const { kind } = record;
+      if (last?.kind !== kind) {
+        if (kinds.has(kind)) throw new ProtocolError('OutOfTurn', `kind ${quote(kind)} is in an input twice`);
+        last = { kind, unlisted: new Map() };
+        kinds.set(kind, readKind(record));
+      } else if (record.state !== '' || record.unlisted.length === 0) {
+        throw new ProtocolError('OutOfTurn', `kind ${quote(kind)} is in an input twice`);
+      }
+      const before = kinds.get(kind);
+      if (before === undefined || record.unlisted.length === 0) return;
+      readUnlisted(record, before.state, last.unlisted);
+      kinds.set(kind, { ...before, unlisted: Object.fromEntries(last.unlisted) });
+    },
+  };
+}
+
+function readKind({ kind, state, message, scope }: KindRecord): KindState {
   if (!KIND.test(kind)) throw new ProtocolError('BadKind', `${quote(kind)} is not group/Kind`);
-  if (into.has(kind)) throw new ProtocolError('OutOfTurn', `kind ${quote(kind)} is in an input twice`);
-  into.set(kind, {
+  return {
     kind,
-    state: readWord(record.state, KIND_STATES),
-    message: readText(record.message),
-    ...(record.scope === '' ? {} : { scope: readWord(record.scope, KIND_SCOPES) }),
-  });
+    state: readWord(state, KIND_STATES),
+    message: readText(message),
+    ...(scope === '' ? {} : { scope: readWord(scope, KIND_SCOPES) }),
+  };
+}
+
+function readUnlisted({ kind, unlisted }: KindRecord, state: KindState['state'], into: Map<string, string>): void {
+  if (state !== 'complete') throw new ProtocolError('BadKind', `kind ${quote(kind)} is ${state} in every Namespace`);
+  for (const { namespace, message } of unlisted) {
+    if (!NAMESPACE.test(namespace)) throw new ProtocolError('BadKind', `${quote(namespace)} is no Namespace`);
+    if (into.has(namespace)) throw new ProtocolError('OutOfTurn', `Namespace ${quote(namespace)} is unlisted twice`);
+    into.set(namespace, readText(message));
+  }
+  if (into.size > MOST_UNLISTED) {
+    throw new ProtocolError('BadKind', `kind ${quote(kind)} is unlisted in more than ${MOST_UNLISTED} Namespaces`);
+  }
 }
 
 /** The records of keys and digests of an input snapshot. */

@@ -92,7 +92,8 @@ export function createScopeNumbers(): (scope: readonly ClusterName[]) => Generat
   };
 }
 
-function* batches<Item>(items: readonly Item[], sizeOf: (item: Item) => number): Generator<Item[], void, void> {
+/** Divides items into lists that each fit in one record; `sizeOf` in bytes. */
+export function* batches<Item>(items: readonly Item[], sizeOf: (item: Item) => number): Generator<Item[], void, void> {
   let batch: Item[] = [];
   let size = 0;
   for (const item of items) {

@@ -439,6 +439,8 @@ describe('on an open Push stream', () => {
     };
   };
   const to = inputDigest([[key, objectDigest(value)]]);
+  const kindOf = (value: object): RecordInit => ({ case: 'kind', value: { kind: '/Pod', ...value } });
+  const inside = (namespace: string) => ({ namespace, message: 'no right' });
   const input = (target: Digest = to, from: Digest = NO_INPUT): FrameInit =>
     begin({ case: 'input', value: { from: digestBytes(from), to: digestBytes(target) } });
   const deep = `{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`;
@@ -486,6 +488,42 @@ describe('on an open Push stream', () => {
         chunk([{ case: 'kind', value: { kind: '/Pod', state: 'complete', message: 'x'.repeat(100_000) } }]),
       ],
       'TextTooLong',
+    ],
+    [
+      'a kind that comes twice',
+      [input(EMPTY), chunk([kindOf({ state: 'complete' }), kindOf({ state: 'unknown' })])],
+      'OutOfTurn',
+    ],
+    [
+      'Namespaces that are added to another kind than the last',
+      [input(EMPTY), chunk([kindOf({ state: 'complete' }), kindOf({ kind: '/Node', unlisted: [inside('a')] })])],
+      'BadWord',
+    ],
+    [
+      'Namespaces of a kind that is unknown everywhere',
+      [input(EMPTY), chunk([kindOf({ state: 'unknown', unlisted: [inside('a')] })])],
+      'BadKind',
+    ],
+    [
+      'a Namespace that is none',
+      [input(EMPTY), chunk([kindOf({ state: 'complete', unlisted: [inside('a/b')] })])],
+      'BadKind',
+    ],
+    [
+      'a Namespace that is unlisted twice',
+      [
+        input(EMPTY),
+        chunk([kindOf({ state: 'complete', unlisted: [inside('a')] }), kindOf({ unlisted: [inside('a')] })]),
+      ],
+      'OutOfTurn',
+    ],
+    [
+      'Namespaces without end',
+      [
+        input(EMPTY),
+        chunk([kindOf({ state: 'complete', unlisted: Array.from({ length: 1_001 }, (_, at) => inside(`n${at}`)) })]),
+      ],
+      'BadKind',
     ],
     ['results on Push', [begin({ case: 'results', value: {} })], 'OutOfTurn'],
     [

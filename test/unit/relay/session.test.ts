@@ -334,6 +334,26 @@ test('changes while a step of the input is being sent are the next step, and a s
   expect(world.owner.inputs.at(-1)?.delta).toMatchObject({ upserts: [], kinds });
 });
 
+test('a kind arrives with the Namespaces that cannot be listed, up to a thousand', async () => {
+  const world = await createRelayHarness();
+  const { client } = await world.connect();
+  const why = 'the agent may not list secrets '.repeat(20);
+  const unlisted = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`shoot-${at}`, `${why}${at}`]));
+  const { objects } = inputOf({ a: '1' });
+  const kind = { kind: '/Secret', state: 'complete', message: '', scope: 'Namespaced' } as const;
+  const others = inputOf({}).kinds;
+  client.publishInput({ objects, kinds: [...others, { ...kind, unlisted }] });
+  await world.clock.settle();
+  expect(world.owner.inputs.at(-1)?.delta.kinds).toEqual([...others, { ...kind, unlisted }]);
+  // A change of them alone is a step.
+  client.publishInput({ objects, kinds: [...others, { ...kind, unlisted: { 'shoot-1': 'no right' } }] });
+  await world.clock.settle();
+  expect(world.owner.inputs.at(-1)?.delta.kinds?.at(-1)?.unlisted).toEqual({ 'shoot-1': 'no right' });
+  client.publishInput({ objects, kinds: [...others, kind] });
+  await world.clock.settle();
+  expect(world.owner.inputs.at(-1)?.delta.kinds?.at(-1)).toEqual(kind);
+});
+
 test('an input object that the server does not take makes its kind unknown, and the rest arrives', async () => {
   const world = await createRelayHarness({ objectBytes: 10_000 });
   const { client } = await world.connect();

@@ -79,7 +79,7 @@ export function createKubeClient(
   }
 
   async function watch(asked: KubeWatchRequest, event: (event: WatchEvent) => void): Promise<WatchEnd> {
-    const open = (signal: AbortSignal) => send({ method: 'GET', path: asked.path, query: asked.query }, signal);
+    const open = (signal: AbortSignal) => send({ ...asked, method: 'GET' }, signal);
     const end = await readWatch(clock, open, asked, event);
     if (end.type !== 'refused' || end.status !== 401) return end;
     credentials.forget();

@@ -26,6 +26,7 @@ import {
   UNKNOWN_AFTER_MS,
   WATCH_GRACE_MS,
 } from './limits.ts';
+import { METADATA_OF_EVENTS } from './metadata-only.ts';
 import type { FollowerDeps, FollowOptions, KindListener, WatchEnd, WatchEvent } from './types.ts';
 
 /** Follows all objects of one kind. */
@@ -119,13 +120,13 @@ function createState(following: Following) {
   let reported: { readonly state: 'complete' | 'unknown'; readonly message: string } | undefined;
   let failingSince: number | undefined;
 
-  function report(state: 'complete' | 'unknown', message: string): void {
+  function report(state: 'complete' | 'unknown', message: string, isForbidden = false): void {
     if (reported?.state === state && reported.message === message) return;
     if (state === 'unknown') log.warn('a kind cannot be followed', { message });
     else if (reported !== undefined) log.info('a kind can be followed again');
     reported = { state, message };
     try {
-      listener.state?.(state, message);
+      listener.state?.(state, message, isForbidden);
     } catch (error) {
       log.error('a listener of a watch failed', { error });
     }
@@ -138,12 +139,12 @@ function createState(following: Following) {
       report('complete', '');
     },
     /** A list or a watch failed. A complete kind becomes unknown if it is refused, or if it has failed for a minute. */
-    failed({ type, message }: Failure): void {
+    failed({ type, message, forbidden }: Failure): void {
       log.debug('a list or watch broke off', { message });
       failingSince ??= clock.monotonic();
       const isLong = clock.monotonic() - failingSince >= UNKNOWN_AFTER_MS;
       if (reported?.state === 'complete' && type !== 'refused' && !isLong) return;
-      report('unknown', message);
+      report('unknown', message, forbidden);
       following.position = undefined;
     },
   };
@@ -261,6 +262,7 @@ function watchRequest({ options, position }: Following, { bookmarks }: Learned, 
   return {
     path,
     query: { ...query, watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: String(seconds), ...start },
+    ...(options.metadataOnly ? { accept: METADATA_OF_EVENTS } : {}),
     silentMs: bookmarks ? BOOKMARK_SILENCE_MS : seconds * 1_000 + WATCH_GRACE_MS,
   };
 }

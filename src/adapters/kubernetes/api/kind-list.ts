@@ -3,6 +3,7 @@ import { kindOf, metadataOf, nameOfKind, type ObjectKey, objectKey, objectRefOf 
 import { isOlderVersion } from '../../../model/resource-version.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
 import { LIST_MS, MAX_LIST_OBJECTS, MAX_LIST_PAGES, PAGE_MS } from './limits.ts';
+import { METADATA_OF_LIST } from './metadata-only.ts';
 import { resourcePath } from './paths.ts';
 import type { FollowerDeps, FollowOptions, KindListener, KubeRefusal } from './types.ts';
 
@@ -27,6 +28,8 @@ export interface Failure {
   readonly message: string;
   readonly retryAfterMs?: number;
   readonly tooLarge?: true;
+  /** The user lacks the right. */
+  readonly forbidden?: true;
 }
 
 export function lost(message: string): Failure {
@@ -38,7 +41,12 @@ export function failureOf(status: number, { reason, message, causes, retryAfterM
   const isExpired = status === 410 || reason === 'Expired' || reason === 'Gone' || tooNew;
   const canPass = status >= 500 || [401, 408, 409, 429].includes(status);
   const type = isExpired ? 'expired' : canPass ? 'lost' : 'refused';
-  return { type, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return {
+    type,
+    message,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(status === 403 ? { forbidden: true } : {}),
+  };
 }
 
 /** Path and selectors of the followed objects. */
@@ -118,10 +126,12 @@ function guard({ listener, deps: { log } }: Following, call: (listener: KindList
   }
 }
 
+const METADATA_KIND = 'PartialObjectMetadata';
+
 /** Items of a list have neither apiVersion nor kind: both are filled in. */
 function readObject(
   raw: JsonObject,
-  { resource, namespace: only }: FollowOptions,
+  { resource, namespace: only, metadataOnly }: FollowOptions,
 ): Result<{ readonly key: ObjectKey; readonly object: JsonObject; readonly resourceVersion: string }> {
   const metadata = metadataOf(raw);
   const [name, namespace] = [textOf(metadata.name), textOf(metadata.namespace)];
@@ -132,7 +142,13 @@ function readObject(
   if (!resource.namespaced && namespace !== '') return problem(`${name} is in a namespace, which its kind is not`);
   if (only !== undefined && namespace !== only) return problem(`${name} is in another namespace than was asked for`);
   const { group, version } = resource;
-  const { apiVersion = group === '' ? version : `${group}/${version}`, kind = resource.kind } = raw;
+  const named = { apiVersion: group === '' ? version : `${group}/${version}`, kind: resource.kind };
+  if (metadataOnly) {
+    if (raw.kind !== METADATA_KIND) return problem(`${name} came as a whole, and only its metadata was asked for`);
+    const key = objectKey({ group, kind: resource.kind, namespace, name });
+    return ok({ key, object: { ...named, metadata }, resourceVersion });
+  }
+  const { apiVersion = named.apiVersion, kind = resource.kind } = raw;
   if (kind !== resource.kind || typeof apiVersion !== 'string') return problem(`${name} is no ${resource.kind}`);
   const isNamed = raw.apiVersion !== undefined && raw.kind !== undefined;
   const key = objectKey({ group, kind, namespace, name });
@@ -185,7 +201,8 @@ async function loadPage(
 ): Promise<{ readonly body: JsonObject } | Failure> {
   const { path, query } = requestOf(options);
   const page = { ...query, limit: String(limit), ...(token === '' ? {} : { continue: token }) };
-  const answer = await client.request({ method: 'GET', path, query: page, signal, timeoutMs: PAGE_MS });
+  const accept = options.metadataOnly ? { accept: METADATA_OF_LIST } : {};
+  const answer = await client.request({ method: 'GET', path, query: page, signal, timeoutMs: PAGE_MS, ...accept });
   switch (answer.type) {
     case 'ok':
       return answer;

@@ -67,6 +67,8 @@ export interface KubeRefusal {
 export interface KubeWatchRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
+  /** Default `application/json`. */
+  readonly accept?: string;
   readonly silentMs: number;
   readonly signal: AbortSignal;
   /** Called when the server has accepted the watch. Must not throw. */
@@ -132,6 +134,8 @@ export interface FollowOptions {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** Nothing but the metadata of the objects is asked for; objects have no other fields then. */
+  readonly metadataOnly?: boolean;
   /** Objects per page of a list; default 500. */
   readonly pageSize?: number;
   /** Shortest and longest time in seconds after which the server is asked to end a watch; default 240 to 480. */
@@ -156,7 +160,8 @@ export interface KindListener {
   /**
    * `complete`: from the first complete list on. `unknown`: the kind cannot be listed or watched (reported again when the
    * message changes); at once if the server refuses it (403, 404), after a minute if the server does not answer. The
-   * listener's objects can be outdated then, they are not gone. `complete` again: after another complete list.
+   * listener's objects can be outdated then, they are not gone. `complete` again: after another complete list. `isForbidden`:
+   * the user lacks the right (403).
    */
-  state?(state: 'complete' | 'unknown', message: string): void;
+  state?(state: 'complete' | 'unknown', message: string, isForbidden: boolean): void;
 }

@@ -14,10 +14,15 @@ export interface KindViewOptions {
   readonly stateChanged: () => void;
 }
 
-interface KindViewState {
+export interface KindViewState {
   readonly state: 'pending' | 'complete' | 'unknown';
   readonly message: string;
+  /** The agent lacks the right. */
+  readonly isForbidden: boolean;
 }
+
+/** Where a view keeps its objects. */
+export type ObjectStore = Pick<LiveStore, 'objects' | 'put' | 'drop'>;
 
 /** An object that we removed, until a watch or a list confirms it. */
 interface Removal {
@@ -27,11 +32,13 @@ interface Removal {
   listed: LiveEntry | undefined;
 }
 
+export const NOT_LISTED = 'it has not been listed yet';
+
 export type KindView = ReturnType<typeof createKindView>;
 
 /** Keeps the objects of one kind in the store, from its lists, its watch and our own writes. */
-export function createKindView(store: LiveStore, { resource, keeps, news, stateChanged }: KindViewOptions) {
-  let current: KindViewState = { state: 'pending', message: 'it has not been listed yet' };
+export function createKindView(store: ObjectStore, { resource, keeps, news, stateChanged }: KindViewOptions) {
+  let current: KindViewState = { state: 'pending', message: NOT_LISTED, isForbidden: false };
   /** Keys that we wrote since the list began, which can be older than these writes; undefined: no list is being read. */
   let written: Set<ObjectKey> | undefined;
   /** By UID. */
@@ -88,9 +95,9 @@ export function createKindView(store: LiveStore, { resource, keeps, news, stateC
     written = undefined;
   }
 
-  function state(next: 'complete' | 'unknown', message: string): void {
+  function state(next: 'complete' | 'unknown', message: string, isForbidden: boolean): void {
     const before = current;
-    current = { state: next, message };
+    current = { state: next, message, isForbidden };
     stateChanged();
     if (before.state !== next) news();
   }

@@ -142,14 +142,18 @@ function kindStates(catalog: ApiCatalog, followed: Kinds): Pick<LiveState, 'kind
     const kind = nameOfKind(resource);
     states.set(kind, { kind, state: 'offered', message: '', scope: scopeOf(resource) });
   }
-  for (const { resource, view, shown } of followed.all()) {
-    const kind = nameOfKind(resource);
-    const { state, message } = view.state();
+  for (const kind of followed.all()) {
+    const { resource } = kind;
+    const name = nameOfKind(resource);
+    const { shown } = kind.plan();
+    const { state, message, unlisted } = kind.state();
     const scope = scopeOf(resource);
-    if (shown && state === 'complete') states.set(kind, { kind, state, message: '', scope });
-    // Of a kind that is not shown only our own objects are known.
-    else if (shown || !states.has(kind)) states.set(kind, { kind, state: 'unknown', message, scope });
-    if (!shown && state === 'unknown') diagnostics.push(notFollowed(kind, message));
+    if (shown && state === 'complete') {
+      states.set(name, { kind: name, state, message: '', scope, ...(unlisted === undefined ? {} : { unlisted }) });
+      // Of a kind that is not shown only our own objects are known.
+    } else if (shown || !states.has(name)) states.set(name, { kind: name, state: 'unknown', message, scope });
+    const problem = kind.ownProblem();
+    if (problem !== undefined) diagnostics.push(notFollowed(name, problem));
   }
   return { kinds: [...states.values()].sort((a, b) => compareText(a.kind, b.kind)), diagnostics };
 }

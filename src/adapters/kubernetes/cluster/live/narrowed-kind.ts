@@ -1,0 +1,285 @@
+import { MOST_UNLISTED } from '../../../../model/agent.ts';
+import { compareText } from '../../../../model/json.ts';
+import { kindOf, nameOfKind, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import { isOlderVersion } from '../../../../model/resource-version.ts';
+import { mayFollowEverywhere } from '../../api/access-review.ts';
+import { createKindFollower, type KindFollower } from '../../api/kind-follower.ts';
+import type { ApiResource } from '../../api/types.ts';
+import { type LiveEntry, sameEntry } from './entry.ts';
+import { type FollowedKind, type FollowedState, type FollowingOptions, isOurs, missingRight } from './followed-kind.ts';
+import { type NarrowedPlan, takerOf } from './kind-plan.ts';
+import { createKindView, type KindView, type KindViewState, NOT_LISTED } from './kind-view.ts';
+import { MOST_NAMESPACES, type Slice, type Slicing, sliceKind } from './slices.ts';
+
+/** So many slices of a kind are listed at once. */
+const LISTS_AT_ONCE = 16;
+const NO_SLICING: Slicing = { slices: [], namespaces: [], cut: [], gains: false };
+
+/** One slice that is followed, with what it was read to have. */
+interface Part {
+  readonly slice: Slice;
+  readonly entries: Map<ObjectKey, LiveEntry>;
+  readonly view: KindView;
+  readonly follower: KindFollower;
+}
+
+/** A kind of which some objects are followed: with one follower per slice. */
+export interface NarrowedKind extends FollowedKind {
+  /** Follows what another plan takes. Slices that stay are not listed again. Returns whether anything differs. */
+  update(plan: NarrowedPlan): boolean;
+}
+
+interface State {
+  readonly options: FollowingOptions;
+  readonly resource: ApiResource;
+  /** By id of the slice. */
+  readonly parts: Map<string, Part>;
+  /** Empty text: parts of all namespaces. */
+  readonly byNamespace: Map<string, Set<Part>>;
+  /** Parts whose list has not begun. */
+  readonly waiting: Set<Part>;
+  /** Parts whose first list is being read. */
+  readonly listing: Set<Part>;
+  plan: NarrowedPlan;
+  takes: (entry: LiveEntry) => boolean;
+  slicing: Slicing;
+  /** Whether the agent may follow all namespaces at once; undefined: not known yet. */
+  everywhere: boolean | undefined;
+  isAsking: boolean;
+  isStopped: boolean;
+}
+
+/**
+ * Follows some objects of a kind. An object that several slices have is kept once, and stays while one of them has it; what was
+ * read as a whole counts before metadata.
+ */
+export function followNarrowedKind(options: FollowingOptions, resource: ApiResource, plan: NarrowedPlan): NarrowedKind {
+  const state: State = {
+    ...{ options, resource, plan, parts: new Map(), byNamespace: new Map(), waiting: new Set(), listing: new Set() },
+    ...{ takes: takerOf(plan.entries), slicing: NO_SLICING, everywhere: undefined, isAsking: false, isStopped: false },
+  };
+  divide(state);
+  ask(state);
+  return {
+    resource,
+    plan: () => state.plan,
+    state: () => stateOf(state),
+    ownProblem: () => {
+      const own = state.parts
+        .values()
+        .find(({ slice }) => slice.own)
+        ?.view.state();
+      return own?.state === 'unknown' ? own.message : undefined;
+    },
+    isSettled: () => !state.isAsking && state.parts.values().every(({ view }) => view.state().state !== 'pending'),
+    wrote: (entry) => {
+      const all = [...partsOf(state, entry.key)];
+      const part = all.find(({ slice }) => slice.own) ?? all.find(({ slice }) => !slice.metadataOnly);
+      if (part === undefined) options.store.put(entry);
+      else part.view.wrote(entry);
+    },
+    removed: (key, uid) => {
+      for (const { view } of partsOf(state, key)) view.removed(key, uid);
+    },
+    sift: () => showAll(state),
+    update: (next) => update(state, next),
+    stop: async () => {
+      state.isStopped = true;
+      await Promise.all(state.parts.values().map(({ follower }) => follower.stop()));
+    },
+  };
+}
+
+function update(state: State, plan: NarrowedPlan): boolean {
+  if (JSON.stringify(plan) === JSON.stringify(state.plan)) return false;
+  state.plan = plan;
+  state.takes = takerOf(plan.entries);
+  divide(state);
+  ask(state);
+  return true;
+}
+
+/** Begins and ends followers so that they are those of the plan. What a new one will list is taken over from the others. */
+function divide(state: State): void {
+  const { parts, options } = state;
+  state.slicing = sliceKind(state.plan, state.everywhere, parts);
+  const { slices } = state.slicing;
+  const known = Map.groupBy(ofKind(state, options.store.objects.values()), ({ key }) => objectRefOf(key).namespace);
+  for (const slice of slices) {
+    if (parts.has(slice.id)) continue;
+    const { namespace } = slice;
+    const inside = namespace === undefined ? [...known.values()].flat() : (known.get(namespace) ?? []);
+    begin(state, slice, slice.own ? inside.filter(isOurs) : inside);
+  }
+  const wanted = new Set(slices.map(({ id }) => id));
+  for (const part of [...parts.values()]) if (!wanted.has(part.slice.id)) end(state, part);
+  showAll(state);
+  listNext(state);
+}
+
+/** Asks the API server whether all namespaces may be followed at once, if that saves requests. */
+function ask(state: State): void {
+  if (state.isAsking || state.everywhere === true || !state.slicing.gains) return;
+  state.isAsking = true;
+  void mayFollowEverywhere(state.options.deps.client, state.resource).then((allowed) => {
+    state.isAsking = false;
+    if (state.isStopped) return;
+    const before = state.everywhere;
+    state.everywhere = allowed;
+    if (before !== allowed) divide(state);
+    state.options.stateChanged();
+    state.options.news();
+  });
+}
+
+function begin(state: State, slice: Slice, known: readonly LiveEntry[]): void {
+  const { options, resource, byNamespace, waiting, parts } = state;
+  const entries = new Map(known.map((entry) => [entry.key, entry]));
+  const store = {
+    objects: entries,
+    put(entry: LiveEntry): boolean {
+      entries.set(entry.key, entry);
+      return show(state, entry.key);
+    },
+    drop(key: ObjectKey): boolean {
+      return entries.delete(key) && show(state, key);
+    },
+  };
+  const view = createKindView(store, {
+    resource,
+    keeps: () => true,
+    news: options.news,
+    stateChanged: () => noteState(state, part),
+  });
+  const { namespace, labelSelector, metadataOnly } = slice;
+  const selected = {
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+    metadataOnly,
+  };
+  const follower = createKindFollower(options.deps, { resource, ...selected }, view.listener);
+  const part: Part = { slice, entries, view, follower };
+  parts.set(slice.id, part);
+  waiting.add(part);
+  const around = byNamespace.get(namespace ?? '') ?? new Set();
+  byNamespace.set(namespace ?? '', around.add(part));
+}
+
+function end({ parts, byNamespace, waiting, listing }: State, part: Part): void {
+  const { slice, follower } = part;
+  void follower.stop();
+  parts.delete(slice.id);
+  waiting.delete(part);
+  listing.delete(part);
+  const around = byNamespace.get(slice.namespace ?? '');
+  around?.delete(part);
+  if (around?.size === 0) byNamespace.delete(slice.namespace ?? '');
+}
+
+/** Begins lists, a few at a time. */
+function listNext({ waiting, listing, isStopped }: State): void {
+  for (const part of waiting) {
+    if (isStopped || listing.size >= LISTS_AT_ONCE) return;
+    waiting.delete(part);
+    listing.add(part);
+    part.follower.start();
+  }
+}
+
+function noteState(state: State, part: Part): void {
+  if (state.parts.get(part.slice.id) !== part) return;
+  state.listing.delete(part);
+  const isRefused = !part.slice.own && part.slice.namespace === undefined && part.view.state().isForbidden;
+  if (isRefused && state.everywhere === true) {
+    state.everywhere = false;
+    divide(state);
+  } else listNext(state);
+  state.options.stateChanged();
+}
+
+/** The parts that can have an object. */
+function* partsOf({ byNamespace }: State, key: ObjectKey): Generator<Part> {
+  const { namespace } = objectRefOf(key);
+  yield* byNamespace.get('') ?? [];
+  if (namespace !== '') yield* byNamespace.get(namespace) ?? [];
+}
+
+/** Puts an object into the store as its parts have it, or drops it. Returns whether it differs. */
+function show(state: State, key: ObjectKey): boolean {
+  const { store, admits } = state.options;
+  let best: { readonly part: Part; readonly entry: LiveEntry } | undefined;
+  for (const part of partsOf(state, key)) {
+    const entry = part.entries.get(key);
+    if (entry !== undefined && (best === undefined || isBetter(part, entry, best))) best = { part, entry };
+  }
+  if (best === undefined) return store.drop(key);
+  const { part, entry } = best;
+  if (!isOurs(entry) && !(admits(entry) && state.takes(entry))) return store.drop(key);
+  const isChanged = store.put(entry);
+  const kept = store.objects.get(key);
+  // The store keeps an equal entry that it has: one of the two is enough.
+  if (kept !== undefined && kept !== entry && sameEntry(kept, entry)) part.entries.set(key, kept);
+  return isChanged;
+}
+
+function isBetter(
+  { slice }: Part,
+  entry: LiveEntry,
+  than: { readonly part: Part; readonly entry: LiveEntry },
+): boolean {
+  if (slice.metadataOnly !== than.part.slice.metadataOnly) return !slice.metadataOnly;
+  return (
+    entry.resourceVersion !== than.entry.resourceVersion &&
+    !isOlderVersion(entry.resourceVersion, than.entry.resourceVersion)
+  );
+}
+
+function showAll(state: State): void {
+  const stored = ofKind(state, state.options.store.objects.values()).map(({ key }) => key);
+  const read = state.parts.values().flatMap(({ entries }) => entries.keys());
+  for (const key of new Set([...stored, ...read])) show(state, key);
+}
+
+function ofKind({ resource }: State, entries: Iterable<LiveEntry>): LiveEntry[] {
+  const name = nameOfKind(resource);
+  return [...entries].filter(({ key }) => kindOf(key) === name);
+}
+
+/** Complete if something could be listed; Namespaces that could not are named. */
+function stateOf({ parts, slicing, resource, isAsking }: State): FollowedState {
+  const everywhere = parts.values().filter(({ slice }) => !slice.own && slice.namespace === undefined);
+  for (const { view } of everywhere) {
+    const found = view.state();
+    if (found.state !== 'complete') return { state: found.state, message: messageOf(found, resource) };
+  }
+  const { namespaces, cut } = slicing;
+  const unlisted = new Map<string, string>();
+  let isPending = isAsking;
+  for (const { namespace, id } of namespaces) {
+    const found = parts.get(id)?.view.state();
+    if (found?.state === 'complete') continue;
+    if (found?.state !== 'unknown') isPending = true;
+    unlisted.set(namespace, found === undefined ? NOT_LISTED : messageOf(found, resource, namespace));
+  }
+  for (const namespace of cut) unlisted.set(namespace, tooMany(resource));
+  if (unlisted.size === 0) return { state: 'complete', message: '' };
+  const [[, message = ''] = []] = unlisted;
+  const isListed = slicing.slices.some(({ id, own }) => !own && parts.get(id)?.view.state().state === 'complete');
+  if (isListed && unlisted.size <= MOST_UNLISTED) {
+    return { state: 'complete', message: '', unlisted: Object.fromEntries([...unlisted].sort(byName)) };
+  }
+  const more = unlisted.size === 1 ? '' : `; and so in ${unlisted.size - 1} more namespaces`;
+  return { state: isPending ? 'pending' : 'unknown', message: `${message}${more}` };
+}
+
+function messageOf({ message, isForbidden }: KindViewState, resource: ApiResource, namespace?: string): string {
+  return isForbidden ? missingRight(resource, namespace) : message;
+}
+
+function tooMany({ resource }: ApiResource): string {
+  return `at most ${MOST_NAMESPACES} namespaces are followed one by one: let the agent list ${resource} in all namespaces`;
+}
+
+function byName([a]: readonly [string, string], [b]: readonly [string, string]): number {
+  return compareText(a, b);
+}

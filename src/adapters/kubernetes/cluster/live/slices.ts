@@ -1,0 +1,109 @@
+import type { AdditionalKind } from '../../../../model/agent-settings.ts';
+import { compareText } from '../../../../model/json.ts';
+import { FLEET_LABEL } from '../stamp.ts';
+import type { NarrowedPlan } from './kind-plan.ts';
+
+/** What one follower of a kind asks for. */
+export interface Slice {
+  /** Equal slices have equal ids. */
+  readonly id: string;
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly metadataOnly: boolean;
+  /** Only objects with the label of a fleet: what we own in namespaces that no entry names. */
+  readonly own: boolean;
+}
+
+/** The slices of a kind. */
+export interface Slicing {
+  readonly slices: readonly Slice[];
+  /** The Namespaces that are followed one by one, with their slice; a Namespace can have several. */
+  readonly namespaces: readonly { readonly namespace: string; readonly id: string }[];
+  /** Namespaces beyond {@link MOST_NAMESPACES}, which are not followed. */
+  readonly cut: readonly string[];
+  /** Whether one request for all namespaces would do for many, if the API server allows it. */
+  readonly gains: boolean;
+}
+
+/** So many Namespaces are followed one by one even if all of them could be followed at once: less is read. */
+const FEW_NAMESPACES = 8;
+/** At most so many Namespaces of a kind are followed one by one: each of them is a connection. */
+export const MOST_NAMESPACES = 1_000;
+
+/** Entries that ask for the same, in different Namespaces. */
+interface Group {
+  readonly labelSelector: string | undefined;
+  readonly metadataOnly: boolean;
+  /** Undefined: all. */
+  namespaces: Set<string> | undefined;
+}
+
+/**
+ * Divides what a plan takes into requests. A Namespace has a request of its own, so that a right in this Namespace suffices.
+ * Many Namespaces share one request if `everywhere` (the agent may list all); undefined: that is not known yet, and no Namespace
+ * is added until then.
+ *
+ * @param followed ids of the slices that are followed now
+ */
+export function sliceKind(
+  { entries, owned }: NarrowedPlan,
+  everywhere: boolean | undefined,
+  followed: { readonly has: (id: string) => boolean },
+): Slicing {
+  const slices: Slice[] = owned ? [sliceOf({ labelSelector: FLEET_LABEL, metadataOnly: false }, undefined, true)] : [];
+  const namespaces: { namespace: string; id: string }[] = [];
+  const cut: string[] = [];
+  let gains = false;
+  for (const group of groupsOf(entries)) {
+    const isLarge = group.namespaces !== undefined && group.namespaces.size > FEW_NAMESPACES;
+    gains ||= isLarge;
+    if (group.namespaces === undefined || (isLarge && everywhere === true)) {
+      slices.push(sliceOf(group));
+      continue;
+    }
+    for (const namespace of [...group.namespaces].sort(compareText)) {
+      const slice = sliceOf(group, namespace);
+      if (namespaces.length >= MOST_NAMESPACES) {
+        cut.push(namespace);
+        continue;
+      }
+      namespaces.push({ namespace, id: slice.id });
+      if (!isLarge || everywhere === false || followed.has(slice.id)) slices.push(slice);
+    }
+  }
+  return { slices, namespaces, cut, gains };
+}
+
+function groupsOf(entries: readonly AdditionalKind[]): Iterable<Group> {
+  const groups = new Map<string, Group>();
+  for (const { namespaces, labels, metadataOnly = false } of entries) {
+    const labelSelector = labels && selectorOf(labels);
+    const id = JSON.stringify([labelSelector, metadataOnly]);
+    const known = groups.get(id);
+    if (known === undefined) {
+      groups.set(id, { labelSelector, metadataOnly, namespaces: namespaces && new Set(namespaces) });
+    } else if (namespaces === undefined) known.namespaces = undefined;
+    else for (const namespace of namespaces) known.namespaces?.add(namespace);
+  }
+  return groups.values();
+}
+
+function selectorOf(labels: Readonly<Record<string, string>>): string | undefined {
+  const parts = Object.entries(labels).map(([label, value]) => `${label}=${value}`);
+  return parts.length === 0 ? undefined : parts.sort(compareText).join(',');
+}
+
+function sliceOf(
+  { labelSelector, metadataOnly }: { readonly labelSelector: string | undefined; readonly metadataOnly: boolean },
+  namespace?: string,
+  own = false,
+): Slice {
+  return {
+    id: JSON.stringify([namespace ?? '', labelSelector ?? '', metadataOnly, own]),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+    metadataOnly,
+    own,
+  };
+}
