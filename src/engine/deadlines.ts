@@ -21,13 +21,9 @@ export function hasPassed(read: Reader, elapsed: Collection<number>, owner: stri
 }
 
 /** Joins deadlines. Each owner emits into its own partition. */
-export function joinDeadlines(
-  graph: Graph,
-  providers: readonly Derived<Deadline>[],
-  name = 'deadlines',
-): Derived<Deadline> {
+export function joinDeadlines(graph: Graph, providers: readonly Derived<Deadline>[]): Derived<Deadline> {
   return graph.derive<Deadline, Deadline>({
-    name,
+    name: 'deadlines',
     from: providers,
     seesAll: true,
     compute: ({ partition, key, value }, _read, emit) => emit(partition, key, value),

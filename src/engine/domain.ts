@@ -83,8 +83,8 @@ export interface DomainParts {
   readonly agents?: Derived<AgentNeeds>;
   /** Messages for two wants of the domain with one key. */
   readonly collisions?: Collisions;
-  /** Partition: the domain's name. */
-  readonly deadlines?: Derived<Deadline>;
+  /** Partition: the domain's name, or `OF_PROCESS`. */
+  readonly deadlines?: readonly Derived<Deadline>[];
   /** The status of objects of the domain's kinds, by kind and key. Runs after progress. */
   readonly statuses?: (after: AfterProgress) => Derived<StatusPart>;
   /**

@@ -24,6 +24,15 @@ export interface Condition extends ConditionValue {
 /** The rules of conditions: those of `metav1.Condition`, or those of Gardener. */
 export type ConditionForm = 'metav1' | 'gardener';
 
+/** A written condition as it was before its times were added. */
+export function withoutTimes({
+  lastTransitionTime: _transition,
+  lastUpdateTime: _update,
+  ...value
+}: Condition): ConditionValue {
+  return value;
+}
+
 /** Adds times to conditions. An unchanged condition keeps the time with which it was written last. */
 export function withTimes(
   values: readonly ConditionValue[],

@@ -12,6 +12,11 @@ export interface BoundShoot extends Shoot {
   readonly elected?: string;
 }
 
+/** The clusters that a Shoot is judged by. */
+export function clustersOf({ cluster, seed }: Pick<BoundShoot, 'cluster' | 'seed'>): readonly string[] {
+  return seed === undefined || seed === cluster ? [cluster] : [cluster, seed];
+}
+
 /** Derives which clusters each Shoot is bound to, from desired state alone. */
 export function deriveBindings(graph: Graph, { declarations, inputs }: DomainCore) {
   const shoots = graph.derive<Declared<'Shoot'>, Shoot>({

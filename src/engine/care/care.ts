@@ -1,12 +1,12 @@
 import type { JsonValue } from '../../model/json.ts';
 import type { Derived } from '../collections/types.ts';
-import { joinDeadlines } from '../deadlines.ts';
 import type { Domain } from '../domain.ts';
 import type { StatusPart } from '../status/declared-status.ts';
+import { CARE, deriveAbsences } from './absences.ts';
 import { deriveAgentNeeds } from './agents.ts';
 import { deriveBindings } from './binding.ts';
 import { deriveChecks } from './checks/checks.ts';
-import { CARE, deriveConditions } from './conditions.ts';
+import { deriveConditions } from './conditions.ts';
 import { deriveConstraints } from './constraints/constraints.ts';
 import { acceptsHibernation } from './constraints/hibernation.ts';
 import { type ExplainedSources, shootEntities } from './explain.ts';
@@ -33,8 +33,9 @@ export const care: Domain = {
     const hibernated = deriveHibernated(graph, reads);
     const asleep = deriveSleepingClusters(graph, reads);
     const { apiServer, ...checks } = deriveChecks(graph, reads);
-    const { conditions, deadlines, silences } = deriveConditions(graph, checks.findings, reads);
-    const { constraints, collections } = deriveConstraints(graph, { ...reads, apiServer, silences });
+    const { absences, deadlines: ofAbsences } = deriveAbsences(graph, reads);
+    const { conditions, deadlines: ofThresholds } = deriveConditions(graph, checks.findings, { ...reads, absences });
+    const { constraints, collections } = deriveConstraints(graph, { ...reads, apiServer, absences });
     const agents = deriveAgentNeeds(graph, { ...core, bindings });
     const undeclared = deriveUndeclaredShoots(graph, core.inputs, bindings);
     /** Derived last, after progress. */
@@ -51,12 +52,12 @@ export const care: Domain = {
         anywhere: [],
         shown: [
           ...[shoots, contenders, bindings, snapshots, sleepers, hibernated, asleep, undeclared],
-          ...[...checks.collections, silences, conditions],
+          ...[...checks.collections, absences, conditions],
           ...[...collections, ...agents.collections],
         ],
       },
       agents: agents.needs,
-      deadlines: joinDeadlines(graph, [deadlines, ...checks.deadlines], 'deadlinesOfCare'),
+      deadlines: [ofAbsences, ofThresholds, ...checks.deadlines],
       asleep,
       statuses: (after) => {
         statuses = deriveShootStatuses(graph, after, { ...reads, hibernated, apiServer, conditions, constraints });

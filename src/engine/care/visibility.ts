@@ -41,7 +41,8 @@ export function obstacleOf(
   return undefined;
 }
 
-const CHECK_ERROR = 'ConditionCheckError';
+/** The reason of a condition that could not be judged. */
+export const CHECK_ERROR = 'ConditionCheckError';
 
 /** A check that could not be made. */
 export function notChecked(message: string): Finding {

@@ -57,7 +57,7 @@ export const health: Domain<HealthParts> = {
         shown: [...inClusters.derived, dataplanes, inbounds, members, services, documents],
       },
       inputs: { connections, reports },
-      deadlines: wait.deadlines,
+      deadlines: [wait.deadlines],
       statuses: () => statuses,
       documents: { folder: SERVICES_FOLDER, of: documents },
       inbounds: inboundIndexes,

@@ -13,11 +13,13 @@ const waiting: Domain = {
   readsLive: {},
   derive: (graph, { clusters }) => ({
     collections: { bySource: [], anywhere: [] },
-    deadlines: graph.derive<ClusterValue, Deadline>({
-      name: 'waitingDeadlines',
-      from: clusters,
-      compute: ({ key }, _read, emit) => emit('waiting', key, { at: 1_000 }),
-    }),
+    deadlines: [
+      graph.derive<ClusterValue, Deadline>({
+        name: 'waitingDeadlines',
+        from: clusters,
+        compute: ({ key }, _read, emit) => emit('waiting', key, { at: 1_000 }),
+      }),
+    ],
   }),
 };
 

@@ -50,7 +50,7 @@ const notes: Domain = {
       collections: { bySource: [wants], anywhere: [deadlines] },
       inputs: { owners },
       wants: [wants],
-      deadlines,
+      deadlines: [deadlines],
       statuses: ({ progress }) =>
         graph.derive<Declared<'Shoot'>, StatusPart>({
           name: 'noteStatuses',

@@ -1,9 +1,9 @@
 import type { ShootCondition } from '../../../model/shoot.ts';
 import type { Collection, Derivation, Derived, Graph, Reader } from '../../collections/types.ts';
-import type { BoundShoot } from '../binding.ts';
+import { type BoundShoot, clustersOf } from '../binding.ts';
 import type { Finding } from '../thresholds.ts';
 import { firstFailing } from './first-failing.ts';
-import { clustersOf, type Gate } from './gate.ts';
+import type { Gate } from './gate.ts';
 
 /** What every check reads. */
 export interface CheckReads {

@@ -3,7 +3,7 @@ import { objectOf } from '../../../model/json.ts';
 import type { ObjectKey } from '../../../model/object-key.ts';
 import type { Collection, Derived, Graph, Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
-import type { BoundShoot } from '../binding.ts';
+import { type BoundShoot, clustersOf } from '../binding.ts';
 import { DEPLOYMENT_KIND } from '../objects/components.ts';
 import { lastOperationOf } from '../operation.ts';
 import type { CareSettingsRead } from '../settings.ts';
@@ -38,11 +38,6 @@ export function deriveGates(graph: Graph, reads: Reads): Derived<Gate> {
       if (!shoot.isIgnored) emit('', key, gateOf(read, key, shoot, reads));
     },
   });
-}
-
-/** The clusters that a Shoot is judged by. */
-export function clustersOf({ cluster, seed }: Pick<BoundShoot, 'cluster' | 'seed'>): readonly string[] {
-  return seed === undefined || seed === cluster ? [cluster] : [cluster, seed];
 }
 
 function gateOf(read: Reader, key: string, shoot: BoundShoot, reads: Reads): Gate {

@@ -1,7 +1,8 @@
+import { readConditions, withoutTimes } from '../../../model/conditions.ts';
 import type { Derived, Graph, Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
-import type { BoundShoot } from '../binding.ts';
-import { type SilenceReads, silenceOf } from '../conditions.ts';
+import { type AbsenceReads, absenceOf, wasSeen } from '../absences.ts';
+import { type BoundShoot, clustersOf } from '../binding.ts';
 import { lastOperationOf } from '../operation.ts';
 import { isAsleep, type Sleep } from '../sleep.ts';
 import { type Finding, type Judged, judge } from '../thresholds.ts';
@@ -17,7 +18,7 @@ const REQUIRED = [HIBERNATION_POSSIBLE, 'MaintenancePreconditionsSatisfied'] as 
 /** The kinds that the agent of a Shoot's cluster reports for its constraints. */
 export const CONSTRAINED_KINDS: readonly string[] = [...WEBHOOK_KINDS, DEFINITION_KIND];
 
-interface Reads extends ClusterReads, SilenceReads, Pick<EngineInputs, 'live' | 'kinds' | 'observed'> {
+interface Reads extends ClusterReads, AbsenceReads, Pick<EngineInputs, 'live' | 'kinds' | 'observed'> {
   readonly bindings: Derived<BoundShoot>;
   readonly sleepers: Derived<Sleep>;
   /** Of the condition APIServerAvailable, by Shoot. */
@@ -29,7 +30,7 @@ interface Reads extends ClusterReads, SilenceReads, Pick<EngineInputs, 'live' | 
  * constraint that is not required is there only while it does not hold, or while the Shoot sleeps.
  */
 export function deriveConstraints(graph: Graph, reads: Reads) {
-  const { bindings, sleepers, clusters, agents, snapshots, observed, apiServer, silences, elapsed } = reads;
+  const { bindings, sleepers, clusters, agents, snapshots, observed, apiServer, absences, elapsed } = reads;
   const webhooks = deriveWebhookFindings(graph, reads);
   const definitions = deriveDefinitionFindings(graph, reads);
   const constraints: Derived<readonly Judged[]> = graph.derive<BoundShoot, readonly Judged[]>({
@@ -42,7 +43,7 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
       snapshots,
       observed,
       apiServer,
-      silences,
+      absences,
       elapsed,
       webhooks.findings,
       definitions.findings,
@@ -50,10 +51,21 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
       if (shoot.isIgnored) return;
-      const operation = lastOperationOf(read.get(observed, 'Shoot', key));
+      const status = read.get(observed, 'Shoot', key);
+      const operation = lastOperationOf(status);
       const asConstraint = ([type, finding]: readonly [string, Finding]): Judged =>
         judge(type, finding, { written: undefined, operation, thresholdMillis: undefined, hasPassed: () => false });
-      emit('', key, findingsOf(read, key, shoot).map(asConstraint));
+      const written = readConditions(status?.fields.constraints);
+      const absence = isJudged(read, key, shoot) ? absenceOf(read, clustersOf(shoot), reads) : undefined;
+      if (absence?.type === 'unseen' && written.length > 0) {
+        emit(
+          '',
+          key,
+          written.map((each) => ({ condition: withoutTimes(each) })),
+        );
+      } else if (absence?.type === 'silent' && wasSeen(absence, written[0])) {
+        emit('', key, required(absence.finding).map(asConstraint));
+      } else emit('', key, findingsOf(read, key, shoot).map(asConstraint));
     },
   });
   return {
@@ -61,13 +73,15 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
     collections: [webhooks.problems, webhooks.findings, definitions.problems, definitions.findings, constraints],
   };
 
+  /** Nothing reads the cluster of a Shoot that sleeps, or that another Shoot has. */
+  function isJudged(read: Reader, key: string, { elected }: BoundShoot): boolean {
+    return elected === undefined && !isAsleep(read, sleepers, key);
+  }
+
   function findingsOf(read: Reader, key: string, shoot: BoundShoot): readonly (readonly [string, Finding])[] {
-    const required = (finding: Finding) => REQUIRED.map((type) => [type, finding] as const);
     const obstacle = obstacleOf(read, shoot, reads);
     if (obstacle !== undefined) return required(notChecked(obstacle));
     if (isAsleep(read, sleepers, key)) return [...required(SLEEPS), [PROBLEMATIC_DEFINITIONS, SLEEPS]];
-    const silence = silenceOf(read, shoot, reads);
-    if (silence !== undefined) return required(silence);
     if (read.get(apiServer, 'APIServerAvailable', key)?.reason === 'APIServerDown') return required(DOWN);
     const ofWebhooks = read.get(webhooks.findings, '', key);
     const ofDefinitions = read.get(definitions.findings, '', key);
@@ -78,6 +92,10 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
         : [[PROBLEMATIC_DEFINITIONS, ofDefinitions] as const]),
     ];
   }
+}
+
+function required(finding: Finding) {
+  return REQUIRED.map((type) => [type, finding] as const);
 }
 
 const SLEEPS: Finding = {
