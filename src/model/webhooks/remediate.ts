@@ -13,8 +13,25 @@ import {
 export interface Remediation {
   /** The configuration itself if nothing changes. */
   readonly configuration: JsonObject;
-  /** What was done, a line each; empty if nothing changes. */
-  readonly changes: readonly string[];
+  /** What was done; empty if nothing changes. */
+  readonly changes: readonly WebhookChange[];
+}
+
+/** One changed field of one webhook. */
+export interface WebhookChange {
+  /** Its name. */
+  readonly webhook: string;
+  readonly field: 'timeoutSeconds' | 'failurePolicy' | 'objectSelector' | 'namespaceSelector';
+  /** Null: it was not written. */
+  readonly from: JsonValue;
+  readonly to: JsonValue;
+  /** `set to 15` */
+  readonly how: string;
+}
+
+/** `timeoutSeconds of webhook "hook.example.com" was set to 15` */
+export function describeChange({ webhook, field, how }: WebhookChange): string {
+  return `${field} of webhook ${JSON.stringify(webhook)} was ${how}`;
 }
 
 /**
@@ -25,7 +42,7 @@ export interface Remediation {
 export function remediateConfiguration(configuration: JsonObject): Remediation {
   const { metadata, webhooks } = configuration;
   if (!Array.isArray(webhooks) || isExemptFromRemediation(configuration)) return { configuration, changes: [] };
-  const changes: string[] = [];
+  const changes: WebhookChange[] = [];
   const mended = webhooks.map((webhook: JsonValue) => remediateWebhook(objectOf(webhook), webhook, changes));
   if (changes.length === 0) return { configuration, changes };
   const annotations = { ...objectOf(objectOf(metadata).annotations), [WARNING_ANNOTATION]: warning(changes) };
@@ -35,11 +52,11 @@ export function remediateConfiguration(configuration: JsonObject): Remediation {
   };
 }
 
-function remediateWebhook(webhook: Webhook, written: JsonValue, changes: string[]): JsonValue {
+function remediateWebhook(webhook: Webhook, written: JsonValue, changes: WebhookChange[]): JsonValue {
   let mended = webhook;
-  const set = (field: string, value: JsonValue, how: string): void => {
-    mended = { ...mended, [field]: value };
-    changes.push(`${field} of webhook ${JSON.stringify(textOf(webhook.name))} was ${how}`);
+  const set = (field: WebhookChange['field'], to: JsonValue, how: string): void => {
+    mended = { ...mended, [field]: to };
+    changes.push({ webhook: textOf(webhook.name), field, from: webhook[field] ?? null, to, how });
   };
   const longest = longestTimeout(webhook);
   if (longest !== undefined) set('timeoutSeconds', longest, `set to ${longest}`);
@@ -81,12 +98,16 @@ function exclusions(all: readonly Matcher['objectLabels'][]): readonly (readonly
   return [...new Map(byText).values()];
 }
 
-function warning(changes: readonly string[]): string {
+/** Annotations of an object have 256 KiB in all. */
+const MOST_LINES = 200;
+
+function warning(changes: readonly WebhookChange[]): string {
   return [
     'ATTENTION: fleetrelay has modified this webhook configuration, because it could keep nodes from joining the cluster or the cluster from waking up.',
     'Mend its source by the good practices for webhooks: https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/',
     'When you are done, remove this annotation.',
     'The following modifications have been made:',
-    ...changes.map((change) => `- ${change}`),
+    ...changes.slice(0, MOST_LINES).map((change) => `- ${describeChange(change)}`),
+    ...(changes.length > MOST_LINES ? [`- and ${changes.length - MOST_LINES} more`] : []),
   ].join('\n');
 }

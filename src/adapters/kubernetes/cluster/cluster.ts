@@ -1,4 +1,5 @@
 import { type AgentSettings, NO_SETTINGS } from '../../../model/agent-settings.ts';
+import { createFlapping } from '../../../model/flapping.ts';
 import { type ClusterId, parseClusterId } from '../../../model/ids.ts';
 import { objectsOf } from '../../../model/json.ts';
 import { kindOf, nameOfKind } from '../../../model/object-key.ts';
@@ -10,11 +11,11 @@ import type { ApiCatalog, ApiResource, FollowerDeps, KubeClient } from '../api/t
 import { createKubernetesCare, noticeSilence } from '../care/care-api.ts';
 import { type KubernetesInventory, openInventory } from '../inventory/inventory.ts';
 import { applyObject, matches } from './apply.ts';
-import { createFlapping } from './flapping.ts';
 import { isDiscovered } from './live/discovered-kinds.ts';
 import { createLive, type Live } from './live/live.ts';
 import { removeObject } from './remove.ts';
 import { FLEET_LABEL } from './stamp.ts';
+import { createWebhookConfigurations } from './webhook-configurations.ts';
 import { uidOf, type Writing } from './write.ts';
 
 const NAMES_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
@@ -48,7 +49,7 @@ export async function createKubernetesCluster(
   await inventory.fence();
   const live = createLive(deps, { namespace: options.namespace, catalog: catalog.value });
   let settings: AgentSettings = NO_SETTINGS;
-  const flapping = createFlapping(deps.clock);
+  const flapping = createFlapping(deps.clock.monotonic);
   const writing: Writing = { ...deps, live, flapping, mayWrite: options.mayWrite, settings: () => settings };
   return {
     identity: async () => id,
@@ -67,6 +68,7 @@ export async function createKubernetesCluster(
       live.owns(change.put.map(({ key }) => kindOf(key)));
     },
     care: createKubernetesCare(given.client, onSilence),
+    webhooks: createWebhookConfigurations(writing, options),
     close: live.close,
   };
 }

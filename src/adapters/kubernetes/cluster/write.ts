@@ -1,11 +1,11 @@
 import type { AgentSettings } from '../../../model/agent-settings.ts';
+import type { Flapping } from '../../../model/flapping.ts';
 import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
 import { displayKey, metadataOf, type ObjectKey, objectRefOf, parseApiVersion } from '../../../model/object-key.ts';
 import { SERVERS_OWN } from '../../../model/server-fields.ts';
 import { type ApplyRequest, NO_SUCH_KIND } from '../../../ports/cluster-api.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiResource, FollowerDeps, KubeAnswer, KubeClient, KubeRequest } from '../api/types.ts';
-import type { Flapping } from './flapping.ts';
 import type { Autoscaled } from './live/autoscaled.ts';
 import type { CatalogRefresher } from './live/catalog-refresher.ts';
 import type { Live } from './live/live.ts';

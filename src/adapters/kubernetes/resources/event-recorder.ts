@@ -21,7 +21,7 @@ interface Allowance {
   readonly filledAt: number;
 }
 
-const CONTROLLER = 'fleetrelay.dev/management-server';
+const SERVER = 'fleetrelay.dev/management-server';
 const EVENTS = { group: 'events.k8s.io', version: 'v1', resource: 'events' };
 /** A repetition within this time is counted up, as client-go does. */
 const SERIES_MS = 6 * 60_000;
@@ -31,9 +31,12 @@ const MAX_NOTE = 1024;
 
 /**
  * Writes events of objects, as `kubectl describe` shows them. A repeated event is counted up. Each object has a limited rate
- * of events; others are dropped. `instance`: name of this process.
+ * of events; others are dropped. `instance`: name of this process. `controller`: of which program it is one.
  */
-export function createEventRecorder(deps: FollowerDeps, { instance }: { readonly instance: string }) {
+export function createEventRecorder(
+  deps: FollowerDeps,
+  { instance, controller = SERVER }: { readonly instance: string; readonly controller?: string },
+) {
   const { client, clock, log, random } = deps;
   const written = new Map<string, Series>();
   const allowances = new Map<string, Allowance>();
@@ -58,7 +61,7 @@ export function createEventRecorder(deps: FollowerDeps, { instance }: { readonly
         kind: 'Event',
         metadata: { name, namespace },
         eventTime: microTime(clock.now()),
-        reportingController: CONTROLLER,
+        reportingController: controller,
         reportingInstance: instance.slice(0, 128),
         ...contentOf(target, event),
       },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../src/model/json.ts';
+import { type JsonObject, objectOf, objectsOf } from '../../../../src/model/json.ts';
 import { problemOfWebhook, warningOf } from '../../../../src/model/webhooks/problematic.ts';
-import { remediateConfiguration } from '../../../../src/model/webhooks/remediate.ts';
+import { describeChange, remediateConfiguration } from '../../../../src/model/webhooks/remediate.ts';
 
 const configuration = (webhook: JsonObject, labels: JsonObject = {}): JsonObject => ({
   kind: 'MutatingWebhookConfiguration',
@@ -29,7 +29,10 @@ describe('one run of the webhook remediator', () => {
   test('lowers the timeout of every webhook, and says so', () => {
     const { configuration: mended, changes } = remediateConfiguration(configuration({ timeoutSeconds: 30 }));
     expect(objectsOf(mended.webhooks)[0]).toEqual({ name: 'hook.example.com', timeoutSeconds: 15 });
-    expect(changes).toEqual(['timeoutSeconds of webhook "hook.example.com" was set to 15']);
+    expect(changes).toEqual([
+      { webhook: 'hook.example.com', field: 'timeoutSeconds', from: 30, to: 15, how: 'set to 15' },
+    ]);
+    expect(changes.map(describeChange)).toEqual(['timeoutSeconds of webhook "hook.example.com" was set to 15']);
     expect(warningOf(mended)).toContain(
       '\nThe following modifications have been made:\n- timeoutSeconds of webhook "hook.example.com" was set to 15',
     );
@@ -113,6 +116,6 @@ describe('one run of the webhook remediator', () => {
 
   test('passes over what is no webhook', () => {
     const odd = { kind: 'MutatingWebhookConfiguration', metadata: null, webhooks: [7, null] } as unknown as JsonObject;
-    expect(textOf(remediateConfiguration({ ...odd, webhooks: 7 }).changes[0])).toBe('');
+    expect(remediateConfiguration({ ...odd, webhooks: 7 }).changes).toEqual([]);
   });
 });
