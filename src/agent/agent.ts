@@ -1,15 +1,17 @@
 import { type AgentSettings, NO_SETTINGS, settingsText } from '../model/agent-settings.ts';
+import type { JsonValue } from '../model/json.ts';
 import type { OutputPosition } from '../model/output.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
 import type { ConnectionState, RelayClient } from '../relay/session.ts';
-import { type Care, createCare } from './care/care.ts';
+import { type Care, type CareReports, createCare, madeReport, reportsOf } from './care/care.ts';
 import { createDiscovery } from './discovery/discovery.ts';
 import { createLiveNotes, createObserver, type Observer } from './observer.ts';
 import type { DriftCounts } from './reconciler/drift.ts';
 import { fleetOf, toAgentHolding } from './reconciler/inventory.ts';
 import { createReconciler, type Reconciler, type ReconcilerDeps } from './reconciler/reconciler.ts';
 import { recover } from './reconciler/recovery.ts';
+import { createRemediator, type Remediator } from './remediator/remediator.ts';
 import { createResultBook, type ResultBook } from './result-book.ts';
 
 export interface AgentDeps extends Omit<ReconcilerDeps, 'results' | 'takenOver' | 'idle'> {
@@ -60,7 +62,8 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   const results = createResultBook((changed) => relay.report(changed));
   const settings = createSettings(cluster);
   const discovery = createDiscovery(relay, settings.current);
-  const care = createCare({ ...deps, care: cluster.care }, discovery.report);
+  const care = createCare({ ...deps, care: cluster.care }, (reports) => discovery.report('care', reports));
+  const remediator = openRemediator(deps, (reports) => discovery.report('remediator', reports));
   const notes = createLiveNotes(deps.log);
   const connection = createConnection(deps.clock, results);
   let running: Running | undefined;
@@ -73,6 +76,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     const loaded = await cluster.loadInventory();
     if (loaded.type === 'found') settings.take(loaded.state.settings ?? NO_SETTINGS);
     const live = await firstLook(cluster, care, settings.current());
+    await remediator?.load(settings.current().care);
     notes.note(live);
     const recovered = await recover(deps, loaded, live);
     const idle = (): void => running?.observer.observeSoon();
@@ -91,6 +95,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
       connection: (state) => connection.changed(reconciler, state),
     });
     reconciler.start(live);
+    remediator?.observe(live, settings.current().care);
     observer.start();
     // Changes before the watch began gave no hint.
     observer.observeSoon();
@@ -103,6 +108,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
       reconciler.observe(live);
     } finally {
       discovery.take(live, reconciler.inventory().records);
+      remediator?.observe(live, settings.current().care);
     }
   }
 
@@ -127,7 +133,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     care.stop();
     running?.observer.stop();
     // In parallel: the reconciler stops starting work while the relay sends its last messages.
-    await Promise.all([running?.reconciler.stop(), relay.stop()]);
+    await Promise.all([running?.reconciler.stop(), remediator?.stop(), relay.stop()]);
   }
 }
 
@@ -149,6 +155,15 @@ function createConnection(clock: Clock, results: ResultBook) {
     },
     stop: () => cancelGrace?.(),
   };
+}
+
+/** The remediator of a cluster with webhooks. */
+function openRemediator(deps: AgentDeps, changed: (reports: CareReports) => void): Remediator | undefined {
+  const { webhooks } = deps.cluster;
+  if (webhooks === undefined) return undefined;
+  return createRemediator({ ...deps, webhooks }, (rows) =>
+    changed(reportsOf([madeReport('Remediations', { changes: rows as unknown as JsonValue })])),
+  );
 }
 
 /** Lists the cluster while the reports are made. The first snapshot has both: the server would lose reports that it lacks. */

@@ -159,6 +159,23 @@ export const REMOVAL_COLUMNS: readonly Column<ReturnType<typeof removalRows>[num
   { title: 'HELD BECAUSE', text: ({ message }) => message },
 ];
 
+export const REMEDIATION_COLUMNS: readonly Column<JsonObject>[] = [
+  { title: 'TIME', text: ({ time }) => textOf(time) },
+  { title: 'CLUSTER', text: ({ cluster }) => textOf(cluster) },
+  { title: 'CONFIGURATION', text: ({ configuration }) => textOf(configuration) },
+  { title: 'WEBHOOK', text: ({ webhook }) => orDash(webhook) },
+  { title: 'FIELD', text: ({ field }) => orDash(field) },
+  { title: 'FROM', text: ({ from }) => valueText(from) },
+  { title: 'TO', text: ({ to }) => valueText(to) },
+  { title: 'OUTCOME', text: ({ outcome }) => textOf(outcome), isState: true },
+  { title: 'MESSAGE', text: ({ message }) => orDash(message) },
+];
+
+function valueText(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return '-';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
 export const AUDIT_COLUMNS: readonly Column<AuditEntry & { readonly server: string }>[] = [
   { title: 'SERVER', text: ({ server }) => server },
   { title: 'AT', text: ({ at }) => at },

@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { Origin } from '../model/output.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
+import type { RecordedRemediation } from '../model/webhooks/remediations.ts';
 import type { Contribution, Derived, Graph, Index, Input } from './collections/types.ts';
 import type { Deadline } from './deadlines.ts';
 import type { ClusterValue } from './fleet/clusters.ts';
@@ -79,6 +80,8 @@ export interface DomainParts {
   };
   /** The clusters whose agents are not expected to answer. Partition empty, key the cluster, value: what sleeps in it. */
   readonly asleep?: Derived<string>;
+  /** What agents have done about webhooks of others, the oldest first. Partition and key: the cluster. */
+  readonly remediations?: Derived<readonly RecordedRemediation[]>;
   /** What agents do for the domain besides the usual. Partition empty, key the cluster. */
   readonly agents?: Derived<AgentNeeds>;
   /** Messages for two wants of the domain with one key. */

@@ -10,6 +10,7 @@ const NAMES = {
   LeaseReport: 'leases',
   CertificateReport: 'authorities',
   TunnelProbe: 'tunnel',
+  Remediations: 'webhooks',
 } as const;
 
 /** What agents make for the care of Shoots, and report as a live object that is in no cluster. */

@@ -3,20 +3,20 @@ import type { Role } from '../model/relay-config.ts';
 
 /** One entry of the audit log. */
 export interface AuditEntry {
-  /** Id of the request: its entries have the same. */
+  /** Id of the request, whose entries have the same, or of what an agent reports. */
   readonly id: string;
   /** RFC 3339, in milliseconds. */
   readonly at: string;
   /** `asked`: before the act is carried out. `done`, `refused`, `failed`: its outcome. */
   readonly stage: 'asked' | 'done' | 'refused' | 'failed';
-  /** Name of the caller; empty: unknown. */
+  /** Name of the caller; empty: unknown. What an agent has done by itself: `agent CLUSTER`. */
   readonly who: string;
   readonly role: Role | null;
-  /** Proof of `who`; `none`: a caller on this machine has only stated it. */
+  /** Proof of `who`; `none`: a caller on this machine has only stated it, or it is the report of an agent. */
   readonly proof: 'token' | 'certificate' | 'none';
-  /** Address of the caller. */
+  /** Address of the caller; empty: an agent. */
   readonly from: string;
-  /** `approvals`, `clusters/east/replace`. */
+  /** `approvals`, `clusters/east/replace`, `clusters/east/remediate-webhook`. */
   readonly act: string;
   /** Fields of the request. No request has a secret. */
   readonly details: JsonObject;
@@ -24,7 +24,7 @@ export interface AuditEntry {
   readonly message: string;
 }
 
-/** The log of acts of people. Entries are never changed or removed. */
+/** The log of acts of people, and of what agents change of others' objects. Entries are never changed or removed. */
 export interface AuditLog {
   /** Resolves when the entry is durable. Rejects if it cannot be written: then the act must not be carried out. */
   append(entry: AuditEntry): Promise<void>;

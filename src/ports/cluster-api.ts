@@ -6,11 +6,8 @@ import type { JsonObject } from '../model/json.ts';
 import type { ObjectHealth } from '../model/object-health.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { ObjectMeta } from '../model/output.ts';
-<<<<<<< HEAD
 import type { CareApi } from './care-api.ts';
-=======
 import type { WebhookConfigurations } from './webhook-configurations.ts';
->>>>>>> 9c5a2afa (The webhook remediator of the agent: judged states, dry runs, reversals, and a record that outlasts the process)
 
 /**
  * One cluster, for its agent. One agent uses it at a time. The adapter holds only caches in memory: all state that must
@@ -44,13 +41,10 @@ export interface ClusterApi {
    * the caller must then stop.
    */
   saveInventory(change: InventoryChange): Promise<void>;
-<<<<<<< HEAD
   /** What the care of Shoots asks the cluster. Absent: nothing of it can be asked. */
   readonly care?: CareApi;
-=======
   /** Absent: the cluster has no webhooks (a directory). */
   readonly webhooks?: WebhookConfigurations;
->>>>>>> 9c5a2afa (The webhook remediator of the agent: judged states, dry runs, reversals, and a record that outlasts the process)
   /** Releases the cluster for another agent. No method may be called afterwards. */
   close(): Promise<void>;
 }

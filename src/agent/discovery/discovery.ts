@@ -52,9 +52,9 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
       if (!publisher.hasPublished()) return;
       publish(new Set(), kinds.unknown(errorText(error)));
     },
-    /** Takes all reports of the agent. They are published with the first state, and then at once. */
-    report(next: CareReports): void {
-      const keys = [...reports.take(next)].filter((key) => objects.get(key)?.observed === undefined);
+    /** Takes all reports of one part of the agent. They are published with the first state, and then at once. */
+    report(maker: string, next: CareReports): void {
+      const keys = [...reports.take(maker, next)].filter((key) => objects.get(key)?.observed === undefined);
       const changed = new Set(keys.filter(updateReport));
       if (publisher.hasPublished()) publish(changed, kinds.current());
     },

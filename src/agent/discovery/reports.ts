@@ -4,15 +4,18 @@ import type { CareReports } from '../care/care.ts';
 
 /** The agent's own reports, which the snapshot has beside the objects of the cluster. */
 export function createReportBook() {
+  const makers = new Map<string, CareReports>();
   let objects: ReadonlyMap<ObjectKey, LiveObject> = new Map();
   let kinds: readonly KindState[] = [];
 
   return {
-    /** Takes all reports. Returns their keys and those of the reports before. */
-    take(next: CareReports): ReadonlySet<ObjectKey> {
+    /** Takes all reports of one maker. Returns the keys of the reports of all makers, now and before. */
+    take(maker: string, next: CareReports): ReadonlySet<ObjectKey> {
       const before = objects;
-      objects = new Map(next.objects.map((object) => [object.key, object]));
-      kinds = next.kinds;
+      makers.set(maker, next);
+      const all = [...makers.values()];
+      objects = new Map(all.flatMap((each) => each.objects.map((object) => [object.key, object])));
+      kinds = all.flatMap((each) => each.kinds);
       return new Set([...before.keys(), ...objects.keys()]);
     },
     get: (key: ObjectKey): LiveObject | undefined => objects.get(key),

@@ -41,6 +41,8 @@ export function createRemediator(deps: RemediatorDeps, changed: (rows: readonly 
   let running: Promise<void> | undefined;
 
   return {
+    /** Reports what was done before. Without it, a cluster that belongs to a Shoot would seem to have lost that for a moment. */
+    load: async (tasks: CareTasks | undefined): Promise<void> => void (tasks !== undefined && (await isLoaded())),
     /** Takes a state of the cluster, and what is to be done. The cost follows the changes of the state. */
     observe(live: LiveState, tasks: CareTasks | undefined): void {
       const isAnew = tasks?.webhookRemediator !== mode || live.changed === undefined;

@@ -14,6 +14,7 @@ import {
   DIAGNOSTIC_COLUMNS,
   ENDPOINT_COLUMNS,
   OUTPUT_COLUMNS,
+  REMEDIATION_COLUMNS,
   REMOVAL_COLUMNS,
   removalRows,
   SERVICE_COLUMNS,
@@ -51,6 +52,8 @@ const LISTS: Readonly<Record<string, List>> = {
     listAnswer(SERVICE_COLUMNS, await api.view('services', filter), none('services', filter)),
   endpoints: async (api, filter) =>
     listAnswer(ENDPOINT_COLUMNS, await api.view('endpoints', filter), none('endpoints', filter)),
+  remediations: async (api, filter) =>
+    listAnswer(REMEDIATION_COLUMNS, await api.view('remediations', filter), none('remediations', filter)),
   shoots: async (api, filter, name) => {
     const rows = await api.view('shoots', filter);
     const found = rows.filter((row) => name === undefined || isNamed(row, name));
@@ -66,7 +69,7 @@ const LISTS: Readonly<Record<string, List>> = {
   },
 };
 const OF_HEALTH = ['dataplanes', 'services', 'endpoints'];
-const OF_CLUSTERS = ['clusters', 'outputs', 'removals', 'shoots', ...OF_HEALTH];
+const OF_CLUSTERS = ['clusters', 'outputs', 'removals', 'remediations', 'shoots', ...OF_HEALTH];
 
 interface Flags {
   readonly cluster?: ClusterName;
@@ -102,6 +105,10 @@ export function getCommand(context: CliContext): CliCommand {
         ['fleetrelay get dataplanes --tag kuma.io/service=web', 'the proxies of a service, and why one is not online'],
         ['fleetrelay get endpoints --mesh default', 'the load-balancing sets: what may receive traffic now'],
         ['fleetrelay get shoots', 'how each Shoot is: its last operation, and the worst of its conditions'],
+        [
+          'fleetrelay get remediations --cluster blue',
+          'what its agent has changed of webhooks, and what it would change',
+        ],
         ['fleetrelay get shoots garden-web/blue -o wide', 'one Shoot with each of its conditions'],
         [
           'fleetrelay get mirrored-services',

@@ -168,7 +168,7 @@ function discover({ live }: RecordedCluster, settings: AgentSettings, nowMillis:
     { publishInput: ({ objects, kinds }) => void published.push({ objects: [...objects.values()], kinds }) },
     () => settings,
   );
-  discovery.report(reportsOfRecorded(live, settings, nowMillis));
+  discovery.report('care', reportsOfRecorded(live, settings, nowMillis));
   discovery.take(live, new Map());
   const [snapshot] = published;
   if (snapshot === undefined) throw new Error('the first state of a cluster was not published');

@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { createAuditFile } from '../../adapters/audit/audit-file.ts';
 import { errorText } from '../../model/messages.ts';
 import type { BindAddress, HttpConfig, RelayConfig } from '../../model/relay-config.ts';
 import { must } from '../../model/result.ts';
+import type { AuditLog } from '../../ports/audit-log.ts';
 import type { Log } from '../../ports/log.ts';
 import { createHttpServer, type HttpServer, type HttpServerDeps, type HttpTls } from '../../server/http-server.ts';
 import { displayAddress, isLoopback, type ListenAddress } from '../../server/listen-address.ts';
@@ -17,17 +16,17 @@ export interface Listeners {
   stop(): Promise<void>;
 }
 
-/** Makes both listeners and reads their files. Rejects with a text for people. */
+/** Makes both listeners and reads their files. Rejects with a text for people. The caller closes the audit log. */
 export async function openListeners(
   config: RelayConfig,
   shown: Required<Pick<HttpServerDeps, 'api' | 'hooks' | 'health' | 'metrics'>>,
+  audit: AuditLog,
   deps: ProcessDeps,
 ): Promise<Listeners> {
-  const { http, metrics, dataDirectory } = config;
+  const { http, metrics } = config;
   const { api, hooks, ...forPrograms } = shown;
   const people = await readPeople(http, deps.env);
   const tls = http.tls && (await readTls(http.tls));
-  const audit = createAuditFile(config.audit.file ?? join(dataDirectory, 'audit.log'));
   warnOfDangers(http, await audit.problem(), deps.log);
   const options = { listen: hostOf(http.listen), people, ...(tls && { tls }) };
   const httpServer = must(createHttpServer({ ...deps, api, audit, hooks }, options));
@@ -43,7 +42,6 @@ export async function openListeners(
     stop: async () => {
       stopRenewing();
       await Promise.all([httpServer.stop(), metricsServer.stop()]);
-      await audit.close();
     },
   };
 }

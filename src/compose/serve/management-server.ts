@@ -6,6 +6,7 @@ import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { FleetName } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { PolicyBounds } from '../../model/relay-config.ts';
+import type { AuditLog } from '../../ports/audit-log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
@@ -21,6 +22,7 @@ import {
   createHoldRecorder,
 } from '../../runtime/ledger/recorders.ts';
 import { createLoop } from '../../runtime/loop.ts';
+import { createRemediationAudit } from '../../runtime/remediation-audit.ts';
 import { createApprovalFiles, createHeldSets } from '../../runtime/removals/approvals.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import type { StoreLock } from '../../runtime/replica/store-lock.ts';
@@ -65,6 +67,8 @@ interface ServerDeps {
   readonly log: Log;
   /** Absent: no Envoy is served. */
   readonly xds?: XdsSetup;
+  /** Absent: what agents change of others' objects is not noted. */
+  readonly audit?: AuditLog;
   /** Called after each commit, for metrics. */
   readonly committed?: (seconds: number, computed: number) => void;
 }
@@ -109,6 +113,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const isSettled = settledAfterStart(parts);
   const status = wireStatus(parts, deps, branch, locator, isSettled);
   const resourceStatus = wireCustomResourceStatus(parts, deps.customResources ?? [], isSettled);
+  const remediations = deps.audit && createRemediationAudit(parts, deps.audit, replica.leads);
   const notReady = (): readonly string[] => whyNotReady(parts);
   const unfollow = suspensions.follow(replica.leads);
   const api = createServerApi({
@@ -145,14 +150,14 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
         deps.statusSink?.lead?.(leads);
         if (leads) status?.start();
         else status?.stop();
-        resourceStatus.lead(leads);
+        for (const part of [resourceStatus, remediations]) part?.lead(leads);
       });
       return { relay: address, xds: xdsAddress };
     },
     /** Drains the relay, stops the sources, and makes durable what waits to be written. */
     stop: async (): Promise<void> => {
       status?.stop();
-      await resourceStatus.stop();
+      await Promise.all([resourceStatus.stop(), remediations?.stop()]);
       unfollow();
       foundation.deadlines.stop();
       await Promise.all([xds.stop(), relay.drain()]);

@@ -1,5 +1,7 @@
 import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { load } from 'js-yaml';
+import { createAuditFile } from '../../adapters/audit/audit-file.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createPinoLog } from '../../adapters/system/pino-log.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
@@ -93,9 +95,11 @@ async function openServer(
   closers.push(replica.close);
   const cannotListenForAgents = cannotListen('agents', config.relay.listen, '--listen');
   const xdsSetup = openXds(config, opened, deps);
+  const audit = createAuditFile(config.audit.file ?? join(config.dataDirectory, 'audit.log'));
+  closers.push(audit.close);
   const server: ManagementServer = await createManagementServer(
     {
-      ...{ ...deps, graph: createGraph(), store, sources, ...replica.role },
+      ...{ ...deps, audit, graph: createGraph(), store, sources, ...replica.role },
       relay: { ...opened.relay, start: (to) => opened.relay.start(to).catch(cannotListenForAgents) },
       ...(sink && { statusSink: statusSinkOf(sink) }),
       ...(xdsSetup && { xds: xdsSetup }),
@@ -117,6 +121,7 @@ async function openServer(
       metrics: metrics.text,
       hooks: { targets: () => targets },
     },
+    audit,
     deps,
   );
   closers.push(listeners.stop);

@@ -11,6 +11,7 @@ import { deriveConstraints } from './constraints/constraints.ts';
 import { acceptsHibernation } from './constraints/hibernation.ts';
 import { type ExplainedSources, shootEntities } from './explain.ts';
 import { deriveHibernated } from './hibernated.ts';
+import { deriveRemediations, remediationViewRows } from './remediations.ts';
 import { careSettings } from './settings.ts';
 import { deriveUndeclaredShoots, type ShownShoot, shownShoots } from './shown-shoots.ts';
 import { deriveSleepers, deriveSleepingClusters } from './sleep.ts';
@@ -38,6 +39,7 @@ export const care: Domain = {
     const { constraints, collections } = deriveConstraints(graph, { ...reads, apiServer, absences });
     const agents = deriveAgentNeeds(graph, { ...core, bindings });
     const undeclared = deriveUndeclaredShoots(graph, core.inputs, bindings);
+    const remediations = deriveRemediations(graph, inputs);
     /** Derived last, after progress. */
     let statuses: Derived<StatusPart> | undefined;
     const sources = (): ExplainedSources | undefined =>
@@ -53,17 +55,21 @@ export const care: Domain = {
         shown: [
           ...[shoots, contenders, bindings, snapshots, sleepers, hibernated, asleep, undeclared],
           ...[...checks.collections, absences, conditions],
-          ...[...collections, ...agents.collections],
+          ...[...collections, ...agents.collections, remediations],
         ],
       },
       agents: agents.needs,
       deadlines: [ofAbsences, ofThresholds, ...checks.deadlines],
       asleep,
+      remediations,
       statuses: (after) => {
         statuses = deriveShootStatuses(graph, after, { ...reads, hibernated, apiServer, conditions, constraints });
         return statuses;
       },
-      views: { shoots: (filter) => shootRows(listed(sources()), filter) },
+      views: {
+        shoots: (filter) => shootRows(listed(sources()), filter),
+        remediations: (filter) => remediationViewRows(remediations, filter),
+      },
       entities: [shootEntities(sources)],
     };
   },

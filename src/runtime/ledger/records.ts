@@ -31,6 +31,7 @@ export const recordKey = {
   approval: (cluster: string, key: string) => `approvals/${cluster}/${key}`,
   window: (cluster: string) => `windows/${cluster}`,
   approvalOutcome: (name: string) => `approval-outcomes/${name}`,
+  auditedRemediation: (cluster: string) => `audited-remediations/${cluster}`,
   elapsedOfAll: 'elapsed/',
   elapsed: (owner: string, key: string) => `elapsed/${owner}/${key}`,
   dataplaneStream: (key: string) => `dataplane-streams/${key}`,
