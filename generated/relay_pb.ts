@@ -781,7 +781,7 @@ export const GoodbyeSchema: GenMessage<Goodbye> = /*@__PURE__*/
  */
 export type Settings = Message<"fleetrelay.v1alpha1.Settings"> & {
   /**
-   * Canonical JSON, at most 128 KiB.
+   * Canonical JSON, at most 240 KiB.
    *
    * @generated from field: string content = 1;
    */

@@ -21,7 +21,7 @@ export interface DiscoverySettings {
   /** `group/Kind` as in object keys: `/Service`, `apps/Deployment`. */
   readonly excludedKinds: readonly string[];
   /** What the agent reports besides what every agent reports. Exclusions win; absent: nothing. */
-  readonly additionalKinds?: readonly AdditionalKind[];
+  readonly additionalKinds?: readonly AdditionalKinds[];
   /** Only objects in Namespaces with these labels, and cluster-scoped objects; absent: all. */
   readonly namespaceSelector?: LabelSelector;
   /** Only objects with these labels; absent: all. */
@@ -29,9 +29,19 @@ export interface DiscoverySettings {
 }
 
 /** A kind that an agent reports besides the usual ones: all of its objects, or some. A kind can be listed several times. */
-export interface AdditionalKind {
+export interface AdditionalKind extends KindNarrowing {
   /** `group/Kind`, or `group/*`: every kind of the group. */
   readonly kind: string;
+}
+
+/** Kinds that an agent reports besides the usual ones, with what they share. */
+export interface AdditionalKinds extends KindNarrowing {
+  /** As {@link AdditionalKind.kind}. */
+  readonly kinds: readonly string[];
+}
+
+/** Which objects of a kind are reported. */
+export interface KindNarrowing {
   /** Only objects in these Namespaces; absent: in all. */
   readonly namespaces?: readonly string[];
   /** Only objects whose names begin with one of these; absent: all. */
@@ -84,8 +94,10 @@ export const NO_SETTINGS: AgentSettings = {
   ignoredFields: [],
 };
 
-/** The largest text of settings, in bytes. */
-export const MOST_SETTINGS_BYTES = 128 * 1024;
+/** The largest text of settings, in bytes: it fits into one message of the relay. */
+export const MOST_SETTINGS_BYTES = 240 * 1024;
+/** The largest part of it that a policy may be. */
+export const MOST_POLICY_BYTES = 128 * 1024;
 
 /** Returns the text of settings; equal settings have equal texts. */
 export function settingsText(settings: AgentSettings): string {
@@ -116,7 +128,8 @@ export function parseInjectorSettings(text: string): Result<InjectorSettings> {
 /** Returns the first problem of a value, if there is one. */
 type Check = (value: JsonValue | undefined, name: string) => string | undefined;
 
-const MOST_ITEMS = 1000;
+/** The longest list in settings. */
+export const MOST_ITEMS = 1000;
 const TEXT = text();
 const KIND = text(/^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?\/[A-Za-z][A-Za-z0-9]{0,62}$/);
 const NAMESPACE = text(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
@@ -144,7 +157,7 @@ const INJECTOR = members({
   failurePolicy: text(/^(Fail|Ignore)$/),
 });
 const ADDITIONAL = members(
-  { kind: text(/^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?\/([A-Za-z][A-Za-z0-9]{0,62}|\*)$/) },
+  { kinds: list(text(/^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?\/([A-Za-z][A-Za-z0-9]{0,62}|\*)$/)) },
   { namespaces: list(NAMESPACE), namePrefixes: list(TEXT), labels: LABELS, metadataOnly: BOOLEAN },
 );
 const CARE = members(

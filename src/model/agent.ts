@@ -100,6 +100,9 @@ export interface KindState {
   readonly scope?: KindScope;
 }
 
+/** Why a Namespace is unlisted on purpose. */
+export const LEFT_OUT = 'the FleetPolicy or an annotation leaves this Namespace out of discovery';
+
 /** A kind of which more Namespaces cannot be listed is unknown. */
 export const MOST_UNLISTED = 1_000;
 

@@ -1,4 +1,5 @@
-import type { AgentNeeds, AgentSettings } from './agent-settings.ts';
+import { additionalKindsOf } from './additional-kinds.ts';
+import { type AgentNeeds, type AgentSettings, MOST_SETTINGS_BYTES, settingsText } from './agent-settings.ts';
 import type { FleetPolicy, GuardLimits } from './desired.ts';
 import type { FieldPath } from './field-path.ts';
 import { compareText } from './json.ts';
@@ -50,18 +51,25 @@ export const defaultFleetPolicy: FleetPolicy = {
   },
 };
 
-/** The settings that a policy makes for agents; `needs`: what domains need of the cluster. */
-export function settingsOfPolicy(
-  { discovery, drift, health }: FleetPolicy,
-  { kinds: additionalKinds, care }: AgentNeeds = { kinds: [] },
-): AgentSettings {
+/**
+ * The settings that a policy makes for agents; `needs`: what domains need of the cluster. Lists that are too long for settings
+ * are left out: the agent then reports more than is needed.
+ */
+export function settingsOfPolicy({ discovery, drift, health }: FleetPolicy, needs?: AgentNeeds): AgentSettings {
   const excludedKinds = discovery.excludedKinds.map(kindAsInKeys).sort(compareText);
-  return {
-    discovery: { ...discovery, excludedKinds, ...(additionalKinds.length === 0 ? {} : { additionalKinds }) },
-    ignoredFields: drift.ignoredFields ?? [],
-    injector: health.injector,
-    ...(care === undefined ? {} : { care }),
+  const common = { ignoredFields: drift.ignoredFields ?? [], injector: health.injector };
+  if (needs === undefined) return { ...common, discovery: { ...discovery, excludedKinds } };
+  const { kinds, care } = needs;
+  const narrowed = (lists: 'short' | 'none'): AgentSettings => {
+    const additionalKinds = additionalKindsOf(kinds, lists);
+    return {
+      ...common,
+      discovery: { ...discovery, excludedKinds, ...(additionalKinds.length === 0 ? {} : { additionalKinds }) },
+      ...(care === undefined ? {} : { care }),
+    };
   };
+  const settings = narrowed('short');
+  return Buffer.byteLength(settingsText(settings)) <= MOST_SETTINGS_BYTES ? settings : narrowed('none');
 }
 
 /** `Kind` or `Kind.group` as `group/Kind`. */

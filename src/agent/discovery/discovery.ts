@@ -117,13 +117,16 @@ function createKindList(gateways: ReturnType<typeof createGatewayWatch>) {
   /** The cluster's kinds that `current` was computed from. */
   let clusterKinds: readonly KindState[] | undefined;
   let gatewayState: KindState['state'] | undefined;
+  let leftOut: readonly string[] | undefined;
   return {
     current: () => current,
     /** The list is long and seldom new: it stays the same list while the cluster's kinds do. */
     take(now: readonly KindState[], by: Selection, anew: boolean): readonly KindState[] {
       const gatewayKind = gateways.kind(now);
-      if (now === clusterKinds && gatewayKind?.state === gatewayState && !anew) return current;
+      const isSame = now === clusterKinds && gatewayKind?.state === gatewayState && by.leftOut() === leftOut;
+      if (isSame && !anew) return current;
       clusterKinds = now;
+      leftOut = by.leftOut();
       gatewayState = gatewayKind?.state;
       current = withGateways(now, gatewayKind).map(withoutLeases).map(by.kind);
       return current;

@@ -1,4 +1,4 @@
-import type { KindState } from '../../model/agent.ts';
+import { type KindState, LEFT_OUT } from '../../model/agent.ts';
 import type { ConditionValue, OutcomeCounts } from '../../model/conditions.ts';
 import { compareText } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
@@ -38,6 +38,7 @@ export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs)
   const { clusters, agents, kinds, progressBySubject, mode, unseen, ledgerByScope, readers } = inputs;
   const kindsByState = graph.index('kindsByState', kinds, ({ partition, value }) => [
     kindGroup(partition, value.state),
+    ...(refusedNamespaces(value).length === 0 ? [] : [kindGroup(partition, 'unlisted')]),
   ]);
   return graph.derive<ClusterValue, StatusPart>({
     name: 'clusterStatuses',
@@ -55,6 +56,7 @@ export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs)
       // If no kind can be listed, the agent is connected and the API server of its cluster does not answer.
       const readable = ofKinds('complete') > 0 || ofKinds('unknown') + ofKinds('offered') === 0;
       const unknown = read.members(kindsByState, kindGroup(name, 'unknown')).map(({ value }) => value);
+      const unlisted = read.members(kindsByState, kindGroup(name, 'unlisted')).map(({ value }) => value);
       const modeNow = read.get(mode, '', '');
       const hidden = read.get(unseen, '', name);
       const cause = modeNow && hidden && causeOf(read, inputs, modeNow, name, hidden);
@@ -63,7 +65,7 @@ export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs)
           warm ? WARM : NOT_WARM,
           connectedCondition(connected, since, problem),
           inSyncCondition({ connected, readable }, counts, problem),
-          ...discoveredCondition(unknown),
+          ...discoveredCondition(unknown, unlisted),
           ...(cause === undefined ? [] : [conditionOf('SafeMode', 'True', cause.reason, cause.message)]),
           ...healthyCondition(read, progressBySubject, name, tally.health, connected && readable),
           ...summarise(tally),
@@ -75,7 +77,7 @@ export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs)
   });
 }
 
-function kindGroup(cluster: string, state: KindState['state']): string {
+function kindGroup(cluster: string, state: KindState['state'] | 'unlisted'): string {
   return `${cluster}/${state}`;
 }
 
@@ -128,9 +130,24 @@ function inSyncCondition(
 /** A message names at most this many kinds with one reason: if the API server does not answer, all kinds are unknown. */
 const NAMED_KINDS = 4;
 
-/** The condition `Discovered`; none while all kinds can be listed. */
-function discoveredCondition(unknown: readonly KindState[]): readonly ConditionValue[] {
-  return unknown.length === 0 ? [] : [conditionOf('Discovered', 'False', 'KindsUnknown', unknownKindsText(unknown))];
+/** The condition `Discovered`; none while all kinds can be listed. `unlisted`: kinds that cannot be listed in some Namespaces. */
+function discoveredCondition(unknown: readonly KindState[], unlisted: readonly KindState[]): readonly ConditionValue[] {
+  if (unknown.length === 0 && unlisted.length === 0) return [];
+  const texts = unlisted.map(unlistedText).sort(compareText);
+  const message = [...(unknown.length === 0 ? [] : [unknownKindsText(unknown)]), ...texts].join('; ');
+  return [conditionOf('Discovered', 'False', 'KindsUnknown', message)];
+}
+
+/** Namespaces that cannot be listed, each with why; without those that are left out on purpose. */
+function refusedNamespaces({ unlisted = {} }: KindState): readonly (readonly [string, string])[] {
+  return Object.entries(unlisted).filter(([, why]) => why !== LEFT_OUT);
+}
+
+function unlistedText(kind: KindState): string {
+  const refused = refusedNamespaces(kind);
+  const [[first = '', why = ''] = []] = refused;
+  const rest = refused.length === 1 ? '' : ` and ${refused.length - 1} more namespaces`;
+  return `${kind.kind} in ${first}${rest} cannot be listed: ${why}`;
 }
 
 /** A sentence for each reason, with the kinds that it is about. */

@@ -1,5 +1,5 @@
 import { type FleetPolicySpec, validate } from '../../../generated/fleet-policy.js';
-import { type IgnoredFields, MOST_SETTINGS_BYTES, parseSettings, settingsText } from '../../model/agent-settings.ts';
+import { type IgnoredFields, MOST_POLICY_BYTES, parseSettings, settingsText } from '../../model/agent-settings.ts';
 import type { FleetPolicy, HealthSettings } from '../../model/desired.ts';
 import { defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.ts';
 import { compareText } from '../../model/json.ts';
@@ -23,8 +23,8 @@ export const readPolicy = decoder(validate, ({ spec = {} }, problems): FleetPoli
   const text = settingsText(settingsOfPolicy(policy));
   const bytes = Buffer.byteLength(text);
   const parsed = parseSettings(text);
-  if (bytes > MOST_SETTINGS_BYTES) {
-    const message = `what it says to agents has ${bytes} bytes, at most ${MOST_SETTINGS_BYTES} are allowed; shorten the lists`;
+  if (bytes > MOST_POLICY_BYTES) {
+    const message = `what it says to agents has ${bytes} bytes, at most ${MOST_POLICY_BYTES} are allowed; shorten the lists`;
     problems.push(fieldError('PolicyTooLarge', ['spec'], message));
   } else if (!parsed.ok) {
     problems.push(fieldError('PolicyNotTaken', ['spec'], `no agent would take what it says: ${parsed.problem}`));

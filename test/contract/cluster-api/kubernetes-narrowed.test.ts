@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
+import { additionalKindsOf } from '../../../src/model/additional-kinds.ts';
 import type { KindState } from '../../../src/model/agent.ts';
 import { type AdditionalKind, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
@@ -40,7 +41,14 @@ describe.skipIf(noKubernetes)('kinds of which an agent may follow a part', () =>
   });
   const grant = (namespace: string) => put(...mayReadSecrets(namespace));
   const configure = (cluster: ClusterApi, ...additionalKinds: readonly AdditionalKind[]): void =>
-    cluster.configure({ ...NO_SETTINGS, discovery: { excludedNamespaces: [], excludedKinds: [], additionalKinds } });
+    cluster.configure({
+      ...NO_SETTINGS,
+      discovery: {
+        excludedNamespaces: [],
+        excludedKinds: [],
+        additionalKinds: additionalKindsOf(additionalKinds, 'short'),
+      },
+    });
   const secrets = (...namespaces: readonly string[]): AdditionalKind => ({
     ...{ kind: '/Secret', namespaces, labels: CA, metadataOnly: true },
   });

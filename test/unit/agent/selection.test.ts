@@ -163,6 +163,29 @@ describe.each([true, false])('what stays out of the input snapshot (a view that 
     expect(world.latest()?.kinds).toContainEqual(services);
   });
 
+  test('a Namespace that the server counts on is named in every kind while it is excluded', () => {
+    const world = createWorld(view);
+    const services: KindState = { kind: '/Service', state: 'complete', message: '', scope: 'Namespaced' };
+    const nodes: KindState = { kind: '/Node', state: 'complete', message: '', scope: 'Cluster' };
+    const secrets: KindState = { kind: '/Secret', state: 'complete', message: '', unlisted: { more: 'no right' } };
+    world.lists([services, nodes, secrets]);
+    world.set({ additionalKinds: [{ kinds: ['/Secret'], namespaces: ['web', 'more'] }] });
+    world.put(namespace('web'), namespace('other', disabled));
+    world.look();
+    expect(world.latest()?.kinds).toEqual([services, nodes, secrets]);
+    world.put(namespace('web', disabled));
+    world.look();
+    const why = 'the FleetPolicy or an annotation leaves this Namespace out of discovery';
+    expect(world.latest()?.kinds).toEqual([
+      { ...services, unlisted: { web: why } },
+      nodes,
+      { ...secrets, unlisted: { more: 'no right', web: why } },
+    ]);
+    world.put(namespace('web'));
+    world.look();
+    expect(world.latest()?.kinds).toEqual([services, nodes, secrets]);
+  });
+
   test('by labels of the object', () => {
     const world = createWorld(view);
     const selector = {

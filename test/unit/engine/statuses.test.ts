@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { type KindState, LEFT_OUT } from '../../../src/model/agent.ts';
 import { engineKindIds } from '../../../src/model/engine-kinds.ts';
 import { SHOOT_CONDITIONS } from '../../../src/model/shoot.ts';
 import { createEngineWorld } from '../../support/engine-world.ts';
@@ -53,6 +54,26 @@ describe('statuses of declared objects', () => {
     expect(engine.statuses.get('Placement', 'apps')?.conditions[0]).toEqual({
       ...{ type: 'Accepted', status: 'False', reason: 'Invalid', message: expect.stringContaining(']') },
     });
+  });
+
+  it('say of a cluster in which namespaces a kind cannot be listed, unless they are left out on purpose', () => {
+    const { engine } = declared();
+    const discovered = () =>
+      engine.statuses.get('KubernetesCluster', 'east')?.conditions.find(({ type }) => type === 'Discovered');
+    const set = (kind: string, unlisted: KindState['unlisted']): void => {
+      const state = { kind, state: 'complete', message: '', ...(unlisted === undefined ? {} : { unlisted }) } as const;
+      engine.inputs.kinds.set('east', kind, state);
+      engine.commit();
+    };
+    set('/Pod', { a: LEFT_OUT });
+    expect(discovered()).toBeUndefined();
+    set('/Secret', { a: LEFT_OUT, b: 'no right', c: 'no right' });
+    expect(discovered()).toMatchObject({
+      ...{ status: 'False', reason: 'KindsUnknown' },
+      message: '/Secret in b and 1 more namespaces cannot be listed: no right',
+    });
+    set('/Secret', undefined);
+    expect(discovered()).toBeUndefined();
   });
 
   it('are computed for what has changed alone', () => {

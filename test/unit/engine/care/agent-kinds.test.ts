@@ -8,7 +8,10 @@ const PARTS = ['druid.gardener.cloud/Etcd', 'resources.gardener.cloud/ManagedRes
 
 function settings(spec: string, cluster: string) {
   const { discovery, care } = agentSettings(careWorld(spec).engine, cluster, defaultFleetPolicy);
-  return { care, parts: (discovery.additionalKinds ?? []).filter(({ kind }) => PARTS.includes(kind)) };
+  const all = (discovery.additionalKinds ?? []).flatMap(({ kinds, ...rest }) =>
+    kinds.map((kind) => ({ kind, ...rest })),
+  );
+  return { care, parts: all.filter(({ kind }) => PARTS.includes(kind)) };
 }
 
 test('the agent of a Seed reports the parts of bound control planes only', () => {

@@ -1,4 +1,4 @@
-import type { AdditionalKind, AgentSettings } from '../../../../model/agent-settings.ts';
+import type { AgentSettings, KindNarrowing } from '../../../../model/agent-settings.ts';
 import { labelsOf, nameOfKind, objectRefOf } from '../../../../model/object-key.ts';
 import type { ApiResource } from '../../api/types.ts';
 import { AUTOSCALER, isDiscovered } from './discovered-kinds.ts';
@@ -20,7 +20,7 @@ export interface NarrowedPlan {
   readonly type: 'narrowed';
   readonly shown: true;
   /** Without excluded Namespaces. */
-  readonly entries: readonly AdditionalKind[];
+  readonly entries: readonly KindNarrowing[];
   /** Whether there are objects of ours. */
   readonly owned: boolean;
 }
@@ -34,10 +34,12 @@ export function planOf(resource: ApiResource, { discovery }: AgentSettings, owne
   if (name === NAMESPACE) return { type: 'all', shown: true };
   const { additionalKinds = [], excludedKinds, excludedNamespaces } = discovery;
   const isExcluded = excludedKinds.includes(name);
-  const added = additionalKinds.filter((one) => !isExcluded && (one.kind === name || one.kind === `${group}/*`));
+  const added = additionalKinds.filter(
+    ({ kinds }) => !isExcluded && (kinds.includes(name) || kinds.includes(`${group}/*`)),
+  );
   const shown = !isExcluded && (isDiscovered(group, kind) || added.some(isUnnarrowed));
   if (shown || name === AUTOSCALER) return { type: 'all', shown };
-  const entries = added.flatMap((entry): readonly AdditionalKind[] => {
+  const entries = added.flatMap(({ kinds: _kinds, ...entry }): readonly KindNarrowing[] => {
     if (entry.namespaces === undefined) return [entry];
     const namespaces = namespaced ? entry.namespaces.filter((each) => !excludedNamespaces.includes(each)) : [];
     return namespaces.length === 0 ? [] : [{ ...entry, namespaces }];
@@ -46,12 +48,12 @@ export function planOf(resource: ApiResource, { discovery }: AgentSettings, owne
   return owned ? { type: 'labelled', shown: false } : undefined;
 }
 
-function isUnnarrowed({ namespaces, namePrefixes, labels, metadataOnly }: AdditionalKind): boolean {
+function isUnnarrowed({ namespaces, namePrefixes, labels, metadataOnly }: KindNarrowing): boolean {
   return [namespaces, namePrefixes, labels, metadataOnly].every((narrowing) => narrowing === undefined);
 }
 
 /** Tests whether one of the entries takes an object. */
-export function takerOf(entries: readonly AdditionalKind[]): (entry: LiveEntry) => boolean {
+export function takerOf(entries: readonly KindNarrowing[]): (entry: LiveEntry) => boolean {
   const tests = entries.map(({ namespaces, namePrefixes, labels = {} }) => {
     const inside = namespaces && new Set(namespaces);
     const wanted = Object.entries(labels);

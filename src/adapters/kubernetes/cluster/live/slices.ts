@@ -1,4 +1,4 @@
-import type { AdditionalKind } from '../../../../model/agent-settings.ts';
+import type { KindNarrowing } from '../../../../model/agent-settings.ts';
 import { compareText } from '../../../../model/json.ts';
 import { FLEET_LABEL } from '../stamp.ts';
 import type { NarrowedPlan } from './kind-plan.ts';
@@ -75,7 +75,7 @@ export function sliceKind(
   return { slices, namespaces, cut, gains };
 }
 
-function groupsOf(entries: readonly AdditionalKind[]): Iterable<Group> {
+function groupsOf(entries: readonly KindNarrowing[]): Iterable<Group> {
   const groups = new Map<string, Group>();
   for (const { namespaces, labels, metadataOnly = false } of entries) {
     const labelSelector = labels && selectorOf(labels);

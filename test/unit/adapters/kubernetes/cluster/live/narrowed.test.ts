@@ -7,6 +7,7 @@ import type {
   WatchEvent,
 } from '../../../../../../src/adapters/kubernetes/api/types.ts';
 import { createLive } from '../../../../../../src/adapters/kubernetes/cluster/live/live.ts';
+import { additionalKindsOf } from '../../../../../../src/model/additional-kinds.ts';
 import { type AdditionalKind, NO_SETTINGS } from '../../../../../../src/model/agent-settings.ts';
 import type { JsonObject } from '../../../../../../src/model/json.ts';
 import { labelsOf, metadataOf, type ObjectKey } from '../../../../../../src/model/object-key.ts';
@@ -124,7 +125,10 @@ async function follow(resources: readonly ApiResource[], additionalKinds: readon
   const deps = { client: world.client, clock, random: { next: () => 0.5, id: () => 'id' }, log: silentLog };
   const live = createLive(deps, { namespace: 'own', catalog: createCatalog(resources) });
   const configure = (next: readonly AdditionalKind[], excludedNamespaces: readonly string[] = []): void => {
-    live.configure({ ...NO_SETTINGS, discovery: { excludedNamespaces, excludedKinds: [], additionalKinds: next } });
+    live.configure({
+      ...NO_SETTINGS,
+      discovery: { excludedNamespaces, excludedKinds: [], additionalKinds: additionalKindsOf(next, 'short') },
+    });
   };
   configure(additionalKinds);
   /** The state after everything that waits for no time. */
@@ -344,7 +348,7 @@ test('without that right each of a thousand namespaces has a watch, and a few ar
   expect((await look()).kinds).toContainEqual(
     expect.objectContaining({ state: 'complete', unlisted: { 'shoot-5': DENIED('shoot-5') } }),
   );
-  configure([{ kind: '/Secret', namespaces: [...spaces(999), 'x1', 'x2'] }]);
+  configure([spaces(999), ['x1', 'x2']].map((namespaces) => ({ kind: '/Secret', namespaces })));
   await look();
   expect(watching()).toBe(999);
   const named = (await look()).kinds.find(({ kind }) => kind === '/Secret')?.unlisted ?? {};
