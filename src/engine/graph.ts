@@ -1,6 +1,6 @@
 import { boundPolicy, defaultFleetPolicy } from '../model/fleet-policy.ts';
 import type { JsonValue } from '../model/json.ts';
-import { care } from './care/care.ts';
+import { type CareParts, care } from './care/care.ts';
 import type { CommitReport, Derived, Graph } from './collections/types.ts';
 import { joinDeadlines } from './deadlines.ts';
 import type { Domain, DomainInputs, DomainParts } from './domain.ts';
@@ -51,6 +51,8 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
     domains: wired,
     /** The parts of the domain `health`. */
     health: wired.find(({ domain }) => domain === health)?.parts as HealthParts | undefined,
+    /** The parts of the domain `care`. */
+    care: wired.find(({ domain }) => domain === care)?.parts as CareParts | undefined,
     /** The inputs of the domains, by the domain's name. The shell stages them as it stages `inputs`. */
     domainInputs: Object.fromEntries(
       wired.flatMap(({ domain: { name }, parts }) => (parts.inputs === undefined ? [] : [[name, parts.inputs]])),

@@ -1,9 +1,11 @@
 import { collectDefaultMetrics } from 'prom-client';
+import type { ShootFigures } from '../model/shoot-figures.ts';
 import type { RelayServerStats } from '../relay/server.ts';
 import type { XdsFigures } from '../xds/figures.ts';
 import type { ClusterView, FleetView } from './api.ts';
 import { type MeshFigures, meshSamples } from './mesh-metrics.ts';
 import { createMetricSet, type MetricDefinition } from './metric-set.ts';
+import { SHOOT_METRICS } from './shoot-metrics.ts';
 
 /** The state that one scrape shows. Counts start with the process. */
 export interface Scrape {
@@ -32,6 +34,8 @@ export interface ReplicaFigures {
   readonly envoys: XdsFigures;
   /** Of all meshes that have a data plane. */
   readonly meshes: readonly MeshFigures[];
+  /** The declared Shoots by namespace and name. */
+  readonly shoots: readonly ShootFigures[];
 }
 
 /** The state of the store. */
@@ -269,6 +273,10 @@ export function createServerMetrics(deps: MetricsDeps, version: string): ServerM
     const [name = '', ...labels] = key.split(/[{,}]/).filter((word) => word !== '');
     const define = name.endsWith('_total') ? set.total : set.gauge;
     define(name, help, labels, () => (shown === undefined ? [] : samplesOf(labels, read(shown))));
+  }
+  // Some of them are named as counters, for they have the names that Gardener's exporter gave them.
+  for (const { name, labels, help, samples } of SHOOT_METRICS) {
+    set.gauge(name, help, labels, () => (shown === undefined ? [] : samplesOf(labels, samples(shown.replica.shoots))));
   }
   const computed = set.counter('fleetrelay_engine_computed_total', 'Functions that the engine has called.', []);
   const commitHelp = 'Time that a commit of the engine takes.';

@@ -44,6 +44,7 @@ export function createFigures(deps: {
       approvals: approvals.counts(),
       envoys: deps.envoys(),
       meshes: engine.health?.meshCounts() ?? [],
+      shoots: engine.care?.figures() ?? [],
       refilled: journal.refilled(),
     };
   };

@@ -1,6 +1,7 @@
 import type { JsonValue } from '../../model/json.ts';
+import type { ShootFigures } from '../../model/shoot-figures.ts';
 import type { Derived } from '../collections/types.ts';
-import type { Domain } from '../domain.ts';
+import type { Domain, DomainParts } from '../domain.ts';
 import type { StatusPart } from '../status/declared-status.ts';
 import { CARE, deriveAbsences } from './absences.ts';
 import { deriveAgentNeeds } from './agents.ts';
@@ -10,6 +11,7 @@ import { deriveConditions } from './conditions.ts';
 import { deriveConstraints } from './constraints/constraints.ts';
 import { acceptsHibernation } from './constraints/hibernation.ts';
 import { type ExplainedSources, shootEntities } from './explain.ts';
+import { shootFigures } from './figures.ts';
 import { deriveHibernated } from './hibernated.ts';
 import { deriveRemediations, remediationViewRows } from './remediations.ts';
 import { careSettings } from './settings.ts';
@@ -19,8 +21,14 @@ import { deriveShootStatuses } from './statuses.ts';
 import { shootRows } from './views.ts';
 import { deriveSnapshotsHere } from './visibility.ts';
 
+/** What the server's metrics read. */
+export interface CareParts extends DomainParts {
+  /** Of the declared Shoots by namespace and name. */
+  readonly figures: () => readonly ShootFigures[];
+}
+
 /** The care of Shoots: what their agents report becomes conditions, a last operation and a label. */
-export const care: Domain = {
+export const care: Domain<CareParts> = {
   name: CARE,
   readsLive: {},
   settings: (policy) => careSettings(policy) as unknown as JsonValue,
@@ -66,6 +74,7 @@ export const care: Domain = {
         statuses = deriveShootStatuses(graph, after, { ...reads, hibernated, apiServer, conditions, constraints });
         return statuses;
       },
+      figures: () => shootFigures(listed(sources())),
       views: {
         shoots: (filter) => shootRows(listed(sources()), filter),
         remediations: (filter) => remediationViewRows(remediations, filter),

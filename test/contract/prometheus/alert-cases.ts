@@ -51,6 +51,23 @@ const ofMesh = (status: string): string => `mesh="default",status="${status}"`;
 const dataplanes = (byStatus: Readonly<Record<string, string>>, at = A): readonly Series[] =>
   Object.entries(byStatus).map(([status, values]) => is('fleetrelay_dataplanes', values, ofMesh(status), at));
 
+/** Shoots with this status of APIServerAvailable. */
+const shoots = (status: string, values: string, over: Readonly<Record<string, string>> = {}, at = A): Series => {
+  const labels = { operation: 'Reconcile', is_seed: 'false', purpose: 'production', iaas: 'aws', ...over };
+  const texts = Object.entries({ condition: 'APIServerAvailable', status, ...labels });
+  return is('fleetrelay_shoots_by_condition', values, texts.map(([name, text]) => `${name}="${text}"`).join(','), at);
+};
+
+/** What is no outage: a tenth, a short time, Seeds, other purposes, deletions, and what is only Progressing. */
+const NO_OUTAGE: readonly Series[] = [
+  shoots('True', '90x60'),
+  shoots('False', '10x20 60x8 10x60'),
+  shoots('Progressing', '20x60'),
+  shoots('False', '50x60', { is_seed: 'true' }),
+  shoots('False', '50x60', { purpose: 'testing' }),
+  shoots('False', '50x60', { operation: 'Delete' }),
+];
+
 /** Of every alert. */
 export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   FleetrelayServerGone: {
@@ -244,6 +261,29 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
       ...dataplanes({ online: '80x60', partially_degraded: '10x60', offline: '10x60' }),
       ...dataplanes({ online: '0x9 90x60', partially_degraded: '0x60', offline: '90x9 0x60' }, B),
     ],
+  },
+  FleetrelayShootsUnavailable: {
+    // Two replicas count the same Shoots, and a tenth is of all providers together.
+    fires: [
+      ...[A, B].flatMap((at) => [
+        shoots('True', '70x60', {}, at),
+        shoots('True', '18x60', { iaas: 'gcp' }, at),
+        shoots('False', '6x60', {}, at),
+        shoots('False', '6x60', { operation: 'Create' }, at),
+      ]),
+    ],
+    labels: { namespace: 'n', job: 'j', severity: 'critical' },
+    silent: NO_OUTAGE,
+  },
+  FleetrelayShootsUnavailableByProvider: {
+    fires: [
+      shoots('True', '1000x60'),
+      shoots('False', '1x60'),
+      shoots('True', '17x60', { iaas: 'gcp' }),
+      shoots('False', '3x60', { iaas: 'gcp' }),
+    ],
+    labels: { iaas: 'gcp', job: 'j' },
+    silent: NO_OUTAGE,
   },
   FleetrelayEndpointsRejected: {
     fires: [is('fleetrelay_eds_pushes_total', '0x30 1x60', 'result="rejected"')],

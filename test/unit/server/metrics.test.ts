@@ -155,6 +155,7 @@ const REPLICA: ReplicaFigures = {
     edsPushes: new Map([['rejected', 1]]),
     refusals: new Map([['WrongToken', 6]]),
   },
+  shoots: [],
   meshes: [
     {
       mesh: 'default',
