@@ -1,27 +1,7 @@
 import type { JsonObject } from '../../src/model/json.ts';
+import { lines, type Panel, quantile, type Row, SERVER, stat, timeline } from './panels.ts';
+import { SHOOTS } from './shoot-panels.ts';
 
-/** One panel: what is drawn, and how. */
-interface Panel {
-  readonly title: string;
-  readonly type: 'stat' | 'timeseries' | 'state-timeline';
-  /** Expression and legend. */
-  readonly queries: readonly (readonly [expr: string, legend: string])[];
-  readonly unit?: string;
-  /** Of 24 columns. */
-  readonly width?: number;
-  readonly description?: string;
-  /** Values that are bad: from this one on it is red. */
-  readonly redFrom?: number;
-  /** Values that are bad: below this one it is red. */
-  readonly redBelow?: number;
-}
-
-interface Row {
-  readonly title: string;
-  readonly panels: readonly Panel[];
-}
-
-const SERVER = 'namespace=~"$namespace", job=~"$job"';
 const CLUSTER = `${SERVER}, cluster=~"$cluster"`;
 const AGENT = 'cluster=~"$cluster"';
 
@@ -200,32 +180,6 @@ const DATAPLANES: Row = {
   ],
 };
 
-const SHOOTS: Row = {
-  title: 'Shoots',
-  panels: [
-    lines('API servers, by status of their condition', [
-      [shootsBy('status', 'condition="APIServerAvailable"'), '{{status}}'],
-    ]),
-    lines('Conditions that are False', [[shootsBy('condition', 'status="False"'), '{{condition}}']]),
-    lines('Conditions that are not known', [[shootsBy('condition', 'status="Unknown"'), '{{condition}}']]),
-    lines('Last operations', [
-      [
-        `sum by (operation, state) (max by (namespace, job, operation, state, iaas, seed, version, region) (fleetrelay_shoot_operations_total{${SERVER}}))`,
-        '{{operation}} {{state}}',
-      ],
-    ]),
-    lines('Operations under way, by Shoot: percent', [
-      [
-        `topk(10, max by (project, name, operation) (fleetrelay_shoot_operation_progress_percent{${SERVER}} and fleetrelay_shoot_operation_states{${SERVER}} == 2))`,
-        '{{project}}/{{name}}: {{operation}}',
-      ],
-    ]),
-    lines('Shoots that sleep', [
-      [`sum(max by (project, name) (fleetrelay_shoot_hibernated{${SERVER}}))`, 'hibernated'],
-    ]),
-  ],
-};
-
 const AGENTS: Row = {
   title: 'Agents (where this data source has them)',
   panels: [
@@ -291,31 +245,9 @@ const ROWS: readonly Row[] = [
   PROBES,
 ];
 
-function quantile(share: string, buckets: string): string {
-  return `histogram_quantile(${share}, sum by (le) (rate(${buckets}[5m])))`;
-}
-
 /** Replicas count the same data planes, so the sum is that of the fleets. */
 function byStatus(metric: string): string {
   return `sum by (status) (max by (namespace, job, mesh, status) (${metric}))`;
-}
-
-/** Replicas count the same Shoots. */
-function shootsBy(label: string, selected: string): string {
-  const all = 'namespace, job, condition, status, operation, is_seed, purpose, iaas';
-  return `sum by (${label}) (max by (${all}) (fleetrelay_shoots_by_condition{${SERVER}, ${selected}}))`;
-}
-
-function stat(title: string, expr: string, over: Partial<Panel> = {}): Panel {
-  return { title, type: 'stat', queries: [[expr, title]], width: 3, ...over };
-}
-
-function lines(title: string, queries: Panel['queries'], unit?: string): Panel {
-  return { title, type: 'timeseries', queries, ...(unit === undefined ? {} : { unit }) };
-}
-
-function timeline(title: string, expr: string, legend: string, over: Partial<Panel>): Panel {
-  return { title, type: 'state-timeline', queries: [[expr, legend]], ...over };
 }
 
 /** The dashboard as Grafana imports it. */
