@@ -21,8 +21,8 @@ export interface ControlPlane {
   killApiServer(): Promise<void>;
   /** Starts it again on the same port. */
   startApiServer(): Promise<void>;
-  /** Suspends or resumes it (SIGSTOP, SIGCONT). */
-  signalApiServer(signal: 'SIGSTOP' | 'SIGCONT'): void;
+  /** Suspends or resumes it (SIGSTOP, SIGCONT), or tells it to end (SIGTERM). */
+  signalApiServer(signal: 'SIGSTOP' | 'SIGCONT' | 'SIGTERM'): void;
   stop(): Promise<void>;
 }
 

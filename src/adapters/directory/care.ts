@@ -22,7 +22,8 @@ export function leasesIn({ objects, kinds }: LiveState, namespaces: readonly str
   const leases = [...objects.values()].filter(
     ({ key }) => kindOf(key) === LEASE && wanted.has(objectRefOf(key).namespace),
   );
-  const unknown = kinds.find(({ kind, state }) => kind === LEASE && state === 'unknown');
+  // A kind that is known only by the path of a file is in lower case.
+  const unknown = kinds.find(({ kind, state }) => kind.toLowerCase() === LEASE.toLowerCase() && state === 'unknown');
   const refused = unknown === undefined ? [] : namespaces.map((namespace) => [namespace, unknown.message] as const);
   return { leases: leases.map(({ value }) => value), refused: Object.fromEntries(refused) };
 }

@@ -1,11 +1,13 @@
+import { cutText } from '../../model/messages.ts';
+
 /** A message has at most so many characters of what one peer said. */
 const MOST_SAID = 2_048;
 /** A message names at most so many things. */
-const MOST_NAMED = 50;
+const MOST_NAMED = 100;
 
 /** A text of a peer, cut if it is long; then it says so. */
 export function bounded(text: string): string {
-  return text.length <= MOST_SAID ? text : `${text.slice(0, MOST_SAID)}... cut, ${text.length} characters`;
+  return cutText(text, MOST_SAID);
 }
 
 /** Names in a message: "a, b and 3 more". */

@@ -1,13 +1,13 @@
+import { careReportKey, careReportKind } from '../../../model/care-report.ts';
 import { type JsonObject, objectOf } from '../../../model/json.ts';
-import type { ObjectKey } from '../../../model/object-key.ts';
 import type { Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import type { Finding } from '../thresholds.ts';
 import { type ClusterReads, kindObstacle, notChecked } from '../visibility.ts';
 
 /** The kind of the object that an agent reports of its API server. */
-const PROBE_KIND = 'internal.fleetrelay.dev/ApiServerProbe';
-const PROBE_KEY = `${PROBE_KIND}//healthz` as ObjectKey;
+const PROBE_KIND = careReportKind('ApiServerProbe');
+const PROBE_KEY = careReportKey('ApiServerProbe');
 
 /** What {@link probeOf} reads. */
 export interface ProbeReads extends Pick<EngineInputs, 'live' | 'kinds'>, Pick<ClusterReads, 'agents'> {}

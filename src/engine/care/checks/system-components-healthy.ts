@@ -1,5 +1,5 @@
+import { careReportKey, careReportKind } from '../../../model/care-report.ts';
 import { objectOf, textOf } from '../../../model/json.ts';
-import type { ObjectKey } from '../../../model/object-key.ts';
 import type { Derived, Graph, Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import type { BoundShoot } from '../binding.ts';
@@ -13,8 +13,8 @@ import { namespaceObstacle } from './gate.ts';
 
 const TYPE = 'SystemComponentsHealthy';
 /** What an agent reports that may test the tunnel. */
-const TUNNEL_KIND = 'internal.fleetrelay.dev/TunnelProbe';
-const TUNNEL_KEY = `${TUNNEL_KIND}//tunnel` as ObjectKey;
+const TUNNEL_KIND = careReportKind('TunnelProbe');
+const TUNNEL_KEY = careReportKey('TunnelProbe');
 
 interface Reads extends CheckReads, PartsReads, Pick<EngineInputs, 'live'> {
   readonly tunnelPods: TunnelPods;

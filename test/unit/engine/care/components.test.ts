@@ -239,8 +239,8 @@ describe('the control plane without a Seed is what /readyz says', () => {
     ],
     [
       'many checks fail',
-      { failedChecks: Array.from({ length: 60 }, (_, index) => `check-${index}`) },
-      `API server /readyz endpoint reports failed checks: ${Array.from({ length: 50 }, (_, index) => `check-${index}`).join(', ')} and 10 more`,
+      { failedChecks: Array.from({ length: 110 }, (_, index) => `check-${index}`) },
+      `API server /readyz endpoint reports failed checks: ${Array.from({ length: 100 }, (_, index) => `check-${index}`).join(', ')} and 10 more`,
     ],
   ])('%s', (_name, status, message) => {
     const { live, controlPlane } = world('{}');
