@@ -1,7 +1,6 @@
 import { objectOf } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Derived, Graph, Index, Reader } from '../collections/types.ts';
-import type { EngineInputs } from '../inputs.ts';
 import type { BoundShoot } from './binding.ts';
 import { type NamespaceReads, namespaceObstacle } from './checks/gate.ts';
 import { DEPLOYMENT_KIND } from './objects/components.ts';
@@ -10,7 +9,7 @@ import { type ClusterReads, kindObstacle } from './visibility.ts';
 
 const NODE_KIND = '/Node';
 
-interface Reads extends Pick<ClusterReads, 'snapshots'>, NamespaceReads, Pick<EngineInputs, 'live'> {
+interface Reads extends Pick<ClusterReads, 'snapshots'>, NamespaceReads {
   readonly bindings: Derived<BoundShoot>;
   readonly sleepers: Derived<Sleep>;
 }

@@ -1,15 +1,30 @@
 import type { CareSettings, FleetPolicy } from '../../model/desired.ts';
+import type { LabelSelector } from '../../model/label-selector.ts';
 
 /** The part of the policy that care reads. */
 export interface CareSettingsRead extends Omit<CareSettings, 'conditionThresholds'> {
   /** By type of condition, in milliseconds. */
   readonly thresholds: Readonly<Record<string, number>>;
   readonly excludedNamespaces: readonly string[];
+  /** Only some Namespaces are discovered, by their labels. */
+  readonly selectsNamespaces: boolean;
+  /** Only some objects are discovered, by their labels. */
+  readonly selectsObjects: boolean;
 }
 
 /** Selects from the policy what care reads. */
-export function careSettings({ care, discovery: { excludedNamespaces } }: FleetPolicy): CareSettingsRead {
+export function careSettings({ care, discovery }: FleetPolicy): CareSettingsRead {
   const { conditionThresholds, ...rest } = care;
-  const thresholds = Object.fromEntries(conditionThresholds.map(({ type, millis }) => [type, millis]));
-  return { ...rest, thresholds, excludedNamespaces };
+  return {
+    ...rest,
+    thresholds: Object.fromEntries(conditionThresholds.map(({ type, millis }) => [type, millis])),
+    excludedNamespaces: discovery.excludedNamespaces,
+    selectsNamespaces: selects(discovery.namespaceSelector),
+    selectsObjects: selects(discovery.objectSelector),
+  };
+}
+
+function selects(selector: LabelSelector | undefined): boolean {
+  if (selector === undefined) return false;
+  return Object.keys(selector.matchLabels).length > 0 || selector.matchExpressions.length > 0;
 }

@@ -28,7 +28,7 @@ export function deriveControlPlaneHealthy(graph: Graph, reads: Reads): Derived<F
   return deriveCheck(graph, reads, {
     type: TYPE,
     name: 'controlPlaneHealthy',
-    reads: [...partsRead(reads), reads.live, reads.agents],
+    reads: [...partsRead(reads), reads.agents],
     good: {
       ...{ outcome: 'good', reason: 'ControlPlaneRunning' },
       message: 'All control plane components are healthy.',

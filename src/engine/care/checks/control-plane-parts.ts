@@ -27,15 +27,15 @@ export function controlPlaneOf({ seed, controlPlaneNamespace: namespace }: Bound
 }
 
 /** What the rules about parts of a control plane read. */
-export interface PartsReads extends Pick<EngineInputs, 'kinds'> {
+export interface PartsReads extends Pick<EngineInputs, 'kinds' | 'live'> {
   readonly settings: Collection<JsonValue>;
   readonly components: Components;
   readonly managedResources: ManagedResources;
 }
 
 /** The collections and indexes of {@link PartsReads}, for the declaration of a check. */
-export function partsRead({ kinds, settings, components, managedResources }: PartsReads) {
-  return [kinds, settings, components.components, components.unhealthy, managedResources.unhealthy];
+export function partsRead({ kinds, live, settings, components, managedResources }: PartsReads) {
+  return [kinds, live, settings, components.components, components.unhealthy, managedResources.unhealthy];
 }
 
 /** Components of one kind and role. */

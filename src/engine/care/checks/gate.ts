@@ -69,21 +69,34 @@ function isRunning(read: Reader, { live }: Pick<Reads, 'live'>, seed: string, ke
 }
 
 /** What {@link namespaceObstacle} reads. */
-export interface NamespaceReads extends Pick<EngineInputs, 'kinds'> {
+export interface NamespaceReads extends Pick<EngineInputs, 'kinds' | 'live'> {
   readonly settings: Collection<JsonValue>;
 }
 
-/** The finding that follows if a kind (`group/Kind`) cannot be read in a Namespace of a cluster, or the policy leaves that out. */
+/**
+ * The finding that follows if a kind (`group/Kind`) cannot be read in a Namespace of a cluster, or the policy leaves objects of
+ * it out. The Namespace of cluster-scoped kinds is empty.
+ */
 export function namespaceObstacle(
   read: Reader,
-  { settings, kinds }: NamespaceReads,
+  { settings, kinds, live }: NamespaceReads,
   cluster: string,
   namespace: string,
   kind: string,
 ): Finding | undefined {
-  const { excludedNamespaces } = read.get(settings, '', '') as unknown as CareSettingsRead;
-  if (excludedNamespaces.includes(namespace)) {
-    return notChecked(`namespace ${namespace} of cluster ${cluster} is left out of discovery by the FleetPolicy`);
+  const policy = read.get(settings, '', '') as unknown as CareSettingsRead;
+  const { excludedNamespaces, selectsNamespaces, selectsObjects } = policy;
+  const place = namespace === '' ? `cluster ${cluster}` : `namespace ${namespace} of cluster ${cluster}`;
+  if (excludedNamespaces.includes(namespace)) return notChecked(`${place} is left out of discovery by the FleetPolicy`);
+  // Agents do not report a Namespace that is not selected either.
+  const isIn = () => read.get(live, cluster, `${NAMESPACE_KIND}//${namespace}`) !== undefined;
+  if (selectsNamespaces && namespace !== '' && !isIn()) {
+    return notChecked(`${place} is not discovered: the FleetPolicy selects namespaces by their labels`);
+  }
+  if (selectsObjects) {
+    return notChecked(`${place} is not discovered completely: the FleetPolicy selects objects by their labels`);
   }
   return kindObstacle(read, kinds, cluster, kind, namespace);
 }
+
+const NAMESPACE_KIND = '/Namespace';

@@ -1,7 +1,6 @@
 import { careReportKey, careReportKind } from '../../../model/care-report.ts';
 import { objectOf, textOf } from '../../../model/json.ts';
 import type { Derived, Graph, Reader } from '../../collections/types.ts';
-import type { EngineInputs } from '../../inputs.ts';
 import type { BoundShoot } from '../binding.ts';
 import { bounded } from '../bounded-text.ts';
 import { POD_KIND, TUNNEL_NAMESPACE, type TunnelPods } from '../objects/tunnel-pods.ts';
@@ -16,17 +15,17 @@ const TYPE = 'SystemComponentsHealthy';
 const TUNNEL_KIND = careReportKind('TunnelProbe');
 const TUNNEL_KEY = careReportKey('TunnelProbe');
 
-interface Reads extends CheckReads, PartsReads, Pick<EngineInputs, 'live'> {
+interface Reads extends CheckReads, PartsReads {
   readonly tunnelPods: TunnelPods;
 }
 
 /** Derives whether what Gardener runs inside each Shoot's cluster is healthy. Key: the Shoot's. */
 export function deriveSystemComponentsHealthy(graph: Graph, reads: Reads): Derived<Finding> {
-  const { live, tunnelPods } = reads;
+  const { tunnelPods } = reads;
   return deriveCheck(graph, reads, {
     type: TYPE,
     name: 'systemComponentsHealthy',
-    reads: [...partsRead(reads), live, tunnelPods.all, tunnelPods.running],
+    reads: [...partsRead(reads), tunnelPods.all, tunnelPods.running],
     good: {
       ...{ outcome: 'good', reason: 'SystemComponentsRunning' },
       message: 'All system components are healthy.',

@@ -179,6 +179,25 @@ describe('the control plane in the Seed', () => {
     expect(controlPlane()).toEqual(['Unknown', 'ConditionCheckError', excluded]);
   });
 
+  test('what the FleetPolicy does not select is unknown', () => {
+    const { live, put, policy, controlPlane, observability, condition } = world('{seedName: seed}');
+    policy('{discovery: {namespaceSelector: {matchLabels: {care: "yes"}}}}');
+    const why = `namespace ${CONTROL_PLANE} of cluster seed is not discovered: the FleetPolicy selects namespaces by their labels`;
+    expect(controlPlane()).toEqual(['Unknown', 'ConditionCheckError', why]);
+    expect(observability()).toEqual(['Unknown', 'ConditionCheckError', why]);
+    expect(condition('SystemComponentsHealthy')?.message).toBe(why);
+    live('seed', `/Namespace//${CONTROL_PLANE}`, { metadata: { labels: { care: 'yes' } } });
+    expect(controlPlane()).toEqual(RUNNING);
+    policy('{discovery: {objectSelector: {matchLabels: {care: "yes"}}}}');
+    const objects = `namespace ${CONTROL_PLANE} of cluster seed is not discovered completely: the FleetPolicy selects objects by their labels`;
+    expect(controlPlane()).toEqual(['Unknown', 'ConditionCheckError', objects]);
+    put(ETCD, 'etcd-main', etcd({}));
+    expect(controlPlane()[1]).toBe('EtcdUnhealthy');
+    put(ETCD, 'etcd-main', etcd());
+    policy('{discovery: {objectSelector: {}}}');
+    expect(controlPlane()).toEqual(RUNNING);
+  });
+
   test('it is checked while the API server does not run, but not while the cluster sleeps', () => {
     const { put, spec, condition, controlPlane } = world();
     put(DEPLOYMENT, 'kube-apiserver', { ...component('controlplane'), spec: { replicas: 0 } });

@@ -1,10 +1,10 @@
-import { kindObstacle } from '../../visibility.ts';
+import { namespaceObstacle } from '../gate.ts';
 import { failed, type PoolRule } from './look.ts';
 import { NODE_KIND } from './node-verdict.ts';
 
 /** A pool has to have its least number of Nodes. Source: Gardener's CheckClusterNodes. */
 export const nodesAreEnough: PoolRule = ({ read, reads, cluster, count }, { name: pool, minimum }) => {
-  const unseen = kindObstacle(read, reads.kinds, cluster, NODE_KIND);
+  const unseen = namespaceObstacle(read, reads, cluster, '', NODE_KIND);
   if (unseen !== undefined) return unseen;
   const found = count('pool', pool);
   if (found >= minimum) return undefined;

@@ -1,5 +1,4 @@
 import type { Graph, Reader } from '../../../collections/types.ts';
-import type { EngineInputs } from '../../../inputs.ts';
 import type { BoundShoot } from '../../binding.ts';
 import type { LeaseReads, Leases } from '../../leases.ts';
 import type { Finding } from '../../thresholds.ts';
@@ -19,7 +18,7 @@ import { configsAreApplied, deriveConfigs } from './operating-system-config.ts';
 import { nodesAreScaled } from './scaling.ts';
 import { unitsAreReady } from './systemd-units.ts';
 
-interface Reads extends CheckReads, NamespaceReads, Leases, Pick<LeaseReads, 'agents'>, Pick<EngineInputs, 'live'> {}
+interface Reads extends CheckReads, NamespaceReads, Leases, Pick<LeaseReads, 'agents'> {}
 
 const POOL_RULES: readonly PoolRule[] = [nodesAreHealthy, kubeletsAreUpToDate, nodesAreEnough];
 /** Of Shoots with a Seed. */
@@ -33,13 +32,13 @@ export function deriveEveryNodeReady(graph: Graph, reads: Reads) {
   const configs = deriveConfigs(graph, reads);
   const machines = deriveMachines(graph, reads);
   const nodes = deriveNodes(graph, { ...reads, ...clusters, configs, machines: machines.byNode });
-  const { kinds, agents, settings, leaseNumbers } = reads;
-  const ruled: NodeReads = { kinds, agents, settings, leaseNumbers, configs, machines, nodes };
+  const { kinds, live, agents, settings, leaseNumbers } = reads;
+  const ruled: NodeReads = { kinds, live, agents, settings, leaseNumbers, configs, machines, nodes };
   const everyNodeReady = deriveCheck(graph, reads, {
     type: 'EveryNodeReady',
     name: 'everyNodeReady',
     reads: [
-      ...[kinds, agents, settings, leaseNumbers, configs],
+      ...[kinds, live, agents, settings, leaseNumbers, configs],
       ...[machines.demands, machines.counts, nodes.groups, nodes.counts],
     ],
     good: GOOD,

@@ -1,16 +1,14 @@
-import type { JsonValue } from '../../../../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
 import type { WorkerPool } from '../../../../model/shoot.ts';
 import type { Collection, Contribution, Derived, Entry, Index, Reader } from '../../../collections/types.ts';
-import type { EngineInputs } from '../../../inputs.ts';
 import type { BoundShoot } from '../../binding.ts';
 import type { LeaseReads } from '../../leases.ts';
 import type { Cause, Finding } from '../../thresholds.ts';
+import type { NamespaceReads } from '../gate.ts';
 import { type NodeGroup, type NodeVerdict, nodeGroup } from './node-verdict.ts';
 
 /** What the rules read: numbers and the first entries of groups, never all Nodes. */
-export interface NodeReads extends LeaseReads, Pick<EngineInputs, 'kinds'> {
-  readonly settings: Collection<JsonValue>;
+export interface NodeReads extends LeaseReads, NamespaceReads {
   readonly nodes: { readonly groups: Index<NodeVerdict>; readonly counts: Collection<number> };
   readonly machines: {
     readonly counts: Collection<number>;

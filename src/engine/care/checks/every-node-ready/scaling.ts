@@ -1,5 +1,4 @@
 import type { Finding } from '../../thresholds.ts';
-import { kindObstacle } from '../../visibility.ts';
 import { namespaceObstacle } from '../gate.ts';
 import { type ClusterRule, causedBy, failed, type Look, nodeName } from './look.ts';
 import { MACHINE_DEPLOYMENT_KIND, MACHINE_KIND, type Machine, machineGroup } from './machines.ts';
@@ -22,7 +21,7 @@ export const nodesAreScaled: ClusterRule = (look) => {
   const { seed, controlPlaneNamespace: namespace } = shoot;
   if (seed === undefined) return undefined;
   const unseen =
-    kindObstacle(read, reads.kinds, cluster, NODE_KIND) ??
+    namespaceObstacle(read, reads, cluster, '', NODE_KIND) ??
     namespaceObstacle(read, reads, seed, namespace, MACHINE_DEPLOYMENT_KIND) ??
     namespaceObstacle(read, reads, seed, namespace, MACHINE_KIND);
   if (unseen !== undefined) return unseen;
