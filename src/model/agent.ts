@@ -73,7 +73,15 @@ export interface ObjectResult {
   readonly message: string;
   /** Of an applied object; absent: not known. */
   readonly health?: ObjectHealth;
+  /**
+   * Set by the server: since when all results about this content have been bad news, in milliseconds since 1970. Absent: the
+   * object is applied.
+   */
+  readonly since?: number;
 }
+
+/** What the message of a removal begins with that waits for finalizers. */
+export const HELD_BY_FINALIZERS = 'held by finalizers';
 
 /** A live object, trimmed, without the stamp of fleetrelay. */
 export interface LiveObject {

@@ -52,18 +52,35 @@ export function withTimes(
   });
 }
 
-/** Adds `lastUpdateTime` to members of a status. A member that is as written last keeps its time. */
+/**
+ * Adds `lastUpdateTime` to members of a status, and to each item of those that are lists. A member or an item that is as written
+ * last keeps its time.
+ */
 export function withUpdateTimes(
-  fields: Readonly<Record<string, JsonObject>>,
+  fields: Readonly<Record<string, JsonObject | readonly JsonObject[]>>,
   before: JsonObject | undefined,
   now: number,
 ): JsonObject {
   const timed = Object.entries(fields).map(([name, value]) => {
-    const { lastUpdateTime, ...last } = objectOf(before?.[name]);
-    const isUnchanged = typeof lastUpdateTime === 'string' && jsonEquals(last, value);
-    return [name, { ...value, lastUpdateTime: isUnchanged ? lastUpdateTime : rfc3339(now) }] as const;
+    const last = before?.[name];
+    if (isList(value)) return [name, value.map((item) => withUpdateTime(item, objectsOf(last), now))] as const;
+    return [name, withUpdateTime(value, [objectOf(last)], now)] as const;
   });
   return Object.fromEntries(timed);
+}
+
+function isList(value: JsonObject | readonly JsonObject[]): value is readonly JsonObject[] {
+  return Array.isArray(value);
+}
+
+function withUpdateTime(value: JsonObject, before: readonly JsonObject[], now: number): JsonObject {
+  const unchanged = before.find(({ lastUpdateTime: _, ...last }) => jsonEquals(last, value))?.lastUpdateTime;
+  return { ...value, lastUpdateTime: typeof unchanged === 'string' ? unchanged : rfc3339(now) };
+}
+
+/** The moments of a status as they are written; null: the moment of the writing. */
+export function momentsAt(moments: Readonly<Record<string, string | null>>, now: number): JsonObject {
+  return Object.fromEntries(Object.entries(moments).map(([name, moment]) => [name, moment ?? rfc3339(now)]));
 }
 
 /** Parses written conditions; leaves out what is no condition. */

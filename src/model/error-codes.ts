@@ -81,6 +81,24 @@ export function codesOfText(text: string): readonly ErrorCode[] {
     .sort(compareText);
 }
 
+/** The codes of the reasons that the results of agents have. */
+const CODE_OF_REASON: Readonly<Record<string, ErrorCode>> = {
+  Unauthorized: 'ERR_INFRA_UNAUTHENTICATED',
+  Forbidden: 'ERR_INFRA_UNAUTHORIZED',
+  QuotaExceeded: 'ERR_INFRA_QUOTA_EXCEEDED',
+  Throttled: 'ERR_INFRA_RATE_LIMITS_EXCEEDED',
+  Invalid: 'ERR_CONFIGURATION_PROBLEM',
+  Rejected: 'ERR_CONFIGURATION_PROBLEM',
+  DeniedByWebhook: 'ERR_RETRYABLE_CONFIGURATION_PROBLEM',
+  DeniedByPolicy: 'ERR_RETRYABLE_CONFIGURATION_PROBLEM',
+  Conflict: 'ERR_RETRYABLE_CONFIGURATION_PROBLEM',
+};
+
+/** The code of a result's reason; undefined: the reason alone implies none. */
+export function codeOfReason(reason: string): ErrorCode | undefined {
+  return Object.hasOwn(CODE_OF_REASON, reason) ? CODE_OF_REASON[reason] : undefined;
+}
+
 /** Whether people who use the Shoot can mend an error with these codes. An unknown code is none of theirs. */
 export function isUserError(codes: readonly string[]): boolean {
   return codes.some((code) => rowOf(code)?.isUserError === true);

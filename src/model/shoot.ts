@@ -45,6 +45,8 @@ export interface Shoot {
   readonly isIgnored: boolean;
   /** The status in its document is that of a Gardener: see {@link isOfGardener}. */
   readonly isOfGardener: boolean;
+  /** A custom resource that is being deleted. */
+  readonly isDeleted: boolean;
 }
 
 /** Reads a Shoot that its schema has checked. */
@@ -72,6 +74,7 @@ export function shootOf({ namespace, name }: { namespace: string; name: string }
     })),
     isIgnored: annotationOf(value, 'shoot.gardener.cloud/ignore') === 'true',
     isOfGardener: isOfGardener(objectOf(value.status)),
+    isDeleted: objectOf(value.metadata).deletionTimestamp !== undefined,
   };
 }
 

@@ -13,6 +13,7 @@ import { acceptsHibernation } from './constraints/hibernation.ts';
 import { type ExplainedSources, shootEntities } from './explain.ts';
 import { shootFigures } from './figures.ts';
 import { deriveHibernated } from './hibernated.ts';
+import { wireOperations } from './operation/wire.ts';
 import { deriveRemediations, remediationViewRows } from './remediations.ts';
 import { careSettings } from './settings.ts';
 import { deriveUndeclaredShoots, type ShownShoot, shownShoots } from './shown-shoots.ts';
@@ -45,6 +46,7 @@ export const care: Domain<CareParts> = {
     const { absences, deadlines: ofAbsences } = deriveAbsences(graph, reads);
     const { conditions, deadlines: ofThresholds } = deriveConditions(graph, checks.findings, { ...reads, absences });
     const { constraints, collections } = deriveConstraints(graph, { ...reads, apiServer, absences });
+    const operation = wireOperations(graph, core, { ...reads, apiServer });
     const agents = deriveAgentNeeds(graph, { ...core, bindings });
     const undeclared = deriveUndeclaredShoots(graph, core.inputs, bindings);
     const remediations = deriveRemediations(graph, inputs);
@@ -63,15 +65,24 @@ export const care: Domain<CareParts> = {
         shown: [
           ...[shoots, contenders, bindings, snapshots, sleepers, hibernated, asleep, undeclared],
           ...[...checks.collections, absences, conditions],
-          ...[...collections, ...agents.collections, remediations],
+          ...[...collections, ...agents.collections, ...operation.collections, remediations],
         ],
       },
       agents: agents.needs,
-      deadlines: [ofAbsences, ofThresholds, ...checks.deadlines],
+      inputs: operation.inputs,
+      deadlines: [ofAbsences, ofThresholds, ...checks.deadlines, ...operation.deadlines],
       asleep,
       remediations,
       statuses: (after) => {
-        statuses = deriveShootStatuses(graph, after, { ...reads, hibernated, apiServer, conditions, constraints });
+        const operations = operation.derive(after);
+        statuses = deriveShootStatuses(graph, {
+          ...reads,
+          ...operation,
+          operations,
+          hibernated,
+          conditions,
+          constraints,
+        });
         return statuses;
       },
       figures: () => shootFigures(listed(sources())),

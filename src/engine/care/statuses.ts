@@ -2,53 +2,35 @@ import type { ObservedStatus } from '../../model/conditions.ts';
 import { type JsonObject, objectOf, objectsOf } from '../../model/json.ts';
 import { isOfGardener, SHOOT_CARETAKER, SHOOT_CONDITIONS } from '../../model/shoot.ts';
 import { type LabelledShootStatus, STATUS_LABEL, shootStatusLabel } from '../../model/shoot-status-label.ts';
-import type { Derived, Graph, Index, Reader } from '../collections/types.ts';
-import type { AfterProgress } from '../domain.ts';
+import type { Collection, Derived, Graph, Reader } from '../collections/types.ts';
 import type { EngineInputs } from '../inputs.ts';
 import type { StatusPart } from '../status/declared-status.ts';
-import type { Progress } from '../status/progress.ts';
 import type { BoundShoot } from './binding.ts';
-import {
-  type LastOperation,
-  lastOperationOf,
-  operationOf,
-  pendingOperation,
-  taskGroups,
-  tasksIn,
-} from './operation.ts';
-import type { Sleep } from './sleep.ts';
-import type { Finding, Judged } from './thresholds.ts';
-import { type ClusterReads, obstacleOf } from './visibility.ts';
+import type { ShootOperation } from './operation/operations.ts';
+import { type AnsweredRequest, type DeclaredRequest, OPERATION_ANNOTATION } from './operation/requests.ts';
+import { lastOperationOf } from './operation.ts';
+import type { Judged } from './thresholds.ts';
 
-interface Reads extends ClusterReads, Pick<EngineInputs, 'observed' | 'fleet'> {
+interface Reads extends Pick<EngineInputs, 'observed' | 'agents' | 'fleet'> {
   readonly bindings: Derived<BoundShoot>;
-  readonly sleepers: Derived<Sleep>;
   readonly hibernated: Derived<boolean>;
-  readonly apiServer: Derived<Finding>;
+  readonly operations: Derived<ShootOperation>;
+  readonly declaredRequests: Derived<DeclaredRequest>;
+  readonly answeredRequests: Collection<AnsweredRequest>;
   readonly conditions: Derived<Judged>;
   readonly constraints: Derived<readonly Judged[]>;
 }
 
 /** Derives the status of each declared Shoot. */
-export function deriveShootStatuses(graph: Graph, { progress }: AfterProgress, reads: Reads): Derived<StatusPart> {
-  const { bindings, sleepers, hibernated, clusters, agents, snapshots, apiServer, conditions, constraints, observed } =
+export function deriveShootStatuses(graph: Graph, reads: Reads): Derived<StatusPart> {
+  const { bindings, hibernated, operations, declaredRequests, answeredRequests, conditions, constraints, observed } =
     reads;
-  const tasks = graph.index('tasksOfShoots', progress, taskGroups);
   return graph.derive<BoundShoot, StatusPart>({
     name: 'shootStatuses',
     from: bindings,
     reads: [
-      reads.fleet,
-      sleepers,
-      hibernated,
-      clusters,
-      agents,
-      snapshots,
-      apiServer,
-      conditions,
-      constraints,
-      observed,
-      tasks,
+      ...[reads.fleet, reads.agents, hibernated, operations, declaredRequests, answeredRequests],
+      ...[conditions, constraints, observed],
     ],
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
@@ -57,7 +39,7 @@ export function deriveShootStatuses(graph: Graph, { progress }: AfterProgress, r
         emit('Shoot', key, { conditions: [], fields: {}, isOfOthers: true });
         return;
       }
-      emit('Shoot', key, shoot.isIgnored ? asWritten(written) : partOf(read, key, shoot, written, tasks, reads));
+      emit('Shoot', key, shoot.isIgnored ? asWritten(written) : partOf(read, key, shoot, written, reads));
     },
   });
 }
@@ -81,36 +63,37 @@ function labelsFor(status: LabelledShootStatus): Readonly<Record<string, string>
 function partOf(
   read: Reader,
   key: string,
-  shoot: BoundShoot,
+  { cluster, controlPlaneNamespace }: BoundShoot,
   written: ObservedStatus | undefined,
-  tasks: Index<Progress>,
   reads: Reads,
 ): StatusPart {
-  const { cluster, seed, controlPlaneNamespace } = shoot;
-  const last = lastOperationOf(written);
-  const obstacle = obstacleOf(read, shoot, reads);
-  const places = [[cluster], ...(seed === undefined || seed === cluster ? [] : [[seed, controlPlaneNamespace]])];
-  const answers = read.get(reads.apiServer, 'APIServerAvailable', key)?.outcome === 'good';
-  const { type, state, progress, description } =
-    isResting(read.get(reads.sleepers, '', key), last) || (obstacle !== undefined && last !== undefined)
-      ? last
-      : obstacle === undefined
-        ? operationOf(last, tasksIn(read, tasks, places), answers)
-        : pendingOperation(obstacle);
+  const { operation, errors, cycleStart, seedName } = read.get(reads.operations, '', key) ?? { errors: [] };
   const conditions = SHOOT_CONDITIONS.flatMap((each) => read.get(reads.conditions, each, key)?.condition ?? []);
   const foreign = (written?.conditions ?? []).filter((one) => !SHOOT_CONDITIONS.some((own) => own === one.type));
-  const lastOperation: JsonObject = { type, state, progress, description };
+  const lastErrors = errors.map(({ codes, ...error }) => ({
+    ...error,
+    ...(codes.length === 0 ? {} : { codes }),
+  }));
   return {
     conditions,
     conditionLists: { constraints: (read.get(reads.constraints, '', key) ?? []).map(({ condition }) => condition) },
     fields: {
       ...identities(read, cluster, written, reads),
       technicalID: controlPlaneNamespace,
-      ...(seed === undefined ? {} : { seedName: seed }),
+      ...(seedName === undefined ? {} : { seedName }),
       hibernated: read.get(reads.hibernated, '', key) ?? false,
     },
-    timedFields: { lastOperation },
-    labels: labelsFor({ lastOperation: { type, state }, lastErrors: [], conditions: [...conditions, ...foreign] }),
+    timedFields: {
+      ...(operation === undefined ? {} : { lastOperation: { ...operation } }),
+      ...(lastErrors.length === 0 ? {} : { lastErrors }),
+    },
+    moments: cycleStart === undefined ? {} : { retryCycleStartTime: cycleStart },
+    absentFields: [
+      ...(lastErrors.length === 0 ? ['lastErrors'] : []),
+      ...(cycleStart === undefined ? ['retryCycleStartTime'] : []),
+    ],
+    labels: labelsFor({ lastOperation: operation, lastErrors, conditions: [...conditions, ...foreign] }),
+    removeAnnotations: answeredAnnotation(read, key, reads),
   };
 }
 
@@ -134,7 +117,13 @@ function identities(
   };
 }
 
-/** No operation begins in a cluster that sleeps; one that runs goes on. */
-function isResting(sleep: Sleep | undefined, last: LastOperation | undefined): last is LastOperation {
-  return sleep?.isWanted === true && sleep.isSeen && last !== undefined && last.state !== 'Processing';
+/** The annotation that has asked for an operation, once it is answered. */
+function answeredAnnotation(
+  read: Reader,
+  key: string,
+  { declaredRequests, answeredRequests }: Reads,
+): Readonly<Record<string, string>> {
+  const annotation = read.get(declaredRequests, '', key)?.annotation ?? '';
+  const isAnswered = annotation !== '' && read.get(answeredRequests, '', key)?.annotation === annotation;
+  return isAnswered ? { [OPERATION_ANNOTATION]: annotation } : {};
 }

@@ -14,8 +14,12 @@ export interface StatusPart {
   readonly fields: JsonObject;
   /** Further lists of conditions, by field, such as a Shoot's `constraints`. */
   readonly conditionLists?: Readonly<Record<string, readonly ConditionValue[]>>;
-  /** Members of the status that get `lastUpdateTime`, which changes only when something else in them does. */
-  readonly timedFields?: Readonly<Record<string, JsonObject>>;
+  /** Members of the status that get `lastUpdateTime`, or whose items do; it changes only when something else in them does. */
+  readonly timedFields?: Readonly<Record<string, JsonObject | readonly JsonObject[]>>;
+  /** Moments in the status, RFC 3339; null: that of the writing. */
+  readonly moments?: Readonly<Record<string, string | null>>;
+  /** Fields that the status must not have any more. */
+  readonly absentFields?: readonly string[];
   /** Others write the whole status: nothing of it is written. */
   readonly isOfOthers?: true;
   /** Labels that the object should have. */

@@ -30,6 +30,10 @@ export interface Progress {
   readonly digest: Digest | null;
   /** Of an applied object, as last reported; absent: not known. */
   readonly health?: ObjectHealth;
+  /** Since when the agent has reported that it is not applied or removed, in milliseconds since 1970; absent: it has not. */
+  readonly since?: number;
+  /** The object is to be removed, and no guard holds that. */
+  readonly isRemoval?: true;
   readonly origins: readonly Origin[];
   /** A domain wants the object, or it could depend on live state when it was accepted. */
   readonly isDerived?: true;
@@ -81,19 +85,21 @@ function progressOf(
     }
     case 'remove':
     case 'removing':
-      return { ...removalProgress(result, connected), digest: output.digest, origins };
+      return { ...removalProgress(result, connected), isRemoval: true, digest: output.digest, origins };
     default:
       return unreachable(output);
   }
 }
 
-type Reported = Pick<Progress, 'state' | 'reason' | 'message' | 'health'>;
+type Reported = Pick<Progress, 'state' | 'reason' | 'message' | 'health' | 'since'>;
 
 function objectProgress(digest: Digest, result: ObjectResult | undefined, connected: boolean): Reported {
   if (result !== undefined && result.digest === digest) {
     const { state, reason, message, health } = result;
     if (state === 'applied') return { state, reason: '', message: '', ...(health === undefined ? {} : { health }) };
-    if (state === 'failed' || state === 'conflict' || state === 'paused') return { state, reason, message };
+    if (state === 'failed' || state === 'conflict' || state === 'paused') {
+      return { state, reason, message, ...sinceOf(result) };
+    }
   }
   const state = connected ? 'pending' : 'unreachable';
   return { state, ...constantCause[state] };
@@ -101,11 +107,15 @@ function objectProgress(digest: Digest, result: ObjectResult | undefined, connec
 
 function removalProgress(result: ObjectResult | undefined, connected: boolean): Reported {
   if (result?.state === 'failed' || result?.state === 'paused') {
-    return { state: result.state, reason: result.reason, message: result.message };
+    return { state: result.state, reason: result.reason, message: result.message, ...sinceOf(result) };
   }
   if (!connected) return { state: 'unreachable', ...constantCause.unreachable };
   const reported = result?.state === 'removing' ? result : undefined;
-  return { state: 'removing', reason: reported?.reason ?? '', message: reported?.message ?? '' };
+  return { state: 'removing', reason: reported?.reason ?? '', message: reported?.message ?? '', ...sinceOf(reported) };
+}
+
+function sinceOf(result: ObjectResult | undefined): Pick<Progress, 'since'> {
+  return result?.since === undefined ? {} : { since: result.since };
 }
 
 /** Why an object is not applied. */

@@ -4,13 +4,14 @@ import {
   type Condition,
   type ConditionForm,
   type ConditionValue,
+  momentsAt,
   readConditions,
   withTimes,
   withUpdateTimes,
 } from '../../model/conditions.ts';
 import { type Diagnostic, displayDiagnostic } from '../../model/diagnostic.ts';
 import { engineKindRow } from '../../model/engine-kinds.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import { parseRfc3339, rfc3339 } from '../../model/time.ts';
 import type { AdmittedRevision } from '../replica/admission.ts';
@@ -54,7 +55,9 @@ export function writtenBefore(value: JsonValue, now = Number.POSITIVE_INFINITY):
   });
   const admittedAt = typeof value.admittedAt === 'string' ? notAfter(value.admittedAt, now) : undefined;
   const timed = Object.entries(others).flatMap(([field, member]) =>
-    typeof objectOf(member).lastUpdateTime === 'string' ? [[field, withoutFuture(member, now)] as const] : [],
+    [objectOf(member), ...objectsOf(member)].some(({ lastUpdateTime }) => typeof lastUpdateTime === 'string')
+      ? [[field, withoutFuture(member, now)] as const]
+      : [],
   );
   const found = { lists: Object.fromEntries(lists), timed: Object.fromEntries(timed) };
   return { conditions: read(conditions), ...found, admittedAt };
@@ -105,6 +108,7 @@ export function declaredDocument(
     conditionLists = {},
     fields,
     timedFields = {},
+    moments = {},
     labels,
   }: DeclaredStatus,
   before: WrittenBefore,
@@ -127,6 +131,7 @@ export function declaredDocument(
     status: {
       ...fields,
       ...withUpdateTimes(timedFields, before.timed, now),
+      ...momentsAt(moments, now),
       conditions: conditionsOf(shown, before.conditions, now, conditionForm),
       ...Object.fromEntries(
         Object.entries(conditionLists).map(([field, list]) => [

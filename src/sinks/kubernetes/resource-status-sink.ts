@@ -157,12 +157,12 @@ function planWrite(state: State, { resource, generation, content }: StatusSubjec
   const known = attempts.get(key);
   const last = known?.uid === uid ? known : undefined;
   const isStale = last?.outcome === 'written' && isReadBefore(resourceVersion, last);
-  const before = isStale ? { ...resource.status, ...last.status } : resource.status;
+  const before = isStale ? withLast(resource.status, last.status, content) : resource.status;
   // A status whose write failed keeps its transition times of the first attempt.
   const times = last === undefined || last.outcome === 'written' ? before : last.status;
   const status = statusOf(content, times, generation, deps.clock.now());
   const metadata = isStale ? undefined : metadataChange(resource.value, content);
-  const isCurrent = isWritten(before, status, deps.ownConditions(key));
+  const isCurrent = isWritten(before, status, deps.ownConditions(key), content.absentFields);
   if (metadata === undefined && isCurrent) {
     retries.delete(key);
     if (!isStale) attempts.delete(key);
@@ -184,6 +184,12 @@ function planWrite(state: State, { resource, generation, content }: StatusSubjec
   }
   const target = { key, uid, resourceVersion, apiVersion: String(resource.value.apiVersion) };
   return () => write(state, target, { before, status, metadata, isCurrent }, last?.failures ?? 0);
+}
+
+/** The status as our last write left it: of the fields that are to be absent, it has those that the write had. */
+function withLast(read: JsonObject | undefined, last: JsonObject, { absentFields = [] }: StatusContent): JsonObject {
+  const kept = Object.entries(read ?? {}).filter(([name]) => !absentFields.includes(name));
+  return { ...Object.fromEntries(kept), ...last };
 }
 
 /** Whether this version of the object was read before our last write, at the version that the write was based on or later. */

@@ -2,6 +2,7 @@ import type { StatusPart } from '../../engine/status/declared-status.ts';
 import {
   type ConditionForm,
   type ConditionValue,
+  momentsAt,
   readConditions,
   withTimes,
   withUpdateTimes,
@@ -24,7 +25,7 @@ const MAX_MESSAGE = 32_768;
  * @param generation the generation of the object that the status describes
  */
 export function statusOf(
-  { conditions, conditionLists = {}, fields, timedFields = {}, form = 'metav1' }: StatusContent,
+  { conditions, conditionLists = {}, fields, timedFields = {}, moments = {}, form = 'metav1' }: StatusContent,
   before: JsonObject | undefined,
   generation: number,
   now: number,
@@ -38,6 +39,7 @@ export function statusOf(
   return {
     ...fields,
     ...withUpdateTimes(timedFields, before, now),
+    ...momentsAt(moments, now),
     ...Object.fromEntries(lists.map(([field, list]) => [field, written(list, before?.[field])])),
   };
 }
@@ -59,13 +61,15 @@ function differing(wanted: Readonly<Record<string, string>>, present: JsonObject
   return Object.entries(wanted).filter(([name, value]) => (present[name] === value) === has);
 }
 
-/** Whether a status has all of `status` already, and no other condition of our own types. */
+/** Whether a status has all of `status` already, none of the absent fields, and no other condition of our own types. */
 export function isWritten(
   before: JsonObject | undefined,
   status: JsonObject,
   ownConditions: readonly string[],
+  absentFields: readonly string[] = [],
 ): boolean {
   const { conditions, ...fields } = status;
+  if (absentFields.some((name) => before?.[name] !== undefined)) return false;
   if (!Object.entries(fields).every(([name, value]) => jsonEquals(before?.[name], value))) return false;
   const wanted = byType(conditions);
   const present = byType(before?.conditions);

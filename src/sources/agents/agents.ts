@@ -128,14 +128,30 @@ function noteProblem({ engine, loop }: AgentSourceDeps, cluster: ClusterName, pr
 }
 
 /** Stages the result of an object; a removed object leaves the ledger. */
-function takeResult({ engine, ledger }: AgentSourceDeps, cluster: ClusterName, result: ObjectResult): void {
+function takeResult(deps: AgentSourceDeps, cluster: ClusterName, result: ObjectResult): void {
+  const { engine, ledger } = deps;
   if (result.state !== 'removed') {
-    ledger.setResult(cluster, result.key, result);
+    ledger.setResult(cluster, result.key, withSince(deps, cluster, result));
     return;
   }
   ledger.setResult(cluster, result.key, null);
   const entry = engine.inputs.ledger.get(cluster, result.key);
   if (entry?.phase === 'removing') ledger.setEntry(cluster, result.key, null);
+}
+
+/**
+ * Adds since when the object has had this bad news. The store keeps it with the result, so that a task that fails is known to
+ * have failed so long also after a restart. A lost store makes the time later, never earlier.
+ */
+function withSince(
+  { engine, clock }: Pick<AgentSourceDeps, 'engine' | 'clock'>,
+  cluster: ClusterName,
+  result: ObjectResult,
+): ObjectResult {
+  if (result.state === 'applied') return result;
+  const before = engine.inputs.results.get(cluster, result.key);
+  const goesOn = before?.digest === result.digest && (before.state === 'removing') === (result.state === 'removing');
+  return { ...result, since: (goesOn ? before.since : undefined) ?? clock.now() };
 }
 
 /** The first complete input snapshot makes a cluster warm, for good. */

@@ -1,3 +1,4 @@
+import { HELD_BY_FINALIZERS } from '../../../model/agent.ts';
 import type { AgentSettings } from '../../../model/agent-settings.ts';
 import type { Flapping } from '../../../model/flapping.ts';
 import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
@@ -170,7 +171,7 @@ export function whatHolds({ kind, spec, status, metadata }: JsonObject): string 
     ...textsOf(objectOf(metadata).finalizers),
     ...(isNamespace ? textsOf(objectOf(spec).finalizers) : []),
   ];
-  const held = finalizers.length === 0 ? 'it is given time to end' : `held by finalizers: ${finalizers.join(', ')}`;
+  const held = finalizers.length === 0 ? 'it is given time to end' : `${HELD_BY_FINALIZERS}: ${finalizers.join(', ')}`;
   // The conditions of a terminating Namespace name what is left in it.
   const conditions = isNamespace ? objectsOf(objectOf(status).conditions) : [];
   const reasons = conditions.filter((each) => each.status === 'True').map(({ message }) => textOf(message));

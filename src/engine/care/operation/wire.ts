@@ -1,0 +1,36 @@
+import type { JsonValue } from '../../../model/json.ts';
+import type { Derived, Graph, Input } from '../../collections/types.ts';
+import type { AfterProgress, DomainCore, DomainParts } from '../../domain.ts';
+import { deriveOperationDeadlines } from './deadlines.ts';
+import { deriveExtensionErrors } from './extension-errors.ts';
+import { deriveOperations, type OperationReads, type ShootOperation } from './operations.ts';
+import { type AnsweredRequest, deriveDeclaredRequests } from './requests.ts';
+
+type Given = Pick<
+  OperationReads,
+  'bindings' | 'settings' | 'sleepers' | 'apiServer' | 'clusters' | 'agents' | 'snapshots'
+>;
+
+/** Wires the operations of Shoots: what comes before progress, and what follows from it. */
+export function wireOperations(graph: Graph, { inputs, declarations }: DomainCore, given: Given) {
+  const declaredRequests = deriveDeclaredRequests(graph, declarations);
+  const answeredRequests = graph.input<AnsweredRequest>('answeredRequests');
+  const suspensions = graph.input<JsonValue>('suspensionsOfClusters');
+  const { errors, byNamespace: extensionErrors } = deriveExtensionErrors(graph, inputs);
+  const reads: OperationReads = {
+    ...inputs,
+    ...given,
+    ...{ declaredRequests, answeredRequests, suspensions, extensionErrors },
+  };
+  return {
+    ...{ declaredRequests, answeredRequests },
+    collections: [declaredRequests, errors] as readonly Derived<unknown>[],
+    deadlines: deriveOperationDeadlines(graph, reads),
+    inputs: {
+      // The shell checks what it stages.
+      answeredRequests: answeredRequests as unknown as Input<JsonValue>,
+      suspensions,
+    } satisfies DomainParts['inputs'],
+    derive: (after: AfterProgress): Derived<ShootOperation> => deriveOperations(graph, after, reads),
+  };
+}
