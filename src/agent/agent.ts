@@ -13,6 +13,7 @@ import { createReconciler, type Reconciler, type ReconcilerDeps } from './reconc
 import { recover } from './reconciler/recovery.ts';
 import { createRemediator, type Remediator } from './remediator/remediator.ts';
 import { createResultBook, type ResultBook } from './result-book.ts';
+import { within } from './within.ts';
 
 export interface AgentDeps extends Omit<ReconcilerDeps, 'results' | 'takenOver' | 'idle'> {
   readonly relay: RelayClient;
@@ -43,8 +44,10 @@ export interface AgentHealth {
 /** Grace period after a connect in which the server may cancel pending removals. */
 const REMOVAL_GRACE_MS = 1_000;
 
-/** Longest wait of the first snapshot for reports: longer than the time limit of a probe. */
-const FIRST_REPORTS_MS = 12_000;
+/** Longest wait for reports: longer than the time limit of a probe. */
+const REPORTS_MS = 12_000;
+/** Longest wait for the server to take the last report. */
+const TAKEN_MS = 2_000;
 
 interface Running {
   readonly reconciler: Reconciler;
@@ -68,8 +71,9 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   const connection = createConnection(deps.clock, results);
   let running: Running | undefined;
   let isOver = false;
+  const health = () => healthOf(connection.state(), running, results, notes.diagnostics());
 
-  return { start, stop, health: () => healthOf(connection.state(), running, results, notes.diagnostics()) };
+  return { start, stop, reportOutage, health };
 
   /** Resolves when the inventory is loaded and connecting has begun. Rejects if the cluster cannot be read. */
   async function start(): Promise<void> {
@@ -91,7 +95,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
       kubernetesVersion: notes.kubernetesVersion,
       delta: reconciler.accept,
       settings: (next) => settingsReceived({ reconciler, observer }, next),
-      inputAcknowledged: () => {},
+      inputAcknowledged: connection.inputTaken,
       connection: (state) => connection.changed(reconciler, state),
     });
     reconciler.start(live);
@@ -127,6 +131,13 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     void stop().then(() => options.takenOver?.(error));
   }
 
+  /** Before `stop`, after a Lease was not renewed: the server learns of an API server that is silent. Resolves within 14 s. */
+  async function reportOutage(): Promise<void> {
+    await running?.reconciler.stop();
+    const taken = connection.nextInput();
+    if (await care.lastProbe(REPORTS_MS)) await within(deps.clock, TAKEN_MS, taken);
+  }
+
   /** Ends all work and leaves the cluster's objects as they are. */
   async function stop(): Promise<void> {
     connection.stop();
@@ -141,8 +152,16 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
 function createConnection(clock: Clock, results: ResultBook) {
   let current: ConnectionState = { type: 'connecting' };
   let cancelGrace: (() => void) | undefined;
+  let input = Promise.withResolvers<void>();
   return {
     state: () => current,
+    /** The server has taken an input. */
+    inputTaken(): void {
+      input.resolve();
+      input = Promise.withResolvers();
+    },
+    /** Resolves when the server takes the next input. */
+    nextInput: (): Promise<void> => input.promise,
     changed(reconciler: Reconciler, state: ConnectionState): void {
       if (state.type === current.type && state.type === 'connected') return;
       current = state;
@@ -170,7 +189,7 @@ function openRemediator(deps: AgentDeps, changed: (reports: CareReports) => void
 async function firstLook(cluster: ClusterApi, care: Care, settings: AgentSettings): Promise<LiveState> {
   care.configure(settings, 0);
   try {
-    const [live] = await Promise.all([cluster.list('complete'), care.settled(FIRST_REPORTS_MS)]);
+    const [live] = await Promise.all([cluster.list('complete'), care.settled(REPORTS_MS)]);
     return live;
   } catch (error) {
     care.stop();

@@ -49,6 +49,8 @@ export interface ScriptedServer {
   fleet: ServerListener['fleet'];
   kubernetesVersion: ServerListener['kubernetesVersion'];
   settings: ServerListener['settings'];
+  /** It says that it has the input. */
+  inputTaken(): void;
   readonly results: ObjectResult[];
   readonly inputs: InputSnapshot[];
   /** The last result per key, as `state Reason`. */
@@ -154,6 +156,7 @@ export function createScriptedServer(expected: { held: Map<ObjectKey, Digest>; s
     fleet: () => heard().fleet(),
     kubernetesVersion: () => heard().kubernetesVersion(),
     settings: (settings) => heard().settings(settings),
+    inputTaken: () => heard().inputAcknowledged(snapshotDigest([])),
     results,
     inputs,
     lastResults: () => Object.fromEntries(results.map(({ key, state, reason }) => [key, `${state} ${reason}`])),

@@ -6,6 +6,7 @@ import type { CareApi } from '../../ports/care-api.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
+import { within } from '../within.ts';
 import { isSameFailure, probeApiServer } from './api-server-probe.ts';
 import { type LeaseWork, leaseWorkOf, madeLeaseReport } from './lease-report.ts';
 import { type Repeated, repeat } from './repeat.ts';
@@ -83,12 +84,17 @@ export function createCare(deps: CareDeps, changed: (reports: CareReports) => vo
       for (const task of tasks.values()) start(task, spreadMs);
       if (isGone) publish();
     },
-    /** Resolves when each task has run once, or after so many milliseconds. */
-    async settled(withinMs: number): Promise<void> {
-      const timeUp = new AbortController();
-      const first = Promise.all([...running.values()].map(({ work }) => work.first));
-      await Promise.race([first, deps.clock.sleep(withinMs, timeUp.signal)]);
-      timeUp.abort();
+    /** Resolves when each task has run once more, or after so many milliseconds. */
+    settled: (withinMs: number): Promise<void> =>
+      within(deps.clock, withinMs, Promise.all([...running.values()].map(({ work }) => work.next()))),
+    /** Asks the API server once more, unless it is known to fail. Resolves with whether that has changed the report. */
+    async lastProbe(withinMs: number): Promise<boolean> {
+      const before = made.get('ApiServerProbe');
+      const probe = running.get('ApiServerProbe');
+      if (probe === undefined || !isGood(before)) return false;
+      probe.work.within(0);
+      await within(deps.clock, withinMs, probe.work.next());
+      return !isGood(made.get('ApiServerProbe'));
     },
     stop(): void {
       endWatch?.();

@@ -4,8 +4,8 @@ import type { Log } from '../../ports/log.ts';
 
 /** Work that is repeated until it is stopped. Two runs never overlap. */
 export interface Repeated {
-  /** Resolves when the first run has ended. */
-  readonly first: Promise<void>;
+  /** Resolves at the end of the run that is under way, or else of the next one. */
+  next(): Promise<void>;
   /** Runs within so many milliseconds, yet never sooner than {@link LEAST_PAUSE_MS} after the last run has begun. */
   within(milliseconds: number): void;
   stop(): void;
@@ -26,7 +26,7 @@ export function repeat(
   firstMs: number,
   run: () => Promise<number>,
 ): Repeated {
-  const first = Promise.withResolvers<void>();
+  let ended = Promise.withResolvers<void>();
   let beganAt = Number.NEGATIVE_INFINITY;
   let isStopped = false;
   let isRunning = false;
@@ -37,7 +37,7 @@ export function repeat(
   else wakeAt(clock.monotonic() + firstMs);
 
   return {
-    first: first.promise,
+    next: () => ended.promise,
     within(milliseconds) {
       const at = Math.max(clock.monotonic() + milliseconds, beganAt + LEAST_PAUSE_MS);
       if (isRunning) asked = Math.min(asked, at);
@@ -63,7 +63,8 @@ export function repeat(
       return FAILED_MS;
     });
     isRunning = false;
-    first.resolve();
+    ended.resolve();
+    ended = Promise.withResolvers();
     const at = Math.min(clock.monotonic() + wait, asked);
     asked = Number.POSITIVE_INFINITY;
     wakeAt(at);

@@ -128,7 +128,7 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
   const overtaken = (): void => term.resign('another process has taken the inventory over');
   const cluster = await createKubernetesCluster(
     { ...deps, client },
-    { namespace, holder: identity, mayWrite: term.mayWrite, overtaken },
+    { namespace, holder: identity, mayWrite: term.mayWrite, overtaken, careClient: deps.client },
   );
   parts.defer(() => cluster.close());
   checkTerm();
@@ -152,6 +152,10 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
   await linked.agent.start();
   replica.linked = linked;
   parts.defer(() => linked.agent.stop());
+  // An API server that does not answer ends the term, too.
+  parts.defer(async () => {
+    if (term.over.aborted) await linked.agent.reportOutage();
+  });
   parts.defer(() => {
     replica.linked = undefined;
   });

@@ -33,7 +33,9 @@ const probe = (status: JsonObject): JsonObject => ({
 });
 
 async function createCaredWorld() {
-  const answer: { now: HealthAnswer } = { now: { type: 'answered', status: 200, text: 'ok', cut: false } };
+  const answer: { now: HealthAnswer | Promise<HealthAnswer> } = {
+    now: { type: 'answered', status: 200, text: 'ok', cut: false },
+  };
   const care: CareApi = {
     askHealth: async () => answer.now,
     leases: async () => ({ leases: [lease], refused: {} }),
@@ -44,7 +46,11 @@ async function createCaredWorld() {
   const fail = (): void => {
     answer.now = { type: 'unanswered', error: 'connection refused' };
   };
-  return { world, fail };
+  /** From now on nothing answers within ten seconds. */
+  const hang = (): void => {
+    answer.now = world.clock.sleep(10_000).then(() => ({ type: 'unanswered', error: 'no answer within 10000 ms' }));
+  };
+  return { world, fail, hang };
 }
 
 const statusOf = ({ server }: AgentWorld) => server.inputs.at(-1)?.objects.get(PROBE)?.value.status;
@@ -129,4 +135,39 @@ test('Leases are never reported themselves', async () => {
   await world.settle();
   expect(world.server.inputs.at(-1)?.objects.size).toBe(0);
   expect(kindOf(world, LEASE_KIND)).toMatchObject({ state: 'offered' });
+});
+
+test('after a lost Lease the silence of the API server is reported before the agent stops', async () => {
+  const { world, hang } = await createCaredWorld();
+  world.server.settings(settings);
+  await world.clock.advance(10_000);
+  hang();
+  let ended = false;
+  const outage = world.agent.reportOutage().then(() => {
+    ended = true;
+  });
+  await world.clock.advance(9_000);
+  expect(ended).toBe(false);
+  await world.clock.advance(1_500);
+  expect(statusOf(world)).toMatchObject({ error: 'no answer within 10000 ms' });
+  expect(ended).toBe(false);
+  world.server.inputTaken();
+  await world.settle();
+  expect(ended).toBe(true);
+  await outage;
+  // What fails is known already: nothing is waited for.
+  await world.agent.reportOutage();
+  await world.agent.stop();
+});
+
+test('after a lost Lease an API server that answers delays nothing, and so does an agent without Shoot', async () => {
+  const { world } = await createCaredWorld();
+  await world.agent.reportOutage();
+  world.server.settings(settings);
+  await world.clock.advance(10_000);
+  const published = world.server.inputs.length;
+  const outage = world.agent.reportOutage();
+  await world.clock.advance(10);
+  await outage;
+  expect(world.server.inputs).toHaveLength(published);
 });

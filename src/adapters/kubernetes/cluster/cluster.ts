@@ -28,6 +28,8 @@ export interface KubernetesClusterOptions {
   readonly mayWrite: () => boolean;
   /** Name of this process, for people. */
   readonly holder?: string;
+  /** For what care asks, also after the right to write has ended; default: the client of everything else. */
+  readonly careClient?: KubeClient;
   /** Called once, when another process has taken the inventory over; this process must stop. */
   readonly overtaken?: () => void;
 }
@@ -67,7 +69,7 @@ export async function createKubernetesCluster(
       await inventory.save(change);
       live.owns(change.put.map(({ key }) => kindOf(key)));
     },
-    care: createKubernetesCare(given.client, onSilence),
+    care: createKubernetesCare(options.careClient ?? given.client, onSilence),
     webhooks: createWebhookConfigurations(writing, options),
     close: live.close,
   };
