@@ -73,7 +73,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   let isOver = false;
   const health = () => healthOf(connection.state(), running, results, notes.diagnostics());
 
-  return { start, stop, reportOutage, health };
+  return { start, stop, reportOutage: () => reportOutage(deps.clock, { running, care, connection }), health };
 
   /** Resolves when the inventory is loaded and connecting has begun. Rejects if the cluster cannot be read. */
   async function start(): Promise<void> {
@@ -131,13 +131,6 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     void stop().then(() => options.takenOver?.(error));
   }
 
-  /** Before `stop`, after a Lease was not renewed: the server learns of an API server that is silent. Resolves within 14 s. */
-  async function reportOutage(): Promise<void> {
-    await running?.reconciler.stop();
-    const taken = connection.nextInput();
-    if (await care.lastProbe(REPORTS_MS)) await within(deps.clock, TAKEN_MS, taken);
-  }
-
   /** Ends all work and leaves the cluster's objects as they are. */
   async function stop(): Promise<void> {
     connection.stop();
@@ -147,6 +140,8 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     await Promise.all([running?.reconciler.stop(), remediator?.stop(), relay.stop()]);
   }
 }
+
+type Connection = ReturnType<typeof createConnection>;
 
 /** The connection to the server. After a connect results are reported again, and removals go on after a while. */
 function createConnection(clock: Clock, results: ResultBook) {
@@ -183,6 +178,19 @@ function openRemediator(deps: AgentDeps, changed: (reports: CareReports) => void
   return createRemediator({ ...deps, webhooks }, (rows) =>
     changed(reportsOf([madeReport('Remediations', { changes: rows as unknown as JsonValue })])),
   );
+}
+
+/**
+ * Called before `stop` by a process whose Lease was not renewed: if the reason is an API server that does not answer, the server
+ * is told. No object is written any more. Resolves within 14 s.
+ */
+async function reportOutage(
+  clock: Clock,
+  { running, care, connection }: { running: Running | undefined; care: Care; connection: Connection },
+): Promise<void> {
+  await running?.reconciler.stop();
+  const taken = connection.nextInput();
+  if (await care.lastProbe(REPORTS_MS)) await within(clock, TAKEN_MS, taken);
 }
 
 /** Lists the cluster while the reports are made. The first snapshot has both: the server would lose reports that it lacks. */
