@@ -1,6 +1,7 @@
 import type { Engine } from '../../engine/graph.ts';
 import { acceptedCondition, type DeclaredStatus, type StatusPart } from '../../engine/status/declared-status.ts';
 import type { ConditionForm, ConditionValue } from '../../model/conditions.ts';
+import { declarationError } from '../../model/declaration-error.ts';
 import { declarationKey, engineKindOf, engineKindRow } from '../../model/engine-kinds.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
@@ -22,7 +23,7 @@ export function ownConditionsOf(key: ObjectKey): readonly string[] {
 
 /**
  * Returns the status of a custom resource: that of its declaration if it is in force, otherwise the reason why it is not.
- * Undefined: nothing is written, since others write the status, or the kind has no condition for the reason.
+ * Undefined: nothing is written, since others write the status, or a Shoot has not entered yet.
  */
 export function statusOfResource(
   engine: Engine,
@@ -34,7 +35,12 @@ export function statusOfResource(
   const inForce = engine.statuses.get(id, declarationKey(id, { namespace, name }));
   const isOurs = inForce?.origin?.source === subject.source && inForce.origin.path === subject.path;
   const { isForeign, conditionForm: form = 'metav1', hasNoAccepted, hasIdentityInStatus } = engineKindRow(id);
-  if (isOurs ? inForce.isOfOthers === true : hasNoAccepted === true) return undefined;
+  if (isOurs && inForce.isOfOthers === true) return undefined;
+  if (!isOurs && hasNoAccepted === true) {
+    const { status: accepted, message } = acceptedOf(engine, subject, inForce);
+    if (accepted !== 'False') return undefined;
+    return { conditions: [], fields: { lastErrors: [declarationError(message)] }, form };
+  }
   const status = isOurs ? inForce : statusNotInForce(engine, subject, inForce);
   // Kinds of Kuma and Gardener have status fields of their own, which their controllers write.
   if (isForeign && hasIdentityInStatus !== true) return { ...status, form };
@@ -44,10 +50,9 @@ export function statusOfResource(
 }
 
 /** Returns the status of a resource whose declaration is not in force: it is invalid, or another declaration won. */
-function statusNotInForce(engine: Engine, { key, source, path }: ResourceSubject, inForce: DeclaredStatus | undefined) {
-  const accepted = acceptedCondition(engine.inputs.files.get(source, path));
-  const own = ownConditionsOf(key);
-  const condition = accepted.status === 'True' ? (conflictWith(inForce) ?? accepted) : accepted;
+function statusNotInForce(engine: Engine, subject: ResourceSubject, inForce: DeclaredStatus | undefined) {
+  const own = ownConditionsOf(subject.key);
+  const condition = acceptedOf(engine, subject, inForce);
   const { status, reason, message } = condition;
   const conditions: readonly ConditionValue[] = [
     condition,
@@ -55,6 +60,16 @@ function statusNotInForce(engine: Engine, { key, source, path }: ResourceSubject
     { type: 'Stalled', status: status === 'False' ? 'True' : 'False', reason, message },
   ];
   return { conditions: conditions.filter(({ type }) => own.includes(type)), fields: {} };
+}
+
+/** The condition `Accepted` of a resource whose declaration is not in force. */
+function acceptedOf(
+  engine: Engine,
+  { source, path }: ResourceSubject,
+  inForce: DeclaredStatus | undefined,
+): ConditionValue {
+  const accepted = acceptedCondition(engine.inputs.files.get(source, path));
+  return accepted.status === 'True' ? (conflictWith(inForce) ?? accepted) : accepted;
 }
 
 function conflictWith(inForce: DeclaredStatus | undefined): ConditionValue | undefined {

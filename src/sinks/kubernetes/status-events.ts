@@ -1,4 +1,5 @@
 import { type Condition, readConditions } from '../../model/conditions.ts';
+import { declarationErrorIn } from '../../model/declaration-error.ts';
 import { type JsonObject, objectOf } from '../../model/json.ts';
 import type { ResourceEvent } from '../../ports/resource-status.ts';
 
@@ -19,6 +20,8 @@ export function eventsBetween(before: JsonObject | undefined, after: JsonObject)
   if (accepted?.status === 'False' && isChanged(was.get('Accepted'), accepted)) {
     add('Warning', accepted.reason, accepted.message);
   }
+  const wrong = declarationErrorIn(after);
+  if (wrong !== undefined && wrong !== declarationErrorIn(before)) add('Warning', 'ConfigurationProblem', wrong);
   if (becomes('Accepted', 'True') !== undefined) add('Normal', 'Admitted', 'it counts as desired state');
   if (becomes('ClusterWarm', 'True') !== undefined) {
     add('Normal', 'FirstSnapshotReceived', 'the first complete input snapshot was received');
