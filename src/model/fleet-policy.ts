@@ -72,8 +72,8 @@ export function settingsOfPolicy({ discovery, drift, health }: FleetPolicy, need
   return Buffer.byteLength(settingsText(settings)) <= MOST_SETTINGS_BYTES ? settings : narrowed('none');
 }
 
-/** `Kind` or `Kind.group` as `group/Kind`. */
-function kindAsInKeys(written: string): string {
+/** A kind as a policy writes it, `Kind` or `Kind.group`, as `group/Kind`. */
+export function kindAsInKeys(written: string): string {
   const dot = written.indexOf('.');
   return dot < 0 ? `/${written}` : `${written.slice(dot + 1)}/${written.slice(0, dot)}`;
 }

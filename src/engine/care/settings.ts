@@ -1,4 +1,5 @@
 import type { CareSettings, FleetPolicy } from '../../model/desired.ts';
+import { kindAsInKeys } from '../../model/fleet-policy.ts';
 import type { LabelSelector } from '../../model/label-selector.ts';
 
 /** The part of the policy that care reads. */
@@ -6,6 +7,8 @@ export interface CareSettingsRead extends Omit<CareSettings, 'conditionThreshold
   /** By type of condition, in milliseconds. */
   readonly thresholds: Readonly<Record<string, number>>;
   readonly excludedNamespaces: readonly string[];
+  /** As `group/Kind`. */
+  readonly excludedKinds: readonly string[];
   /** Only some Namespaces are discovered, by their labels. */
   readonly selectsNamespaces: boolean;
   /** Only some objects are discovered, by their labels. */
@@ -19,6 +22,7 @@ export function careSettings({ care, discovery }: FleetPolicy): CareSettingsRead
     ...rest,
     thresholds: Object.fromEntries(conditionThresholds.map(({ type, millis }) => [type, millis])),
     excludedNamespaces: discovery.excludedNamespaces,
+    excludedKinds: discovery.excludedKinds.map(kindAsInKeys),
     selectsNamespaces: selects(discovery.namespaceSelector),
     selectsObjects: selects(discovery.objectSelector),
   };

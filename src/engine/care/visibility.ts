@@ -54,6 +54,12 @@ export function isNotChecked({ outcome, reason }: Finding): boolean {
   return outcome === 'unknown' && reason === CHECK_ERROR;
 }
 
+/** The finding for a kind (`group/Kind`) that the policy excludes. */
+export function excludedKind(cluster: string, kind: string): Finding {
+  const name = kind.slice(kind.indexOf('/') + 1);
+  return notChecked(`${name} of cluster ${cluster} is left out of discovery by the FleetPolicy`);
+}
+
 /**
  * The finding that follows if the kind (`group/Kind`) cannot be read in the cluster, or in the given Namespace of it. A kind
  * that the cluster never had is empty.
@@ -72,9 +78,7 @@ export function kindObstacle(
     return notChecked(`${name} in namespace ${namespace} of cluster ${cluster} cannot be listed: ${refusal}`);
   }
   if (found === undefined || found.state === 'complete') return undefined;
-  if (found.state === 'offered') {
-    return notChecked(`${name} of cluster ${cluster} is left out of discovery by the FleetPolicy`);
-  }
+  if (found.state === 'offered') return excludedKind(cluster, kind);
   const why = found.message === '' ? '' : `: ${found.message}`;
   return notChecked(`${name} of cluster ${cluster} cannot be listed${why}`);
 }

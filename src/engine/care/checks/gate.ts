@@ -9,7 +9,7 @@ import { lastOperationOf } from '../operation.ts';
 import type { CareSettingsRead } from '../settings.ts';
 import { isAsleep, SLEEPS, type Sleep } from '../sleep.ts';
 import type { Cause, Finding } from '../thresholds.ts';
-import { type ClusterReads, kindObstacle, notChecked, obstacleOf } from '../visibility.ts';
+import { type ClusterReads, excludedKind, kindObstacle, notChecked, obstacleOf } from '../visibility.ts';
 
 /**
  * What comes before every check of a Shoot. `closed`: the finding is that of all conditions. `unseen`: the finding says why the
@@ -85,8 +85,10 @@ export function namespaceObstacle(
   kind: string,
 ): Finding | undefined {
   const policy = read.get(settings, '', '') as unknown as CareSettingsRead;
-  const { excludedNamespaces, selectsNamespaces, selectsObjects } = policy;
+  const { excludedNamespaces, excludedKinds, selectsNamespaces, selectsObjects } = policy;
   const place = namespace === '' ? `cluster ${cluster}` : `namespace ${namespace} of cluster ${cluster}`;
+  // Also if the cluster does not have the kind, as far as is known.
+  if (excludedKinds.includes(kind)) return excludedKind(cluster, kind);
   if (excludedNamespaces.includes(namespace)) return notChecked(`${place} is left out of discovery by the FleetPolicy`);
   // Agents do not report a Namespace that is not selected either.
   const isIn = () => read.get(live, cluster, `${NAMESPACE_KIND}//${namespace}`) !== undefined;

@@ -179,6 +179,14 @@ describe('the control plane in the Seed', () => {
     expect(controlPlane()).toEqual(['Unknown', 'ConditionCheckError', excluded]);
   });
 
+  test('a kind that the FleetPolicy excludes is unknown, also where no cluster reports it', () => {
+    const { policy, observability, condition } = world('{seedName: seed}');
+    policy('{discovery: {excludedKinds: [ManagedResource.resources.gardener.cloud]}}');
+    const why = 'ManagedResource of cluster seed is left out of discovery by the FleetPolicy';
+    expect(observability()).toEqual(['Unknown', 'ConditionCheckError', why]);
+    expect(condition('SystemComponentsHealthy')?.message).toBe(why);
+  });
+
   test('what the FleetPolicy does not select is unknown', () => {
     const { live, put, policy, controlPlane, observability, condition } = world('{seedName: seed}');
     policy('{discovery: {namespaceSelector: {matchLabels: {care: "yes"}}}}');
