@@ -14,7 +14,7 @@ import type { Deadline } from './deadlines.ts';
 import type { ClusterValue } from './fleet/clusters.ts';
 import type { Accepts, Declarations } from './fleet/declared.ts';
 import type { LiveKinds } from './fleet/safe-mode.ts';
-import type { DocumentRef } from './fleet/sources.ts';
+import type { DocumentRef, DocumentValue } from './fleet/sources.ts';
 import type { EngineInputs } from './inputs.ts';
 import type { Collisions } from './output/decisions.ts';
 import type { Output } from './output/outputs.ts';
@@ -44,6 +44,8 @@ export interface Domain<Parts extends DomainParts = DomainParts> {
 /** What a domain can read. */
 export interface DomainCore {
   readonly inputs: EngineInputs;
+  /** Those of all readable files. */
+  readonly documents: Derived<DocumentValue>;
   readonly declarations: Declarations;
   readonly clusters: Derived<ClusterValue>;
   readonly clusterIndex: Index<ClusterValue>;

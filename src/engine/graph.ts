@@ -109,7 +109,11 @@ interface WiredDomain {
 }
 
 /** The domains in their order. Their scopes depend on desired state alone. */
-function wireDomains(base: Base, { declarations, clusters, clusterIndex, policy }: Desired, among: readonly Domain[]) {
+function wireDomains(
+  base: Base,
+  { documents, declarations, clusters, clusterIndex, policy }: Desired,
+  among: readonly Domain[],
+) {
   const { graph, inputs } = base;
   const earlier = new Map<Domain, DomainParts>();
   const partsOf = <Parts extends DomainParts>(domain: Domain<Parts>): Parts => {
@@ -120,7 +124,7 @@ function wireDomains(base: Base, { declarations, clusters, clusterIndex, policy 
   };
   return among.map((domain): WiredDomain => {
     const settings = deriveSettings(base, policy, domain);
-    const core = { inputs, declarations, clusters, clusterIndex, settings, earlier: partsOf };
+    const core = { inputs, documents, declarations, clusters, clusterIndex, settings, earlier: partsOf };
     const parts = domain.derive(graph, core);
     earlier.set(domain, parts);
     return { domain, parts };

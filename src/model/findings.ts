@@ -195,6 +195,11 @@ export const findings = {
     severity: 'warning',
   },
   Failed: { code: 'FR3010', meaning: 'A function of the engine threw an error: a defect of fleetrelay.' },
+  WebhookLeftAlone: {
+    code: 'FR3011',
+    meaning: 'The webhook remediator would change a webhook, and leaves it alone because fleetrelay applies it.',
+    severity: 'warning',
+  },
 
   UnknownConfigMap: {
     code: 'FR3020',

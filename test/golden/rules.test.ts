@@ -42,6 +42,7 @@ const WITHOUT_EXAMPLE: Readonly<Record<string, string>> = {
   FR3008: 'held removals',
   FR3009: 'held removals',
   FR3010: 'a defect',
+  FR3011: 'the agent of a Shoot',
   FR4001: 'a directory cluster',
   FR4002: 'a directory cluster',
   FR4003: 'a directory cluster',

@@ -3,8 +3,10 @@ import type { ShootFigures } from '../../model/shoot-figures.ts';
 import type { Derived } from '../collections/types.ts';
 import type { Domain, DomainParts } from '../domain.ts';
 import type { StatusPart } from '../status/declared-status.ts';
+import type { Progress } from '../status/progress.ts';
 import { CARE, deriveAbsences } from './absences.ts';
 import { deriveAgentNeeds } from './agents.ts';
+import { appliedWebhooks, deriveMendable } from './applied-webhooks.ts';
 import { deriveBindings } from './binding.ts';
 import { deriveChecks } from './checks/checks.ts';
 import { deriveConditions } from './conditions.ts';
@@ -50,8 +52,10 @@ export const care: Domain<CareParts> = {
     const agents = deriveAgentNeeds(graph, { ...core, bindings });
     const undeclared = deriveUndeclaredShoots(graph, core.inputs, bindings);
     const remediations = deriveRemediations(graph, inputs);
+    const mendable = deriveMendable(graph, core.documents);
     /** Derived last, after progress. */
     let statuses: Derived<StatusPart> | undefined;
+    let progress: Derived<Progress> | undefined;
     const sources = (): ExplainedSources | undefined =>
       statuses && {
         ...core.inputs,
@@ -65,7 +69,7 @@ export const care: Domain<CareParts> = {
         shown: [
           ...[shoots, contenders, bindings, snapshots, sleepers, hibernated, asleep, undeclared],
           ...[...checks.collections, absences, conditions],
-          ...[...collections, ...agents.collections, ...operation.collections, remediations],
+          ...[...collections, ...agents.collections, ...operation.collections, remediations, mendable],
         ],
       },
       agents: agents.needs,
@@ -74,6 +78,7 @@ export const care: Domain<CareParts> = {
       asleep,
       remediations,
       statuses: (after) => {
+        progress = after.progress;
         const operations = operation.derive(after);
         statuses = deriveShootStatuses(graph, {
           ...reads,
@@ -90,6 +95,7 @@ export const care: Domain<CareParts> = {
         shoots: (filter) => shootRows(listed(sources()), filter),
         remediations: (filter) => remediationViewRows(remediations, filter),
       },
+      diagnostics: () => (progress === undefined ? [] : appliedWebhooks({ mendable, needs: agents.needs, progress })),
       entities: [shootEntities(sources)],
     };
   },

@@ -34,6 +34,18 @@ export function describeChange({ webhook, field, how }: WebhookChange): string {
   return `${field} of webhook ${JSON.stringify(webhook)} was ${how}`;
 }
 
+/** The changed fields of one webhook as they are to be written, in YAML on one line. */
+export function mendedYaml(changes: readonly WebhookChange[]): string {
+  return changes.map(({ field, to }) => `${field}: ${typeof to === 'string' ? to : flowYaml(to)}`).join(', ');
+}
+
+/** Names and texts of selectors, which need quotes where they could be read as something else. */
+function flowYaml(value: JsonValue): string {
+  return JSON.stringify(value)
+    .replace(/"(\w+)":/g, '$1: ')
+    .replaceAll(',', ', ');
+}
+
 /**
  * Mends the webhooks of a configuration: lower timeouts, `failurePolicy: Ignore`, selectors that leave out what the system
  * needs. An annotation says what was done. Source: Gardener's webhook remediator; other than there, a webhook for Leases has its

@@ -99,7 +99,7 @@ describe.skipIf(noKubernetes)('the webhook remediator of an agent on a real API 
       discovery: {
         excludedNamespaces: [],
         excludedKinds: [],
-        additionalKinds: [{ kind: 'admissionregistration.k8s.io/ValidatingWebhookConfiguration' }],
+        additionalKinds: [{ kinds: ['admissionregistration.k8s.io/ValidatingWebhookConfiguration'] }],
       },
       ignoredFields: [],
       care: {
