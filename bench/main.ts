@@ -9,6 +9,7 @@ export interface Benchmark {
 const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   agent: () => import('./kubernetes/agent.ts'),
   apply: () => import('./kubernetes/apply.ts'),
+  care: () => import('./care/care.ts'),
   eds: () => import('./eds/eds.ts'),
   engine: () => import('./engine/engine.ts'),
   hds: () => import('./hds/hds.ts'),

@@ -31,7 +31,12 @@ export interface Intake {
 export type FileChanges = ReadonlyMap<string, FileReading | null>;
 
 /** Stages one file of a source; null: it is removed. */
-export function stageFile(engine: Engine, source: string, path: string, file: FileReading | null): void {
+export function stageFile(
+  engine: Pick<Engine, 'inputs'>,
+  source: string,
+  path: string,
+  file: FileReading | null,
+): void {
   if (file === null) engine.inputs.files.delete(source, path);
   else {
     const { findings, blob } = file;
