@@ -34,7 +34,7 @@ export function deriveChecks(graph: Graph, core: Reads) {
   const deadlines: readonly Derived<Deadline>[] = [managedResources.deadlines];
   const collections: readonly Derived<unknown>[] = [
     ...[gates, components.components, tunnelPods.pods],
-    ...[leases.leases, leases.leaseNumbers, ...nodes.collections],
+    ...[leases.leases, leases.leasesOfNodes, leases.leaseNumbers, ...nodes.collections],
     ...[...managedResources.collections, ...findings],
   ];
   return { gates, apiServer, findings, deadlines, collections };

@@ -1,9 +1,8 @@
 import type { AdditionalKind, JudgedLeases } from '../../../../model/agent-settings.ts';
 import type { BoundShoot } from '../../binding.ts';
-import { NODE_LEASES } from '../../leases.ts';
+import { AGENT_LEASE_PREFIX, AGENT_LEASES, NODE_LEASES } from '../../leases.ts';
 import { MACHINE_DEPLOYMENT_KIND, MACHINE_KIND } from './machines.ts';
-import { AGENT_NAMESPACE, AGENT_PREFIX } from './node-agents.ts';
-import { CONFIG_LABELS, CONFIG_NAMESPACE, SECRET_KIND } from './operating-system-config.ts';
+import { CONFIG_LABELS, CONFIG_NAMESPACE, SECRET_KIND } from './pool-configs.ts';
 
 /** The kinds that the check reads in the cluster of a Shoot. */
 export function nodeKinds({ seed, pools }: BoundShoot): readonly AdditionalKind[] {
@@ -17,6 +16,6 @@ export const MACHINE_KINDS: readonly string[] = [MACHINE_DEPLOYMENT_KIND, MACHIN
 /** The Leases that the check reads in the cluster of a Shoot. */
 export function nodeLeases({ seed, pools }: BoundShoot): readonly JudgedLeases[] {
   if (pools.length === 0) return [];
-  const ofAgents = { namespace: AGENT_NAMESPACE, namePrefix: AGENT_PREFIX };
+  const ofAgents = { namespace: AGENT_LEASES, namePrefix: AGENT_LEASE_PREFIX };
   return [{ namespace: NODE_LEASES }, ...(seed === undefined ? [] : [ofAgents])];
 }

@@ -14,7 +14,8 @@ import { deriveMachines } from './machines.ts';
 import { nodeAgentsRun } from './node-agents.ts';
 import { nodesAreHealthy } from './node-health.ts';
 import { deriveNodes } from './nodes.ts';
-import { configsAreApplied, deriveConfigs } from './operating-system-config.ts';
+import { configsAreApplied } from './operating-system-config.ts';
+import { deriveConfigs } from './pool-configs.ts';
 import { nodesAreScaled } from './scaling.ts';
 import { unitsAreReady } from './systemd-units.ts';
 
@@ -28,28 +29,25 @@ const GOOD: Finding = { outcome: 'good', reason: 'EveryNodeReady', message: 'All
 
 /** Derives whether all Nodes of each Shoot with worker pools are ready. Source: Gardener's CheckClusterNodes. */
 export function deriveEveryNodeReady(graph: Graph, reads: Reads) {
-  const clusters = deriveCaredClusters(graph, reads.bindings);
   const configs = deriveConfigs(graph, reads);
+  const { cared, pools } = deriveCaredClusters(graph, reads.bindings, configs);
   const machines = deriveMachines(graph, reads);
-  const nodes = deriveNodes(graph, { ...reads, ...clusters, configs, machines: machines.byNode });
+  const nodes = deriveNodes(graph, { ...reads, cared, pools, machines });
   const { kinds, live, agents, settings, leaseNumbers } = reads;
-  const ruled: NodeReads = { kinds, live, agents, settings, leaseNumbers, configs, machines, nodes };
+  const ruled: NodeReads = { kinds, live, agents, settings, leaseNumbers, pools, machines, nodes };
   const everyNodeReady = deriveCheck(graph, reads, {
     type: 'EveryNodeReady',
     name: 'everyNodeReady',
     reads: [
-      ...[kinds, live, agents, settings, leaseNumbers, configs],
-      ...[machines.demands, machines.counts, nodes.groups, nodes.counts],
+      ...[kinds, live, agents, settings, leaseNumbers, pools, machines.demands, machines.counts],
+      ...[nodes.verdicts, nodes.verdictCounts, nodes.labelCounts],
     ],
     good: GOOD,
     whileDown: notChecked,
     applies: ({ pools }) => pools.length > 0,
     rules: (read, shoot) => findings(read, shoot, ruled),
   });
-  const collections = [
-    ...[clusters.cared, clusters.pools, configs],
-    ...[machines.machines, machines.demands, nodes.nodes],
-  ];
+  const collections = [configs, cared, pools, machines.demands, nodes.nodes];
   return { everyNodeReady, collections };
 }
 

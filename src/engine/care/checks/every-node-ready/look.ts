@@ -5,31 +5,22 @@ import type { BoundShoot } from '../../binding.ts';
 import type { LeaseReads } from '../../leases.ts';
 import type { Cause, Finding } from '../../thresholds.ts';
 import type { NamespaceReads } from '../gate.ts';
-import { type NodeGroup, type NodeVerdict, nodeGroup } from './node-verdict.ts';
+import type { CaredClusters } from './cared-clusters.ts';
+import type { Demand } from './machines.ts';
+import { labelGroup, type NodeGroup, type NodeVerdict, nodeGroup } from './node-verdict.ts';
 
 /** What the rules read: numbers and the first entries of groups, never all Nodes. */
-export interface NodeReads extends LeaseReads, NamespaceReads {
-  readonly nodes: { readonly groups: Index<NodeVerdict>; readonly counts: Collection<number> };
+export interface NodeReads extends LeaseReads, NamespaceReads, Pick<CaredClusters, 'pools'> {
+  readonly nodes: {
+    readonly verdicts: Index<NodeVerdict>;
+    readonly verdictCounts: Collection<number>;
+    /** The numbers of the Nodes by their labels: groups of {@link labelGroup}. */
+    readonly labelCounts: Collection<number>;
+  };
   readonly machines: {
     readonly counts: Collection<number>;
     readonly demands: Derived<readonly Contribution<Demand>[]>;
   };
-  readonly configs: Derived<readonly Contribution<PoolConfig>[]>;
-}
-
-/** What a MachineDeployment demands. */
-export interface Demand {
-  /** 0 while it is being deleted. */
-  readonly machines: number;
-  readonly isRolling: boolean;
-  readonly hasFailedMachines: boolean;
-}
-
-/** The operating system config of a pool, by the metadata of its Secret. */
-export interface PoolConfig {
-  readonly secret: string;
-  /** Of the config that the Nodes should have applied. */
-  readonly checksum: string;
 }
 
 /** One evaluation of the rules. */
@@ -41,6 +32,8 @@ export interface Look {
   readonly shoot: Pick<BoundShoot, 'pools' | 'seed' | 'controlPlaneNamespace'>;
   first(group: NodeGroup, count: number, pool?: string): readonly Entry<NodeVerdict>[];
   count(group: NodeGroup, pool?: string): number;
+  /** The number of Nodes of a pool. */
+  nodesOf(pool: string): number;
 }
 
 /** A rule of one pool. */
@@ -50,11 +43,14 @@ export type ClusterRule = (look: Look) => Finding | undefined;
 
 /** Creates what the rules of a Shoot read by. */
 export function createLook(read: Reader, shoot: BoundShoot, reads: NodeReads): Look {
-  const { cluster } = shoot;
+  const { cluster, seed, pools } = shoot;
+  const { verdicts, verdictCounts, labelCounts } = reads.nodes;
+  const labelled = (label?: string): number => read.get(labelCounts, '', labelGroup(cluster, label)) ?? 0;
   return {
     ...{ read, reads, cluster, shoot },
-    first: (group, count, pool) => read.first(reads.nodes.groups, nodeGroup(cluster, group, pool), count),
-    count: (group, pool) => read.get(reads.nodes.counts, '', nodeGroup(cluster, group, pool)) ?? 0,
+    first: (group, count, pool) => read.first(verdicts, nodeGroup(cluster, group, pool), count),
+    count: (group, pool) => read.get(verdictCounts, '', nodeGroup(cluster, group, pool)) ?? 0,
+    nodesOf: (pool) => labelled(pool) + (seed === undefined && pool === pools[0]?.name ? labelled() : 0),
   };
 }
 

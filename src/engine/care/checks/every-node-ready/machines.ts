@@ -2,65 +2,71 @@ import type { LiveObject } from '../../../../model/agent.ts';
 import { type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
 import { conditionOf } from '../../../../model/object-health.ts';
 import { labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
-import type { Derived, Graph, Index } from '../../../collections/types.ts';
+import type { Contribution, Derived, Entry, Graph, Reader } from '../../../collections/types.ts';
 import type { EngineInputs } from '../../../inputs.ts';
-import type { Demand } from './look.ts';
+import type { CordonedState } from './node-verdict.ts';
 
 /** The kinds of machine-controller-manager in the namespace of a control plane. */
 export const MACHINE_KIND = 'machine.sapcloud.io/Machine';
 export const MACHINE_DEPLOYMENT_KIND = 'machine.sapcloud.io/MachineDeployment';
 
-/** A Machine, by what counts in scaling. */
-export interface Machine {
-  readonly state: 'running' | 'pending' | 'erroneous';
-  readonly isBeingDeleted: boolean;
-  /** The name of its Node; empty: it has none yet. */
-  readonly node: string;
+/** What a Machine counts as. */
+export type MachineState = 'running' | 'pending' | 'erroneous';
+
+/** What a MachineDeployment demands. */
+export interface Demand {
+  /** 0 while it is being deleted. */
+  readonly machines: number;
+  readonly isRolling: boolean;
+  readonly hasFailedMachines: boolean;
 }
 
-/** Derives the Machines of all control planes, their numbers, and what their MachineDeployments demand. */
+/** Groups the Machines of all control planes, and derives what their MachineDeployments demand. */
 export function deriveMachines(graph: Graph, { live }: Pick<EngineInputs, 'live'>) {
-  /** Partition: the Seed. Key: the Machine's. */
-  const machines: Derived<Machine> = graph.derive<LiveObject, Machine>({
-    name: 'machinesOfShoots',
-    from: live,
-    keys: (key) => key.startsWith(`${MACHINE_KIND}/`),
-    compute: ({ partition: seed, key, value: { value } }, _read, emit) =>
-      emit(seed, key, {
-        state: stateOf(textOf(objectOf(objectOf(value.status).currentStatus).phase)),
-        isBeingDeleted: metadataOf(value).deletionTimestamp !== undefined,
-        node: textOf(labelsOf(value).node),
-      }),
-  });
-  const byState = graph.index('machinesByState', machines, ({ partition: seed, key, value: { state } }) => {
-    const { namespace } = objectRefOf(key as ObjectKey);
-    return [machineGroup(seed, namespace, 'all'), machineGroup(seed, namespace, state)];
-  });
-  const byNode: Index<Machine> = graph.index('machinesByNode', machines, ({ partition: seed, key, value: { node } }) =>
-    node === '' ? [] : [machineOfNode(seed, objectRefOf(key as ObjectKey).namespace, node)],
-  );
+  /** Most Machines are never looked at alone, so that there is no collection of them. */
+  const byState = graph.index('machinesByState', live, ofMachines(stateGroups));
+  const byNode = graph.index('machinesByNode', live, ofMachines(nodeGroups));
   /** Partition: the Seed. Key: the namespace of the control plane. */
-  const demands = graph.gather<LiveObject, Demand>({
+  const demands: Derived<readonly Contribution<Demand>[]> = graph.gather<LiveObject, Demand>({
     name: 'demandsOfControlPlanes',
     from: live,
     keys: (key) => key.startsWith(`${MACHINE_DEPLOYMENT_KIND}/`),
     compute: ({ partition: seed, key, value: { value } }, _read, emit) =>
       emit(seed, objectRefOf(key as ObjectKey).namespace, demandOf(value)),
   });
-  return { machines, byNode, demands, counts: graph.counts('numbersOfMachines', byState) };
+  const cordonedState = (read: Reader, seed: string, namespace: string, node: string): CordonedState => {
+    const [machine] = read.first(byNode, machineOfNode(seed, namespace, node), 1);
+    if (machine === undefined) return 'withoutMachine';
+    return metadataOf(machine.value.value).deletionTimestamp === undefined ? 'notDeleted' : 'draining';
+  };
+  return { byNode, cordonedState, demands, counts: graph.counts('numbersOfMachines', byState) };
+}
+
+/** Groups no other live objects. */
+function ofMachines(groupsOf: (seed: string, namespace: string, machine: JsonObject) => readonly string[]) {
+  return ({ partition: seed, key, value }: Entry<LiveObject>): readonly string[] =>
+    key.startsWith(`${MACHINE_KIND}/`) ? groupsOf(seed, objectRefOf(key as ObjectKey).namespace, value.value) : [];
+}
+
+function stateGroups(seed: string, namespace: string, { status }: JsonObject): readonly string[] {
+  return [machineGroup(seed, namespace, stateOf(textOf(objectOf(objectOf(status).currentStatus).phase)))];
+}
+
+function nodeGroups(seed: string, namespace: string, machine: JsonObject): readonly string[] {
+  const node = textOf(labelsOf(machine).node);
+  return node === '' ? [] : [machineOfNode(seed, namespace, node)];
 }
 
 /** The group of the Machines of a control plane in a state. */
-export function machineGroup(seed: string, namespace: string, state: Machine['state'] | 'all'): string {
+export function machineGroup(seed: string, namespace: string, state: MachineState): string {
   return `${seed}/${namespace}/${state}`;
 }
 
-/** The group of the Machines of a Node. */
-export function machineOfNode(seed: string, namespace: string, node: string): string {
+function machineOfNode(seed: string, namespace: string, node: string): string {
   return `${seed}/${namespace}/${node}`;
 }
 
-function stateOf(phase: string): Machine['state'] {
+function stateOf(phase: string): MachineState {
   if (phase === 'Running' || phase === 'Available') return 'running';
   return phase === 'Pending' || phase === '' ? 'pending' : 'erroneous';
 }

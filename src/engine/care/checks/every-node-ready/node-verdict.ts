@@ -1,8 +1,11 @@
-import type { EntryAddress } from '../../../collections/types.ts';
+import type { Entry } from '../../../collections/types.ts';
 
 export const NODE_KIND = '/Node';
 
-/** The verdict on one Node of a Shoot's cluster. */
+/** The label of Nodes and Secrets that names their pool. */
+export const POOL_LABEL = 'worker.gardener.cloud/pool';
+
+/** What is special about one Node of a Shoot's cluster. There is no verdict on a Node as it should be, as most are. */
 export interface NodeVerdict {
   /** The name of its pool, which the Shoot may not have; absent: it belongs to none, and only its own Lease counts. */
   readonly pool?: string;
@@ -16,9 +19,11 @@ export interface NodeVerdict {
   /** What it says of units that are not ready; absent: nothing. */
   readonly units?: string;
   /** The kubelet does not renew its Lease. */
-  readonly isLeaseExpired: boolean;
-  /** How it counts in scaling; absent: machine-controller-manager does not manage it, or no Seed does. */
-  readonly scaling?: 'ready' | 'notReady' | CordonedState;
+  readonly isLeaseExpired?: true;
+  /** The Shoot does not have its pool; its Machine counts all the same. */
+  readonly isElsewhere?: true;
+  /** Why it does not count as a ready Node in scaling; `unmanaged`: machine-controller-manager does not manage it. */
+  readonly scaling?: 'unmanaged' | 'notReady' | CordonedState;
 }
 
 /**
@@ -34,9 +39,13 @@ export interface KubeletProblem {
   readonly version: string;
 }
 
-/** The groups of the Nodes of one cluster, and those that a pool has of its own. */
+/** The group of the Nodes of a cluster with this label {@link POOL_LABEL}, or without it. */
+export function labelGroup(cluster: string, label: string | undefined): string {
+  return label === undefined ? `${cluster}/without` : `${cluster}/with/${label}`;
+}
+
+/** The groups of the verdicts of one cluster; the first ones are of one pool each. */
 export type NodeGroup =
-  | 'pool'
   | 'unhealthy'
   | 'kubelet'
   | 'config'
@@ -44,34 +53,40 @@ export type NodeGroup =
   | 'stoppedAgent'
   | 'units'
   | 'expiredLease'
-  | 'managed'
-  | 'ready'
+  | 'elsewhere'
+  | 'unmanaged'
+  | 'notReady'
   | 'draining'
   | 'cordonedWrong';
+
+/** The groups that a verdict belongs to. */
+export function groupsOf({ partition: cluster, value }: Entry<NodeVerdict>): readonly string[] {
+  const { pool, scaling } = value;
+  const ofPool: Partial<Record<NodeGroup, boolean>> = {
+    unhealthy: value.unhealthy !== undefined,
+    kubelet: value.kubelet !== undefined,
+    config: value.config !== undefined,
+  };
+  const ofCluster: Partial<Record<NodeGroup, boolean>> = {
+    agent: value.agent !== undefined,
+    stoppedAgent: value.agent === 'stopped',
+    units: value.units !== undefined,
+    expiredLease: value.isLeaseExpired === true,
+    elsewhere: value.isElsewhere === true,
+    unmanaged: scaling === 'unmanaged',
+    notReady: scaling !== undefined && scaling !== 'unmanaged',
+    draining: scaling === 'draining',
+    cordonedWrong: scaling === 'notDeleted' || scaling === 'withoutMachine',
+  };
+  return [...groupNames(cluster, ofPool, pool), ...groupNames(cluster, ofCluster)];
+}
+
+function groupNames(cluster: string, groups: Partial<Record<NodeGroup, boolean>>, pool?: string): readonly string[] {
+  const names = Object.keys(groups) as readonly NodeGroup[];
+  return names.filter((group) => groups[group]).map((group) => nodeGroup(cluster, group, pool));
+}
 
 /** The name of a group; `pool` is empty in a group of the whole cluster. */
 export function nodeGroup(cluster: string, group: NodeGroup, pool = ''): string {
   return `${cluster}/${group}/${pool}`;
-}
-
-/** The groups that a Node belongs to. */
-export function groupsOf({ partition: cluster, value }: EntryAddress & { readonly value: NodeVerdict }): string[] {
-  const { pool, unhealthy, kubelet, config, agent, units, isLeaseExpired, scaling } = value;
-  const ofPool = (group: NodeGroup, isMember: boolean) =>
-    isMember && pool !== undefined ? [nodeGroup(cluster, group, pool)] : [];
-  const ofCluster = (group: NodeGroup, isMember: boolean) => (isMember ? [nodeGroup(cluster, group)] : []);
-  return [
-    ...ofPool('pool', true),
-    ...ofPool('unhealthy', unhealthy !== undefined),
-    ...ofPool('kubelet', kubelet !== undefined),
-    ...ofPool('config', config !== undefined),
-    ...ofCluster('agent', agent !== undefined),
-    ...ofCluster('stoppedAgent', agent === 'stopped'),
-    ...ofCluster('units', units !== undefined),
-    ...ofCluster('expiredLease', isLeaseExpired),
-    ...ofCluster('managed', scaling !== undefined),
-    ...ofCluster('ready', scaling === 'ready'),
-    ...ofCluster('draining', scaling === 'draining'),
-    ...ofCluster('cordonedWrong', scaling === 'notDeleted' || scaling === 'withoutMachine'),
-  ];
 }

@@ -2,106 +2,108 @@ import type { LiveObject } from '../../../../model/agent.ts';
 import { type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
 import { conditionOf } from '../../../../model/object-health.ts';
 import { annotationOf, labelsOf } from '../../../../model/object-key.ts';
-import type { Contribution, Derived, Graph, Index, Reader } from '../../../collections/types.ts';
+import type { Derived, Entry, Graph, Index, Reader } from '../../../collections/types.ts';
 import type { EngineInputs } from '../../../inputs.ts';
-import { type JudgedLease, NODE_LEASES } from '../../leases.ts';
+import type { LeasesOfNode } from '../../leases.ts';
 import { type CaredCluster, type CaredClusters, poolOf } from './cared-clusters.ts';
 import { kubeletProblem } from './kubelet-version.ts';
-import { nodeName, type PoolConfig } from './look.ts';
-import { type Machine, machineOfNode } from './machines.ts';
+import { nodeName } from './look.ts';
+import type { deriveMachines } from './machines.ts';
 import { agentProblem } from './node-agents.ts';
 import { healthProblem } from './node-health.ts';
-import { groupsOf, NODE_KIND, type NodeVerdict } from './node-verdict.ts';
-import { configProblem, POOL_LABEL } from './operating-system-config.ts';
+import { groupsOf, labelGroup, NODE_KIND, type NodeVerdict, POOL_LABEL } from './node-verdict.ts';
+import { configProblem } from './pool-configs.ts';
 import { unitsProblem } from './systemd-units.ts';
 
 interface Reads extends CaredClusters, Pick<EngineInputs, 'live'> {
-  readonly configs: Derived<readonly Contribution<PoolConfig>[]>;
-  readonly leases: Derived<JudgedLease>;
-  readonly machines: Index<Machine>;
+  readonly leasesOfNodes: Derived<LeasesOfNode>;
+  readonly machines: Pick<ReturnType<typeof deriveMachines>, 'byNode' | 'cordonedState'>;
 }
 
 /** Derives the verdicts on the Nodes of clusters that have a Shoot. Partition: the cluster. Key: the Node's. */
 export function deriveNodes(graph: Graph, reads: Reads) {
-  const { live, cared, pools, configs, leases, machines } = reads;
-  const nodes = graph.derive<LiveObject, NodeVerdict>({
+  const { live, cared, pools, leasesOfNodes, machines } = reads;
+  const nodes: Derived<NodeVerdict> = graph.derive<LiveObject, NodeVerdict>({
     name: 'nodesOfShoots',
     from: live,
-    keys: (key) => key.startsWith(`${NODE_KIND}/`),
-    reads: [cared, pools, configs, leases, machines],
+    keys: isNode,
+    reads: [cared, pools, leasesOfNodes, machines.byNode],
     scope: ({ partition }, read) => {
       const controlPlane = read.get(cared, '', partition)?.controlPlane;
       return controlPlane === undefined ? [] : [controlPlane.seed];
     },
-    compute: ({ partition: cluster, key, value }, read, emit) => {
-      const found = read.get(cared, '', cluster);
-      if (found !== undefined) emit(cluster, key, verdictOf(read, cluster, nodeName(key), value.value, found, reads));
+    compute: (node, read, emit) => {
+      const found = read.get(cared, '', node.partition);
+      const verdict = found === undefined ? {} : verdictOf(read, node, found, reads);
+      if (Object.keys(verdict).length > 0) emit(node.partition, node.key, verdict);
     },
   });
-  const groups = graph.index('nodesByVerdict', nodes, groupsOf);
-  return { nodes, groups, counts: graph.counts('numbersOfNodes', groups) };
-}
-
-function verdictOf(
-  read: Reader,
-  cluster: string,
-  name: string,
-  node: JsonObject,
-  { controlPlane }: CaredCluster,
-  reads: Reads,
-): NodeVerdict {
-  const label = labelsOf(node)[POOL_LABEL];
-  const poolLabel = typeof label === 'string' ? label : undefined;
-  const pool = poolOf(read, reads, cluster, poolLabel);
-  const isLeaseExpired = read.get(reads.leases, cluster, `${NODE_LEASES}/${name}`)?.isExpired === true;
-  const poolName = poolLabel ?? pool?.name;
-  if (poolName === undefined) return { isLeaseExpired };
-  const status = objectOf(node.status);
-  const version = textOf(objectOf(status.nodeInfo).kubeletVersion);
-  return defined({
-    pool: poolName,
-    unhealthy: healthProblem(status),
-    kubelet: pool === undefined ? undefined : kubeletProblem(version, pool.kubernetesVersion),
-    isLeaseExpired,
-    ...(controlPlane === undefined ? {} : ofGardener(read, cluster, name, node, poolName, controlPlane, reads)),
-  });
-}
-
-/** The part of the verdict that only a Shoot with a Seed has. */
-function ofGardener(
-  read: Reader,
-  cluster: string,
-  name: string,
-  node: JsonObject,
-  pool: string,
-  { seed, namespace }: NonNullable<CaredCluster['controlPlane']>,
-  { configs, leases, machines }: Reads,
-): Partial<Undefinable<NodeVerdict>> {
-  const config = read.get(configs, cluster, pool)?.at(-1)?.value;
-  const withConfig = { config: config === undefined ? undefined : configProblem(node, config) };
-  if (annotationOf(node, 'node.machine.sapcloud.io/not-managed-by-mcm') === '1') return withConfig;
-  const status = objectOf(node.status);
+  const labels = graph.index('nodesByPool', live, ({ partition: cluster, key, value }) =>
+    isNode(key) ? [labelGroup(cluster, poolLabel(value.value))] : [],
+  );
+  const verdicts: Index<NodeVerdict> = graph.index('nodesByVerdict', nodes, groupsOf);
   return {
-    ...withConfig,
-    agent: agentProblem(read, leases, cluster, name),
-    units: unitsProblem(status),
-    scaling: scalingOf(node, () => read.first(machines, machineOfNode(seed, namespace, name), 1)[0]?.value),
+    nodes,
+    verdicts,
+    verdictCounts: graph.counts('numbersOfVerdicts', verdicts),
+    labelCounts: graph.counts('numbersOfNodes', labels),
   };
 }
 
-function scalingOf({ spec, status }: JsonObject, machineOf: () => Machine | undefined): NodeVerdict['scaling'] {
-  if (objectOf(spec).unschedulable !== true) {
-    return conditionOf(objectOf(status), 'Ready')?.status === 'True' ? 'ready' : 'notReady';
-  }
-  const machine = machineOf();
-  if (machine === undefined) return 'withoutMachine';
-  return machine.isBeingDeleted ? 'draining' : 'notDeleted';
+function isNode(key: string): boolean {
+  return key.startsWith(`${NODE_KIND}/`);
 }
 
-type Undefinable<Value> = { readonly [Name in keyof Value]: Value[Name] | undefined };
+function poolLabel(node: JsonObject): string | undefined {
+  const label = labelsOf(node)[POOL_LABEL];
+  return typeof label === 'string' ? label : undefined;
+}
+
+/** Without members: the Node is as it should be. */
+function verdictOf(
+  read: Reader,
+  { partition: cluster, key, value: { value: node } }: Entry<LiveObject>,
+  { controlPlane }: CaredCluster,
+  reads: Reads,
+): NodeVerdict {
+  const label = poolLabel(node);
+  const pool = poolOf(read, reads, cluster, label);
+  const leases = read.get(reads.leasesOfNodes, cluster, nodeName(key));
+  const isLeaseExpired = leases?.kubelet === 'expired' ? true : undefined;
+  const poolName = label ?? pool?.name;
+  if (poolName === undefined) return defined({ isLeaseExpired });
+  const status = objectOf(node.status);
+  const isManaged = controlPlane !== undefined && !isUnmanaged(node);
+  const verdict = defined({
+    isLeaseExpired,
+    unhealthy: healthProblem(status),
+    kubelet: pool && kubeletProblem(textOf(objectOf(status.nodeInfo).kubeletVersion), pool.kubernetesVersion),
+    config: pool?.config && configProblem(node, pool.config),
+    isElsewhere: controlPlane !== undefined && pool === undefined ? true : undefined,
+    agent: isManaged ? agentProblem(leases) : undefined,
+    units: isManaged ? unitsProblem(status) : undefined,
+    scaling: controlPlane && scalingOf(read, nodeName(key), node, controlPlane, reads),
+  });
+  return Object.keys(verdict).length === 0 ? verdict : { pool: poolName, ...verdict };
+}
+
+function isUnmanaged(node: JsonObject): boolean {
+  return annotationOf(node, 'node.machine.sapcloud.io/not-managed-by-mcm') === '1';
+}
+
+function scalingOf(
+  read: Reader,
+  name: string,
+  node: JsonObject,
+  { seed, namespace }: NonNullable<CaredCluster['controlPlane']>,
+  { machines }: Reads,
+): NodeVerdict['scaling'] {
+  if (isUnmanaged(node)) return 'unmanaged';
+  if (objectOf(node.spec).unschedulable === true) return machines.cordonedState(read, seed, namespace, name);
+  return conditionOf(objectOf(node.status), 'Ready')?.status === 'True' ? undefined : 'notReady';
+}
 
 /** Without the members that are undefined. */
-function defined({ isLeaseExpired, ...others }: Partial<Undefinable<NodeVerdict>>): NodeVerdict {
-  const found = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined));
-  return { isLeaseExpired: isLeaseExpired === true, ...found };
+function defined(verdict: { readonly [Name in keyof NodeVerdict]: NodeVerdict[Name] | undefined }): NodeVerdict {
+  return Object.fromEntries(Object.entries(verdict).filter(([, value]) => value !== undefined));
 }

@@ -1,7 +1,7 @@
 import type { Finding } from '../../thresholds.ts';
 import { namespaceObstacle } from '../gate.ts';
 import { type ClusterRule, causedBy, failed, type Look, nodeName } from './look.ts';
-import { MACHINE_DEPLOYMENT_KIND, MACHINE_KIND, type Machine, machineGroup } from './machines.ts';
+import { MACHINE_DEPLOYMENT_KIND, MACHINE_KIND, type MachineState, machineGroup } from './machines.ts';
 import { NODE_KIND } from './node-verdict.ts';
 
 /** The numbers of a cluster while it is scaled. */
@@ -26,25 +26,32 @@ export const nodesAreScaled: ClusterRule = (look) => {
     namespaceObstacle(read, reads, seed, namespace, MACHINE_KIND);
   if (unseen !== undefined) return unseen;
   const demands = (read.get(reads.machines.demands, seed, namespace) ?? []).map(({ value }) => value);
+  const registered = registeredNodes(look);
   const scale: Scale = {
     desired: demands.reduce((sum, { machines }) => sum + machines, 0),
-    registered: look.count('managed'),
-    ready: look.count('ready'),
+    registered,
+    ready: registered - look.count('notReady'),
     isRolling: demands.some((each) => each.isRolling) && !demands.some((each) => each.hasFailedMachines),
   };
   if (scale.ready < scale.desired) return scalingUp(scale, (state) => machineCount(look, seed, namespace, state));
   return scale.registered > scale.desired ? scalingDown(look, scale) : undefined;
 };
 
+/** The Nodes with a pool that machine-controller-manager manages. */
+function registeredNodes({ shoot, nodesOf, count }: Look): number {
+  const pools = new Set(shoot.pools.map(({ name }) => name));
+  const ofPools = [...pools].reduce((sum, pool) => sum + nodesOf(pool), 0);
+  return ofPools + count('elsewhere') - count('unmanaged');
+}
+
 function scalingUp(
   { desired, registered, ready, isRolling }: Scale,
-  machines: (state: Machine['state'] | 'all') => number,
+  machines: (state: MachineState) => number,
 ): Finding {
   const reason = !isRolling && registered < desired ? 'NodesScalingUp' : 'NodesRollOutScalingUp';
-  if (machines('all') < desired) {
-    return failed(reason, `not enough machine objects created yet (${machines('all')}/${desired})`);
-  }
-  const [erroneous, pending] = [machines('erroneous'), machines('pending')];
+  const [running, pending, erroneous] = [machines('running'), machines('pending'), machines('erroneous')];
+  const all = running + pending + erroneous;
+  if (all < desired) return failed(reason, `not enough machine objects created yet (${all}/${desired})`);
   if (erroneous > 0) return failed(reason, `${machinesAre(erroneous)} erroneous`);
   if (pending > 0) return failed(reason, `${machinesAre(pending)} provisioning and should join the cluster soon`);
   return failed(reason, `not enough ready worker nodes registered in the cluster (${ready}/${desired})`);
@@ -74,6 +81,6 @@ function machinesAre(count: number): string {
   return count === 1 ? '1 machine is' : `${count} machines are`;
 }
 
-function machineCount({ read, reads }: Look, seed: string, namespace: string, state: Machine['state'] | 'all'): number {
+function machineCount({ read, reads }: Look, seed: string, namespace: string, state: MachineState): number {
   return read.get(reads.machines.counts, '', machineGroup(seed, namespace, state)) ?? 0;
 }
