@@ -10,10 +10,19 @@ function shootWith(count: number) {
     made.machine(`m-${name}`, 'Running', name);
   }
   for (const pool of ['a', 'b']) made.config(pool);
-  made.leases(names.flatMap((name) => [`kube-node-lease/${name}`, `kube-system/gardener-node-agent-${name}`]).sort());
+  const leases = names.flatMap((name) => [`kube-node-lease/${name}`, `kube-system/gardener-node-agent-${name}`]).sort();
+  made.leases(leases);
   made.machines('a', count);
   expect(made.found()?.status).toBe('True');
-  return made;
+  return {
+    ...made,
+    /** Stages the report while these Leases have expired. */
+    expire: (...expired: readonly string[]) =>
+      made.leases(
+        leases.filter((lease) => !expired.includes(lease)),
+        expired,
+      ),
+  };
 }
 
 const DIFFERENCES: readonly (readonly [what: string, difference: NodeDifference])[] = [
@@ -40,4 +49,17 @@ it('a change of one Node computes as much among 5,000 Nodes as among 20', () => 
     expect(computed[1], what).toEqual(computed[0]);
     expect(computed[0]?.there, what).toBeGreaterThan(0);
   }
+});
+
+it('a Lease that expires computes as much among 10,000 Leases as among 40', () => {
+  const computed = [shootWith(20), shootWith(5_000)].map((made) => {
+    made.expire('kube-system/gardener-node-agent-n4');
+    const there = made.engine.commit().computed;
+    expect(made.found()?.reason).toBe('NodeAgentUnhealthy');
+    made.expire();
+    const back = made.engine.commit().computed;
+    expect(made.found()?.status).toBe('True');
+    return { there, back };
+  });
+  expect(computed[1]).toEqual(computed[0]);
 });
