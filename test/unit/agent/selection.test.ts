@@ -186,6 +186,21 @@ describe.each([true, false])('what stays out of the input snapshot (a view that 
     expect(world.latest()?.kinds).toEqual([services, nodes, secrets]);
   });
 
+  test('of an object of a folder only what an API server alone sets, and the values of a Secret', () => {
+    const world = createWorld(view);
+    const metadata = { name: 'a', namespace: 'web', generation: 3 };
+    const written = { ...metadata, uid: 'u', resourceVersion: '7', managedFields: [] };
+    const status = { observedGeneration: 2 };
+    world.put({ apiVersion: 'v1', kind: 'Service', metadata: written, status });
+    world.put({ apiVersion: 'v1', kind: 'Secret', metadata: written, data: { a: 'YQ==' }, stringData: { b: 'b' } });
+    // Nothing of a folder is left out because the server asks for a part of a kind.
+    world.set({ additionalKinds: [{ kinds: ['/Secret'], namespaces: ['other'], metadataOnly: true }] });
+    expect(world.look()).toEqual(['/Secret/web/a', web]);
+    const values = [...(world.latest()?.objects.values() ?? [])].map(({ value }) => value);
+    expect(values).toContainEqual({ apiVersion: 'v1', kind: 'Service', metadata, status });
+    expect(values).toContainEqual({ apiVersion: 'v1', kind: 'Secret', metadata });
+  });
+
   test('by labels of the object', () => {
     const world = createWorld(view);
     const selector = {
