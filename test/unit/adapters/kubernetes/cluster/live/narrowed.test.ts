@@ -32,7 +32,9 @@ function createApi(resources: readonly ApiResource[]) {
   const objects = new Map<string, JsonObject>();
   const open = new Map<KubeWatchRequest, (event: WatchEvent) => void>();
   const refused = new Set<string>();
-  const api = { objects, open, refused, everywhere: false, watched: 0, mostListing: 0 };
+  /** Requests for these are not answered. */
+  const silent = new Set<string>();
+  const api = { objects, open, refused, silent, everywhere: false, watched: 0, mostListing: 0 };
   const pending = new Set<KubeWatchRequest>();
   let version = 10;
 
@@ -71,6 +73,12 @@ function createApi(resources: readonly ApiResource[]) {
       if (refused.has(`${namespace}/${plural}`)) {
         const message = `${plural} is forbidden`;
         return { type: 'refused', status: 403, refusal: { reason: 'Forbidden', message, causes: [] } };
+      }
+      if (silent.has(`${namespace}/${plural}`)) {
+        return await new Promise((resolve) => {
+          request.signal.addEventListener('abort', () => resolve({ type: 'closed' }));
+          if (request.signal.aborted) resolve({ type: 'closed' });
+        });
       }
       request.opened?.();
       for (const object of objects.values()) {
@@ -281,6 +289,48 @@ test('an object is kept if one of several entries takes it, and as a whole if on
   expect([...(await look()).objects.keys()].sort()).toEqual(['/Secret/a/x', '/Secret/a/y', '/Secret/b/whole']);
   configure([{ kind: '/Secret' }, { kind: '/Secret', namespaces: ['a'], metadataOnly: true }]);
   expect((await look()).objects.size).toBe(4);
+  await live.close();
+});
+
+test('what is asked for as a whole counts before its metadata, whichever comes last', async () => {
+  const { put, look, live } = await follow(
+    [SECRET],
+    [
+      { kind: '/Secret', namespaces: ['a'], metadataOnly: true },
+      { kind: '/Secret', namespaces: ['a'], labels: { role: 'ca' } },
+    ],
+  );
+  const typed = (name: string, role: string) => ({ ...secret('a', name, { role }), type: 'Opaque' });
+  put(typed('x', 'ca'));
+  put(typed('y', 'none'));
+  await look();
+  put(typed('x', 'ca'));
+  const { objects } = await look();
+  expect(objects.get('/Secret/a/x' as ObjectKey)?.value).toHaveProperty('type');
+  expect(objects.get('/Secret/a/y' as ObjectKey)?.value).not.toHaveProperty('type');
+  await live.close();
+});
+
+test('while other requests take over, what was read stays', async () => {
+  const kind = 'machine.sapcloud.io/Machine';
+  const key = `${kind}/shoot-1/m` as ObjectKey;
+  const { api, put, keys, live, configure, clock } = await follow([MACHINE], [{ kind, namespaces: spaces(2) }]);
+  put(machine('shoot-1', 'm'));
+  expect(await keys()).toEqual([key]);
+  api.everywhere = true;
+  api.silent.add('/machines');
+  configure([{ kind, namespaces: spaces(20) }]);
+  expect([...live.objects.keys()]).toEqual([key]);
+  await clock.advance(10);
+  expect([...live.objects.keys()]).toEqual([key]);
+  expect((await live.list('hinted')).kinds[0]).toMatchObject({
+    state: 'unknown',
+    message: 'it has not been listed yet',
+  });
+  configure([{ kind }]);
+  expect([...live.objects.keys()]).toEqual([key]);
+  configure([{ kind, labels: { none: 'such' } }]);
+  expect([...live.objects.keys()]).toEqual([]);
   await live.close();
 });
 
