@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { AgentSettings } from '../../../src/model/agent-settings.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
@@ -37,7 +38,11 @@ async function createCaredWorld() {
     now: { type: 'answered', status: 200, text: 'ok', cut: false },
   };
   const care: CareApi = {
-    askHealth: async () => answer.now,
+    // Later than the list of the cluster.
+    askHealth: async () => {
+      await nextTurn();
+      return await answer.now;
+    },
     leases: async () => ({ leases: [lease], refused: {} }),
     certificates: async () => undefined,
     watch: () => () => undefined,
