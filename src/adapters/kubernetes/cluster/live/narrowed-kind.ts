@@ -9,30 +9,30 @@ import { type LiveEntry, sameEntry } from './entry.ts';
 import { type FollowedKind, type FollowedState, type FollowingOptions, isOurs, missingRight } from './followed-kind.ts';
 import { type NarrowedPlan, takerOf } from './kind-plan.ts';
 import { createKindView, type KindView, type KindViewState, NOT_LISTED } from './kind-view.ts';
-import { MOST_NAMESPACES, type Slice, type Slicing, sliceKind } from './slices.ts';
+import { type Division, divideKind, MOST_NAMESPACES, type Portion } from './portions.ts';
 
-/** So many slices of a kind are listed at once. */
+/** So many portions of a kind are listed at once. */
 const LISTS_AT_ONCE = 16;
-const NO_SLICING: Slicing = { slices: [], namespaces: [], cut: [], gains: false };
+const UNDIVIDED: Division = { portions: [], namespaces: [], cut: [], gains: false };
 
-/** One slice that is followed, with what it was read to have. */
+/** One portion that is followed, with what it was read to have. */
 interface Part {
-  readonly slice: Slice;
+  readonly portion: Portion;
   readonly entries: Map<ObjectKey, LiveEntry>;
   readonly view: KindView;
   readonly follower: KindFollower;
 }
 
-/** A kind of which some objects are followed: with one follower per slice. */
+/** A kind of which some objects are followed: with one follower per portion. */
 export interface NarrowedKind extends FollowedKind {
-  /** Follows what another plan takes. Slices that stay are not listed again. Returns whether anything differs. */
+  /** Follows what another plan takes. Portions that stay are not listed again. Returns whether anything differs. */
   update(plan: NarrowedPlan): boolean;
 }
 
 interface State {
   readonly options: FollowingOptions;
   readonly resource: ApiResource;
-  /** By id of the slice. */
+  /** By id of the portion. */
   readonly parts: Map<string, Part>;
   /** Empty text: parts of all namespaces. */
   readonly byNamespace: Map<string, Set<Part>>;
@@ -42,7 +42,7 @@ interface State {
   readonly listing: Set<Part>;
   plan: NarrowedPlan;
   takes: (entry: LiveEntry) => boolean;
-  slicing: Slicing;
+  division: Division;
   /** Whether the agent may follow all namespaces at once; undefined: not known yet. */
   everywhere: boolean | undefined;
   isAsking: boolean;
@@ -50,13 +50,13 @@ interface State {
 }
 
 /**
- * Follows some objects of a kind. An object that several slices have is kept once, and stays while one of them has it; what was
+ * Follows some objects of a kind. An object that several portions have is kept once, and stays while one of them has it; what was
  * read as a whole counts before metadata.
  */
 export function followNarrowedKind(options: FollowingOptions, resource: ApiResource, plan: NarrowedPlan): NarrowedKind {
   const state: State = {
     ...{ options, resource, plan, parts: new Map(), byNamespace: new Map(), waiting: new Set(), listing: new Set() },
-    ...{ takes: takerOf(plan.entries), slicing: NO_SLICING, everywhere: undefined, isAsking: false, isStopped: false },
+    ...{ takes: takerOf(plan.entries), division: UNDIVIDED, everywhere: undefined, isAsking: false, isStopped: false },
   };
   divide(state);
   ask(state);
@@ -67,14 +67,14 @@ export function followNarrowedKind(options: FollowingOptions, resource: ApiResou
     ownProblem: () => {
       const own = state.parts
         .values()
-        .find(({ slice }) => slice.own)
+        .find(({ portion }) => portion.own)
         ?.view.state();
       return own?.state === 'unknown' ? own.message : undefined;
     },
     isSettled: () => !state.isAsking && state.parts.values().every(({ view }) => view.state().state !== 'pending'),
     wrote: (entry) => {
       const all = [...partsOf(state, entry.key)];
-      const part = all.find(({ slice }) => slice.own) ?? all.find(({ slice }) => !slice.metadataOnly);
+      const part = all.find(({ portion }) => portion.own) ?? all.find(({ portion }) => !portion.metadataOnly);
       if (part === undefined) options.store.put(entry);
       else part.view.wrote(entry);
     },
@@ -102,24 +102,24 @@ function update(state: State, plan: NarrowedPlan): boolean {
 /** Begins and ends followers so that they are those of the plan. What a new one will list is taken over from the others. */
 function divide(state: State): void {
   const { parts, options } = state;
-  state.slicing = sliceKind(state.plan, state.everywhere, parts);
-  const { slices } = state.slicing;
+  state.division = divideKind(state.plan, state.everywhere, parts);
+  const { portions } = state.division;
   const known = Map.groupBy(ofKind(state, options.store.objects.values()), ({ key }) => objectRefOf(key).namespace);
-  for (const slice of slices) {
-    if (parts.has(slice.id)) continue;
-    const { namespace } = slice;
+  for (const portion of portions) {
+    if (parts.has(portion.id)) continue;
+    const { namespace } = portion;
     const inside = namespace === undefined ? [...known.values()].flat() : (known.get(namespace) ?? []);
-    begin(state, slice, slice.own ? inside.filter(isOurs) : inside);
+    begin(state, portion, portion.own ? inside.filter(isOurs) : inside);
   }
-  const wanted = new Set(slices.map(({ id }) => id));
-  for (const part of [...parts.values()]) if (!wanted.has(part.slice.id)) end(state, part);
+  const wanted = new Set(portions.map(({ id }) => id));
+  for (const part of [...parts.values()]) if (!wanted.has(part.portion.id)) end(state, part);
   showAll(state);
   listNext(state);
 }
 
 /** Asks the API server whether all namespaces may be followed at once, if that saves requests. */
 function ask(state: State): void {
-  if (state.isAsking || state.everywhere === true || !state.slicing.gains) return;
+  if (state.isAsking || state.everywhere === true || !state.division.gains) return;
   state.isAsking = true;
   void mayFollowEverywhere(state.options.deps.client, state.resource).then((allowed) => {
     state.isAsking = false;
@@ -132,7 +132,7 @@ function ask(state: State): void {
   });
 }
 
-function begin(state: State, slice: Slice, known: readonly LiveEntry[]): void {
+function begin(state: State, portion: Portion, known: readonly LiveEntry[]): void {
   const { options, resource, byNamespace, waiting, parts } = state;
   const entries = new Map(known.map((entry) => [entry.key, entry]));
   const store = {
@@ -151,29 +151,29 @@ function begin(state: State, slice: Slice, known: readonly LiveEntry[]): void {
     news: options.news,
     stateChanged: () => noteState(state, part),
   });
-  const { namespace, labelSelector, metadataOnly } = slice;
+  const { namespace, labelSelector, metadataOnly } = portion;
   const selected = {
     ...(namespace === undefined ? {} : { namespace }),
     ...(labelSelector === undefined ? {} : { labelSelector }),
     metadataOnly,
   };
   const follower = createKindFollower(options.deps, { resource, ...selected }, view.listener);
-  const part: Part = { slice, entries, view, follower };
-  parts.set(slice.id, part);
+  const part: Part = { portion, entries, view, follower };
+  parts.set(portion.id, part);
   waiting.add(part);
   const around = byNamespace.get(namespace ?? '') ?? new Set();
   byNamespace.set(namespace ?? '', around.add(part));
 }
 
 function end({ parts, byNamespace, waiting, listing }: State, part: Part): void {
-  const { slice, follower } = part;
+  const { portion, follower } = part;
   void follower.stop();
-  parts.delete(slice.id);
+  parts.delete(portion.id);
   waiting.delete(part);
   listing.delete(part);
-  const around = byNamespace.get(slice.namespace ?? '');
+  const around = byNamespace.get(portion.namespace ?? '');
   around?.delete(part);
-  if (around?.size === 0) byNamespace.delete(slice.namespace ?? '');
+  if (around?.size === 0) byNamespace.delete(portion.namespace ?? '');
 }
 
 /** Begins lists, a few at a time. */
@@ -187,9 +187,9 @@ function listNext({ waiting, listing, isStopped }: State): void {
 }
 
 function noteState(state: State, part: Part): void {
-  if (state.parts.get(part.slice.id) !== part) return;
+  if (state.parts.get(part.portion.id) !== part) return;
   state.listing.delete(part);
-  const isRefused = !part.slice.own && part.slice.namespace === undefined && part.view.state().isForbidden;
+  const isRefused = !part.portion.own && part.portion.namespace === undefined && part.view.state().isForbidden;
   if (isRefused && state.everywhere === true) {
     state.everywhere = false;
     divide(state);
@@ -223,11 +223,11 @@ function show(state: State, key: ObjectKey): boolean {
 }
 
 function isBetter(
-  { slice }: Part,
+  { portion }: Part,
   entry: LiveEntry,
   than: { readonly part: Part; readonly entry: LiveEntry },
 ): boolean {
-  if (slice.metadataOnly !== than.part.slice.metadataOnly) return !slice.metadataOnly;
+  if (portion.metadataOnly !== than.part.portion.metadataOnly) return !portion.metadataOnly;
   return (
     entry.resourceVersion !== than.entry.resourceVersion &&
     !isOlderVersion(entry.resourceVersion, than.entry.resourceVersion)
@@ -246,13 +246,13 @@ function ofKind({ resource }: State, entries: Iterable<LiveEntry>): LiveEntry[] 
 }
 
 /** Complete if something could be listed; Namespaces that could not are named. */
-function stateOf({ parts, slicing, resource, isAsking }: State): FollowedState {
-  const everywhere = parts.values().filter(({ slice }) => !slice.own && slice.namespace === undefined);
+function stateOf({ parts, division, resource, isAsking }: State): FollowedState {
+  const everywhere = parts.values().filter(({ portion }) => !portion.own && portion.namespace === undefined);
   for (const { view } of everywhere) {
     const found = view.state();
     if (found.state !== 'complete') return { state: found.state, message: messageOf(found, resource) };
   }
-  const { namespaces, cut } = slicing;
+  const { namespaces, cut } = division;
   const unlisted = new Map<string, string>();
   let isPending = isAsking;
   for (const { namespace, id } of namespaces) {
@@ -264,7 +264,7 @@ function stateOf({ parts, slicing, resource, isAsking }: State): FollowedState {
   for (const namespace of cut) unlisted.set(namespace, tooMany(resource));
   if (unlisted.size === 0) return { state: 'complete', message: '' };
   const [[, message = ''] = []] = unlisted;
-  const isListed = slicing.slices.some(({ id, own }) => !own && parts.get(id)?.view.state().state === 'complete');
+  const isListed = division.portions.some(({ id, own }) => !own && parts.get(id)?.view.state().state === 'complete');
   if (isListed && unlisted.size <= MOST_UNLISTED) {
     return { state: 'complete', message: '', unlisted: Object.fromEntries([...unlisted].sort(byName)) };
   }

@@ -334,6 +334,21 @@ test('while other requests take over, what was read stays', async () => {
   await live.close();
 });
 
+test('a Node that only renews its heartbeats is no change', async () => {
+  const { put, look, live } = await follow([resource('', 'Node', { namespaced: false })], []);
+  const node = (lastHeartbeatTime: string, status = 'True'): JsonObject => ({
+    ...{ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', annotations: { a: 'b' } } },
+    status: { conditions: [{ type: 'Ready', status, message: 'm', lastHeartbeatTime }], images: [lastHeartbeatTime] },
+  });
+  put(node('2026-01-05T09:00:00Z'));
+  const first = await look();
+  put(node('2026-01-05T09:05:00Z'));
+  expect(await look()).toBe(first);
+  put(node('2026-01-05T09:10:00Z', 'Unknown'));
+  expect([...((await look()).changed ?? [])]).toEqual(['/Node//n']);
+  await live.close();
+});
+
 test('a kind that every agent discovers is not narrowed', async () => {
   const { live, api, look } = await follow([PODS], [{ kind: '/Pod', namespaces: ['a'], metadataOnly: true }]);
   await look();

@@ -4,8 +4,8 @@ import { FLEET_LABEL } from '../stamp.ts';
 import type { NarrowedPlan } from './kind-plan.ts';
 
 /** What one follower of a kind asks for. */
-export interface Slice {
-  /** Equal slices have equal ids. */
+export interface Portion {
+  /** Equal portions have equal ids. */
   readonly id: string;
   /** Absent: all namespaces. */
   readonly namespace?: string;
@@ -15,10 +15,10 @@ export interface Slice {
   readonly own: boolean;
 }
 
-/** The slices of a kind. */
-export interface Slicing {
-  readonly slices: readonly Slice[];
-  /** The Namespaces that are followed one by one, with their slice; a Namespace can have several. */
+/** The portions of a kind. */
+export interface Division {
+  readonly portions: readonly Portion[];
+  /** The Namespaces that are followed one by one, with their portion; a Namespace can have several. */
   readonly namespaces: readonly { readonly namespace: string; readonly id: string }[];
   /** Namespaces beyond {@link MOST_NAMESPACES}, which are not followed. */
   readonly cut: readonly string[];
@@ -44,14 +44,16 @@ interface Group {
  * Many Namespaces share one request if `everywhere` (the agent may list all); undefined: that is not known yet, and no Namespace
  * is added until then.
  *
- * @param followed ids of the slices that are followed now
+ * @param followed ids of the portions that are followed now
  */
-export function sliceKind(
+export function divideKind(
   { entries, owned }: NarrowedPlan,
   everywhere: boolean | undefined,
   followed: { readonly has: (id: string) => boolean },
-): Slicing {
-  const slices: Slice[] = owned ? [sliceOf({ labelSelector: FLEET_LABEL, metadataOnly: false }, undefined, true)] : [];
+): Division {
+  const portions: Portion[] = owned
+    ? [portionOf({ labelSelector: FLEET_LABEL, metadataOnly: false }, undefined, true)]
+    : [];
   const namespaces: { namespace: string; id: string }[] = [];
   const cut: string[] = [];
   let gains = false;
@@ -59,20 +61,20 @@ export function sliceKind(
     const isLarge = group.namespaces !== undefined && group.namespaces.size > FEW_NAMESPACES;
     gains ||= isLarge;
     if (group.namespaces === undefined || (isLarge && everywhere === true)) {
-      slices.push(sliceOf(group));
+      portions.push(portionOf(group));
       continue;
     }
     for (const namespace of [...group.namespaces].sort(compareText)) {
-      const slice = sliceOf(group, namespace);
+      const portion = portionOf(group, namespace);
       if (namespaces.length >= MOST_NAMESPACES) {
         cut.push(namespace);
         continue;
       }
-      namespaces.push({ namespace, id: slice.id });
-      if (!isLarge || everywhere === false || followed.has(slice.id)) slices.push(slice);
+      namespaces.push({ namespace, id: portion.id });
+      if (!isLarge || everywhere === false || followed.has(portion.id)) portions.push(portion);
     }
   }
-  return { slices, namespaces, cut, gains };
+  return { portions, namespaces, cut, gains };
 }
 
 function groupsOf(entries: readonly KindNarrowing[]): Iterable<Group> {
@@ -94,11 +96,11 @@ function selectorOf(labels: Readonly<Record<string, string>>): string | undefine
   return parts.length === 0 ? undefined : parts.sort(compareText).join(',');
 }
 
-function sliceOf(
+function portionOf(
   { labelSelector, metadataOnly }: { readonly labelSelector: string | undefined; readonly metadataOnly: boolean },
   namespace?: string,
   own = false,
-): Slice {
+): Portion {
   return {
     id: JSON.stringify([namespace ?? '', labelSelector ?? '', metadataOnly, own]),
     ...(namespace === undefined ? {} : { namespace }),
