@@ -95,7 +95,7 @@ export const OWN_NAMESPACE: readonly Permission[] = [
     apiGroups: [''],
     resources: ['configmaps'],
     verbs: ['get', 'list', 'create', 'update', 'delete'],
-    why: 'The inventory: `fleetrelay-inventory` and its pieces.',
+    why: 'The inventory: `fleetrelay-inventory` and its pieces. The record `fleetrelay-remediations` of changed webhooks.',
   },
   {
     apiGroups: [''],
@@ -211,16 +211,22 @@ export const FURTHER: Readonly<Record<Exclude<AgentAccess, 'cluster-admin'>, Fur
     ),
   },
   webhooks: {
-    everywhere: rulesOf(
-      ['get', 'list', 'watch', 'patch'],
-      [
+    everywhere: [
+      ...rulesOf(
+        ['get', 'list', 'watch', 'patch'],
         [
-          'admissionregistration.k8s.io',
-          'mutatingwebhookconfigurations validatingwebhookconfigurations',
-          'To mend webhooks that could keep Nodes from joining. FleetPolicy and RelayConfig have to allow it too.',
+          [
+            'admissionregistration.k8s.io',
+            'mutatingwebhookconfigurations validatingwebhookconfigurations',
+            'To mend webhooks that could keep Nodes from joining. FleetPolicy and RelayConfig have to allow it too.',
+          ],
         ],
-      ],
-    ),
+      ),
+      ...rulesOf(
+        ['create', 'patch'],
+        [['events.k8s.io', 'events', 'Events that tell what was changed of a webhook configuration.']],
+      ),
+    ],
   },
 };
 
