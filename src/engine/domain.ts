@@ -49,6 +49,8 @@ export interface DomainCore {
   readonly declarations: Declarations;
   readonly clusters: Derived<ClusterValue>;
   readonly clusterIndex: Index<ClusterValue>;
+  /** The objects that documents declare, with their clusters. */
+  readonly documentWants: Derived<Want>;
   /** {@link Domain.settings} of the policy in force or of the default policy. One entry, key and partition empty. */
   readonly settings: Derived<JsonValue>;
   /** The parts of a domain that is listed earlier. Throws if it is not. */

@@ -33,8 +33,9 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   const inputs = declareInputs(graph);
   const base = { graph, inputs };
   const desired = wireDesired(base, joinAccepts(among.map((domain) => domain.accepts)));
-  const wired = wireDomains(base, desired, among);
-  const wanted = wireWants(base, desired, wired);
+  const documentWants = deriveDocumentWants(graph, { ...inputs, ...desired });
+  const wired = wireDomains(base, desired, documentWants, among);
+  const wanted = wireWants(base, documentWants, wired);
   const { proofs, limits, safeMode, collisions, ...output } = wireOutputs(base, desired, wired, wanted);
   const status = wireStatus(base, desired, wired, { ...output, safeMode });
   const { clusters, declarations, documents, policy, placements, placementsByFolder, assignments } = desired;
@@ -112,6 +113,7 @@ interface WiredDomain {
 function wireDomains(
   base: Base,
   { documents, declarations, clusters, clusterIndex, policy }: Desired,
+  documentWants: Derived<Want>,
   among: readonly Domain[],
 ) {
   const { graph, inputs } = base;
@@ -124,7 +126,7 @@ function wireDomains(
   };
   return among.map((domain): WiredDomain => {
     const settings = deriveSettings(base, policy, domain);
-    const core = { inputs, documents, declarations, clusters, clusterIndex, settings, earlier: partsOf };
+    const core = { inputs, documents, declarations, clusters, clusterIndex, documentWants, settings, earlier: partsOf };
     const parts = domain.derive(graph, core);
     earlier.set(domain, parts);
     return { domain, parts };
@@ -148,8 +150,7 @@ function deriveSettings(
 }
 
 /** The wants of documents and domains, and the candidates of each cluster. */
-function wireWants({ graph, inputs }: Base, desired: Desired, wired: readonly WiredDomain[]) {
-  const documentWants = deriveDocumentWants(graph, { ...inputs, ...desired });
+function wireWants({ graph }: Base, documentWants: Derived<Want>, wired: readonly WiredDomain[]) {
   const wants: readonly Derived<Want>[] = [documentWants, ...wired.flatMap(({ parts }) => parts.wants ?? [])];
   return { documentWants, candidates: deriveCandidates(graph, wants) };
 }

@@ -90,6 +90,8 @@ export interface LiveObject {
   readonly value: JsonObject;
   /** The canonical bytes of `value`, if they are known. */
   readonly content?: Uint8Array;
+  /** The canonical text of `value`, if it is known. */
+  readonly text?: string;
   readonly digest: Digest;
 }
 

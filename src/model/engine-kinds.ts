@@ -165,6 +165,7 @@ export const engineKinds = {
     discovers: [
       'internal.fleetrelay.dev/ApiServerProbe',
       'internal.fleetrelay.dev/LeaseReport',
+      'internal.fleetrelay.dev/CertificateReport',
       'internal.fleetrelay.dev/TunnelProbe',
       'apps/Deployment',
       '/Node',

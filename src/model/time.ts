@@ -40,3 +40,8 @@ export function humanDuration(milliseconds: number): string {
   if (years < 2) return `${days}d`;
   return years < 8 ? both(`${years}y`, days % 365, 'd') : `${years}y`;
 }
+
+/** Formats a time in UTC and whole seconds as Go does: `2026-01-31 10:42:07 +0000 UTC`. Source: `time.Time.String`. */
+export function goTime(milliseconds: number): string {
+  return `${rfc3339(milliseconds).replace('T', ' ').replace('Z', '')} +0000 UTC`;
+}

@@ -3,7 +3,9 @@ import type { JsonValue } from '../../model/json.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { BoundShoot } from './binding.ts';
 import { MACHINE_KINDS, nodeKinds, nodeLeases } from './checks/every-node-ready/agent-needs.ts';
+import { AUTHORITY_LABELS, SECRET_KIND } from './constraints/authorities.ts';
 import { CONSTRAINED_KINDS } from './constraints/constraints.ts';
+import { backupEntries, EXTENSION_GROUP, heartbeats } from './extensions.ts';
 import { DEPLOYMENT_KIND, ETCD_KIND } from './objects/components.ts';
 import { MANAGED_RESOURCE_KIND } from './objects/managed-resources.ts';
 import type { CareSettingsRead } from './settings.ts';
@@ -36,7 +38,7 @@ export function deriveAgentNeeds(graph: Graph, { bindings, settings }: Reads) {
       const all = value.map((each) => each.value);
       const own = all.find(({ type }) => type === 'cluster')?.shoot;
       const controlPlanes = all.filter(({ type }) => type === 'seed').map(({ shoot }) => shoot.controlPlaneNamespace);
-      emit('', cluster, { kinds: kindsOf(own, controlPlanes), care: tasksOf(own, policy) });
+      emit('', cluster, { kinds: kindsOf(own, controlPlanes), care: tasksOf(own, controlPlanes, policy) });
     },
   });
   return { needs, collections: [roles, needs] };
@@ -52,15 +54,22 @@ function kindsOf(own: BoundShoot | undefined, controlPlanes: readonly string[]):
 /** What is read in the namespaces of control planes. */
 function controlPlaneKinds(namespaces: readonly string[]): readonly AdditionalKind[] {
   const kinds = [ETCD_KIND, MANAGED_RESOURCE_KIND, ...MACHINE_KINDS];
-  return [{ kind: DEPLOYMENT_KIND }, ...kinds.map((kind) => ({ kind, namespaces }))];
+  return [
+    { kind: DEPLOYMENT_KIND },
+    ...[...kinds, `${EXTENSION_GROUP}/*`].map((kind) => ({ kind, namespaces })),
+    backupEntries(namespaces),
+    { kind: SECRET_KIND, namespaces, labels: AUTHORITY_LABELS, metadataOnly: true },
+  ];
 }
 
-function tasksOf(own: BoundShoot | undefined, policy: CareSettingsRead): CareTasks {
+function tasksOf(own: BoundShoot | undefined, controlPlanes: readonly string[], policy: CareSettingsRead): CareTasks {
   const { syncPeriodMillis } = policy;
   const probe = own === undefined ? {} : { apiServerProbe: { syncPeriodMillis, readyz: own.seed === undefined } };
   const remediator = own === undefined ? {} : remediatorOf(policy);
-  const leases = own === undefined ? [] : nodeLeases(own);
-  return { ...probe, ...remediator, leases, certificates: false, tunnel: own !== undefined && hasTunnel(own) };
+  const ofExtensions = controlPlanes.length === 0 ? [] : heartbeats(policy);
+  const leases = [...(own === undefined ? [] : nodeLeases(own)), ...ofExtensions];
+  const certificates = own !== undefined && own.seed === undefined;
+  return { ...probe, ...remediator, leases, certificates, tunnel: own !== undefined && hasTunnel(own) };
 }
 
 /** The control plane in a Seed reaches the Nodes through it. */

@@ -38,16 +38,16 @@ export const care: Domain<CareParts> = {
   accepts: acceptsHibernation,
   derive: (graph, core) => {
     const { shoots, contenders, bindings } = deriveBindings(graph, core);
-    const { inputs, clusters, settings } = core;
+    const { inputs, clusters, settings, documentWants } = core;
     const snapshots = deriveSnapshotsHere(graph, inputs);
     const sleepers = deriveSleepers(graph, { ...inputs, bindings });
-    const reads = { ...inputs, snapshots, clusters, settings, bindings, sleepers };
+    const reads = { ...inputs, documentWants, snapshots, clusters, settings, bindings, sleepers };
     const hibernated = deriveHibernated(graph, reads);
     const asleep = deriveSleepingClusters(graph, reads);
     const { apiServer, ...checks } = deriveChecks(graph, reads);
     const { absences, deadlines: ofAbsences } = deriveAbsences(graph, reads);
     const { conditions, deadlines: ofThresholds } = deriveConditions(graph, checks.findings, { ...reads, absences });
-    const { constraints, collections } = deriveConstraints(graph, { ...reads, apiServer, absences });
+    const { constraints, collections, ...ofConstraints } = deriveConstraints(graph, { ...reads, apiServer, absences });
     const operation = wireOperations(graph, core, { ...reads, apiServer });
     const agents = deriveAgentNeeds(graph, { ...core, bindings });
     const undeclared = deriveUndeclaredShoots(graph, core.inputs, bindings);
@@ -74,7 +74,7 @@ export const care: Domain<CareParts> = {
       },
       agents: agents.needs,
       inputs: operation.inputs,
-      deadlines: [ofAbsences, ofThresholds, ...checks.deadlines, ...operation.deadlines],
+      deadlines: [ofAbsences, ofThresholds, ofConstraints.deadlines, ...checks.deadlines, ...operation.deadlines],
       asleep,
       remediations,
       statuses: (after) => {

@@ -128,6 +128,7 @@ function restoredObject(
   return {
     key: key as ObjectKey,
     digest: digest as Digest,
+    text: content,
     get value(): JsonObject {
       const value = parseJson(content);
       if (!isJsonObject(value)) throw new Error('the content of a stored object is not an object');

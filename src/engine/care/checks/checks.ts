@@ -1,5 +1,7 @@
 import type { Derived, Graph } from '../../collections/types.ts';
 import type { Deadline } from '../../deadlines.ts';
+import { deriveExtensionFindings } from '../extensions.ts';
+import { deriveLabelledFindings } from '../labelled-objects.ts';
 import { deriveLeases } from '../leases.ts';
 import { deriveComponents } from '../objects/components.ts';
 import { deriveManagedResources } from '../objects/managed-resources.ts';
@@ -12,7 +14,9 @@ import { deriveGates } from './gate.ts';
 import { deriveObservabilityComponentsHealthy } from './observability-components-healthy.ts';
 import { deriveSystemComponentsHealthy } from './system-components-healthy.ts';
 
-type Reads = Parameters<typeof deriveGates>[1] & Parameters<typeof deriveManagedResources>[1];
+type Reads = Parameters<typeof deriveGates>[1] &
+  Parameters<typeof deriveLabelledFindings>[1] &
+  Parameters<typeof deriveManagedResources>[1];
 
 /** Derives the findings of all checks, on verdicts on single objects. */
 export function deriveChecks(graph: Graph, core: Reads) {
@@ -21,7 +25,18 @@ export function deriveChecks(graph: Graph, core: Reads) {
   const managedResources = deriveManagedResources(graph, core);
   const tunnelPods = deriveTunnelPods(graph, core);
   const leases = deriveLeases(graph, core);
-  const reads = { ...core, ...leases, gates, components, managedResources, tunnelPods, before: [], after: [] };
+  const extensions = deriveExtensionFindings(graph, { ...core, ...leases });
+  const labelled = deriveLabelledFindings(graph, core);
+  const reads = {
+    ...core,
+    ...leases,
+    gates,
+    components,
+    managedResources,
+    tunnelPods,
+    before: [extensions.findings],
+    after: [labelled.findings],
+  };
   const apiServer = deriveApiServerAvailable(graph, reads);
   const nodes = deriveEveryNodeReady(graph, reads);
   const findings: readonly Derived<Finding>[] = [
@@ -35,6 +50,7 @@ export function deriveChecks(graph: Graph, core: Reads) {
   const collections: readonly Derived<unknown>[] = [
     ...[gates, components.components, tunnelPods.pods],
     ...[leases.leases, leases.leasesOfNodes, leases.leaseNumbers, ...nodes.collections],
+    ...[...extensions.collections, ...labelled.collections],
     ...[...managedResources.collections, ...findings],
   ];
   return { gates, apiServer, findings, deadlines, collections };

@@ -1,5 +1,6 @@
 import { readConditions, withoutTimes } from '../../../model/conditions.ts';
-import type { Derived, Graph, Reader } from '../../collections/types.ts';
+import type { JsonValue } from '../../../model/json.ts';
+import type { Collection, Derived, Graph, Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import { type AbsenceReads, absenceOf, wasSeen } from '../absences.ts';
 import { type BoundShoot, clustersOf } from '../binding.ts';
@@ -7,6 +8,7 @@ import { lastOperationOf } from '../operation.ts';
 import { isAsleep, type Sleep } from '../sleep.ts';
 import { type Finding, type Judged, judge } from '../thresholds.ts';
 import { type ClusterReads, notChecked, obstacleOf } from '../visibility.ts';
+import { CERTIFICATE_VALIDITIES, deriveAuthorityFindings } from './authorities.ts';
 import { DEFINITION_KIND, deriveDefinitionFindings, PROBLEMATIC_DEFINITIONS } from './definitions.ts';
 import { deriveWebhookFindings, WEBHOOK_KINDS } from './webhooks.ts';
 
@@ -15,12 +17,16 @@ export const HIBERNATION_POSSIBLE = 'HibernationPossible';
 /** Every Shoot has them, both with the same finding. */
 const REQUIRED = [HIBERNATION_POSSIBLE, 'MaintenancePreconditionsSatisfied'] as const;
 
+/** They are there while they do not hold, or the Shoot sleeps. */
+const OPTIONAL = [CERTIFICATE_VALIDITIES, PROBLEMATIC_DEFINITIONS] as const;
+
 /** The kinds that the agent of a Shoot's cluster reports for its constraints. */
 export const CONSTRAINED_KINDS: readonly string[] = [...WEBHOOK_KINDS, DEFINITION_KIND];
 
 interface Reads extends ClusterReads, AbsenceReads, Pick<EngineInputs, 'live' | 'kinds' | 'observed'> {
   readonly bindings: Derived<BoundShoot>;
   readonly sleepers: Derived<Sleep>;
+  readonly settings: Collection<JsonValue>;
   /** Of the condition APIServerAvailable, by Shoot. */
   readonly apiServer: Derived<Finding>;
 }
@@ -32,28 +38,21 @@ interface Reads extends ClusterReads, AbsenceReads, Pick<EngineInputs, 'live' | 
 export function deriveConstraints(graph: Graph, reads: Reads) {
   const { bindings, sleepers, clusters, agents, snapshots, observed, apiServer, absences, elapsed } = reads;
   const webhooks = deriveWebhookFindings(graph, reads);
+  const authorities = deriveAuthorityFindings(graph, reads);
   const definitions = deriveDefinitionFindings(graph, reads);
   const constraints: Derived<readonly Judged[]> = graph.derive<BoundShoot, readonly Judged[]>({
     name: 'shootConstraints',
     from: bindings,
     reads: [
-      sleepers,
-      clusters,
-      agents,
-      snapshots,
-      observed,
-      apiServer,
-      absences,
-      elapsed,
-      webhooks.findings,
-      definitions.findings,
+      ...[sleepers, clusters, agents, snapshots, observed, apiServer, absences, elapsed],
+      ...[webhooks.findings, authorities.findings, definitions.findings],
     ],
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
       if (shoot.isIgnored) return;
       const status = read.get(observed, 'Shoot', key);
       const operation = lastOperationOf(status);
-      const asConstraint = ([type, finding]: readonly [string, Finding]): Judged =>
+      const asConstraint = ([type, finding]: Typed): Judged =>
         judge(type, finding, { written: undefined, operation, thresholdMillis: undefined, hasPassed: () => false });
       const written = readConditions(status?.fields.constraints);
       const absence = isJudged(read, key, shoot) ? absenceOf(read, clustersOf(shoot), reads) : undefined;
@@ -70,7 +69,11 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
   });
   return {
     constraints,
-    collections: [webhooks.problems, webhooks.findings, definitions.problems, definitions.findings, constraints],
+    deadlines: authorities.deadlines,
+    collections: [
+      ...[webhooks.problems, webhooks.findings, definitions.problems, definitions.findings],
+      ...[...authorities.collections, constraints],
+    ],
   };
 
   /** Nothing reads the cluster of a Shoot that sleeps, or that another Shoot has. */
@@ -78,24 +81,31 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
     return elected === undefined && !isAsleep(read, sleepers, key);
   }
 
-  function findingsOf(read: Reader, key: string, shoot: BoundShoot): readonly (readonly [string, Finding])[] {
+  function findingsOf(read: Reader, key: string, shoot: BoundShoot): readonly Typed[] {
     const obstacle = obstacleOf(read, shoot, reads);
     if (obstacle !== undefined) return required(notChecked(obstacle));
-    if (isAsleep(read, sleepers, key)) return [...required(SLEEPS), [PROBLEMATIC_DEFINITIONS, SLEEPS]];
-    if (read.get(apiServer, 'APIServerAvailable', key)?.reason === 'APIServerDown') return required(DOWN);
+    if (isAsleep(read, sleepers, key)) return [...required(SLEEPS), ...OPTIONAL.map((type) => [type, SLEEPS] as const)];
+    const ofAuthorities = unlessGood(CERTIFICATE_VALIDITIES, read.get(authorities.findings, '', key));
+    if (read.get(apiServer, 'APIServerAvailable', key)?.reason === 'APIServerDown') {
+      return [...required(DOWN), ...ofAuthorities];
+    }
     const ofWebhooks = read.get(webhooks.findings, '', key);
-    const ofDefinitions = read.get(definitions.findings, '', key);
     return [
       ...(ofWebhooks === undefined ? [] : required(ofWebhooks)),
-      ...(ofDefinitions === undefined || ofDefinitions.outcome === 'good'
-        ? []
-        : [[PROBLEMATIC_DEFINITIONS, ofDefinitions] as const]),
+      ...ofAuthorities,
+      ...unlessGood(PROBLEMATIC_DEFINITIONS, read.get(definitions.findings, '', key)),
     ];
   }
 }
 
-function required(finding: Finding) {
+type Typed = readonly [string, Finding];
+
+function required(finding: Finding): readonly Typed[] {
   return REQUIRED.map((type) => [type, finding] as const);
+}
+
+function unlessGood(type: string, finding: Finding | undefined): readonly Typed[] {
+  return finding === undefined || finding.outcome === 'good' ? [] : [[type, finding]];
 }
 
 const SLEEPS: Finding = {

@@ -157,6 +157,7 @@ describe('constraints follow from', () => {
     expect(constraints().map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual([
       'HibernationPossible True ConstraintNotChecked',
       'MaintenancePreconditionsSatisfied True ConstraintNotChecked',
+      'CACertificateValiditiesAcceptable True ConstraintNotChecked',
       'CRDsWithProblematicConversionWebhooks True ConstraintNotChecked',
     ]);
   });
