@@ -22,8 +22,8 @@ export const retiredWords: readonly RetiredWord[] = [
   { word: /\bkeepers?\b|[a-z]Keeper\b/, instead: 'recorder, reconciler or refresher' },
   { word: /\bfarewells?\b/i, instead: 'deregistration notice' },
   { word: /\bpartings\b/i, instead: 'disconnectCount' },
-  // A message of kubelets.
-  { word: /\bpostings?\b(?! ready status)/i, instead: 'cluster index' },
+  // Messages of kubelets and about them.
+  { word: /\bpostings?\b(?! (ready|node) status)/i, instead: 'cluster index' },
   { word: /\bquarrels?\b/i, instead: 'conflict' },
   { word: /removal verdicts?\b|verdicts\/|readVerdicts/i, instead: 'removal permit' },
   { word: /replica('s)? claims?\b|cluster claims?\b/i, instead: 'cluster lease' },
