@@ -185,7 +185,7 @@ export interface EntityCondition {
   readonly condition: ConditionValue;
   /** RFC 3339; absent: its status is new, and not written yet. */
   readonly since?: string;
-  /** When it turns False unless its cause ends before, RFC 3339; absent: not by time alone. */
+  /** When it turns False unless it recovers before, RFC 3339; absent: not by time alone. */
   readonly turnsFalseAt?: string;
   /** The live object that it follows from. */
   readonly cause?: { readonly cluster: string; readonly key: ObjectKey };

@@ -204,7 +204,7 @@ export interface ConditionView {
   readonly codes?: readonly string[];
   /** Only of Shoots: when the status was written first, RFC 3339; absent: it is new. */
   readonly since?: string;
-  /** Only of Shoots: when it turns False unless its cause ends before, RFC 3339. */
+  /** Only of Shoots: when it turns False unless it recovers before, RFC 3339. */
   readonly turnsFalseAt?: string;
   /** Only of Shoots: the live object that it follows from. */
   readonly cause?: { readonly cluster: string; readonly object: string };

@@ -1,6 +1,7 @@
 import type { Graph } from '../../engine/collections/types.ts';
 import { createEngine, type Engine } from '../../engine/graph.ts';
 import { clusterTally, revisionStatus } from '../../engine/status/rollout.ts';
+import type { FleetPolicy } from '../../model/desired.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { FleetName } from '../../model/ids.ts';
@@ -33,6 +34,7 @@ import { createSourceTable, hasSpoken, type SourceTable } from '../../runtime/so
 import type { StatusBranch } from '../../runtime/status/observed-statuses.ts';
 import { createStatusPublisher, type StatusPublisher, type StatusSink } from '../../runtime/status/status-publisher.ts';
 import { createStatusRenderer } from '../../runtime/status/status-renderer.ts';
+import { createUnpublishedStatuses } from '../../runtime/status/unpublished-statuses.ts';
 import { createSuspensions, type Suspensions, withSuspensions } from '../../runtime/suspensions.ts';
 import type { StatusBranchView } from '../../server/api.ts';
 import { createSender } from '../../sinks/agents/sender.ts';
@@ -46,7 +48,11 @@ import {
   leaderElsewhere,
   listenerOfReplica,
 } from './among-replicas.ts';
-import { type StatusOfCustomResources, wireCustomResourceStatus } from './custom-resource-status.ts';
+import {
+  type CustomResourceStatus,
+  type StatusOfCustomResources,
+  wireCustomResourceStatus,
+} from './custom-resource-status.ts';
 import { createFigures } from './figures.ts';
 import { createReplicaParts, type Foundation, layFoundation, type ReplicaSetup } from './wire-replica.ts';
 
@@ -112,7 +118,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const diagnostics = followDiagnostics(parts, locator);
   const isSettled = settledAfterStart(parts);
   const status = wireStatus(parts, deps, branch, locator, isSettled);
-  const resourceStatus = wireCustomResourceStatus(parts, deps.customResources ?? [], isSettled);
+  const otherStatus = wireOtherStatus(parts, deps, branch, isSettled);
   const remediations = deps.audit && createRemediationAudit(parts, deps.audit, replica.leads);
   const notReady = (): readonly string[] => whyNotReady(parts);
   const unfollow = suspensions.follow(replica.leads);
@@ -150,14 +156,14 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
         deps.statusSink?.lead?.(leads);
         if (leads) status?.start();
         else status?.stop();
-        for (const part of [resourceStatus, remediations]) part?.lead(leads);
+        for (const part of [otherStatus, remediations]) part?.lead(leads);
       });
       return { relay: address, xds: xdsAddress };
     },
     /** Drains the relay, stops the sources, and makes durable what waits to be written. */
     stop: async (): Promise<void> => {
       status?.stop();
-      await Promise.all([resourceStatus.stop(), remediations?.stop()]);
+      await Promise.all([otherStatus.stop(), remediations?.stop()]);
       unfollow();
       foundation.deadlines.stop();
       await Promise.all([xds.stop(), relay.drain()]);
@@ -242,13 +248,43 @@ function settledAfterStart({ engine, ledger, sources }: Parts): () => boolean {
   return () => sources.allHaveSpoken() && known.every(isBack);
 }
 
-function statusBranchOf({ statusSink, customResources = [], parseYaml: parse }: ServerDeps): StatusBranch | undefined {
-  if (statusSink === undefined) return undefined;
+function statusBranchOf(deps: ServerDeps): StatusBranch | undefined {
+  const { statusSink, parseYaml: parse } = deps;
+  return statusSink && { parse, readAll: statusSink.readAll, customSources: customSourcesOf(deps) };
+}
+
+function customSourcesOf({ customResources = [] }: ServerDeps): ReadonlySet<string> {
+  return new Set(customResources.map(({ source }) => source.name));
+}
+
+/** The status of custom resources, and of what is published nowhere. */
+function wireOtherStatus(
+  parts: Parts,
+  deps: ServerDeps,
+  branch: StatusBranch | undefined,
+  isSettled: () => boolean,
+): CustomResourceStatus {
+  const unpublished = createUnpublishedStatuses({
+    ...parts,
+    hasBranch: branch !== undefined,
+    customSources: customSourcesOf(deps),
+    policy: () => statusPolicy(parts.engine),
+    leads: parts.replica.leads,
+    isSettled,
+  });
+  const { lead, stop } = wireCustomResourceStatus(parts, deps.customResources ?? [], isSettled);
   return {
-    parse,
-    readAll: statusSink.readAll,
-    customSources: new Set(customResources.map(({ source }) => source.name)),
+    lead,
+    stop: () => {
+      unpublished.stop();
+      return stop();
+    },
   };
+}
+
+/** What the policy in force says about the status branch. */
+function statusPolicy({ policy }: Engine): FleetPolicy['status'] {
+  return (policy.get('', '')?.value ?? defaultFleetPolicy).status;
 }
 
 function wireStatus(
@@ -271,7 +307,7 @@ function wireStatus(
     renderer,
     sink: deps.statusSink,
     summary: () => revisionStatus(engine).summary,
-    policy: () => (engine.policy.get('', '')?.value ?? defaultFleetPolicy).status,
+    policy: () => statusPolicy(engine),
     isComplete: () => sources.all().every(({ admitted }) => admitted !== undefined),
     isSettled,
     parse: deps.parseYaml,

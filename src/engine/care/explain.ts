@@ -103,7 +103,8 @@ function conditionsOf(shoot: ShownShoot, sources: ExplainedSources): readonly En
   const { binding, conditions, constraints, fields } = shoot;
   const { judged, judgedConstraints, observed } = sources;
   const written = binding === undefined ? undefined : observed.get('Shoot', binding.key);
-  const operation = objectOf(fields.lastOperation);
+  // Conditions follow from the operation that was written last.
+  const operation = objectOf((written?.fields ?? fields).lastOperation);
   const ofCondition = (condition: ConditionValue): Judged | undefined =>
     binding === undefined ? undefined : judged.get(condition.type, binding.key);
   const ofConstraint = ({ type }: ConditionValue): Judged | undefined =>
@@ -193,7 +194,7 @@ function endOf(
   }
   if (judged.until !== undefined) {
     const turnsFalseAt = rfc3339(judged.until * 1000);
-    return { turnsFalseAt, text: `turns False at ${turnsFalseAt} unless it ends before` };
+    return { turnsFalseAt, text: `turns False at ${turnsFalseAt} unless it recovers before` };
   }
   // The time of the change is known when the status is written.
   if (written?.status !== 'Progressing' && thresholdMillis !== undefined) {

@@ -77,7 +77,7 @@ describe('a Shoot of ours is explained', () => {
     // A moment that is exactly one threshold later still counts.
     expect(Date.parse(turnsFalseAt) - Date.parse(since)).toBe(61_000);
     expect(await lines({ object: BLUE, part: 'APIServerAvailable' })).toEqual([
-      `condition | APIServerAvailable | Progressing since ${since}; turns False at ${turnsFalseAt} unless it ends before`,
+      `condition | APIServerAvailable | Progressing since ${since}; turns False at ${turnsFalseAt} unless it recovers before`,
       '  live object | ApiServerProbe.internal.fleetrelay.dev/healthz | cluster blue | is the cause',
     ]);
     await world.clock.advance(61_000);
