@@ -30,7 +30,7 @@ export async function addNode({ api }: KubernetesTestCluster, name: string): Pro
 /** Sets the condition Ready of a Node, as a kubelet does. */
 export async function setReady(api: KubernetesTestCluster['api'], name: string, isReady: boolean): Promise<void> {
   const condition = isReady
-    ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
+    ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is ready' }
     : { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message: 'PLEG is not healthy' };
   const status = { conditions: [condition], nodeInfo: nodeInfo() };
   await expectMade(api.send('PATCH', `/api/v1/nodes/${name}/status`, { status }, 'application/merge-patch+json'));
