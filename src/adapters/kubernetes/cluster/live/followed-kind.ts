@@ -8,6 +8,7 @@ import { AUTOSCALER, isDiscovered } from './discovered-kinds.ts';
 import type { LiveEntry } from './entry.ts';
 import type { KindPlan, WholePlan } from './kind-plan.ts';
 import { createKindView } from './kind-view.ts';
+import type { Connections } from './portions.ts';
 import type { LiveStore } from './store.ts';
 
 /** A kind that is followed. */
@@ -40,6 +41,7 @@ export interface FollowingOptions {
   readonly deps: FollowerDeps;
   readonly store: LiveStore;
   readonly autoscaled: Autoscaled;
+  readonly connections: Connections;
   /** Whether nothing excludes an object of others. */
   readonly admits: (entry: LiveEntry) => boolean;
   /** Called after a change that this process did not make itself. */

@@ -6,6 +6,7 @@ import type { LiveEntry } from './entry.ts';
 import { type FollowedKind, type FollowingOptions, followWholeKind } from './followed-kind.ts';
 import { type KindPlan, NAMESPACE, planOf } from './kind-plan.ts';
 import { followNarrowedKind, type NarrowedKind } from './narrowed-kind.ts';
+import { type Connections, createConnections } from './portions.ts';
 import type { LiveStore } from './store.ts';
 
 export interface KindsOptions {
@@ -22,6 +23,7 @@ interface State extends KindsOptions {
   readonly deps: FollowerDeps;
   readonly followed: Map<string, Following>;
   readonly owned: Set<string>;
+  readonly connections: Connections;
   readonly changes: ReturnType<typeof createChanges>;
   catalog: ApiCatalog | undefined;
   settings: AgentSettings;
@@ -41,7 +43,8 @@ export function createKinds(deps: FollowerDeps, options: KindsOptions) {
   const followed = new Map<string, Following>();
   const changes = createChanges();
   const unset = { catalog: undefined, settings: NO_SETTINGS, isClosed: false };
-  const state: State = { ...options, ...unset, deps, followed, changes, owned: new Set() };
+  const connections = createConnections();
+  const state: State = { ...options, ...unset, deps, followed, changes, connections, owned: new Set() };
   const all = () => [...followed.values()].map(({ kind }) => kind);
   return {
     follow: (catalog: ApiCatalog) => follow(state, catalog),
@@ -105,9 +108,9 @@ function adjust(state: State, resource: ApiResource): boolean {
 }
 
 function begin(state: State, resource: ApiResource, plan: KindPlan): void {
-  const { deps, store, autoscaled, news } = state;
+  const { deps, store, autoscaled, connections, news } = state;
   const options: FollowingOptions = {
-    ...{ deps, store, autoscaled, news },
+    ...{ deps, store, autoscaled, connections, news },
     admits: (entry) => admits(entry, state.settings),
     stateChanged: () => {
       state.stateChanged();

@@ -9,7 +9,7 @@ import { type LiveEntry, sameEntry } from './entry.ts';
 import { type FollowedKind, type FollowedState, type FollowingOptions, isOurs, missingRight } from './followed-kind.ts';
 import { type NarrowedPlan, takerOf } from './kind-plan.ts';
 import { createKindView, type KindView, type KindViewState, NOT_LISTED } from './kind-view.ts';
-import { type Division, divideKind, MOST_NAMESPACES, type Portion } from './portions.ts';
+import { type Division, divideKind, MOST_CONNECTIONS, type Portion } from './portions.ts';
 
 /** So many portions of a kind are listed at once. */
 const LISTS_AT_ONCE = 16;
@@ -85,13 +85,15 @@ export function followNarrowedKind(options: FollowingOptions, resource: ApiResou
     update: (next) => update(state, next),
     stop: async () => {
       state.isStopped = true;
+      options.connections.use(nameOfKind(resource), 0);
       await Promise.all(state.parts.values().map(({ follower }) => follower.stop()));
     },
   };
 }
 
 function update(state: State, plan: NarrowedPlan): boolean {
-  if (JSON.stringify(plan) === JSON.stringify(state.plan)) return false;
+  // Other kinds may have left connections to it.
+  if (state.division.cut.length === 0 && JSON.stringify(plan) === JSON.stringify(state.plan)) return false;
   state.plan = plan;
   state.takes = takerOf(plan.entries);
   divide(state);
@@ -102,8 +104,10 @@ function update(state: State, plan: NarrowedPlan): boolean {
 /** Begins and ends followers so that they are those of the plan. What a new one will list is taken over from the others. */
 function divide(state: State): void {
   const { parts, options } = state;
-  state.division = divideKind(state.plan, state.everywhere, parts);
+  const name = nameOfKind(state.resource);
+  state.division = divideKind(state.plan, state.everywhere, parts, options.connections.leftFor(name));
   const { portions } = state.division;
+  options.connections.use(name, portions.filter(({ namespace }) => namespace !== undefined).length);
   const known = Map.groupBy(ofKind(state, options.store.objects.values()), ({ key }) => objectRefOf(key).namespace);
   for (const portion of portions) {
     if (parts.has(portion.id)) continue;
@@ -277,7 +281,7 @@ function messageOf({ message, isForbidden }: KindViewState, resource: ApiResourc
 }
 
 function tooMany({ resource }: ApiResource): string {
-  return `at most ${MOST_NAMESPACES} namespaces are followed one by one: let the agent list ${resource} in all namespaces`;
+  return `at most ${MOST_CONNECTIONS} namespaces are followed one by one: let the agent list ${resource} in all namespaces`;
 }
 
 function byName([a]: readonly [string, string], [b]: readonly [string, string]): number {

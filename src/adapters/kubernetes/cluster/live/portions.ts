@@ -20,7 +20,7 @@ export interface Division {
   readonly portions: readonly Portion[];
   /** The Namespaces that are followed one by one, with their portion; a Namespace can have several. */
   readonly namespaces: readonly { readonly namespace: string; readonly id: string }[];
-  /** Namespaces beyond {@link MOST_NAMESPACES}, which are not followed. */
+  /** Namespaces beyond `most`, which are not followed. */
   readonly cut: readonly string[];
   /** Whether one request for all namespaces would do for many, if the API server allows it. */
   readonly gains: boolean;
@@ -28,8 +28,26 @@ export interface Division {
 
 /** So many Namespaces are followed one by one even if all of them could be followed at once: less is read. */
 const FEW_NAMESPACES = 8;
-/** At most so many Namespaces of a kind are followed one by one: each of them is a connection. */
-export const MOST_NAMESPACES = 1_000;
+/** At most so many portions of single Namespaces are followed, of all kinds together: each has a connection of about 150 KiB. */
+export const MOST_CONNECTIONS = 2_000;
+
+export type Connections = ReturnType<typeof createConnections>;
+
+/** Counts the portions of single Namespaces that are followed of each kind. */
+export function createConnections() {
+  const used = new Map<string, number>();
+  return {
+    /** How many a kind may have beside those of the others. */
+    leftFor(kind: string): number {
+      const others = [...used].reduce((sum, [each, count]) => (each === kind ? sum : sum + count), 0);
+      return Math.max(0, MOST_CONNECTIONS - others);
+    },
+    use(kind: string, count: number): void {
+      if (count === 0) used.delete(kind);
+      else used.set(kind, count);
+    },
+  };
+}
 
 /** Entries that ask for the same, in different Namespaces. */
 interface Group {
@@ -45,11 +63,13 @@ interface Group {
  * is added until then.
  *
  * @param followed ids of the portions that are followed now
+ * @param most of single Namespaces
  */
 export function divideKind(
   { entries, owned }: NarrowedPlan,
   everywhere: boolean | undefined,
   followed: { readonly has: (id: string) => boolean },
+  most: number,
 ): Division {
   const portions: Portion[] = owned
     ? [portionOf({ labelSelector: FLEET_LABEL, metadataOnly: false }, undefined, true)]
@@ -66,7 +86,7 @@ export function divideKind(
     }
     for (const namespace of [...group.namespaces].sort(compareText)) {
       const portion = portionOf(group, namespace);
-      if (namespaces.length >= MOST_NAMESPACES) {
+      if (namespaces.length >= most) {
         cut.push(namespace);
         continue;
       }

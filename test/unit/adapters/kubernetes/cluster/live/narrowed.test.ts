@@ -158,6 +158,8 @@ const secret = (namespace: string, name: string, labels: Readonly<Record<string,
 const machine = (namespace: string, name: string): JsonObject => ({
   ...{ apiVersion: 'machine.sapcloud.io/v1', kind: 'Machine', metadata: { namespace, name }, spec: {} },
 });
+const MACHINE_KIND = 'machine.sapcloud.io/Machine';
+const WORKER_KIND = 'extensions.gardener.cloud/Worker';
 const spaces = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `shoot-${index}`);
 const DENIED = (namespace: string) =>
   `the agent may not list secrets in namespace ${namespace}: grant it with cluster register --allow care`;
@@ -400,10 +402,7 @@ test('many namespaces share one watch if the agent may list all, also when one m
 });
 
 test('without that right each of a thousand namespaces has a watch, and a few are listed at once', async () => {
-  const { api, put, keys, look, configure, live } = await follow(
-    [SECRET],
-    [{ kind: '/Secret', namespaces: spaces(999) }],
-  );
+  const { api, put, keys, look, live } = await follow([SECRET], [{ kind: '/Secret', namespaces: spaces(999) }]);
   put(secret('shoot-998', 'x'));
   api.refused.add('shoot-5/secrets');
   const watching = () => [...api.open.keys()].filter(({ path }) => path.endsWith('/secrets')).length;
@@ -413,12 +412,21 @@ test('without that right each of a thousand namespaces has a watch, and a few ar
   expect((await look()).kinds).toContainEqual(
     expect.objectContaining({ state: 'complete', unlisted: { 'shoot-5': DENIED('shoot-5') } }),
   );
-  configure([spaces(999), ['x1', 'x2']].map((namespaces) => ({ kind: '/Secret', namespaces })));
-  await look();
-  expect(watching()).toBe(999);
-  const named = (await look()).kinds.find(({ kind }) => kind === '/Secret')?.unlisted ?? {};
-  expect(Object.keys(named)).toEqual(['shoot-5', 'x2']);
-  expect(named.x2).toContain('at most 1000 namespaces are followed one by one');
+  await live.close();
+});
+
+test('at most two thousand namespaces are followed one by one, of all kinds together', async () => {
+  const of = (kind: string, count: number) => ({ kind, namespaces: spaces(count) });
+  const secrets = of('/Secret', 1_000);
+  const { look, configure, live, api } = await follow([SECRET, MACHINE, WORKER], [secrets, of(MACHINE_KIND, 999)]);
+  expect((await look()).kinds.filter(({ unlisted }) => unlisted !== undefined)).toEqual([]);
+  configure([secrets, of(MACHINE_KIND, 999), of(WORKER_KIND, 3)]);
+  const unlisted = async () => (await look()).kinds.find(({ kind }) => kind === WORKER_KIND)?.unlisted ?? {};
+  expect(Object.keys(await unlisted())).toEqual(['shoot-1', 'shoot-2']);
+  expect((await unlisted())['shoot-2']).toContain('at most 2000 namespaces are followed one by one');
+  expect([...api.open.keys()].filter(({ path }) => path.includes('/namespaces/shoot'))).toHaveLength(2_000);
+  configure([secrets, of(MACHINE_KIND, 900), of(WORKER_KIND, 3)]);
+  expect(await unlisted()).toEqual({});
   await live.close();
 });
 
