@@ -41,6 +41,8 @@ export function createFakeCustomResources(kinds: readonly string[] = engineKinds
   const events: (ResourceEvent & { key: string })[] = [];
   /** Types of conditions that were written here, by object. */
   const said = new Map<ObjectKey, ReadonlySet<string>>();
+  /** Fields that the last write here had, by object. */
+  const fields = new Map<ObjectKey, readonly string[]>();
   const answers: FakeCustomResources['answers'] = new Map();
   let version = 0;
   let changed: (key?: ObjectKey) => void = () => undefined;
@@ -68,7 +70,12 @@ export function createFakeCustomResources(kinds: readonly string[] = engineKinds
         const resource = objects.get(key);
         if (resource?.uid !== uid) return { type: 'gone' };
         writes.push({ key, status });
-        const after = merged(resource.status ?? {}, status, said.get(key) ?? new Set());
+        const kept = Object.entries(resource.status ?? {}).filter(
+          ([field]) => fields.get(key)?.includes(field) !== true,
+        );
+        const before = { ...Object.fromEntries(kept), conditions: resource.status?.conditions };
+        const after = merged(before, status, said.get(key) ?? new Set());
+        fields.set(key, Object.keys(status));
         said.set(key, new Set(Object.keys(conditionsIn(status))));
         const resourceVersion = String(++version);
         put({ ...resource, resourceVersion, status: after });

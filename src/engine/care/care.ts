@@ -12,6 +12,7 @@ import { deriveChecks } from './checks/checks.ts';
 import { deriveConditions } from './conditions.ts';
 import { deriveConstraints } from './constraints/constraints.ts';
 import { acceptsHibernation } from './constraints/hibernation.ts';
+import { deriveDeclarationErrors } from './declaration-errors.ts';
 import { type ExplainedSources, shootEntities } from './explain.ts';
 import { shootFigures } from './figures.ts';
 import { deriveHibernated } from './hibernated.ts';
@@ -50,6 +51,7 @@ export const care: Domain<CareParts> = {
     const { constraints, collections, ...ofConstraints } = deriveConstraints(graph, { ...reads, apiServer, absences });
     const operation = wireOperations(graph, core, { ...reads, apiServer });
     const agents = deriveAgentNeeds(graph, { ...core, bindings });
+    const declarationErrors = deriveDeclarationErrors(graph, core.declarations, inputs);
     const undeclared = deriveUndeclaredShoots(graph, core.inputs, bindings);
     const remediations = deriveRemediations(graph, inputs);
     const mendable = deriveMendable(graph, core.documents);
@@ -68,6 +70,7 @@ export const care: Domain<CareParts> = {
         anywhere: [],
         shown: [
           ...[shoots, contenders, bindings, snapshots, sleepers, hibernated, asleep, undeclared],
+          declarationErrors,
           ...[...checks.collections, absences, conditions],
           ...[...collections, ...agents.collections, ...operation.collections, remediations, mendable],
         ],
@@ -83,7 +86,7 @@ export const care: Domain<CareParts> = {
         statuses = deriveShootStatuses(graph, {
           ...reads,
           ...operation,
-          operations,
+          ...{ operations, declarationErrors },
           hibernated,
           conditions,
           constraints,

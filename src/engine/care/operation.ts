@@ -1,4 +1,5 @@
 import type { ObservedStatus } from '../../model/conditions.ts';
+import { DECLARATION_TASK } from '../../model/declaration-error.ts';
 import { objectOf, objectsOf, textOf, textsOf } from '../../model/json.ts';
 
 /** The last operation as written last. */
@@ -19,7 +20,7 @@ export function lastOperationOf(observed: ObservedStatus | undefined): LastOpera
   return {
     ...{ type, state, description: textOf(description), lastUpdateTime: textOf(lastUpdateTime) },
     progress: typeof progress === 'number' ? progress : 0,
-    hasErrors: objectsOf(observed?.fields.lastErrors).length > 0,
+    hasErrors: lastErrorsOf(observed).length > 0,
   };
 }
 
@@ -35,9 +36,10 @@ export interface LastError {
 /** An entry of `lastErrors` as written last. `lastUpdateTime`: RFC 3339; may be empty. */
 export type WrittenError = LastError & { readonly lastUpdateTime: string };
 
-/** Reads the last errors of a written status. */
+/** Reads the last errors of a written status, without the one that is about the declaration and no task. */
 export function lastErrorsOf(observed: ObservedStatus | undefined): readonly WrittenError[] {
-  return objectsOf(observed?.fields.lastErrors).map(({ description, taskID, codes, lastUpdateTime }) => ({
+  const written = objectsOf(observed?.fields.lastErrors).filter(({ taskID }) => taskID !== DECLARATION_TASK);
+  return written.map(({ description, taskID, codes, lastUpdateTime }) => ({
     ...{ description: textOf(description), codes: textsOf(codes), lastUpdateTime: textOf(lastUpdateTime) },
     ...(typeof taskID === 'string' ? { taskID } : {}),
   }));

@@ -15,6 +15,7 @@ interface Reads extends Pick<EngineInputs, 'observed' | 'agents' | 'fleet'> {
   readonly bindings: Derived<BoundShoot>;
   readonly hibernated: Derived<boolean>;
   readonly operations: Derived<ShootOperation>;
+  readonly declarationErrors: Derived<JsonObject>;
   readonly declaredRequests: Derived<DeclaredRequest>;
   readonly answeredRequests: Collection<AnsweredRequest>;
   readonly conditions: Derived<Judged>;
@@ -30,7 +31,7 @@ export function deriveShootStatuses(graph: Graph, reads: Reads): Derived<StatusP
     from: bindings,
     reads: [
       ...[reads.fleet, reads.agents, hibernated, operations, declaredRequests, answeredRequests],
-      ...[conditions, constraints, observed],
+      ...[conditions, constraints, observed, reads.declarationErrors],
     ],
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
@@ -70,10 +71,10 @@ function partOf(
   const { operation, errors, cycleStart, seedName } = read.get(reads.operations, '', key) ?? { errors: [] };
   const conditions = SHOOT_CONDITIONS.flatMap((each) => read.get(reads.conditions, each, key)?.condition ?? []);
   const foreign = (written?.conditions ?? []).filter((one) => !SHOOT_CONDITIONS.some((own) => own === one.type));
-  const lastErrors = errors.map(({ codes, ...error }) => ({
-    ...error,
-    ...(codes.length === 0 ? {} : { codes }),
-  }));
+  const lastErrors: readonly JsonObject[] = [
+    ...[read.get(reads.declarationErrors, '', key) ?? []].flat(),
+    ...errors.map(({ codes, ...error }) => ({ ...error, ...(codes.length === 0 ? {} : { codes }) })),
+  ];
   return {
     conditions,
     conditionLists: { constraints: (read.get(reads.constraints, '', key) ?? []).map(({ condition }) => condition) },

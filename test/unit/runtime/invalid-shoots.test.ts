@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { KINDS_AS_WRITTEN } from '../../../src/model/agent.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { createFakeCustomResources, engineKinds } from '../../support/fake-custom-resources.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
@@ -19,7 +20,10 @@ async function start(spec: JsonObject, files: Readonly<Record<string, string>> =
   fake.apply(shoot(spec));
   const world = await createFleetWorld({ custom: fake });
   world.source.push({ 'blue.yaml': clusterYaml('blue'), ...files });
+  await settle(world);
+  world.agent('blue').capabilities = [KINDS_AS_WRITTEN];
   world.agent('blue').connect();
+  world.agent('blue').discovers({ kinds: [] });
   await settle(world);
   const problems = () => fake.events.filter(({ reason }) => reason === 'ConfigurationProblem');
   return { fake, world, problems, errors: () => fake.get(BLUE)?.status?.lastErrors };
@@ -44,6 +48,7 @@ it('an invalid one, with one Event; when it is mended, the error is gone', async
   fake.apply(shoot({ purpose: 'testing' }));
   await settle(world);
   expect(fake.get(BLUE)?.status).toMatchObject({ gardener: { name: 'fleetrelay' }, lastOperation: { type: 'Create' } });
+  expect(errors()).toBeUndefined();
   expect(problems().length).toBe(1);
 });
 
@@ -51,4 +56,20 @@ it('one that another source declares first', async () => {
   const { errors, problems } = await start({}, { 'shoot.yaml': JSON.stringify(shoot({})) });
   expect(errors()).toMatchObject([{ ...CODES, description: expect.stringContaining('main:shoot.yaml') }]);
   expect(problems().length).toBe(1);
+});
+
+it('one that holds as last known good says what is wrong with its change, and goes on', async () => {
+  const { fake, world, errors, problems } = await start({ purpose: 'testing' });
+  expect(errors()).toBeUndefined();
+  fake.apply(shoot({ purpose: 'gaming' }));
+  await settle(world);
+  expect(errors()).toMatchObject([{ ...CODES, lastUpdateTime: expect.any(String) }]);
+  expect(problems().length).toBe(1);
+  expect(fake.get(BLUE)?.status).toMatchObject({ lastOperation: { type: 'Create', state: 'Succeeded' } });
+  const writes = fake.writes.length;
+  await settle(world);
+  expect([fake.writes.length, problems().length]).toEqual([writes, 1]);
+  fake.apply(shoot({ purpose: 'production' }));
+  await settle(world);
+  expect(errors()).toBeUndefined();
 });
