@@ -8,7 +8,6 @@ import type { BoundShoot } from '../binding.ts';
 import { WEBHOOK_KINDS } from '../constraints/webhooks.ts';
 import { type LastError, type LastOperation, lastErrorsOf, lastOperationOf } from '../operation.ts';
 import type { CareSettingsRead } from '../settings.ts';
-import type { Sleep } from '../sleep.ts';
 import type { Finding } from '../thresholds.ts';
 import { type ClusterReads, obstacleOf } from '../visibility.ts';
 import { isHeldForLong, isLate, passedMoments } from './deadlines.ts';
@@ -31,7 +30,8 @@ export interface OperationReads
     Pick<EngineInputs, 'observed' | 'elapsed' | 'results' | 'live' | 'fleet'> {
   readonly bindings: Derived<BoundShoot>;
   readonly settings: Collection<JsonValue>;
-  readonly sleepers: Derived<Sleep>;
+  /** `status.hibernated`, by Shoot. */
+  readonly hibernated: Derived<boolean>;
   readonly apiServer: Derived<Finding>;
   readonly extensionErrors: Index<LastError>;
   readonly declaredRequests: Derived<DeclaredRequest>;
@@ -62,12 +62,12 @@ export function deriveOperations(
       : [],
   );
   const reads: AllReads = { ...given, tasks, webhooks };
-  const { clusters, agents, snapshots, observed, elapsed, results, settings, sleepers, apiServer } = given;
+  const { clusters, agents, snapshots, observed, elapsed, results, settings, hibernated, apiServer } = given;
   return graph.derive<BoundShoot, ShootOperation>({
     name: 'operationsOfShoots',
     from: given.bindings,
     reads: [
-      ...[clusters, agents, snapshots, observed, elapsed, results, settings, sleepers, apiServer, webhooks],
+      ...[clusters, agents, snapshots, observed, elapsed, results, settings, hibernated, apiServer, webhooks],
       ...[given.extensionErrors, given.declaredRequests, given.answeredRequests, given.suspensions],
       ...[given.fleet, tasks.byPlace, tasks.failing, tasks.seconds],
     ],
@@ -90,12 +90,11 @@ function operationOf(read: Reader, key: string, shoot: BoundShoot, reads: AllRea
   const passed = passedMoments(read, key, reads);
   const { tasks, newestSecond } = tasksOf(read, places, passed.attempt, reads);
   const declared = read.get(reads.declaredRequests, '', key);
-  const sleep = read.get(reads.sleepers, '', key);
   const situation: Situation = {
     ...{ last, errors, type, tasks, passed },
     cycleStart: textOf(fields.retryCycleStartTime),
     obstacle: operationObstacle(read, shoot, fields, last, reads),
-    isAsleep: sleep?.isWanted === true && sleep.isSeen,
+    isAsleep: shoot.wantsHibernation && read.get(reads.hibernated, '', key) === true,
     suspension: places.flatMap(([cluster]) => textOf(read.get(reads.suspensions, '', cluster)) || [])[0],
     isRequested:
       (declared !== undefined && isRequested(declared, read.get(reads.answeredRequests, '', key), last)) ||

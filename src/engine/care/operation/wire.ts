@@ -8,7 +8,7 @@ import { type AnsweredRequest, deriveDeclaredRequests } from './requests.ts';
 
 type Given = Pick<
   OperationReads,
-  'bindings' | 'settings' | 'sleepers' | 'apiServer' | 'clusters' | 'agents' | 'snapshots'
+  'bindings' | 'settings' | 'hibernated' | 'apiServer' | 'clusters' | 'agents' | 'snapshots'
 >;
 
 /** Wires the operations of Shoots: what comes before progress, and what follows from it. */
