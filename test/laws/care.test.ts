@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { API, type CareHistory, type CareStep, playCare } from './support/care-history.ts';
+import { API, type CareHistory, type CareStep, NODES, playCare } from './support/care-history.ts';
 
 /** Histories that are played. */
 const RUNS = 25;
 
-const TYPES = [API];
+const TYPES = [API, NODES];
 
 /** Seconds, as the FleetPolicy has them by default. */
-const THRESHOLDS: Readonly<Record<string, number>> = { [API]: 60 };
+const THRESHOLDS: Readonly<Record<string, number>> = { [API]: 60, [NODES]: 300 };
 const SILENCE = 200;
 /** What the server, the sink and whole seconds may take. */
 const SLACK = 6;

@@ -49,7 +49,7 @@ export interface CareMoment {
 }
 
 export const API = 'APIServerAvailable';
-const NODES = 'EveryNodeReady';
+export const NODES = 'EveryNodeReady';
 
 const PATH = 'shoots/garden-web/blue.yaml';
 const SHOOT = `apiVersion: core.gardener.cloud/v1beta1
@@ -90,7 +90,7 @@ export async function playCare(steps: readonly CareStep[]): Promise<CareHistory>
     if (awaySince !== undefined) return;
     world
       .agent('blue')
-      .discovers({ upserts: [probe(isApiUp), ...[...nodes].map(([name, ready]) => node(name, ready))] });
+      .discovers({ upserts: [probe(isApiUp), LEASES, ...[...nodes].map(([name, ready]) => node(name, ready))] });
     find();
   };
   const pass = async (seconds: number): Promise<void> => {
@@ -157,6 +157,11 @@ export async function playCare(steps: readonly CareStep[]): Promise<CareHistory>
     if (awaySince === undefined) connect();
   }
 }
+
+const LEASES: JsonObject = {
+  ...{ apiVersion: 'internal.fleetrelay.dev/v1', kind: 'LeaseReport', metadata: { name: 'leases' } },
+  status: { valid: ['kube-node-lease/one', 'kube-node-lease/two'], expired: [] },
+};
 
 function probe(isUp: boolean): JsonObject {
   const status = isUp ? { code: 200 } : { code: 500, body: 'down' };
