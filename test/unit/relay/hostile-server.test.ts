@@ -189,7 +189,7 @@ async function hearSettings(content: string, agent: FakeAgent, capabilities?: re
 const long = JSON.stringify({
   ...NO_SETTINGS,
   ignoredFields: [
-    { kind: '/Service', fields: Array.from({ length: 900 }, (_, index) => `a${'x'.repeat(200)}${index}`) },
+    { kind: '/Service', fields: Array.from({ length: 950 }, (_, index) => `a${'x'.repeat(258)}${index}`) },
   ],
 });
 test.each<[string, string, string]>([
