@@ -22,9 +22,9 @@ const KIND_FIELDS: Readonly<Record<string, readonly string[]>> = {
 /** Of them, what is read of other live objects: a status can be of an earlier generation. */
 const LIVE_FIELDS: readonly string[] = ['generation'];
 
-/** The metadata without what only an API server sets, and without kubectl's copy of the manifest. */
-export function withoutServerFields(metadata: JsonObject): JsonObject {
-  return withoutUnread(metadata, []);
+/** The metadata of a custom resource of this kind without what only an API server sets, and without kubectl's copy of the manifest. */
+export function withoutServerFields(metadata: JsonObject, kind: string): JsonObject {
+  return withoutUnread(metadata, kind === 'Shoot' ? ['creationTimestamp'] : []);
 }
 
 /** The metadata of a live object of this kind without what only an API server sets and nothing reads. */

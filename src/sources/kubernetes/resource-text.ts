@@ -2,8 +2,8 @@ import { printYaml } from '../../manifest/print-yaml.ts';
 import { compareText, isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../model/json.ts';
 
 /**
- * The declared part of a custom resource, as the text of a manifest. Fields that an API server fills in are left out: the
- * text changes exactly when the declaration does. Equal values give equal bytes.
+ * The declared part of a custom resource, as the text of a manifest. Fields that an API server fills in and changes are left out:
+ * the text changes exactly when the declaration does. Equal values give equal bytes.
  */
 export function resourceText(value: JsonObject): Uint8Array {
   const { apiVersion, kind, metadata, status: _status, ...rest } = value;
@@ -12,10 +12,11 @@ export function resourceText(value: JsonObject): Uint8Array {
 }
 
 function declaredMetadata(metadata: JsonValue | undefined): JsonObject {
-  const { name, namespace, labels, annotations } = objectOf(metadata);
+  const { name, namespace, labels, annotations, creationTimestamp } = objectOf(metadata);
   return {
     ...(name === undefined ? {} : { name }),
     ...(namespace === undefined ? {} : { namespace }),
+    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
     ...(isJsonObject(labels) ? { labels: inOrder(labels) } : {}),
     ...(isJsonObject(annotations) && Object.keys(annotations).length > 0 ? { annotations: inOrder(annotations) } : {}),
   };

@@ -14,7 +14,7 @@ const BLUE = 'core.gardener.cloud/Shoot/garden-web/blue';
 const shoot: JsonObject = {
   apiVersion: 'core.gardener.cloud/v1beta1',
   kind: 'Shoot',
-  metadata: { name: 'blue', namespace: 'garden-web' },
+  metadata: { name: 'blue', namespace: 'garden-web', creationTimestamp: '2025-01-01T00:00:00Z' },
   spec: { provider: { type: 'aws' } },
 };
 const theirs: JsonObject = {
@@ -48,6 +48,7 @@ it('a custom resource of a Gardener gets no status, no label, no event and no fi
   expect(rows(world)).toMatchObject([
     { name: 'blue', lastOperation: 'Reconcile Failed (30%)', status: 'unhealthy', gardenerVersion: 'v1.118.0' },
   ]);
+  expect(rows(world)[0]).toMatchObject({ creationTimestamp: '2025-01-01T00:00:00Z' });
   expect([fake.writes, fake.marks, fake.events]).toEqual([[], [], []]);
   expect([...world.statusFiles.keys()].filter((path) => path.startsWith('shoots/'))).toEqual([]);
 });

@@ -263,7 +263,7 @@ function report(state: State, next: CustomResourceKindState['state'], message: s
 function customResourceOf(key: ObjectKey, object: JsonObject, before: CustomResource | undefined): CustomResource {
   const { status, ...declared } = object;
   const metadata = metadataOf(object);
-  const value: JsonObject = { ...declared, metadata: withoutServerFields(metadata) };
+  const value: JsonObject = { ...declared, metadata: withoutServerFields(metadata, textOf(object.kind)) };
   return {
     key,
     uid: textOf(metadata.uid),

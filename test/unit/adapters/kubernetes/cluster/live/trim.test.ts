@@ -235,3 +235,10 @@ describe('of a live object stays', () => {
     expect(trimObject({ apiVersion: 'apps/v1', kind: 'ReplicaSet', metadata, spec }, true)).toMatchObject({ spec });
   });
 });
+
+it('a Shoot keeps its status, and the time of its creation', () => {
+  const status = { gardener: { name: 'gardenlet-x' }, lastOperation: { type: 'Create' }, conditions: [] };
+  const shoot = { apiVersion: 'core.gardener.cloud/v1beta1', kind: 'Shoot', metadata, spec: { region: 'eu' }, status };
+  const { uid: _uid, resourceVersion: _version, managedFields: _fields, ...kept } = metadata;
+  expect(trimObject(shoot, false)).toEqual({ ...shoot, metadata: kept });
+});
