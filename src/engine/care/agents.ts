@@ -1,7 +1,7 @@
 import type { AdditionalKind, AgentNeeds, CareTasks } from '../../model/agent-settings.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
-import type { BoundShoot } from './binding.ts';
+import { type BoundShoot, isCaredFor } from './binding.ts';
 import { MACHINE_KINDS, nodeKinds, nodeLeases } from './checks/every-node-ready/agent-needs.ts';
 import { AUTHORITY_LABELS, SECRET_KIND } from './constraints/authorities.ts';
 import { CONSTRAINED_KINDS } from './constraints/constraints.ts';
@@ -24,7 +24,7 @@ export function deriveAgentNeeds(graph: Graph, { bindings, settings }: Reads) {
     name: 'rolesOfClusters',
     from: bindings,
     compute: ({ value: shoot }, _read, emit) => {
-      if (shoot.isIgnored || shoot.elected !== undefined) return;
+      if (!isCaredFor(shoot) || shoot.elected !== undefined) return;
       emit('', shoot.cluster, { type: 'cluster', shoot });
       if (shoot.seed !== undefined) emit('', shoot.seed, { type: 'seed', shoot });
     },

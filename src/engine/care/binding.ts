@@ -17,6 +17,11 @@ export function clustersOf({ cluster, seed }: Pick<BoundShoot, 'cluster' | 'seed
   return seed === undefined || seed === cluster ? [cluster] : [cluster, seed];
 }
 
+/** Whether fleetrelay cares for the Shoot: no annotation switches that off, and no Gardener does it. */
+export function isCaredFor({ isIgnored, isOfGardener }: Pick<Shoot, 'isIgnored' | 'isOfGardener'>): boolean {
+  return !isIgnored && !isOfGardener;
+}
+
 /** Derives which clusters each Shoot is bound to, from desired state alone. */
 export function deriveBindings(graph: Graph, { declarations, inputs }: DomainCore) {
   const shoots = graph.derive<Declared<'Shoot'>, Shoot>({
@@ -31,7 +36,7 @@ export function deriveBindings(graph: Graph, { declarations, inputs }: DomainCor
     reads: [shoots],
     compute: ({ key, value: { origin, identity } }, read, emit) => {
       const shoot = read.get(shoots, '', key);
-      if (shoot !== undefined && !shoot.isIgnored) emit('', shoot.cluster, { origin, identity, value: key });
+      if (shoot !== undefined && isCaredFor(shoot)) emit('', shoot.cluster, { origin, identity, value: key });
     },
   });
   const bindings: Derived<BoundShoot> = graph.derive<Declared<'Shoot'>, BoundShoot>({

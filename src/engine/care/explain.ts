@@ -2,7 +2,7 @@ import type { Condition, ConditionValue } from '../../model/conditions.ts';
 import { formatGoDuration } from '../../model/go-duration.ts';
 import { type JsonValue, objectOf, objectsOf, textOf, textsOf } from '../../model/json.ts';
 import { displayKey } from '../../model/object-key.ts';
-import { SHOOT_CARETAKER } from '../../model/shoot.ts';
+import { isOfGardener } from '../../model/shoot.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { Collection } from '../collections/types.ts';
 import type { Entity, EntityCondition, EntityKind, Fact, Reason } from '../domain.ts';
@@ -76,8 +76,7 @@ function originFacts({ liveIn, binding, fields }: ShownShoot): readonly (Reason 
     return [{ type: 'live', cluster: liveIn.cluster, key: liveIn.key, part }];
   }
   if (binding === undefined) return [];
-  if (caretaker !== '' && caretaker !== SHOOT_CARETAKER)
-    return [fact('Gardener', caretaker, `cares for it: ${writes}`)];
+  if (isOfGardener(fields)) return [fact('Gardener', caretaker, `cares for it: ${writes}`)];
   const { cluster, seed, controlPlaneNamespace, isIgnored } = binding;
   return [
     ...(isIgnored ? [fact('annotation', 'shoot.gardener.cloud/ignore', 'switches care off')] : []),
@@ -100,7 +99,9 @@ function errorFacts({ fields }: ShownShoot): readonly Fact[] {
 
 /** The conditions and constraints of a Shoot, each with what it follows from. */
 function conditionsOf(shoot: ShownShoot, sources: ExplainedSources): readonly EntityCondition[] {
-  const { binding, conditions, constraints, fields } = shoot;
+  const { conditions, constraints, fields } = shoot;
+  // What a Gardener has written does not follow from what is judged here.
+  const binding = isOfGardener(fields) ? undefined : shoot.binding;
   const { judged, judgedConstraints, observed } = sources;
   const written = binding === undefined ? undefined : observed.get('Shoot', binding.key);
   // Conditions follow from the operation that was written last.

@@ -8,6 +8,7 @@ import {
 } from '../../model/conditions.ts';
 import { compareText, type JsonObject, objectsOf } from '../../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { isOfGardener } from '../../model/shoot.ts';
 import { STATUS_LABEL, shootStatusLabel } from '../../model/shoot-status-label.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { Declarations } from '../fleet/declared.ts';
@@ -91,7 +92,10 @@ export function declaredShoot(
   const identity = { namespace, name, value, binding: { ...binding, key } };
   const part = statuses.get('Shoot', key);
   if (part?.isOfOthers === true) {
-    return { ...identity, ...othersStatus(observed.get('Shoot', key) ?? readObserved(status)) };
+    const written = observed.get('Shoot', key);
+    // What fleetrelay wrote before a Gardener did is over.
+    const isTheirs = written !== undefined && isOfGardener(written.fields);
+    return { ...identity, ...othersStatus(isTheirs ? written : readObserved(status)) };
   }
   const { conditions = [], conditionLists = {}, fields = {}, timedFields = {}, labels = {} } = part ?? {};
   const label = labels[STATUS_LABEL];

@@ -56,6 +56,20 @@ beforeEach(async () => {
   await settle();
 });
 
+it('what a Gardener has written of a declared Shoot does not follow from what is judged here', async () => {
+  const condition = {
+    ...{ type: 'APIServerAvailable', status: 'Progressing', reason: 'HealthzRequestFailed', message: 'slow' },
+    ...{ lastTransitionTime: '2026-01-01T00:00:00Z', lastUpdateTime: '2026-01-01T00:00:00Z' },
+  };
+  const status = { gardener: { name: 'gardener-controller-manager' }, conditions: [condition] } as never;
+  world.source.push({ 'blue.yaml': clusterYaml('blue'), 'shoot.yaml': JSON.stringify({ ...shoot('blue'), status }) });
+  probe({ error: 'connection refused' });
+  await settle();
+  expect(await lines({ object: BLUE, part: 'APIServerAvailable' } as never)).toEqual([
+    'condition | APIServerAvailable | Progressing since 2026-01-01T00:00:00Z',
+  ]);
+});
+
 describe('a Shoot of ours is explained', () => {
   it('by the object that is the cause, since when, and when the condition turns False', async () => {
     expect(await ask({ object: BLUE })).toMatchObject({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultFleetPolicy } from '../../../../src/model/fleet-policy.ts';
 import { agentSettings } from '../../../../src/sinks/agents/settings.ts';
-import { CONTROL_PLANE, careWorld } from '../../../support/care-world.ts';
+import { CONTROL_PLANE, careWorld, shootYaml } from '../../../support/care-world.ts';
 
 const WORKERS = 'provider: {workers: [{name: a, minimum: 1, maximum: 1}]}';
 const PARTS = ['druid.gardener.cloud/Etcd', 'resources.gardener.cloud/ManagedResource'];
@@ -52,4 +52,19 @@ test.each([
   expect(leases.find(({ namespace }) => namespace === 'kube-system')?.namePrefix).toBe(
     expected.includes('kube-system') ? 'gardener-node-agent-' : undefined,
   );
+});
+
+test('agents do nothing for the Shoot of a Gardener, and it takes no cluster from another one', () => {
+  const world = careWorld('{seedName: seed}');
+  const needs = (cluster: string) => agentSettings(world.engine, cluster, defaultFleetPolicy).care;
+  expect(needs('blue')).toBeDefined();
+  const ofGardener = `${shootYaml('{seedName: seed}')}status: {gardener: {name: gardener-controller-manager}}\n`;
+  world.file('shoot.yaml', ofGardener);
+  world.engine.commit();
+  expect([needs('blue'), needs('seed')]).toEqual([undefined, undefined]);
+  const ours = shootYaml('{}').replace('name: blue', 'name: later, annotations: {fleetrelay.dev/cluster: blue}');
+  world.file('z-later.yaml', ours);
+  world.engine.commit();
+  expect(needs('blue')).toBeDefined();
+  expect(needs('seed')).toBeUndefined();
 });
