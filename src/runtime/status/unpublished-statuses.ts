@@ -45,11 +45,18 @@ export function createUnpublishedStatuses({
   const settleBy = clock.monotonic() + SETTLE_MS;
   const due = new Map<string, EntryAddress>();
   let settled = false;
-  let wasLeading = false;
+  let wasRecording = false;
   let cancel: (() => void) | undefined;
 
+  // What is published is recorded then.
+  const isRecording = (): boolean => deps.leads() && !(deps.hasBranch && deps.policy().enabled);
   const run = (): void => {
     cancel = undefined;
+    if (!isRecording()) {
+      due.clear();
+      wasRecording = false;
+      return;
+    }
     settled ||= deps.isSettled() || clock.monotonic() >= settleBy;
     if (!settled) {
       schedule();
@@ -76,11 +83,10 @@ export function createUnpublishedStatuses({
   };
   loop.addSink(() => {
     const changed = changes.take();
-    const leads = deps.leads();
-    const all = leads && !wasLeading ? RECORDED.flatMap((kind) => [...engine.statuses.entries(kind)]) : [];
-    wasLeading = leads;
-    // What is published is recorded then.
-    if (!leads || (deps.hasBranch && deps.policy().enabled)) return;
+    const records = isRecording();
+    const all = records && !wasRecording ? RECORDED.flatMap((kind) => [...engine.statuses.entries(kind)]) : [];
+    wasRecording = records;
+    if (!records) return;
     for (const { partition, key } of [...all, ...changed]) {
       if (RECORDED.some((kind) => kind === partition)) due.set(`${partition}/${key}`, { partition, key });
     }
