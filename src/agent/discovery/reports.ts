@@ -7,6 +7,7 @@ export function createReportBook() {
   const makers = new Map<string, CareReports>();
   let objects: ReadonlyMap<ObjectKey, LiveObject> = new Map();
   let kinds: readonly KindState[] = [];
+  let last: { readonly ofCluster: readonly KindState[]; readonly joined: readonly KindState[] } | undefined;
 
   return {
     /** Takes all reports of one maker. Returns the keys of the reports of all makers, now and before. */
@@ -15,17 +16,27 @@ export function createReportBook() {
       makers.set(maker, next);
       const all = [...makers.values()];
       objects = new Map(all.flatMap((each) => each.objects.map((object) => [object.key, object])));
-      kinds = all.flatMap((each) => each.kinds);
+      const now = all.flatMap((each) => each.kinds);
+      if (JSON.stringify(now) !== JSON.stringify(kinds)) {
+        kinds = now;
+        last = undefined;
+      }
       return new Set([...before.keys(), ...objects.keys()]);
     },
     get: (key: ObjectKey): LiveObject | undefined => objects.get(key),
-    /** The kinds of the snapshot. A report can be a file in the cluster: of one that cannot be read the kind stays unknown. */
+    /** The kinds of the snapshot. The list is long and seldom new: it stays the same list while both parts of it do. */
     withKinds(ofCluster: readonly KindState[]): readonly KindState[] {
-      const made = kinds.filter(
-        ({ kind }) => !ofCluster.some((each) => each.kind === kind && each.state === 'unknown'),
-      );
-      if (made.length === 0) return ofCluster;
-      return [...ofCluster.filter(({ kind }) => !made.some((each) => each.kind === kind)), ...made];
+      if (last?.ofCluster !== ofCluster) last = { ofCluster, joined: joinKinds(ofCluster, kinds) };
+      return last.joined;
     },
   };
+}
+
+/** A report can be a file in the cluster: of one that cannot be read the kind stays unknown. */
+function joinKinds(ofCluster: readonly KindState[], ofReports: readonly KindState[]): readonly KindState[] {
+  const made = ofReports.filter(
+    ({ kind }) => !ofCluster.some((each) => each.kind === kind && each.state === 'unknown'),
+  );
+  if (made.length === 0) return ofCluster;
+  return [...ofCluster.filter(({ kind }) => !made.some((each) => each.kind === kind)), ...made];
 }
