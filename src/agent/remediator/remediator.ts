@@ -75,7 +75,7 @@ export function createRemediator(deps: RemediatorDeps, changed: (rows: readonly 
   }
 
   async function work(): Promise<void> {
-    if (isStopped || due.isPaused() || !(await isLoaded())) return;
+    if (isStopped || due.isPaused() || !(await isLoaded()) || isPaused) return;
     for (const key of solved) {
       solved.delete(key);
       await journal.forget(configurationName(key));

@@ -94,6 +94,19 @@ test.each([
   expect(cluster.webhook('policy').timeoutSeconds).toBe(15);
 });
 
+test('the record is not written either while the stop button is on', async () => {
+  const { cluster, see } = createWorld();
+  cluster.write('policy', 'helm', PROBLEM);
+  await see(DRY);
+  const before = cluster.record();
+  expect(before.told).not.toEqual({});
+  cluster.write('policy', 'helm', { failurePolicy: 'Ignore', timeoutSeconds: 5 });
+  await see(DRY, ['policy'], true);
+  expect(cluster.record()).toEqual(before);
+  await see(DRY, []);
+  expect(cluster.record().told).toEqual({});
+});
+
 test('what fleetrelay applies, and what is excluded, stays as it is', async () => {
   const { cluster, see } = createWorld();
   cluster.write('applied', 'fleetrelay', PROBLEM);
