@@ -205,8 +205,7 @@ export const FURTHER: Readonly<Record<Exclude<AgentAccess, 'cluster-admin'>, Fur
   },
   tunnel: {
     inKubeSystem: rulesOf(
-      // A WebSocket opens with a GET; newer API servers want `create` too.
-      ['get', 'create'],
+      ['create'],
       [['core', 'pods/portforward', 'To test the tunnel between the control plane and the Nodes of a Shoot.']],
     ),
   },

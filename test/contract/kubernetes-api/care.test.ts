@@ -207,7 +207,7 @@ describe.skipIf(noKubernetes)('what the care of Shoots asks a real API server', 
     expect(await limited.tunnel?.(10_000)).toEqual({ type: 'none' });
     await apply({
       ...role,
-      rules: [lister, { apiGroups: [''], resources: ['pods/portforward'], verbs: ['get', 'create'] }],
+      rules: [lister, { apiGroups: [''], resources: ['pods/portforward'], verbs: ['create'] }],
     });
     await until('the right', async () => (await limited.tunnel?.(10_000))?.type === 'connected');
     accepts = false;

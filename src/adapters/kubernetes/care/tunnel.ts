@@ -40,6 +40,8 @@ export async function testTunnel(client: KubeClient, timeoutMs: number): Promise
     return { type: 'failed', pod, error: cutText(error, MOST_TEXT) };
   }
   if (answer.status === 101) return { type: 'connected', pod };
+  // The API server has too many requests, and did not try.
+  if (answer.status === 429) return { type: 'unanswered' };
   // The agent was given no right to test the tunnel.
   if (answer.status === 403) return { type: 'none' };
   return { type: 'failed', pod, error: cutText(messageOf(answer.status, textOf(answer.body.text)), MOST_TEXT) };

@@ -100,3 +100,10 @@ test('requests and watches without an answer are hints; refusals, large answers 
   await request();
   expect(hints).toBe(2);
 });
+
+test('an API server that has too many requests says nothing about the tunnel', async () => {
+  const pods = ok({ items: [{ metadata: { name: 'vpn' }, status: { phase: 'Running' } }] });
+  const test = (answer: KubeAnswer) => scripted(pods, answer).care.tunnel?.(1_000);
+  expect(await test(ok({ text: 'too many requests' }, 429))).toEqual({ type: 'unanswered' });
+  expect(await test(ok({ text: 'bad gateway' }, 502))).toEqual({ type: 'failed', pod: 'vpn', error: 'bad gateway' });
+});
