@@ -27,6 +27,13 @@ export const dataplaneName: (text: string) => string = checked((text) =>
   DATAPLANE.test(text) ? ok(text) : problem('It must be MESH/NAME'),
 );
 
+const SHOOT = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+/** A Shoot as `NAMESPACE/NAME`. */
+export const shootName: (text: string) => string = checked((text) =>
+  SHOOT.test(text) ? ok(text) : problem('It must be NAMESPACE/NAME'),
+);
+
 /** An IPv4 or IPv6 address. */
 export const ipAddress: (text: string) => string = checked((text) =>
   isIP(text) === 0 ? problem('It must be an IP address') : ok(text),

@@ -17,6 +17,7 @@ export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['approve', async () => (await import('./commands/approve.ts')).approveCommand],
   ['source', async () => (await import('./commands/source.ts')).sourceCommand],
   ['cluster', async () => (await import('./commands/cluster.ts')).clusterCommand],
+  ['shoot', async () => (await import('./commands/shoot.ts')).shootCommand],
   ['dataplane', async () => (await import('./commands/dataplane.ts')).dataplaneCommand],
   ['audit', async () => (await import('./commands/audit.ts')).auditCommand],
   ['check', async () => (await import('./commands/check.ts')).checkCommand],

@@ -4,6 +4,7 @@ import type { FleetPolicy } from '../model/desired.ts';
 import type { FindingReason } from '../model/diagnostic.ts';
 import type { EngineKind } from '../model/engine-kinds.ts';
 import type { WrittenPath } from '../model/field-path.ts';
+import type { Digest } from '../model/ids.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { Origin } from '../model/output.ts';
@@ -90,6 +91,8 @@ export interface DomainParts {
   readonly agents?: Derived<AgentNeeds>;
   /** Messages for two wants of the domain with one key. */
   readonly collisions?: Collisions;
+  /** Objects that agents send no requests for, by cluster and key, as long as they have this content. */
+  readonly stops?: Derived<Digest>;
   /** Partition: the domain's name, or `OF_PROCESS`. */
   readonly deadlines?: readonly Derived<Deadline>[];
   /** The status of objects of the domain's kinds, by kind and key. Runs after progress. */

@@ -183,7 +183,8 @@ function wireOutputs(
   });
   const limits = deriveGuardLimits(graph, inputs.fleet, policy, inputs.lastKnownGood);
   const guards = deriveGuards(graph, { ...inputs, decisions, clusters, limits });
-  const outputs = deriveOutputs(graph, decisions, guards);
+  const stops = wired.flatMap(({ parts }) => parts.stops ?? []);
+  const outputs = deriveOutputs(graph, decisions, guards, stops);
   const pending = derivePending(graph, outputs, inputs.ledger);
   return { proofs, safeMode, decisions, limits, outputs, pending, collisions };
 }

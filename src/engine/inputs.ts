@@ -48,6 +48,8 @@ export interface AgentValue {
   readonly id?: string;
   /** The cluster takes kinds as written (a directory): an object without namespace is cluster-scoped. */
   readonly kindsAsWritten: boolean;
+  /** The agent sends no requests for objects that are stopped; absent: it does not know such objects. */
+  readonly takesStopped?: true;
 }
 
 /** Settings of the server that outputs depend on. */

@@ -57,6 +57,9 @@ export const TAKES_SETTINGS = 'settings';
 /** Capability of an agent: the settings of the fleet may say how the probes of Pods are rewritten. */
 export const TAKES_INJECTOR = 'injector-settings';
 
+/** Capability of an agent: it sends no requests for objects that are stopped. */
+export const TAKES_STOPPED = 'stopped';
+
 /**
  * The latest report of an agent about one object.
  * `applied`: the cluster has the object as declared. `failed`: an error, which the agent retries with back-off. `conflict`:

@@ -9,12 +9,19 @@ export interface Origin {
   readonly path: string;
 }
 
-/** The origins and the scope of an object. They are sent with the content, and are no part of its digest. */
+/** The metadata of an object. It is sent with the content, and is no part of its digest. */
 export interface ObjectMeta {
   /** In canonical order. */
   readonly origins: readonly Origin[];
   /** The clusters whose live state the object could have been computed from, in canonical order; empty: none. */
   readonly scope: readonly ClusterName[];
+  /** An operation has failed for this content: the agent sends no requests for it. */
+  readonly stopped?: true;
+}
+
+/** Selects the metadata. */
+export function metaOf({ origins, scope, stopped }: ObjectMeta): ObjectMeta {
+  return { origins, scope, ...(stopped === undefined ? {} : { stopped }) };
 }
 
 /** An object that a cluster should hold. */
@@ -60,7 +67,7 @@ export interface OutputDelta {
   readonly from: Digest;
   readonly to: Digest;
   readonly upserts: readonly OutputObject[];
-  /** Objects whose content stays, with new origins or scope. */
+  /** Objects whose content stays, with new metadata. */
   readonly touches: readonly (ObjectMeta & { readonly key: ObjectKey })[];
   readonly removals: readonly ObjectKey[];
   /** All keeps with their reasons; replaces the list of the previous delta. */

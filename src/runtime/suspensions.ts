@@ -1,3 +1,4 @@
+import type { Engine } from '../engine/graph.ts';
 import type { StoreEvent } from '../ports/snapshot-store.ts';
 import type { RevisionObservation } from '../ports/source.ts';
 import type { ServerCore } from './core.ts';
@@ -25,7 +26,7 @@ export type Suspensions = Awaited<ReturnType<typeof createSuspensions>>;
  * Clusters that are sent nothing, and sources of which nothing new is admitted, until a person resumes them. Rejects if the
  * store does not answer.
  */
-export async function createSuspensions({ store, fleet, loop }: ServerCore) {
+export async function createSuspensions({ store, fleet, loop, engine }: ServerCore) {
   const all = new Map<string, Suspension>();
   const listeners: (() => void)[] = [];
   /** Commands that the store may lack, by key: the suspension before the command. */
@@ -37,6 +38,7 @@ export async function createSuspensions({ store, fleet, loop }: ServerCore) {
   const put = (key: string, suspension: Suspension | null | undefined): void => {
     if (suspension) all.set(key, suspension);
     else all.delete(key);
+    stage(engine, key, suspension ?? undefined);
   };
   /** Takes over a record of the store, unless a command to this process is newer. */
   const replicate = (key: string, value: Uint8Array | undefined): void => {
@@ -138,6 +140,20 @@ export function withSuspensions(replica: Replica, suspensions: Suspensions): Rep
   const obstacle = (cluster: string): string | undefined =>
     suspensions.get('cluster', cluster) === undefined ? replica.obstacle(cluster) : '';
   return { ...replica, obstacle };
+}
+
+/** Operations of Shoots wait for the end of a cluster's suspension, and say so. */
+function stage({ domainInputs }: Pick<Engine, 'domainInputs'>, key: string, suspension: Suspension | undefined): void {
+  const suspended = domainInputs.care?.suspensions;
+  const prefix = keyOf('cluster', '');
+  if (suspended === undefined || !key.startsWith(prefix)) return;
+  const cluster = key.slice(prefix.length);
+  if (suspension === undefined) {
+    suspended.delete('', cluster);
+    return;
+  }
+  const wayOut = `go on with: fleetrelay cluster resume ${cluster}`;
+  suspended.set('', cluster, `cluster ${cluster} is ${displaySuspension(suspension)}; ${wayOut}`);
 }
 
 function keyOf(kind: SuspensionKind, name: string): string {

@@ -119,7 +119,7 @@ interface Act {
   readonly path: string;
   readonly needed?: Readonly<Record<string, number>>;
   readonly optional?: Readonly<Record<string, number>>;
-  /** `texts`: those of the body, and the name in the path. */
+  /** `texts`: those of the body, and the names in the path. */
   readonly run: (api: PeopleApi, texts: Readonly<Record<string, string>>, by: string) => Promise<Answer<object>>;
 }
 
@@ -152,6 +152,14 @@ const ACTS: readonly Act[] = [
     run: (api, { name = '', reason = '' }, by) => api.suspendSource(name, by, reason),
   },
   { path: '/sources/:name/resume', run: (api, { name = '' }, by) => api.resumeSource(name, by) },
+  {
+    path: '/shoots/:namespace/:name/reconcile',
+    run: (api, { namespace = '', name = '' }, by) => api.operateShoot(namespace, name, 'reconcile', by),
+  },
+  {
+    path: '/shoots/:namespace/:name/retry',
+    run: (api, { namespace = '', name = '' }, by) => api.operateShoot(namespace, name, 'retry', by),
+  },
 ];
 
 function actRoute(routes: Hono<ApiEnv>, api: PeopleApi, { path, needed = {}, optional = {}, run }: Act): void {
@@ -162,7 +170,8 @@ function actRoute(routes: Hono<ApiEnv>, api: PeopleApi, { path, needed = {}, opt
     const filled = Object.fromEntries(Object.entries(body.value).filter(([, value]) => value !== ''));
     const texts = textsOf(filled, needed, optional);
     if (!texts.ok) return refuse(context, 'Invalid', texts.problem);
-    const named = { ...texts.value, mesh: context.req.param('mesh') ?? '', name: context.req.param('name') ?? '' };
+    const part = (name: string): string => context.req.param(name) ?? '';
+    const named = { ...texts.value, mesh: part('mesh'), namespace: part('namespace'), name: part('name') };
     return reply(context, await run(api, named, context.get('caller').name));
   });
 }

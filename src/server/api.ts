@@ -32,6 +32,13 @@ export interface ServerApi {
   /** Admits no new revision of the source until it is resumed. */
   suspendSource(source: string, by: string, reason: string): Promise<Answer<SourceView>>;
   resumeSource(source: string, by: string): Promise<Answer<SourceView>>;
+  /** Begins an operation of a declared Shoot; answers with its row of the view `shoots`. */
+  operateShoot(
+    namespace: string,
+    name: string,
+    request: 'reconcile' | 'retry',
+    by: string,
+  ): Promise<Answer<JsonObject>>;
 }
 
 /** Renewal of tokens; the tokens themselves are never sent. */

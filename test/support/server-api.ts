@@ -192,6 +192,12 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
       calls.push(`resume source ${name} by ${by}`);
       return suspended(fleet.sources, name, null);
     },
+    operateShoot: async (namespace, name, request, by) => {
+      calls.push(`${request} Shoot ${namespace}/${name} by ${by}`);
+      if (namespace !== 'garden-web') return { ok: false, kind: 'notFound', message: `no Shoot ${name}` };
+      if (request === 'retry') return { ok: false, kind: 'conflict', message: 'it has not failed' };
+      return { ok: true, value: { namespace, name, lastOperation: 'Reconcile Processing (0%)' } };
+    },
   };
 }
 

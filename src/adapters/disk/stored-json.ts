@@ -51,7 +51,7 @@ export function asKeys(value: JsonValue | undefined): readonly ObjectKey[] {
 }
 
 export function asInventoryRecord(value: JsonValue): InventoryRecord {
-  const { key, digest, phase, origins, scope, identity } = asObject(value);
+  const { key, digest, phase, origins, scope, stopped, identity } = asObject(value);
   if (phase !== 'held' && phase !== 'removing') throw new Error('not a phase');
   return {
     key: parsed(parseObjectKey, key),
@@ -62,6 +62,7 @@ export function asInventoryRecord(value: JsonValue): InventoryRecord {
       return { source: parsed(parseSourceName, origin.source), path: asText(origin.path) };
     }),
     scope: asList(scope).map((item) => parsed(parseClusterName, item)),
+    ...(stopped === true ? { stopped } : {}),
     ...(identity === undefined ? {} : { identity: asText(identity) }),
   };
 }

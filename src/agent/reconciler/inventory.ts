@@ -5,7 +5,7 @@ import type { FleetName } from '../../model/ids.ts';
 import { createTurns, type InTurn } from '../../model/in-turn.ts';
 import { compareText } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
-import { comparePositions, type SequencedDelta } from '../../model/output.ts';
+import { comparePositions, metaOf, type SequencedDelta } from '../../model/output.ts';
 import type { AgentDisk, OutputStep, StoredObject } from '../../ports/agent-disk.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
@@ -44,7 +44,7 @@ export function toAgentHolding({ state, records }: Inventory): AgentHolding {
   const { position, digest: owned, revisions, admitted } = state;
   const entries = [...records.values()]
     .sort((a, b) => compareText(a.key, b.key))
-    .map(({ key, digest, phase, origins, scope }) => ({ key, digest, phase, origins, scope }));
+    .map(({ key, digest, phase, ...meta }) => ({ key, digest, phase, ...metaOf(meta) }));
   return { position, digest: owned, revisions, ...(admitted === undefined ? {} : { admitted }), entries };
 }
 
@@ -135,11 +135,16 @@ function changedRecords({ records }: Inventory, delta: SequencedDelta): readonly
     return record === undefined ? [] : [{ ...record, ...by }];
   };
   return [
-    ...delta.upserts.map(({ key, digest, origins, scope }): InventoryRecord => {
+    ...delta.upserts.map(({ key, digest, ...meta }): InventoryRecord => {
       const identity = records.get(key)?.identity;
-      return { key, digest, origins, scope, phase: 'held', ...(identity === undefined ? {} : { identity }) };
+      return { key, digest, ...metaOf(meta), phase: 'held', ...(identity === undefined ? {} : { identity }) };
     }),
-    ...delta.touches.flatMap(({ key, origins, scope }) => changed(key, { origins, scope })),
+    ...delta.touches.flatMap(({ key, ...meta }) => {
+      const record = records.get(key);
+      if (record === undefined) return [];
+      const { stopped: _, ...rest } = record;
+      return [{ ...rest, ...metaOf(meta) }];
+    }),
     ...delta.removals.flatMap((key) => changed(key, { phase: 'removing' })),
   ];
 }

@@ -226,7 +226,8 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
   const { deps, store, mayRemove } = state;
   const inventory = store.current();
   const record = inventory.records.get(key);
-  if (record === undefined) return 'done';
+  // Its last result stays: the operation has failed with it.
+  if (record === undefined || (record.stopped === true && record.phase === 'held')) return 'done';
   const before = state.live?.objects.get(key);
   try {
     const step = await stepObject(deps.cluster, inventory, key, mayRemove, store.identities.get(key));

@@ -5,7 +5,7 @@ import { createAgentDisk } from '../../adapters/disk/agent-disk.ts';
 import { createGrpcClientTransport, type GrpcClientOptions } from '../../adapters/grpc/client.ts';
 import { createCertificateRequests } from '../../adapters/tls/certificate-requests.ts';
 import { createAgent } from '../../agent/agent.ts';
-import { TAKES_SETTINGS } from '../../model/agent.ts';
+import { TAKES_SETTINGS, TAKES_STOPPED } from '../../model/agent.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CredentialStore } from '../../ports/credentials.ts';
 import { type ClientCertificateSource, createRelayClient } from '../../relay/client.ts';
@@ -40,7 +40,13 @@ export async function createLinkedAgent(deps: LinkedAgentDeps, options: LinkedAg
   const { server, cluster, instance, version, capabilities, folder } = options;
   const clusterId = await deps.cluster.identity();
   const transport = createGrpcClientTransport({ server: displayAddress(server), security: security(options) });
-  const about = { cluster, clusterId, instance, version, capabilities: [TAKES_SETTINGS, ...capabilities] };
+  const about = {
+    cluster,
+    clusterId,
+    instance,
+    version,
+    capabilities: [TAKES_SETTINGS, TAKES_STOPPED, ...capabilities],
+  };
   const token = tokenOf(options);
   const relay = createRelayClient({ ...deps, transport }, { ...about, token, ...certificatesOf(deps, options) });
   const { meter } = deps;

@@ -23,6 +23,7 @@ import {
   createHoldRecorder,
 } from '../../runtime/ledger/recorders.ts';
 import { createLoop } from '../../runtime/loop.ts';
+import { createOperationRequests, type OperationRequests } from '../../runtime/operation-requests.ts';
 import { createRemediationAudit } from '../../runtime/remediation-audit.ts';
 import { createApprovalFiles, createHeldSets } from '../../runtime/removals/approvals.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
@@ -100,8 +101,7 @@ export type ManagementServer = Awaited<ReturnType<typeof createManagementServer>
 /** Wires a management server without its adapters. Rejects if the store cannot be read. */
 export async function createManagementServer(deps: ServerDeps, options: ServerOptions) {
   const { relay, replicas: setup } = deps;
-  const engine = createEngine(deps.graph);
-  engine.inputs.fleet.set('', '', { ...options, role: setup === undefined ? 'leader' : 'follower' });
+  const engine = openEngine(deps, options);
   const loop = createLoop({ ...deps, commit: timedCommit(engine, deps) });
   const branch = statusBranchOf(deps);
   const foundation = await layFoundation({ ...deps, engine, loop, lock: deps.lock }, setup, branch);
@@ -111,7 +111,8 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const sessions: Sessions = new Map();
   const leading = createLeading();
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);
-  const parts: Parts = { ...foundation, sources, sessions, replica, suspensions };
+  const operationRequests = createOperationRequests(foundation, replica);
+  const parts: Parts = { ...foundation, sources, sessions, replica, suspensions, operationRequests };
   const relaying = wireAgents(parts, options.fleet);
   const xds = createXds({ ...parts, id: setup?.id ?? '' }, deps.xds);
   const locator = createLocator({ engine, sources });
@@ -163,13 +164,19 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     /** Drains the relay, stops the sources, and makes durable what waits to be written. */
     stop: async (): Promise<void> => {
       status?.stop();
-      await Promise.all([otherStatus.stop(), remediations?.stop()]);
+      await Promise.all([otherStatus.stop(), remediations?.stop(), operationRequests.stop()]);
       unfollow();
       foundation.deadlines.stop();
       await Promise.all([xds.stop(), relay.drain()]);
       await stopParts(parts);
     },
   };
+}
+
+function openEngine({ graph, replicas }: ServerDeps, options: ServerOptions): Engine {
+  const engine = createEngine(graph);
+  engine.inputs.fleet.set('', '', { ...options, role: replicas === undefined ? 'leader' : 'follower' });
+  return engine;
 }
 
 /** Stops what has no peer any more. */
@@ -186,6 +193,7 @@ interface Parts extends Foundation {
   readonly sessions: Sessions;
   readonly replica: Replica;
   readonly suspensions: Suspensions;
+  readonly operationRequests: OperationRequests;
 }
 
 function wireAgents(parts: Parts, fleet: FleetName) {

@@ -1,13 +1,13 @@
 import type { JsonValue } from '../../model/json.ts';
 import type { ShootFigures } from '../../model/shoot-figures.ts';
-import type { Derived } from '../collections/types.ts';
+import type { Derived, Input } from '../collections/types.ts';
 import type { Domain, DomainParts } from '../domain.ts';
 import type { StatusPart } from '../status/declared-status.ts';
 import type { Progress } from '../status/progress.ts';
 import { CARE, deriveAbsences } from './absences.ts';
 import { deriveAgentNeeds } from './agents.ts';
 import { appliedWebhooks, deriveMendable } from './applied-webhooks.ts';
-import { deriveBindings } from './binding.ts';
+import { type BoundShoot, deriveBindings } from './binding.ts';
 import { deriveChecks } from './checks/checks.ts';
 import { deriveConditions } from './conditions.ts';
 import { deriveConstraints } from './constraints/constraints.ts';
@@ -16,6 +16,7 @@ import { deriveDeclarationErrors } from './declaration-errors.ts';
 import { type ExplainedSources, shootEntities } from './explain.ts';
 import { shootFigures } from './figures.ts';
 import { deriveHibernated } from './hibernated.ts';
+import type { AnsweredRequest, DeclaredRequest } from './operation/requests.ts';
 import { wireOperations } from './operation/wire.ts';
 import { deriveRemediations, remediationViewRows } from './remediations.ts';
 import { careSettings } from './settings.ts';
@@ -25,10 +26,14 @@ import { deriveShootStatuses } from './statuses.ts';
 import { shootRows } from './views.ts';
 import { deriveSnapshotsHere } from './visibility.ts';
 
-/** What the server's metrics read. */
+/** What other parts of the program read of the domain. */
 export interface CareParts extends DomainParts {
   /** Of the declared Shoots by namespace and name. */
   readonly figures: () => readonly ShootFigures[];
+  readonly bindings: Derived<BoundShoot>;
+  readonly hibernated: Derived<boolean>;
+  readonly declaredRequests: Derived<DeclaredRequest>;
+  readonly answeredRequests: Input<AnsweredRequest>;
 }
 
 /** The care of Shoots: what their agents report becomes conditions, a last operation and a label. */
@@ -64,7 +69,10 @@ export const care: Domain<CareParts> = {
         ...core,
         ...{ bindings, statuses, undeclared, judged: conditions, judgedConstraints: constraints },
       };
+    const written = { ...reads, ...operation, declarationErrors, hibernated, conditions, constraints };
+    const { declaredRequests, answeredRequests } = operation;
     return {
+      ...{ bindings, hibernated, declaredRequests, answeredRequests },
       collections: {
         bySource: [],
         anywhere: [],
@@ -77,20 +85,13 @@ export const care: Domain<CareParts> = {
       },
       agents: agents.needs,
       inputs: operation.inputs,
+      stops: operation.stops,
       deadlines: [ofAbsences, ofThresholds, ofConstraints.deadlines, ...checks.deadlines, ...operation.deadlines],
       asleep,
       remediations,
       statuses: (after) => {
         progress = after.progress;
-        const operations = operation.derive(after);
-        statuses = deriveShootStatuses(graph, {
-          ...reads,
-          ...operation,
-          ...{ operations, declarationErrors },
-          hibernated,
-          conditions,
-          constraints,
-        });
+        statuses = deriveShootStatuses(graph, { ...written, operations: operation.derive(after) });
         return statuses;
       },
       figures: () => shootFigures(listed(sources())),

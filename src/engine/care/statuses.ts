@@ -13,6 +13,7 @@ import type { Judged } from './thresholds.ts';
 
 interface Reads extends Pick<EngineInputs, 'observed' | 'agents' | 'fleet'> {
   readonly bindings: Derived<BoundShoot>;
+  readonly gone: Derived<BoundShoot>;
   readonly hibernated: Derived<boolean>;
   readonly operations: Derived<ShootOperation>;
   readonly declarationErrors: Derived<JsonObject>;
@@ -22,15 +23,15 @@ interface Reads extends Pick<EngineInputs, 'observed' | 'agents' | 'fleet'> {
   readonly constraints: Derived<readonly Judged[]>;
 }
 
-/** Derives the status of each declared Shoot. */
+/** Derives the status of each declared Shoot, and of those that are being deleted. */
 export function deriveShootStatuses(graph: Graph, reads: Reads): Derived<StatusPart> {
   const { bindings, hibernated, operations, declaredRequests, answeredRequests, conditions, constraints, observed } =
     reads;
   return graph.derive<BoundShoot, StatusPart>({
     name: 'shootStatuses',
-    from: bindings,
+    from: [bindings, reads.gone],
     reads: [
-      ...[reads.fleet, reads.agents, hibernated, operations, declaredRequests, answeredRequests],
+      ...[bindings, reads.fleet, reads.agents, hibernated, operations, declaredRequests, answeredRequests],
       ...[conditions, constraints, observed, reads.declarationErrors],
     ],
     seesAll: true,
@@ -40,7 +41,9 @@ export function deriveShootStatuses(graph: Graph, reads: Reads): Derived<StatusP
         emit('Shoot', key, { conditions: [], fields: {}, isOfOthers: true });
         return;
       }
-      emit('Shoot', key, shoot.isIgnored ? asWritten(written) : partOf(read, key, shoot, written, reads));
+      const part = shoot.isIgnored ? asWritten(written) : partOf(read, key, shoot, written, reads);
+      const isGone = read.get(bindings, '', key) === undefined;
+      emit('Shoot', key, isGone ? { ...part, subject: { namespace: shoot.namespace, name: shoot.name } } : part);
     },
   });
 }

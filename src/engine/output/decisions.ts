@@ -234,9 +234,9 @@ function metaOf({ digest, origins, scope }: LedgerEntry): ObjectMeta & { readonl
   return { digest, origins, scope };
 }
 
-/** Whether both have the same origins and scope. */
+/** Whether both have the same metadata. */
 export function sameMeta(a: ObjectMeta, b: ObjectMeta): boolean {
-  if (!isSameList(a.scope, b.scope)) return false;
+  if (!isSameList(a.scope, b.scope) || a.stopped !== b.stopped) return false;
   if (a.origins === b.origins) return true;
   return a.origins.length === b.origins.length && a.origins.every((origin, at) => isSameOrigin(origin, b.origins[at]));
 }

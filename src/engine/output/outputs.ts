@@ -3,7 +3,7 @@ import type { Digest } from '../../model/ids.ts';
 import { type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import type { ObjectMeta } from '../../model/output.ts';
+import { metaOf, type ObjectMeta } from '../../model/output.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import { type Decision, type KeepDecision, type ObjectDecision, type Removal, sameMeta } from './decisions.ts';
 import {
@@ -30,7 +30,12 @@ export type Output =
   | (ObjectMeta & Hold & { readonly type: 'held'; readonly digest: Digest });
 
 /** Applies the guards to the decisions. They hold only removals, and updates that take the last addresses of a service. */
-export function deriveOutputs(graph: Graph, decisions: Collection<Decision>, guards: Guards): Derived<Output> {
+export function deriveOutputs(
+  graph: Graph,
+  decisions: Collection<Decision>,
+  guards: Guards,
+  stops: readonly Collection<Digest>[],
+): Derived<Output> {
   const staying = graph.index('containerContents', decisions, ({ partition, key, value: { type } }) =>
     type === 'object' || type === 'keep' || type === 'removing' ? containersOf(partition, key as ObjectKey) : [],
   );
@@ -41,14 +46,18 @@ export function deriveOutputs(graph: Graph, decisions: Collection<Decision>, gua
   return graph.derive<Decision, Output>({
     name: 'outputs',
     from: decisions,
-    reads: [staying, removed, ...guards.reads],
+    reads: [staying, removed, ...guards.reads, ...stops],
     // An object is the same value as its decision; all others are short.
     equals: (a, b) => a === b || (a.type === b.type && a.type !== 'object' && JSON.stringify(a) === JSON.stringify(b)),
     compute: ({ partition: cluster, key: text, value }, read, emit) => {
       const key = text as ObjectKey;
       const at = { read, guards, cluster };
-      if (value.type === 'remove') emit(cluster, key, guardedRemoval(at, key, value, contents));
-      else emit(cluster, key, value.type === 'object' ? guardedUpdate(at, key, value) : value);
+      if (value.type === 'remove') return emit(cluster, key, guardedRemoval(at, key, value, contents));
+      const output = value.type === 'object' ? guardedUpdate(at, key, value) : value;
+      // Other content is another attempt.
+      const isStopped =
+        output.type === 'object' && stops.some((each) => read.get(each, cluster, key) === output.digest);
+      emit(cluster, key, isStopped ? { ...output, stopped: true } : output);
     },
   });
 }
@@ -133,7 +142,7 @@ export function derivePending(
       if (entry === undefined || entry.phase === 'removing' || entry.digest !== output.digest) {
         emit(partition, key, { type: 'upsert', object: output });
       } else if (!sameMeta(entry, output)) {
-        emit(partition, key, { type: 'touch', origins: output.origins, scope: output.scope });
+        emit(partition, key, { type: 'touch', ...metaOf(output) });
       }
     },
   });

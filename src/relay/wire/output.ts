@@ -4,6 +4,7 @@ import { snapshotDigest } from '../../model/digest.ts';
 import type { Digest } from '../../model/ids.ts';
 import {
   MAX_SEQUENCE,
+  metaOf,
   type OutputDelta,
   type OutputObject,
   type OutputPosition,
@@ -43,12 +44,12 @@ export function* outputRecords(delta: OutputDelta, objectBytes: number): Generat
   const numberOf = createScopeNumbers();
   for (const object of delta.upserts) {
     const scope = yield* numberOf(object.scope);
-    yield* objectRecords(object, objectBytes, { origins: object.origins, scope });
+    yield* objectRecords(object, objectBytes, { ...metaOf(object), scope });
   }
   for (const touch of delta.touches) {
-    const { key } = touch;
+    const { key, stopped = false } = touch;
     const scope = yield* numberOf(touch.scope);
-    yield* withOrigins(touch.origins, (origins) => ({ case: 'touch', value: { key, origins, scope } }));
+    yield* withOrigins(touch.origins, (origins) => ({ case: 'touch', value: { key, origins, scope, stopped } }));
   }
   for (const key of delta.removals) yield { case: 'removal', value: { key } };
   for (const { key, reason } of delta.keeps) yield { case: 'keep', value: { key, reason: clipText(reason) } };
@@ -80,12 +81,12 @@ export function createOutputAssembler(
       object(record) {
         const key = nextKey('object', record.key);
         const clusters = scopeOf(record.scope);
-        object(key, record, objectBytes, (read) => upserts.push({ ...read, scope: clusters }));
+        object(key, record, objectBytes, (read) => upserts.push({ ...read, scope: clusters, ...stoppedOf(record) }));
       },
       touch(record) {
         const key = nextKey('touch', record.key);
         const clusters = scopeOf(record.scope);
-        origins(record.origins, (all) => touches.push({ key, origins: all, scope: clusters }));
+        origins(record.origins, (all) => touches.push({ key, origins: all, scope: clusters, ...stoppedOf(record) }));
       },
       removal: ({ key }) => void removals.push(nextKey('removal', key)),
       keep: ({ key, reason }) => void keeps.push({ key: nextKey('keep', key), reason: readText(reason) }),
@@ -101,6 +102,10 @@ export function createOutputAssembler(
   );
 }
 
+function stoppedOf({ stopped }: { readonly stopped: boolean }): { readonly stopped?: true } {
+  return stopped ? { stopped } : {};
+}
+
 /** The head of a holding. */
 export function holdingHead(holding: AgentHolding) {
   return { case: 'holding' as const, value: { digest: digestBytes(holding.digest), ...positionsInit(holding) } };
@@ -109,9 +114,9 @@ export function holdingHead(holding: AgentHolding) {
 /** The records of a holding, generated on demand. */
 export function* holdingRecords(holding: AgentHolding): Generator<RecordInit, void, void> {
   const numberOf = createScopeNumbers();
-  for (const { key, phase, digest, ...entry } of holding.entries) {
+  for (const { key, phase, digest, stopped = false, ...entry } of holding.entries) {
     const scope = yield* numberOf(entry.scope);
-    const head = { key, digest: digestBytes(digest), phase, scope };
+    const head = { key, digest: digestBytes(digest), phase, scope, stopped };
     yield* withOrigins(entry.origins, (origins) => ({ case: 'entry', value: { ...head, origins } }));
   }
   yield* revisionRecords(holding.revisions);
@@ -153,7 +158,7 @@ export function createHoldingAssembler(
         const entryDigest = readDigest(record.digest);
         if (entries.has(key)) throw new ProtocolError('OutOfTurn', `${key} is in a holding twice`);
         origins(record.origins, (all) => {
-          entries.set(key, { key, digest: entryDigest, phase, origins: all, scope: clusters });
+          entries.set(key, { key, digest: entryDigest, phase, origins: all, scope: clusters, ...stoppedOf(record) });
         });
       },
     }),

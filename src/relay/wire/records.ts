@@ -40,7 +40,10 @@ export class ObjectTooLargeError extends Error {
 export function* objectRecords(
   object: Pick<LiveObject, 'key' | 'digest' | 'value' | 'content'>,
   limit: number,
-  meta: { readonly origins: readonly Origin[]; readonly scope: number } = { origins: [], scope: 0 },
+  meta: { readonly origins: readonly Origin[]; readonly scope: number; readonly stopped?: boolean } = {
+    origins: [],
+    scope: 0,
+  },
 ): Generator<RecordInit, void, void> {
   const { key, digest } = object;
   // A getter may compute it at each access.
@@ -53,7 +56,14 @@ export function* objectRecords(
   const unfit = shapeProblem(value);
   if (unfit !== undefined) throw new ObjectTooLargeError(key, `${quote(key)}: ${unfit}`);
   const content = bytes.subarray(0, PIECE_BYTES);
-  const head = { key, digest: digestBytes(digest), size: BigInt(bytes.length), scope: meta.scope, content };
+  const head = {
+    key,
+    digest: digestBytes(digest),
+    size: BigInt(bytes.length),
+    scope: meta.scope,
+    content,
+    stopped: meta.stopped === true,
+  };
   yield* withOrigins(meta.origins, (origins) => ({ case: 'object', value: { ...head, origins } }));
   for (let start = PIECE_BYTES; start < bytes.length; start += PIECE_BYTES) {
     yield { case: 'more', value: { content: bytes.subarray(start, start + PIECE_BYTES) } };

@@ -1,6 +1,8 @@
+import type { OperationRequest } from '../../engine/care/operation/requests.ts';
 import { revisionStatus, safeModeStatus } from '../../engine/status/rollout.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
+import type { JsonObject } from '../../model/json.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type {
   Answer,
@@ -13,6 +15,7 @@ import type {
   XdsAddressView,
 } from '../../server/api.ts';
 import { declaredDataplane } from '../dataplanes/declared.ts';
+import type { OperationRequests, RequestOutcome } from '../operation-requests.ts';
 import type { ServerParts } from '../parts.ts';
 import type { HeldSets } from '../removals/approvals.ts';
 import type { SourceState } from '../source-table.ts';
@@ -23,6 +26,7 @@ import { clusterView, clusterViews, desiredViews, heldView, outputViews, sourceV
 
 interface ServerApiDeps extends Omit<ServerParts, 'fleet'> {
   readonly heldSets: HeldSets;
+  readonly operationRequests: Pick<OperationRequests, 'ask'>;
   readonly locator: Locator;
   /** The engine's latest diagnostics with lines. */
   readonly engineDiagnostics: () => readonly Diagnostic[];
@@ -101,6 +105,7 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     approve: asLeader((digest, by) => approve(deps, digest, by)),
     accept: asLeader((name, revision, by) => accept(deps, name, revision, by)),
     replaceCluster: asLeader((cluster, by) => replaceCluster(deps, cluster, by)),
+    operateShoot: asLeader((namespace, name, request, by) => operateShoot(deps, { namespace, name }, request, by)),
   };
 }
 
@@ -146,6 +151,45 @@ function approve({ heldSets, log }: ServerApiDeps, digest: string, by: string): 
   const message = `no held removals have the digest ${digest.slice(0, 80)}; what is held now is ${now.digest}`;
   return { ok: false, kind: 'conflict', message };
 }
+
+function operateShoot(
+  { operationRequests, engine, loop }: ServerApiDeps,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  request: OperationRequest,
+  by: string,
+): Answer<JsonObject> {
+  const shoot = `${namespace}/${name}`;
+  const refusal = REFUSED_REQUESTS[operationRequests.ask(shoot, request, by)];
+  if (refusal !== undefined) return { ok: false, kind: refusal.kind, message: refusal.message(shoot) };
+  loop.settle();
+  const rows = viewRows(engine, 'shoots', {});
+  if (!rows.ok) return rows;
+  const row = rows.value.find((each) => each.namespace === namespace && each.name === name);
+  return { ok: true, value: row ?? { namespace, name } };
+}
+
+const REFUSED_REQUESTS: Readonly<
+  Record<
+    RequestOutcome,
+    { readonly kind: 'notFound' | 'conflict'; readonly message: (shoot: string) => string } | undefined
+  >
+> = {
+  taken: undefined,
+  unknown: { kind: 'notFound', message: (shoot) => `no source declares a Shoot ${quote(shoot)}` },
+  uncared: { kind: 'conflict', message: (shoot) => `Shoot ${shoot} is not in the care of this server` },
+  new: { kind: 'conflict', message: (shoot) => `Shoot ${shoot} has no operation yet` },
+  asleep: { kind: 'conflict', message: (shoot) => `the cluster of Shoot ${shoot} is hibernated` },
+  notFailed: {
+    kind: 'conflict',
+    message: (shoot) =>
+      `the last operation of Shoot ${shoot} has not failed; begin one with: fleetrelay shoot reconcile ${shoot}`,
+  },
+  retryOnly: {
+    kind: 'conflict',
+    message: (shoot) =>
+      `the last operation of Shoot ${shoot} has failed; try it again with: fleetrelay shoot retry ${shoot}`,
+  },
+};
 
 /** Admits a refused revision of a source. */
 function accept(

@@ -1,7 +1,7 @@
 import type { Input } from '../../engine/collections/types.ts';
 import type { HealthReport } from '../../model/dataplane-health.ts';
 import { type ReportRecord, recordKey, recordShape } from '../ledger/records.ts';
-import { createSharedInput, type SharedInputDeps } from './shared-input.ts';
+import { createSharedInput, type SharedInputDeps } from '../shared-input.ts';
 
 interface ReportDeps extends SharedInputDeps {
   readonly input: Input<HealthReport>;

@@ -2,7 +2,7 @@ import type { Input } from '../../engine/collections/types.ts';
 import type { StreamState } from '../../model/dataplane-health.ts';
 import { recordKey, recordShape, type StreamRecord } from '../ledger/records.ts';
 import type { Replica } from '../replica/replica.ts';
-import { createSharedInput, type SharedInputDeps } from './shared-input.ts';
+import { createSharedInput, type SharedInputDeps } from '../shared-input.ts';
 
 interface StreamDeps extends SharedInputDeps {
   readonly input: Input<StreamState>;

@@ -20,6 +20,7 @@ import {
 } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
+import { metaOf } from '../../model/output.ts';
 import type { WriteGroup, WriteGuard } from '../stored/group.ts';
 import type { Journal } from '../stored/journal.ts';
 import type { MapWriter } from '../stored/map-writer.ts';
@@ -295,8 +296,8 @@ function pairsOf<Value>(collection: Collection<Value>, cluster: string): readonl
 }
 
 /** Keeps `serves`, which an inventory does not contain, while the content is unchanged. */
-function entryOf({ digest, origins, scope, phase }: InventoryEntry, before: LedgerEntry | undefined): LedgerEntry {
+function entryOf({ digest, phase, ...meta }: InventoryEntry, before: LedgerEntry | undefined): LedgerEntry {
   const { serves } = before?.digest === digest ? before : {};
   const known = serves === undefined ? {} : { serves };
-  return { digest, origins, scope, phase: phase === 'held' ? 'accepted' : 'removing', ...known };
+  return { digest, ...metaOf(meta), phase: phase === 'held' ? 'accepted' : 'removing', ...known };
 }

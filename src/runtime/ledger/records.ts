@@ -1,3 +1,4 @@
+import type { AnsweredRequest } from '../../engine/care/operation/requests.ts';
 import type { Input } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { HealthReport } from '../../model/dataplane-health.ts';
@@ -36,6 +37,7 @@ export const recordKey = {
   elapsed: (owner: string, key: string) => `elapsed/${owner}/${key}`,
   dataplaneStream: (key: string) => `dataplane-streams/${key}`,
   dataplaneReport: (key: string) => `dataplane-reports/${key}`,
+  operationRequest: (shoot: string) => `operation-requests/${shoot}`,
 } as const;
 
 /** True for a record that the leader writes: other replicas have outdated copies of it when the leader changes. */
@@ -172,6 +174,8 @@ export async function readRecords(store: SnapshotStore, log: Log) {
       streams: await read.flat<StreamRecord>(recordKey.dataplaneStream(''), recordShape.dataplaneStream),
       reports: await read.flat<ReportRecord>(recordKey.dataplaneReport(''), recordShape.dataplaneReport),
     },
+    /** What was answered of what is asked of Shoots, by Shoot. */
+    operationRequests: await read.flat<AnsweredRequest>(recordKey.operationRequest(''), recordShape.operationRequest),
     /** The clusters' maps. */
     readings,
   };
@@ -286,6 +290,7 @@ export const recordShape = {
   approvalOutcome: fields({ digest: isText, outcome: isText }),
   observed: isJsonObject,
   elapsed: fields({ at: isTime }),
+  operationRequest: fields({ spec: isText, annotation: isText }),
   dataplaneStream: fields({ replica: isText, open: isFlag, since: isTime }),
   dataplaneReport: fields({
     began: isTime,

@@ -8,7 +8,14 @@ import { compareText } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import { errorText } from '../../model/messages.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
-import type { ObjectMeta, OutputDelta, OutputObject, RevisionRef, SequencedDelta } from '../../model/output.ts';
+import {
+  metaOf,
+  type ObjectMeta,
+  type OutputDelta,
+  type OutputObject,
+  type RevisionRef,
+  type SequencedDelta,
+} from '../../model/output.ts';
 import type { SendOutcome } from '../../relay/session.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import type { ClusterSession } from '../../runtime/sessions.ts';
@@ -199,14 +206,15 @@ function buildDelta(
     const key = text as ObjectKey;
     const before = engine.inputs.ledger.get(cluster, key);
     if (change.type === 'upsert') {
-      const { digest, value, origins, scope } = change.object;
-      upserts.push({ key, digest, value, origins, scope });
+      const { digest, value } = change.object;
+      const meta = metaOf(change.object);
+      upserts.push({ key, digest, value, ...meta });
       const serves = servedService(key, value);
-      entries.set(key, { digest, origins, scope, phase: 'inFlight', ...(serves === undefined ? {} : { serves }) });
+      entries.set(key, { digest, ...meta, phase: 'inFlight', ...(serves === undefined ? {} : { serves }) });
     } else if (before !== undefined && change.type === 'touch') {
-      const { origins, scope } = change;
-      touches.push({ key, origins, scope });
-      entries.set(key, { ...before, origins, scope });
+      const { stopped: _, ...rest } = before;
+      touches.push({ key, ...metaOf(change) });
+      entries.set(key, { ...rest, ...metaOf(change) });
     } else if (before !== undefined) {
       removals.push(key);
       entries.set(key, { ...before, phase: 'removing' });

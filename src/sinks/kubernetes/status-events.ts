@@ -2,6 +2,7 @@ import { type Condition, readConditions } from '../../model/conditions.ts';
 import { declarationErrorIn } from '../../model/declaration-error.ts';
 import { type JsonObject, objectOf } from '../../model/json.ts';
 import type { ResourceEvent } from '../../ports/resource-status.ts';
+import { operationEvent } from './operation-events.ts';
 
 /** The events between two states of a status. Only changes make events, so a restart or a repeated write makes none. */
 export function eventsBetween(before: JsonObject | undefined, after: JsonObject): readonly ResourceEvent[] {
@@ -34,7 +35,8 @@ export function eventsBetween(before: JsonObject | undefined, after: JsonObject)
   if (grows('held')) add('Warning', 'ObjectsHeld', stalled);
   const ready = becomes('Ready', 'True');
   if (ready !== undefined && count(after, 'targeted') > 0) add('Normal', 'Applied', ready.message);
-  return events;
+  const operation = operationEvent(before, after);
+  return operation === undefined ? events : [...events, operation];
 }
 
 function isChanged(before: Condition | undefined, after: Condition): boolean {

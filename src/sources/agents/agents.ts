@@ -1,4 +1,10 @@
-import { type AgentHello, type AgentHolding, KINDS_AS_WRITTEN, type ObjectResult } from '../../model/agent.ts';
+import {
+  type AgentHello,
+  type AgentHolding,
+  KINDS_AS_WRITTEN,
+  type ObjectResult,
+  TAKES_STOPPED,
+} from '../../model/agent.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
 import { comparePositions } from '../../model/output.ts';
 import type { AgentListener } from '../../relay/session.ts';
@@ -53,6 +59,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
           warm: ledger.registration(cluster)?.warm === true,
           assumedWarm: recovery.isAssumedWarm(cluster) && !isReplaced,
           kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
+          ...(capabilities.includes(TAKES_STOPPED) ? { takesStopped: true } : {}),
         });
       });
     },

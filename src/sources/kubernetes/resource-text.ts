@@ -12,11 +12,13 @@ export function resourceText(value: JsonObject): Uint8Array {
 }
 
 function declaredMetadata(metadata: JsonValue | undefined): JsonObject {
-  const { name, namespace, labels, annotations, creationTimestamp } = objectOf(metadata);
+  const { name, namespace, labels, annotations, creationTimestamp, deletionTimestamp } = objectOf(metadata);
   return {
     ...(name === undefined ? {} : { name }),
     ...(namespace === undefined ? {} : { namespace }),
     ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+    // A deletion is a wish of a person, which the API server keeps while finalizers hold the object.
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     ...(isJsonObject(labels) ? { labels: inOrder(labels) } : {}),
     ...(isJsonObject(annotations) && Object.keys(annotations).length > 0 ? { annotations: inOrder(annotations) } : {}),
   };

@@ -62,6 +62,37 @@ test('a failing object is retried with back-off until it succeeds, and is report
   expect(server.results.map(({ state }) => state)).toEqual(['failed', 'applied']);
 });
 
+test('a stopped object gets no requests until its content or its attempt changes, also over a restart', async () => {
+  const world = await createConnectedWorld();
+  const { cluster, clock } = world;
+  const touch = async (stopped: boolean) => {
+    const touches = [{ key: keyA, ...meta, ...(stopped ? ({ stopped } as const) : {}) }];
+    expect(await world.server.say({ forged: { touches } })).toEqual({ accepted: true });
+  };
+  cluster.fail(keyA, fault);
+  await world.server.say({ upserts: [a] });
+  await world.settle();
+  await touch(true);
+  expect(world.server.holding().entries).toMatchObject([{ key: keyA, stopped: true }]);
+  // From now on a request would succeed.
+  cluster.fail(keyA, undefined);
+  await clock.advance(3_600_000);
+  await world.restart();
+  world.server.connect();
+  await clock.advance(3_600_000);
+  expect(cluster.calls).not.toContain(`apply ${keyA}`);
+  expect(world.server.results.filter(({ state }) => state !== 'failed')).toEqual([]);
+  await touch(false);
+  await world.settle();
+  expect(cluster.calls).toContain(`apply ${keyA}`);
+  expect(world.server.holding().entries[0]).not.toHaveProperty('stopped');
+  // Another content is another attempt.
+  await touch(true);
+  expect(await world.server.say({ upserts: [configMap('a', '2')] })).toEqual({ accepted: true });
+  await world.settle();
+  expect(cluster.objects.get(keyA)?.value).toEqual(configMap('a', '2'));
+});
+
 test('an object whose name differs from its key fails alone', async () => {
   const { server, settle } = await createConnectedWorld();
   const upserts = [

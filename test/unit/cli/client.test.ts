@@ -426,6 +426,27 @@ test('cluster and source are suspended and resumed', async () => {
   ]);
 });
 
+test('an operation of a Shoot is begun', async () => {
+  const { api, url } = await server();
+  const ask = (...args: string[]): Promise<CliRun> => runCli(['shoot', ...args], { env: { FLEETRELAY_API: url } });
+  const begun = await ask('reconcile', 'garden-web/blue', '--as', 'ann');
+  expect(begun).toMatchObject({ code: 0, out: expect.stringContaining('Reconcile Processing (0%)') });
+  expect(begun.out).toContain('an operation of the Shoot garden-web/blue begins');
+  const json = await ask('reconcile', 'garden-web/blue', '--as', 'ann', '-o', 'json');
+  expect(JSON.parse(json.out)).toMatchObject({ namespace: 'garden-web', name: 'blue' });
+  expect(await ask('retry', 'garden-web/blue', '--as', 'bob')).toMatchObject({
+    ...{ code: 4, err: expect.stringContaining('it has not failed') },
+  });
+  expect((await ask('retry', 'elsewhere/blue', '--as', 'bob')).code).toBe(5);
+  expect(await ask('retry', 'blue')).toMatchObject({ code: 2, err: expect.stringContaining('NAMESPACE/NAME') });
+  expect(api.calls).toEqual([
+    'reconcile Shoot garden-web/blue by ann',
+    'reconcile Shoot garden-web/blue by ann',
+    'retry Shoot garden-web/blue by bob',
+    'retry Shoot elsewhere/blue by bob',
+  ]);
+});
+
 test('a fleet with something suspended is not well', async () => {
   const suspended = { by: 'ann', at: '2026-01-02T03:04:05Z', reason: '' };
   const [main] = fleetView().sources;

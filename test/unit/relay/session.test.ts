@@ -56,8 +56,13 @@ test('a delta arrives with all its parts', async () => {
     touches: [{ key: configMapKey('a'), origins: [{ source: 'fleet' as never, path: 'new.yaml' }], scope: [EAST] }],
   };
   expect(await sessionOf(world).send(touched)).toEqual({ type: 'accepted' });
-  expect(agent.deltas).toEqual([delta, touched]);
-  expect(world.server.stats()).toMatchObject({ connectedClusters: 1, streams: 2, outputsAccepted: 2 });
+  const stopped = {
+    ...deltaOf(AB, AB, { epoch: 3, sequence: 3 }),
+    touches: [{ key: configMapKey('a'), origins: [], scope: [], stopped: true } as const],
+  };
+  expect(await sessionOf(world).send(stopped)).toEqual({ type: 'accepted' });
+  expect(agent.deltas).toEqual([delta, touched, stopped]);
+  expect(world.server.stats()).toMatchObject({ connectedClusters: 1, streams: 2, outputsAccepted: 3 });
 });
 
 test('an output that is accepted is one line at the agent', async () => {

@@ -6,7 +6,7 @@ import type { Collection, Derived, Graph, Reader } from '../../collections/types
 import { type Deadline, hasPassed } from '../../deadlines.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import { CARE } from '../absences.ts';
-import type { BoundShoot } from '../binding.ts';
+import { type BoundShoot, clustersOf } from '../binding.ts';
 import { lastErrorsOf, lastOperationOf } from '../operation.ts';
 import type { CareSettingsRead } from '../settings.ts';
 import { secondOf } from './tasks.ts';
@@ -16,6 +16,7 @@ const LONG_HELD_SECONDS = 5 * 60;
 
 interface Reads extends Pick<EngineInputs, 'results' | 'observed' | 'elapsed'> {
   readonly bindings: Derived<BoundShoot>;
+  readonly gone: Derived<BoundShoot>;
   readonly settings: Collection<JsonValue>;
 }
 
@@ -24,21 +25,20 @@ interface Reads extends Pick<EngineInputs, 'results' | 'observed' | 'elapsed'> {
  * a task count from its first bad news, which the store keeps with the result; tasks that began to fail in the same second share
  * one.
  */
-export function deriveOperationDeadlines(graph: Graph, { bindings, settings, results, observed }: Reads) {
-  const bound = graph.index('shootsOfCluster', bindings, ({ value: { cluster, seed } }) =>
-    seed === undefined ? [cluster] : [cluster, seed],
-  );
+export function deriveOperationDeadlines(graph: Graph, { bindings, gone, settings, results, observed }: Reads) {
+  const bound = graph.index('shootsOfCluster', bindings, ({ value }) => clustersOf(value));
+  const boundBefore = graph.index('goneShootsOfCluster', gone, ({ value }) => clustersOf(value));
   const failing = graph.index<ObjectResult>('failingResults', results, ({ partition: cluster, value: { since } }) =>
     since === undefined ? [] : [`${cluster}/${secondOf(since)}`],
   );
   const ofTasks = graph.derive<number, Deadline>({
     name: 'deadlinesOfTasks',
     from: graph.counts('failingResultCounts', failing),
-    reads: [bound, settings],
+    reads: [bound, boundBefore, settings],
     seesAll: true,
     compute: ({ key }, read, emit) => {
       const [cluster = '', second] = key.split('/');
-      if (read.count(bound, cluster) === 0) return;
+      if (read.count(bound, cluster) + read.count(boundBefore, cluster) === 0) return;
       const { taskTimeoutMillis } = read.get(settings, '', '') as unknown as CareSettingsRead;
       emit(CARE, taskKey(cluster, Number(second)), { at: Number(second) + secondOf(taskTimeoutMillis) });
       emit(CARE, heldKey(cluster, Number(second)), { at: Number(second) + LONG_HELD_SECONDS });
@@ -46,7 +46,7 @@ export function deriveOperationDeadlines(graph: Graph, { bindings, settings, res
   });
   const ofOperations = graph.derive<BoundShoot, Deadline>({
     name: 'deadlinesOfOperations',
-    from: bindings,
+    from: [bindings, gone],
     reads: [observed, settings],
     seesAll: true,
     compute: ({ key, value: { isIgnored } }, read, emit) => {

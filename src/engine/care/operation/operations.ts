@@ -29,6 +29,8 @@ export interface OperationReads
   extends ClusterReads,
     Pick<EngineInputs, 'observed' | 'elapsed' | 'results' | 'live' | 'fleet'> {
   readonly bindings: Derived<BoundShoot>;
+  /** Those that no source declares any more. */
+  readonly gone: Derived<BoundShoot>;
   readonly settings: Collection<JsonValue>;
   /** `status.hibernated`, by Shoot. */
   readonly hibernated: Derived<boolean>;
@@ -65,7 +67,7 @@ export function deriveOperations(
   const { clusters, agents, snapshots, observed, elapsed, results, settings, hibernated, apiServer } = given;
   return graph.derive<BoundShoot, ShootOperation>({
     name: 'operationsOfShoots',
-    from: given.bindings,
+    from: [given.bindings, given.gone],
     reads: [
       ...[clusters, agents, snapshots, observed, elapsed, results, settings, hibernated, apiServer, webhooks],
       ...[given.extensionErrors, given.declaredRequests, given.answeredRequests, given.suspensions],

@@ -42,7 +42,8 @@ export function operationType(wanted: Wanted, written: WrittenOperation): Operat
   // A move that was called off half-way: what has left the Seed comes back to it.
   if (last?.type === 'Migrate') return 'Restore';
   if (wanted.isDeleted) return 'Delete';
-  if (last === undefined) return 'Create';
+  // After a deletion, a Shoot of the same name is another one.
+  if (last === undefined || last.type === 'Delete') return 'Create';
   if ((last.type === 'Create' || last.type === 'Restore') && last.state !== 'Succeeded') return last.type;
   return 'Reconcile';
 }

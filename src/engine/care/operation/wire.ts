@@ -3,8 +3,10 @@ import type { Derived, Graph, Input } from '../../collections/types.ts';
 import type { AfterProgress, DomainCore, DomainParts } from '../../domain.ts';
 import { deriveOperationDeadlines } from './deadlines.ts';
 import { deriveExtensionErrors } from './extension-errors.ts';
+import { deriveGoneShoots } from './gone.ts';
 import { deriveOperations, type OperationReads, type ShootOperation } from './operations.ts';
 import { type AnsweredRequest, deriveDeclaredRequests } from './requests.ts';
+import { deriveStops } from './stops.ts';
 
 type Given = Pick<
   OperationReads,
@@ -17,14 +19,17 @@ export function wireOperations(graph: Graph, { inputs, declarations }: DomainCor
   const answeredRequests = graph.input<AnsweredRequest>('answeredRequests');
   const suspensions = graph.input<JsonValue>('suspensionsOfClusters');
   const { errors, byNamespace: extensionErrors } = deriveExtensionErrors(graph, inputs);
+  const gone = deriveGoneShoots(graph, { ...inputs, ...given });
   const reads: OperationReads = {
     ...inputs,
     ...given,
+    gone,
     ...{ declaredRequests, answeredRequests, suspensions, extensionErrors },
   };
+  const stops = deriveStops(graph, reads);
   return {
-    ...{ declaredRequests, answeredRequests },
-    collections: [declaredRequests, errors] as readonly Derived<unknown>[],
+    ...{ declaredRequests, answeredRequests, gone, stops },
+    collections: [declaredRequests, errors, gone, stops] as readonly Derived<unknown>[],
     deadlines: deriveOperationDeadlines(graph, reads),
     inputs: {
       // The shell checks what it stages.

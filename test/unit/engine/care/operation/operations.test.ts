@@ -354,6 +354,112 @@ describe('a request', () => {
   });
 });
 
+describe('a Failed operation of a policy that stops then', () => {
+  const stopped = (world: ShootWorld, name = 'bad') => {
+    const output = world.engine.outputs.get('blue', `/ConfigMap/web/${name}`);
+    return output?.type === 'object' ? output.stopped : undefined;
+  };
+  function failedWorld(policy: string, takesStopped: boolean): ShootWorld {
+    const world = created();
+    if (takesStopped) {
+      const agent = world.engine.inputs.agents.get('', 'blue') ?? expect.fail();
+      world.engine.inputs.agents.set('', 'blue', { ...agent, takesStopped });
+    }
+    world.file('policy.yaml', policyYaml(policy));
+    world.declare('bad');
+    world.settle();
+    world.report('bad', failed('Forbidden'));
+    expect(stopped(world)).toBeUndefined();
+    world.wait(120);
+    expect(world.operation()).toBe('Reconcile/Failed 50');
+    return world;
+  }
+
+  it('stops the objects that failed, and no others, until it is tried again', () => {
+    const world = failedWorld('{stopFailed: true}', true);
+    expect([stopped(world), stopped(world, 'one')]).toEqual([true, undefined]);
+    expect(world.engine.pending.get('blue', '/ConfigMap/web/bad')).toMatchObject({ type: 'touch', stopped: true });
+    world.ask('retry');
+    expect(stopped(world)).toBeUndefined();
+  });
+
+  it('does not stop other content', () => {
+    const world = failedWorld('{stopFailed: true}', true);
+    world.declare('bad', 'blue', 'web', 'other');
+    world.engine.commit();
+    expect(stopped(world)).toBeUndefined();
+    world.settle();
+    expect(world.operation()).toBe('Reconcile/Processing 50');
+  });
+
+  it.each([
+    ['without the setting', '{stopFailed: false}', true],
+    ['at an agent that does not know it', '{stopFailed: true}', false],
+  ])('stops nothing %s', (_, policy, takesStopped) => {
+    expect(stopped(failedWorld(policy, takesStopped))).toBeUndefined();
+  });
+});
+
+describe('a Shoot that no source declares any more', () => {
+  const removing = (world: ShootWorld, isGone: boolean) => {
+    const key = '/ConfigMap/web/one' as never;
+    const entry = world.engine.inputs.ledger.get('blue', key);
+    if (entry !== undefined && !isGone) world.engine.inputs.ledger.set('blue', key, { ...entry, phase: 'removing' });
+    else world.engine.inputs.ledger.delete('blue', key);
+    world.settle();
+  };
+
+  it('is deleted, and its status ends when its objects are gone', () => {
+    const world = created();
+    world.file('clusters/blue/web-one.yaml', null);
+    world.file('shoot.yaml', null);
+    world.settle();
+    removing(world, false);
+    expect(world.status().lastOperation).toMatchObject({ type: 'Delete', description: 'Remove ConfigMap/web/one' });
+    expect(world.engine.statuses.get('Shoot', SHOOT_KEY)).toMatchObject({
+      ...{ path: 'shoots/garden-web/blue.yaml', labels: { 'shoot.gardener.cloud/status': 'healthy' } },
+    });
+    removing(world, true);
+    expect(world.history.slice(-2)).toEqual(['Delete/Processing 0', 'Delete/Succeeded 100']);
+    expect(world.engine.statuses.get('Shoot', SHOOT_KEY)).toBeUndefined();
+  });
+
+  it('with its cluster has nothing left to do', () => {
+    const world = created();
+    for (const path of ['clusters/blue/web-one.yaml', 'shoot.yaml', 'blue.yaml']) world.file(path, null);
+    world.settle();
+    expect(world.history).toEqual(['Delete/Processing 0', 'Delete/Succeeded 100']);
+  });
+
+  it('is not taken for gone before every source was read', () => {
+    const world = created();
+    world.engine.inputs.sources.set('', 'later', { order: 1, read: false });
+    world.file('shoot.yaml', null);
+    world.settle();
+    expect(world.engine.statuses.get('Shoot', SHOOT_KEY)).toBeUndefined();
+  });
+
+  it('comes back as a new one', () => {
+    const world = created();
+    world.file('shoot.yaml', null);
+    world.file('clusters/blue/web-one.yaml', null);
+    world.settle();
+    removing(world, false);
+    world.file('shoot.yaml', shootYaml());
+    world.settle();
+    expect(world.operation()).toContain('Create/');
+  });
+
+  it('of a custom resource ends with it', () => {
+    const world = created();
+    const before = world.engine.inputs.observed.get('Shoot', SHOOT_KEY) ?? expect.fail();
+    world.engine.inputs.observed.set('Shoot', SHOOT_KEY, { ...before, fields: { ...before.fields, uid: '1' } });
+    world.file('shoot.yaml', null);
+    world.settle();
+    expect(world.engine.statuses.get('Shoot', SHOOT_KEY)).toBeUndefined();
+  });
+});
+
 it('a suspended cluster makes an operation wait for a person', () => {
   const world = created();
   const suspensions = world.engine.domainInputs.care?.suspensions ?? expect.fail();

@@ -1,13 +1,13 @@
-import type { Input } from '../../engine/collections/types.ts';
-import { type JsonValue, jsonEquals, parseJsonBytes } from '../../model/json.ts';
-import type { ServerCore } from '../core.ts';
-import type { Shape } from '../ledger/records.ts';
-import { createKeyedTask } from '../single-flight.ts';
+import type { Input } from '../engine/collections/types.ts';
+import { type JsonValue, jsonEquals, parseJsonBytes } from '../model/json.ts';
+import type { ServerCore } from './core.ts';
+import type { Shape } from './ledger/records.ts';
+import { createKeyedTask } from './single-flight.ts';
 
 /** What the records of an input need. */
 export type SharedInputDeps = Pick<ServerCore, 'store' | 'journal' | 'loop' | 'clock' | 'log'>;
 
-/** One record for each data plane, which every replica may write and every replica stages. */
+/** One record for each subject, such as a data plane, which every replica may write and every replica stages. */
 interface SharedInputOptions<Value extends JsonValue, Staged extends JsonValue> {
   /** Of the records; ends with a slash. */
   readonly prefix: string;
@@ -17,7 +17,7 @@ interface SharedInputOptions<Value extends JsonValue, Staged extends JsonValue> 
   readonly staged: (value: Value) => Staged;
   /** A value that another process has written does not count beside the own one: it is written over. Default: it counts. */
   readonly isOutdated?: (value: Value, own: Value) => boolean;
-  /** The records of the store when this process started, by data plane. */
+  /** The records of the store when this process started, by subject. */
   readonly records: ReadonlyMap<string, Value>;
   /** Another process has written this record, or the store has lost it (undefined). */
   readonly changed?: (key: string, value: Value | undefined) => void;
@@ -77,7 +77,7 @@ export function createSharedInput<Value extends JsonValue, Staged extends JsonVa
     for await (const { key, value } of store.list(prefix)) take(key, value);
     return [];
   };
-  const reading = createKeyedTask(deps, 'reading what other replicas know of data planes', {
+  const reading = createKeyedTask(deps, 'reading what other replicas have written', {
     allFrom: LIST_FROM,
     all: readAll,
     each: async (record) => take(record, (await store.get(record))?.value),
@@ -97,7 +97,7 @@ export function createSharedInput<Value extends JsonValue, Staged extends JsonVa
       journal.put(prefix + key, value);
       stage(key, value);
     },
-    /** Forgets the data plane. */
+    /** Forgets the subject. */
     delete: (key: string): void => {
       if (!values.has(key)) return;
       journal.put(prefix + key, null);
