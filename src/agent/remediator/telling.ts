@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../model/json.ts';
+import { cutText } from '../../model/messages.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { WebhookChange } from '../../model/webhooks/remediate.ts';
 import type { RemediationOutcome } from '../../model/webhooks/remediations.ts';
@@ -31,6 +32,9 @@ const WORDS: Readonly<Record<RemediationOutcome, Omit<ResourceEvent, 'message'> 
     line: 'a webhook configuration may have been changed',
   },
 };
+
+/** An Event has at most 1,024. */
+const LONGEST_MESSAGE = 1_000;
 
 /** A configuration; `live` absent: it cannot be read. */
 export interface Subject {
@@ -65,8 +69,9 @@ export function createTelling({
   readonly journal: Journal;
   readonly log: Log;
 }) {
-  async function announce({ key, live }: Subject, outcome: RemediationOutcome, message: string): Promise<void> {
+  async function announce({ key, live }: Subject, outcome: RemediationOutcome, text: string): Promise<void> {
     const { line, ...event } = WORDS[outcome];
+    const message = cutText(text, LONGEST_MESSAGE);
     log[event.type === 'Normal' ? 'info' : 'warn'](line, { configuration: configurationName(key), message });
     if (live !== undefined) await webhooks.event(live, { ...event, message });
   }

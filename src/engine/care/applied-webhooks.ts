@@ -1,5 +1,6 @@
 import type { AgentNeeds } from '../../model/agent-settings.ts';
 import { objectsOf } from '../../model/json.ts';
+import { counted, cutText } from '../../model/messages.ts';
 import { type ObjectKey, objectKey } from '../../model/object-key.ts';
 import { mendedYaml, remediateConfiguration, type WebhookChange } from '../../model/webhooks/remediate.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
@@ -59,6 +60,9 @@ export function appliedWebhooks({ mendable, needs, progress }: Reads): readonly 
 }
 
 const MOST_NAMED = 5;
+/** Of one configuration. */
+const MOST_WEBHOOKS = 20;
+const LONGEST_HINT = 4_000;
 
 function diagnosticsOf(
   {
@@ -70,11 +74,13 @@ function diagnosticsOf(
 ): readonly EngineDiagnostic[] {
   const more = clusters.length - MOST_NAMED;
   const named = `${clusters.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  return webhooks.map(({ index, changes }) => ({
+  const others = webhooks.length - MOST_WEBHOOKS;
+  const rest = others > 0 ? ` (so it is with ${counted(others, 'more webhook')} of the configuration)` : '';
+  return webhooks.slice(0, MOST_WEBHOOKS).map(({ index, changes }) => ({
     severity: 'warning',
     reason: 'WebhookLeftAlone',
-    message: `the webhook remediator would change webhook ${JSON.stringify(changes[0]?.webhook)} in cluster ${named}, and leaves it alone because fleetrelay applies it`,
-    hint: `write ${mendedYaml(changes)}`,
+    message: `the webhook remediator would change webhook ${JSON.stringify(changes[0]?.webhook)} in cluster ${named}, and leaves it alone because fleetrelay applies it${rest}`,
+    hint: cutText(`write ${mendedYaml(changes)}`, LONGEST_HINT),
     at: [{ ...documentRefOf({ partition, key }), field: ['webhooks', index] }],
   }));
 }

@@ -1,4 +1,5 @@
 import { type JsonObject, type JsonValue, objectsOf, textOf } from '../json.ts';
+import { cutText } from '../messages.ts';
 import { parseRfc3339 } from '../time.ts';
 import type { WebhookChange } from './remediate.ts';
 
@@ -82,10 +83,10 @@ function readRow(row: JsonObject): readonly RecordedRemediation[] {
 function bounded(row: RecordedRemediation): RecordedRemediation {
   return {
     ...row,
-    configuration: cut(row.configuration, LONGEST_NAME),
-    webhook: cut(row.webhook, LONGEST_NAME),
-    field: cut(row.field, LONGEST_NAME),
-    message: cut(row.message, LONGEST_MESSAGE),
+    configuration: cutText(row.configuration, LONGEST_NAME),
+    webhook: cutText(row.webhook, LONGEST_NAME),
+    field: cutText(row.field, LONGEST_NAME),
+    message: cutText(row.message, LONGEST_MESSAGE),
     from: boundedValue(row.from),
     to: boundedValue(row.to),
   };
@@ -93,12 +94,5 @@ function bounded(row: RecordedRemediation): RecordedRemediation {
 
 function boundedValue(value: JsonValue): JsonValue {
   const text = JSON.stringify(value);
-  return text.length <= LONGEST_VALUE ? value : cut(typeof value === 'string' ? value : text, LONGEST_VALUE);
-}
-
-/** That a text was cut, and how long it was, is said within the bound. */
-function cut(text: string, longest: number): string {
-  if (text.length <= longest) return text;
-  const note = `... cut, ${text.length} characters`;
-  return `${text.slice(0, longest - note.length)}${note}`.toWellFormed();
+  return text.length <= LONGEST_VALUE ? value : cutText(typeof value === 'string' ? value : text, LONGEST_VALUE);
 }

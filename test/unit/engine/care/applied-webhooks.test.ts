@@ -65,3 +65,11 @@ it('it is not shown without the remediator, of other clusters, and once it is me
   const mended = HOOKS.replace('- name: pods', '- timeoutSeconds: 15\n  failurePolicy: Ignore\n  name: pods');
   expect(leftAlone({ 'policy.yaml': POLICY, 'clusters/blue/hooks.yaml': mended })).toEqual([]);
 });
+
+it('of a configuration with many webhooks twenty are shown, and the others are counted', () => {
+  const hooks = Array.from({ length: 500 }, (_, index) => `- {name: h${index}.example.com, timeoutSeconds: 30}\n`);
+  const text = `${HOOKS.slice(0, HOOKS.indexOf('- name'))}${hooks.join('')}`;
+  const shown = leftAlone({ 'policy.yaml': POLICY, 'clusters/blue/hooks.yaml': text });
+  expect(shown).toHaveLength(20);
+  expect(shown[0]).toContain('(so it is with 480 more webhooks of the configuration)');
+});
