@@ -36,6 +36,12 @@ const TYPES: readonly ShootCondition[] = [
   ...(['SystemComponentsHealthy', 'EveryNodeReady'] as const),
 ];
 
+/** The namespace of the control plane that an object is for; of a cluster-scoped one its name begins with it: `NAMESPACE--ID`. */
+export function controlPlaneOf(key: ObjectKey): string {
+  const { namespace, name } = objectRefOf(key);
+  return namespace === '' ? name.slice(0, Math.max(0, name.lastIndexOf('--'))) : namespace;
+}
+
 /** The BackupEntries that belong to these namespaces of control planes. */
 export function backupEntries(namespaces: readonly string[]): AdditionalKind {
   return { kind: `${EXTENSION_GROUP}/${BACKUP_ENTRY}`, namePrefixes: namespaces.map((namespace) => `${namespace}--`) };
@@ -72,10 +78,13 @@ export function deriveExtensionFindings(graph: Graph, reads: Reads) {
       if (seed === undefined || isIgnored) return;
       const isWorkerless = shoot.pools.length === 0;
       const unseen = obstacleOf(read, reads, seed, namespace, isWorkerless ? WORKERLESS : KINDS);
+      const place = placeGroup(seed, namespace);
+      // Most Shoots have no such report: only then the types are looked at.
+      const hasReports = read.count(byNamespace, place) > 0;
       for (const type of TYPES) {
-        const group = groupOf(seed, namespace, type, isWorkerless);
-        const [first] = read.first(byNamespace, group, 1);
-        const finding = first?.value ?? unseen ?? read.first(byNamespace, unjudged(group), 1)[0]?.value;
+        const group = typeGroup(place, type, isWorkerless);
+        const first = (of: string) => (hasReports ? read.first(byNamespace, of, 1)[0]?.value : undefined);
+        const finding = first(group) ?? unseen ?? first(unjudged(group));
         if (finding !== undefined) emit(type, key, finding);
       }
     },
@@ -129,8 +138,13 @@ function reportedConditions({ status }: JsonObject): ReadonlyMap<ShootCondition,
   return reported;
 }
 
-function groupOf(cluster: string, namespace: string, type: string, isWorkerless: boolean): string {
-  return [cluster, namespace, type, ...(isWorkerless ? ['workerless'] : [])].join('/');
+/** The reports of a control plane; in a group of their own those about one type of condition. */
+function placeGroup(cluster: string, namespace: string): string {
+  return `${cluster}/${namespace}`;
+}
+
+function typeGroup(place: string, type: string, isWorkerless: boolean): string {
+  return [place, type, ...(isWorkerless ? ['workerless'] : [])].join('/');
 }
 
 /** The group of the reports of which it is not known whether they are outdated. */
@@ -140,18 +154,10 @@ function unjudged(group: string): string {
 
 function groupsOf({ partition: cluster, key, value }: Entry<Finding>): readonly string[] {
   const [, type = '', object = ''] = /^([^/]*)\/\d\/(.*)$/s.exec(key) ?? [];
-  const { kind, namespace, name } = objectRefOf(object as ObjectKey);
-  const namespaces = kind === BACKUP_ENTRY ? beginningsOf(name) : [namespace];
-  const groups = namespaces.flatMap((each) => [
-    groupOf(cluster, each, type, false),
-    ...(WORKERLESS.includes(kind) ? [groupOf(cluster, each, type, true)] : []),
-  ]);
-  return isNotChecked(value) ? groups.map(unjudged) : groups;
-}
-
-/** Everything that stands before a `--` in the name. */
-function beginningsOf(name: string): readonly string[] {
-  return [...name.matchAll(/(?<=.)--/g)].map(({ index }) => name.slice(0, index));
+  const place = placeGroup(cluster, controlPlaneOf(object as ObjectKey));
+  const isOfAll = WORKERLESS.includes(objectRefOf(object as ObjectKey).kind);
+  const groups = [typeGroup(place, type, false), ...(isOfAll ? [typeGroup(place, type, true)] : [])];
+  return [place, ...(isNotChecked(value) ? groups.map(unjudged) : groups)];
 }
 
 function obstacleOf(

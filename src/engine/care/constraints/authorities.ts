@@ -78,7 +78,8 @@ export function deriveAuthorityFindings(graph: Graph, reads: Reads) {
   });
   const index = graph.index('badAuthoritiesByPlace', bad, ({ partition: cluster, key, value }) => {
     const { namespace } = objectRefOf(key as ObjectKey);
-    return [groupOf(cluster, namespace, value.problem === undefined ? 'expiring' : 'unreadable')];
+    const place = placeGroup(cluster, namespace);
+    return [place, value.problem === undefined ? expiring(place) : unreadable(place)];
   });
   const findings: Derived<Finding> = graph.derive<BoundShoot, Finding>({
     name: 'authoritiesOfShoots',
@@ -161,8 +162,17 @@ function deadlineKey(cluster: string, key: string): string {
   return `certificate/${cluster}/${key}`;
 }
 
-function groupOf(cluster: string, namespace: string, state: 'expiring' | 'unreadable'): string {
-  return [cluster, namespace, state].join('/');
+/** The authorities in a namespace, or those that the agent of a cluster reports; in groups of their own by what is wrong. */
+function placeGroup(cluster: string, namespace: string): string {
+  return `${cluster}/${namespace}`;
+}
+
+function expiring(place: string): string {
+  return `${place}/expiring`;
+}
+
+function unreadable(place: string): string {
+  return `${place}/unreadable`;
 }
 
 const GOOD: Finding = {
@@ -176,12 +186,18 @@ function findingOf(
   index: Index<Authority>,
   reads: Reads,
 ): Finding {
-  const [place, namespace] = seed === undefined ? [cluster, ''] : [seed, controlPlaneNamespace];
-  const [first] = read.first(index, groupOf(place, namespace, 'unreadable'), 1);
-  const problem = first?.value.problem === undefined ? undefined : notChecked(first.value.problem);
-  const expiring = expiringFinding(read, index, groupOf(place, namespace, 'expiring'));
-  if (seed === undefined) return expiring ?? problem ?? reportObstacle(read, cluster, reads) ?? GOOD;
-  return problem ?? expiring ?? namespaceObstacle(read, reads, seed, namespace, SECRET_KIND) ?? GOOD;
+  const [holder, namespace] = seed === undefined ? [cluster, ''] : [seed, controlPlaneNamespace];
+  const place = placeGroup(holder, namespace);
+  const isBad = read.count(index, place) > 0;
+  const problem = isBad ? problemFinding(read, index, unreadable(place)) : undefined;
+  const expires = isBad ? expiringFinding(read, index, expiring(place)) : undefined;
+  if (seed === undefined) return expires ?? problem ?? reportObstacle(read, cluster, reads) ?? GOOD;
+  return problem ?? expires ?? namespaceObstacle(read, reads, seed, namespace, SECRET_KIND) ?? GOOD;
+}
+
+function problemFinding(read: Reader, index: Index<Authority>, group: string): Finding | undefined {
+  const problem = read.first(index, group, 1)[0]?.value.problem;
+  return problem === undefined ? undefined : notChecked(problem);
 }
 
 function expiringFinding(read: Reader, index: Index<Authority>, group: string): Finding | undefined {

@@ -4,11 +4,9 @@ import { objectOf, textOf, textsOf } from '../../../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import type { Derived, Graph, Index, Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
+import { controlPlaneOf, EXTENSION_GROUP } from '../extensions.ts';
 import type { LastError } from '../operation.ts';
 import { errorEntry } from './errors.ts';
-
-/** The group of the objects by which Gardener's extensions work for a Shoot. */
-const EXTENSIONS_GROUP = 'extensions.gardener.cloud/';
 
 /** More are not listed: `lastErrors` would cut them. */
 const MOST_READ = 64;
@@ -21,7 +19,7 @@ export function deriveExtensionErrors(
   const errors = graph.derive<LiveObject, LastError>({
     name: 'errorsOfExtensions',
     from: live,
-    keys: (key) => key.startsWith(EXTENSIONS_GROUP),
+    keys: (key) => key.startsWith(`${EXTENSION_GROUP}/`),
     compute: ({ partition: cluster, key, value }, _read, emit) => {
       const { description, codes } = objectOf(objectOf(value.value.status).lastError);
       const text = textOf(description);
@@ -37,12 +35,6 @@ export function deriveExtensionErrors(
     `${cluster}/${controlPlaneOf(key as ObjectKey)}`,
   ]);
   return { errors, byNamespace };
-}
-
-/** A cluster-scoped object, such as a BackupEntry, has the namespace in its name: `NAMESPACE--ID`. */
-function controlPlaneOf(key: ObjectKey): string {
-  const { namespace, name } = objectRefOf(key);
-  return namespace === '' ? name.slice(0, Math.max(0, name.lastIndexOf('--'))) : namespace;
 }
 
 /** The errors of the extension objects of a control plane. */
