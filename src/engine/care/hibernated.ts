@@ -6,7 +6,7 @@ import { NODE_KIND } from './checks/every-node-ready/node-verdict.ts';
 import { type NamespaceReads, namespaceObstacle } from './checks/gate.ts';
 import { DEPLOYMENT_KIND } from './objects/components.ts';
 import type { Sleep } from './sleep.ts';
-import { type ClusterReads, kindObstacle } from './visibility.ts';
+import type { ClusterReads } from './visibility.ts';
 
 interface Reads extends Pick<ClusterReads, 'snapshots'>, NamespaceReads {
   readonly bindings: Derived<BoundShoot>;
@@ -42,11 +42,11 @@ function isHibernated({ isWanted, isSeen }: Sleep, state: State): boolean {
 }
 
 function seenState(read: Reader, shoot: BoundShoot, nodes: Index<unknown>, reads: Reads): State {
-  const { snapshots, live, kinds } = reads;
+  const { snapshots, live } = reads;
   const { cluster, seed, controlPlaneNamespace: namespace, elected } = shoot;
   if (elected !== undefined || read.get(snapshots, '', seed ?? cluster) === undefined) return 'unknown';
   if (seed === undefined) {
-    if (kindObstacle(read, kinds, cluster, NODE_KIND) !== undefined) return 'unknown';
+    if (namespaceObstacle(read, reads, cluster, '', NODE_KIND) !== undefined) return 'unknown';
     return read.count(nodes, cluster) === 0 ? 'asleep' : 'awake';
   }
   if (namespaceObstacle(read, reads, seed, namespace, DEPLOYMENT_KIND) !== undefined) return 'unknown';

@@ -78,7 +78,10 @@ export function kindObstacle(
     return notChecked(`${name} in namespace ${namespace} of cluster ${cluster} cannot be listed: ${refusal}`);
   }
   if (found === undefined || found.state === 'complete') return undefined;
-  if (found.state === 'offered') return excludedKind(cluster, kind);
+  if (found.state === 'offered') {
+    const why = 'the FleetPolicy leaves it out, or its agent has not been told yet to report it';
+    return notChecked(`${name} of cluster ${cluster} is not discovered: ${why}`);
+  }
   const why = found.message === '' ? '' : `: ${found.message}`;
   return notChecked(`${name} of cluster ${cluster} cannot be listed${why}`);
 }

@@ -2,10 +2,9 @@ import type { LiveObject } from '../../../model/agent.ts';
 import { type JsonObject, objectOf, textsOf } from '../../../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import type { Derived, Graph } from '../../collections/types.ts';
-import type { EngineInputs } from '../../inputs.ts';
 import type { BoundShoot } from '../binding.ts';
+import { type NamespaceReads, namespaceObstacle } from '../checks/gate.ts';
 import type { Finding } from '../thresholds.ts';
-import { kindObstacle } from '../visibility.ts';
 
 export const DEFINITION_KIND = 'apiextensions.k8s.io/CustomResourceDefinition';
 /** The type of the constraint, and its reason. */
@@ -17,12 +16,13 @@ const UPGRADE =
 /** A message names so many definitions. */
 const MOST_NAMED = 50;
 
-interface Reads extends Pick<EngineInputs, 'live' | 'kinds'> {
+interface Reads extends NamespaceReads {
   readonly bindings: Derived<BoundShoot>;
 }
 
 /** Derives whether a Shoot has definitions whose objects a webhook must convert. Key: the Shoot's. */
-export function deriveDefinitionFindings(graph: Graph, { bindings, live, kinds }: Reads) {
+export function deriveDefinitionFindings(graph: Graph, reads: Reads) {
+  const { bindings, live, kinds, settings } = reads;
   const problems: Derived<true> = graph.derive<LiveObject, true>({
     name: 'problemsOfDefinitions',
     from: live,
@@ -35,13 +35,13 @@ export function deriveDefinitionFindings(graph: Graph, { bindings, live, kinds }
   const findings = graph.derive<BoundShoot, Finding>({
     name: 'definitionsOfShoots',
     from: bindings,
-    reads: [byCluster, kinds],
+    reads: [byCluster, kinds, live, settings],
     scope: ({ value: { cluster } }) => [cluster],
     compute: ({ key, value: { cluster, isIgnored } }, read, emit) => {
       if (isIgnored) return;
       const count = read.count(byCluster, cluster);
       if (count === 0) {
-        emit('', key, kindObstacle(read, kinds, cluster, DEFINITION_KIND) ?? GOOD);
+        emit('', key, namespaceObstacle(read, reads, cluster, '', DEFINITION_KIND) ?? GOOD);
         return;
       }
       const keys = read.first(byCluster, cluster, MOST_NAMED).map((each) => each.key as ObjectKey);

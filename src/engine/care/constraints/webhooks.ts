@@ -3,15 +3,14 @@ import { type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import { type ConfigurationProblem, problemOfConfiguration } from '../../../model/webhooks/describe.ts';
 import { webhookConfigurationKinds } from '../../../model/webhooks/problematic.ts';
 import type { Derived, Graph } from '../../collections/types.ts';
-import type { EngineInputs } from '../../inputs.ts';
 import type { BoundShoot } from '../binding.ts';
+import { type NamespaceReads, namespaceObstacle } from '../checks/gate.ts';
 import type { Finding } from '../thresholds.ts';
-import { kindObstacle } from '../visibility.ts';
 
 /** The live kinds that may block a cluster, in the order in which they are judged. */
 export const WEBHOOK_KINDS = webhookConfigurationKinds.map((kind) => `admissionregistration.k8s.io/${kind}`);
 
-interface Reads extends Pick<EngineInputs, 'live' | 'kinds'> {
+interface Reads extends NamespaceReads {
   readonly bindings: Derived<BoundShoot>;
 }
 
@@ -19,7 +18,8 @@ interface Reads extends Pick<EngineInputs, 'live' | 'kinds'> {
  * Derives whether webhooks could keep a Shoot from waking up. Key: the Shoot's. The problem of each configuration is an entry of
  * its own: a change costs that configuration, and the first problem of the cluster.
  */
-export function deriveWebhookFindings(graph: Graph, { bindings, live, kinds }: Reads) {
+export function deriveWebhookFindings(graph: Graph, reads: Reads) {
+  const { bindings, live, kinds, settings } = reads;
   const problems: Derived<ConfigurationProblem> = graph.derive<LiveObject, ConfigurationProblem>({
     name: 'problemsOfWebhooks',
     from: live,
@@ -37,7 +37,7 @@ export function deriveWebhookFindings(graph: Graph, { bindings, live, kinds }: R
   const findings = graph.derive<BoundShoot, Finding>({
     name: 'webhooksOfShoots',
     from: bindings,
-    reads: [byKind, kinds],
+    reads: [byKind, kinds, live, settings],
     scope: ({ value: { cluster } }) => [cluster],
     compute: ({ key, value: { cluster, isIgnored } }, read, emit) => {
       if (isIgnored) return;
@@ -48,7 +48,7 @@ export function deriveWebhookFindings(graph: Graph, { bindings, live, kinds }: R
         emit('', key, { outcome: 'failed', ...first.value, codes: ['ERR_PROBLEMATIC_WEBHOOK'], cause });
         return;
       }
-      const [unseen] = WEBHOOK_KINDS.flatMap((kind) => kindObstacle(read, kinds, cluster, kind) ?? []);
+      const [unseen] = WEBHOOK_KINDS.flatMap((kind) => namespaceObstacle(read, reads, cluster, '', kind) ?? []);
       emit('', key, unseen ?? GOOD);
     },
   });

@@ -236,3 +236,18 @@ describe('hibernation', () => {
     expect(made.constraints()).toEqual(GOOD);
   });
 });
+
+test('what a selector of the FleetPolicy leaves out of discovery is not known to be well', () => {
+  const made = world();
+  expect(made.constraints()).toMatchObject([{ status: 'True' }, { status: 'True' }]);
+  const head = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: fleet}';
+  made.file('policy.yaml', `${head}\nspec: {discovery: {objectSelector: {matchLabels: {team: web}}}}\n`);
+  made.engine.commit();
+  const unknown = { status: 'Unknown', reason: 'ConditionCheckError' };
+  const message = expect.stringContaining('the FleetPolicy selects objects by their labels');
+  expect(made.constraints()).toMatchObject([
+    { type: 'HibernationPossible', ...unknown, message },
+    { type: 'MaintenancePreconditionsSatisfied', ...unknown, message },
+    { type: 'CRDsWithProblematicConversionWebhooks', ...unknown, message },
+  ]);
+});

@@ -66,6 +66,15 @@ describe('status.hibernated', () => {
   });
 });
 
+test('Nodes that a selector of the FleetPolicy leaves out are not gone', () => {
+  const made = careWorld('{}');
+  made.policy('{discovery: {objectSelector: {matchLabels: {team: web}}}}');
+  made.spec(ASLEEP);
+  expect(hibernated(made)).toBe(false);
+  made.policy('{}');
+  expect(hibernated(made)).toBe(true);
+});
+
 describe('a Shoot that sleeps', () => {
   test('is well although its agent is silent', () => {
     const made = careWorld(ASLEEP);
