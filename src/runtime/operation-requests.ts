@@ -1,9 +1,5 @@
-import {
-  type AnsweredRequest,
-  isForOthers,
-  nextAnswer,
-  type OperationRequest,
-} from '../engine/care/operation/requests.ts';
+import { type AnsweredRequest, isForOthers, nextAnswer } from '../engine/care/operation/requests.ts';
+import type { OperationRequest } from '../engine/care/operation/types.ts';
 import { lastOperationOf } from '../engine/care/operation.ts';
 import type { ServerCore } from './core.ts';
 import { recordKey, recordShape } from './ledger/records.ts';
@@ -27,6 +23,8 @@ export function createOperationRequests(core: ServerCore, { leads, knowsAll }: P
   const { care } = engine;
   if (care === undefined) throw new Error('the engine has no care of Shoots');
   const { declaredRequests: declared, answeredRequests: input } = care;
+  const operations = care.operations();
+  if (operations === undefined) throw new Error('the engine derives no operations');
   const answers = createSharedInput<AnsweredRequest, AnsweredRequest>(core, {
     prefix: recordKey.operationRequest(''),
     shape: recordShape.operationRequest,
@@ -36,7 +34,7 @@ export function createOperationRequests(core: ServerCore, { leads, knowsAll }: P
   });
   const { observed } = engine.inputs;
   const lastOf = (shoot: string) => lastOperationOf(observed.get('Shoot', shoot));
-  const watched = [declared, input, observed].map((collection) => engine.graph.watch<unknown>(collection));
+  const watched = [declared, input, observed, operations].map((collection) => engine.graph.watch<unknown>(collection));
 
   /** True: something was staged. */
   const answer = (shoot: string, knowsAll: boolean): boolean => {
@@ -47,7 +45,7 @@ export function createOperationRequests(core: ServerCore, { leads, knowsAll }: P
       answers.delete(shoot);
       return true;
     }
-    const next = nextAnswer(request, answered, lastOf(shoot));
+    const next = nextAnswer(request, answered, lastOf(shoot), operations.get('', shoot)?.begins);
     if (next !== undefined) answers.set(shoot, next);
     return next !== undefined;
   };

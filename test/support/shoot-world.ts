@@ -119,12 +119,13 @@ function write({ statuses, inputs: { observed } }: Engine, now: number): JsonObj
 }
 
 /** Answers requests as a server does. False: none is open. */
-function answer({ derived, domainInputs, inputs: { observed } }: Engine): boolean {
+function answer({ derived, domainInputs, care, inputs: { observed } }: Engine): boolean {
   const answers = domainInputs.care?.answeredRequests;
   const declared = derived.find(({ name }) => name === 'requestsOfShoots')?.get('', SHOOT_KEY);
   if (answers === undefined || declared === undefined) return false;
   const last = lastOperationOf(observed.get('Shoot', SHOOT_KEY));
-  const next = nextAnswer(declared as DeclaredRequest, answers.get('', SHOOT_KEY) as AnsweredRequest, last);
+  const begins = care?.operations()?.get('', SHOOT_KEY)?.begins;
+  const next = nextAnswer(declared as DeclaredRequest, answers.get('', SHOOT_KEY) as AnsweredRequest, last, begins);
   if (next !== undefined) answers.set('', SHOOT_KEY, next);
   return next !== undefined;
 }

@@ -16,6 +16,7 @@ import { deriveDeclarationErrors } from './declaration-errors.ts';
 import { type ExplainedSources, shootEntities } from './explain.ts';
 import { shootFigures } from './figures.ts';
 import { deriveHibernated } from './hibernated.ts';
+import type { ShootOperation } from './operation/operations.ts';
 import type { AnsweredRequest, DeclaredRequest } from './operation/requests.ts';
 import { wireOperations } from './operation/wire.ts';
 import { deriveRemediations, remediationViewRows } from './remediations.ts';
@@ -32,6 +33,8 @@ export interface CareParts extends DomainParts {
   readonly figures: () => readonly ShootFigures[];
   readonly bindings: Derived<BoundShoot>;
   readonly hibernated: Derived<boolean>;
+  /** Undefined before progress is derived. */
+  readonly operations: () => Derived<ShootOperation> | undefined;
   readonly declaredRequests: Derived<DeclaredRequest>;
   readonly answeredRequests: Input<AnsweredRequest>;
 }
@@ -72,7 +75,7 @@ export const care: Domain<CareParts> = {
     const written = { ...reads, ...operation, declarationErrors, hibernated, conditions, constraints };
     const { declaredRequests, answeredRequests } = operation;
     return {
-      ...{ bindings, hibernated, declaredRequests, answeredRequests },
+      ...{ bindings, hibernated, operations: operation.derived, declaredRequests, answeredRequests },
       collections: {
         bySource: [],
         anywhere: [],

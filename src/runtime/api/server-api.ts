@@ -1,4 +1,4 @@
-import type { OperationRequest } from '../../engine/care/operation/requests.ts';
+import type { OperationRequest } from '../../engine/care/operation/types.ts';
 import { revisionStatus, safeModeStatus } from '../../engine/status/rollout.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';

@@ -101,6 +101,12 @@ describe('a request for an operation', () => {
   });
 });
 
+it('an operation that is over before it could be written is written all the same', async () => {
+  const world = await started();
+  world.source.push({ 'clusters/blue/b.yaml': configMapYaml('b', '1') });
+  expect(await settled(world)).toContain('Reconcile/Succeeded');
+});
+
 it('a task that fails is an error after the task timeout, counted over a restart', async () => {
   const world = await started();
   world.agent('blue').failing.add('ConfigMap/web/b');

@@ -2,7 +2,7 @@ import type { LastError, LastOperation, WrittenError } from '../operation.ts';
 import { boundedErrors, isComplete, stopsRetries } from './errors.ts';
 import { joinLists, NO_TASKS, type Task, type TaskList } from './tasks.ts';
 import { doneText, errorText, heldText, namesHeld, namesIn, namesOf, startText, WAITING_FOR_ANSWER } from './texts.ts';
-import { isLeaving, type Operation, type OperationType, readType } from './types.ts';
+import { isLeaving, type Operation, type OperationRequest, type OperationType, readType } from './types.ts';
 
 /** The outputs of a Shoot by what is left to do. */
 export interface Tasks {
@@ -62,6 +62,8 @@ export interface Outcome {
   readonly errors: readonly LastError[];
   /** `retryCycleStartTime`. Null: it begins now. Absent: no retries. */
   readonly cycleStart?: string | null;
+  /** It begins because of its tasks alone, which may be over before that is written: the shell asks for it. */
+  readonly begins?: OperationRequest;
 }
 
 /** The operation that follows. Source: Gardener's Shoot controller. */
@@ -133,12 +135,19 @@ function begin(situation: Situation): Outcome {
   });
   // What begins because of its tasks is seen by them; anything else would be over before it was written once.
   const isShown = isRequested || isSwitched || last?.state === 'Failed' || last?.state === 'Aborted';
-  if (isShown && operation?.state !== 'Pending') return start(situation);
-  return {
-    ...(operation === undefined ? {} : { operation }),
-    errors,
-    ...(isOver(operation) ? {} : { cycleStart: null }),
-  };
+  const asked = last?.state === 'Succeeded' || last?.state === 'Failed' ? askFor(last, isRequested, operation) : {};
+  if (isShown && operation?.state !== 'Pending') return { ...start(situation), ...asked };
+  const cycle = isOver(operation) ? {} : { cycleStart: null };
+  return { ...(operation === undefined ? {} : { operation }), errors, ...cycle, ...asked };
+}
+
+function askFor(
+  { state }: LastOperation,
+  isRequested: boolean,
+  operation: Operation | undefined,
+): Pick<Outcome, 'begins'> {
+  if (isRequested || operation?.state !== 'Processing') return {};
+  return { begins: state === 'Failed' ? 'retry' : 'reconcile' };
 }
 
 function start(situation: Situation): Outcome {

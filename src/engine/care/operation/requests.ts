@@ -5,12 +5,10 @@ import type { Derived, Graph } from '../../collections/types.ts';
 import { type Declarations, type Declared, declaredOf } from '../../fleet/declared.ts';
 import type { LastOperation } from '../operation.ts';
 import { hasJustBegun } from './machine.ts';
+import type { OperationRequest } from './types.ts';
 
 /** The annotation by which people ask for an operation. */
 export const OPERATION_ANNOTATION = 'gardener.cloud/operation';
-
-/** What people can ask for: `retry` of a Failed operation, `reconcile` in any other state. */
-export type OperationRequest = 'reconcile' | 'retry';
 
 /** What the declaration of a Shoot asks for. Partition empty, key the Shoot's. */
 export interface DeclaredRequest {
@@ -58,15 +56,17 @@ export function isForOthers(request: OperationRequest, { state }: Pick<LastOpera
 }
 
 /**
- * What is answered now; undefined: nothing new. A request is answered as soon as it is written that an operation has begun, so
+ * What is answered now; undefined: nothing new. `begins`: an operation begins for another cause, and is asked for. A request is answered as soon as it is written that an operation has begun, so
  * that it survives a restart before that.
  */
 export function nextAnswer(
   { spec, annotation }: DeclaredRequest,
   answered: AnsweredRequest | undefined,
   last: LastOperation | undefined,
+  begins?: OperationRequest,
 ): AnsweredRequest | undefined {
   if (answered === undefined) return { spec, annotation: '' };
+  if (begins !== undefined && answered.request === undefined) return { ...answered, request: begins };
   const isOpen = answered.spec !== spec || answered.annotation !== annotation || answered.request !== undefined;
   if (isOpen && hasJustBegun(last)) return { spec, annotation };
   // A command is about the operation that there was.

@@ -14,6 +14,9 @@ export interface Operation {
   readonly description: string;
 }
 
+/** What people can ask for: `retry` of a Failed operation, `reconcile` in any other state. */
+export type OperationRequest = 'reconcile' | 'retry';
+
 /** What the type of the next operation follows from. */
 export interface Wanted {
   /** The Shoot is being deleted, or no source declares it any more. */

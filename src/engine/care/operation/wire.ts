@@ -27,6 +27,7 @@ export function wireOperations(graph: Graph, { inputs, declarations }: DomainCor
     ...{ declaredRequests, answeredRequests, suspensions, extensionErrors },
   };
   const stops = deriveStops(graph, reads);
+  let operations: Derived<ShootOperation> | undefined;
   return {
     ...{ declaredRequests, answeredRequests, gone, stops },
     collections: [declaredRequests, errors, gone, stops] as readonly Derived<unknown>[],
@@ -36,6 +37,11 @@ export function wireOperations(graph: Graph, { inputs, declarations }: DomainCor
       answeredRequests: answeredRequests as unknown as Input<JsonValue>,
       suspensions,
     } satisfies DomainParts['inputs'],
-    derive: (after: AfterProgress): Derived<ShootOperation> => deriveOperations(graph, after, reads),
+    /** Once, after progress. */
+    derive: (after: AfterProgress): Derived<ShootOperation> => {
+      operations = deriveOperations(graph, after, reads);
+      return operations;
+    },
+    derived: (): Derived<ShootOperation> | undefined => operations,
   };
 }

@@ -87,7 +87,10 @@ describe('a task that fails', () => {
     expect(world.operation()).toBe('Reconcile/Error 50');
     world.wait(1);
     expect(world.operation()).toBe('Reconcile/Failed 50');
-    expect(world.history).toEqual(['Reconcile/Processing 50', 'Reconcile/Error 50', 'Reconcile/Failed 50']);
+    expect(world.history).toEqual([
+      ...['Reconcile/Processing 0', 'Reconcile/Processing 50'],
+      ...['Reconcile/Error 50', 'Reconcile/Failed 50'],
+    ]);
   });
 
   it('is tried again after a rate limit, by itself', () => {
@@ -494,7 +497,7 @@ it('an operation is aborted when its cluster is replaced, and begins again in th
   withId('second');
   world.settle();
   expect(world.history).toEqual([
-    ...['Reconcile/Processing 50', 'Reconcile/Aborted 50'],
+    ...['Reconcile/Processing 0', 'Reconcile/Processing 50', 'Reconcile/Aborted 50'],
     ...['Reconcile/Processing 0', 'Reconcile/Processing 50'],
   ]);
 });
