@@ -77,7 +77,7 @@ export function deriveExtensionFindings(graph: Graph, reads: Reads) {
       const { seed, controlPlaneNamespace: namespace, isIgnored } = shoot;
       if (seed === undefined || isIgnored) return;
       const isWorkerless = shoot.pools.length === 0;
-      const unseen = obstacleOf(read, reads, seed, namespace, isWorkerless ? WORKERLESS : KINDS);
+      const unseen = unseenKind(read, reads, seed, namespace, isWorkerless ? WORKERLESS : KINDS);
       const place = placeGroup(seed, namespace);
       // Most Shoots have no such report: only then the types are looked at.
       const hasReports = read.count(byNamespace, place) > 0;
@@ -160,7 +160,7 @@ function groupsOf({ partition: cluster, key, value }: Entry<Finding>): readonly 
   return [place, ...(isNotChecked(value) ? groups.map(unjudged) : groups)];
 }
 
-function obstacleOf(
+function unseenKind(
   read: Reader,
   reads: NamespaceReads,
   seed: string,

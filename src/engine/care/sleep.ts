@@ -36,6 +36,11 @@ export function isAsleep(read: Reader, sleepers: Derived<Sleep>, shoot: string):
   return read.get(sleepers, '', shoot) !== undefined;
 }
 
+/** Whether the Shoot was seen asleep, as its written status says, and not awake since. */
+export function wasSeenAsleep(read: Reader, sleepers: Derived<Sleep>, shoot: string): boolean {
+  return read.get(sleepers, '', shoot)?.isSeen === true;
+}
+
 /** The finding of every condition of a Shoot that sleeps. */
 export const SLEEPS: Finding = {
   ...{ outcome: 'good', reason: 'ConditionNotChecked' },

@@ -22,15 +22,20 @@ export function deriveSnapshotsHere(graph: Graph, { snapshots }: Pick<EngineInpu
   });
 }
 
-/** Why nothing of a Shoot can be judged, as a sentence; undefined: something can. */
+/**
+ * Why nothing of a Shoot can be judged, as a sentence; undefined: something can. `wasSeenAsleep`: no agent has to be known,
+ * because the clusters of such a Shoot may be away when everything else is lost.
+ */
 export function obstacleOf(
   read: Reader,
   { cluster, seed, elected }: BoundShoot,
   reads: ClusterReads,
+  wasSeenAsleep = false,
 ): string | undefined {
   if (elected !== undefined) return `Shoot ${elected} is bound to cluster ${cluster} already`;
   for (const name of seed === undefined ? [cluster] : [cluster, seed]) {
     if (read.get(reads.clusters, '', name) === undefined) return `no KubernetesCluster ${name} is declared`;
+    if (wasSeenAsleep) continue;
     const agent = read.get(reads.agents, '', name);
     if (agent === undefined || (!agent.connected && agent.since === 0)) {
       return `the agent of cluster ${name} has never connected`;

@@ -23,9 +23,12 @@ const theirs: JsonObject = {
   conditions: [],
 };
 
-async function start(status?: JsonObject): Promise<{ fake: FakeCustomResources; world: FleetWorld }> {
+async function start(
+  status?: JsonObject,
+  spec: JsonObject = {},
+): Promise<{ fake: FakeCustomResources; world: FleetWorld }> {
   const fake = createFakeCustomResources([...engineKinds, 'core.gardener.cloud/Shoot']);
-  fake.apply(shoot);
+  fake.apply({ ...shoot, spec: { provider: { type: 'aws' }, ...spec } });
   if (status !== undefined) fake.putStatus(BLUE, status);
   const world = await createFleetWorld({ custom: fake });
   world.source.push({ 'blue.yaml': clusterYaml('blue') });
@@ -100,4 +103,12 @@ it('the status says who cares for the Shoot, and identifies its cluster and the 
     clusterIdentity: world.server.api.clusters()[0]?.id ?? expect.fail(),
     ...{ uid, observedGeneration: generation },
   });
+});
+
+it('the view of a cluster says that its Shoot is hibernated', async () => {
+  const awake = await start();
+  expect(awake.world.server.api.clusters()[0]).not.toHaveProperty('asleep');
+  const { world } = await start(undefined, { hibernation: { enabled: true } });
+  const asleep = 'Shoot garden-web/blue is hibernated';
+  expect(world.server.api.clusters()[0]).toMatchObject({ asleep, message: expect.stringContaining(asleep) });
 });

@@ -7,7 +7,7 @@ import { type BoundShoot, clustersOf } from '../binding.ts';
 import { DEPLOYMENT_KIND } from '../objects/components.ts';
 import { lastOperationOf } from '../operation.ts';
 import type { CareSettingsRead } from '../settings.ts';
-import { isAsleep, SLEEPS, type Sleep } from '../sleep.ts';
+import { isAsleep, SLEEPS, type Sleep, wasSeenAsleep } from '../sleep.ts';
 import type { Cause, Finding } from '../thresholds.ts';
 import { type ClusterReads, excludedKind, kindObstacle, notChecked, obstacleOf } from '../visibility.ts';
 
@@ -41,7 +41,7 @@ export function deriveGates(graph: Graph, reads: Reads): Derived<Gate> {
 }
 
 function gateOf(read: Reader, key: string, shoot: BoundShoot, reads: Reads): Gate {
-  const obstacle = obstacleOf(read, shoot, reads);
+  const obstacle = obstacleOf(read, shoot, reads, wasSeenAsleep(read, reads.sleepers, key));
   if (obstacle !== undefined) return { type: 'closed', finding: notChecked(obstacle) };
   if (isAsleep(read, reads.sleepers, key)) return { type: 'closed', finding: SLEEPS };
   const { seed, controlPlaneNamespace: namespace } = shoot;

@@ -5,7 +5,7 @@ import type { EngineInputs } from '../../inputs.ts';
 import { type AbsenceReads, absenceOf, wasSeen } from '../absences.ts';
 import { type BoundShoot, clustersOf } from '../binding.ts';
 import { lastOperationOf } from '../operation.ts';
-import { isAsleep, type Sleep } from '../sleep.ts';
+import { isAsleep, type Sleep, wasSeenAsleep } from '../sleep.ts';
 import { type Finding, type Judged, judge } from '../thresholds.ts';
 import { type ClusterReads, notChecked, obstacleOf } from '../visibility.ts';
 import { CERTIFICATE_VALIDITIES, deriveAuthorityFindings } from './authorities.ts';
@@ -82,7 +82,7 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
   }
 
   function findingsOf(read: Reader, key: string, shoot: BoundShoot): readonly Typed[] {
-    const obstacle = obstacleOf(read, shoot, reads);
+    const obstacle = obstacleOf(read, shoot, reads, wasSeenAsleep(read, sleepers, key));
     if (obstacle !== undefined) return required(notChecked(obstacle));
     if (isAsleep(read, sleepers, key)) return [...required(SLEEPS), ...OPTIONAL.map((type) => [type, SLEEPS] as const)];
     const ofAuthorities = unlessGood(CERTIFICATE_VALIDITIES, read.get(authorities.findings, '', key));

@@ -88,6 +88,22 @@ describe('a Shoot that sleeps', () => {
     expect(made.condition('APIServerAvailable')?.reason).toBe('StatusUnknown');
   });
 
+  test('stays well when its agent and its snapshot are lost with a store, and Unknown if it was never seen asleep', () => {
+    const made = careWorld(ASLEEP);
+    made.wrote({ hibernated: true });
+    made.engine.inputs.agents.delete('', 'blue');
+    made.engine.inputs.snapshots.delete('', 'blue');
+    made.engine.commit();
+    expect(made.condition('APIServerAvailable')).toMatchObject({ status: 'True', reason: 'ConditionNotChecked' });
+    expect(made.constraints()[0]?.reason).toBe('ConstraintNotChecked');
+    made.wrote({ hibernated: false });
+    expect(made.condition('APIServerAvailable')).toMatchObject({ status: 'Unknown', reason: 'ConditionCheckError' });
+    made.wrote({ hibernated: true });
+    made.file('blue.yaml', null);
+    made.engine.commit();
+    expect(made.condition('APIServerAvailable')?.message).toBe('no KubernetesCluster blue is declared');
+  });
+
   test('names its cluster as one whose agent may be silent', () => {
     const made = careWorld(ASLEEP);
     const asleep = () => made.engine.domains.flatMap(({ parts }) => [...(parts.asleep?.entries('') ?? [])]);
