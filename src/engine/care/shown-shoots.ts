@@ -91,12 +91,14 @@ export function declaredShoot(
   const { namespace, name } = binding;
   const identity = { namespace, name, value, binding: { ...binding, key } };
   const part = statuses.get('Shoot', key);
+  const written = observed.get('Shoot', key);
   if (part?.isOfOthers === true) {
-    const written = observed.get('Shoot', key);
     // What fleetrelay wrote before a Gardener did is over.
     const isTheirs = written !== undefined && isOfGardener(written.fields);
     return { ...identity, ...othersStatus(isTheirs ? written : readObserved(status)) };
   }
+  // Only the writer of custom resources knows it.
+  const uid = written?.fields.uid;
   const { conditions = [], conditionLists = {}, fields = {}, timedFields = {}, labels = {} } = part ?? {};
   const label = labels[STATUS_LABEL];
   return {
@@ -104,7 +106,7 @@ export function declaredShoot(
     conditions,
     // The status of a Shoot that is not cared for is as it was written.
     constraints: conditionLists.constraints ?? readConditions(fields.constraints),
-    fields: { ...fields, ...timedFields },
+    fields: { ...(uid === undefined ? {} : { uid }), ...fields, ...timedFields },
     ...(label === undefined ? {} : { label }),
   };
 }

@@ -11,7 +11,7 @@ import { CARE } from '../absences.ts';
 import type { BoundShoot } from '../binding.ts';
 import { bounded } from '../bounded-text.ts';
 import { namespaceObstacle } from '../checks/gate.ts';
-import type { Finding } from '../thresholds.ts';
+import type { Cause, Finding } from '../thresholds.ts';
 import { type ClusterReads, kindObstacle, notChecked } from '../visibility.ts';
 
 /** The type of the constraint. */
@@ -196,18 +196,26 @@ function findingOf(
 }
 
 function problemFinding(read: Reader, index: Index<Authority>, group: string): Finding | undefined {
-  const problem = read.first(index, group, 1)[0]?.value.problem;
-  return problem === undefined ? undefined : notChecked(problem);
+  const [first] = read.first(index, group, 1);
+  if (first?.value.problem === undefined) return undefined;
+  return { ...notChecked(first.value.problem), cause: causeOf(first) };
 }
 
 function expiringFinding(read: Reader, index: Index<Authority>, group: string): Finding | undefined {
   const all = read.first(index, group, MOST_NAMED);
-  if (all.length === 0) return undefined;
+  const [first] = all;
+  if (first === undefined) return undefined;
   const more = read.count(index, group) - all.length;
   const named = all.map(textOfExpiring).sort().join(', ');
   const what = `Some CA certificates are expiring in less than ${LEAST_VALIDITY}, you should rotate them`;
   const message = `${what}: ${named}${more > 0 ? ` and ${more} more` : ''}`;
-  return { outcome: 'failed', reason: 'ExpiringCACertificates', message };
+  return { outcome: 'failed', reason: 'ExpiringCACertificates', message, cause: causeOf(first) };
+}
+
+/** The Secret or the report that an authority is from. */
+function causeOf({ partition: cluster, key }: Entry<Authority>): Cause {
+  const [object = key] = key.split(' ');
+  return { cluster, key: object as ObjectKey };
 }
 
 function textOfExpiring({ value: { name, validUntil = 0 } }: Entry<Authority>): string {

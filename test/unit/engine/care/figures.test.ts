@@ -55,3 +55,9 @@ test.each([
   world.engine.commit();
   expect(figures()[0]).toMatchObject({ hasUserErrors: has, isHibernated: true });
 });
+
+test('the UID of a custom resource is known from the status that was written', () => {
+  world.engine.inputs.observed.set('Shoot', 'garden-web/blue', { conditions: [], fields: { uid: 'u-1' } });
+  world.engine.commit();
+  expect(figures().map(({ uid }) => uid)).toEqual(['u-1', '']);
+});
