@@ -364,11 +364,11 @@ progress?: number
 /**
  * Error is retried for a while, then becomes Failed, which is not retried.
  */
-state: ("Processing" | "Succeeded" | "Error" | "Failed" | "Pending" | "Aborted")
+state: ("Processing" | "Succeeded" | "Error" | "Failed" | "Pending" | "Aborted" | "")
 /**
  * The operation.
  */
-type: ("Create" | "Reconcile" | "Delete" | "Migrate" | "Restore" | "LiveMigrate")
+type: ("Create" | "Reconcile" | "Delete" | "Migrate" | "Restore" | "LiveMigrate" | "")
 }
 /**
  * One error of the last operation.

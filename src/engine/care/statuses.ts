@@ -50,8 +50,8 @@ export function deriveShootStatuses(graph: Graph, reads: Reads): Derived<StatusP
 
 /** A Shoot that is not cared for keeps the status that it has. */
 function asWritten(written: ObservedStatus | undefined): StatusPart {
-  if (written === undefined) return { conditions: [], fields: {} };
-  const { conditions, fields } = written;
+  const { conditions, fields } = written ?? { conditions: [], fields: {} };
+  if (conditions.length === 0 && Object.keys(fields).length === 0) return { conditions, fields };
   const labels = labelsFor({
     conditions,
     lastErrors: objectsOf(fields.lastErrors),
@@ -80,6 +80,7 @@ function partOf(
   ];
   return {
     conditions,
+    ...(foreign.length === 0 ? {} : { othersConditions: foreign }),
     conditionLists: { constraints: (read.get(reads.constraints, '', key) ?? []).map(({ condition }) => condition) },
     fields: {
       ...identities(read, cluster, written, reads),

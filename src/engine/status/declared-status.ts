@@ -1,4 +1,4 @@
-import type { ConditionValue } from '../../model/conditions.ts';
+import type { Condition, ConditionValue } from '../../model/conditions.ts';
 import { type EngineKind, engineKindRow, isEngineKind } from '../../model/engine-kinds.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { Origin } from '../../model/output.ts';
@@ -10,6 +10,8 @@ import type { FileValue } from '../inputs.ts';
 /** The status of an object of an engine kind from one domain. Partition: the id of its kind. Key: as of its declaration. */
 export interface StatusPart {
   readonly conditions: readonly ConditionValue[];
+  /** Conditions that others write: a file has them too, and a custom resource keeps them by itself. */
+  readonly othersConditions?: readonly Condition[];
   /** Other fields of the status. */
   readonly fields: JsonObject;
   /** Further lists of conditions, by field, such as a Shoot's `constraints`. */

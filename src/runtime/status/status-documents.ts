@@ -105,6 +105,7 @@ export function declaredDocument(
     name,
     mesh,
     conditions,
+    othersConditions = [],
     conditionLists = {},
     fields,
     timedFields = {},
@@ -132,7 +133,10 @@ export function declaredDocument(
       ...fields,
       ...withUpdateTimes(timedFields, before.timed, now),
       ...momentsAt(moments, now),
-      conditions: conditionsOf(shown, before.conditions, now, conditionForm),
+      conditions: [
+        ...othersConditions.map((condition) => ({ ...condition })),
+        ...conditionsOf(shown, before.conditions, now, conditionForm),
+      ],
       ...Object.fromEntries(
         Object.entries(conditionLists).map(([field, list]) => [
           field,
@@ -203,7 +207,7 @@ function conditionsOf(
   before: readonly Condition[],
   now: number,
   form: ConditionForm = 'metav1',
-): JsonValue {
+): JsonObject[] {
   return withTimes(values, before, now, form).map((condition) => ({ ...condition }));
 }
 
