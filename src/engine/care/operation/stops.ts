@@ -2,9 +2,10 @@ import type { ObjectResult } from '../../../model/agent.ts';
 import type { Digest } from '../../../model/ids.ts';
 import type { JsonValue } from '../../../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
+import { isOfGardener } from '../../../model/shoot.ts';
 import type { Collection, Derived, Graph } from '../../collections/types.ts';
 import type { AgentValue, EngineInputs } from '../../inputs.ts';
-import type { BoundShoot } from '../binding.ts';
+import { type BoundShoot, isCaredFor } from '../binding.ts';
 import { lastOperationOf } from '../operation.ts';
 import type { CareSettingsRead } from '../settings.ts';
 
@@ -27,10 +28,13 @@ export function deriveStops(graph: Graph, { bindings, settings, observed, agents
     name: 'stoppedObjects',
     from: bindings,
     reads: [settings, observed, agents, unapplied],
-    compute: ({ key, value: { cluster, seed, controlPlaneNamespace, isIgnored, elected } }, read, emit) => {
+    compute: ({ key, value: shoot }, read, emit) => {
+      const { cluster, seed, controlPlaneNamespace } = shoot;
       const { stopFailed } = read.get(settings, '', '') as unknown as CareSettingsRead;
-      if (!stopFailed || isIgnored || elected !== undefined) return;
-      if (lastOperationOf(read.get(observed, 'Shoot', key))?.state !== 'Failed') return;
+      if (!stopFailed || !isCaredFor(shoot) || shoot.elected !== undefined) return;
+      const written = read.get(observed, 'Shoot', key);
+      // An operation of a Gardener is about other objects.
+      if (lastOperationOf(written)?.state !== 'Failed' || isOfGardener(written?.fields ?? {})) return;
       const places = seed === undefined || seed === cluster ? [cluster] : [cluster, `${seed}/${controlPlaneNamespace}`];
       for (const { partition, key: object, value } of places.flatMap((place) => read.members(unapplied, place))) {
         if (read.get(agents, '', partition)?.takesStopped === true) emit(partition, object, value.digest);

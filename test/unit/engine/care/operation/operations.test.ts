@@ -395,6 +395,16 @@ describe('a Failed operation of a policy that stops then', () => {
     expect(world.operation()).toBe('Reconcile/Processing 50');
   });
 
+  it('stops nothing because an operation of a Gardener has failed', () => {
+    const world = failedWorld('{stopFailed: true}', true);
+    const { observed } = world.engine.inputs;
+    const written = observed.get('Shoot', SHOOT_KEY) ?? expect.fail();
+    const fields = { ...written.fields, gardener: { name: 'gardener-controller-manager' } };
+    observed.set('Shoot', SHOOT_KEY, { ...written, fields });
+    world.engine.commit();
+    expect(stopped(world)).toBeUndefined();
+  });
+
   it.each([
     ['without the setting', '{stopFailed: false}', true],
     ['at an agent that does not know it', '{stopFailed: true}', false],
