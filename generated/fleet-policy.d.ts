@@ -272,7 +272,7 @@ managedResourceProgressingThreshold?: string
  */
 webhookRemediatorEnabled?: boolean
 /**
- * Whether agents only tell what they would change of problematic webhooks.
+ * Whether agents only tell what they would change of problematic webhooks. Without webhookRemediatorEnabled it has no effect.
  */
 webhookRemediatorDryRun?: boolean
 /**
@@ -298,7 +298,7 @@ taskTimeout?: string
  */
 monitorPeriod?: string
 /**
- * Whether agents stop to send requests for the objects of an operation that is Failed, until they change or a person retries.
+ * Whether agents send no more requests for objects whose operation is Failed, until their content changes or the operation is tried again.
  */
 stopFailed?: boolean
 /**

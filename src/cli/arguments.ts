@@ -27,6 +27,16 @@ export const dataplaneName: (text: string) => string = checked((text) =>
   DATAPLANE.test(text) ? ok(text) : problem('It must be MESH/NAME'),
 );
 
+const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const namespaceName = checked((text) =>
+  NAMESPACE.test(text) ? ok(text) : problem('It must be the name of a Namespace'),
+);
+
+/** The names of Namespaces, with one more. */
+export function addNamespace(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, namespaceName(text)];
+}
+
 const SHOOT = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 /** A Shoot as `NAMESPACE/NAME`. */

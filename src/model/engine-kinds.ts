@@ -113,7 +113,7 @@ export const engineKinds = {
     schema: 'fleet-policy.json',
     keyedBy: 'fleet',
     ownConditions: SUMMARY,
-    purpose: 'sets guards, safe mode, status, discovery and health; one per fleet',
+    purpose: 'sets guards, safe mode, status, discovery, health and care; one per fleet',
   },
   RemovalApproval: {
     ...OWN,

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { RegisterRequest } from '../../compose/cluster/register.ts';
 import { AGENT_ACCESS } from '../../compose/manifests/agent-rights.ts';
 import type { ClusterName } from '../../model/ids.ts';
-import { clusterName, serverAddress } from '../arguments.ts';
+import { addNamespace, clusterName, serverAddress } from '../arguments.ts';
 import { type CliCommand, type CliContext, kubeTarget, runIo } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import { writeSteps } from '../output.ts';
@@ -36,6 +36,10 @@ export function registerCommand(command: CliCommand, context: CliContext): void 
       [
         'fleetrelay cluster register east --agent-manifests --server relay.example.com:9900 --token-file east.token --ca-file ca.crt | kubectl --context east apply -f -',
         'print the manifests of its agent, with its token among them',
+      ],
+      [
+        'fleetrelay cluster register seed --install --agent-context seed --server relay.example.com:9900 --data-dir /var/lib/fleetrelay --allow care --namespaces shoot--web--blue',
+        'the agent of a Seed, with what the care of the Shoot garden-web/blue needs',
       ],
     ]);
   command.answers(async (flags: Flags, name: ClusterName) => {
@@ -88,13 +92,17 @@ function agentOptions(command: CliCommand): void {
     .option('--agent-namespace <name>', 'namespace of the agent', 'fleetrelay')
     .option('--image <image>', 'image of the agent (default: the one of this version)')
     .addOption(
-      new Option('--allow <what...>', 'more than the agent may apply by itself')
+      new Option(
+        '--allow <what...>',
+        'more than the agent may do by itself: apply Secrets, roles or CRDs; read what the care of a Shoot needs, test its tunnel, mend webhooks of others; everything',
+      )
         .choices([...AGENT_ACCESS])
         .default([], 'nothing'),
     )
     .option(
       '--namespaces <names...>',
       'with --allow care: where the agent may read the metadata of Secrets (default: kube-system). In a Seed the control plane namespaces of its Shoots',
+      addNamespace,
     )
     .option('--webhook', 'the agent rewrites the probes of Pods that have the label fleetrelay.dev/probe-proxy')
     .option('--data-dir <dir>', 'data directory of the server, for token and certificate authority')

@@ -33,6 +33,7 @@ describe('a wrong command line exits with 2 and', () => {
     [['register', 'east', '--install', '--agent-manifests', '--server', 'a:1'], 'cannot be used with'],
     [['register', 'east', '--install', '--server', 'a:1', '--allow', 'everything'], 'Allowed choices are secrets'],
     [['register', 'east', '--install', '--server', 'a:1', '--namespaces', 'web'], '--allow care'],
+    [['register', 'east', '--allow', 'care', '--namespaces', 'web', 'Shoots/blue'], 'the name of a Namespace'],
     [['deregister', 'east'], '--directory CHECKOUT'],
     [['deregister', 'east', '--remove-objects'], '--confirm east'],
     [['deregister', 'east', '--remove-objects', '--confirm', 'west'], '--confirm east'],
