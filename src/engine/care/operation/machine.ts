@@ -1,7 +1,17 @@
 import type { LastError, LastOperation, WrittenError } from '../operation.ts';
 import { boundedErrors, isComplete, stopsRetries } from './errors.ts';
 import { joinLists, NO_TASKS, type Task, type TaskList } from './tasks.ts';
-import { doneText, errorText, heldText, namesHeld, namesIn, namesOf, startText, WAITING_FOR_ANSWER } from './texts.ts';
+import {
+  doneText,
+  errorText,
+  heldText,
+  namesHeld,
+  namesIn,
+  namesOf,
+  startText,
+  stayingText,
+  WAITING_FOR_ANSWER,
+} from './texts.ts';
 import { isLeaving, type Operation, type OperationRequest, type OperationType, readType } from './types.ts';
 
 /** The outputs of a Shoot by what is left to do. */
@@ -10,6 +20,8 @@ export interface Tasks {
   readonly applied: number;
   /** Held removals and kept objects: no tasks. */
   readonly held: TaskList;
+  /** Objects that are still declared for the Seed that the control plane leaves. */
+  readonly staying: TaskList;
   /** Without news from the agent: not sent, not answered, or out of reach. */
   readonly waiting: TaskList;
   /** With bad news, and for less than the task timeout. */
@@ -195,6 +207,7 @@ function goOn(situation: Situation): Outcome {
   });
   if (open === 0) {
     if (isLeaving(type) && tasks.held.count > 0) return pending(heldText(tasks.held), 99);
+    if (tasks.staying.count > 0) return pending(stayingText(tasks.staying), 99);
     if (type !== 'Create' || situation.answers) return succeeded(situation);
     // The answer of the API server is the last task.
     const operation = { type, state: 'Processing', progress: 99, description: WAITING_FOR_ANSWER } as const;

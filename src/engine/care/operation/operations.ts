@@ -15,7 +15,16 @@ import { errorOfTask } from './errors.ts';
 import { extensionErrorsOf } from './extension-errors.ts';
 import { nextOperation, type Outcome, type Situation, type Tasks } from './machine.ts';
 import { type AnsweredRequest, type DeclaredRequest, isRequested } from './requests.ts';
-import { deriveTaskIndexes, joinLists, type Place, readTasks, secondOf, type Task, type TaskIndexes } from './tasks.ts';
+import {
+  deriveTaskIndexes,
+  joinLists,
+  NO_TASKS,
+  type Place,
+  readTasks,
+  secondOf,
+  type Task,
+  type TaskIndexes,
+} from './tasks.ts';
 import { operationType } from './types.ts';
 
 /** The operation of a Shoot as it is to be written. */
@@ -90,7 +99,12 @@ function operationOf(read: Reader, key: string, shoot: BoundShoot, reads: AllRea
   const type = operationType({ isDeleted, seed }, { last, seed: before });
   const places = placesOf(shoot, type === 'Migrate' ? before : undefined);
   const passed = passedMoments(read, key, reads);
-  const { tasks, newestSecond } = tasksOf(read, places, passed.attempt, reads);
+  const { tasks, newestSecond } = tasksOf(
+    read,
+    places,
+    { hadTime: passed.attempt, isMigration: type === 'Migrate' },
+    reads,
+  );
   const declared = read.get(reads.declaredRequests, '', key);
   const situation: Situation = {
     ...{ last, errors, type, tasks, passed },
@@ -148,15 +162,16 @@ function isOfOtherVersion(read: Reader, { gardener }: JsonObject, { fleet }: Ope
 function tasksOf(
   read: Reader,
   places: readonly Place[],
-  hadTime: boolean,
+  { hadTime, isMigration }: { readonly hadTime: boolean; readonly isMigration: boolean },
   reads: AllReads,
 ): { readonly tasks: Tasks; readonly newestSecond: number } {
-  const { failing: all, ...found } = readTasks(read, reads.tasks, places);
+  const { failing: all, present, ...found } = readTasks(read, reads.tasks, places);
+  const staying = isMigration ? present() : NO_TASKS;
   const isWrong = ({ cluster, second }: (typeof all)[number]): boolean =>
     hadTime && isLate(read, cluster, second, reads);
   const late = joinLists(all.filter((each) => isWrong(each)).map(({ tasks }) => tasks));
   const failing = joinLists(all.filter((each) => !isWrong(each)).map(({ tasks }) => tasks));
-  return { tasks: { ...found, late, failing }, newestSecond: Math.max(0, ...all.map(({ second }) => second)) };
+  return { tasks: { ...found, staying, late, failing }, newestSecond: Math.max(0, ...all.map(({ second }) => second)) };
 }
 
 /** Whether a task of a Failed operation has other content since, or has begun to fail anew. */

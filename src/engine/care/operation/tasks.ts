@@ -115,6 +115,8 @@ export function readTasks(read: Reader, { byPlace, failing, seconds }: TaskIndex
     applied: places.reduce((sum, place) => sum + read.count(byPlace, inPlace(place, 'applied')), 0),
     /** The removals that are held and the objects that are kept. */
     held: list(byPlace, 'held', places),
+    /** The objects that are applied. */
+    present: () => list(byPlace, 'applied', places),
     /** Those without news from their agents. */
     waiting: list(byPlace, 'waiting', places),
     /** Those with bad news, by cluster and the second since which it is so. */

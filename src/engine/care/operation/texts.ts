@@ -83,6 +83,13 @@ export function heldText(held: TaskList): string {
   return `Only held and kept objects are left, which a person has to release: ${namesOf(held)}. See "fleetrelay approve --list".`;
 }
 
+/** The description of a migration while the Seed that it leaves is still to hold objects. */
+export function stayingText({ count, first }: TaskList): string {
+  const names = first.slice(0, NAMED_TASKS).map(({ name }) => name.slice(name.indexOf(' ') + 1));
+  const more = moreThan(names.length, count);
+  return `Objects are still declared for the Seed that the control plane leaves, take them from there: ${names.join(', ')}${more}`;
+}
+
 /** The description of an operation that cannot go on by itself. */
 export function errorText(
   type: OperationType,

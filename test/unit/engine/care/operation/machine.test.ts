@@ -17,8 +17,11 @@ function task(name: string, reason = ''): Task {
 
 const list = (...first: readonly Task[]): TaskList => ({ count: first.length, first });
 
-function tasks(lists: Partial<Record<'waiting' | 'failing' | 'late' | 'held', TaskList>>, applied = 1): Tasks {
-  const all = { waiting: NO_TASKS, failing: NO_TASKS, late: NO_TASKS, held: NO_TASKS, ...lists };
+function tasks(
+  lists: Partial<Record<'waiting' | 'failing' | 'late' | 'held' | 'staying', TaskList>>,
+  applied = 1,
+): Tasks {
+  const all = { waiting: NO_TASKS, failing: NO_TASKS, late: NO_TASKS, held: NO_TASKS, staying: NO_TASKS, ...lists };
   const open = [all.waiting, all.failing, all.late].flatMap(({ first }) => first);
   return { ...all, applied, named: (name) => open.find((one) => one.name === name) };
 }
@@ -184,6 +187,17 @@ describe('an operation goes on', () => {
     const { operation } = nextOperation(situation({ last: last(`${type}/Processing`), type, tasks: tasks({ held }) }));
     expect(operation).toMatchObject({ type, state: 'Pending' });
     expect(operation?.description).toContain('a person has to release: Remove H');
+  });
+
+  it('a migration waits for a person while objects are still declared for the Seed that it leaves', () => {
+    const given = {
+      last: last('Migrate/Processing'),
+      type: 'Migrate',
+      tasks: tasks({ staying: list(task('A')) }),
+    } as const;
+    const { operation } = nextOperation(situation(given));
+    expect(operation).toMatchObject({ type: 'Migrate', state: 'Pending' });
+    expect(operation?.description).toMatch(/still declared for the Seed that the control plane leaves, .*: A$/);
   });
 
   it('a suspended cluster waits for a person, and goes on afterwards', () => {

@@ -301,6 +301,22 @@ describe('another Seed', () => {
   });
 });
 
+it('a migration does not end while the old Seed is still to hold objects', () => {
+  const world = createShootWorld('{seedName: old}');
+  for (const cluster of ['old', 'new']) world.register(cluster);
+  world.declare('etcd', 'old', 'shoot--web--blue');
+  world.settle();
+  world.report('etcd', {}, 'old', 'shoot--web--blue');
+  world.file('shoot.yaml', shootYaml('{seedName: new}'));
+  world.settle();
+  expect(world.operation()).toBe('Migrate/Pending 99');
+  world.file('clusters/old/shoot--web--blue-etcd.yaml', null);
+  world.engine.commit();
+  world.engine.inputs.ledger.delete('old', '/ConfigMap/shoot--web--blue/etcd');
+  world.settle();
+  expect(world.operation()).toBe('Restore/Succeeded 100');
+});
+
 describe('a request', () => {
   const RECONCILED = ['Reconcile/Processing 0', 'Reconcile/Succeeded 100'];
   const annotate = (world: ShootWorld, annotations: string) => {
