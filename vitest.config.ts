@@ -7,7 +7,11 @@ const setupFiles = ['test/support/generated-cases.ts'];
 const unit = {
   name: 'unit',
   include: isLong
-    ? ['test/unit/agent/histories.test.ts', 'test/unit/compose/validate/fuzz.test.ts']
+    ? [
+        'test/unit/agent/histories.test.ts',
+        'test/unit/compose/validate/fuzz.test.ts',
+        'test/unit/engine/care/hostile.test.ts',
+      ]
     : ['test/{unit,laws,golden}/**/*.test.ts'],
   isolate: false,
   maxWorkers: 2,

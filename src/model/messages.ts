@@ -53,5 +53,6 @@ function editDistance(a: string, b: string): number {
 export function cutText(text: string, most: number, hasMore = false): string {
   if (text.length <= most) return text.toWellFormed();
   const note = `... cut, ${hasMore ? 'more than ' : ''}${text.length} characters`;
-  return `${text.slice(0, most - note.length)}${note}`.toWellFormed();
+  // A part of a string holds the whole one in memory. A part of a joined string holds only the joined one.
+  return `${text.slice(0, most - note.length)}${note} `.slice(0, most).toWellFormed();
 }
