@@ -110,6 +110,11 @@ describe.skipIf(noKubernetes)('operations of a Shoot, with its cluster as a real
     });
     // As the controller does that no test cluster has.
     await send('PATCH', `${QUOTA}/none/status`, { status: { hard, used: hard } }, MERGE);
+    const { api } = await fleet.cluster('blue');
+    await until('the quota counts', async () => {
+      const tried = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'tried' } };
+      return (await api.send('POST', '/api/v1/namespaces/web/configmaps?dryRun=All', tried)).status === 403;
+    });
     fleet.push({ 'clusters/blue/second.yaml': configMapYaml('second', 'one') });
     const failed = await is('Failed');
     expect(failed.type).toBe('Reconcile');
