@@ -9,11 +9,10 @@ import type { Collection, Derived, Entry, Graph, Reader } from '../collections/t
 import type { EngineInputs } from '../inputs.ts';
 import type { BoundShoot } from './binding.ts';
 import { bounded } from './bounded-text.ts';
-import { type NamespaceReads, namespaceObstacle } from './checks/gate.ts';
 import { type LeaseReads, type Leases, leaseObstacle } from './leases.ts';
 import type { CareSettingsRead } from './settings.ts';
 import type { Finding } from './thresholds.ts';
-import { isNotChecked, kindObstacle } from './visibility.ts';
+import { isNotChecked, kindObstacle, type NamespaceReads, namespaceObstacle } from './visibility.ts';
 
 /** The API group of Gardener's extension objects. */
 export const EXTENSION_GROUP = 'extensions.gardener.cloud';

@@ -3,10 +3,9 @@ import type { ObjectKey } from '../../model/object-key.ts';
 import type { Derived, Graph, Index, Reader } from '../collections/types.ts';
 import type { BoundShoot } from './binding.ts';
 import { NODE_KIND } from './checks/every-node-ready/node-verdict.ts';
-import { type NamespaceReads, namespaceObstacle } from './checks/gate.ts';
 import { DEPLOYMENT_KIND } from './objects/components.ts';
 import type { Sleep } from './sleep.ts';
-import type { ClusterReads } from './visibility.ts';
+import { type ClusterReads, type NamespaceReads, namespaceObstacle } from './visibility.ts';
 
 interface Reads extends Pick<ClusterReads, 'snapshots'>, NamespaceReads {
   readonly bindings: Derived<BoundShoot>;

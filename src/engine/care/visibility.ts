@@ -1,8 +1,10 @@
 import type { KindState } from '../../model/agent.ts';
+import type { JsonValue } from '../../model/json.ts';
 import type { Collection, Derived, Graph, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import type { AgentValue, EngineInputs } from '../inputs.ts';
 import type { BoundShoot } from './binding.ts';
+import type { CareSettingsRead } from './settings.ts';
 import type { Finding } from './thresholds.ts';
 
 /** What {@link obstacleOf} reads. */
@@ -60,7 +62,7 @@ export function isNotChecked({ outcome, reason }: Finding): boolean {
 }
 
 /** The finding for a kind (`group/Kind`) that the policy excludes. */
-export function excludedKind(cluster: string, kind: string): Finding {
+function excludedKind(cluster: string, kind: string): Finding {
   const name = kind.slice(kind.indexOf('/') + 1);
   return notChecked(`${name} of cluster ${cluster} is left out of discovery by the FleetPolicy`);
 }
@@ -90,3 +92,38 @@ export function kindObstacle(
   const why = found.message === '' ? '' : `: ${found.message}`;
   return notChecked(`${name} of cluster ${cluster} cannot be listed${why}`);
 }
+
+/** What {@link namespaceObstacle} reads. */
+export interface NamespaceReads extends Pick<EngineInputs, 'kinds' | 'live'> {
+  readonly settings: Collection<JsonValue>;
+}
+
+/**
+ * The finding that follows if a kind (`group/Kind`) cannot be read in a Namespace of a cluster, or the policy leaves objects of
+ * it out. The Namespace of cluster-scoped kinds is empty.
+ */
+export function namespaceObstacle(
+  read: Reader,
+  { settings, kinds, live }: NamespaceReads,
+  cluster: string,
+  namespace: string,
+  kind: string,
+): Finding | undefined {
+  const policy = read.get(settings, '', '') as unknown as CareSettingsRead;
+  const { excludedNamespaces, excludedKinds, selectsNamespaces, selectsObjects } = policy;
+  const place = namespace === '' ? `cluster ${cluster}` : `namespace ${namespace} of cluster ${cluster}`;
+  // Also if the cluster does not have the kind, as far as is known.
+  if (excludedKinds.includes(kind)) return excludedKind(cluster, kind);
+  if (excludedNamespaces.includes(namespace)) return notChecked(`${place} is left out of discovery by the FleetPolicy`);
+  // Agents do not report a Namespace that is not selected either.
+  const isIn = () => read.get(live, cluster, `${NAMESPACE_KIND}//${namespace}`) !== undefined;
+  if (selectsNamespaces && namespace !== '' && !isIn()) {
+    return notChecked(`${place} is not discovered: the FleetPolicy selects namespaces by their labels`);
+  }
+  if (selectsObjects) {
+    return notChecked(`${place} is not discovered completely: the FleetPolicy selects objects by their labels`);
+  }
+  return kindObstacle(read, kinds, cluster, kind, namespace);
+}
+
+const NAMESPACE_KIND = '/Namespace';

@@ -13,7 +13,7 @@ import {
 } from '../objects/components.ts';
 import { MANAGED_RESOURCE_KIND, type ManagedResources, managedResourceGroup } from '../objects/managed-resources.ts';
 import type { Finding } from '../thresholds.ts';
-import { namespaceObstacle } from './gate.ts';
+import { namespaceObstacle } from '../visibility.ts';
 
 /** Where a control plane runs. */
 export interface ControlPlane {

@@ -6,10 +6,9 @@ import type { EngineInputs } from '../../inputs.ts';
 import { type BoundShoot, clustersOf } from '../binding.ts';
 import { DEPLOYMENT_KIND } from '../objects/components.ts';
 import { lastOperationOf } from '../operation.ts';
-import type { CareSettingsRead } from '../settings.ts';
 import { isAsleep, SLEEPS, type Sleep, wasSeenAsleep } from '../sleep.ts';
 import type { Cause, Finding } from '../thresholds.ts';
-import { type ClusterReads, excludedKind, kindObstacle, notChecked, obstacleOf } from '../visibility.ts';
+import { type ClusterReads, namespaceObstacle, notChecked, obstacleOf } from '../visibility.ts';
 
 /**
  * What comes before every check of a Shoot. `closed`: the finding is that of all conditions. `unseen`: the finding says why the
@@ -67,38 +66,3 @@ function isRunning(read: Reader, { live }: Pick<Reads, 'live'>, seed: string, ke
   const { replicas } = objectOf(deployment.spec);
   return objectOf(deployment.metadata).deletionTimestamp === undefined && typeof replicas === 'number' && replicas > 0;
 }
-
-/** What {@link namespaceObstacle} reads. */
-export interface NamespaceReads extends Pick<EngineInputs, 'kinds' | 'live'> {
-  readonly settings: Collection<JsonValue>;
-}
-
-/**
- * The finding that follows if a kind (`group/Kind`) cannot be read in a Namespace of a cluster, or the policy leaves objects of
- * it out. The Namespace of cluster-scoped kinds is empty.
- */
-export function namespaceObstacle(
-  read: Reader,
-  { settings, kinds, live }: NamespaceReads,
-  cluster: string,
-  namespace: string,
-  kind: string,
-): Finding | undefined {
-  const policy = read.get(settings, '', '') as unknown as CareSettingsRead;
-  const { excludedNamespaces, excludedKinds, selectsNamespaces, selectsObjects } = policy;
-  const place = namespace === '' ? `cluster ${cluster}` : `namespace ${namespace} of cluster ${cluster}`;
-  // Also if the cluster does not have the kind, as far as is known.
-  if (excludedKinds.includes(kind)) return excludedKind(cluster, kind);
-  if (excludedNamespaces.includes(namespace)) return notChecked(`${place} is left out of discovery by the FleetPolicy`);
-  // Agents do not report a Namespace that is not selected either.
-  const isIn = () => read.get(live, cluster, `${NAMESPACE_KIND}//${namespace}`) !== undefined;
-  if (selectsNamespaces && namespace !== '' && !isIn()) {
-    return notChecked(`${place} is not discovered: the FleetPolicy selects namespaces by their labels`);
-  }
-  if (selectsObjects) {
-    return notChecked(`${place} is not discovered completely: the FleetPolicy selects objects by their labels`);
-  }
-  return kindObstacle(read, kinds, cluster, kind, namespace);
-}
-
-const NAMESPACE_KIND = '/Namespace';

@@ -5,10 +5,9 @@ import type { BoundShoot } from '../binding.ts';
 import { bounded } from '../bounded-text.ts';
 import { POD_KIND, TUNNEL_NAMESPACE, type TunnelPods } from '../objects/tunnel-pods.ts';
 import type { Finding } from '../thresholds.ts';
-import { kindObstacle, notChecked } from '../visibility.ts';
+import { kindObstacle, namespaceObstacle, notChecked } from '../visibility.ts';
 import { type CheckReads, deriveCheck } from './check.ts';
 import { controlPlaneOf, managedResourceFindings, type PartsReads, partsRead } from './control-plane-parts.ts';
-import { namespaceObstacle } from './gate.ts';
 
 const TYPE = 'SystemComponentsHealthy';
 /** What an agent reports that may test the tunnel. */

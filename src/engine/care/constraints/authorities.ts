@@ -10,9 +10,8 @@ import type { EngineInputs } from '../../inputs.ts';
 import { CARE } from '../absences.ts';
 import type { BoundShoot } from '../binding.ts';
 import { bounded } from '../bounded-text.ts';
-import { namespaceObstacle } from '../checks/gate.ts';
 import type { Cause, Finding } from '../thresholds.ts';
-import { type ClusterReads, kindObstacle, notChecked } from '../visibility.ts';
+import { type ClusterReads, kindObstacle, namespaceObstacle, notChecked } from '../visibility.ts';
 
 /** The type of the constraint. */
 export const CERTIFICATE_VALIDITIES = 'CACertificateValiditiesAcceptable';

@@ -3,8 +3,8 @@ import { type JsonObject, objectOf, textsOf } from '../../../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import type { Derived, Graph } from '../../collections/types.ts';
 import type { BoundShoot } from '../binding.ts';
-import { type NamespaceReads, namespaceObstacle } from '../checks/gate.ts';
 import type { Finding } from '../thresholds.ts';
+import { type NamespaceReads, namespaceObstacle } from '../visibility.ts';
 
 export const DEFINITION_KIND = 'apiextensions.k8s.io/CustomResourceDefinition';
 /** The type of the constraint, and its reason. */

@@ -4,8 +4,8 @@ import { type ConfigurationProblem, problemOfConfiguration } from '../../../mode
 import { webhookConfigurationKinds } from '../../../model/webhooks/problematic.ts';
 import type { Derived, Graph } from '../../collections/types.ts';
 import type { BoundShoot } from '../binding.ts';
-import { type NamespaceReads, namespaceObstacle } from '../checks/gate.ts';
 import type { Finding } from '../thresholds.ts';
+import { type NamespaceReads, namespaceObstacle } from '../visibility.ts';
 
 /** The live kinds that may block a cluster, in the order in which they are judged. */
 export const WEBHOOK_KINDS = webhookConfigurationKinds.map((kind) => `admissionregistration.k8s.io/${kind}`);

@@ -1,4 +1,4 @@
-import { namespaceObstacle } from '../gate.ts';
+import { namespaceObstacle } from '../../visibility.ts';
 import { failed, type PoolRule } from './look.ts';
 import { NODE_KIND } from './node-verdict.ts';
 

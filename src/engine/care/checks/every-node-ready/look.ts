@@ -4,7 +4,7 @@ import type { Collection, Contribution, Derived, Entry, Index, Reader } from '..
 import type { BoundShoot } from '../../binding.ts';
 import type { LeaseReads } from '../../leases.ts';
 import type { Cause, Finding } from '../../thresholds.ts';
-import type { NamespaceReads } from '../gate.ts';
+import type { NamespaceReads } from '../../visibility.ts';
 import type { CaredClusters } from './cared-clusters.ts';
 import type { Demand } from './machines.ts';
 import { labelGroup, type NodeGroup, type NodeVerdict, nodeGroup } from './node-verdict.ts';

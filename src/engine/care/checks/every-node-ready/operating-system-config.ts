@@ -1,6 +1,6 @@
 import type { WorkerPool } from '../../../../model/shoot.ts';
 import type { Entry } from '../../../collections/types.ts';
-import { namespaceObstacle } from '../gate.ts';
+import { namespaceObstacle } from '../../visibility.ts';
 import { poolOf } from './cared-clusters.ts';
 import { type ClusterRule, causedBy, failed, type Look, MOST_NAMED_NODES } from './look.ts';
 import type { NodeVerdict } from './node-verdict.ts';

@@ -1,5 +1,5 @@
 import type { Finding } from '../../thresholds.ts';
-import { namespaceObstacle } from '../gate.ts';
+import { namespaceObstacle } from '../../visibility.ts';
 import { type ClusterRule, causedBy, failed, type Look, nodeName } from './look.ts';
 import { MACHINE_DEPLOYMENT_KIND, MACHINE_KIND, type MachineState, machineGroup } from './machines.ts';
 import { NODE_KIND } from './node-verdict.ts';
