@@ -126,9 +126,9 @@ describe.skipIf(noKubernetes)('Shoots as custom resources of a real API server',
     await kubectl('annotate', 'shoot', 'red', `${OPERATION}=reconcile`);
     const before = await read('red');
     await fleet.server.start();
-    const blue = updated(await read('blue'));
-    await kubectl('annotate', 'shoot', 'blue', `${OPERATION}=reconcile`);
-    await succeeds((object) => updated(object) > blue);
+    // The server is at work when it has seen this.
+    await apply(shoot('blue', 'production'));
+    await succeeds((_, { observedGeneration }) => observedGeneration === 3);
     const listed = await until('it is listed', async () =>
       (JSON.parse(await fleet.cli('get', 'shoots', '-o', 'json')) as readonly JsonObject[]).find(
         ({ name }) => name === 'red',
