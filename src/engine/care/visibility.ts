@@ -78,7 +78,8 @@ export function kindObstacle(
   kind: string,
   namespace = '',
 ): Finding | undefined {
-  const found = read.get(kinds, cluster, kind);
+  // A directory that has only unreadable files of a kind knows its name as that of their folder, in lower case.
+  const found = read.get(kinds, cluster, kind) ?? read.get(kinds, cluster, kind.toLowerCase());
   const refusal = found?.unlisted?.[namespace];
   const name = kind.slice(kind.indexOf('/') + 1);
   if (refusal !== undefined) {

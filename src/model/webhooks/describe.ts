@@ -1,4 +1,5 @@
-import { type JsonObject, objectOf, objectsOf, textOf } from '../json.ts';
+import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../json.ts';
+import { cutText } from '../messages.ts';
 import type { Webhook } from './match.ts';
 import {
   isExemptFromConstraints,
@@ -26,8 +27,8 @@ export function problemOfConfiguration(configuration: JsonObject): Configuration
   if (webhook !== undefined) {
     const { name, failurePolicy, timeoutSeconds } = webhook;
     const timeout = typeof timeoutSeconds === 'number' ? `${timeoutSeconds}s timeout` : 'unset timeoutSeconds';
-    const policy = `failurePolicy ${JSON.stringify(textOf(failurePolicy) || 'nil')} and ${timeout}`;
-    const what = `webhook ${JSON.stringify(textOf(name))} with ${policy}`;
+    const policy = `failurePolicy ${quoted(textOf(failurePolicy) || 'nil')} and ${timeout}`;
+    const what = `webhook ${quoted(name)} with ${policy}`;
     const message = `${subject}: ${what} might prevent worker nodes from properly joining the shoot cluster`;
     return { reason: 'ProblematicWebhooks', message };
   }
@@ -41,7 +42,7 @@ export function describeWebhookProblem(
   webhook: Webhook,
   { isAboutLeases, blocked }: WebhookProblem,
 ): { readonly message: string; readonly wayOut: string } {
-  const name = `webhook ${JSON.stringify(textOf(webhook.name))}`;
+  const name = `webhook ${quoted(webhook.name)}`;
   const timeout = timeoutOf(webhook);
   const waits = Number.isFinite(timeout) ? `for ${timeout} s` : 'with no timeoutSeconds';
   const consequence = 'nodes may not join, and a cluster that sleeps may not wake up';
@@ -62,6 +63,13 @@ export function describeWebhookProblem(
       ? `exclude ${namespacesOf(blocked)} by kubernetes.io/metadata.name in its namespaceSelector, or write ${ignored}`
       : `take ${resourcesOf(everywhere)} out of its rules, or write ${ignored}`;
   return { message, wayOut };
+}
+
+/** API servers accept shorter names; a folder of files can hold anything. */
+const LONGEST_NAME = 253;
+
+function quoted(text: JsonValue | undefined): string {
+  return JSON.stringify(cutText(textOf(text), LONGEST_NAME));
 }
 
 const MOST_NAMED = 5;

@@ -231,6 +231,13 @@ describe('what constraints say of a configuration', () => {
     expect(problemOfConfiguration(configuration([good]))).toBeUndefined();
   });
 
+  test('long names are cut', () => {
+    const long = { ...webhook({ resources: ['nodes'], fp: 'x'.repeat(1_000_000) }), name: 'y'.repeat(1_000_000) };
+    const { message = '' } = problemOfConfiguration(configuration([long])) ?? {};
+    expect(message.length).toBeLessThan(1_000);
+    expect(message).toContain('y... cut, 1000000 characters"');
+  });
+
   test.each([
     [{ app: 'gardener-resource-manager' }, true, false],
     [{ 'resources.gardener.cloud/managed-by': 'gardener' }, true, true],
