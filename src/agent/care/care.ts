@@ -156,7 +156,7 @@ function sameKind(a: KindState | undefined, b: KindState): boolean {
 function tasksOf({ care: tasks, discovery }: AgentSettings, care: CareApi | undefined): readonly Task[] {
   if (tasks === undefined || care === undefined) return [];
   const { apiServerProbe, leases, certificates, tunnel } = tasks;
-  const work = leaseWorkOf(leases, discovery.excludedNamespaces);
+  const work = leaseWorkOf(leases, discovery);
   const syncMs = apiServerProbe?.syncPeriodMillis ?? 60_000;
   return [
     ...(apiServerProbe === undefined || care.askHealth === undefined

@@ -1,4 +1,4 @@
-import type { JudgedLeases } from '../../model/agent-settings.ts';
+import type { AgentSettings, JudgedLeases } from '../../model/agent-settings.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { leaseReportOf } from '../../model/lease-report.ts';
 import type { FoundLeases } from '../../ports/care-api.ts';
@@ -8,19 +8,25 @@ export interface LeaseWork {
   readonly judged: readonly JudgedLeases[];
   /** The Namespaces that are read. */
   readonly namespaces: readonly string[];
-  /** Namespaces that the FleetPolicy excludes from discovery: nothing in them is reported. */
+  /** Namespaces whose Leases the FleetPolicy excludes from discovery: nothing in them is reported. */
   readonly excluded: readonly string[];
 }
 
 /** What has to be read for these rules. */
-export function leaseWorkOf(judged: readonly JudgedLeases[], excludedNamespaces: readonly string[]): LeaseWork {
+export function leaseWorkOf(
+  judged: readonly JudgedLeases[],
+  { excludedNamespaces, excludedKinds }: Pick<AgentSettings['discovery'], 'excludedNamespaces' | 'excludedKinds'>,
+): LeaseWork {
+  const isExcluded = (namespace: string) => excludedKinds.includes(LEASE) || excludedNamespaces.includes(namespace);
   const all = [...new Set(judged.map(({ namespace }) => namespace))];
   return {
     judged,
-    namespaces: all.filter((namespace) => !excludedNamespaces.includes(namespace)),
-    excluded: all.filter((namespace) => excludedNamespaces.includes(namespace)),
+    namespaces: all.filter((namespace) => !isExcluded(namespace)),
+    excluded: all.filter(isExcluded),
   };
 }
+
+const LEASE = 'coordination.k8s.io/Lease';
 
 /** The status of the LeaseReport at a moment, and the Namespaces for which it is not complete, each with why. */
 export function madeLeaseReport(

@@ -7,7 +7,7 @@ import type { LiveState } from '../../ports/cluster-api.ts';
 /** The reports that the agent of a recorded cluster would make for the care of Shoots at a moment. */
 export function reportsOfRecorded(live: LiveState, { care, discovery }: AgentSettings, nowMillis: number): CareReports {
   if (care === undefined) return reportsOf([]);
-  const work = leaseWorkOf(care.leases, discovery.excludedNamespaces);
+  const work = leaseWorkOf(care.leases, discovery);
   const leases = () => madeLeaseReport(work, leasesIn(live, work.namespaces), nowMillis);
   return reportsOf([
     ...(care.leases.length === 0 ? [] : [madeReport('LeaseReport', ...leases())]),
