@@ -55,7 +55,8 @@ export function repeat(
   }
 
   async function runNow(): Promise<void> {
-    if (isStopped) return;
+    // It was asked for before the first run, which has begun since.
+    if (isStopped || isRunning) return;
     isRunning = true;
     beganAt = clock.monotonic();
     const wait = await run().catch((error: unknown) => {

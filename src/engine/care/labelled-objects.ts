@@ -7,7 +7,6 @@ import type { EngineInputs } from '../inputs.ts';
 import type { Want } from '../placement/wants.ts';
 import { type BoundShoot, clustersOf } from './binding.ts';
 import { bounded } from './bounded-text.ts';
-
 import { EXTENSION_GROUP } from './extensions.ts';
 import { CONDITION_LABEL, MANAGED_RESOURCE_KIND } from './objects/managed-resources.ts';
 import type { Finding } from './thresholds.ts';
