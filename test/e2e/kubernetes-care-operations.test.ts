@@ -117,7 +117,6 @@ describe.skipIf(noKubernetes)('operations of a Shoot, with its cluster as a real
     });
     fleet.push({ 'clusters/blue/second.yaml': configMapYaml('second', 'one') });
     const failed = await is('Failed');
-    expect(failed.type).toBe('Reconcile');
     expect(failed.description).toMatch(
       /^Flow "Shoot cluster reconciliation" encountered task errors: \[task "Apply ConfigMap\/web\/second" failed: QuotaExceeded: .*exceeded quota: none/,
     );
