@@ -86,6 +86,10 @@ const METRICS: Readonly<Record<string, Metric>> = {
     '1 if a person has suspended the cluster.',
     ofClusters(({ suspended }) => suspended !== null),
   ],
+  'fleetrelay_cluster_asleep{cluster}': [
+    '1 if the cluster is that of a hibernated Shoot, whose agent is not expected to answer.',
+    ofClusters(({ asleep }) => asleep !== undefined),
+  ],
   'fleetrelay_safe_mode_active{cluster}': [
     '1 if safe mode holds changes because the input snapshot of this cluster is missing.',
     ofClusters(({ name }, { fleet }) => fleet.safeMode?.causes.some(({ cluster }) => cluster === name) === true),

@@ -136,8 +136,13 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
       is('relay_pull_clients_connected', '1x60', 'cluster="east"'),
     ],
     labels: { cluster: 'west', job: 'j' },
-    // It is at the other replica.
-    silent: [is('relay_pull_clients_connected', '0x60', west), is('relay_pull_clients_connected', '1x60', west, B)],
+    // It is at the other replica, or its Shoot is hibernated.
+    silent: [
+      is('relay_pull_clients_connected', '0x60', west),
+      is('relay_pull_clients_connected', '1x60', west, B),
+      is('relay_pull_clients_connected', '0x60', 'cluster="east"'),
+      is('fleetrelay_cluster_asleep', '1x60', 'cluster="east"'),
+    ],
   },
   FleetrelayAgentNotWarmed: {
     fires: [is('relay_push_clients_warmed', '0x60', west), is('relay_pull_clients_connected', '1x60', west)],
