@@ -255,7 +255,7 @@ export interface Care {
  */
 conditionThresholds?: ConditionThreshold[]
 /**
- * How often an agent asks its API server, and the longest time between two complete looks at a Shoot; in Go's form from 1s to 720h.
+ * How often an agent asks its API server, and tests the tunnel; in Go's form from 1s to 720h. What agents report is judged at once.
  */
 syncPeriod?: string
 /**

@@ -92,7 +92,7 @@ export interface FleetPolicy {
 
 /** What a `FleetPolicy` says of the care of Shoots. */
 export interface CareSettings {
-  /** An agent asks its API server so often; also the longest time between two complete looks at a Shoot. */
+  /** An agent asks its API server, and tests the tunnel, so often. What agents report is judged at once. */
   readonly syncPeriodMillis: number;
   /** How long a failure is shown as `Progressing`, at most one for each type; a type that is not listed has no threshold. */
   readonly conditionThresholds: readonly { readonly type: ShootCondition; readonly millis: number }[];

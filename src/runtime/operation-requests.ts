@@ -1,6 +1,6 @@
 import { type AnsweredRequest, isForOthers, nextAnswer } from '../engine/care/operation/requests.ts';
 import type { OperationRequest } from '../engine/care/operation/types.ts';
-import { lastOperationOf } from '../engine/care/operation.ts';
+import { lastOperationOf } from '../engine/care/written-operation.ts';
 import type { ServerCore } from './core.ts';
 import { recordKey, recordShape } from './ledger/records.ts';
 import type { Replica } from './replica/replica.ts';

@@ -1,5 +1,5 @@
 import { type AnsweredRequest, type DeclaredRequest, nextAnswer } from '../../src/engine/care/operation/requests.ts';
-import { lastOperationOf } from '../../src/engine/care/operation.ts';
+import { lastOperationOf } from '../../src/engine/care/written-operation.ts';
 import type { Engine } from '../../src/engine/graph.ts';
 import { readObserved } from '../../src/model/conditions.ts';
 import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';

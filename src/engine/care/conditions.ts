@@ -6,10 +6,10 @@ import { type Deadline, hasPassed } from '../deadlines.ts';
 import type { EngineInputs } from '../inputs.ts';
 import { type AbsenceReads, absenceOf, CARE, clustersOfCondition, wasSeen } from './absences.ts';
 import type { BoundShoot } from './binding.ts';
-import { lastOperationOf } from './operation.ts';
 import type { CareSettingsRead } from './settings.ts';
 import { isAsleep, type Sleep } from './sleep.ts';
 import { type Finding, type Judged, judge } from './thresholds.ts';
+import { lastOperationOf } from './written-operation.ts';
 
 interface Reads extends AbsenceReads, Pick<EngineInputs, 'observed'> {
   readonly bindings: Derived<BoundShoot>;

@@ -15,7 +15,7 @@ import type { Declarations } from '../fleet/declared.ts';
 import type { EngineInputs } from '../inputs.ts';
 import type { StatusPart } from '../status/declared-status.ts';
 import type { BoundShoot } from './binding.ts';
-import { lastOperationOf } from './operation.ts';
+import { lastOperationOf } from './written-operation.ts';
 
 const SHOOT_KIND = 'core.gardener.cloud/Shoot';
 

@@ -8,8 +8,8 @@ import type { StatusPart } from '../status/declared-status.ts';
 import type { BoundShoot } from './binding.ts';
 import type { ShootOperation } from './operation/operations.ts';
 import { type AnsweredRequest, type DeclaredRequest, OPERATION_ANNOTATION } from './operation/requests.ts';
-import { lastOperationOf } from './operation.ts';
 import type { Judged } from './thresholds.ts';
+import { lastOperationOf } from './written-operation.ts';
 
 interface Reads extends Pick<EngineInputs, 'observed' | 'agents' | 'fleet'> {
   readonly bindings: Derived<BoundShoot>;

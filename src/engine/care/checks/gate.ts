@@ -5,10 +5,10 @@ import type { Collection, Derived, Graph, Reader } from '../../collections/types
 import type { EngineInputs } from '../../inputs.ts';
 import { type BoundShoot, clustersOf } from '../binding.ts';
 import { DEPLOYMENT_KIND } from '../objects/components.ts';
-import { lastOperationOf } from '../operation.ts';
 import { isAsleep, SLEEPS, type Sleep, wasSeenAsleep } from '../sleep.ts';
 import type { Cause, Finding } from '../thresholds.ts';
 import { type ClusterReads, namespaceObstacle, notChecked, obstacleOf } from '../visibility.ts';
+import { lastOperationOf } from '../written-operation.ts';
 
 /**
  * What comes before every check of a Shoot. `closed`: the finding is that of all conditions. `unseen`: the finding says why the

@@ -4,10 +4,10 @@ import type { Collection, Derived, Graph, Reader } from '../../collections/types
 import type { EngineInputs } from '../../inputs.ts';
 import { type AbsenceReads, absenceOf, wasSeen } from '../absences.ts';
 import { type BoundShoot, clustersOf } from '../binding.ts';
-import { lastOperationOf } from '../operation.ts';
 import { isAsleep, type Sleep, wasSeenAsleep } from '../sleep.ts';
 import { type Finding, type Judged, judge } from '../thresholds.ts';
 import { type ClusterReads, notChecked, obstacleOf } from '../visibility.ts';
+import { lastOperationOf } from '../written-operation.ts';
 import { CERTIFICATE_VALIDITIES, deriveAuthorityFindings } from './authorities.ts';
 import { DEFINITION_KIND, deriveDefinitionFindings, PROBLEMATIC_DEFINITIONS } from './definitions.ts';
 import { deriveWebhookFindings, WEBHOOK_KINDS } from './webhooks.ts';

@@ -7,8 +7,8 @@ import { type Deadline, hasPassed } from '../../deadlines.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import { CARE } from '../absences.ts';
 import { type BoundShoot, clustersOf } from '../binding.ts';
-import { lastErrorsOf, lastOperationOf } from '../operation.ts';
 import type { CareSettingsRead } from '../settings.ts';
+import { lastErrorsOf, lastOperationOf } from '../written-operation.ts';
 import { secondOf } from './tasks.ts';
 
 /** After so long finalizers are the cause of a removal that does not end, in seconds. */

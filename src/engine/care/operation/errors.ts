@@ -3,7 +3,7 @@ import { codeOfReason, isRetryable } from '../../../model/error-codes.ts';
 import { formatGoDuration } from '../../../model/go-duration.ts';
 import { compareText } from '../../../model/json.ts';
 import { cutText } from '../../../model/messages.ts';
-import type { LastError } from '../operation.ts';
+import type { LastError } from '../written-operation.ts';
 import type { Task } from './tasks.ts';
 
 /** `lastErrors` has at most so many entries, with descriptions of at most so many characters. */

@@ -5,7 +5,7 @@ import { type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import type { Derived, Graph, Index, Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import { controlPlaneOf, EXTENSION_GROUP } from '../extensions.ts';
-import type { LastError } from '../operation.ts';
+import type { LastError } from '../written-operation.ts';
 import { errorEntry } from './errors.ts';
 
 /** More are not listed: `lastErrors` would cut them. */

@@ -4,7 +4,7 @@ import { isOfGardener, shootOf } from '../../../model/shoot.ts';
 import type { Collection, Derived, Graph } from '../../collections/types.ts';
 import type { AgentValue, EngineInputs, SourceValue } from '../../inputs.ts';
 import type { BoundShoot } from '../binding.ts';
-import { lastOperationOf } from '../operation.ts';
+import { lastOperationOf } from '../written-operation.ts';
 
 interface Reads extends Pick<EngineInputs, 'observed' | 'sources'> {
   readonly agents: Collection<AgentValue>;

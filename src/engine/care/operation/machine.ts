@@ -1,4 +1,4 @@
-import type { LastError, LastOperation, WrittenError } from '../operation.ts';
+import type { LastError, LastOperation, WrittenError } from '../written-operation.ts';
 import { boundedErrors, isComplete, stopsRetries } from './errors.ts';
 import { joinLists, NO_TASKS, type Task, type TaskList } from './tasks.ts';
 import {

@@ -3,7 +3,7 @@ import { canonicalJson, type JsonObject, objectOf } from '../../../model/json.ts
 import { annotationOf } from '../../../model/object-key.ts';
 import type { Derived, Graph } from '../../collections/types.ts';
 import { type Declarations, type Declared, declaredOf } from '../../fleet/declared.ts';
-import type { LastOperation } from '../operation.ts';
+import type { LastOperation } from '../written-operation.ts';
 import { hasJustBegun } from './machine.ts';
 import type { OperationRequest } from './types.ts';
 

@@ -6,8 +6,8 @@ import { isOfGardener } from '../../../model/shoot.ts';
 import type { Collection, Derived, Graph } from '../../collections/types.ts';
 import type { AgentValue, EngineInputs } from '../../inputs.ts';
 import { type BoundShoot, isCaredFor } from '../binding.ts';
-import { lastOperationOf } from '../operation.ts';
 import type { CareSettingsRead } from '../settings.ts';
+import { lastOperationOf } from '../written-operation.ts';
 
 interface Reads extends Pick<EngineInputs, 'observed' | 'results'> {
   readonly bindings: Derived<BoundShoot>;

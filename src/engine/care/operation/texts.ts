@@ -1,5 +1,5 @@
 import { cutText } from '../../../model/messages.ts';
-import type { LastError } from '../operation.ts';
+import type { LastError } from '../written-operation.ts';
 import type { TaskList } from './tasks.ts';
 import type { OperationType } from './types.ts';
 

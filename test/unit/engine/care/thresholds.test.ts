@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { LastOperation } from '../../../../src/engine/care/operation.ts';
 import { type Finding, judge } from '../../../../src/engine/care/thresholds.ts';
+import type { LastOperation } from '../../../../src/engine/care/written-operation.ts';
 import type { Condition } from '../../../../src/model/conditions.ts';
 import type { ObjectKey } from '../../../../src/model/object-key.ts';
 import { rfc3339 } from '../../../../src/model/time.ts';

@@ -3,7 +3,7 @@ import { errorEntry } from '../../../../../src/engine/care/operation/errors.ts';
 import { nextOperation, type Situation, type Tasks } from '../../../../../src/engine/care/operation/machine.ts';
 import { NO_TASKS, type Task, type TaskList } from '../../../../../src/engine/care/operation/tasks.ts';
 import { operationType } from '../../../../../src/engine/care/operation/types.ts';
-import type { LastOperation, WrittenError } from '../../../../../src/engine/care/operation.ts';
+import type { LastOperation, WrittenError } from '../../../../../src/engine/care/written-operation.ts';
 
 const T = '2026-01-01T00:00:00Z';
 const LATER = '2026-01-01T00:05:00Z';
