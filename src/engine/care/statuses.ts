@@ -1,4 +1,4 @@
-import type { ObservedStatus } from '../../model/conditions.ts';
+import { type ConditionValue, type ObservedStatus, readConditions, withoutTimes } from '../../model/conditions.ts';
 import { type JsonObject, objectOf, objectsOf } from '../../model/json.ts';
 import { isOfGardener, SHOOT_CARETAKER, SHOOT_CONDITIONS } from '../../model/shoot.ts';
 import { type LabelledShootStatus, STATUS_LABEL, shootStatusLabel } from '../../model/shoot-status-label.ts';
@@ -6,6 +6,7 @@ import type { Collection, Derived, Graph, Reader } from '../collections/types.ts
 import type { EngineInputs } from '../inputs.ts';
 import type { StatusPart } from '../status/declared-status.ts';
 import type { BoundShoot } from './binding.ts';
+import { isOwnConstraint } from './constraints/constraints.ts';
 import type { ShootOperation } from './operation/operations.ts';
 import { type AnsweredRequest, type DeclaredRequest, OPERATION_ANNOTATION } from './operation/requests.ts';
 import type { Judged } from './thresholds.ts';
@@ -60,6 +61,12 @@ function asWritten(written: ObservedStatus | undefined): StatusPart {
   return { conditions, fields, labels };
 }
 
+function constraintsOfOthers(written: ObservedStatus | undefined): readonly ConditionValue[] {
+  return readConditions(written?.fields.constraints)
+    .filter(({ type }) => !isOwnConstraint(type))
+    .map(withoutTimes);
+}
+
 function labelsFor(status: LabelledShootStatus): Readonly<Record<string, string>> {
   return { [STATUS_LABEL]: shootStatusLabel(status) };
 }
@@ -74,6 +81,7 @@ function partOf(
   const { operation, errors, cycleStart, seedName } = read.get(reads.operations, '', key) ?? { errors: [] };
   const conditions = SHOOT_CONDITIONS.flatMap((each) => read.get(reads.conditions, each, key)?.condition ?? []);
   const foreign = (written?.conditions ?? []).filter((one) => !SHOOT_CONDITIONS.some((own) => own === one.type));
+  const constraints = read.get(reads.constraints, '', key) ?? [];
   const lastErrors: readonly JsonObject[] = [
     ...[read.get(reads.declarationErrors, '', key) ?? []].flat(),
     ...errors.map(({ codes, ...error }) => ({ ...error, ...(codes.length === 0 ? {} : { codes }) })),
@@ -81,7 +89,9 @@ function partOf(
   return {
     conditions,
     ...(foreign.length === 0 ? {} : { othersConditions: foreign }),
-    conditionLists: { constraints: (read.get(reads.constraints, '', key) ?? []).map(({ condition }) => condition) },
+    conditionLists: {
+      constraints: [...constraintsOfOthers(written), ...constraints.map(({ condition }) => condition)],
+    },
     fields: {
       ...identities(read, cluster, written, reads),
       technicalID: controlPlaneNamespace,

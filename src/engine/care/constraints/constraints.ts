@@ -20,6 +20,11 @@ const REQUIRED = [HIBERNATION_POSSIBLE, 'MaintenancePreconditionsSatisfied'] as 
 /** They are there while they do not hold, or the Shoot sleeps. */
 const OPTIONAL = [CERTIFICATE_VALIDITIES, PROBLEMATIC_DEFINITIONS] as const;
 
+/** Whether this type of constraint is ours; those of others stay in a status. */
+export function isOwnConstraint(type: string): boolean {
+  return [...REQUIRED, ...OPTIONAL].some((own) => own === type);
+}
+
 /** The kinds that the agent of a Shoot's cluster reports for its constraints. */
 export const CONSTRAINED_KINDS: readonly string[] = [...WEBHOOK_KINDS, DEFINITION_KIND];
 
@@ -54,7 +59,7 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
       const operation = lastOperationOf(status);
       const asConstraint = ([type, finding]: Typed): Judged =>
         judge(type, finding, { written: undefined, operation, thresholdMillis: undefined, hasPassed: () => false });
-      const written = readConditions(status?.fields.constraints);
+      const written = readConditions(status?.fields.constraints).filter(({ type }) => isOwnConstraint(type));
       const absence = isJudged(read, key, shoot) ? absenceOf(read, clustersOf(shoot), reads) : undefined;
       if (absence?.type === 'unseen' && written.length > 0) {
         emit(

@@ -162,6 +162,19 @@ describe('constraints follow from', () => {
     ]);
   });
 
+  test('constraints of others stay as they were written, also while nothing of the cluster is here', () => {
+    const made = world();
+    const time = '2026-01-01T00:00:00Z';
+    const value = { type: 'ReadyForMigration', status: 'False', reason: 'Busy', message: 'not yet' } as const;
+    made.wrote('Reconcile/Succeeded', [{ ...value, lastTransitionTime: time, lastUpdateTime: time }]);
+    const types = () => made.constraints().map(({ type }) => type);
+    expect(made.constraints()[0]).toEqual(value);
+    expect(types()).toEqual(['ReadyForMigration', 'HibernationPossible', 'MaintenancePreconditionsSatisfied']);
+    made.engine.inputs.snapshots.delete('', 'blue');
+    made.engine.commit();
+    expect(types().filter((type) => type === 'ReadyForMigration')).toHaveLength(1);
+  });
+
   test('an agent that is silent, a cluster that is unknown, and a kind that cannot be listed', () => {
     const { engine, file, wrote, constraints } = world();
     wrote('Create/Succeeded');
