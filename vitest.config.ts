@@ -36,6 +36,7 @@ const LONG_ALONE = [
   'test/contract/kubernetes-api/kubectl-yaml.test.ts',
   'test/contract/kubernetes-api/schemas.test.ts',
   'test/contract/public-manifests.test.ts',
+  'test/e2e/kubernetes-care-operations.test.ts',
   'test/e2e/public-manifests.test.ts',
 ];
 
