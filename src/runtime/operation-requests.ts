@@ -77,7 +77,7 @@ export function createOperationRequests(core: ServerCore, { leads, knowsAll }: P
       log.info('an operation is asked for', { shoot, request, by });
       return 'taken';
     },
-    /** Takes over no more of what other replicas write. */
+    /** Ends the reading of what other replicas write. */
     stop: answers.follow(),
   };
 }

@@ -1,12 +1,12 @@
 import type { Condition } from '../../model/conditions.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { ShootCondition } from '../../model/shoot.ts';
-import type { Collection, Derived, Graph, Reader } from '../collections/types.ts';
+import type { Collection, Derived, Graph, Index, Reader } from '../collections/types.ts';
 import { type Deadline, hasPassed, OF_PROCESS } from '../deadlines.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import type { EngineInputs } from '../inputs.ts';
 import { type BoundShoot, clustersOf } from './binding.ts';
-import type { CareSettingsRead } from './settings.ts';
+import { careSettingsOf } from './settings.ts';
 import type { Finding } from './thresholds.ts';
 import { CHECK_ERROR } from './visibility.ts';
 
@@ -25,7 +25,7 @@ export interface Absence {
 }
 
 interface Reads extends Pick<EngineInputs, 'agents' | 'safeStart'> {
-  readonly bindings: Derived<BoundShoot>;
+  readonly byCluster: Index<BoundShoot>;
   readonly settings: Collection<JsonValue>;
   readonly clusters: Collection<ClusterValue>;
   readonly snapshots: Collection<unknown>;
@@ -33,15 +33,14 @@ interface Reads extends Pick<EngineInputs, 'agents' | 'safeStart'> {
 
 /** Derives the clusters of Shoots whose agents are away. Partition empty, key the cluster. */
 export function deriveAbsences(graph: Graph, reads: Reads) {
-  const { bindings, settings, agents, snapshots, safeStart, clusters } = reads;
-  const bound = graph.index('shootsByCluster', bindings, ({ value }) => clustersOf(value));
+  const { byCluster, settings, agents, snapshots, safeStart, clusters } = reads;
   const absences: Derived<Absence> = graph.derive<ClusterValue, Absence>({
     name: 'absentClustersOfShoots',
     from: clusters,
-    reads: [bound, settings, agents, snapshots, safeStart],
+    reads: [byCluster, settings, agents, snapshots, safeStart],
     compute: ({ key: cluster }, read, emit) => {
-      if (read.count(bound, cluster) === 0) return;
-      const { monitorPeriodMillis } = read.get(settings, '', '') as unknown as CareSettingsRead;
+      if (read.count(byCluster, cluster) === 0) return;
+      const { monitorPeriodMillis } = careSettingsOf(read, settings);
       const from = (millis: number): number => Math.ceil((millis + SILENT_PERIODS * monitorPeriodMillis) / 1000);
       const began = read.get(safeStart, '', '');
       const { connected, since } = read.get(agents, '', cluster) ?? { connected: false, since: 0 };
@@ -80,7 +79,7 @@ export interface AbsenceReads extends Pick<EngineInputs, 'elapsed'> {
 }
 
 /**
- * What the absence of agents means for what is judged by these clusters. `silent`: one has been away for too long, and the finding
+ * How absent agents change a judgement that reads these clusters. `silent`: one has been away for too long, and the finding
  * says so. `unseen`: nothing of one is here yet, so that what was written holds. Undefined: nothing.
  */
 export function absenceOf(

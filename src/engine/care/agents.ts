@@ -8,7 +8,7 @@ import { CONSTRAINED_KINDS } from './constraints/constraints.ts';
 import { backupEntries, EXTENSION_GROUP, heartbeats } from './extensions.ts';
 import { DEPLOYMENT_KIND, ETCD_KIND } from './objects/components.ts';
 import { MANAGED_RESOURCE_KIND } from './objects/managed-resources.ts';
-import type { CareSettingsRead } from './settings.ts';
+import { type CareSettingsRead, careSettingsOf } from './settings.ts';
 
 interface Reads {
   readonly bindings: Derived<BoundShoot>;
@@ -34,7 +34,7 @@ export function deriveAgentNeeds(graph: Graph, { bindings, settings }: Reads) {
     from: roles,
     reads: [settings],
     compute: ({ key: cluster, value }, read, emit) => {
-      const policy = read.get(settings, '', '') as unknown as CareSettingsRead;
+      const policy = careSettingsOf(read, settings);
       const all = value.map((each) => each.value);
       const own = all.find(({ type }) => type === 'cluster')?.shoot;
       const controlPlanes = all.filter(({ type }) => type === 'seed').map(({ shoot }) => shoot.controlPlaneNamespace);

@@ -57,7 +57,8 @@ export function deriveBindings(graph: Graph, { declarations, inputs }: DomainCor
       emit('', key, { ...shoot, namespace, name, ...(winner === key || shoot.isIgnored ? {} : { elected: winner }) });
     },
   });
-  return { shoots, contenders, bindings };
+  const byCluster = graph.index('shootsByCluster', bindings, ({ value }) => clustersOf(value));
+  return { shoots, contenders, bindings, byCluster };
 }
 
 function orderOf(read: Reader, { sources }: DomainCore['inputs'], source: string): number {

@@ -46,11 +46,11 @@ export const care: Domain<CareParts> = {
   settings: (policy) => careSettings(policy) as unknown as JsonValue,
   accepts: acceptsHibernation,
   derive: (graph, core) => {
-    const { shoots, contenders, bindings } = deriveBindings(graph, core);
+    const { shoots, contenders, bindings, byCluster } = deriveBindings(graph, core);
     const { inputs, clusters, settings, documentWants } = core;
     const snapshots = deriveSnapshotsHere(graph, inputs);
     const sleepers = deriveSleepers(graph, { ...inputs, bindings });
-    const reads = { ...inputs, documentWants, snapshots, clusters, settings, bindings, sleepers };
+    const reads = { ...inputs, documentWants, snapshots, clusters, settings, bindings, byCluster, sleepers };
     const hibernated = deriveHibernated(graph, reads);
     const asleep = deriveSleepingClusters(graph, reads);
     const { apiServer, ...checks } = deriveChecks(graph, reads);

@@ -6,7 +6,7 @@ import { type Deadline, hasPassed } from '../deadlines.ts';
 import type { EngineInputs } from '../inputs.ts';
 import { type AbsenceReads, absenceOf, CARE, clustersOfCondition, wasSeen } from './absences.ts';
 import type { BoundShoot } from './binding.ts';
-import type { CareSettingsRead } from './settings.ts';
+import { careSettingsOf } from './settings.ts';
 import { isAsleep, type Sleep } from './sleep.ts';
 import { type Finding, type Judged, judge } from './thresholds.ts';
 import { lastOperationOf } from './written-operation.ts';
@@ -34,7 +34,7 @@ export function deriveConditions(graph: Graph, findings: readonly Derived<Findin
       const isJudged = shoot?.elected === undefined && !isAsleep(read, sleepers, key);
       const clusters = shoot !== undefined && isJudged ? clustersOfCondition(type as ShootCondition, shoot) : [];
       const absence = absenceOf(read, clusters, { absences, elapsed });
-      const { thresholds } = read.get(settings, '', '') as unknown as CareSettingsRead;
+      const { thresholds } = careSettingsOf(read, settings);
       const status = read.get(observed, 'Shoot', key);
       const written = status?.conditions.find((condition) => condition.type === type);
       if (absence?.type === 'unseen' && written !== undefined) {

@@ -10,7 +10,7 @@ import type { EngineInputs } from '../inputs.ts';
 import type { BoundShoot } from './binding.ts';
 import { bounded } from './bounded-text.ts';
 import { type LeaseReads, type Leases, leaseObstacle } from './leases.ts';
-import type { CareSettingsRead } from './settings.ts';
+import { type CareSettingsRead, careSettingsOf } from './settings.ts';
 import type { Finding } from './thresholds.ts';
 import { isNotChecked, kindObstacle, type NamespaceReads, namespaceObstacle } from './visibility.ts';
 
@@ -191,7 +191,7 @@ const MOST_CODES = 20;
 /** The finding of an object whose extension gives no heartbeat; undefined: it does, or that is not judged. */
 function staleness(read: Reader, { cluster, key, type }: ExtensionObject, reads: Reads): Finding | undefined {
   const { settings, leases, agents } = reads;
-  const { extensions, staleExtensionMillis } = read.get(settings, '', '') as unknown as CareSettingsRead;
+  const { extensions, staleExtensionMillis } = careSettingsOf(read, settings);
   const { kind, namespace, name } = objectRefOf(key);
   const heartbeat = extensions.find((each) => each.kind === kind && each.type === type);
   if (heartbeat === undefined || staleExtensionMillis === undefined) return undefined;

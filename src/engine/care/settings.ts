@@ -1,6 +1,8 @@
 import type { CareSettings, FleetPolicy } from '../../model/desired.ts';
 import { kindAsInKeys } from '../../model/fleet-policy.ts';
+import type { JsonValue } from '../../model/json.ts';
 import type { LabelSelector } from '../../model/label-selector.ts';
+import type { Collection, Reader } from '../collections/types.ts';
 
 /** The part of the policy that care reads. */
 export interface CareSettingsRead extends Omit<CareSettings, 'conditionThresholds'> {
@@ -31,4 +33,10 @@ export function careSettings({ care, discovery }: FleetPolicy): CareSettingsRead
 function selects(selector: LabelSelector | undefined): boolean {
   if (selector === undefined) return false;
   return Object.keys(selector.matchLabels).length > 0 || selector.matchExpressions.length > 0;
+}
+
+/** The settings of care in a computation. */
+export function careSettingsOf(read: Reader, settings: Collection<JsonValue>): CareSettingsRead {
+  // They are what `careSettings` has selected.
+  return read.get(settings, '', '') as unknown as CareSettingsRead;
 }

@@ -4,7 +4,7 @@ import type { Collection, Derived, Graph, Reader } from '../collections/types.ts
 import type { ClusterValue } from '../fleet/clusters.ts';
 import type { AgentValue, EngineInputs } from '../inputs.ts';
 import type { BoundShoot } from './binding.ts';
-import type { CareSettingsRead } from './settings.ts';
+import { careSettingsOf } from './settings.ts';
 import type { Finding } from './thresholds.ts';
 
 /** What {@link obstacleOf} reads. */
@@ -110,7 +110,7 @@ export function namespaceObstacle(
   namespace: string,
   kind: string,
 ): Finding | undefined {
-  const policy = read.get(settings, '', '') as unknown as CareSettingsRead;
+  const policy = careSettingsOf(read, settings);
   const { excludedNamespaces, excludedKinds, selectsNamespaces, selectsObjects } = policy;
   const place = namespace === '' ? `cluster ${cluster}` : `namespace ${namespace} of cluster ${cluster}`;
   // Also if the cluster does not have the kind, as far as is known.

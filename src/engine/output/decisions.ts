@@ -84,7 +84,7 @@ export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<D
     compute: ({ partition: cluster, key: text, left = [], right: entry }, read, emit) => {
       const key = text as ObjectKey;
       if (read.get(clusters, '', cluster) === undefined) {
-        if (entry !== undefined) emit(cluster, key, { type: 'left', ...metaOf(entry) });
+        if (entry !== undefined) emit(cluster, key, { type: 'left', ...entryMeta(entry) });
         return;
       }
       const at = { read, inputs, cluster, key, entry };
@@ -125,7 +125,7 @@ function decide(at: DecisionSubject, candidates: readonly Candidate[]): Decision
     const unclearWhich = isUnclear ? collisionsOf(inputs, [value]).requirementUnclear : undefined;
     const wait = unclearWhich ?? derived?.waits ?? whyIncomplete(at, value);
     if (wait === undefined || isInForce(decision, entry)) return decision;
-    return entry?.phase === 'removing' ? { type: 'removing', ...metaOf(entry) } : stay(entry, origins, wait);
+    return entry?.phase === 'removing' ? { type: 'removing', ...entryMeta(entry) } : stay(entry, origins, wait);
   }
   if (entry === undefined) return undefined;
   if (standing.type === 'contested') return keep(entry, collisionsOf(inputs, candidates).contested);
@@ -176,7 +176,7 @@ function whileSeen(
   const scope = [...new Set([...decision.scope, ...(entry?.scope ?? []), ...besides])];
   const hold = whyUnseen(read, inputs, { key, type, scope, entry });
   if (hold === undefined) return decision;
-  return entry?.phase === 'removing' ? { type: 'removing', ...metaOf(entry) } : stay(entry, decision.origins, hold);
+  return entry?.phase === 'removing' ? { type: 'removing', ...entryMeta(entry) } : stay(entry, decision.origins, hold);
 }
 
 /** Whether the cluster already has the object with this content, these origins and this scope. */
@@ -188,7 +188,7 @@ function isInForce(decision: Decision, entry: LedgerEntry | undefined): boolean 
 /** No candidate: removes only if every origin and every contender was read completely and omits the key. */
 function unwanted({ read, inputs, cluster, key }: DecisionSubject, entry: LedgerEntry): Decision {
   const { proofs, documentsByFile, contenders } = inputs;
-  if (entry.phase === 'removing') return { type: 'removing', ...metaOf(entry) };
+  if (entry.phase === 'removing') return { type: 'removing', ...entryMeta(entry) };
   const isDoubtful = ({ source }: Origin): boolean => !provesAbsence(proofs.of(read, source));
   // Most keeps need not read the contenders.
   const own = entry.origins.find(isDoubtful);
@@ -201,7 +201,7 @@ function unwanted({ read, inputs, cluster, key }: DecisionSubject, entry: Ledger
     return keep(entry, ruleInDoubt);
   }
   const scope = others === undefined ? entry.scope : [...new Set([...entry.scope, ...others.scope])].sort(compareText);
-  return { type: 'remove', ...metaOf(entry), scope };
+  return { type: 'remove', ...entryMeta(entry), scope };
 }
 
 /** Whether the file declares the object; its namespace may be a default. */
@@ -227,10 +227,10 @@ function stay(entry: LedgerEntry | undefined, origins: readonly Origin[], hold: 
 
 function keep(entry: LedgerEntry, hold: Hold): KeepDecision {
   const { serves } = entry;
-  return { type: 'keep', ...metaOf(entry), ...(serves === undefined ? {} : { serves }), ...hold };
+  return { type: 'keep', ...entryMeta(entry), ...(serves === undefined ? {} : { serves }), ...hold };
 }
 
-function metaOf({ digest, origins, scope }: LedgerEntry): ObjectMeta & { readonly digest: Digest } {
+function entryMeta({ digest, origins, scope }: LedgerEntry): ObjectMeta & { readonly digest: Digest } {
   return { digest, origins, scope };
 }
 

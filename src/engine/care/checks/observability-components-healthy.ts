@@ -1,7 +1,7 @@
 import type { Derived, Graph, Reader } from '../../collections/types.ts';
 import type { BoundShoot } from '../binding.ts';
 import { DEPLOYMENT_KIND } from '../objects/components.ts';
-import type { CareSettingsRead } from '../settings.ts';
+import { careSettingsOf } from '../settings.ts';
 import type { Finding } from '../thresholds.ts';
 import { type CheckReads, deriveCheck } from './check.ts';
 import {
@@ -33,7 +33,7 @@ export function deriveObservabilityComponentsHealthy(graph: Graph, reads: Reads)
 function* findings(read: Reader, reads: Reads, shoot: BoundShoot): Generator<Finding | undefined> {
   const controlPlane = controlPlaneOf(shoot);
   if (controlPlane === undefined) return;
-  const { monitoringEnabled, loggingEnabled } = read.get(reads.settings, '', '') as unknown as CareSettingsRead;
+  const { monitoringEnabled, loggingEnabled } = careSettingsOf(read, reads.settings);
   const isObserved = shoot.purpose !== 'testing';
   const kind = DEPLOYMENT_KIND;
   if (isObserved && monitoringEnabled) {

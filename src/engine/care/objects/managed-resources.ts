@@ -10,7 +10,7 @@ import { type Deadline, hasPassed } from '../../deadlines.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import { CARE } from '../absences.ts';
 import { bounded } from '../bounded-text.ts';
-import type { CareSettingsRead } from '../settings.ts';
+import { careSettingsOf } from '../settings.ts';
 import type { Finding } from '../thresholds.ts';
 import { generationsOf } from './generations.ts';
 
@@ -54,7 +54,7 @@ export function deriveManagedResources(graph: Graph, { live, elapsed, settings }
       const { namespace, name } = objectRefOf(key as ObjectKey);
       const fault = faultOf(value, `${namespace}/${name}`);
       if (fault !== undefined) return emit(cluster, key, { feeds, problem: fault });
-      const { managedResourceProgressingMillis: most } = read.get(settings, '', '') as unknown as CareSettingsRead;
+      const { managedResourceProgressingMillis: most } = careSettingsOf(read, settings);
       const since = progressingSince(value);
       const until = since === undefined ? undefined : Math.ceil((since + most) / 1000);
       const isStuck = until !== undefined && hasPassed(read, elapsed, CARE, deadlineKey(cluster, key), until);

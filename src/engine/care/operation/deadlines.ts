@@ -2,12 +2,12 @@ import type { ObjectResult } from '../../../model/agent.ts';
 import type { JsonValue } from '../../../model/json.ts';
 import { textOf } from '../../../model/json.ts';
 import { parseRfc3339 } from '../../../model/time.ts';
-import type { Collection, Derived, Graph, Reader } from '../../collections/types.ts';
+import type { Collection, Derived, Graph, Index, Reader } from '../../collections/types.ts';
 import { type Deadline, hasPassed } from '../../deadlines.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import { CARE } from '../absences.ts';
 import { type BoundShoot, clustersOf } from '../binding.ts';
-import type { CareSettingsRead } from '../settings.ts';
+import { careSettingsOf } from '../settings.ts';
 import { lastErrorsOf, lastOperationOf } from '../written-operation.ts';
 import { secondOf } from './tasks.ts';
 
@@ -16,6 +16,7 @@ const LONG_HELD_SECONDS = 5 * 60;
 
 interface Reads extends Pick<EngineInputs, 'results' | 'observed' | 'elapsed'> {
   readonly bindings: Derived<BoundShoot>;
+  readonly byCluster: Index<BoundShoot>;
   readonly gone: Derived<BoundShoot>;
   readonly settings: Collection<JsonValue>;
 }
@@ -25,21 +26,23 @@ interface Reads extends Pick<EngineInputs, 'results' | 'observed' | 'elapsed'> {
  * a task count from its first bad news, which the store keeps with the result; tasks that began to fail in the same second share
  * one.
  */
-export function deriveOperationDeadlines(graph: Graph, { bindings, gone, settings, results, observed }: Reads) {
-  const bound = graph.index('shootsOfCluster', bindings, ({ value }) => clustersOf(value));
-  const boundBefore = graph.index('goneShootsOfCluster', gone, ({ value }) => clustersOf(value));
+export function deriveOperationDeadlines(
+  graph: Graph,
+  { bindings, byCluster, gone, settings, results, observed }: Reads,
+) {
+  const goneByCluster = graph.index('goneShootsOfCluster', gone, ({ value }) => clustersOf(value));
   const failing = graph.index<ObjectResult>('failingResults', results, ({ partition: cluster, value: { since } }) =>
     since === undefined ? [] : [`${cluster}/${secondOf(since)}`],
   );
   const ofTasks = graph.derive<number, Deadline>({
     name: 'deadlinesOfTasks',
     from: graph.counts('failingResultCounts', failing),
-    reads: [bound, boundBefore, settings],
+    reads: [byCluster, goneByCluster, settings],
     seesAll: true,
     compute: ({ key }, read, emit) => {
       const [cluster = '', second] = key.split('/');
-      if (read.count(bound, cluster) + read.count(boundBefore, cluster) === 0) return;
-      const { taskTimeoutMillis } = read.get(settings, '', '') as unknown as CareSettingsRead;
+      if (read.count(byCluster, cluster) + read.count(goneByCluster, cluster) === 0) return;
+      const { taskTimeoutMillis } = careSettingsOf(read, settings);
       emit(CARE, taskKey(cluster, Number(second)), { at: Number(second) + secondOf(taskTimeoutMillis) });
       emit(CARE, heldKey(cluster, Number(second)), { at: Number(second) + LONG_HELD_SECONDS });
     },
@@ -77,11 +80,7 @@ function momentsOf(
 ): Partial<Record<Moment, number>> {
   const written = read.get(observed, 'Shoot', key);
   const last = lastOperationOf(written);
-  const { taskTimeoutMillis, retryMillis, retryPeriodMillis } = read.get(
-    settings,
-    '',
-    '',
-  ) as unknown as CareSettingsRead;
+  const { taskTimeoutMillis, retryMillis, retryPeriodMillis } = careSettingsOf(read, settings);
   const updated = parseRfc3339(last?.lastUpdateTime ?? '');
   const began = parseRfc3339(textOf(written?.fields.retryCycleStartTime));
   const isLimited = lastErrorsOf(written).some(({ codes }) => codes.includes('ERR_INFRA_RATE_LIMITS_EXCEEDED'));
@@ -120,7 +119,7 @@ export function isLate(
   second: number,
   { settings, elapsed }: Pick<Reads, 'settings' | 'elapsed'>,
 ): boolean {
-  const { taskTimeoutMillis } = read.get(settings, '', '') as unknown as CareSettingsRead;
+  const { taskTimeoutMillis } = careSettingsOf(read, settings);
   return hasPassed(read, elapsed, CARE, taskKey(cluster, second), second + secondOf(taskTimeoutMillis));
 }
 

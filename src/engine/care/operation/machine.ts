@@ -136,7 +136,7 @@ function begin(situation: Situation): Outcome {
     if (last?.state === 'Failed' && !mayLeaveFailed(situation)) return failedStill(situation);
     if (last?.state === 'Succeeded' && openTasks(situation) === 0) return succeededStill(situation, last);
   }
-  // A task has its time again in a new operation, whatever was before.
+  // A new operation gives each task the whole timeout again.
   const anew = { ...tasks, failing: joinLists([tasks.late, tasks.failing]), late: NO_TASKS };
   const { operation, errors } = goOn({
     ...situation,

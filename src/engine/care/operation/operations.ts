@@ -6,7 +6,7 @@ import type { AfterProgress } from '../../domain.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import type { BoundShoot } from '../binding.ts';
 import { WEBHOOK_KINDS } from '../constraints/webhooks.ts';
-import type { CareSettingsRead } from '../settings.ts';
+import { careSettingsOf } from '../settings.ts';
 import type { Finding } from '../thresholds.ts';
 import { type ClusterReads, obstacleOf } from '../visibility.ts';
 import { type LastError, type LastOperation, lastErrorsOf, lastOperationOf } from '../written-operation.ts';
@@ -194,7 +194,7 @@ function hasNewAttempt(
 }
 
 function errorContext(read: Reader, reads: AllReads): Parameters<typeof errorOfTask>[1] {
-  const { taskTimeoutMillis } = read.get(reads.settings, '', '') as unknown as CareSettingsRead;
+  const { taskTimeoutMillis } = careSettingsOf(read, reads.settings);
   return {
     taskTimeoutMillis,
     isHeldForLong: ({ cluster, progress: { since } }: Task) =>

@@ -6,7 +6,7 @@ import { isOfGardener } from '../../../model/shoot.ts';
 import type { Collection, Derived, Graph } from '../../collections/types.ts';
 import type { AgentValue, EngineInputs } from '../../inputs.ts';
 import { type BoundShoot, isCaredFor } from '../binding.ts';
-import type { CareSettingsRead } from '../settings.ts';
+import { careSettingsOf } from '../settings.ts';
 import { lastOperationOf } from '../written-operation.ts';
 
 interface Reads extends Pick<EngineInputs, 'observed' | 'results'> {
@@ -30,7 +30,7 @@ export function deriveStops(graph: Graph, { bindings, settings, observed, agents
     reads: [settings, observed, agents, unapplied],
     compute: ({ key, value: shoot }, read, emit) => {
       const { cluster, seed, controlPlaneNamespace } = shoot;
-      const { stopFailed } = read.get(settings, '', '') as unknown as CareSettingsRead;
+      const { stopFailed } = careSettingsOf(read, settings);
       if (!stopFailed || !isCaredFor(shoot) || shoot.elected !== undefined) return;
       const written = read.get(observed, 'Shoot', key);
       // An operation of a Gardener is about other objects.

@@ -1,6 +1,7 @@
 import type { JsonValue } from '../../../model/json.ts';
-import type { Derived, Graph, Input } from '../../collections/types.ts';
+import type { Derived, Graph, Index, Input } from '../../collections/types.ts';
 import type { AfterProgress, DomainCore, DomainParts } from '../../domain.ts';
+import type { BoundShoot } from '../binding.ts';
 import { deriveOperationDeadlines } from './deadlines.ts';
 import { deriveExtensionErrors } from './extension-errors.ts';
 import { deriveGoneShoots } from './gone.ts';
@@ -8,10 +9,13 @@ import { deriveOperations, type OperationReads, type ShootOperation } from './op
 import { type AnsweredRequest, deriveDeclaredRequests } from './requests.ts';
 import { deriveStops } from './stops.ts';
 
-type Given = Pick<
-  OperationReads,
-  'bindings' | 'settings' | 'hibernated' | 'apiServer' | 'clusters' | 'agents' | 'snapshots'
->;
+interface Given
+  extends Pick<
+    OperationReads,
+    'bindings' | 'settings' | 'hibernated' | 'apiServer' | 'clusters' | 'agents' | 'snapshots'
+  > {
+  readonly byCluster: Index<BoundShoot>;
+}
 
 /** Wires the operations of Shoots: what comes before progress, and what follows from it. */
 export function wireOperations(graph: Graph, { inputs, declarations }: DomainCore, given: Given) {
@@ -31,7 +35,7 @@ export function wireOperations(graph: Graph, { inputs, declarations }: DomainCor
   return {
     ...{ declaredRequests, answeredRequests, gone, stops },
     collections: [declaredRequests, errors, gone, stops] as readonly Derived<unknown>[],
-    deadlines: deriveOperationDeadlines(graph, reads),
+    deadlines: deriveOperationDeadlines(graph, { ...reads, byCluster: given.byCluster }),
     inputs: {
       // The shell checks what it stages.
       answeredRequests: answeredRequests as unknown as Input<JsonValue>,
