@@ -12,7 +12,7 @@ const unit = {
         'test/unit/compose/validate/fuzz.test.ts',
         'test/unit/engine/care/hostile.test.ts',
       ]
-    : ['test/{unit,laws,golden}/**/*.test.ts'],
+    : ['test/{unit,laws,golden}/**/*.test.ts', 'test/hostile/*.test.ts'],
   isolate: false,
   maxWorkers: 2,
   setupFiles,
@@ -49,7 +49,7 @@ const integration = {
         'test/e2e/{survival,people,hostile-agent,pre-commit}.test.ts',
         ...LONG_ALONE,
       ]
-    : ['test/{contract,e2e,static}/**/*.test.ts'],
+    : ['test/{contract,e2e,static}/**/*.test.ts', 'test/hostile/processes/*.test.ts'],
   exclude: isLong ? [] : LONG_ALONE,
   pool: 'forks' as const,
   globalSetup: ['test/support/installed-bundle.ts', 'test/support/kubernetes/shared-plane.ts'],
