@@ -469,8 +469,9 @@ export type OutputHead = Message<"fleetrelay.v1alpha1.OutputHead"> & {
   admitted?: Position | undefined;
 
   /**
-   * Proves that a server of the fleet has sent this step: HMAC-SHA256 over the fleet, the cluster, its id, `position`,
-   * `admitted` and `to`. The agent keeps it with the inventory, and shows it in its holding.
+   * Proves that a server of the fleet has sent this step: HMAC-SHA256 over the fleet, the cluster, its id, `position` and
+   * `admitted`; then, if servers of the fleet have sent every object of `to`, HMAC-SHA256 over the same fields and `to`.
+   * Opaque to the agent, which keeps it with the inventory, and shows it in its holding.
    *
    * @generated from field: bytes tag = 5;
    */

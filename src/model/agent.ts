@@ -22,6 +22,8 @@ export interface AgentHolding {
   readonly revisions: readonly RevisionRef[];
   /** Of the output that the agent accepted last; absent: its server sent none. A server with an earlier one sends nothing. */
   readonly admitted?: AdmissionPosition;
+  /** Of the output that the agent accepted last (hex); absent: it had none. */
+  readonly tag?: string;
   readonly entries: readonly InventoryEntry[];
 }
 

@@ -81,6 +81,17 @@ export interface SequencedDelta extends OutputDelta {
   readonly position: OutputPosition;
   /** The admission that the output was computed from; absent: the server has no admissions. */
   readonly admitted?: AdmissionPosition;
+  /** Proves that a server of the fleet has sent this step (hex); absent: its server made none. */
+  readonly tag?: string;
+}
+
+/** Selects what the agent keeps of a delta, to show it to the servers after this one. */
+export function claimOf({
+  position,
+  admitted,
+  tag,
+}: Pick<SequencedDelta, 'position' | 'admitted' | 'tag'>): Pick<SequencedDelta, 'position' | 'admitted' | 'tag'> {
+  return { position, ...(admitted === undefined ? {} : { admitted }), ...(tag === undefined ? {} : { tag }) };
 }
 
 /** Orders the admissions of the fleet's leader. Compared as a pair, epoch first. */

@@ -1,4 +1,5 @@
-import { type AgentHolding, TAKES_INJECTOR, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
+import type { HoldingHead } from '../../generated/relay_pb.ts';
+import { type AgentHello, TAKES_INJECTOR, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
 import type { SequencedDelta } from '../model/output.ts';
 import type { StreamEnd } from '../ports/transport.ts';
 import {
@@ -9,11 +10,11 @@ import {
   type ServerState,
   welcomeFrame,
 } from './server-state.ts';
-import type { AgentSession, SendOutcome } from './session.ts';
+import type { AgentSession, ReportedHolding, SendOutcome } from './session.ts';
 import { type Answer, createTransfers, type ReadSubject } from './transfer.ts';
 import { settingsFrame } from './wire/frames.ts';
 import { createResultsAssembler } from './wire/input.ts';
-import { createHoldingAssembler, outputHead, outputRecords } from './wire/output.ts';
+import { createHoldingAssembler, outputHead, outputRecords, readHoldingHead } from './wire/output.ts';
 import { type Assembler, ObjectTooLargeError } from './wire/records.ts';
 import { ProtocolError } from './wire/scalars.ts';
 
@@ -92,9 +93,9 @@ function createPullStream({ state, slot, link, hello, certificate, peerLimits }:
   transfers.setWindow(peerLimits.window);
   const session: AgentSession = {
     hello,
-    send(delta) {
+    send(delta, provesInventory = false) {
       if (pull.sending !== undefined) throw new Error(`a delta is being sent to ${hello.cluster} already`);
-      const sending = sendDelta(state, pull, delta, peerLimits.objectBytes);
+      const sending = sendDelta(state, pull, withTag(state, hello, delta, provesInventory), peerLimits.objectBytes);
       pull.sending = sending;
       return sending.finally(() => {
         pull.sending = undefined;
@@ -140,17 +141,16 @@ function closePull(state: ServerState, slot: ClusterSlot, pull: PullStream, end:
 }
 
 function openTransfer(
-  { listener, deps, counts }: ServerState,
+  state: ServerState,
   { cluster }: ClusterSlot,
   pull: PullStream,
   subject: ReadSubject,
   answer: Answer,
 ): Assembler {
+  const { listener, counts } = state;
   if (subject.case === 'holding' && (pull.phase === 'greeting' || pull.holdingDue)) {
     pull.holdingDue = false;
-    // An epoch that the fleet has begun is accepted even if the clock shows an earlier time now.
-    const latestEpoch = Math.max(deps.clock.now() + DAY_MS, listener.latestEpoch());
-    return createHoldingAssembler(subject.value, latestEpoch, (holding) => {
+    return createHoldingAssembler(reportedHead(state, pull, subject.value), (holding) => {
       pull.holding = holding;
       if (pull.phase === 'established') return pull.owedHolding?.resolve(holding);
       pull.phase = 'established';
@@ -168,6 +168,23 @@ function openTransfer(
   throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" is not due on Pull`);
 }
 
+/** Reads the head of a holding, and verifies its tag for the cluster of the stream. */
+function reportedHead({ listener, deps, options: { fleet } }: ServerState, { hello }: PullStream, head: HoldingHead) {
+  // An epoch that the fleet has begun is accepted even if the clock shows an earlier time now.
+  const latestEpoch = Math.max(deps.clock.now() + DAY_MS, listener.latestEpoch());
+  const { cluster, clusterId } = hello;
+  return readHoldingHead(head, latestEpoch, ({ tag, ...claim }) =>
+    deps.tags.verify({ ...claim, fleet, cluster, clusterId }, tag),
+  );
+}
+
+function withTag({ deps, options: { fleet } }: ServerState, hello: AgentHello, delta: SequencedDelta, proves: boolean) {
+  const { cluster, clusterId } = hello;
+  const { position, admitted, to: digest } = delta;
+  const step = { fleet, cluster, clusterId, position, digest, ...(admitted === undefined ? {} : { admitted }) };
+  return { ...delta, tag: deps.tags.sign(step, proves) };
+}
+
 async function sendDelta(
   state: ServerState,
   pull: PullStream,
@@ -175,7 +192,7 @@ async function sendDelta(
   objectBytes: number,
 ): Promise<SendOutcome> {
   const { counts, deps } = state;
-  const rejected = (reason: string, message: string, holding: AgentHolding): SendOutcome => {
+  const rejected = (reason: string, message: string, holding: ReportedHolding): SendOutcome => {
     counts.outputsRejected += 1;
     return { type: 'rejected', reason, message, holding };
   };

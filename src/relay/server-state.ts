@@ -1,4 +1,4 @@
-import { type AgentHello, type AgentHolding, KEEPS_KINDS } from '../model/agent.ts';
+import { type AgentHello, KEEPS_KINDS } from '../model/agent.ts';
 import type { ClusterId, ClusterName, Digest, FleetName } from '../model/ids.ts';
 import type { RelayTls } from '../model/relay-config.ts';
 import type { CertificateAuthority, CertificateExpiry, ServerRoots } from '../ports/certificate-authority.ts';
@@ -7,8 +7,9 @@ import type { Log } from '../ports/log.ts';
 import type { ServerTransport, StreamEnd } from '../ports/transport.ts';
 import { DEFAULT_LIMITS, type RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';
-import type { AgentCertificate, AgentListener, AgentSession, HelloDecision } from './session.ts';
+import type { AgentCertificate, AgentListener, AgentSession, HelloDecision, ReportedHolding } from './session.ts';
 import type { Transfers } from './transfer.ts';
+import type { StepTags } from './trust/step-tags.ts';
 import type { TokenGenerations } from './trust/tokens.ts';
 import { type Frame, type FrameInit, limitsInit, type PeerLimits } from './wire/frames.ts';
 import { digestBytes } from './wire/scalars.ts';
@@ -20,6 +21,7 @@ export interface RelayServerDeps {
   readonly log: Log;
   /** Issues certificates to agents; absent: agents cannot enrol at this server. */
   readonly authority?: CertificateAuthority;
+  readonly tags: StepTags;
   /** The current generation of the tokens of each cluster; absent: no token was ever renewed. */
   readonly generations?: TokenGenerations;
   /** The roots that agents are sent; absent: none. */
@@ -58,9 +60,9 @@ export interface PullStream {
   readonly established: PromiseWithResolvers<boolean>;
   phase: 'greeting' | 'established' | 'gone';
   /** The newest holding of the agent. */
-  holding: AgentHolding | undefined;
+  holding: ReportedHolding | undefined;
   /** The holding that the agent sends after it has refused a delta; undefined if none is due. */
-  owedHolding: PromiseWithResolvers<AgentHolding | undefined> | undefined;
+  owedHolding: PromiseWithResolvers<ReportedHolding | undefined> | undefined;
   /** The owed holding has not begun to arrive. */
   holdingDue: boolean;
   /** The delta that is being sent. */

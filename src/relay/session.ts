@@ -2,6 +2,7 @@ import type { AgentHello, AgentHolding, InputDelta, KindState, LiveObject, Objec
 import type { AgentSettings } from '../model/agent-settings.ts';
 import type { ClusterId, ClusterName, Digest, FleetName } from '../model/ids.ts';
 import type { SequencedDelta } from '../model/output.ts';
+import type { TagProof } from './trust/step-tags.ts';
 
 /**
  * The server's decision about a hello or a registration. `retry`: it cannot decide yet, because it is starting; the agent
@@ -38,18 +39,26 @@ export interface RegistrationRequest {
   readonly certificate?: AgentCertificate;
 }
 
+/** An inventory as its agent reports it, and what its tag proves of that. */
+export interface ReportedHolding extends AgentHolding {
+  readonly proof: TagProof;
+}
+
 /** The outcome of sending a delta. `accepted` means verified and durable at the agent, not applied. */
 export type SendOutcome =
   | { readonly type: 'accepted' }
   /** The delta does not start from the holding of the agent, or fails its checks. */
-  | { readonly type: 'rejected'; readonly reason: string; readonly message: string; readonly holding: AgentHolding }
+  | { readonly type: 'rejected'; readonly reason: string; readonly message: string; readonly holding: ReportedHolding }
   | { readonly type: 'disconnected' };
 
 /** One connected agent, from its pull hello to the end of its pull stream. */
 export interface AgentSession {
   readonly hello: AgentHello;
-  /** Sends one delta and waits for the answer. One at a time (a programming error otherwise). */
-  send(delta: SequencedDelta): Promise<SendOutcome>;
+  /**
+   * Sends one delta with its tag, and waits for the answer. One at a time (a programming error otherwise). `provesInventory`:
+   * servers of the fleet have sent every object that `delta.to` covers, so the next holding may prove it.
+   */
+  send(delta: SequencedDelta, provesInventory?: boolean): Promise<SendOutcome>;
   /** Sends the settings of the fleet's policy, if the agent has the capability. */
   settings(settings: AgentSettings): void;
   /** Pings the agent; false: it did not answer in time. */
@@ -67,7 +76,7 @@ export interface AgentListener {
   /** Decides about a client certificate, after the proof and the request are verified. */
   mayRegister(request: RegistrationRequest): RegistrationDecision;
   /** The pull stream is established, and the agent has sent its holding. */
-  connected(session: AgentSession, holding: AgentHolding): void;
+  connected(session: AgentSession, holding: ReportedHolding): void;
   /** The pull stream has ended. */
   disconnected(session: AgentSession, reason: string): void;
   /** The pull stream of an admitted agent has ended before it was established, because the agent broke the protocol. */

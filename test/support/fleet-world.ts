@@ -10,6 +10,7 @@ import { objectDigest, sha256, snapshotDigest } from '../../src/model/digest.ts'
 import {
   type ClusterId,
   type ClusterName,
+  type Digest,
   parseFleetName,
   parseSourceName,
   type SourceName,
@@ -28,7 +29,14 @@ import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { SnapshotStore } from '../../src/ports/snapshot-store.ts';
 import type { Source, SourceCondition, SourceListener } from '../../src/ports/source.ts';
-import type { AgentListener, AgentSession, HelloDecision, SendOutcome } from '../../src/relay/session.ts';
+import type {
+  AgentListener,
+  AgentSession,
+  HelloDecision,
+  ReportedHolding,
+  SendOutcome,
+} from '../../src/relay/session.ts';
+import { createStepTags } from '../../src/relay/trust/step-tags.ts';
 import type { StoreLock } from '../../src/runtime/replica/store-lock.ts';
 import { createKubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';
 import type { XdsSetup } from '../../src/xds/xds.ts';
@@ -126,6 +134,8 @@ export interface FakeAgent {
 }
 
 export const fleetName = must(parseFleetName('test'));
+
+const stepTags = createStepTags([new Uint8Array(32).fill(7)]);
 
 /** Starts a world; give it the store of an earlier one to restart the server. */
 export async function createFleetWorld(
@@ -323,6 +333,8 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
   const failing = new Set<string>();
   let position: OutputPosition = { epoch: 0, sequence: 0 };
   let admitted: AdmissionPosition | undefined;
+  /** As the relay makes and verifies them. */
+  let tag: string | undefined;
   let dial = first;
   /** At the other end of the session. */
   let listener: AgentListener | undefined;
@@ -347,14 +359,24 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
     digest: digest(),
     revisions: [],
     ...(admitted === undefined ? {} : { admitted }),
+    ...(tag === undefined ? {} : { tag }),
     entries: [...entries.values()],
   });
+  const stepAt = (digest: Digest, at: Pick<AgentHolding, 'position' | 'admitted'>) => {
+    const step = { fleet: fleetName, cluster, clusterId, position: at.position, digest };
+    return at.admitted === undefined ? step : { ...step, admitted: at.admitted };
+  };
+  const reported = (): ReportedHolding => {
+    const claim = holding();
+    return { ...claim, proof: stepTags.verify(stepAt(claim.digest, claim), tag) };
+  };
   const take = (delta: SequencedDelta): readonly ObjectResult[] => {
     if (delta.admitted !== undefined && admitted !== undefined && comparePositions(delta.admitted, admitted) < 0) {
       throw new Error('the delta was computed from an earlier admission');
     }
     position = delta.position;
     admitted = delta.admitted;
+    tag = delta.tag;
     for (const { key, digest: content, origins, scope } of delta.upserts) {
       entries.set(key, { key, digest: content, origins, scope, phase: 'held' });
     }
@@ -383,7 +405,7 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
     else if (!rejecting) queueMicrotask(() => accept(delta, answer));
     else {
       rejecting = false;
-      answer({ type: 'rejected', reason: 'Test', message: 'not now', holding: holding() });
+      answer({ type: 'rejected', reason: 'Test', message: 'not now', holding: reported() });
     }
   };
 
@@ -425,8 +447,9 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
       listener = dialled;
       const opened: AgentSession = {
         hello,
-        send: (delta) =>
+        send: (untagged, provesInventory = false) =>
           new Promise((answer) => {
+            const delta = { ...untagged, tag: stepTags.sign(stepAt(untagged.to, untagged), provesInventory) };
             if (opened === session) deltas.push(delta);
             onDelta();
             answerNow(opened, delta, answer);
@@ -443,7 +466,7 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
         },
       };
       session = opened;
-      listener.connected(opened, holding());
+      listener.connected(opened, reported());
       listener.results(
         cluster,
         [...entries.values()].map(({ key, digest: content }) => resultOf(key, content, failing)),

@@ -5,6 +5,7 @@ import { DEFAULT_LIMITS, type RelayLimits } from '../../src/relay/limits.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../src/relay/server.ts';
 import type { RelayServerDeps, RelayServerOptions } from '../../src/relay/server-state.ts';
 import type { RelayClient } from '../../src/relay/session.ts';
+import { createStepTags } from '../../src/relay/trust/step-tags.ts';
 import { clusterToken } from '../../src/relay/trust/tokens.ts';
 import { decodeFrame, encodeFrame, type Frame, type FrameInit, helloFrame } from '../../src/relay/wire/frames.ts';
 import type { Identity } from './enrolled.ts';
@@ -68,12 +69,12 @@ export async function createRelayHarness(
   owner: FakeOwner = createFakeOwner(),
   log: Log = silentLog,
   options: Partial<RelayServerOptions> = {},
-  deps: Pick<RelayServerDeps, 'authority' | 'roots' | 'generations'> = {},
+  deps: Partial<Pick<RelayServerDeps, 'authority' | 'roots' | 'generations' | 'tags'>> = {},
 ): Promise<RelayHarness> {
   const clock = createVirtualClock();
   const network = createMemoryNetwork();
   const server = createRelayServer(
-    { transport: network.server, clock, log, ...deps },
+    { transport: network.server, clock, log, tags: createStepTags([SECRET]), ...deps },
     { fleet: FLEET, tokens: [SECRET], version: '1.0.0', limits, ...options },
   );
   await server.start(owner);

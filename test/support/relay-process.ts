@@ -11,6 +11,7 @@ import { createSystemRandom } from '../../src/adapters/system/random.ts';
 import { ensureRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
 import { createRelayClient } from '../../src/relay/client.ts';
 import { createRelayServer } from '../../src/relay/server.ts';
+import { createStepTags } from '../../src/relay/trust/step-tags.ts';
 import { clusterToken } from '../../src/relay/trust/tokens.ts';
 import { clusterId, clusterName, createFakeAgent, createFakeOwner, FLEET } from './relay-world.ts';
 import { ensureServerCertificate } from './server-certificate.ts';
@@ -38,7 +39,7 @@ if (role === 'server') {
     console.log(`disconnected ${reason.split(':')[0]}`);
   };
   const server = createRelayServer(
-    { transport, clock, log: silentLog },
+    { transport, clock, log: silentLog, tags: createStepTags([secret]) },
     { fleet: FLEET, tokens: [secret], version: '1.0.0', limits },
   );
   const { port } = await server.start(owner);

@@ -18,7 +18,7 @@ import {
 } from '../../src/model/ids.ts';
 import { compareText, type JsonObject } from '../../src/model/json.ts';
 import { type ObjectKey, parseObjectKey } from '../../src/model/object-key.ts';
-import type { OutputPosition, SequencedDelta } from '../../src/model/output.ts';
+import { claimOf, type OutputPosition, type SequencedDelta } from '../../src/model/output.ts';
 import { must } from '../../src/model/result.ts';
 import type {
   AgentCertificate,
@@ -28,6 +28,7 @@ import type {
   HelloDecision,
   InputSnapshot,
   RegistrationRequest,
+  ReportedHolding,
   ServerListener,
 } from '../../src/relay/session.ts';
 
@@ -124,7 +125,7 @@ export interface FakeAgent extends ServerListener {
 /** An agent that holds nothing yet. */
 export function createFakeAgent(): FakeAgent {
   const entries = new Map<string, InventoryEntry>();
-  let position: OutputPosition = { epoch: 0, sequence: 0 };
+  let claim: Pick<SequencedDelta, 'position' | 'admitted' | 'tag'> = { position: { epoch: 0, sequence: 0 } };
   let revisions: SequencedDelta['revisions'] = [];
   const agent: FakeAgent = {
     entries,
@@ -137,11 +138,11 @@ export function createFakeAgent(): FakeAgent {
     kubernetesVersion: () => 'v1.36.3',
     gate: Promise.resolve(),
     refusal: undefined,
-    position: () => position,
+    position: () => claim.position,
     holding(): AgentHolding {
       const list = [...entries.values()];
       return {
-        position,
+        ...claim,
         digest: snapshotDigest(list.map((entry) => [entry.key, entry.digest])),
         revisions,
         entries: list,
@@ -156,7 +157,7 @@ export function createFakeAgent(): FakeAgent {
       }
       for (const key of delta.removals) entries.delete(key);
       if (agent.fleets.at(-1) !== fleet) agent.fleets.push(fleet);
-      position = delta.position;
+      claim = claimOf(delta);
       revisions = delta.revisions;
       agent.deltas.push(delta);
       return { accepted: true };
@@ -173,7 +174,7 @@ export interface FakeOwner extends AgentListener {
   admission: (hello: AgentHello, certificate?: AgentCertificate) => HelloDecision;
   /** Judges registrations. */
   registration: (request: RegistrationRequest) => HelloDecision;
-  readonly sessions: Map<ClusterName, { readonly session: AgentSession; readonly holding: AgentHolding }>;
+  readonly sessions: Map<ClusterName, { readonly session: AgentSession; readonly holding: ReportedHolding }>;
   readonly events: string[];
   /** What agents did that ended their sessions before they were up. */
   readonly breaches: string[];

@@ -33,7 +33,7 @@ export function asPosition(value: JsonValue | undefined): OutputPosition {
 
 /** The state of an inventory without its settings. */
 export function asInventoryState(value: unknown): Omit<InventoryState, 'settings'> {
-  const { position, digest, revisions, admitted, fleet } = asObject(value);
+  const { position, digest, revisions, admitted, tag, fleet } = asObject(value);
   return {
     position: asPosition(position),
     digest: parsed(parseDigest, digest),
@@ -42,8 +42,15 @@ export function asInventoryState(value: unknown): Omit<InventoryState, 'settings
       return { source: parsed(parseSourceName, source), revision: asText(revision) };
     }),
     ...(admitted === undefined ? {} : { admitted: asPosition(admitted) }),
+    ...(tag === undefined ? {} : { tag: asTag(tag) }),
     fleet: fleet === undefined ? undefined : parsed(parseFleetName, fleet),
   };
+}
+
+function asTag(value: JsonValue): string {
+  const tag = asText(value);
+  if (!/^(?:[0-9a-f]{64}){1,2}$/.test(tag)) throw new Error('not a tag');
+  return tag;
 }
 
 export function asKeys(value: JsonValue | undefined): readonly ObjectKey[] {

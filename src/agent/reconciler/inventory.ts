@@ -5,7 +5,7 @@ import type { FleetName } from '../../model/ids.ts';
 import { createTurns, type InTurn } from '../../model/in-turn.ts';
 import { compareText } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
-import { comparePositions, metaOf, type SequencedDelta } from '../../model/output.ts';
+import { claimOf, comparePositions, metaOf, type SequencedDelta } from '../../model/output.ts';
 import type { AgentDisk, OutputStep, StoredObject } from '../../ports/agent-disk.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
@@ -41,11 +41,11 @@ export function inventoryDigest(records: Iterable<InventoryRecord>): InventoryCh
 
 /** The inventory as the agent reports it to the server, in key order. */
 export function toAgentHolding({ state, records }: Inventory): AgentHolding {
-  const { position, digest: owned, revisions, admitted } = state;
+  const { fleet: _fleet, settings: _settings, ...head } = state;
   const entries = [...records.values()]
     .sort((a, b) => compareText(a.key, b.key))
     .map(({ key, digest, phase, ...meta }) => ({ key, digest, phase, ...metaOf(meta) }));
-  return { position, digest: owned, revisions, ...(admitted === undefined ? {} : { admitted }), entries };
+  return { ...head, entries };
 }
 
 /** The fleet that owns the cluster's objects; undefined if the inventory is empty: any fleet may take the cluster. */
@@ -159,10 +159,9 @@ function advance(
   for (const record of put) records.set(record.key, record);
   const contents = new Map(before.contents);
   for (const { key, digest, value } of delta.upserts) contents.set(key, { digest, value });
-  const { position, revisions, admitted } = delta;
-  const { admitted: _, ...kept } = before.state;
-  const digest = inventoryDigest(records.values());
-  const state = { ...kept, position, digest, revisions, fleet, ...(admitted === undefined ? {} : { admitted }) };
+  const { settings } = before.state;
+  const head = { ...claimOf(delta), digest: inventoryDigest(records.values()), revisions: delta.revisions };
+  const state = { ...head, fleet, ...(settings === undefined ? {} : { settings }) };
   return {
     accepted: true,
     contents: delta.upserts.map(({ key, digest, value }) => ({ key, digest, value })),

@@ -5,6 +5,7 @@ import { sealStore } from '../../adapters/stores/sealed.ts';
 import { privateFile } from '../../adapters/tls/files.ts';
 import { ensureRelaySecret, readRelaySecret, relaySecretIn } from '../../adapters/tls/relay-secret.ts';
 import { openRelayTrust } from '../../adapters/tls/relay-trust.ts';
+import { openTagSecret } from '../../adapters/tls/tag-secret.ts';
 import {
   CLIENT_CERTIFICATE_SECONDS,
   type ClientCertificates,
@@ -15,6 +16,7 @@ import {
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../relay/server.ts';
 import type { RelayServerOptions } from '../../relay/server-state.ts';
+import { createStepTags } from '../../relay/trust/step-tags.ts';
 import { GENERATIONS_FILE, openTokenGenerations, type TokenGenerations } from '../../relay/trust/tokens.ts';
 import { keepFleetMark } from '../../runtime/stored/fleet-mark.ts';
 import { type ProcessDeps, readSecret } from './sources.ts';
@@ -65,16 +67,20 @@ export async function openRelay(
   const security = secure
     ? ({ type: 'tls', material: secure.material } as const)
     : ({ type: 'insecure', anywhere: tls.mode === 'insecure' && tls.confirmed } as const);
+  const tagSecret =
+    tls.mode === 'insecure' && relay.secrets.length === 0 ? await openTagSecret({ store, log }) : undefined;
+  const tags = createStepTags(tagSecret === undefined ? tokens : [tagSecret.secret]);
   const transport = createGrpcServerTransport({ host: relay.listen.address, port: relay.listen.port, security });
   const options: RelayServerOptions = { fleet, tokens, mode: tls.mode, version, ...(sharedToken && { sharedToken }) };
   return {
-    relay: createRelayServer({ transport, clock, log, generations, ...secure?.trust }, options),
+    relay: createRelayServer({ transport, clock, log, tags, generations, ...secure?.trust }, options),
     ...{ generations, security, tokens },
     caFile: secure?.caFile,
     // Servers without TLS may have different secrets.
     storeSecrets: isSealed ? tokens : [],
     close: async () => {
       unmark();
+      tagSecret?.stop();
       await generations.stop();
       secure?.stop();
     },

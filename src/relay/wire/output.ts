@@ -12,6 +12,8 @@ import {
   type SequencedDelta,
 } from '../../model/output.ts';
 import type { RelayLimits } from '../limits.ts';
+import type { ReportedHolding } from '../session.ts';
+import type { TagProof } from '../trust/step-tags.ts';
 import {
   type Assembler,
   createAssembler,
@@ -29,13 +31,20 @@ import {
   readKey,
   readPositions,
   readRevision,
+  readTag,
   readText,
   readWord,
+  tagInit,
 } from './scalars.ts';
 
 /** The head of an output delta. */
 export function outputHead(delta: SequencedDelta) {
-  const value = { from: digestBytes(delta.from), to: digestBytes(delta.to), ...positionsInit(delta) };
+  const value = {
+    from: digestBytes(delta.from),
+    to: digestBytes(delta.to),
+    ...positionsInit(delta),
+    ...tagInit(delta),
+  };
   return { case: 'output' as const, value };
 }
 
@@ -72,7 +81,16 @@ export function createOutputAssembler(
   const keeps: OutputDelta['keeps'][number][] = [];
   const revisions: RevisionRef[] = [];
   const digests = { from: readDigest(head.from), to: readDigest(head.to) };
-  const delta = { ...readPositions(head), ...digests, upserts, touches, removals, keeps, revisions };
+  const delta = {
+    ...readPositions(head),
+    ...readTag(head.tag),
+    ...digests,
+    upserts,
+    touches,
+    removals,
+    keeps,
+    revisions,
+  };
   return createAssembler(
     'an output',
     ({ scope, more, scopeOf, nextKey, object, origins }) => ({
@@ -108,7 +126,8 @@ function stoppedOf({ stopped }: { readonly stopped: boolean }): { readonly stopp
 
 /** The head of a holding. */
 export function holdingHead(holding: AgentHolding) {
-  return { case: 'holding' as const, value: { digest: digestBytes(holding.digest), ...positionsInit(holding) } };
+  const value = { digest: digestBytes(holding.digest), ...positionsInit(holding), ...tagInit(holding) };
+  return { case: 'holding' as const, value };
 }
 
 /** The records of a holding, generated on demand. */
@@ -128,21 +147,30 @@ export function heldDigest(entries: readonly InventoryEntry[]): Digest {
   return snapshotDigest(held.map(({ key, digest }) => [key, digest]));
 }
 
+/** An inventory without its entries, as its agent states it, and what its tag proves of that. */
+export type ReportedHead = Omit<ReportedHolding, 'entries' | 'revisions'>;
+
 /**
- * Reads a holding. Its digest must match its entries, its keys must be unique, and its positions plausible.
+ * Reads the head of a holding. Its tag must be valid, or its positions plausible.
  *
  * @param latestEpoch the highest epoch that the fleet can have reached
  */
-export function createHoldingAssembler(
+export function readHoldingHead(
   head: HoldingHead,
   latestEpoch: number,
-  done: (holding: AgentHolding) => void,
-): Assembler {
-  const positions = readPositions(head);
-  const { position, admitted } = positions;
-  checkPlausible('the position', position, latestEpoch);
-  if (admitted !== undefined) checkPlausible('the admission', admitted, latestEpoch);
-  const digest = readDigest(head.digest);
+  verify: (claim: Omit<ReportedHead, 'proof'>) => TagProof,
+): ReportedHead {
+  const claim = { ...readPositions(head), ...readTag(head.tag), digest: readDigest(head.digest) };
+  const proof = verify(claim);
+  if (proof.type === 'nothing') {
+    checkPlausible('the position', claim.position, latestEpoch);
+    if (claim.admitted !== undefined) checkPlausible('the admission', claim.admitted, latestEpoch);
+  }
+  return { ...claim, proof };
+}
+
+/** Reads the rest of a holding. The digest of its head must match its entries, and its keys must be unique. */
+export function createHoldingAssembler(head: ReportedHead, done: (holding: ReportedHolding) => void): Assembler {
   const entries = new Map<string, InventoryEntry>();
   const revisions: RevisionRef[] = [];
   return createAssembler(
@@ -164,10 +192,10 @@ export function createHoldingAssembler(
     }),
     () => {
       const list = [...entries.values()];
-      if (heldDigest(list) !== digest) {
+      if (heldDigest(list) !== head.digest) {
         throw new ProtocolError('DigestMismatch', 'the digest of the holding is not that of its entries');
       }
-      done({ ...positions, digest, revisions, entries: list });
+      done({ ...head, revisions, entries: list });
     },
   );
 }

@@ -5,6 +5,7 @@ import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
 import type { Origin, OutputPosition, RevisionRef } from '../../model/output.ts';
 import type { Result } from '../../model/result.ts';
 import type { EndCode } from '../../ports/transport.ts';
+import { TAG_PART_BYTES } from '../trust/step-tags.ts';
 
 /** Longest text for people (a message, the reason of a keep) in UTF-16 units; the sender clips longer ones. */
 const TEXT_LENGTH = 4096;
@@ -51,6 +52,20 @@ export function digestBytes(digest: Digest): Uint8Array<ArrayBuffer> {
 export function readDigest(bytes: Uint8Array): Digest {
   if (bytes.length !== 32) throw new ProtocolError('BadDigest', `a digest of ${bytes.length} bytes instead of 32`);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex') as Digest;
+}
+
+/** Reads a tag of a step; empty: absent. */
+export function readTag(bytes: Uint8Array): { readonly tag?: string } {
+  if (bytes.length === 0) return {};
+  if (bytes.length !== TAG_PART_BYTES && bytes.length !== 2 * TAG_PART_BYTES) {
+    throw new ProtocolError('BadTag', `a tag of ${bytes.length} bytes`);
+  }
+  return { tag: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex') };
+}
+
+/** The wire form of a tag. */
+export function tagInit({ tag }: { readonly tag?: string }): { readonly tag?: Uint8Array<ArrayBuffer> } {
+  return tag === undefined ? {} : { tag: Buffer.from(tag, 'hex') };
 }
 
 /** Unwraps the result of a parser of the model; a problem throws a {@link ProtocolError} with this reason. */

@@ -120,11 +120,11 @@ async function send(
   delta: SequencedDelta,
   counted: Promise<boolean> | undefined,
 ): Promise<SendOutcome> {
-  if (counted === undefined) return state.session.send(delta);
+  if (counted === undefined) return state.session.send(delta, true);
   const judges = await counted;
   if (sessions.get(cluster) !== state) return { type: 'disconnected' };
   const obstacle = judges ? replica.obstacle(cluster) : 'another replica judges removals by now';
-  if (obstacle === undefined) return state.session.send(delta);
+  if (obstacle === undefined) return state.session.send(delta, true);
   log.info('a delta is called off before it has left', { cluster, reason: obstacle, ...delta.position });
   state.session.close('drain', 'CalledOff', 'the server may not send any more what it was about to send');
   return { type: 'disconnected' };

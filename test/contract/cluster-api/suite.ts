@@ -60,6 +60,7 @@ export function inventoryChange(
   return {
     state: {
       admitted: { epoch: 1, sequence },
+      tag: 'b2'.repeat(32),
       settings: {
         discovery: { excludedNamespaces: ['kube-system'], excludedKinds: ['/Event'] },
         ignoredFields: [{ kind: 'apps/Deployment', fields: ['spec.replicas'] }],

@@ -153,7 +153,12 @@ export function inventoryContract(name: string, make: () => Promise<InventoryHom
         discovery: { excludedNamespaces: ['kube-system'], excludedKinds: ['/Secret'] },
         ignoredFields: [{ kind: 'apps/Deployment', fields: ['spec.replicas'] }],
       };
-      const state = { ...stateAt(1), admitted: { epoch: 1_700_000_000_000, sequence: 7 }, settings };
+      const state = {
+        ...stateAt(1),
+        admitted: { epoch: 1_700_000_000_000, sequence: 7 },
+        tag: 'a1'.repeat(64),
+        settings,
+      };
       await inventory.save({ state, put: [odd, record('b')], drop: [] });
       const expected = { type: 'found', state, records: [odd, record('b')] };
       expect(await open(home).load()).toEqual(expected);

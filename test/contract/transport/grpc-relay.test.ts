@@ -14,6 +14,7 @@ import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { createRelayClient } from '../../../src/relay/client.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../../src/relay/server.ts';
 import type { RelayClient } from '../../../src/relay/session.ts';
+import { createStepTags } from '../../../src/relay/trust/step-tags.ts';
 import { clusterToken } from '../../../src/relay/trust/tokens.ts';
 import { createMemoryCredentials, type MemoryCredentials } from '../../support/memory-credentials.ts';
 import { eventually } from '../../support/relay-poll.ts';
@@ -58,7 +59,7 @@ describe.each(MODES)('the relay over gRPC with $mode', ({ mode, clients: issuing
     const security = { type: 'tls', material } as const;
     const transport = createGrpcServerTransport({ host: '127.0.0.1', port: 0, security });
     const options = { fleet: FLEET, tokens: [secret], mode, version: '1.0.0' };
-    server = createRelayServer({ transport, clock, log, ...trust }, options);
+    server = createRelayServer({ transport, clock, log, tags: createStepTags([secret]), ...trust }, options);
     owner = createFakeOwner();
     const { port } = await server.start(owner);
     address = `127.0.0.1:${port}`;

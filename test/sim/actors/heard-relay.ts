@@ -23,9 +23,9 @@ export function heardRelay(relay: RelayServer, ears: RelayEars): RelayServer {
           ears.connected(cluster, holding);
           const own: AgentSession = {
             ...session,
-            send: (delta) => {
+            send: (delta, provesInventory) => {
               ears.departed(cluster, delta);
-              return session.send(delta);
+              return session.send(delta, provesInventory);
             },
           };
           heard.set(session, own);

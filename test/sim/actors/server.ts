@@ -11,6 +11,7 @@ import type { Lease } from '../../../src/ports/lease.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import type { Source } from '../../../src/ports/source.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../../src/relay/server.ts';
+import { createStepTags } from '../../../src/relay/trust/step-tags.ts';
 import { withFence } from '../../../src/runtime/replica/candidacy.ts';
 import type { StatusSink } from '../../../src/runtime/status/status-publisher.ts';
 import { createGitStatusSink } from '../../../src/sinks/git/status-sink.ts';
@@ -120,7 +121,7 @@ function open(
   const log = createSimLog(process.name, parts.log);
   const random = dice.fork(process.name);
   const relay = createRelayServer(
-    { transport: parts.network.server(process), clock, log },
+    { transport: parts.network.server(process), clock, log, tags: createStepTags([parts.secret]) },
     { fleet, tokens: [parts.secret], version: '0.0.0' },
   );
   const life: ServerLife = { process, relay, server: undefined };

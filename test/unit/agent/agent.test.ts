@@ -127,8 +127,8 @@ test.each([
 test('a delta of an earlier admission is refused; a delta of the same, a later or no admission is accepted', async () => {
   const { server } = await createConnectedWorld();
   const admitted = { epoch: 7, sequence: 3 };
-  expect(await server.say({ upserts: [a], forged: { admitted } })).toEqual({ accepted: true });
-  expect(server.holding().admitted).toEqual(admitted);
+  expect(await server.say({ upserts: [a], forged: { admitted, tag: 'c3'.repeat(32) } })).toEqual({ accepted: true });
+  expect(server.holding()).toMatchObject({ admitted, tag: 'c3'.repeat(32) });
   for (const earlier of [
     { epoch: 7, sequence: 2 },
     { epoch: 6, sequence: 99 },
@@ -143,6 +143,7 @@ test('a delta of an earlier admission is refused; a delta of the same, a later o
   });
   expect(await server.say({ upserts: [b] })).toEqual({ accepted: true });
   expect(server.holding()).not.toHaveProperty('admitted');
+  expect(server.holding()).not.toHaveProperty('tag');
 });
 
 test('a delta that cannot be made durable is not accepted and changes nothing', async () => {

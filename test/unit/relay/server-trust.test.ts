@@ -4,6 +4,7 @@ import type { RegistrationAnswer, ServerTransport, TransportListener } from '../
 import { createRelayServer } from '../../../src/relay/server.ts';
 import type { RelayServerOptions } from '../../../src/relay/server-state.ts';
 import type { AgentCertificate } from '../../../src/relay/session.ts';
+import { createStepTags } from '../../../src/relay/trust/step-tags.ts';
 import type { TokenGenerations } from '../../../src/relay/trust/tokens.ts';
 import { clusterToken } from '../../../src/relay/trust/tokens.ts';
 import { registerRequestBytes } from '../../../src/relay/wire/frames.ts';
@@ -297,7 +298,11 @@ test('whom the transport turns away by itself is counted, and logged once a minu
   };
   const log = createRecordingLog();
   const clock = createVirtualClock();
-  const server = createRelayServer({ transport, clock, log }, { fleet: FLEET, tokens: [SECRET], version: '1.0.0' });
+  const tags = createStepTags([SECRET]);
+  const server = createRelayServer(
+    { transport, clock, log, tags },
+    { fleet: FLEET, tokens: [SECRET], version: '1.0.0' },
+  );
   await server.start(createFakeOwner());
   const refusal = { code: 'unavailable', reason: 'TooManyConnections', message: 'no room' } as const;
   for (const port of [1, 2, 3]) listener?.turnedAway?.(refusal, `10.0.0.1:${port}`);
