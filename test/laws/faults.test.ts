@@ -9,7 +9,9 @@ import {
   firstWriteWins,
   flawless,
   hiddenHistory,
+  latecomersJoin,
   orderOfArrival,
+  readsHalfWay,
   scopeOfWhatIsThere,
   sizesThatNeverFall,
   skippedDelete,
@@ -22,6 +24,7 @@ import { isolation } from './support/laws/isolation.ts';
 import { order } from './support/laws/order.ts';
 import { restart } from './support/laws/restart.ts';
 import { scopes } from './support/laws/scopes.ts';
+import { slices } from './support/laws/slices.ts';
 
 /** Far more than it takes: a fault is found within some dozens of graphs. */
 const enough = 2000;
@@ -36,6 +39,8 @@ const planted: readonly { name: string; law: Law; fault: string; create: () => G
   { name: 'order', law: order, fault: 'members in order of arrival', create: orderOfArrival },
   { name: 'isolation', law: isolation, fault: 'neighbours swallowed by a throw', create: swallowedNeighbours },
   { name: 'restart', law: restart, fault: 'a hidden history', create: hiddenHistory },
+  { name: 'slices', law: slices, fault: 'readers that see a commit half way', create: readsHalfWay },
+  { name: 'slices', law: slices, fault: 'latecomers in the commit under way', create: latecomersJoin },
   { name: 'scopes', law: scopes, fault: 'members seen outside the scope', create: blindScope },
   { name: 'scopes', law: scopes, fault: 'a scope of what is there just now', create: scopeOfWhatIsThere },
 ];

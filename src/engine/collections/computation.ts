@@ -157,5 +157,6 @@ export function changed(cell: Cell, before: unknown, scopeBefore: Scope, rescope
   }
   if (before === absent) for (const appeared of store.consumers) appeared(cell);
   for (const index of store.indexes) index.queue.push(cell);
+  store.past.note(cell, before, scopeBefore);
   for (const watcher of store.watchers) watcher.note(cell, before, scopeBefore);
 }

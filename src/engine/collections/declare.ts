@@ -1,9 +1,9 @@
 import { itemsOf } from './bag.ts';
 import { noteEmit, openComputation } from './computation.ts';
 import { createCounts, createIndexNode } from './indexing.ts';
-import { createInputNode, stageDrop, stageRemoval, stageValue } from './input.ts';
+import { createInputNode, latestOf, stageDrop, stageRemoval, stageValue } from './input.ts';
 import { createReader, type Readable } from './reader.ts';
-import { checkIdle, createIndex, publish, type Registry, storeOf, takeName } from './registry.ts';
+import { checkReadable, createIndex, publish, type Registry, storeOf, takeName } from './registry.ts';
 import { absent, type Cell, type DerivedNode, type IndexNode, type NodeFunctions, type Store } from './state.ts';
 import { createStore, obtainCell } from './storage.ts';
 import type { Collection, Contribution, Derivation, Derived, Failure, Index, Input, JoinDerivation } from './types.ts';
@@ -25,21 +25,26 @@ export function declareInput<Value>(
     fromLive: live,
     gathers: false,
     scopes: registry.kernel.scopes,
+    past: registry.kernel.past,
     equals: (equals as Store['equals'] | undefined) ?? structurallyEqual,
   });
   const node = createInputNode(store);
   registry.nodes.push(node);
-  return publish<Value, Pick<Input<Value>, 'set' | 'delete' | 'drop'>>(registry, store, {
+  return publish<Value, Pick<Input<Value>, 'latest' | 'set' | 'delete' | 'drop'>>(registry, store, {
+    latest: (partition, key) => {
+      checkReadable(registry);
+      return latestOf(node, partition, key) as Value | undefined;
+    },
     set: (partition, key, value, provenance) => {
-      checkIdle(registry);
+      checkReadable(registry);
       stageValue(node, partition, key, value, provenance);
     },
     delete: (partition, key) => {
-      checkIdle(registry);
+      checkReadable(registry);
       stageRemoval(node, partition, key);
     },
     drop: (partition) => {
-      checkIdle(registry);
+      checkReadable(registry);
       stageDrop(node, partition);
     },
   });
@@ -66,7 +71,10 @@ export function declareCounts(registry: Registry, name: string, index: Index<unk
   const node = registry.indexes.get(index);
   if (node === undefined) throw new Error(`"${index.name}" is not an index of this graph`);
   takeName(registry, name);
-  return publish<number, object>(registry, createCounts(name, node), {});
+  const counts = createCounts(name, node);
+  // What a declaration writes is there at once, and no change of a commit.
+  registry.kernel.past.forget();
+  return publish<number, object>(registry, counts, {});
 }
 
 /** Declares a derived or gathered collection. */
@@ -128,7 +136,14 @@ function createNode(registry: Registry, declaration: Declaration): DerivedNode {
   const gathers = kind === 'gathered';
   const scoped = isScoped(declaration, readable);
   const fromLive = [...declaration.primaries, ...readable.values()].some((each) => storeBehind(each).fromLive);
-  const settings = { kind: 'derived', live: false, scoped, fromLive, scopes: kernel.scopes } as const;
+  const settings = {
+    kind: 'derived',
+    live: false,
+    scoped,
+    fromLive,
+    scopes: kernel.scopes,
+    past: kernel.past,
+  } as const;
   const store = createStore({ ...settings, name, gathers, equals: gathers ? equalLists(equals) : equals });
   const failures = createStore({ ...settings, name: `${name}/failures`, gathers: false, equals: structurallyEqual });
   const functions: NodeFunctions = {

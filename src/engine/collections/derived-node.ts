@@ -2,22 +2,25 @@ import { packed, unpacked } from './bag.ts';
 import { changed, duplicateOf, endCall, isOrphan, relink, unlink } from './computation.ts';
 import { addEmission, hasFailed, messageOf, settleEmissions, settleFailures, withdrawEmissions } from './emissions.ts';
 import { emptyScope, isSameList, type Scope, wholeScope } from './scopes.ts';
-import { absent, type Cell, type Computation, type DerivedNode } from './state.ts';
+import { absent, type Cell, type Computation, type DerivedNode, type Slices } from './state.ts';
 import { sameValue, scopeOfCell, writeValue } from './storage.ts';
 import type { EntryAddress } from './types.ts';
 import { describeAddress } from './values.ts';
 
-/** Runs the computations in the node's queue, then decides the touched cells, then writes the failures. */
-export function refreshNode(node: DerivedNode): void {
-  const { queue } = node;
-  if (queue.size === 0) return;
+/**
+ * Runs the computations in the node's queue, then decides the touched cells, then writes the failures. Yields where a slice of
+ * the commit ends.
+ */
+export function* refreshNode(node: DerivedNode): Slices {
+  const { queue, kernel } = node;
   node.queue = new Set();
   for (const computation of queue) {
     if (isOrphan(computation)) closeComputation(node, computation);
     else recompute(node, computation);
+    if (kernel.isUp()) yield;
   }
-  settleEmissions(node);
-  settleFailures(node);
+  if (node.touched.length > 0) yield* settleEmissions(node);
+  if (node.unsettled.size > 0) yield* settleFailures(node);
 }
 
 /** Removes a computation whose primary is absent, with its emissions and links. */

@@ -9,6 +9,7 @@ import {
   type DerivedOrigin,
   type Emission,
   type Emissions,
+  type Slices,
   type Store,
   type Touch,
 } from './state.ts';
@@ -45,11 +46,13 @@ function touch(node: DerivedNode, cell: Cell): Touch {
 }
 
 /** Decides every touched cell once, and notifies the dependents of those whose value or scope has changed. */
-export function settleEmissions(node: DerivedNode): void {
-  const { touched } = node;
-  if (touched.length === 0) return;
+export function* settleEmissions(node: DerivedNode): Slices {
+  const { touched, kernel } = node;
   node.touched = [];
-  for (const one of touched) settle(node, one);
+  for (const one of touched) {
+    settle(node, one);
+    if (kernel.isUp()) yield;
+  }
 }
 
 function settle(node: DerivedNode, touched: Touch): void {
@@ -181,9 +184,11 @@ export function hasFailed({ node: { failures }, primary }: Computation): boolean
 }
 
 /** Writes or removes the failures of the computations in `unsettled`. */
-export function settleFailures(node: DerivedNode): void {
-  if (node.unsettled.size === 0) return;
-  for (const [computation, thrown] of node.unsettled) settleFailure(node, computation, thrown);
+export function* settleFailures(node: DerivedNode): Slices {
+  for (const [computation, thrown] of node.unsettled) {
+    settleFailure(node, computation, thrown);
+    if (node.kernel.isUp()) yield;
+  }
   node.unsettled.clear();
 }
 

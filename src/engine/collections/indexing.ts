@@ -2,7 +2,16 @@ import { bagSize, itemsOf, withItem, withoutItem } from './bag.ts';
 import { changed, enqueue } from './computation.ts';
 import { messageOf, writeFailure } from './emissions.ts';
 import { emptyScope } from './scopes.ts';
-import { absent, type Cell, type Counted, type Group, type IndexNode, type Store } from './state.ts';
+import {
+  absent,
+  type Cell,
+  type Counted,
+  type Group,
+  type IndexNode,
+  type Kernel,
+  type Slices,
+  type Store,
+} from './state.ts';
 import {
   createStore,
   findCell,
@@ -21,7 +30,7 @@ export function createIndexNode(
   from: Store,
   groupsOf: (entry: Entry<unknown>) => Iterable<string>,
 ): IndexNode {
-  const { scoped, fromLive, scopes } = from;
+  const { scoped, fromLive, scopes, past } = from;
   const failures = createStore({
     name: `${name}/failures`,
     kind: 'derived',
@@ -30,6 +39,7 @@ export function createIndexNode(
     scoped,
     fromLive,
     scopes,
+    past,
     equals: Object.is,
   });
   const queue = [...from.partitions.values()].flatMap((partition) => [...partition.cells.values()]);
@@ -43,14 +53,16 @@ export function createIndexNode(
 
 /**
  * Updates the groups of the queued cells, and notifies the readers of groups that have gained or lost a member. Readers are
- * notified of new values of members when these are written.
+ * notified of new values of members when these are written. Yields where a slice of the commit ends.
  */
-export function refreshIndex(index: IndexNode): void {
+export function* refreshIndex(index: IndexNode, kernel: Kernel): Slices {
   const { queue } = index;
-  if (queue.length === 0) return;
   index.queue = [];
   const sizesBefore = new Map<Group, number>();
-  for (const cell of queue) regroup(index, cell, sizesBefore);
+  for (const cell of queue) {
+    regroup(index, cell, sizesBefore);
+    if (kernel.isUp()) yield;
+  }
   for (const [group, before] of sizesBefore) {
     if (before !== bagSize(group.members)) for (const counts of index.counts) writeCount(counts, group);
     // With scopes, a reader may see fewer members than before although the number is the same.
@@ -58,14 +70,15 @@ export function refreshIndex(index: IndexNode): void {
       for (const computation of itemsOf(group.counter?.dependents)) enqueue(computation);
     }
     releaseGroup(group);
+    if (kernel.isUp()) yield;
   }
 }
 
 /** Creates the collection of the sizes of the groups. */
 export function createCounts(name: string, index: IndexNode): Store {
-  const { fromLive, scopes } = index.from;
+  const { fromLive, scopes, past } = index.from;
   const settings = { kind: 'derived', live: false, gathers: false, scoped: false } as const;
-  const counts = createStore({ ...settings, name, fromLive, scopes, equals: Object.is });
+  const counts = createStore({ ...settings, name, fromLive, scopes, past, equals: Object.is });
   for (const group of index.groups.values()) writeCount(counts, group);
   index.counts.push(counts);
   return counts;
@@ -100,6 +113,7 @@ function regroup(index: IndexNode, cell: Cell, sizesBefore: Map<Group, number>):
     noteMembership(group, sizesBefore);
     group.members = withoutItem(group.members, cell);
     cell.dependents = withoutItem(cell.dependents, group);
+    index.from.past.noteMember(cell, group, -1);
     index.memberships -= 1;
   }
   for (const name of wanted) {
@@ -108,6 +122,7 @@ function regroup(index: IndexNode, cell: Cell, sizesBefore: Map<Group, number>):
     noteMembership(group, sizesBefore);
     group.members = withItem(group.members, cell);
     cell.dependents = withItem(cell.dependents, group);
+    index.from.past.noteMember(cell, group, 1);
     index.memberships += 1;
   }
   releaseCell(cell);

@@ -1,14 +1,21 @@
 import { changed } from './computation.ts';
-import { absent, type Cell, type Store } from './state.ts';
-import { obtainCell, presentCells, releaseCell, sameValue, scopeOfCell, writeValue } from './storage.ts';
+import { absent, type Cell, type Kernel, type Slices, type Store } from './state.ts';
+import { findCell, obtainCell, presentCells, releaseCell, sameValue, scopeOfCell, writeValue } from './storage.ts';
 
 /** An input: its entries, and the writes that the next commit applies. */
 export interface InputNode {
   readonly kind: 'input';
   readonly name: string;
   readonly store: Store;
-  readonly staged: Map<string, StagedPartition>;
+  /** For the next commit. */
+  staged: Staged;
+  /** Of the commit that is under way. */
+  applying: Staged | undefined;
+  /** Staged from outside while a commit was under way: for the first commit after its barrier. */
+  waiting: Staged | undefined;
 }
+
+type Staged = Map<string, StagedPartition>;
 
 interface StagedPartition {
   /** The entries of the partition are removed before `writes` are applied. */
@@ -26,7 +33,7 @@ const removal: Write = { value: absent, provenance: undefined };
 
 /** Creates an input over its store. */
 export function createInputNode(store: Store): InputNode {
-  return { kind: 'input', name: store.name, store, staged: new Map() };
+  return { kind: 'input', name: store.name, store, staged: new Map(), applying: undefined, waiting: undefined };
 }
 
 /** Stages a value. */
@@ -54,33 +61,73 @@ export function stageDrop(input: InputNode, partition: string): void {
 }
 
 /** The number of staged writes. */
-export function stagedWrites({ staged }: InputNode): number {
+export function stagedWrites({ staged, waiting }: InputNode): number {
   let count = 0;
-  for (const { writes, dropped } of staged.values()) count += writes.size + Number(dropped);
+  for (const { writes, dropped } of [...staged.values(), ...(waiting?.values() ?? [])])
+    count += writes.size + Number(dropped);
   return count;
 }
 
+/** The value that an address has when everything staged is committed; undefined: there will be no entry. */
+export function latestOf({ store, staged, applying, waiting }: InputNode, partition: string, key: string): unknown {
+  for (const writes of [waiting, staged, applying]) {
+    const of = writes?.get(partition);
+    if (of === undefined) continue;
+    const write = of.writes.get(key) ?? (of.dropped ? removal : undefined);
+    if (write !== undefined) return write.value === absent ? undefined : write.value;
+  }
+  const value = findCell(store, partition, key)?.value;
+  return value === absent ? undefined : value;
+}
+
 function stagedPartition(input: InputNode, name: string): StagedPartition {
-  let staged = input.staged.get(name);
+  if (!input.store.past.isShown()) return obtainStaged(input.staged, name);
+  input.waiting ??= new Map();
+  return obtainStaged(input.waiting, name);
+}
+
+function obtainStaged(all: Staged, name: string): StagedPartition {
+  let staged = all.get(name);
   if (staged === undefined) {
     staged = { dropped: false, writes: new Map() };
-    input.staged.set(name, staged);
+    all.set(name, staged);
   }
   return staged;
 }
 
-/** Applies the staged writes. */
-export function applyStaged(input: InputNode): void {
-  if (input.staged.size === 0) return;
-  for (const [partition, { dropped, writes }] of input.staged) {
+/** At the barrier: what was staged meanwhile is for the next commit. */
+export function admitWaiting(input: InputNode): void {
+  const { waiting } = input;
+  if (waiting === undefined) return;
+  input.waiting = undefined;
+  for (const [partition, later] of waiting) {
+    const staged = input.staged.get(partition);
+    if (staged === undefined || later.dropped) {
+      input.staged.set(partition, later);
+      continue;
+    }
+    for (const [key, write] of later.writes) staged.writes.set(key, write);
+  }
+}
+
+/** Applies the staged writes. Yields where a slice of the commit ends. */
+export function* applyStaged(input: InputNode, kernel: Kernel): Slices {
+  const { store, staged } = input;
+  input.staged = new Map();
+  input.applying = staged;
+  for (const [partition, { dropped, writes }] of staged) {
     if (dropped) {
-      for (const cell of [...presentCells(input.store, partition)]) {
+      for (const cell of presentCells(store, partition)) {
         if (!writes.has(cell.key)) writeInput(cell, removal);
+        if (kernel.isUp()) yield;
       }
     }
-    for (const [key, write] of writes) writeInput(obtainCell(input.store, partition, key), write);
+    for (const [key, write] of writes) {
+      writeInput(obtainCell(store, partition, key), write);
+      if (kernel.isUp()) yield;
+    }
   }
-  input.staged.clear();
+  input.applying = undefined;
 }
 
 function writeInput(cell: Cell, { value, provenance }: Write): void {

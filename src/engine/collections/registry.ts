@@ -1,7 +1,8 @@
 import { createCall } from './computation.ts';
 import type { GraphNode } from './inspect.ts';
+import { createPast, earlierAt, pastEntries, pastPartitions } from './past.ts';
 import { createScopeTable } from './scopes.ts';
-import { absent, type Cell, type Group, type IndexNode, type Kernel, type Store } from './state.ts';
+import { absent, type IndexNode, type Kernel, type Store } from './state.ts';
 import { countOf, findCell, firstOf, membersOf, presentCells, scopeOfCell } from './storage.ts';
 import type { Collection, Entry, Failure, Index } from './types.ts';
 
@@ -10,7 +11,13 @@ export type Registry = ReturnType<typeof createRegistry>;
 
 /** Creates the registry of a graph without collections. */
 export function createRegistry() {
-  const kernel: Kernel = { scopes: createScopeTable(), call: createCall(), computed: 0 };
+  const kernel: Kernel = {
+    scopes: createScopeTable(),
+    past: createPast(),
+    isUp: () => false,
+    call: createCall(),
+    computed: 0,
+  };
   return {
     kernel,
     /** In order of declaration, which is the rank order: a collection can only read what was declared before it. */
@@ -18,12 +25,20 @@ export function createRegistry() {
     stores: new WeakMap<object, Store>(),
     indexes: new WeakMap<object, IndexNode>(),
     takenNames: new Set<string>(),
-    state: 'idle' as 'idle' | 'committing' | 'broken',
+    /** `between`: a commit is under way, and waits between two slices. */
+    state: 'idle' as 'idle' | 'committing' | 'between' | 'broken',
   };
 }
 
-/** Throws if the graph cannot be used from outside now. */
-export function checkIdle({ state }: Registry): void {
+/** Throws if a commit is under way: what walks the complete graph would see a part of it. */
+export function checkIdle(registry: Registry): void {
+  checkReadable(registry);
+  if (registry.state === 'between' || registry.kernel.past.isShown())
+    throw new Error('a commit of this graph is under way: it must end first');
+}
+
+/** Throws if the graph cannot be used from outside now. While a commit waits, readers see the state before it. */
+export function checkReadable({ state }: Registry): void {
   if (state === 'committing') throw new Error('the graph was used inside a computation: read through the reader');
   if (state === 'broken') throw new Error('an earlier commit of this graph failed: its state is inconsistent');
 }
@@ -53,37 +68,43 @@ export function publish<Value, More extends object>(
   return handle;
 }
 
-/** The public interface of a store: its entries after the last commit. */
+/** The public interface of a store: its entries at the last barrier. */
 function createCollection<Value>(registry: Registry, store: Store): Collection<Value> {
-  const presentCell = (partition: string, key: string): Cell | undefined => {
-    checkIdle(registry);
-    const cell = findCell(store, partition, key);
-    return cell?.value === absent ? undefined : cell;
+  const pastOf = () => {
+    checkReadable(registry);
+    return store.past.ofStore(store);
   };
   return {
     name: store.name,
-    get: (partition, key) => presentCell(partition, key)?.value as Value | undefined,
+    get: (partition, key) => {
+      const value = (earlierAt(pastOf(), partition, key) ?? findCell(store, partition, key))?.value;
+      return value === absent ? undefined : (value as Value | undefined);
+    },
     entries: (partition) => {
-      checkIdle(registry);
-      return entriesOf<Value>(store, partition);
+      const past = pastOf();
+      const entries = past === undefined ? entriesOf(store, partition) : pastEntries(store, past, partition);
+      return entries as Iterable<Entry<Value>>;
     },
     partitions: () => {
-      checkIdle(registry);
-      return presentPartitions(store);
+      const past = pastOf();
+      return past === undefined ? presentPartitions(store) : pastPartitions(store, past);
     },
     size: (partition) => {
-      checkIdle(registry);
-      return partition === undefined ? store.size : (store.partitions.get(partition)?.present ?? 0);
+      const past = pastOf();
+      if (partition === undefined) return store.size + (past?.difference ?? 0);
+      return (store.partitions.get(partition)?.present ?? 0) + (past?.partitions.get(partition)?.difference ?? 0);
     },
     scopeOf: (partition, key) => {
-      const cell = presentCell(partition, key);
-      return cell === undefined ? undefined : scopeOfCell(cell).clusters;
+      const earlier = earlierAt(pastOf(), partition, key);
+      if (earlier !== undefined) return earlier.value === absent ? undefined : earlier.clusters;
+      const cell = findCell(store, partition, key);
+      return cell === undefined || cell.value === absent ? undefined : scopeOfCell(cell).clusters;
     },
   };
 }
 
-function* entriesOf<Value>(store: Store, partition: string): Iterable<Entry<Value>> {
-  for (const { key, value } of presentCells(store, partition)) yield { partition, key, value: value as Value };
+function* entriesOf(store: Store, partition: string): Iterable<Entry<unknown>> {
+  for (const { key, value } of presentCells(store, partition)) yield { partition, key, value };
 }
 
 function* presentPartitions(store: Store): Iterable<string> {
@@ -92,29 +113,31 @@ function* presentPartitions(store: Store): Iterable<string> {
 
 /** The public interface of an index. */
 export function createIndex<Value>(registry: Registry, node: IndexNode, failures: Collection<Failure>): Index<Value> {
-  const groupOf = (name: string): Group | undefined => {
-    checkIdle(registry);
-    return node.groups.get(name);
+  const { past } = registry.kernel;
+  const isPresent = (): boolean => {
+    checkReadable(registry);
+    return past.isPresent(node);
+  };
+  const membersNow = (name: string): readonly Entry<unknown>[] => {
+    const group = node.groups.get(name);
+    return group === undefined ? [] : membersOf(group);
+  };
+  const firstNow = (name: string, count: number): readonly Entry<unknown>[] => {
+    const group = node.groups.get(name);
+    return group === undefined ? [] : firstOf(group, count);
+  };
+  const countNow = (name: string): number => {
+    const group = node.groups.get(name);
+    return group === undefined ? 0 : countOf(group);
   };
   return {
     name: node.name,
     failures,
-    members: (name) => {
-      const group = groupOf(name);
-      return group === undefined ? [] : (membersOf(group) as readonly Entry<Value>[]);
-    },
-    first: (name, count) => {
-      const group = groupOf(name);
-      return group === undefined ? [] : (firstOf(group, count) as readonly Entry<Value>[]);
-    },
-    count: (name) => {
-      const group = groupOf(name);
-      return group === undefined ? 0 : countOf(group);
-    },
-    groups: () => {
-      checkIdle(registry);
-      return presentGroups(node);
-    },
+    members: (name) => (isPresent() ? membersNow(name) : past.members(node, name)) as readonly Entry<Value>[],
+    first: (name, count) =>
+      (isPresent() ? firstNow(name, count) : past.members(node, name).slice(0, count)) as readonly Entry<Value>[],
+    count: (name) => (isPresent() ? countNow(name) : past.count(node, name)),
+    groups: () => (isPresent() ? presentGroups(node) : past.groups(node)),
   };
 }
 

@@ -71,9 +71,12 @@ export function createScopeTable() {
       scope.uses -= 1;
       if (scope.uses === 0) idle.add(scope);
     },
-    /** Deletes the sets without references. */
-    sweep: (): void => {
-      for (const scope of idle) if (scope.uses === 0) forget(scope);
+    /** Deletes the sets without references. Yields after those for which `isUp` is true. */
+    *sweep(isUp: () => boolean): Generator<void, void, void> {
+      for (const scope of idle) {
+        if (scope.uses === 0) forget(scope);
+        if (isUp()) yield;
+      }
       idle.clear();
     },
     size: (): number => count,

@@ -46,6 +46,7 @@ export interface Store {
   /** Values are lists of contributions, parallel to the emissions of their cell. */
   readonly gathers: boolean;
   readonly scopes: ScopeTable;
+  readonly past: Past;
   readonly equals: (a: unknown, b: unknown) => boolean;
   readonly partitions: Map<string, Partition>;
   /** Cells that are not absent. */
@@ -59,6 +60,52 @@ export interface Store {
 /** Collects the changes of a store for a `watch`. */
 export interface Watcher {
   note(cell: Cell, before: unknown, scopeBefore: Scope): void;
+}
+
+/** What an address was at the last barrier. */
+export interface Earlier {
+  /** `absent`: there was no entry. */
+  readonly value: unknown;
+  readonly clusters: readonly string[];
+}
+
+/** The addresses of one partition that have changed since the barrier. */
+export interface PastPartition {
+  readonly entries: Map<string, Earlier & { isThereNow: boolean }>;
+  /** Entries at the barrier minus entries now. */
+  difference: number;
+}
+
+/** The addresses of one store that have changed since the barrier. */
+export interface PastStore {
+  readonly partitions: Map<string, PastPartition>;
+  difference: number;
+}
+
+/** The state at the last barrier. */
+export interface Past {
+  /** Notes that the value or scope of a cell has changed. */
+  note(cell: Cell, before: unknown, scopeBefore: Scope): void;
+  /** Notes that a cell has joined (1) or left (-1) a group. */
+  noteMember(cell: Cell, group: Group, step: 1 | -1): void;
+  /** Readers outside see the state of the last barrier. */
+  isShown(): boolean;
+  /** Shows the state of the last barrier. */
+  show(): void;
+  /** Shows the present state again. */
+  hide(): void;
+  /** The present state is that of the barrier. */
+  forget(): void;
+  /** The addresses of a store that readers outside must not see as they are; undefined: all can be seen as they are. */
+  ofStore(store: Store): PastStore | undefined;
+  /** Whether the members of groups can be seen as they are. */
+  isPresent(index: IndexNode): boolean;
+  /** The members of a group at the barrier, in canonical order. */
+  members(index: IndexNode, name: string): readonly Entry<unknown>[];
+  /** The number of {@link members}. */
+  count(index: IndexNode, name: string): number;
+  /** The groups of an index that had members. */
+  groups(index: IndexNode): readonly string[];
 }
 
 /** What a computation can read: an entry (present or absent), the members of a group, or their number. */
@@ -194,9 +241,15 @@ export interface IndexNode {
   queue: Cell[];
 }
 
+/** The rest of a visit: yields where a slice of the commit ends. */
+export type Slices = Generator<void, void, void>;
+
 /** What all nodes of one graph share. */
 export interface Kernel {
   readonly scopes: ScopeTable;
+  readonly past: Past;
+  /** Asked after each record of work: true ends the slice. */
+  isUp: () => boolean;
   readonly call: Call;
   /** Functions called in the current commit. */
   computed: number;

@@ -13,7 +13,7 @@ import type { Entry } from './types.ts';
 
 /** Creates an empty store. */
 export function createStore(
-  settings: Pick<Store, 'name' | 'kind' | 'live' | 'scoped' | 'fromLive' | 'gathers' | 'scopes' | 'equals'>,
+  settings: Pick<Store, 'name' | 'kind' | 'live' | 'scoped' | 'fromLive' | 'gathers' | 'scopes' | 'past' | 'equals'>,
 ): Store {
   return { ...settings, partitions: new Map(), size: 0, consumers: [], indexes: [], watchers: [] };
 }

@@ -14,7 +14,10 @@ export interface Entry<Value> extends EntryAddress {
   readonly value: Value;
 }
 
-/** A keyed collection. Outside a computation its methods return the state after the last commit. */
+/**
+ * A keyed collection. Outside a computation its methods return the state after the last commit; while a commit is under way,
+ * the state before it.
+ */
 export interface Collection<Value> {
   readonly name: string;
   get(partition: string, key: string): Value | undefined;
@@ -29,6 +32,8 @@ export interface Collection<Value> {
 
 /** A collection that is written from outside. Writes are staged and take effect at the next commit; the last one of a key wins. */
 export interface Input<Value> extends Collection<Value> {
+  /** The value that the address has when everything staged is committed: what a writer reads who depends on earlier writes. */
+  latest(partition: string, key: string): Value | undefined;
   /**
    * Stages a value. `provenance` is returned by `why` and is no part of the value: a change of it alone is not propagated.
    */
@@ -193,8 +198,26 @@ export interface Graph {
   counts(name: string, index: Index<unknown>): Collection<number>;
   /** Collects the changes of a collection. `take` returns them in canonical order and clears them; A→B→A is no change. */
   watch<Value>(collection: Collection<Value>): { take(): readonly Change<Value>[] };
-  /** Applies the staged writes and recomputes in rank order, each changed key at most once. Throws only for a defect. */
+  /**
+   * Applies the staged writes and recomputes in rank order, each changed key at most once. Throws only for a defect. A commit
+   * that is under way is run to its end instead: what was staged meanwhile is in the next one.
+   */
   commit(): CommitReport;
+  /**
+   * Begins a commit, or goes on with the one that is under way. `isUp` is asked after each record of work, such as one written
+   * entry or one called function; when it is true the commit stops there and returns undefined. Until `barrier` closes it,
+   * readers outside can be shown the state before it, see `pause`; so several commits can have one barrier.
+   */
+  advance(isUp: () => boolean): CommitReport | undefined;
+  /**
+   * From now on readers outside see the state of the last barrier, `take` of a watch returns nothing, and what they stage is
+   * for the first commit after the next barrier. `why`, `impact`, `dump` and declarations throw. A commit that stops is paused.
+   */
+  pause(): void;
+  /** Ends `pause`: readers see the present state. With a commit under way only `advance` may follow. */
+  resume(): void;
+  /** Everything that has changed becomes visible outside. */
+  barrier(): void;
   /** Undefined if there is no such entry. */
   why(collection: Collection<unknown>, partition: string, key: string): Why | undefined;
   /** The entries that depend on this one, directly or indirectly, in canonical order. */

@@ -29,6 +29,8 @@ export function createWatch<Value>(store: Store): { take(): readonly Change<Valu
   store.watchers.push(watcher);
   return {
     take: () => {
+      // The changes of a commit that is under way are no changes yet for readers outside.
+      if (store.past.isShown()) return [];
       const taken = earlier;
       earlier = new Map();
       const changes: Change<Value>[] = [];

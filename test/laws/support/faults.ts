@@ -161,6 +161,47 @@ export function skippedDelete(): Graph {
   });
 }
 
+/** Readers outside see a commit half way. */
+export function readsHalfWay(): Graph {
+  const graph = createGraph();
+  return faulty(graph, {
+    members: {
+      advance: (isUp) => {
+        const report = graph.advance(isUp);
+        graph.resume();
+        return report;
+      },
+    },
+  });
+}
+
+/** What is staged while a commit is under way is in that commit, if it comes early enough. */
+export function latecomersJoin(): Graph {
+  const graph = createGraph();
+  let isUnderWay = false;
+  const joining = <Args extends readonly unknown[]>(write: (...args: Args) => void) => {
+    return (...args: Args): void => {
+      graph.resume();
+      write(...args);
+      if (isUnderWay) graph.pause();
+    };
+  };
+  return faulty(graph, {
+    members: {
+      input: (name, options) => {
+        const input = graph.input(name, options);
+        const { set, delete: remove, drop } = input;
+        return Object.assign(input, { set: joining(set), delete: joining(remove), drop: joining(drop) });
+      },
+      advance: (isUp) => {
+        const report = graph.advance(isUp);
+        isUnderWay = report === undefined;
+        return report;
+      },
+    },
+  });
+}
+
 /** Members of a group come in the order in which they were first seen. */
 export function orderOfArrival(): Graph {
   const arrivals = new Map<string, number>();

@@ -209,6 +209,9 @@ export function createOracle(): Oracle {
         for (const write of staged.splice(0)) write();
       });
       return Object.assign(handle, {
+        latest: () => {
+          throw new Error('the oracle does not know what is staged');
+        },
         set: (partition: string, key: string, value: Value) => {
           const scope = table.live ? new Set([partition]) : nowhere;
           staged.push(() => table.rows.set(id(partition, key), { partition, key, value, scope, given: [] }));
