@@ -95,7 +95,7 @@ export interface LiveObject {
   readonly value: JsonObject;
   /** The canonical bytes of `value`, if they are known. */
   readonly content?: Uint8Array;
-  /** The canonical text of `value`, if it is known. */
+  /** The text of `value` as its agent sent it, if it is known: canonical JSON. */
   readonly text?: string;
   readonly digest: Digest;
 }

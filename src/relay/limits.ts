@@ -5,6 +5,18 @@ import { MAX_MESSAGE_BYTES } from '../ports/transport.ts';
 export const CHUNK_BYTES = 256 * 1024;
 /** Largest frame in bytes: a chunk and what surrounds it. A property of the protocol. */
 export const FRAME_BYTES = MAX_MESSAGE_BYTES;
+/** Most items (origins, clusters of a scope, Namespaces of a kind) in one record. Senders stay below 2,800. */
+export const RECORD_ITEMS = 4_096;
+/** Most origins of one object. A property of the protocol, as are the following ones. */
+export const OBJECT_ORIGINS = 20_000;
+/** Most clusters in one scope. */
+export const SCOPE_CLUSTERS = 20_000;
+/** Most elements (scalars, arrays and objects) in the content of one object: parsing them takes about 20 ms. */
+export const OBJECT_ELEMENTS = 200_000;
+/** Most elements of all objects in one transfer. */
+export const TRANSFER_ELEMENTS = 20_000_000;
+/** Deepest content: deeper one would overflow the stack of recursive readers. */
+export const MAX_DEPTH = 200;
 
 /** What one end accepts, and how long it waits. Sizes are in bytes, times in milliseconds. */
 export interface RelayLimits {
@@ -14,6 +26,8 @@ export interface RelayLimits {
   readonly transferBytes: number;
   /** Largest number of records in one transfer. */
   readonly transferRecords: number;
+  /** Largest number of items (origins, clusters of scopes, Namespaces of kinds) in one transfer. */
+  readonly transferItems: number;
   /** Chunks that the peer may send without acknowledgement. Told to the peer. */
   readonly window: number;
   /** Streams of one cluster that may be open at once, counted until the transport has closed them. */
@@ -32,9 +46,11 @@ export interface RelayLimits {
   readonly answerMs: number;
   /** Time for deltas in flight when the server shuts down. */
   readonly drainMs: number;
-  /** Certificate requests of one authenticated cluster, or else of one address. */
-  readonly registrationsPerCaller: Rate;
-  /** Certificate requests of all callers. */
+  /** Certificate requests of one cluster that its own token or its certificate authenticates. */
+  readonly registrationsPerCluster: Rate;
+  /** Other certificate requests of one address. */
+  readonly registrationsPerAddress: Rate;
+  /** Certificate requests of all authenticated clusters; and as many of all callers with the shared token. */
   readonly registrations: Rate;
   /** Delay of the answer to a wrong token, on a stream and in a registration. */
   readonly wrongTokenMs: number;
@@ -47,6 +63,7 @@ export const DEFAULT_LIMITS: RelayLimits = {
   objectBytes: 64 * 1024 * 1024,
   transferBytes: 512 * 1024 * 1024,
   transferRecords: 1_000_000,
+  transferItems: 1_000_000,
   window: 8,
   streamsPerCluster: 8,
   helloMs: 10_000,
@@ -56,8 +73,10 @@ export const DEFAULT_LIMITS: RelayLimits = {
   stallMs: 60_000,
   answerMs: 120_000,
   drainMs: 10_000,
+  // An agent needs one when it enrols, and one at two thirds of the life of its certificate.
+  registrationsPerCluster: { burst: 5, perSecond: 1 / 60 },
   // All agents of a fleet may share one address, and dial at the same time after an outage.
-  registrationsPerCaller: { burst: 200, perSecond: 20 },
+  registrationsPerAddress: { burst: 200, perSecond: 20 },
   // Issuing a certificate takes about 10 ms.
   registrations: { burst: 200, perSecond: 20 },
   wrongTokenMs: 1_000,

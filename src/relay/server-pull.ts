@@ -161,7 +161,7 @@ function openTransfer(
   if (subject.case === 'results' && pull.phase === 'established') {
     return createResultsAssembler((results) => {
       counts.results += results.length;
-      listener.results(cluster, results);
+      counts.unknownResults += listener.results(cluster, results);
       answer();
     });
   }

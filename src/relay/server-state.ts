@@ -89,6 +89,8 @@ export function noCounts() {
     outputsRejected: 0,
     inputDeltas: 0,
     results: 0,
+    /** Results of keys that were never sent. */
+    unknownResults: 0,
     /** Tokens that were wrong or not the newest, on streams and in registrations. */
     wrongTokens: 0,
   };

@@ -83,7 +83,8 @@ export interface AgentListener {
   broken(cluster: ClusterName, reason: string): void;
   /** The highest epoch (milliseconds since 1970) that the fleet is known to have begun. */
   latestEpoch(): number;
-  results(cluster: ClusterName, results: readonly ObjectResult[]): void;
+  /** Returns how many of the results are about keys that the cluster was never sent, and are dropped. */
+  results(cluster: ClusterName, results: readonly ObjectResult[]): number;
   /** Keys and digests of the cluster's input snapshot at the server; empty if it has none. */
   inputDigests(cluster: ClusterName): ReadonlyMap<string, Digest>;
   /** A verified step of the input snapshot, from the digest of the snapshot at the server. */

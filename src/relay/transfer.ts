@@ -11,7 +11,7 @@ import {
 } from '../../generated/relay_pb.ts';
 import { createTurns } from '../model/in-turn.ts';
 import type { Clock } from '../ports/clock.ts';
-import { CHUNK_BYTES, type RelayLimits } from './limits.ts';
+import { CHUNK_BYTES, RECORD_ITEMS, type RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';
 import type { Frame } from './wire/frames.ts';
 import type { Assembler, RecordInit, WireRecord } from './wire/records.ts';
@@ -218,7 +218,7 @@ function createReceiver(
   open: (subject: ReadSubject, answer: Answer) => Assembler,
 ): (frame: Extract<Frame, { case: 'begin' | 'chunk' }>) => void {
   let last = 0n;
-  let current: { readonly assembler: Assembler; chunks: number; bytes: number; records: number } | undefined;
+  let current: ({ readonly assembler: Assembler } & ReturnType<typeof noSizes>) | undefined;
   const beginTransfer = ({ transfer, subject }: Begin): void => {
     readCount(transfer, 'the number of a transfer');
     if (current !== undefined) throw new ProtocolError('OutOfTurn', 'a transfer begins inside another');
@@ -230,7 +230,7 @@ function createReceiver(
       const texts = { reason: sendableReason(refusal.reason), message: clipText(refusal.message) };
       link.post({ case: 'nack', value: { transfer, ...texts } });
     });
-    current = { assembler, chunks: 0, bytes: 0, records: 0 };
+    current = { assembler, ...noSizes() };
   };
   const takeChunk = (chunk: Chunk): void => {
     if (current === undefined || chunk.transfer !== last) {
@@ -243,8 +243,10 @@ function createReceiver(
     current.chunks += 1;
     current.bytes += bytes;
     current.records += records.length;
+    for (const record of records) current.items += itemsOf(record);
     checkSize('bytes', current.bytes, limits.transferBytes);
     checkSize('records', current.records, limits.transferRecords);
+    checkSize('origins, clusters and Namespaces', current.items, limits.transferItems);
     for (const record of records) current.assembler.take(record);
     link.post({ case: 'chunkAck', value: { transfer: last, received: current.chunks } });
     if (!chunk.last) return;
@@ -253,6 +255,24 @@ function createReceiver(
     assembler.finish();
   };
   return (frame) => (frame.case === 'begin' ? beginTransfer(frame.value) : takeChunk(frame.value));
+}
+
+/** What has arrived of a transfer. */
+function noSizes() {
+  return { chunks: 0, bytes: 0, records: 0, items: 0 };
+}
+
+/** The items of a record: each costs the reader an object, and the sender as little as two bytes. */
+function itemsOf({ case: kind, value }: WireRecord): number {
+  const { origins, clusters, unlisted } = value as Partial<
+    Record<'origins' | 'clusters' | 'unlisted', readonly unknown[]>
+  >;
+  const items = (origins ?? clusters ?? unlisted ?? []).length;
+  if (items > RECORD_ITEMS) {
+    const message = `a record "${kind}" of ${items} items, at most ${RECORD_ITEMS} are allowed`;
+    throw new ProtocolError('TransferTooLarge', message, 'exhausted');
+  }
+  return items;
 }
 
 function checkSize(what: string, size: number, limit: number): void {

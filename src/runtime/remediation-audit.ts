@@ -15,6 +15,8 @@ const STAGES: Readonly<Partial<Record<RemediationOutcome, AuditEntry['stage']>>>
 };
 /** Entries of one cluster: an agent must not fill the disk. */
 const RATE: Rate = { burst: 500, perSecond: 0.1 };
+/** Looks at the reports of one cluster: each reads the store and the log. Later reports wait, and share one look. */
+const LOOKS: Rate = { burst: 10, perSecond: 0.1 };
 /** Entries of the log that are looked at: more than one process notes before it is interrupted. */
 const LOOKED_AT = 1_000;
 
@@ -30,13 +32,18 @@ export function createRemediationAudit(
   const reported = engine.domains.flatMap(({ parts }) => parts.remediations ?? []);
   const changes = reported.map((each) => engine.graph.watch(each));
   const waitMs = createRateLimit(clock.monotonic, RATE);
+  const lookInMs = createRateLimit(clock.monotonic, LOOKS);
+  /** By cluster: cancels the next look. */
+  const waiting = new Map<string, () => void>();
   /** By cluster: how many entries were left out since the last one. */
   const leftOut = new Map<string, number>();
 
   async function note(cluster: string): Promise<void> {
     const rows = reported.flatMap((each) => each.get(cluster, cluster) ?? []);
     const last = rows.at(-1);
-    if (!leads() || last === undefined) return;
+    if (!leads() || last === undefined || waiting.has(cluster)) return;
+    const inMs = lookInMs(cluster);
+    if (inMs > 0) return lookLater(cluster, inMs);
     const key = recordKey.auditedRemediation(cluster);
     const { value, version } = await readJson(store, key);
     const noted = textOf(objectOf(value).id);
@@ -49,6 +56,14 @@ export function createRemediationAudit(
     }
     const written = await store.write([jsonWrite(key, { id: last.id }, version)]);
     if (written === 'conflict') throw new Error('another server has noted remediations of the cluster');
+  }
+
+  function lookLater(cluster: string, inMs: number): void {
+    const look = (): void => {
+      waiting.delete(cluster);
+      task.wake(cluster);
+    };
+    waiting.set(cluster, clock.schedule(inMs, look));
   }
 
   async function append(cluster: string, entry: AuditEntry): Promise<void> {
@@ -72,7 +87,11 @@ export function createRemediationAudit(
       if (!now) return;
       for (const each of reported) for (const cluster of each.partitions()) task.wake(cluster);
     },
-    stop: task.stop,
+    stop: () => {
+      for (const cancel of waiting.values()) cancel();
+      waiting.clear();
+      return task.stop();
+    },
   };
 }
 

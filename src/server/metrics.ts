@@ -164,7 +164,11 @@ const METRICS: Readonly<Record<string, Metric>> = {
     ],
   ],
   fleetrelay_input_deltas_total: ['Input deltas taken.', ({ relay }) => relay.inputDeltas],
-  fleetrelay_results_total: ['Results of objects taken.', ({ relay }) => relay.results],
+  fleetrelay_results_total: ['Results of objects received.', ({ relay }) => relay.results],
+  fleetrelay_unknown_results_total: [
+    'Results of objects that the cluster was never sent; they are dropped.',
+    ({ relay }) => relay.unknownResults,
+  ],
   'fleetrelay_relay_streams_ended_total{reason}': [
     'Relay streams that have ended, by reason.',
     ({ relay }) => Object.entries(relay.ended),

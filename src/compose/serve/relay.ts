@@ -14,6 +14,7 @@ import {
   type SecretReference,
 } from '../../model/relay-config.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
+import { DEFAULT_LIMITS, type RelayLimits } from '../../relay/limits.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../relay/server.ts';
 import type { RelayServerOptions } from '../../relay/server-state.ts';
 import { createStepTags } from '../../relay/trust/step-tags.ts';
@@ -71,7 +72,12 @@ export async function openRelay(
     tls.mode === 'insecure' && relay.secrets.length === 0 ? await openTagSecret({ store, log }) : undefined;
   const tags = createStepTags(tagSecret === undefined ? tokens : [tagSecret.secret]);
   const transport = createGrpcServerTransport({ host: relay.listen.address, port: relay.listen.port, security });
-  const options: RelayServerOptions = { fleet, tokens, mode: tls.mode, version, ...(sharedToken && { sharedToken }) };
+  const clients = clientsOf(relay);
+  const options: RelayServerOptions = {
+    ...{ fleet, tokens, mode: tls.mode, version },
+    ...(sharedToken && { sharedToken }),
+    limits: registrationLimits(clients),
+  };
   return {
     relay: createRelayServer({ transport, clock, log, tags, generations, ...secure?.trust }, options),
     ...{ generations, security, tokens },
@@ -87,7 +93,7 @@ export async function openRelay(
   };
 
   async function openTrust({ certificate }: TlsOfRelay) {
-    const options = { folder, server: certificate, clients: clientsOf(relay) };
+    const options = { folder, server: certificate, clients };
     const { material, stop, ...trust } = await openRelayTrust(deps, options);
     return {
       material,
@@ -111,6 +117,13 @@ async function relaySecrets(
       reference.type === 'env' ? relaySecretIn(env, reference.name) : readRelaySecret(reference.path),
     ),
   );
+}
+
+/** A cluster that renews certificates of a short life may register as often as that takes. */
+function registrationLimits(clients: ClientCertificates | undefined): Partial<RelayLimits> {
+  if (clients?.type !== 'issued') return {};
+  const { burst, perSecond } = DEFAULT_LIMITS.registrationsPerCluster;
+  return { registrationsPerCluster: { burst, perSecond: Math.max(perSecond, 3 / clients.lifetimeSeconds) } };
 }
 
 /** In the mode `tls`, certificates are issued only for the shared token, which cannot open a stream. */

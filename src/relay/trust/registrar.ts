@@ -36,14 +36,16 @@ interface Registrant {
 
 /**
  * Answers requests for client certificates. The checks are in the order of their cost: authentication, the rate of the
- * caller, the rate of all callers, the request, the decision of the listener, the signature. So an unauthenticated caller
- * costs little, and takes nothing from the rates of agents.
+ * cluster (if a proof that cannot be guessed authenticates it) or of the address, the rate of all such callers, the request,
+ * the decision of the listener, the signature. So an unauthenticated caller costs little and takes nothing from the rates of
+ * agents, and one agent cannot use up the rate of all.
  */
 export function createRegistrar(
   state: ServerState,
 ): (registration: IncomingRegistration) => Promise<RegistrationAnswer> {
   const { clock, log, authority } = state.deps;
-  const perCaller = createRateLimit(clock.monotonic, state.limits.registrationsPerCaller);
+  const perCluster = createRateLimit(clock.monotonic, state.limits.registrationsPerCluster);
+  const perAddress = createRateLimit(clock.monotonic, state.limits.registrationsPerAddress);
   const inAll = createRateLimit(clock.monotonic, state.limits.registrations);
 
   return async (registration) => {
@@ -68,12 +70,14 @@ export function createRegistrar(
       return refuse(registration, { code: 'refused', reason: 'NotOffered', message });
     }
     const registrant = identify(state, registration);
-    const early = perCaller(rateKey(registrant, registration));
+    const proven = 'refused' in registrant || registrant.proof === 'shared' ? undefined : registrant.cluster;
+    const early = proven === undefined ? perAddress(callerOf(registration.peer)) : perCluster(proven);
     if (early > 0) return refuse(registration, rateLimited(early));
     if ('refused' in registrant) {
       return { refused: await delayWrongToken(state, refuse(registration, registrant.refused).refused) };
     }
-    const busy = inAll('');
+    // The shared token can be guessed or leak: who has it takes nothing from the clusters that prove who they are.
+    const busy = inAll(proven === undefined ? 'shared' : 'proven');
     if (busy > 0) return refuse(registration, rateLimited(busy));
     const issued = await issue(state, authority, registrant, await readRequest(state, registration));
     if ('refused' in issued) return refuse(registration, issued.refused);
@@ -118,11 +122,6 @@ function identify(state: ServerState, { metadata, certificate: der }: IncomingRe
   if ('refused' in own && !shared) return own;
   if (!cluster.ok) return { refused: WRONG_TOKEN };
   return { cluster: cluster.value, proof: 'refused' in own ? 'shared' : 'token', certificate: undefined };
-}
-
-/** Registrations count per cluster if a proof that cannot be guessed authenticates it; else per address. */
-function rateKey(registrant: Registrant | Refused, { peer }: IncomingRegistration): string {
-  return 'refused' in registrant || registrant.proof === 'shared' ? callerOf(peer) : `cluster ${registrant.cluster}`;
 }
 
 async function issue(

@@ -8,6 +8,7 @@ import {
 } from '../../model/agent.ts';
 import { type Digest, quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
+import { liveObjectOf } from '../../model/live-object.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { RelayLimits } from '../limits.ts';
 import { type Assembler, batches, createAssembler, objectRecords, type RecordInit } from './records.ts';
@@ -72,7 +73,9 @@ export function createInputAssembler(
       more,
       object(record) {
         const key = nextKey('object', record.key);
-        object(key, record, objectBytes, ({ value, digest }) => upserts.set(key, { key, value, digest }));
+        object(key, record, objectBytes, ({ digest, text, value }) =>
+          upserts.set(key, liveObjectOf(key, digest, text, value)),
+        );
       },
       removal: ({ key }) => void removals.push(nextKey('removal', key)),
       ...(kindsKept ? {} : { kind: kinds.take }),
@@ -92,8 +95,13 @@ function createKindReader() {
   const kinds = new Map<string, KindState>();
   /** The last kind and its Namespaces, to which the next record may add. */
   let last: { readonly kind: string; readonly unlisted: Map<string, string> } | undefined;
+  const unlisted = new Map<string, ReadonlyMap<string, string>>();
   return {
-    all: () => [...kinds.values()],
+    all: (): KindState[] =>
+      [...kinds.values()].map((state) => {
+        const refused = unlisted.get(state.kind);
+        return refused === undefined ? state : { ...state, unlisted: Object.fromEntries(refused) };
+      }),
     take(record: KindRecord): void {
       const { kind } = record;
       if (last?.kind !== kind) {
@@ -106,7 +114,7 @@ function createKindReader() {
       const before = kinds.get(kind);
       if (before === undefined || record.unlisted.length === 0) return;
       readUnlisted(record, before.state, last.unlisted);
-      kinds.set(kind, { ...before, unlisted: Object.fromEntries(last.unlisted) });
+      unlisted.set(kind, last.unlisted);
     },
   };
 }

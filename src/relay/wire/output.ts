@@ -99,7 +99,9 @@ export function createOutputAssembler(
       object(record) {
         const key = nextKey('object', record.key);
         const clusters = scopeOf(record.scope);
-        object(key, record, objectBytes, (read) => upserts.push({ ...read, scope: clusters, ...stoppedOf(record) }));
+        object(key, record, objectBytes, ({ text: _, ...read }) =>
+          upserts.push({ ...read, scope: clusters, ...stoppedOf(record) }),
+        );
       },
       touch(record) {
         const key = nextKey('touch', record.key);

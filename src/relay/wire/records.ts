@@ -1,11 +1,12 @@
 import type { MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import type { MoreRecord, ObjectRecord, RecordSchema, ScopeRecord } from '../../../generated/relay_pb.ts';
 import type { LiveObject } from '../../model/agent.ts';
-import { sha256 } from '../../model/digest.ts';
 import { type ClusterName, type Digest, quote } from '../../model/ids.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { canonicalJson } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
+import { OBJECT_ORIGINS, SCOPE_CLUSTERS } from '../limits.ts';
+import { type Content, contentProblem, createContentReader } from './content.ts';
 import { digestBytes, ProtocolError, readClusters, readCount, readDigest, readKey, readOrigins } from './scalars.ts';
 
 /** A record as it is read. */
@@ -17,8 +18,6 @@ export type RecordInit = Exclude<NonNullable<MessageInitShape<typeof RecordSchem
 const PIECE_BYTES = 120 * 1024;
 /** Bytes of the origins or cluster names in one record. */
 const BATCH_BYTES = 24 * 1024;
-/** Both ends refuse deeper content: it would overflow the stack of recursive readers. */
-const MAX_DEPTH = 200;
 
 /** The peer does not accept an object. The sender finds out while it sends, so the stream has to end. */
 export class ObjectTooLargeError extends Error {
@@ -53,7 +52,7 @@ export function* objectRecords(
     const message = `${displayKey(key)} has ${bytes.length} bytes; the other end takes ${limit}`;
     throw new ObjectTooLargeError(key, message);
   }
-  const unfit = shapeProblem(value);
+  const unfit = contentProblem(bytes, value);
   if (unfit !== undefined) throw new ObjectTooLargeError(key, `${quote(key)}: ${unfit}`);
   const content = bytes.subarray(0, PIECE_BYTES);
   const head = {
@@ -131,10 +130,9 @@ type Readers = {
 };
 
 /** An object whose content matches its digest. */
-interface ReadObject {
+interface ReadObject extends Content {
   readonly key: ObjectKey;
   readonly digest: Digest;
-  readonly value: JsonObject;
   readonly origins: Origin[];
 }
 
@@ -151,12 +149,13 @@ interface Draft {
 function commonReaders() {
   const scopes: ClusterName[][] = [[]];
   const lastKeys = new Map<string, string>();
+  const readContent = createContentReader();
   let draft: Draft | undefined;
   return {
     scope: (record: ScopeRecord): void => defineScope(scopes, record),
     more(record: MoreRecord): void {
       if (draft === undefined) throw new ProtocolError('OutOfTurn', 'a continuation of nothing');
-      draft.origins.push(...readOrigins(record.origins));
+      addOrigins(draft, readOrigins(record.origins));
       if (record.content.length > 0) addContent(draft, record.content);
     },
     /** The clusters of a scope that the transfer has defined. */
@@ -181,7 +180,9 @@ function commonReaders() {
     },
     /** Begins an object of at most `limit` bytes; `done` receives it after all its content. */
     object(key: ObjectKey, record: ObjectRecord, limit: number, done: (object: ReadObject) => void): void {
-      draft = beginObject(key, record, limit, done);
+      draft = beginObject(key, record, limit, (digest, pieces, origins) =>
+        done({ key, digest, ...readContent(key, digest, pieces), origins }),
+      );
     },
     /** Ends the draft, if there is one. */
     close(): void {
@@ -223,10 +224,18 @@ function defineScope(scopes: ClusterName[][], { number, clusters }: ScopeRecord)
   if (number === scopes.length) scopes.push([]);
   const scope = number > 0 && number === scopes.length - 1 ? scopes[number] : undefined;
   if (scope === undefined) throw new ProtocolError('OutOfTurn', `scope ${number} after ${scopes.length - 1}`);
-  scope.push(...readClusters(clusters));
+  if (scope.length + clusters.length > SCOPE_CLUSTERS) {
+    throw new ProtocolError('TransferTooLarge', `a scope of more than ${SCOPE_CLUSTERS} clusters`, 'exhausted');
+  }
+  for (const cluster of readClusters(clusters)) scope.push(cluster);
 }
 
-function beginObject(key: ObjectKey, record: ObjectRecord, limit: number, done: (object: ReadObject) => void): Draft {
+function beginObject(
+  key: ObjectKey,
+  record: ObjectRecord,
+  limit: number,
+  done: (digest: Digest, pieces: readonly Uint8Array[], origins: Origin[]) => void,
+): Draft {
   const digest = readDigest(record.digest);
   const origins = readOrigins(record.origins);
   const missing = readCount(record.size, 'the size of an object');
@@ -235,49 +244,20 @@ function beginObject(key: ObjectKey, record: ObjectRecord, limit: number, done: 
     throw new ProtocolError('ObjectTooLarge', message, 'exhausted');
   }
   const pieces: Uint8Array[] = [];
-  const finished = (): void => done({ key, digest, value: readContent(key, digest, pieces), origins });
-  const draft: Draft = { origins, missing, pieces, done: finished };
+  const draft: Draft = { origins, missing, pieces, done: () => done(digest, pieces, origins) };
   addContent(draft, record.content);
   return draft;
+}
+
+function addOrigins({ origins }: Draft, more: readonly Origin[]): void {
+  if (origins.length + more.length > OBJECT_ORIGINS) {
+    throw new ProtocolError('TransferTooLarge', `an object of more than ${OBJECT_ORIGINS} origins`, 'exhausted');
+  }
+  for (const origin of more) origins.push(origin);
 }
 
 function addContent(draft: Draft, content: Uint8Array): void {
   if (content.length > draft.missing) throw new ProtocolError('OutOfTurn', 'more content than was announced');
   draft.missing -= content.length;
   draft.pieces.push(content);
-}
-
-/** Joins the pieces, and checks their digest before it parses them. */
-function readContent(key: ObjectKey, digest: Digest, pieces: readonly Uint8Array[]): JsonObject {
-  const [first] = pieces;
-  const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
-  if (sha256(bytes) !== digest) {
-    throw new ProtocolError('DigestMismatch', `${quote(key)}: the content has another digest`);
-  }
-  const malformed = (what: string): ProtocolError => new ProtocolError('MalformedContent', `${quote(key)}: ${what}`);
-  let value: JsonValue;
-  try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
-  } catch {
-    throw malformed('the content is not JSON');
-  }
-  if (!isJsonObject(value)) throw malformed('the content is not an object');
-  const unfit = shapeProblem(value);
-  if (unfit !== undefined) throw malformed(unfit);
-  return value;
-}
-
-/** Why readers refuse this content: its depth, or the one member name with a meaning in JavaScript. Does not recurse. */
-function shapeProblem(value: JsonObject): string | undefined {
-  let level: object[] = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > MAX_DEPTH) return `deeper than ${MAX_DEPTH} levels`;
-    const next: object[] = [];
-    for (const item of level) {
-      if (Object.hasOwn(item, '__proto__')) return 'a member named __proto__';
-      for (const child of Object.values(item)) if (typeof child === 'object' && child !== null) next.push(child);
-    }
-    level = next;
-  }
-  return undefined;
 }

@@ -9,16 +9,9 @@ import type {
   ObjectResult,
 } from '../../model/agent.ts';
 import type { Digest } from '../../model/ids.ts';
-import {
-  canonicalJson,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  jsonEquals,
-  objectOf,
-  parseJson,
-} from '../../model/json.ts';
+import { canonicalJson, type JsonValue, jsonEquals, objectOf } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
+import { liveObjectOf } from '../../model/live-object.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import { metaOf } from '../../model/output.ts';
 import type { WriteGroup, WriteGuard } from '../stored/group.ts';
@@ -40,7 +33,7 @@ export type ClusterMapKind = keyof ClusterMapTypes;
 export const clusterCodecs: { readonly [Kind in ClusterMapKind]: ValueCodec<ClusterMapTypes[Kind]> } = {
   entries: jsonCodec(),
   live: {
-    encode: ({ value, digest }) => [digest, canonicalJson(value)],
+    encode: (object) => [object.digest, object.text ?? canonicalJson(object.value)],
     decode: (json, key) => (Array.isArray(json) ? restoredObject(key, json[0], json[1]) : undefined),
     equals: (a, b) => a.digest === b.digest,
   },
@@ -119,23 +112,13 @@ export function stageClusterReadings(
   if (valid.live !== undefined) engine.inputs.snapshots.set('', cluster, { since: snapshotSince(valid.live.map) });
 }
 
-/** The content is parsed on access: most of it is never read, and text needs less memory. */
 function restoredObject(
   key: string,
   digest: JsonValue | undefined,
   content: JsonValue | undefined,
 ): LiveObject | undefined {
   if (typeof digest !== 'string' || typeof content !== 'string') return undefined;
-  return {
-    key: key as ObjectKey,
-    digest: digest as Digest,
-    text: content,
-    get value(): JsonObject {
-      const value = parseJson(content);
-      if (!isJsonObject(value)) throw new Error('the content of a stored object is not an object');
-      return value;
-    },
-  };
+  return liveObjectOf(key as ObjectKey, digest as Digest, content);
 }
 
 type ClusterMapWriters = { readonly [Kind in ClusterMapKind]: MapWriter<ClusterMapTypes[Kind]> };

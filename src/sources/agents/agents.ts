@@ -1,10 +1,4 @@
-import {
-  type AgentHello,
-  type AgentHolding,
-  KINDS_AS_WRITTEN,
-  type ObjectResult,
-  TAKES_STOPPED,
-} from '../../model/agent.ts';
+import { type AgentHello, type AgentHolding, KINDS_AS_WRITTEN, TAKES_STOPPED } from '../../model/agent.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
 import { comparePositions } from '../../model/output.ts';
 import type { AgentListener } from '../../relay/session.ts';
@@ -12,6 +6,7 @@ import type { AssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
 import { newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import { endedRegistrations, type HelloDeps, judgeHello, judgeRegistration } from './admission.ts';
+import { createResultTaker } from './results.ts';
 
 interface AgentSourceDeps extends HelloDeps, Pick<ServerParts, 'loop' | 'approvals' | 'clock' | 'log'> {
   readonly recovery: AssumedWarmRecovery;
@@ -77,13 +72,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     },
     broken: (cluster, reason) => noteProblem(deps, cluster, `its session was ended: ${reason}`),
     latestEpoch: ledger.epoch,
-    results: (cluster, reported) => {
-      // Only removals are compared with the ledger; to settle for every message would commit once per agent.
-      if (reported.some(({ state }) => state === 'removed')) loop.settle();
-      loop.transact(() => {
-        for (const result of reported) takeResult(deps, cluster, result);
-      });
-    },
+    results: createResultTaker(deps),
     inputDigests: (cluster): ReadonlyMap<string, Digest> => {
       loop.settle();
       return new Map([...engine.inputs.live.entries(cluster)].map(({ key, value }) => [key, value.digest]));
@@ -132,33 +121,6 @@ function noteProblem({ engine, loop }: AgentSourceDeps, cluster: ClusterName, pr
   // The refusal of a second agent, while the first is connected, is only logged.
   if (known.connected || known.problem === problem) return;
   loop.transact(() => agents.set('', cluster, { ...known, problem }));
-}
-
-/** Stages the result of an object; a removed object leaves the ledger. */
-function takeResult(deps: AgentSourceDeps, cluster: ClusterName, result: ObjectResult): void {
-  const { engine, ledger } = deps;
-  if (result.state !== 'removed') {
-    ledger.setResult(cluster, result.key, withSince(deps, cluster, result));
-    return;
-  }
-  ledger.setResult(cluster, result.key, null);
-  const entry = engine.inputs.ledger.get(cluster, result.key);
-  if (entry?.phase === 'removing') ledger.setEntry(cluster, result.key, null);
-}
-
-/**
- * Adds since when the object has had this bad news. The store keeps it with the result, so that a task that fails is known to
- * have failed so long also after a restart. A lost store makes the time later, never earlier.
- */
-function withSince(
-  { engine, clock }: Pick<AgentSourceDeps, 'engine' | 'clock'>,
-  cluster: ClusterName,
-  result: ObjectResult,
-): ObjectResult {
-  if (result.state === 'applied') return result;
-  const before = engine.inputs.results.get(cluster, result.key);
-  const goesOn = before?.digest === result.digest && (before.state === 'removing') === (result.state === 'removing');
-  return { ...result, since: (goesOn ? before.since : undefined) ?? clock.now() };
 }
 
 /** The first complete input snapshot makes a cluster warm, for good. */

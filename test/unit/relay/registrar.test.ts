@@ -202,7 +202,7 @@ describe('a token', () => {
 
 describe('a caller that registers often', () => {
   test('is told to retry later, also with a right token, and may register again after some time', async () => {
-    await start({ registrationsPerCaller: { burst: 2, perSecond: 0.5 } });
+    await start({ registrationsPerCluster: { burst: 2, perSecond: 0.5 } });
     await ask({ token: TOKEN });
     await refusalOf({ token: TOKEN, id: 'no id' });
     const refused = await refusalOf({ token: TOKEN }, 0);
@@ -214,7 +214,8 @@ describe('a caller that registers often', () => {
   });
 
   test('loses nothing to strangers at its own address: that of complete fleets, where a balancer stands between', async () => {
-    await start({ registrationsPerCaller: { burst: 2, perSecond: 0.001 } });
+    const rate = { burst: 2, perSecond: 0.001 };
+    await start({ registrationsPerCluster: rate, registrationsPerAddress: rate });
     for (let stranger = 0; stranger < 5; stranger += 1) await refusalOf({ token: 'frt1_wrong' });
     expect(await refusalOf({ token: 'frt1_wrong' }, 0)).toMatchObject({ reason: 'RateLimited' });
     expect(await ask({ token: TOKEN })).toHaveProperty('response');
@@ -225,7 +226,7 @@ describe('a caller that registers often', () => {
   });
 
   test('and guesses the token that all share, does not learn that it was right', async () => {
-    await start({ registrationsPerCaller: { burst: 2, perSecond: 0.001 } }, { sharedToken: 'guessable' });
+    await start({ registrationsPerAddress: { burst: 2, perSecond: 0.001 } }, { sharedToken: 'guessable' });
     for (let guess = 0; guess < 2; guess += 1) await refusalOf({ token: 'guess' });
     expect(await refusalOf({ token: 'guessable' }, 0)).toMatchObject({ reason: 'RateLimited' });
   });

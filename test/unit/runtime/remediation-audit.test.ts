@@ -158,3 +158,24 @@ test('malformed rows are left out, and long ones are cut', async () => {
   expect(entry?.message.length).toBeLessThanOrEqual(500);
   expect(textOf(entry?.details.to).length).toBeLessThan(320);
 });
+
+test('an agent that reports new changes all the time costs the leader a bounded number of looks, and none is lost', async () => {
+  const audit = createAuditLog();
+  let looks = 0;
+  const { report, clock } = createServer(createMemoryStore(), {
+    ...audit,
+    tail: (limit) => {
+      looks += 1;
+      return audit.tail(limit);
+    },
+  });
+  for (let at = 0; at < 200; at += 1) {
+    await report('blue', Array.from({ length: 5 }, (_, back) => row(`${at - back}`)).reverse());
+  }
+  expect(looks).toBe(10);
+  await report('green', [row('1')]);
+  await clock.advance(10_000);
+  expect(looks).toBe(12);
+  expect(audit.ids()).toContain('green/1');
+  expect(audit.ids().at(-1)).toBe('blue/199');
+});

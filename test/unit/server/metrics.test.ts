@@ -176,6 +176,7 @@ function relayView(clients: readonly (Omit<Client, 'cluster'> & { readonly clust
     outputsRejected: 0,
     inputDeltas: 0,
     results: 0,
+    unknownResults: 0,
     wrongTokens: 2,
     registrations: { Issued: 3, WrongToken: 1 },
     certificates: [{ what: 'server', expiresAt: 1_800_000_000_000 }],

@@ -1,0 +1,62 @@
+import type { ObjectResult } from '../../model/agent.ts';
+import type { ClusterName } from '../../model/ids.ts';
+import { createRateLimit, type Rate } from '../../model/rate-limit.ts';
+import type { AgentListener } from '../../relay/session.ts';
+import type { ServerParts } from '../../runtime/parts.ts';
+
+type ResultDeps = Pick<ServerParts, 'engine' | 'ledger' | 'loop' | 'clock' | 'log'>;
+
+/** Log lines about one cluster. */
+const UNKNOWN_LOGGED: Rate = { burst: 1, perSecond: 1 / 60 };
+
+/**
+ * Takes the results of objects that the cluster was sent, which are in the ledger from then on. Others change nothing and are
+ * not kept: an agent could report any number of them.
+ */
+export function createResultTaker(deps: ResultDeps): AgentListener['results'] {
+  const { engine, loop, clock, log } = deps;
+  const logsInMs = createRateLimit(clock.monotonic, UNKNOWN_LOGGED);
+
+  return (cluster, reported) => {
+    const isSent = ({ key }: ObjectResult): boolean => engine.inputs.ledger.get(cluster, key) !== undefined;
+    // To settle for every message would commit once per agent. The entry of a new object is committed soon after sending.
+    if (reported.some((result) => result.state === 'removed' || !isSent(result))) loop.settle();
+    const known = reported.filter(isSent);
+    const unknown = reported.length - known.length;
+    if (unknown > 0 && logsInMs(cluster) === 0) {
+      log.warn('an agent reports results of objects that it was never sent; they are dropped', { cluster, unknown });
+    }
+    if (known.length === 0) return unknown;
+    loop.transact(() => {
+      for (const result of known) takeResult(deps, cluster, result);
+    });
+    return unknown;
+  };
+}
+
+/** Stages the result of an object; a removed object leaves the ledger. */
+function takeResult(deps: ResultDeps, cluster: ClusterName, result: ObjectResult): void {
+  const { engine, ledger } = deps;
+  if (result.state !== 'removed') {
+    ledger.setResult(cluster, result.key, withSince(deps, cluster, result));
+    return;
+  }
+  ledger.setResult(cluster, result.key, null);
+  const entry = engine.inputs.ledger.get(cluster, result.key);
+  if (entry?.phase === 'removing') ledger.setEntry(cluster, result.key, null);
+}
+
+/**
+ * Adds since when the object has had this bad news. The store keeps it with the result, so that a task that fails is known to
+ * have failed so long also after a restart. A lost store makes the time later, never earlier.
+ */
+function withSince(
+  { engine, clock }: Pick<ResultDeps, 'engine' | 'clock'>,
+  cluster: ClusterName,
+  result: ObjectResult,
+): ObjectResult {
+  if (result.state === 'applied') return result;
+  const before = engine.inputs.results.get(cluster, result.key);
+  const goesOn = before?.digest === result.digest && (before.state === 'removing') === (result.state === 'removing');
+  return { ...result, since: (goesOn ? before.since : undefined) ?? clock.now() };
+}
