@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 import { isLong } from './test/support/long.ts';
+import { temporaryStateHome } from './test/support/state-home.ts';
 
+const env = { XDG_STATE_HOME: temporaryStateHome() };
 const setupFiles = ['test/support/generated-cases.ts'];
 
 /** Computation alone: a worker for each of two processors. */
@@ -15,6 +17,7 @@ const unit = {
     : ['test/{unit,laws,golden}/**/*.test.ts', 'test/hostile/*.test.ts'],
   isolate: false,
   maxWorkers: 2,
+  env,
   setupFiles,
   // Bounds of what never ends, not of what is slow.
   testTimeout: isLong ? 1_800_000 : 60_000,
@@ -54,7 +57,7 @@ const integration = {
   pool: 'forks' as const,
   globalSetup: ['test/support/installed-bundle.ts', 'test/support/kubernetes/shared-plane.ts'],
   // Programs of Kubernetes collect garbage less often: a fifth of the processor time of an API server that starts.
-  env: { GOGC: '400' },
+  env: { ...env, GOGC: '400' },
   setupFiles,
   // Above what `until` waits for, so that a test says what did not happen.
   testTimeout: 300_000,

@@ -1,5 +1,6 @@
 /** Runs one benchmark: `npm run bench -- NAME [--json]`. */
 import process from 'node:process';
+import { temporaryStateHome } from '../test/support/state-home.ts';
 
 /** A benchmark; the arguments are those after its name. */
 export interface Benchmark {
@@ -30,5 +31,6 @@ if (load === undefined) {
   process.stderr.write(`bench: ${what}; there are: ${Object.keys(benchmarks).sort().join(', ')}\n`);
   process.exitCode = 2;
 } else {
+  process.env.XDG_STATE_HOME = temporaryStateHome();
   await (await load()).run(args);
 }

@@ -409,7 +409,7 @@ keyFile: string
 export interface Http {
 listen: HttpListen
 /**
- * People who may use the API, each with a token. Without people and client certificates, every caller on the server's machine may.
+ * People who may use the API, each with a token. Without people and client certificates, callers need the token that the server makes at each start: api-token in its data directory.
  * 
  * @minItems 1
  * @maxItems 1000
@@ -418,7 +418,7 @@ people?: Person[]
 tls?: HttpTls
 }
 /**
- * Address of the listener. An address that is not loopback needs people or client certificates.
+ * Address of the listener. An address that is not loopback needs people or client certificates. Without them the server makes a token for callers on its machine.
  */
 export interface HttpListen {
 /**
@@ -429,6 +429,10 @@ address: string
  * Port; 0 lets the system choose.
  */
 port: number
+/**
+ * Unix socket to listen on instead of address and port, without TLS. Callers who may open its file (mode 0600) may do everything. Relative to the folder of this file.
+ */
+socket?: string
 }
 /**
  * A person who shows a token.

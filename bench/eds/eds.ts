@@ -1,4 +1,5 @@
 /** What a server does when one of the 10,000 endpoints of a service changes that 1,000 Envoys ask for. */
+
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
 import { dataplaneSubject } from '../../src/model/dataplane.ts';
 import { clusterToken } from '../../src/relay/trust/tokens.ts';
+import { apiFetch } from '../../test/support/api-fetch.ts';
 import { type Fleet, startFleet, until } from '../../test/support/fleet-processes.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { installBundle } from '../../test/support/installed-bundle.ts';
@@ -143,7 +145,7 @@ async function envoysOf(fleet: Fleet, server: string): Promise<ManyEnvoysRequest
 }
 
 async function endpointsOf(fleet: Fleet): Promise<number> {
-  const answer = await fetch(`${fleet.server.http()}/api/v1/views/services`);
+  const answer = await apiFetch(`${fleet.server.http()}/api/v1/views/services`);
   const { items } = (await answer.json()) as {
     readonly items: readonly { readonly endpoints: { readonly ready: number } }[];
   };

@@ -1,6 +1,8 @@
 /** A server is killed and started again: how long until every agent is confirmed in sync, and what is written. */
+
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { apiFetch } from '../../test/support/api-fetch.ts';
 import { type Fleet, startFleet, until } from '../../test/support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../test/support/manifests.ts';
 import { cpuSeconds, memoryOf } from '../process-figures.ts';
@@ -75,7 +77,7 @@ async function millisUntilInSync(fleet: Fleet): Promise<number> {
     'every agent is in sync',
     async () => {
       await sleep(LOOK_MS);
-      const answer = await fetch(`${fleet.server.http()}/api/v1/clusters`);
+      const answer = await apiFetch(`${fleet.server.http()}/api/v1/clusters`);
       const { items } = (await answer.json()) as { items: readonly Seen[] };
       // Its agent is here: of one that the server before had, a replica does not know at once that it is gone.
       const isConfirmed = ({ agentVersion, inSync, counts }: Seen): boolean =>

@@ -1,4 +1,5 @@
 /** What a server takes that has 1,000 Envoys connected, whose reports have no news. */
+
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -7,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { readRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
 import { dataplaneSubject } from '../../src/model/dataplane.ts';
 import { clusterToken } from '../../src/relay/trust/tokens.ts';
+import { apiFetch } from '../../test/support/api-fetch.ts';
 import { type Fleet, startFleet, until } from '../../test/support/fleet-processes.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { installBundle } from '../../test/support/installed-bundle.ts';
@@ -100,7 +102,7 @@ async function envoysOf(fleet: Fleet, server: string, names: readonly string[]):
 }
 
 async function rowsOf(fleet: Fleet, view: string): Promise<readonly { readonly status: string }[]> {
-  const answer = await fetch(`${fleet.server.http()}/api/v1/views/${view}`);
+  const answer = await apiFetch(`${fleet.server.http()}/api/v1/views/${view}`);
   return ((await answer.json()) as { readonly items: readonly { readonly status: string }[] }).items;
 }
 

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FleetView } from '../../src/server/api.ts';
@@ -113,7 +113,9 @@ async function buildStage(program: Program, folder: string, backstage: Backstage
     },
     agentPid: (name) => agents.get(name)?.pid,
     status: async () => {
-      const response = await fetch(`${addresses.http}/api/v1/status`, { signal: AbortSignal.timeout(10_000) });
+      const token = (await readFile(join(data, 'api-token'), 'utf8')).trim();
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await fetch(`${addresses.http}/api/v1/status`, { headers, signal: AbortSignal.timeout(10_000) });
       return (await response.json()) as FleetView;
     },
     fleetrelay: (...args) => runChild(program, [...args, '--api', addresses.http]),

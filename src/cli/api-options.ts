@@ -7,7 +7,7 @@ export interface ApiOptions {
   readonly apiCaFile?: string;
   readonly apiCertFile?: string;
   readonly apiKeyFile?: string;
-  /** The name of the caller, for a server without configured people. It is a note, not a proof. */
+  /** The name of the caller, for a server without configured people. No proof. */
   readonly as?: string;
 }
 
@@ -16,10 +16,10 @@ const DEFAULT_API = 'http://127.0.0.1:9980';
 /** Adds the options for the address of the server and the credentials of the caller. */
 export function withApiOptions<Some extends Command>(command: Some): Some {
   return command
-    .option('--api <url>', `address of the server (environment: FLEETRELAY_API; default: ${DEFAULT_API})`)
+    .option('--api <address>', `URL of the server, or unix:PATH (environment: FLEETRELAY_API; default: ${DEFAULT_API})`)
     .option(
       '--api-token-file <file>',
-      'file with your API token (environment: FLEETRELAY_API_TOKEN_FILE, or FLEETRELAY_API_TOKEN is the token itself)',
+      'file with your API token (environment: FLEETRELAY_API_TOKEN_FILE, or FLEETRELAY_API_TOKEN is the token itself; default: that of your own server on this machine)',
     )
     .option('--api-ca-file <file>', 'CA to trust for an https address (environment: FLEETRELAY_API_CA_FILE)')
     .option('--api-cert-file <file>', 'your client certificate (environment: FLEETRELAY_API_CERT_FILE)')

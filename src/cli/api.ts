@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import { isIP, type LookupFunction } from 'node:net';
 import { userInfo } from 'node:os';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type JsonObject, parseJson } from '../model/json.ts';
@@ -19,7 +20,7 @@ import type {
   SourceView,
 } from '../server/api.ts';
 import type { ErrorBody } from '../server/http-error.ts';
-import { isLoopback } from '../server/listen-address.ts';
+import { type Endpoint, findLocalToken, isLocal, isOverheard, parseEndpoint } from './api-endpoint.ts';
 import { type ApiOptions, addressOf } from './api-options.ts';
 import { CliError, EXIT, type ExitCode } from './exit-codes.ts';
 import { printable, type TextOutput } from './output.ts';
@@ -40,7 +41,7 @@ type Texts = Readonly<Record<string, string | undefined>>;
 
 /** A running server, asked over HTTP. Every call rejects with a {@link CliError} if there is no answer. */
 export interface Api {
-  /** Its address as the caller gave it, for people. */
+  /** Its address as the caller gave it: a URL, or `unix:PATH`. */
   readonly address: string;
   status(): Promise<FleetView>;
   /** Members of the query that are undefined are left out. */
@@ -57,6 +58,7 @@ export interface Api {
 /** The part of the process that asking a server needs. */
 interface ApiIo {
   readonly env: Texts;
+  readonly cwd: string;
   readonly stderr: TextOutput;
 }
 
@@ -78,12 +80,12 @@ const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
 export async function connect(context: ApiIo, options: ApiOptions): Promise<Api> {
   const { env } = context;
   const address = addressOf(context, options);
-  const base = apiUrl(address);
+  const endpoint = parseEndpoint(address, context.cwd);
   const token =
     (options.apiTokenFile === undefined ? env.FLEETRELAY_API_TOKEN : undefined) ??
     (await tokenFrom(options.apiTokenFile ?? env.FLEETRELAY_API_TOKEN_FILE));
-  if (token !== undefined && base.protocol === 'http:' && !isLocal(base)) {
-    context.stderr.write(`warning: the API token travels unencrypted to ${base.host}; use https\n`);
+  if (token !== undefined && isOverheard(endpoint)) {
+    context.stderr.write(`warning: the API token travels unencrypted to ${endpoint.base.host}; use https\n`);
   }
   const certFile = options.apiCertFile ?? env.FLEETRELAY_API_CERT_FILE;
   const keyFile = options.apiKeyFile ?? env.FLEETRELAY_API_KEY_FILE;
@@ -91,7 +93,8 @@ export async function connect(context: ApiIo, options: ApiOptions): Promise<Api>
     throw new CliError(EXIT.usage, '--api-cert-file and --api-key-file belong together');
   }
   const server: Server = {
-    base,
+    endpoint,
+    env,
     token,
     ca: await pemFrom(options.apiCaFile ?? env.FLEETRELAY_API_CA_FILE, 'the CA of the server'),
     cert: await pemFrom(certFile, 'your client certificate'),
@@ -131,15 +134,6 @@ function queryOfFilter({ tags = {}, ...texts }: ViewFilter): string {
   return pairs.length === 0 ? query : `${query === '' ? '?' : `${query}&`}${pairs.join('&')}`;
 }
 
-function apiUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '') {
-    throw new CliError(EXIT.usage, `the server's address must be a plain URL such as http://127.0.0.1:9980`);
-  }
-  if (!url.pathname.endsWith('/')) url.pathname += '/';
-  return url;
-}
-
 async function tokenFrom(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined;
   const token = (await textFrom(file, 'the API token')).trim();
@@ -162,7 +156,9 @@ async function textFrom(file: string, what: string): Promise<string> {
 
 /** A server, and the credentials that the caller shows it. Texts are PEM. */
 interface Server {
-  readonly base: URL;
+  readonly endpoint: Endpoint;
+  readonly env: Texts;
+  /** Undefined: the one that a server of this user has left here, if there is one. */
   readonly token: string | undefined;
   /** Trusted instead of the machine's authorities. */
   readonly ca: string | undefined;
@@ -182,19 +178,29 @@ interface Response {
 async function call<Value>(server: Server, path: string, body?: Texts): Promise<Value> {
   const first = await ask(server, path, body);
   const leader = leaderIn(server, first);
-  if (leader === undefined) return answerOf<Value>(server.base, first);
-  return answerOf<Value>(leader, await ask({ ...server, base: leader }, path, body));
+  if (leader === undefined) return answerOf<Value>(server.endpoint, first);
+  return answerOf<Value>(leader, await ask({ ...server, endpoint: leader }, path, body));
 }
 
-async function ask({ base, token, ca, cert, key }: Server, path: string, body: Texts | undefined): Promise<Response> {
+async function ask(server: Server, path: string, body: Texts | undefined): Promise<Response> {
+  const { endpoint, ca, cert, key } = server;
   const signal = AbortSignal.timeout(DEADLINE_SECONDS * 1_000);
-  const url = new URL(`api/v1/${path}`, base);
+  const url = new URL(`api/v1/${path}`, endpoint.base);
+  const local = server.token === undefined ? await findLocalToken(endpoint, server.env) : undefined;
+  const token = server.token ?? local?.token;
   const headers = {
     Accept: 'application/json',
     ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
   };
-  const options = { method: body === undefined ? 'GET' : 'POST', headers, agent: false, signal } as const;
+  const options: RequestOptions = {
+    method: body === undefined ? 'GET' : 'POST',
+    headers,
+    agent: false,
+    signal,
+    socketPath: endpoint.socketPath,
+    ...(local && { lookup: lookupOf(local.address) }),
+  };
   try {
     // Loading these modules takes longer than a command that asks no server.
     const request =
@@ -216,46 +222,52 @@ async function ask({ base, token, ca, cert, key }: Server, path: string, body: T
     return { status, statusText, body: parseJson(Buffer.concat(chunks).toString('utf8')) };
   } catch (error) {
     throw signal.aborted
-      ? new CliError(EXIT.unreachable, `the server at ${base.origin} did not answer within ${DEADLINE_SECONDS} s`)
-      : unreachable(base, reasonOf(error));
+      ? new CliError(EXIT.unreachable, `the server at ${endpoint.shown} did not answer within ${DEADLINE_SECONDS} s`)
+      : unreachable(endpoint, reasonOf(error));
   }
 }
 
-function unreachable({ origin }: URL, reason: string): CliError {
+/** Resolves every name to this IP address. */
+function lookupOf(address: string): LookupFunction {
+  const family = isIP(address);
+  return (_name, { all }, found) => {
+    if (all) found(null, [{ address, family }]);
+    else found(null, address, family);
+  };
+}
+
+function unreachable({ shown }: Endpoint, reason: string): CliError {
   const hint = /CERT|SIGNED|ISSUER|ALTNAME|SSL|TLS/.test(reason)
     ? 'trust its CA with --api-ca-file; the address must be one that its certificate is for'
     : 'start one with `fleetrelay serve`, or name it with --api';
-  return new CliError(EXIT.unreachable, `no server answers at ${origin} (${reason})`, hint);
+  return new CliError(EXIT.unreachable, `no server answers at ${shown} (${reason})`, hint);
 }
 
 /** The leader that a follower names; undefined if it names none, or if the token could be overheard on the way there. */
-function leaderIn({ base, token }: Server, response: Response): URL | undefined {
+function leaderIn({ endpoint, token }: Server, response: Response): Endpoint | undefined {
   const { reason, leader } = errorIn(response);
   if (response.status !== 409 || reason !== 'NotLeader' || typeof leader !== 'string') return undefined;
-  const address = /^https?:\/\//.test(leader) ? leader : `${base.protocol}//${leader}`;
-  const url = URL.canParse(address) ? apiUrl(address) : undefined;
-  if (url === undefined || url.protocol === 'https:') return url;
-  const overheard = base.protocol === 'https:' || (token !== undefined && isLocal(base) && !isLocal(url));
-  return overheard ? undefined : url;
-}
-
-function isLocal({ hostname }: URL): boolean {
-  return isLoopback(hostname.replaceAll(/[[\]]/g, ''));
+  const { protocol } = endpoint.base;
+  const address = /^https?:\/\//.test(leader) ? leader : `${protocol}//${leader}`;
+  const found = URL.canParse(address) ? parseEndpoint(address, '/') : undefined;
+  if (found === undefined || found.base.protocol === 'https:') return found;
+  const isUnsafe = protocol === 'https:' || (token !== undefined && isLocal(endpoint) && !isLocal(found));
+  return isUnsafe ? undefined : found;
 }
 
 function errorIn({ body }: Response): Partial<ErrorBody['error']> {
   return (body as Partial<ErrorBody> | null | undefined)?.error ?? {};
 }
 
-function answerOf<Value>(base: URL, response: Response): Value {
+function answerOf<Value>({ shown }: Endpoint, response: Response): Value {
   const { status, statusText, body } = response;
   if (body === undefined) {
-    throw new CliError(EXIT.unreachable, `what answers at ${base.origin} is no fleetrelay server (not JSON)`);
+    throw new CliError(EXIT.unreachable, `what answers at ${shown} is no fleetrelay server (not JSON)`);
   }
   if (status >= 200 && status < 300) return body as Value;
   const hint =
     status === 401
-      ? 'give your token with --api-token-file or in FLEETRELAY_API_TOKEN, or a certificate with --api-cert-file'
+      ? 'give your token with --api-token-file or in FLEETRELAY_API_TOKEN, or a certificate with --api-cert-file; without configured people the token is in api-token in the data directory of the server'
       : undefined;
   const message = printable(String(errorIn(response).message ?? statusText));
   throw new CliError(EXIT_OF_STATUS[status] ?? EXIT.unreachable, message, hint);

@@ -5,7 +5,12 @@ import { type ClusterName, type FleetName, parseClusterName, parseFleetName } fr
 import { suggestion } from '../model/messages.ts';
 import { durationMs } from '../model/proto-json.ts';
 import { ok, problem, type Result } from '../model/result.ts';
-import { type ListenAddress, parseListenAddress } from '../server/listen-address.ts';
+import {
+  type HttpAddress,
+  type ListenAddress,
+  parseHttpAddress,
+  parseListenAddress,
+} from '../server/listen-address.ts';
 
 function checked<Value>(parse: (text: string) => Result<Value>): (text: string) => Value {
   return (text) => {
@@ -19,6 +24,7 @@ function checked<Value>(parse: (text: string) => Result<Value>): (text: string) 
 export const clusterName: (text: string) => ClusterName = checked(parseClusterName);
 export const fleetName: (text: string) => FleetName = checked(parseFleetName);
 export const listenAddress: (text: string) => ListenAddress = checked(parseListenAddress);
+export const httpAddress: (text: string) => HttpAddress = checked(parseHttpAddress);
 
 const DATAPLANE = /^[0-9a-z._-]{1,253}\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 

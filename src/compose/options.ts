@@ -1,7 +1,7 @@
 import type { ClusterName, FleetName } from '../model/ids.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { ReplicasConfig } from '../model/relay-config.ts';
-import type { ListenAddress } from '../server/listen-address.ts';
+import type { HttpAddress, ListenAddress } from '../server/listen-address.ts';
 
 /** An API server, a user and a namespace. Members that are absent are found by kubectl's rules. */
 export interface KubeTarget {
@@ -74,7 +74,8 @@ export interface ServeOptions {
   readonly dataDir?: string;
   /** Listener for agents. */
   readonly listen?: ListenAddress;
-  readonly http?: ListenAddress;
+  /** The path of a socket may be relative. */
+  readonly http?: HttpAddress;
   /** Listener for health and metrics. */
   readonly metrics?: ListenAddress;
   /** Listener for Envoys. */

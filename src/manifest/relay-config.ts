@@ -87,7 +87,7 @@ export function readRelayConfig(value: JsonObject, absolute: Absolute = (path) =
 }
 
 /** Paths of the fields that name a file or folder. */
-const FILES = /\.(dataDirectory|kubeconfig|\w+File|(files|store)\.path|audit\.file)$/;
+const FILES = /\.(dataDirectory|kubeconfig|socket|\w+File|(files|store)\.path|audit\.file)$/;
 /** Paths of the fields that name a repository, which may be a local folder. */
 const REPOSITORIES = /\.git\.url$/;
 
@@ -131,7 +131,7 @@ function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | und
       tls: readTls(relay.tls, refuse),
     },
     http: {
-      listen: http.listen,
+      listen: readHttpListen(document, refuse),
       people: readPeople(http.people ?? [], refuse),
       ...(http.tls && { tls: http.tls }),
     },
@@ -271,6 +271,19 @@ function readClients(
     refuse('WrongChoice', at, message);
   }
   return { type: 'given', caFile };
+}
+
+/** Most bytes in the path of a Unix socket, on the strictest system. */
+const LONGEST_SOCKET = 103;
+
+function readHttpListen({ http: { listen, tls } }: ConfigDocument, refuse: Refuse): RelayConfig['http']['listen'] {
+  const { socket, address, port } = listen;
+  if (socket === undefined) return { address, port };
+  if (Buffer.byteLength(socket) > LONGEST_SOCKET) {
+    refuse('BadPath', 'http.listen.socket', `the path of a Unix socket has at most ${LONGEST_SOCKET} bytes`);
+  }
+  if (tls !== undefined) refuse('WrongChoice', 'http.tls', 'a Unix socket has no TLS: leave out http.tls or socket');
+  return { socket };
 }
 
 function readPeople(people: NonNullable<ConfigDocument['http']['people']>, refuse: Refuse): readonly PersonConfig[] {

@@ -150,7 +150,8 @@ export interface PersonConfig {
 
 /** The API for people and the hooks. */
 export interface HttpConfig {
-  readonly listen: BindAddress;
+  /** `socket`: absolute path of a Unix socket. */
+  readonly listen: BindAddress | { readonly socket: string };
   readonly people: readonly PersonConfig[];
   /** `clientCaFile`: people may show a certificate with their name as CN and `fleetrelay:read` or `fleetrelay:operate` as O. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string; readonly clientCaFile?: string };

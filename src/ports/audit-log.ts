@@ -12,9 +12,12 @@ export interface AuditEntry {
   /** Name of the caller; empty: unknown. What an agent has done by itself: `agent CLUSTER`. */
   readonly who: string;
   readonly role: Role | null;
-  /** Proof of `who`; `none`: a caller on this machine has only stated it, or it is the report of an agent. */
-  readonly proof: 'token' | 'certificate' | 'none';
-  /** Address of the caller; empty: an agent. */
+  /**
+   * Proof of `who`. `local`: a caller who can read the server's own token or open its Unix socket has stated it. `none`: the
+   * caller is unknown, or it is the report of an agent.
+   */
+  readonly proof: 'token' | 'certificate' | 'local' | 'none';
+  /** Address of the caller, or `unix socket`; empty: an agent. */
   readonly from: string;
   /** `approvals`, `clusters/east/replace`, `clusters/east/remediate-webhook`. */
   readonly act: string;

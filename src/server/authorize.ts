@@ -3,8 +3,8 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Audit, AuditedRequest } from './audit.ts';
 import { type ErrorReason, refuse } from './http-error.ts';
-import { type Caller, callerOfCertificate, type People } from './people.ts';
-import { jsonBody, localCallerProblem } from './request.ts';
+import { type Caller, callerOfCertificate, LOCAL_CALLER, type People } from './people.ts';
+import { jsonBody } from './request.ts';
 
 /** The context of a request to the API. */
 export interface ApiEnv {
@@ -12,11 +12,13 @@ export interface ApiEnv {
   Variables: { caller: Caller };
 }
 
-/** Who may use the API: people with tokens or client certificates; without either, every caller on this machine. */
+/** Who may use the API: callers with a token, with a client certificate, or at the server's Unix socket. */
 export interface ApiAccess {
   readonly people: People;
   /** Client certificates are requested, and verified against a CA. */
   readonly certificates: boolean;
+  /** Requests come over a Unix socket, whose file says who may open it. */
+  readonly socket: boolean;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -36,7 +38,7 @@ export function authorize(access: ApiAccess, audit: Audit): MiddlewareHandler<Ap
     if (caller !== undefined) context.set('caller', isAct ? await withStatedName(context, caller) : caller);
     const request: AuditedRequest = {
       caller: caller && context.get('caller'),
-      from: context.env.incoming.socket.remoteAddress ?? '',
+      from: access.socket ? 'unix socket' : (context.env.incoming.socket.remoteAddress ?? ''),
       act: context.req.path.replace(API_PATH, ''),
     };
     if (refusal !== undefined) {
@@ -85,19 +87,15 @@ interface Refusal {
 
 type Identified = { readonly ok: true; readonly caller: Caller } | ({ readonly ok: false } & Refusal);
 
-function identify(context: Context<ApiEnv>, { people, certificates, now }: ApiAccess): Identified {
+function identify(context: Context<ApiEnv>, { people, certificates, socket, now }: ApiAccess): Identified {
   if (certificates) {
     const shown = certificateOf(context, now());
     if (shown !== undefined) return shown;
   }
-  if (people.isEmpty && !certificates) {
-    const distrust = localCallerProblem(context);
-    return distrust === undefined
-      ? { ok: true, caller: { name: '', role: 'operate', proof: 'none' } }
-      : { ok: false, reason: 'Forbidden', message: distrust };
-  }
-  const caller = people.byAuthorization(context.req.header('Authorization'));
+  const authorization = context.req.header('Authorization');
+  const caller = people.byAuthorization(authorization);
   if (caller !== undefined) return { ok: true, caller };
+  if (socket && authorization === undefined) return { ok: true, caller: LOCAL_CALLER };
   const wanted = [
     ...(people.isEmpty ? [] : ['an API token (Authorization: Bearer ...)']),
     ...(certificates ? ['a client certificate'] : []),
@@ -132,11 +130,11 @@ function objection({ req }: Context<ApiEnv>, { name, role }: Caller): Refusal | 
   return undefined;
 }
 
-/** Takes the stated name if callers need not authenticate: every local caller may do everything then. */
+/** Takes the name that a local caller states: its proof says which machine it is on, and not who it is. */
 async function withStatedName(context: Context<ApiEnv>, caller: Caller): Promise<Caller> {
-  if (caller.proof !== 'none') return caller;
+  if (caller.proof !== 'local') return caller;
   const body = await jsonBody(context);
   const stated = body.ok ? body.value.by : undefined;
   const usable = typeof stated === 'string' && stated.length <= LONGEST_NAME && !/\p{C}/u.test(stated);
-  return { ...caller, name: usable && stated !== '' ? stated : 'a local caller' };
+  return usable && stated !== '' ? { ...caller, name: stated } : caller;
 }

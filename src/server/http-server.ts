@@ -15,9 +15,11 @@ import type { PeopleApi } from './api.ts';
 import { apiRoutes } from './api-routes.ts';
 import { createAudit } from './audit.ts';
 import type { ApiAccess } from './authorize.ts';
+import { limitConnections } from './connection-shares.ts';
 import { type GitHooks, hookRoutes } from './hook-routes.ts';
 import { refuse } from './http-error.ts';
-import { displayAddress, isLoopback, type ListenAddress } from './listen-address.ts';
+import { type Listening, listenOn } from './listen.ts';
+import { displayAddress, type HttpAddress, isLoopback } from './listen-address.ts';
 import { createPeople, type Person } from './people.ts';
 
 /** Whether the process can do its work. Read at each request, so it must be cheap. */
@@ -41,9 +43,10 @@ export interface HttpServerDeps {
 
 /** The address of the server, and who may use the API. */
 export interface HttpServerOptions {
-  readonly listen: ListenAddress;
-  /** May be empty only if `listen` is a loopback address, or client certificates are requested. */
+  readonly listen: Listening;
   readonly people?: readonly Person[];
+  /** Token of callers on this machine who can read the server's files; absent: there is none. */
+  readonly localToken?: string;
   /** Absent: plain text. */
   readonly tls?: HttpTls;
 }
@@ -59,7 +62,7 @@ export interface HttpTls {
 /** A server for health, metrics, hooks and the API. */
 export interface HttpServer {
   /** Resolves with the bound address. Rejects if it cannot be bound. */
-  start(): Promise<ListenAddress>;
+  start(): Promise<HttpAddress>;
   /** Uses other certificates for new connections. Throws if they are not valid PEM. */
   renew(tls: HttpTls): void;
   /** Accepts no new requests, waits up to five seconds for those under way, and closes. */
@@ -78,22 +81,24 @@ const HANDSHAKE_MS = 5_000;
 const MAX_CONNECTIONS = 256;
 
 /**
- * Makes the server, which does not listen yet. A problem if every caller of another machine could use the API: on an address
- * that is not loopback it needs people with tokens of at least 16 characters, or client certificates.
+ * Makes the server, which does not listen yet. A problem if the API would know no caller: on loopback it needs people with
+ * tokens of at least 16 characters, client certificates, or a local token; on another address people or client certificates.
  */
 export function createHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Result<HttpServer> {
   const { listen, tls } = options;
-  const people = createPeople(options.people ?? []);
+  const people = createPeople(options.people ?? [], options.localToken);
   if (!people.ok) return people;
   const access: ApiAccess = {
     people: people.value,
     certificates: tls?.clientCa !== undefined,
+    socket: 'socket' in listen,
     now: deps.clock.now,
   };
-  const local = isLoopback(listen.host);
-  if (deps.api !== undefined && !local && people.value.isEmpty && !access.certificates) {
+  const local = 'socket' in listen || isLoopback(listen.host);
+  const isKnown = access.socket || access.certificates || (local ? !people.value.isEmpty : options.people?.length);
+  if (deps.api !== undefined && !isKnown) {
     return problem(
-      `the HTTP API would be open to other machines on ${displayAddress(listen)}: give it a token (--api-token-file, or http.people in a RelayConfig), or a loopback address such as 127.0.0.1:${listen.port}`,
+      `the HTTP API would know no caller on ${displayAddress(listen)}: give it a token (--api-token-file, or http.people in a RelayConfig), or a loopback address such as 127.0.0.1:9980`,
     );
   }
   const app = createApp(deps, local, access);
@@ -103,9 +108,9 @@ export function createHttpServer(deps: HttpServerDeps, options: HttpServerOption
       ? undefined
       : createSecureServer({ ...LIMITS, handshakeTimeout: HANDSHAKE_MS, ...tlsOptions(tls) }, answer);
   const server = secure ?? createServer(LIMITS, answer);
-  server.maxConnections = MAX_CONNECTIONS;
+  limitConnections(server, MAX_CONNECTIONS);
   return ok({
-    start: () => start(server, listen),
+    start: () => listenOn(server, listen),
     renew: (renewed) => secure?.setSecureContext(tlsOptions(renewed)),
     stop: () => stop(server, deps.clock),
   });
@@ -158,17 +163,6 @@ function healthRoutes(health: Health, metrics: (() => Promise<string>) | undefin
   const type = { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' };
   if (metrics !== undefined) routes.get('/metrics', async (context) => context.body(await metrics(), 200, type));
   return routes;
-}
-
-function start(server: Server | SecureServer, listen: ListenAddress): Promise<ListenAddress> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: listen.host, port: listen.port }, () => {
-      server.off('error', reject);
-      const bound = server.address();
-      resolve(typeof bound === 'object' && bound !== null ? { host: listen.host, port: bound.port } : listen);
-    });
-  });
 }
 
 async function stop(server: Server | SecureServer, clock: Clock): Promise<void> {

@@ -8,6 +8,16 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/** A Unix socket: an absolute path. The mode of its file says who may open it. */
+export interface SocketAddress {
+  readonly socket: string;
+}
+
+/** An address of the HTTP API. */
+export type HttpAddress = ListenAddress | SocketAddress;
+
+const SOCKET_SCHEME = 'unix:';
+
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
@@ -25,8 +35,30 @@ export function parseListenAddress(text: string): Result<ListenAddress> {
   return ok({ host: host === '' ? '0.0.0.0' : host, port });
 }
 
-/** Formats as `HOST:PORT`, as in a URL. */
-export function displayAddress({ host, port }: ListenAddress): string {
+/** Parses `unix:PATH`, whose path may be relative, or what {@link parseListenAddress} does. */
+export function parseHttpAddress(text: string): Result<HttpAddress> {
+  const socket = socketIn(text);
+  return socket === undefined ? parseListenAddress(text) : socket.ok ? ok({ socket: socket.value }) : socket;
+}
+
+/** The path in `unix:PATH`; undefined: the text does not begin with `unix:`. */
+export function socketIn(text: string): Result<string> | undefined {
+  if (!text.startsWith(SOCKET_SCHEME)) return undefined;
+  const path = text.slice(SOCKET_SCHEME.length);
+  return path === '' || /\p{C}/u.test(path)
+    ? problem(`${quote(text)} is not unix:PATH (for example unix:/run/fleetrelay/api.sock)`)
+    : ok(path);
+}
+
+/** The host in the address of an API: a URL, or `unix:PATH`, which is this machine. */
+export function apiHost(address: string): string {
+  return address.startsWith(SOCKET_SCHEME) ? '127.0.0.1' : new URL(address).hostname.replaceAll(/[[\]]/g, '');
+}
+
+/** Formats as `HOST:PORT`, as in a URL, or as `unix:PATH`. */
+export function displayAddress(address: HttpAddress): string {
+  if ('socket' in address) return `${SOCKET_SCHEME}${address.socket}`;
+  const { host, port } = address;
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }
 

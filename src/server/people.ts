@@ -14,10 +14,11 @@ export interface Person {
 export interface Caller {
   readonly name: string;
   readonly role: Role;
-  readonly proof: 'token' | 'certificate' | 'none';
+  /** `local`: it can read the server's own token or open its Unix socket, and has stated the name. */
+  readonly proof: 'token' | 'certificate' | 'local';
 }
 
-/** All people who show a token. */
+/** All callers who show a token. */
 export interface People {
   readonly isEmpty: boolean;
   /** Finds the person by `Authorization: Bearer TOKEN`; undefined: there is none. Takes the same time for every wrong token. */
@@ -26,9 +27,17 @@ export interface People {
 
 const ROLE_NAMES: Readonly<Record<string, Role>> = { 'fleetrelay:read': 'read', 'fleetrelay:operate': 'operate' };
 
-/** Returns a problem if a token is too weak, or if two people have the same token. */
-export function createPeople(people: readonly Person[]): Result<People> {
-  const known = people.map(({ name, role, token }) => ({ caller: { name, role, proof: 'token' } as const, token }));
+/** The caller who can read the server's own files, before it states its name. */
+export const LOCAL_CALLER: Caller = { name: 'a local caller', role: 'operate', proof: 'local' };
+
+/**
+ * `localToken`: that of {@link LOCAL_CALLER}; undefined: there is none. Returns a problem if a token is too weak, or if two people have the same token. */
+export function createPeople(people: readonly Person[], localToken?: string): Result<People> {
+  const known: { readonly caller: Caller; readonly token: string }[] = people.map(({ name, role, token }) => ({
+    caller: { name, role, proof: 'token' },
+    token,
+  }));
+  if (localToken !== undefined) known.push({ caller: LOCAL_CALLER, token: localToken });
   for (const [index, { caller, token }] of known.entries()) {
     if (!/^[!-~]{16,}$/.test(token)) {
       return problem(`the API token of ${caller.name} must be at least 16 printable characters without spaces`);

@@ -10,6 +10,7 @@ import { packChunks } from '../../src/relay/transfer.ts';
 import { decodeFrame, encodeFrame, type FrameInit, helloFrame } from '../../src/relay/wire/frames.ts';
 import { holdingHead } from '../../src/relay/wire/output.ts';
 import type { ClusterView } from '../../src/server/api.ts';
+import { apiFetch } from '../support/api-fetch.ts';
 import { enrolled, type Identity, mustEnrol } from '../support/enrolled.ts';
 import { type Fleet, startFleet, tokenFor, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
@@ -135,7 +136,7 @@ describeOnDirectories('a hostile agent', (clusters) => {
       return agent;
     };
     const problem = async (cluster: string): Promise<string | undefined> => {
-      const answer = await fetch(`${fleet.server.http()}/api/v1/clusters`);
+      const answer = await apiFetch(`${fleet.server.http()}/api/v1/clusters`);
       const { items } = (await answer.json()) as { readonly items: readonly ClusterView[] };
       return items.find(({ name }) => name === cluster)?.problem;
     };

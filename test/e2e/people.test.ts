@@ -1,4 +1,5 @@
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
@@ -123,6 +124,39 @@ describeOnDirectories('what people do', (clusters) => {
       await expect(as(tokens.ann, 'cluster', 'suspend', 'east')).rejects.toThrow('audit log');
     } finally {
       sandbox.remove();
+    }
+  });
+
+  it('without names show the token that the server has left for its user, or open its socket', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'people-home-'));
+    const serverEnv = { HOME: home, XDG_STATE_HOME: '' };
+    try {
+      fleet = await startFleet(files, { clusters, serverEnv });
+      const { http, kill, start } = fleet.server;
+      const status = async (token = '') =>
+        (await fetch(`${http()}/api/v1/status`, { headers: { Authorization: `Bearer ${token}` } })).status;
+      const place = join(home, '.local/state/fleetrelay/api', new URL(http()).host.replace(':', '_'));
+      const token = readFileSync(place, 'utf8').trim();
+      expect(token).toBe(readFileSync(join(fleet.dataDir, 'api-token'), 'utf8').trim());
+      expect([await status(), await status(token)]).toEqual([401, 200]);
+      await expect(fleet.cli('status')).rejects.toThrow('--api-token-file');
+      await fleet.cli('get', 'sources', '--api-token-file', place);
+      await kill('SIGTERM');
+      expect(existsSync(place)).toBe(false);
+      await start();
+      expect([await status(token), await status(readFileSync(place, 'utf8').trim())]).toEqual([401, 200]);
+      const socket = join(home, 'api.sock');
+      const other = fleet.another('other', ['--http', `unix:${socket}`]);
+      for (const end of ['SIGKILL', 'SIGTERM'] as const) {
+        await other.start();
+        expect(statSync(socket).mode & 0o777).toBe(0o600);
+        await fleet.cli('get', 'sources', '--api', other.http());
+        await other.kill(end);
+        // Only a server that is killed leaves its socket, and the next one takes its place.
+        expect(existsSync(socket)).toBe(end === 'SIGKILL');
+      }
+    } finally {
+      rmSync(home, { recursive: true, force: true });
     }
   });
 

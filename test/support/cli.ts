@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { type MainContext, main } from '../../src/cli/main.ts';
 import type { TextOutput } from '../../src/cli/output.ts';
 import type { Roots } from '../../src/cli/roots.ts';
@@ -56,7 +57,10 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
   };
 }
 
-/** Runs a command line inside this process, without colours and with an empty environment unless told otherwise. */
+/**
+ * Runs a command line inside this process, without colours. The environment is empty unless told otherwise, but for the
+ * folder in which servers leave the tokens of their APIs.
+ */
 export async function runCli(args: readonly string[], over: Partial<MainContext> = {}): Promise<CliRun> {
   const texts = { out: '', err: '' };
   const output = (name: 'out' | 'err'): TextOutput => ({
@@ -70,7 +74,6 @@ export async function runCli(args: readonly string[], over: Partial<MainContext>
   const context: MainContext = {
     stdout: output('out'),
     stderr: output('err'),
-    env: {},
     cwd: '/work',
     version: '1.2.3',
     readStdin: async () => new Uint8Array(),
@@ -78,6 +81,7 @@ export async function runCli(args: readonly string[], over: Partial<MainContext>
     stopSignals: () => ({ first: new AbortController().signal, second: new AbortController().signal }),
     roots: recordingRoots(),
     ...over,
+    env: { XDG_STATE_HOME: process.env.XDG_STATE_HOME, ...over.env },
   };
   return { code: await main(args, context), ...texts };
 }

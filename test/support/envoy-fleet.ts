@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { readRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
 import { dataplaneSubject } from '../../src/model/dataplane.ts';
 import { clusterToken } from '../../src/relay/trust/tokens.ts';
+import { apiFetch } from './api-fetch.ts';
 import { type Fleet, startFleet, until } from './fleet-processes.ts';
 
 /** A row of `get dataplanes`. */
@@ -59,7 +60,7 @@ export async function dataplaneToken({ dataDir }: Fleet, name: string): Promise<
 
 /** The rows of a view of the server. */
 export async function rowsOf<Value>({ server }: Fleet, view: string): Promise<readonly Value[]> {
-  const answer = await fetch(`${server.http()}/api/v1/views/${view}`);
+  const answer = await apiFetch(`${server.http()}/api/v1/views/${view}`);
   return ((await answer.json()) as { readonly items: readonly Value[] }).items;
 }
 

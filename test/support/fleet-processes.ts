@@ -10,6 +10,7 @@ import { parseClusterName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
 import { clusterToken } from '../../src/relay/trust/tokens.ts';
 import type { FleetView, OutputView } from '../../src/server/api.ts';
+import { apiFetch } from './api-fetch.ts';
 import { freePort } from './free-port.ts';
 import { createGitSandbox, type GitSandbox, type PushOptions } from './git-sandbox.ts';
 import { type ClusterPool, directoryClusters, type TestCluster } from './test-clusters.ts';
@@ -248,9 +249,9 @@ function tellOfPush(server: Pick<ServerProcess, 'pid' | 'http'>): void {
 /** What one server answers. */
 export function asking(server: Pick<ServerProcess, 'http'>): FleetAsked {
   return {
-    status: async () => (await (await fetch(`${server.http()}/api/v1/status`)).json()) as FleetView,
+    status: async () => (await (await apiFetch(`${server.http()}/api/v1/status`)).json()) as FleetView,
     output: async (name, object) => {
-      const response = await fetch(`${server.http()}/api/v1/outputs?cluster=${name}`);
+      const response = await apiFetch(`${server.http()}/api/v1/outputs?cluster=${name}`);
       const { items } = (await response.json()) as { readonly items: readonly OutputView[] };
       return items.find((output) => output.object === object);
     },
@@ -293,7 +294,7 @@ function createServerProcess(
   return {
     logs,
     relay: () => at().relay,
-    http: () => `http://${at().http}`,
+    http: () => (at().http.startsWith('unix:') ? at().http : `http://${at().http}`),
     metrics: () => metrics,
     dataDir,
     start: async () => {

@@ -1,13 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import { createAuditFile } from '../../src/adapters/audit/audit-file.ts';
+import { createLocalToken } from '../../src/compose/serve/local-token.ts';
 import { must } from '../../src/model/result.ts';
 import type { AuditEntry, AuditLog } from '../../src/ports/audit-log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log, LogData } from '../../src/ports/log.ts';
 import { createHttpServer, type HttpServerDeps, type HttpServerOptions } from '../../src/server/http-server.ts';
-import { displayAddress } from '../../src/server/listen-address.ts';
+import { displayAddress, type HttpAddress } from '../../src/server/listen-address.ts';
 
 /** A log that keeps its lines as text. */
 export function recordingLog(): Log & { readonly lines: string[] } {
@@ -43,7 +45,10 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** Starts the HTTP server with what a test cares about; without routes otherwise. */
+/**
+ * Starts the HTTP server with what a test cares about; without routes otherwise. On loopback without people, it leaves a
+ * token where `runCli` and `apiFetch` find it.
+ */
 export async function runServer(
   deps: Partial<HttpServerDeps>,
   options: Partial<HttpServerOptions> = {},
@@ -51,13 +56,22 @@ export async function runServer(
   const log = recordingLog();
   const folder = await mkdtemp(join(tmpdir(), 'audit-'));
   const audit: AuditLog = deps.audit ?? createAuditFile(join(folder, 'audit.log'));
+  const { people = [], listen = { host: '127.0.0.1', port: 0 }, tls } = options;
+  const local =
+    people.length > 0 || tls?.clientCa !== undefined || 'socket' in listen
+      ? undefined
+      : createLocalToken({ people: [], listen: { address: listen.host, port: listen.port } }, folder, {
+          log,
+          env: process.env,
+        });
   const server = must(
     createHttpServer(
       { clock: stoppedClock, log, audit, ...deps },
-      { listen: { host: '127.0.0.1', port: 0 }, ...options },
+      { listen, ...(local && { localToken: local.token }), ...options },
     ),
   );
   const stop = async (): Promise<void> => {
+    await local?.withdraw();
     await server.stop();
     await audit.close();
     await rm(folder, { recursive: true, force: true });
@@ -66,7 +80,12 @@ export async function runServer(
     await stop();
     throw error;
   });
+  await local?.publish(bound);
+  return { url: urlOf(bound, tls === undefined ? 'http' : 'https'), log, acts: () => audit.tail(1_000), stop };
+}
+
+function urlOf(bound: HttpAddress, scheme: string): string {
+  if ('socket' in bound) return displayAddress(bound);
   const host = bound.host === '0.0.0.0' ? '127.0.0.1' : bound.host;
-  const scheme = options.tls === undefined ? 'http' : 'https';
-  return { url: `${scheme}://${displayAddress({ host, port: bound.port })}`, log, acts: () => audit.tail(1_000), stop };
+  return `${scheme}://${displayAddress({ host, port: bound.port })}`;
 }

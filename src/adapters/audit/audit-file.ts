@@ -89,7 +89,7 @@ async function readTail(path: string, limit: number): Promise<readonly AuditEntr
 }
 
 const STAGES: readonly string[] = ['asked', 'done', 'refused', 'failed'];
-const PROOFS: readonly string[] = ['token', 'certificate', 'none'];
+const PROOFS: readonly string[] = ['token', 'certificate', 'local', 'none'];
 
 /** The entry of a line, or nothing if the line is damaged. */
 function readEntry(line: string): readonly AuditEntry[] {

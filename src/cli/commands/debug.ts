@@ -1,7 +1,8 @@
+import { isIPv6 } from 'node:net';
 import type { DebugPiece } from '../../compose/debug/snapshot.ts';
 import type { KubeTarget } from '../../compose/options.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
-import { isLoopback } from '../../server/listen-address.ts';
+import { apiHost, isLoopback } from '../../server/listen-address.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, addressOf, withApiOptions } from '../api-options.ts';
 import { repeated, wholeNumber } from '../arguments.ts';
@@ -127,17 +128,13 @@ function metricsPlace(context: CliContext, flags: Flags, server: readonly DebugP
 export function placeOfMetrics(bound: string | undefined, api: string): MetricsPlace {
   if (bound === undefined) return { url: 'http://127.0.0.1:9981' };
   const url = new URL(bound);
-  const host = bare(url.hostname);
-  const asked = new URL(api).hostname;
-  if (isLoopback(host) && !isLoopback(bare(asked))) {
+  const host = apiHost(bound);
+  const asked = apiHost(api);
+  if (isLoopback(host) && !isLoopback(asked)) {
     return {
       outOfReach: `the server has them on its own loopback (${bound}): run this there, or name with --metrics where they can be had`,
     };
   }
-  if (host === '0.0.0.0' || host === '::') url.hostname = asked;
+  if (host === '0.0.0.0' || host === '::') url.hostname = isIPv6(asked) ? `[${asked}]` : asked;
   return { url: url.origin };
-}
-
-function bare(hostname: string): string {
-  return hostname.replaceAll(/[[\]]/g, '');
 }

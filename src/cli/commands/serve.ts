@@ -1,6 +1,14 @@
 import { Option } from 'commander';
 import type { ServeOptions } from '../../compose/options.ts';
-import { fleetName, listenAddress, logLevelOption, repeated, replicaAddress, wholeNumber } from '../arguments.ts';
+import {
+  fleetName,
+  httpAddress,
+  listenAddress,
+  logLevelOption,
+  repeated,
+  replicaAddress,
+  wholeNumber,
+} from '../arguments.ts';
 import { type CliCommand, type CliContext, type Examples, newCommand, runRoot } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
@@ -72,10 +80,13 @@ function listeningOptions(command: CliCommand): void {
       'where the server keeps its store, its secret and its certificate (default: ./fleetrelay-data)',
     )
     .option('--listen <address>', 'HOST:PORT for agents (default: 0.0.0.0:9900)', listenAddress)
-    .option('--http <address>', 'HOST:PORT for API and hooks (default: 127.0.0.1:9980)', listenAddress)
+    .option('--http <address>', 'HOST:PORT or unix:PATH for API and hooks (default: 127.0.0.1:9980)', httpAddress)
     .option('--metrics <address>', 'HOST:PORT for health and metrics (default: 127.0.0.1:9981)', listenAddress)
     .option('--xds <address>', 'HOST:PORT for Envoys (default: they are not served)', listenAddress)
-    .option('--api-token-file <file>', 'file with a token for the API that may do everything')
+    .option(
+      '--api-token-file <file>',
+      'file with a token for the API that may do everything (default: the server makes one)',
+    )
     .option('--tls-cert-file <file>', 'certificate for agents (default: one is generated on first start)')
     .option('--tls-key-file <file>', 'key of that certificate')
     .addOption(

@@ -5,7 +5,7 @@ import { parseIp } from '../../model/ip-address.ts';
 import { objectOf, textOf } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import type { DeclaredDataplaneView } from '../../server/api.ts';
-import { displayAddress, isLoopback } from '../../server/listen-address.ts';
+import { apiHost, displayAddress, isLoopback } from '../../server/listen-address.ts';
 import { type Bootstrap, bootstrapOf } from '../../xds/bootstrap/bootstrap.ts';
 import type { RunIo } from '../options.ts';
 
@@ -46,7 +46,7 @@ export async function dataplaneBootstrap({
   if (xds === null) {
     throw new Error('the server serves no Envoys: start it with --xds, or set xds.listen in its RelayConfig');
   }
-  const server = { address: isUnspecified(xds.address) ? hostOf(api) : xds.address, port: xds.port };
+  const server = { address: isUnspecified(xds.address) ? apiHost(api) : xds.address, port: xds.port };
   const networking = objectOf(spec.networking);
   const address = await ipOf(textOf(networking.address));
   const request = { mesh, name, server, spec: { ...spec, networking: { ...networking, address } } };
@@ -75,10 +75,6 @@ function systemAuthorities({ SSL_CERT_FILE: named = '' }: RunIo['env']): string 
 /** Whether a listener at this address listens at all of its machine. */
 function isUnspecified(address: string): boolean {
   return parseIp(address)?.value === 0n;
-}
-
-function hostOf(url: string): string {
-  return new URL(url).hostname.replaceAll(/[[\]]/g, '');
 }
 
 /** Envoy listens at IP addresses only. */

@@ -6,7 +6,7 @@ import { displayDiagnostic } from '../../model/diagnostic.ts';
 import { displayPath } from '../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { RelayConfig } from '../../model/relay-config.ts';
-import type { ListenAddress } from '../../server/listen-address.ts';
+import type { HttpAddress, ListenAddress } from '../../server/listen-address.ts';
 import type { RunIo, ServeOptions } from '../options.ts';
 
 /** Name of the source that `--repo` or `--watch` gives. */
@@ -107,7 +107,7 @@ const ROWS: readonly Row[] = [
   ['tlsName', 'relay.tls', withCertificateNames],
   ['tlsCertFile', 'relay.tls', withCertificate],
   ['insecure', 'relay.tls', (_, __, { insecureListenAnywhere }) => ({ mode: 'insecure', insecureListenAnywhere })],
-  ['http', 'http.listen', bindAddress],
+  ['http', 'http.listen', httpAddress],
   ['apiTokenFile', 'http.people', withTokenPerson],
   ['metrics', 'metrics.listen', bindAddress],
   ['xds', 'xds.listen', bindAddress],
@@ -115,6 +115,10 @@ const ROWS: readonly Row[] = [
 
 function bindAddress({ host, port }: ListenAddress) {
   return { address: host, port };
+}
+
+function httpAddress(at: HttpAddress) {
+  return 'socket' in at ? at : bindAddress(at);
 }
 
 function withoutClientCertificates(text: string, tls: Partial<RelayTls> = {}) {

@@ -1,12 +1,15 @@
 import { readFile } from 'node:fs/promises';
+import { bindPrivateSocket } from '../../adapters/system/private-socket.ts';
 import { errorText } from '../../model/messages.ts';
 import type { BindAddress, HttpConfig, RelayConfig } from '../../model/relay-config.ts';
 import { must } from '../../model/result.ts';
 import type { AuditLog } from '../../ports/audit-log.ts';
 import type { Log } from '../../ports/log.ts';
 import { createHttpServer, type HttpServer, type HttpServerDeps, type HttpTls } from '../../server/http-server.ts';
+import type { Listening } from '../../server/listen.ts';
 import { displayAddress, isLoopback, type ListenAddress } from '../../server/listen-address.ts';
 import type { Person } from '../../server/people.ts';
+import { createLocalToken } from './local-token.ts';
 import { type ProcessDeps, readSecret } from './sources.ts';
 
 /** The listener for API and hooks, and the one for health and metrics. */
@@ -28,7 +31,13 @@ export async function openListeners(
   const people = await readPeople(http, deps.env);
   const tls = http.tls && (await readTls(http.tls));
   warnOfDangers(http, await audit.problem(), deps.log);
-  const options = { listen: hostOf(http.listen), people, ...(tls && { tls }) };
+  const local = createLocalToken(http, config.dataDirectory, deps);
+  const options = {
+    listen: listeningOf(http.listen),
+    people,
+    ...(tls && { tls }),
+    ...(local && { localToken: local.token }),
+  };
   const httpServer = must(createHttpServer({ ...deps, api, audit, hooks }, options));
   const metricsServer = must(createHttpServer({ ...deps, ...forPrograms }, { listen: hostOf(metrics.listen) }));
   const stopRenewing = http.tls === undefined ? () => undefined : renewTls(http.tls, httpServer, deps);
@@ -36,18 +45,20 @@ export async function openListeners(
     start: async () => {
       const bound = await httpServer.start().catch(cannotListen('HTTP', http.listen, '--http'));
       const other = await metricsServer.start().catch(cannotListen('health and metrics', metrics.listen, '--metrics'));
-      const scheme = tls === undefined ? 'http' : 'https';
-      return { http: `${scheme}://${displayAddress(bound)}`, metrics: `http://${displayAddress(other)}` };
+      await local?.publish(bound);
+      const scheme = 'socket' in bound ? '' : tls === undefined ? 'http://' : 'https://';
+      return { http: `${scheme}${displayAddress(bound)}`, metrics: `http://${displayAddress(other)}` };
     },
     stop: async () => {
       stopRenewing();
+      await local?.withdraw();
       await Promise.all([httpServer.stop(), metricsServer.stop()]);
     },
   };
 }
 
 function warnOfDangers({ listen, tls, people }: HttpConfig, auditProblem: string | undefined, log: Log): void {
-  if (tls === undefined && people.length > 0 && !isLoopback(listen.address)) {
+  if (tls === undefined && people.length > 0 && 'address' in listen && !isLoopback(listen.address)) {
     log.warn('tokens of people travel unencrypted: give http.tls a certificate, or listen on loopback', { ...listen });
   }
   if (auditProblem !== undefined) {
@@ -57,6 +68,10 @@ function warnOfDangers({ listen, tls, people }: HttpConfig, auditProblem: string
 
 function hostOf({ address, port }: BindAddress): ListenAddress {
   return { host: address, port };
+}
+
+function listeningOf(listen: HttpConfig['listen']): Listening {
+  return 'socket' in listen ? { ...listen, bind: bindPrivateSocket } : hostOf(listen);
 }
 
 function readPeople({ people }: HttpConfig, env: ProcessDeps['env']): Promise<readonly Person[]> {
@@ -107,9 +122,9 @@ function renewTls(files: NonNullable<HttpConfig['tls']>, server: HttpServer, { c
 }
 
 /** For `catch`: throws an error that names the address, and the flag for another one. */
-export function cannotListen(whom: string, { address, port }: BindAddress, flag: string): (error: unknown) => never {
+export function cannotListen(whom: string, listen: HttpConfig['listen'], flag: string): (error: unknown) => never {
   return (cause) => {
-    const where = displayAddress({ host: address, port });
+    const where = displayAddress(listeningOf(listen));
     const text = errorText(cause);
     const why = /EADDRINUSE/.test(text) ? 'something listens there already' : text;
     throw new Error(`cannot listen for ${whom} on ${where}: ${why} (another address: ${flag} HOST:PORT)`, { cause });

@@ -528,8 +528,8 @@ describe('of several servers', () => {
   });
 
   test('a token is not sent to another machine in plain text because a server names it as the leader', async () => {
-    const { url } = await server(told('http://192.0.2.1:9980'));
-    const env = { FLEETRELAY_API: url, FLEETRELAY_API_TOKEN: 'the-token-of-ann-here' };
+    const { url } = await server(told('http://192.0.2.1:9980'), TOKEN);
+    const env = { FLEETRELAY_API: url, FLEETRELAY_API_TOKEN: TOKEN };
     expect(await runCli(['cluster', 'replace', 'west'], { env })).toMatchObject({
       code: 4,
       err: expect.stringContaining('not lead'),

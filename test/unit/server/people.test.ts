@@ -2,6 +2,7 @@ import { connect } from 'node:tls';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { AuditLog } from '../../../src/ports/audit-log.ts';
 import type { Person } from '../../../src/server/people.ts';
+import { apiFetch } from '../../support/api-fetch.ts';
 import { askSecurely, createPeopleAuthority, type PeopleAuthority } from '../../support/people-tls.ts';
 import { type RunningServer, runServer } from '../../support/running-server.ts';
 import { fakeApi, HELD_DIGEST } from '../../support/server-api.ts';
@@ -23,7 +24,7 @@ afterEach(async () => {
 
 function ask(url: string, token: string | undefined, body?: unknown, type = 'application/json'): Promise<Response> {
   const headers = { 'Content-Type': type, ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }) };
-  return fetch(url, { headers, ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }) });
+  return apiFetch(url, { headers, ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }) });
 }
 
 describe('roles', () => {
@@ -219,10 +220,10 @@ describe('the audit log', () => {
     await ask(`${url}/api/v1/clusters/west/replace`, undefined, { by: 'eve' });
     await ask(`${url}/api/v1/clusters/west/replace`, undefined, {});
     expect((await acts()).map(({ who, proof }) => `${who} ${proof}`)).toEqual([
-      'eve none',
-      'eve none',
-      'a local caller none',
-      'a local caller none',
+      'eve local',
+      'eve local',
+      'a local caller local',
+      'a local caller local',
     ]);
   });
 
