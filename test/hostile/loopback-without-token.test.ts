@@ -12,7 +12,7 @@ import { runCli } from '../support/cli.ts';
 import { type RunningServer, recordingLog, runServer } from '../support/running-server.ts';
 import { fakeApi, HELD_DIGEST } from '../support/server-api.ts';
 
-const closers: (() => Promise<unknown> | void)[] = [];
+const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
@@ -128,9 +128,9 @@ describe('the token of the server', () => {
     const seen: (string | undefined)[] = [];
     const other = createServer((incoming, outgoing) => {
       seen.push(incoming.headers.authorization);
-      outgoing.writeHead(409).end(
-        JSON.stringify({ error: { reason: 'NotLeader', message: 'm', leader: `http://127.0.0.2:${port}` } }),
-      );
+      outgoing
+        .writeHead(409)
+        .end(JSON.stringify({ error: { reason: 'NotLeader', message: 'm', leader: `http://127.0.0.2:${port}` } }));
     });
     await new Promise<void>((resolve) => other.listen(0, '0.0.0.0', resolve));
     closers.push(() => new Promise((resolve) => other.close(resolve)));

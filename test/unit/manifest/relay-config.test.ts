@@ -312,7 +312,7 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}, care: 
     ],
     [
       `${MINIMAL}http: {listen: {socket: a}, tls: {certFile: a, keyFile: b}}\n`,
-      ['relay.yaml:5:28: error: a Unix socket has no TLS: leave out http.tls or socket'],
+      ['relay.yaml:5:34: error: a Unix socket has no TLS: leave out http.tls or socket'],
     ],
     [
       `${MINIMAL}relay: {tls: {mode: none}}\nhttp: {listn: {}}\n`,

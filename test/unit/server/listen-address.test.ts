@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { apiHost, displayAddress, isLoopback, parseHttpAddress, parseListenAddress } from '../../../src/server/listen-address.ts';
+import {
+  apiHost,
+  displayAddress,
+  isLoopback,
+  parseHttpAddress,
+  parseListenAddress,
+} from '../../../src/server/listen-address.ts';
 
 describe('a listen address', () => {
   test.each([
