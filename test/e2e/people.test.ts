@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
+import { asking, type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { createGitSandbox } from '../support/git-sandbox.ts';
 import { clusterYaml, configMapYaml, placementYaml, policyYaml } from '../support/manifests.ts';
 import { describeOnDirectories } from '../support/on-clusters.ts';
@@ -159,7 +159,7 @@ describeOnDirectories('what people do', (clusters) => {
       for (const end of ['SIGKILL', 'SIGTERM'] as const) {
         await other.start();
         expect(statSync(socket).mode & 0o777).toBe(0o600);
-        await fleet.cli('get', 'sources', '--api', other.http());
+        await asking(other).cli('get', 'sources');
         await other.kill(end);
         // Only a server that is killed leaves its socket, and the next one takes its place.
         expect(existsSync(socket)).toBe(end === 'SIGKILL');
