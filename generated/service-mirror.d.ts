@@ -95,6 +95,8 @@ export interface ServiceMirrorSpec {
 from: ServiceMirrorFrom
 to: ServiceMirrorTo
 serviceSelector?: ServiceSelector
+namespaces?: ServiceMirrorNamespaces
+copy?: ServiceMirrorCopy
 }
 /**
  * The clusters whose services are mirrored: those named, joined with those selected. Or, instead of clusters, meshes and the namespace of the mirrored services.
@@ -168,7 +170,7 @@ names?: string[]
 selector?: LabelSelector
 }
 /**
- * Selects services by their labels; every part must hold. The default selects services with the label fleetrelay.dev/service-export: "true"; the empty selector selects every service. The namespace kube-system, the service kubernetes of the namespace default, services of the type ExternalName and mirrored services are never selected.
+ * Selects services by their labels; every part must hold. The default selects services with the label fleetrelay.dev/service-export: "true"; the empty selector selects every service. The service kubernetes of the namespace default, services of Namespaces that spec.namespaces leaves out, services of the type ExternalName and mirrored services are never selected.
  */
 export interface ServiceSelector {
 /**
@@ -183,6 +185,41 @@ matchLabels?: {
  * @maxItems 100
  */
 matchExpressions?: LabelRequirement[]
+}
+/**
+ * Namespaces whose Services are mirrored: those that a glob of include matches and no glob of exclude. Services of kube-system and of the agent's own Namespace are never mirrored. "*" stands for any characters.
+ */
+export interface ServiceMirrorNamespaces {
+/**
+ * Globs of names. Not given: all Namespaces.
+ * 
+ * @minItems 1
+ * @maxItems 100
+ */
+include?: string[]
+/**
+ * Globs of names, which win over include. Not given: kube-*.
+ * 
+ * @maxItems 100
+ */
+exclude?: string[]
+}
+/**
+ * Labels and annotations of the Service that its mirrored Service gets. The writers of Services in the clusters of from choose the values, and other programs in the clusters of to may act on them. Keys of fleetrelay.dev are never copied. "*" stands for any characters.
+ */
+export interface ServiceMirrorCopy {
+/**
+ * Globs of label keys. Not given: no labels.
+ * 
+ * @maxItems 100
+ */
+labels?: string[]
+/**
+ * Globs of annotation keys. Not given: no annotations.
+ * 
+ * @maxItems 100
+ */
+annotations?: string[]
 }
 /**
  * Written by fleetrelay; not read as desired state.

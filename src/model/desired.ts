@@ -41,6 +41,22 @@ export interface ServiceMirror {
   readonly to: ClusterChoice;
   /** Of Services in clusters; services of meshes have no labels. */
   readonly serviceSelector: LabelSelector;
+  /** Of Services in clusters. */
+  readonly namespaces: MirrorNamespaces;
+  /** Of Services in clusters. */
+  readonly copy: MirrorCopy;
+}
+
+/** Globs of the Namespaces whose Services are mirrored (see `matchesAnyName`); `exclude` wins. */
+export interface MirrorNamespaces {
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+}
+
+/** Globs of the keys of labels and annotations that mirrored Services get from those that they stand for. */
+export interface MirrorCopy {
+  readonly labels: readonly string[];
+  readonly annotations: readonly string[];
 }
 
 /**

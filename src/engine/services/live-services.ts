@@ -1,9 +1,11 @@
 import type { LiveObject } from '../../model/agent.ts';
+import type { MirrorNamespaces } from '../../model/desired.ts';
 import { SERVICE_NAME_LABEL } from '../../model/endpoints.ts';
 import type { engineKinds } from '../../model/engine-kinds.ts';
 import { objectOf, textOf } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
 import { mirrorLabels } from '../../model/mirror-labels.ts';
+import { matchesAnyName } from '../../model/name-glob.ts';
 import { kindOf, labelsOf, objectRefOf } from '../../model/object-key.ts';
 import type { Collection, Entry, Graph, Reader } from '../collections/types.ts';
 
@@ -43,17 +45,24 @@ export function slicesOf(cluster: string, namespace: string, service: string): s
   return `${cluster}/${namespace}/${service}`;
 }
 
-/** The live services of a cluster that a selector matches, without those that are never mirrored. */
+/** Which live services of a cluster are mirrored. */
+export interface ServiceChoice {
+  readonly selector: LabelSelector;
+  readonly namespaces: MirrorNamespaces;
+}
+
+/** The live services of a cluster that a mirror chooses, without those that are never mirrored. */
 export function selectServices(
   read: Reader,
   { services }: LiveServices,
   cluster: string,
-  selector: LabelSelector,
+  { selector, namespaces }: ServiceChoice,
 ): readonly Entry<LiveObject>[] {
   const group = servicesGroup(cluster, selector.matchLabels[EXPORT] === 'true' ? 'marked' : 'all');
   return read
     .members(services, group)
-    .filter(({ value }) => mayBeMirrored(value) && matchesLabels(selector, labelsOf(value.value)));
+    .filter(({ value }) => mayBeMirrored(value) && isIn(namespaces, value))
+    .filter(({ value }) => matchesLabels(selector, labelsOf(value.value)));
 }
 
 function mayBeMirrored(service: LiveObject): boolean {
@@ -61,6 +70,11 @@ function mayBeMirrored(service: LiveObject): boolean {
   if (namespace === 'kube-system' || (namespace === 'default' && name === 'kubernetes')) return false;
   if (labelsOf(service.value)[mirrorLabels.backend] !== undefined) return false;
   return textOf(objectOf(service.value.spec).type) !== 'ExternalName';
+}
+
+function isIn({ include, exclude }: MirrorNamespaces, service: LiveObject): boolean {
+  const { namespace } = objectRefOf(service.key);
+  return matchesAnyName(include, namespace) && !matchesAnyName(exclude, namespace);
 }
 
 function servicesGroup(cluster: string, which: 'all' | 'marked'): string {

@@ -19,11 +19,11 @@ export function deriveServiceWants(
     name: 'serviceWants',
     from: exports,
     reads: [live],
-    compute: ({ partition, key, value: { from, to, service, origin, identity } }, read, emit) => {
+    compute: ({ partition, key, value: { from, to, service, copy, origin, identity } }, read, emit) => {
       const object = read.get(live, from, service);
       if (object === undefined) return;
       emit(partition, `${key}\u0000${service}`, {
-        ...mirroredService(from, object),
+        ...mirroredService(from, object, copy),
         ...{ clusters: to, origin, identity, scope: [from], scopeUnknown: false },
         derived: { domain: SERVICES, standsFor: { cluster: from, key: service } },
       });

@@ -1,6 +1,5 @@
-import type { ClusterChoice, MirrorFrom } from '../../model/desired.ts';
+import type { ClusterChoice, MirrorCopy, MirrorFrom } from '../../model/desired.ts';
 import type { ClusterName } from '../../model/ids.ts';
-import type { LabelSelector } from '../../model/label-selector.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Derived, Graph, Index } from '../collections/types.ts';
@@ -16,7 +15,7 @@ import {
   summarise,
   tallyOf,
 } from '../status/progress.ts';
-import { type LiveServices, selectServices, slicesOf } from './live-services.ts';
+import { type LiveServices, type ServiceChoice, selectServices, slicesOf } from './live-services.ts';
 
 /** A ServiceMirror with the clusters that it selects. Partition empty, key its name. */
 export interface MirrorValue {
@@ -38,11 +37,12 @@ interface Feed {
   readonly from: ClusterName;
   /** Without `from`. */
   readonly to: readonly ClusterName[];
-  readonly selector: LabelSelector;
+  readonly choice: ServiceChoice;
+  readonly copy: MirrorCopy;
 }
 
 /** A live service that is mirrored. Partition: the source that declares the mirror. Scope: the service's cluster. */
-export interface ServiceExport extends Omit<Feed, 'selector'> {
+export interface ServiceExport extends Omit<Feed, 'choice'> {
   readonly service: ObjectKey;
 }
 
@@ -81,9 +81,11 @@ export function deriveMirrors(
     from: mirrors,
     compute: ({ key: mirror, value }, _read, emit) => {
       const { origin, identity, value: declaration } = value.declared;
+      const { serviceSelector: selector, namespaces, copy } = declaration;
+      const choice = { selector, namespaces };
       for (const from of value.from) {
         const to = value.to.filter((cluster) => cluster !== from);
-        const feed = { mirror, origin, identity, from, to, selector: declaration.serviceSelector };
+        const feed = { mirror, origin, identity, from, to, choice, copy };
         if (to.length > 0) emit(origin.source, `${documentKey(origin.path, identity)}\u0000${from}`, feed);
       }
     },
@@ -93,8 +95,8 @@ export function deriveMirrors(
     from: feeds,
     reads: [live.services],
     scope: ({ value }) => [value.from],
-    compute: ({ partition, key, value: { selector, ...feed } }, read, emit) => {
-      for (const { value } of selectServices(read, live, feed.from, selector)) {
+    compute: ({ partition, key, value: { choice, ...feed } }, read, emit) => {
+      for (const { value } of selectServices(read, live, feed.from, choice)) {
         const { namespace, name } = objectRefOf(value.key);
         emit(partition, `${key}\u0000${namespace}/${name}`, { ...feed, service: value.key });
       }

@@ -1,9 +1,11 @@
 import type { LiveObject } from '../../model/agent.ts';
+import type { MirrorCopy } from '../../model/desired.ts';
 import { objectDigest } from '../../model/digest.ts';
 import { SERVICE_NAME_LABEL } from '../../model/endpoints.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { mirrorLabels } from '../../model/mirror-labels.ts';
+import { matchesAnyName } from '../../model/name-glob.ts';
 import { metadataOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Want } from '../placement/wants.ts';
 import { labelValue, mirroredName } from './names.ts';
@@ -11,19 +13,23 @@ import { labelValue, mirroredName } from './names.ts';
 /** A finished object. */
 export type Translated = Pick<Want, 'key' | 'value' | 'digest'>;
 
-/** Annotations and labels of the object's own cluster or of its author. */
-const LEFT_BEHIND = /^(kubectl\.kubernetes\.io\/last-applied-configuration$|([^/]*\.)?fleetrelay\.dev\/)/;
+/** Annotations and labels that are never copied: those of the object's own cluster, of its author and of mirroring. */
+const LEFT_BEHIND =
+  /^(kubectl\.kubernetes\.io\/last-applied-configuration$|([^/]*\.)?fleetrelay\.dev\/|gimbal\.projectcontour\.io\/)/;
 
-/** The headless Service that stands for a live Service in other clusters. */
-export function mirroredService(cluster: ClusterName, { key, value }: LiveObject): Translated {
+/**
+ * The headless Service that stands for a live Service in other clusters. Programs there act on labels and annotations, so it
+ * gets none of its Service but those that the ServiceMirror copies.
+ */
+export function mirroredService(cluster: ClusterName, { key, value }: LiveObject, copy: MirrorCopy): Translated {
   const { namespace, name } = objectRefOf(key);
   const metadata = metadataOf(value);
-  const annotations = portable(metadata.annotations);
+  const annotations = copied(copy.annotations, metadata.annotations);
   return headlessService({
     metadata: {
       name: mirroredName(cluster, name),
       namespace,
-      labels: { ...portable(metadata.labels), ...labelsFor(cluster, name) },
+      labels: { ...copied(copy.labels, metadata.labels), ...labelsFor(cluster, name) },
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },
     ports: objectsOf(objectOf(value.spec).ports).map((port) => picked(port, PORT)),
@@ -171,10 +177,12 @@ function finished(group: string, value: JsonObject): Translated {
   return { key, value, digest };
 }
 
-/** Removes members that are not text, as in the files of a directory cluster: an API server would refuse them. */
-function portable(labels: JsonValue | undefined): JsonObject {
+/** The members that globs select. Members that are no text, as in the files of a directory cluster, an API server refuses. */
+function copied(globs: readonly string[], labels: JsonValue | undefined): JsonObject {
   return Object.fromEntries(
-    Object.entries(objectOf(labels)).filter(([name, value]) => typeof value === 'string' && !LEFT_BEHIND.test(name)),
+    Object.entries(objectOf(labels)).filter(
+      ([name, value]) => typeof value === 'string' && matchesAnyName(globs, name) && !LEFT_BEHIND.test(name),
+    ),
   );
 }
 

@@ -33,7 +33,6 @@ describe('mirroring', () => {
       value: {
         metadata: {
           labels: {
-            app: 'shop',
             'gimbal.projectcontour.io/backend': 'east',
             'gimbal.projectcontour.io/service': 'shop',
           },
@@ -246,7 +245,6 @@ describe('mirroring', () => {
     ]);
     const made = world.agent('west').deltas[0]?.upserts.find(({ key }) => key === SERVICE);
     expect(objectOf(made?.value.metadata).labels).toEqual({
-      app: 'shop',
       'gimbal.projectcontour.io/backend': 'east',
       'gimbal.projectcontour.io/service': 'shop',
     });

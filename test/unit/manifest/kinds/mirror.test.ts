@@ -45,6 +45,10 @@ describe('ServiceMirror', () => {
       'a.yaml:6:20: error: spec.serviceSelector is for Services of clusters only: services of meshes have no labels (remove it)',
     ],
     [
+      'from: {meshes: [default], namespace: machines}\ncopy: {labels: [team]}',
+      'a.yaml:6:7: error: spec.copy is for Services of clusters only: services of meshes have no labels and annotations (remove it)',
+    ],
+    [
       'from: {meshes: [Default], namespace: machines}',
       'a.yaml:5:19: error: spec.from.meshes[0] does not have the right form, which is for example "default"',
     ],
