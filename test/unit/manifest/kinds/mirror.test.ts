@@ -46,7 +46,7 @@ describe('ServiceMirror', () => {
     ],
     [
       'from: {meshes: [default], namespace: machines}\ncopy: {labels: [team]}',
-      'a.yaml:6:7: error: spec.copy is for Services of clusters only: services of meshes have no labels and annotations (remove it)',
+      'a.yaml:6:9: error: spec.copy is for Services of clusters only: services of meshes have no labels and annotations (remove it)',
     ],
     [
       'from: {meshes: [Default], namespace: machines}',
