@@ -23,6 +23,11 @@
 // every mode. Reasons that make an agent call Register, all with the status UNAUTHENTICATED: `CertificateNeeded`,
 // `CertificateUnknown`, `CertificateExpired`, `CertificateNotYetValid`, `CertificateMismatch`, `CertificateRevoked`.
 //
+// The digest of a snapshot, of an output or of an input, is sha256 over the digests (hex, joined by line feeds) of 256
+// buckets, so that a step costs the buckets that it changes. The digest of a bucket is the sha256 of its "KEY NUL DIGEST
+// LF" lines, sorted by key, or empty for an empty bucket. The bucket of a key is the low byte of the 32-bit FNV-1a hash
+// over its UTF-16 units.
+//
 // Rules of change: fields are only added, never renumbered. A reader ignores unknown fields, and refuses a frame or record
 // without a known field. A change that every reader must understand raises the protocol number in Hello.
 
@@ -541,10 +546,7 @@ export const ResultsHeadSchema: GenMessage<ResultsHead> = /*@__PURE__*/
   messageDesc(file_relay, 9);
 
 /**
- * A step of the cluster's input snapshot. Records: object, more, removal, kind. Answer: Ack. The digest of an input
- * snapshot is sha256 over the digests (hex, joined by line feeds) of 256 buckets. The digest of a bucket is the sha256 of
- * its sorted "KEY NUL DIGEST LF" lines, or empty for an empty bucket. The bucket of a key is the low byte of the 32-bit
- * FNV-1a hash over its UTF-16 units.
+ * A step of the cluster's input snapshot. Records: object, more, removal, kind. Answer: Ack.
  *
  * @generated from message fleetrelay.v1alpha1.InputHead
  */

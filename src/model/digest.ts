@@ -12,12 +12,6 @@ export function objectDigest(value: JsonValue): Digest {
   return sha256(canonicalJson(value));
 }
 
-/** The digest of a snapshot: sha256 of its list of (key, digest), sorted by key. The empty snapshot has a digest too. */
-export function snapshotDigest(entries: Iterable<readonly [key: string, digest: string]>): Digest {
-  const lines = [...entries].sort((a, b) => compareText(a[0], b[0])).map(([key, digest]) => `${key}\u0000${digest}\n`);
-  return sha256(lines.join(''));
-}
-
 /** The number of buckets of keyed values. A change costs one bucket, not all of them. */
 export const BUCKETS = 256;
 
@@ -28,12 +22,24 @@ export function bucketOf(key: string): number {
   return hash & (BUCKETS - 1);
 }
 
-/** The digest of one bucket: as {@link snapshotDigest}, but the empty text for an empty bucket. */
-export function bucketDigest(entries: readonly (readonly [string, string])[]): string {
-  return entries.length === 0 ? '' : snapshotDigest(entries);
+/** The digest of one bucket: sha256 of its list of (key, text), sorted by key; the empty text for an empty bucket. */
+export function bucketDigest(entries: readonly (readonly [key: string, text: string])[]): string {
+  if (entries.length === 0) return '';
+  const lines = entries.toSorted((a, b) => compareText(a[0], b[0])).map(([key, text]) => `${key}\u0000${text}\n`);
+  return sha256(lines.join(''));
 }
 
 /** The digest of all buckets, from their digests in order. */
 export function digestOfBuckets(digests: readonly string[]): Digest {
   return sha256(digests.join('\n'));
+}
+
+/**
+ * The digest of a snapshot: over the digests of its buckets. The empty snapshot has a digest too. `text`: the digest of an
+ * object, or another text without a line feed. A snapshot that changes has its digest from `bucketed-map.ts`.
+ */
+export function snapshotDigest(entries: Iterable<readonly [key: string, text: string]>): Digest {
+  const buckets: (readonly [string, string])[][] = Array.from({ length: BUCKETS }, () => []);
+  for (const entry of entries) buckets[bucketOf(entry[0])]?.push(entry);
+  return digestOfBuckets(buckets.map(bucketDigest));
 }

@@ -1,8 +1,7 @@
-import type { AgentHolding, ObjectResult } from '../model/agent.ts';
+import type { ObjectResult } from '../model/agent.ts';
 import type { AgentSettings } from '../model/agent-settings.ts';
-import { snapshotDigest } from '../model/digest.ts';
-import type { Digest, FleetName } from '../model/ids.ts';
-import { comparePositions, type OutputPosition, type SequencedDelta } from '../model/output.ts';
+import type { FleetName } from '../model/ids.ts';
+import type { SequencedDelta } from '../model/output.ts';
 import type { Log } from '../ports/log.ts';
 import type { RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';
@@ -128,12 +127,12 @@ async function sendResults({ memory: { results }, stream, log }: PullDeps): Prom
   return true;
 }
 
-/** Verifies a delta, passes it to the agent, and answers. If the answer is lost, the next holding replaces it. */
+/** Passes a delta to the agent, which verifies it, and answers. If the answer is lost, the next holding replaces it. */
 async function takeDelta(deps: PullDeps, delta: SequencedDelta, answer: Answer): Promise<void> {
-  const { listener, log, stream } = deps;
+  const { log, stream } = deps;
   const welcome = await stream().welcome;
   if (welcome === undefined) return;
-  const refusal = verifyOutput(delta, listener.holding()) ?? (await passOn(deps, delta, welcome.fleet));
+  const refusal = await passOn(deps, delta, welcome.fleet);
   answer(refusal);
   const { position, upserts, touches, keeps, removals } = delta;
   if (refusal === undefined) {
@@ -157,39 +156,4 @@ async function passOn(
     log.error('relay: taking an output failed', { error, position: delta.position });
     return { reason: 'Internal', message: 'the agent failed to take it; its log says why' };
   }
-}
-
-/**
- * Verifies a delta against the holding of the agent: its position must be later, it must start from the digest of the
- * holding, and lead to the digest that it names. A keep cancels the accepted removal of its object, if the digest of the
- * delta includes that object.
- */
-function verifyOutput(delta: SequencedDelta, holding: AgentHolding): Refusal | undefined {
-  if (comparePositions(delta.position, holding.position) <= 0) {
-    const message = `position ${positionText(delta.position)} does not come after ${positionText(holding.position)}`;
-    return { reason: 'OldPosition', message };
-  }
-  if (delta.from !== holding.digest) {
-    return { reason: 'DifferentBase', message: `it starts from ${delta.from}, held is ${holding.digest}` };
-  }
-  const after = entriesAfter(delta, holding);
-  if (snapshotDigest(after) === delta.to) return undefined;
-  const kept = new Set<string>(delta.keeps.map(({ key }) => key));
-  for (const { key, phase, digest } of holding.entries) {
-    if (phase === 'removing' && kept.has(key)) after.set(key, digest);
-  }
-  if (snapshotDigest(after) === delta.to) return undefined;
-  return { reason: 'DigestMismatch', message: 'it does not lead to the digest that it names' };
-}
-
-function entriesAfter(delta: SequencedDelta, holding: AgentHolding): Map<string, Digest> {
-  const after = new Map<string, Digest>();
-  for (const { key, digest, phase } of holding.entries) if (phase === 'held') after.set(key, digest);
-  for (const { key, digest } of delta.upserts) after.set(key, digest);
-  for (const key of delta.removals) after.delete(key);
-  return after;
-}
-
-function positionText({ epoch, sequence }: OutputPosition): string {
-  return `(${epoch}, ${sequence})`;
 }

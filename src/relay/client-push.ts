@@ -1,9 +1,11 @@
 import { type InputDelta, KEEPS_KINDS, type KindState, type LiveObject, unknownKind } from '../model/agent.ts';
+import { createBucketedMap } from '../model/bucketed-map.ts';
+import { snapshotDigest } from '../model/digest.ts';
 import type { Digest } from '../model/ids.ts';
 import { canonicalJson, compareText, type JsonValue } from '../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../model/object-key.ts';
 import type { Log } from '../ports/log.ts';
-import { createInputDigests, inputDigest } from './input-digests.ts';
+import { digestsAfter } from './input-digests.ts';
 import type { Link } from './link.ts';
 import type { InputSnapshot, ServerListener } from './session.ts';
 import type { ReadSubject, Transfers } from './transfer.ts';
@@ -12,7 +14,7 @@ import { createDigestsAssembler, inputHead, inputRecords } from './wire/input.ts
 import { type Assembler, ObjectTooLargeError } from './wire/records.ts';
 import { ProtocolError } from './wire/scalars.ts';
 
-const EMPTY = inputDigest([]);
+const EMPTY = snapshotDigest([]);
 
 /** The state of the input that outlives a link. */
 export type InputState = ReturnType<typeof createInputState>;
@@ -34,7 +36,7 @@ type AcknowledgedInput = ReturnType<typeof acknowledgedInput>;
 
 function acknowledgedInput(objects: Iterable<readonly [string, Digest]>) {
   // `kinds` is the canonical text of the kinds; undefined: unknown.
-  return { digests: createInputDigests(objects), kinds: undefined as string | undefined };
+  return { digests: createBucketedMap(objects, (digest) => digest), kinds: undefined as string | undefined };
 }
 
 /** Records a published snapshot. `changed`: every key that may differ from the one before; undefined: any key. */
@@ -144,7 +146,7 @@ async function sendDifference({ deps, server }: PushState): Promise<boolean> {
   // Later changes belong to the next step. If this step does not arrive, the next link compares all keys.
   input.dirty = new Set();
   if (step === undefined) return false;
-  const { delta } = step;
+  const { delta, digests } = step;
   const { kinds: _kinds, ...withoutKinds } = delta;
   const sent = server.keepsKinds && step.kinds === acknowledged.kinds ? withoutKinds : delta;
   try {
@@ -157,7 +159,7 @@ async function sendDifference({ deps, server }: PushState): Promise<boolean> {
   } catch (error) {
     return endAfter(deps, error);
   }
-  acknowledged.digests.take(delta);
+  acknowledged.digests = digests;
   acknowledged.kinds = step.kinds;
   listener.inputAcknowledged(delta.to);
   log.debug('relay: the server has the input', { digest: delta.to, upserts: delta.upserts.length });
@@ -179,8 +181,8 @@ function endAfter({ input, stream, log }: PushDeps, error: unknown): false {
 }
 
 /**
- * The step from the acknowledged input to the snapshot, with the canonical text of the kinds after it; undefined: no
- * difference. `keys` may differ, others do not. Objects in `tooLarge` are left out, and their kinds are reported as unknown,
+ * The step from the acknowledged input to the snapshot, with the digests and the canonical text of the kinds after it;
+ * undefined: no difference. `keys` may differ, others do not. Objects in `tooLarge` are left out, and their kinds are reported as unknown,
  * so that the server does not take their absence for a removal.
  */
 function diffInput(
@@ -188,10 +190,10 @@ function diffInput(
   snapshot: InputSnapshot,
   keys: ReadonlySet<string> | 'all',
   tooLarge: ReadonlyMap<string, Digest>,
-): { readonly delta: InputDelta; readonly kinds: string } | undefined {
+): (Readonly<AcknowledgedInput> & { readonly delta: InputDelta; readonly kinds: string }) | undefined {
   const upserts: LiveObject[] = [];
   const removals: ObjectKey[] = [];
-  const all = (): Set<string> => new Set([...snapshot.objects.keys(), ...[...digests.entries()].map(([key]) => key)]);
+  const all = (): Set<string> => new Set([...snapshot.objects.keys(), ...digests.keys()]);
   for (const key of keys === 'all' ? all() : keys) {
     const object = snapshot.objects.get(key);
     const now = object === undefined || tooLarge.get(key) === object.digest ? undefined : object;
@@ -204,8 +206,9 @@ function diffInput(
   if (upserts.length === 0 && removals.length === 0 && text === before) return undefined;
   upserts.sort((a, b) => compareText(a.key, b.key));
   removals.sort(compareText);
-  const to = digests.digestAfter({ upserts, removals });
-  return { delta: { from: digests.digest(), to, upserts, removals, kinds }, kinds: text };
+  const after = digestsAfter(digests, { upserts, removals });
+  const delta = { from: digests.digest(), to: after.digest(), upserts, removals, kinds };
+  return { delta, digests: after, kinds: text };
 }
 
 function withoutTooLarge(

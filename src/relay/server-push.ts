@@ -1,6 +1,7 @@
 import type { InputDelta } from '../model/agent.ts';
+import { createBucketedMap } from '../model/bucketed-map.ts';
 import { quote } from '../model/ids.ts';
-import { createInputDigests, type InputDigests } from './input-digests.ts';
+import { digestsAfter, type InputDigests } from './input-digests.ts';
 import { endOfDecision, type Greeted, type PullStream, welcomeFrame } from './server-state.ts';
 import { createTransfers } from './transfer.ts';
 import { createInputAssembler, digestRecords } from './wire/input.ts';
@@ -33,12 +34,11 @@ function startPush(greeted: Greeted, pull: PullStream): void {
     if (slot.push === link) slot.push = undefined;
   });
   void pull.link.over.then(({ reason, message }) => link.end({ code: 'unavailable', reason, message }));
-  const digests = createInputDigests(listener.inputDigests(slot.cluster));
+  let digests = createBucketedMap(listener.inputDigests(slot.cluster), (digest) => digest);
   const transfers = createTransfers({ link, clock: deps.clock, limits }, (subject, answer) => {
     if (subject.case !== 'input') throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" on Push`);
     return createInputAssembler(subject.value, limits, (delta) => {
-      checkInput(digests, delta);
-      digests.take(delta);
+      digests = checkedInput(digests, delta);
       counts.inputDeltas += 1;
       listener.input(slot.cluster, delta);
       answer();
@@ -53,22 +53,22 @@ function startPush(greeted: Greeted, pull: PullStream): void {
     }
     if (listed) throw new ProtocolError('OutOfTurn', 'a second request for the input digests');
     listed = true;
-    void transfers.send({ case: 'inputDigests', value: {} }, digestRecords([...digests.entries()]));
+    void transfers.send({ case: 'inputDigests', value: {} }, digestRecords([...digests]));
   });
   link.post(welcomeFrame(greeted, digests.digest()));
 }
 
-/** Throws unless the step starts from these digests, removes known keys, and leads to the digest that it names. */
-function checkInput(digests: InputDigests, delta: InputDelta): void {
+/** The digests after a step. Throws unless it starts from these, removes known keys, and leads to the digest that it names. */
+function checkedInput(digests: InputDigests, delta: InputDelta): InputDigests {
   if (delta.from !== digests.digest()) {
     const message = `the delta starts from ${delta.from}, held is ${digests.digest()}`;
     throw new ProtocolError('DifferentBase', message, 'unavailable');
   }
-  const unknown = delta.removals.find((key) => digests.get(key) === undefined);
+  const unknown = delta.removals.find((key) => !digests.has(key));
   if (unknown !== undefined) {
     throw new ProtocolError('UnknownKey', `a removal of ${quote(unknown)}, which is not held`);
   }
-  if (digests.digestAfter(delta) !== delta.to) {
-    throw new ProtocolError('DigestMismatch', 'the delta does not lead to the digest that it names');
-  }
+  const after = digestsAfter(digests, delta);
+  if (after.digest() === delta.to) return after;
+  throw new ProtocolError('DigestMismatch', 'the delta does not lead to the digest that it names');
 }

@@ -99,7 +99,10 @@ export interface ServerListener {
   fleet(): FleetName | undefined;
   /** The version of the agent's API server, as `v1.36.3`; read at each connect. Undefined: it is not known, or there is none. */
   kubernetesVersion(): string | undefined;
-  /** A verified delta from a server of this fleet. Resolves when it is durable, or with the reason for refusing it. */
+  /**
+   * A delta from a server of this fleet; its objects have the digests that they name. Resolves when it is verified against
+   * the inventory and durable, or with the reason for refusing it.
+   */
   delta(
     delta: SequencedDelta,
     fleet: FleetName,

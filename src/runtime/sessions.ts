@@ -1,4 +1,7 @@
+import type { BucketedMap } from '../model/bucketed-map.ts';
 import type { Digest } from '../model/ids.ts';
+import type { LedgerEntry } from '../model/ledger.ts';
+import type { ObjectKey } from '../model/object-key.ts';
 import type { AdmissionPosition } from '../model/output.ts';
 import type { AgentSession } from '../relay/session.ts';
 
@@ -7,6 +10,8 @@ export interface ClusterSession {
   readonly session: AgentSession;
   /** Digest of the agent's inventory: the next delta starts from it. */
   holds: Digest;
+  /** The cluster's entries of the ledger as of the last commit, for the digest of the next delta. Absent: no delta was made yet. */
+  entries?: SessionEntries;
   /** The admission that the inventory was computed from; undefined: the agent does not report one. */
   admitted?: AdmissionPosition | undefined;
   /** Why the cluster is sent nothing now. */
@@ -18,6 +23,9 @@ export interface ClusterSession {
   /** Nothing is sent for a while after a rejection. */
   isPaused: boolean;
 }
+
+/** Ledger entries of one cluster. */
+export type SessionEntries = BucketedMap<ObjectKey, LedgerEntry>;
 
 /** The agents that are connected to this process, by cluster name. */
 export type Sessions = Map<string, ClusterSession>;

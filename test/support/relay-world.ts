@@ -18,7 +18,7 @@ import {
 } from '../../src/model/ids.ts';
 import { compareText, type JsonObject } from '../../src/model/json.ts';
 import { type ObjectKey, parseObjectKey } from '../../src/model/object-key.ts';
-import { claimOf, type OutputPosition, type SequencedDelta } from '../../src/model/output.ts';
+import { claimOf, comparePositions, type OutputPosition, type SequencedDelta } from '../../src/model/output.ts';
 import { must } from '../../src/model/result.ts';
 import type {
   AgentCertificate,
@@ -122,6 +122,10 @@ export interface FakeAgent extends ServerListener {
   refusal: string | undefined;
 }
 
+function refused(reason: string) {
+  return { accepted: false, reason, message: 'refused as an agent does' } as const;
+}
+
 /** An agent that holds nothing yet. */
 export function createFakeAgent(): FakeAgent {
   const entries = new Map<string, InventoryEntry>();
@@ -152,6 +156,12 @@ export function createFakeAgent(): FakeAgent {
       await agent.gate;
       if (agent.refusal !== undefined)
         return { accepted: false, reason: agent.refusal, message: 'refused by the test' };
+      if (comparePositions(delta.position, claim.position) <= 0) return refused('OldPosition');
+      if (delta.from !== agent.holding().digest) return refused('DifferentBase');
+      const after = new Map([...entries.values()].map((entry) => [entry.key, entry.digest]));
+      for (const key of delta.removals) after.delete(key);
+      for (const { key, digest } of delta.upserts) after.set(key, digest);
+      if (delta.to !== snapshotDigest(after)) return refused('DigestMismatch');
       for (const { key, digest, origins, scope } of delta.upserts) {
         entries.set(key, { key, digest, origins, scope, phase: 'held' });
       }

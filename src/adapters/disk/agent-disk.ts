@@ -18,7 +18,7 @@ export function createAgentDisk(deps: { readonly log: Log }, options: { readonly
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   const path = join(options.folder, 'output');
   const file = openRecordLog(path, FORMAT, REWRITE_FROM_BYTES);
-  let current: StoredOutput | undefined;
+  let current: (StoredOutput & { readonly objects: Map<ObjectKey, StoredObject> }) | undefined;
   /** The file contains steps after `current`, or does not contain `current`: the next write replaces it. */
   let mustRewrite = true;
 
@@ -41,16 +41,18 @@ export function createAgentDisk(deps: { readonly log: Log }, options: { readonly
   }
 
   async function append(step: OutputStep): Promise<void> {
-    const objects = applySteps(new Map(current?.objects), [step]);
-    const next = { position: step.position, digest: step.digest, objects };
-    if (mustRewrite) return replace(next);
-    await file.append(step, () => completeStep(next));
-    current = next;
+    const { position, digest } = step;
+    const next = (): StoredOutput => ({ position, digest, objects: applySteps(new Map(current?.objects), [step]) });
+    if (mustRewrite || current === undefined) return replace(next());
+    const { objects } = current;
+    await file.append(step, () => completeStep(next()));
+    // Only now: a step that was not written is no part of what the next rewrite writes.
+    current = { position, digest, objects: applySteps(objects, [step]) };
   }
 
   async function replace(output: StoredOutput): Promise<void> {
     await file.rewrite(completeStep(output));
-    current = output;
+    current = { ...output, objects: new Map(output.objects) };
     mustRewrite = false;
   }
 }
@@ -59,10 +61,7 @@ function completeStep({ position, digest, objects }: StoredOutput): OutputStep {
   return { position, digest, put: [...objects].map(([key, object]) => ({ key, ...object })), drop: [] };
 }
 
-function applySteps(
-  objects: Map<ObjectKey, StoredObject>,
-  steps: readonly OutputStep[],
-): ReadonlyMap<ObjectKey, StoredObject> {
+function applySteps(objects: Map<ObjectKey, StoredObject>, steps: readonly OutputStep[]): Map<ObjectKey, StoredObject> {
   for (const { put, drop } of steps) {
     for (const { key, digest, value } of put) objects.set(key, { digest, value });
     for (const key of drop) objects.delete(key);

@@ -10,6 +10,7 @@ import { liveMetadata, withoutSecretValues } from '../../model/server-fields.ts'
 import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import type { RelayClient } from '../../relay/session.ts';
 import type { CareReports } from '../care/care.ts';
+import { EMPTY_INVENTORY, type InventoryRecords } from '../reconciler/inventory.ts';
 import { createGatewayWatch, gatewayKey } from './gateways.ts';
 import { createReportBook } from './reports.ts';
 import { createSelection, type Selection } from './selection.ts';
@@ -34,10 +35,10 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
   const publisher = createPublisher(relay, objects);
   const kinds = createKindList(gateways);
   let selection: Selection | undefined;
-  let records: ReadonlyMap<ObjectKey, InventoryRecord> = new Map();
+  let records: InventoryRecords = EMPTY_INVENTORY.records;
 
   return {
-    take(live: LiveState, now: ReadonlyMap<ObjectKey, InventoryRecord>): void {
+    take(live: LiveState, now: InventoryRecords): void {
       try {
         takeState(live, now);
       } catch (error) {
@@ -60,7 +61,7 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     },
   };
 
-  function takeState(live: LiveState, now: ReadonlyMap<ObjectKey, InventoryRecord>): void {
+  function takeState(live: LiveState, now: InventoryRecords): void {
     const before = selection;
     selection = before?.of === settings() ? before : createSelection(settings());
     const isFirst = selection !== before;
@@ -199,15 +200,12 @@ function discovered(observed: ObservedObject, digest: Digest): Discovered {
 }
 
 /** Keys whose inventory record was derived from live state before and is not now, or the reverse. */
-function rederived(
-  before: ReadonlyMap<ObjectKey, InventoryRecord>,
-  now: ReadonlyMap<ObjectKey, InventoryRecord>,
-): readonly ObjectKey[] {
-  if (before === now) return [];
+function rederived(before: InventoryRecords, now: InventoryRecords): readonly ObjectKey[] {
   const isDerivedRecord = (record: InventoryRecord | undefined): boolean | undefined =>
     record && record.scope.length > 0;
-  const keys = [...now.keys(), ...[...before.keys()].filter((key) => !now.has(key))];
-  return keys.filter((key) => isDerivedRecord(before.get(key)) !== isDerivedRecord(now.get(key)));
+  return [...now.changedSince(before)].filter(
+    (key) => isDerivedRecord(before.get(key)) !== isDerivedRecord(now.get(key)),
+  );
 }
 
 /**

@@ -107,7 +107,7 @@ async function removeObject(
 ): Promise<Step> {
   const { key } = record;
   const occupant = occupantOf(record, inventory.contents.get(key)?.value, inventory.records.values());
-  if (occupant !== undefined) return stepOf('removing', 'Occupied', `${displayKey(occupant)} is still in it`);
+  if (occupant !== undefined) return stepOf('removing', OCCUPIED, `${displayKey(occupant)} is still in it`);
   const outcome = await cluster.remove({ key, fleet, ...(identity === undefined ? {} : { identity }) });
   switch (outcome.type) {
     case 'gone':
@@ -158,6 +158,9 @@ function definedKind(name: string, value: JsonObject | undefined): { readonly gr
   const kind = isJsonObject(names) ? names.kind : undefined;
   return typeof kind === 'string' ? { group, kind } : { group };
 }
+
+/** Reason of a result: the removal of a Namespace or CRD waits for that of objects in it. */
+export const OCCUPIED = 'Occupied';
 
 /** Reason of a result while the stop button is on. */
 export const PAUSED_REASON = 'Paused';

@@ -8,16 +8,9 @@ import type { ServerListener } from '../../relay/session.ts';
 import type { ResultBook } from '../result-book.ts';
 import { createDrift } from './drift.ts';
 import { createHealthReporter } from './health-reporter.ts';
-import {
-  type Acceptance,
-  acceptDelta,
-  contentOf,
-  createInventoryStore,
-  type Inventory,
-  isUnchanged,
-  type StoreDeps,
-} from './inventory.ts';
-import { type Step, stepObject, workRank } from './object-step.ts';
+import { type Acceptance, acceptDelta, contentOf, type Inventory } from './inventory.ts';
+import { createInventoryStore, isUnchanged, type StoreDeps } from './inventory-store.ts';
+import { OCCUPIED, type Step, stepObject, workRank } from './object-step.ts';
 import { createPrerequisites } from './prerequisites.ts';
 import type { Recovered } from './recovery.ts';
 import { createWorkQueue, type WorkOutcome } from './work-queue.ts';
@@ -111,6 +104,8 @@ function createState(deps: ReconcilerDeps, { inventory, trusted }: Recovered) {
     skipped: new Set<ObjectKey>(),
     /** Keys whose removal was retried because a state did not contain the object. */
     seenGone: new Set<ObjectKey>(),
+    /** Namespaces and CRDs whose removal waits for that of objects in them. */
+    occupied: new Set<ObjectKey>(),
     prerequisites: createPrerequisites(),
     health: createHealthReporter(deps),
     drift: createDrift({ ...deps, queue }),
@@ -251,20 +246,21 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
 }
 
 function forget(state: State, key: ObjectKey): void {
-  const { drift, health, store, prerequisites, deps, queue } = state;
+  const { drift, health, store, prerequisites, queue } = state;
   for (const part of [drift, health, prerequisites]) part.forget(key);
   store.identities.delete(key);
   state.skipped.delete(key);
   state.seenGone.delete(key);
-  // A Namespace or CRD can wait for the removal of this object.
-  for (const other of store.current().records.keys()) {
-    if (deps.results.get(other)?.reason === 'Occupied') queue.add(other);
-  }
+  state.occupied.delete(key);
+  // One of them can wait for the removal of this object.
+  for (const other of state.occupied) queue.add(other);
 }
 
-function note({ deps, prerequisites }: State, { key, digest }: InventoryRecord, result: Result): void {
+function note({ deps, prerequisites, occupied }: State, { key, digest }: InventoryRecord, result: Result): void {
   const { results, log } = deps;
   prerequisites.note(key, result.reason);
+  if (result.reason === OCCUPIED) occupied.add(key);
+  else occupied.delete(key);
   const before = results.get(key);
   results.note({ key, digest, ...result });
   if (before?.state === result.state && before.message === result.message) return;

@@ -5,7 +5,7 @@ import { must } from '../../model/result.ts';
 import type { AgentDisk, StoredObject, StoredOutput } from '../../ports/agent-disk.ts';
 import type { InventoryRecord, LiveState, LoadedInventory, ObservedObject } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';
-import { contentOf, EMPTY_INVENTORY, type Inventory, inventoryDigest } from './inventory.ts';
+import { contentOf, contentsOf, EMPTY_INVENTORY, type Inventory, recordsOf } from './inventory.ts';
 
 /** The state that an agent starts from. */
 export interface Recovered {
@@ -34,9 +34,9 @@ export async function recover(
     if (loaded.type === 'damaged') log.error('the inventory is damaged and is ignored', { reason: loaded.message });
     return rebuildFromStamps(log, live);
   }
-  const records = new Map(loaded.records.map((record) => [record.key, record]));
+  const records = recordsOf(loaded.records);
   const stored = await disk.load(loaded.state.position);
-  const inventory: Inventory = { state: loaded.state, records, contents: stored?.objects ?? new Map() };
+  const inventory: Inventory = { state: loaded.state, records, contents: contentsOf(stored?.objects ?? []) };
   if (matches(inventory, stored)) return { inventory, trusted: true };
   const why =
     stored === undefined
@@ -57,8 +57,8 @@ function matches(inventory: Inventory, stored: StoredOutput | undefined): boolea
 
 /** Replaces the contents and their digests by those of live objects that carry our stamp. */
 function withLiveContents({ state, records }: Inventory, live: LiveState): Inventory {
-  const contents = new Map<ObjectKey, StoredObject>();
-  const known = new Map<ObjectKey, InventoryRecord>();
+  const contents: [ObjectKey, StoredObject][] = [];
+  const known: InventoryRecord[] = [];
   for (const [key, record] of records) {
     const observed = live.objects.get(key);
     const isOwned =
@@ -67,10 +67,11 @@ function withLiveContents({ state, records }: Inventory, live: LiveState): Inven
       observed.stamp.key === key &&
       observed.stale !== true;
     const content = observed === undefined || !isOwned ? undefined : declaredContent(observed);
-    known.set(key, { ...record, digest: content?.digest ?? UNKNOWN_DIGEST });
-    if (content !== undefined) contents.set(key, content);
+    known.push({ ...record, digest: content?.digest ?? UNKNOWN_DIGEST });
+    if (content !== undefined) contents.push([key, content]);
   }
-  return { state: { ...state, digest: inventoryDigest(known.values()) }, records: known, contents };
+  const changed = recordsOf(known);
+  return { state: { ...state, digest: changed.digest() }, records: changed, contents: contentsOf(contents) };
 }
 
 function rebuildFromStamps(log: Log, live: LiveState): Recovered {
@@ -81,16 +82,16 @@ function rebuildFromStamps(log: Log, live: LiveState): Recovered {
   if (fleets.length > 1)
     log.error('the inventory is lost and live objects carry the stamps of several fleets', { fleets });
   if (fleet === undefined || fleets.length > 1) return { inventory: EMPTY_INVENTORY, trusted: true };
-  const records = new Map<ObjectKey, InventoryRecord>();
+  const records: InventoryRecord[] = [];
   for (const { key, stamp } of owned) {
     const { origins, scope } = stamp ?? { origins: [], scope: [] };
-    records.set(key, { key, digest: UNKNOWN_DIGEST, phase: 'held', origins, scope });
+    records.push({ key, digest: UNKNOWN_DIGEST, phase: 'held', origins, scope });
   }
   log.warn(
     'the inventory is rebuilt from the stamps on live objects; drift is not corrected before the server connects',
-    { objects: records.size },
+    { objects: records.length },
   );
-  const rebuilt = { ...EMPTY_INVENTORY, state: { ...EMPTY_INVENTORY.state, fleet }, records };
+  const rebuilt = { ...EMPTY_INVENTORY, state: { ...EMPTY_INVENTORY.state, fleet }, records: recordsOf(records) };
   return { inventory: withLiveContents(rebuilt, live), trusted: false };
 }
 

@@ -6,6 +6,7 @@ import { knownClusterId } from '../../adapters/directory/instance.ts';
 import { createLiveFiles } from '../../adapters/directory/live-files.ts';
 import { withoutStamp } from '../../adapters/directory/stamp.ts';
 import { createDiscovery } from '../../agent/discovery/discovery.ts';
+import { EMPTY_INVENTORY } from '../../agent/reconciler/inventory.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { ObjectDecision } from '../../engine/output/decisions.ts';
 import type { KindState, LiveObject } from '../../model/agent.ts';
@@ -169,7 +170,7 @@ function discover({ live }: RecordedCluster, settings: AgentSettings, nowMillis:
     () => settings,
   );
   discovery.report('care', reportsOfRecorded(live, settings, nowMillis));
-  discovery.take(live, new Map());
+  discovery.take(live, EMPTY_INVENTORY.records);
   const [snapshot] = published;
   if (snapshot === undefined) throw new Error('the first state of a cluster was not published');
   // Each reading of a value computes it again.

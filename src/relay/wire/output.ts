@@ -143,7 +143,7 @@ export function* holdingRecords(holding: AgentHolding): Generator<RecordInit, vo
   yield* revisionRecords(holding.revisions);
 }
 
-/** Digest over the entries of an inventory, without those that are being removed. */
+/** The digest of the entries of an inventory, without those that are being removed. */
 export function heldDigest(entries: readonly InventoryEntry[]): Digest {
   const held = entries.filter(({ phase }) => phase === 'held');
   return snapshotDigest(held.map(({ key, digest }) => [key, digest]));

@@ -1,9 +1,7 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { AgentHolding } from '../../model/agent.ts';
 import { backOffMs } from '../../model/back-off.ts';
-import { snapshotDigest } from '../../model/digest.ts';
 import { servedService } from '../../model/endpoints.ts';
-import type { Digest } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import { errorText } from '../../model/messages.ts';
@@ -19,6 +17,7 @@ import {
 import type { SendOutcome } from '../../relay/session.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import type { ClusterSession } from '../../runtime/sessions.ts';
+import { createLedgerDigests, type LedgerDigests } from './ledger-digests.ts';
 
 /** Pauses after rejections in a row: a rejected delta is likely to be rejected again. */
 const FIRST_PAUSE_MS = 500;
@@ -31,6 +30,7 @@ const LONGEST_PAUSE_MS = 60_000;
 export function createSender(deps: ServerParts) {
   const { engine, loop, ledger, windows, sessions, clock, log } = deps;
   const changes = engine.graph.watch(engine.pending);
+  const digests = createLedgerDigests(engine, sessions);
   /** Clusters to look at after the next commit. */
   const woken = new Set<string>();
 
@@ -70,7 +70,7 @@ export function createSender(deps: ServerParts) {
       woken.add(cluster);
       return;
     }
-    const planned = buildDelta(engine, cluster, state.holds, deps.sources.revisions());
+    const planned = buildDelta({ engine, digests }, cluster, state, deps.sources.revisions());
     if (planned === undefined) return;
     state.inFlight = true;
     const { delta, counted } = stageDelta(deps, cluster, planned);
@@ -93,6 +93,7 @@ export function createSender(deps: ServerParts) {
     /** Looks at every cluster that was woken or whose pending changes have changed; runs after each commit. */
     run: (): void => {
       for (const { partition } of changes.take()) woken.add(partition);
+      digests.follow();
       // Clusters stay woken until the start-up gate opens.
       if (!deps.replica.mayStart()) return;
       const clusters = [...woken];
@@ -192,9 +193,9 @@ interface PlannedDelta {
 
 /** Builds the delta from the agent's inventory to the cluster's output snapshot; undefined if they are equal. */
 function buildDelta(
-  engine: Engine,
+  { engine, digests }: { readonly engine: Engine; readonly digests: LedgerDigests },
   cluster: string,
-  from: Digest,
+  state: ClusterSession,
   revisions: readonly RevisionRef[],
 ): PlannedDelta | undefined {
   const upserts: OutputObject[] = [];
@@ -226,14 +227,6 @@ function buildDelta(
     .flatMap(({ key, value }) =>
       value.type === 'keep' || value.type === 'held' ? [{ key: key as ObjectKey, reason: value.reason }] : [],
     );
-  const to = digestAfter(engine, cluster, entries);
-  return { delta: { from, to, upserts, touches, removals, keeps, revisions }, entries };
-}
-
-function digestAfter(engine: Engine, cluster: string, changed: ReadonlyMap<string, LedgerEntry>): Digest {
-  const before = [...engine.inputs.ledger.entries(cluster)].map(({ key, value }) => [key, value] as const);
-  const after = new Map<string, LedgerEntry>([...before, ...changed]);
-  return snapshotDigest(
-    [...after].filter(([, { phase }]) => phase !== 'removing').map(([key, { digest }]) => [key, digest] as const),
-  );
+  const to = digests.after(cluster, state, entries);
+  return { delta: { from: state.holds, to, upserts, touches, removals, keeps, revisions }, entries };
 }

@@ -1,3 +1,4 @@
+import { type BucketedMap, createBucketedMap } from '../../model/bucketed-map.ts';
 import { sha256 } from '../../model/digest.ts';
 import type { Digest, SourceName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
@@ -8,7 +9,6 @@ import type { CustomResource, CustomResourceKindState, CustomResources } from '.
 import type { TreeChange } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Source } from '../../ports/source.ts';
-import { createInputDigests, type InputDigests } from '../../relay/input-digests.ts';
 import { createRevisionCheck, type Refusal, type RevisionCheck } from '../tree/revision-check.ts';
 import { type DecodeFile, type ReadTreeFile, readTree } from '../tree/tree-reader.ts';
 import { createGatherer } from './gatherer.ts';
@@ -48,7 +48,7 @@ interface State {
   /** Changes that were looked at and have not entered yet, because they are refused or a kind is unknown; null: removed. */
   readonly ahead: Map<ObjectKey, CustomResource | null>;
   /** Paths and digests of the files of `entered` and `ahead` together. */
-  readonly content: InputDigests;
+  content: BucketedMap<string, Digest>;
   /** The kinds of the last look. */
   kinds: readonly CustomResourceKindState[];
   hasEntered: boolean;
@@ -75,7 +75,7 @@ export function createKubernetesSource(deps: SourceDeps, options: KubernetesSour
     dirty: new Set(),
     entered: new Map(),
     ahead: new Map(),
-    content: createInputDigests([]),
+    content: createBucketedMap([], (digest: Digest) => digest),
     kinds: [],
     hasEntered: false,
     looked: () => undefined,
@@ -117,15 +117,15 @@ export function createKubernetesSource(deps: SourceDeps, options: KubernetesSour
 
 /** Takes over what has changed since the last look, and lets it enter the source's tree if all kinds are known. */
 async function look(state: State): Promise<void> {
-  const { dirty, ahead, content, watch, check } = state;
+  const { dirty, ahead, watch, check } = state;
   const { objects, kinds } = state.deps.resources.state();
   const changed = new Set<ObjectKey>();
   try {
     for (const key of dirty) {
       const resource = objects.get(key);
       const path = resourcePath(key);
-      const upserts = resource === undefined ? [] : [{ key: path, digest: textOf(resource).blob }];
-      content.take({ upserts, removals: resource === undefined ? [path] : [] });
+      const file = resource === undefined ? [] : [[path, textOf(resource).blob] as const];
+      state.content = state.content.with(file, [path]);
       ahead.set(key, resource ?? null);
       dirty.delete(key);
       changed.add(key);

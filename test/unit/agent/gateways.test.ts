@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createDiscovery } from '../../../src/agent/discovery/discovery.ts';
+import { EMPTY_INVENTORY } from '../../../src/agent/reconciler/inventory.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import type { ClusterName } from '../../../src/model/ids.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
@@ -89,7 +90,7 @@ function createWorld() {
         state: unknown.includes(kind) ? ('unknown' as const) : ('complete' as const),
         message: '',
       }));
-      discovery.take({ objects, changed: since, kinds, diagnostics: [], paused: false }, new Map());
+      discovery.take({ objects, changed: since, kinds, diagnostics: [], paused: false }, EMPTY_INVENTORY.records);
       return latest?.objects.get(key)?.value;
     },
     kind: () => latest?.kinds.find(({ kind }) => kind.startsWith('internal')),

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createDiscovery } from '../../../src/agent/discovery/discovery.ts';
+import { EMPTY_INVENTORY } from '../../../src/agent/reconciler/inventory.ts';
 import type { KindState } from '../../../src/model/agent.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
@@ -78,7 +79,7 @@ function createWorld(view: boolean) {
       const since = new Set(changed);
       changed.clear();
       const shown = view ? { objects, changed: since } : { objects: new Map(objects) };
-      discovery.take({ ...shown, kinds, diagnostics: [], paused: false }, new Map());
+      discovery.take({ ...shown, kinds, diagnostics: [], paused: false }, EMPTY_INVENTORY.records);
       return [...(latest?.objects.keys() ?? [])].sort();
     },
     latest: () => latest,

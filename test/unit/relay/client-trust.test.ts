@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
 import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
 import { TAKES_ROOTS } from '../../../src/model/agent.ts';
+import { snapshotDigest } from '../../../src/model/digest.ts';
 import type { FleetName } from '../../../src/model/ids.ts';
 import type { IncomingStream, RegistrationAnswer, StreamEnd } from '../../../src/ports/transport.ts';
 import {
@@ -9,7 +10,6 @@ import {
   createRelayClient,
   type ObservedRelayClient,
 } from '../../../src/relay/client.ts';
-import { inputDigest } from '../../../src/relay/input-digests.ts';
 import { DEFAULT_LIMITS } from '../../../src/relay/limits.ts';
 import {
   decodeFrame,
@@ -81,7 +81,7 @@ async function serve(stream: IncomingStream): Promise<void> {
     if (frame.case !== 'hello') continue;
     hellos.push(frame.value);
     const common = { protocol: 1, version: '1.0.0', fleet, capabilities: [], limits: limitsInit(DEFAULT_LIMITS) };
-    const value = { ...common, inputDigest: digestBytes(inputDigest([])) };
+    const value = { ...common, inputDigest: digestBytes(snapshotDigest([])) };
     await stream.write(encodeFrame({ case: 'welcome', value }));
     if (stream.method === 'Pull' && roots !== undefined) {
       await stream.write(encodeFrame({ case: 'roots', value: { roots } }));

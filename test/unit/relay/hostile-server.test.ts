@@ -4,7 +4,6 @@ import { NO_SETTINGS, settingsText } from '../../../src/model/agent-settings.ts'
 import { objectDigest, sha256, snapshotDigest } from '../../../src/model/digest.ts';
 import type { IncomingStream } from '../../../src/ports/transport.ts';
 import { createRelayClient } from '../../../src/relay/client.ts';
-import { inputDigest } from '../../../src/relay/input-digests.ts';
 import { DEFAULT_LIMITS } from '../../../src/relay/limits.ts';
 import { packChunks } from '../../../src/relay/transfer.ts';
 import { decodeFrame, encodeFrame, type Frame, type FrameInit, limitsInit } from '../../../src/relay/wire/frames.ts';
@@ -26,7 +25,7 @@ import {
 import { silentLog } from '../../support/silent-log.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
-const EMPTY = inputDigest([]);
+const EMPTY = snapshotDigest([]);
 const welcomeValue = {
   protocol: 1,
   version: '1.0.0',

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { PartSchema } from '../../../generated/relay_pb.ts';
 import { objectDigest, sha256, snapshotDigest } from '../../../src/model/digest.ts';
 import type { Digest } from '../../../src/model/ids.ts';
-import { inputDigest } from '../../../src/relay/input-digests.ts';
 import { packChunks } from '../../../src/relay/transfer.ts';
 import { clusterToken } from '../../../src/relay/trust/tokens.ts';
 import type { FrameInit } from '../../../src/relay/wire/frames.ts';
@@ -25,7 +24,7 @@ import {
 import { silentLog } from '../../support/silent-log.ts';
 
 const EMPTY = snapshotDigest([]);
-const NO_INPUT = inputDigest([]);
+const NO_INPUT = snapshotDigest([]);
 
 /** The end that a stranger meets, after everything before it was read. */
 async function endOf({ clock }: RelayHarness, stranger: Stranger): Promise<{ code: string; reason: string }> {
@@ -438,7 +437,7 @@ describe('on an open Push stream', () => {
       value: { key, digest, size: BigInt(content.length), origins: [], scope: 0, content, ...changes },
     };
   };
-  const to = inputDigest([[key, objectDigest(value)]]);
+  const to = snapshotDigest([[key, objectDigest(value)]]);
   const kindOf = (value: object): RecordInit => ({ case: 'kind', value: { kind: '/Pod', ...value } });
   const inside = (namespace: string) => ({ namespace, message: 'no right' });
   const input = (target: Digest = to, from: Digest = NO_INPUT): FrameInit =>
@@ -449,7 +448,7 @@ describe('on an open Push stream', () => {
     ['a delta to something else', [input(EMPTY), chunk([object(bytes(value))])], 'DigestMismatch'],
     [
       'content with another digest',
-      [input(inputDigest([[key, EMPTY]])), chunk([object(bytes(value), { digest: digestBytes(EMPTY) })])],
+      [input(snapshotDigest([[key, EMPTY]])), chunk([object(bytes(value), { digest: digestBytes(EMPTY) })])],
       'DigestMismatch',
     ],
     ['content that is not JSON', [input(), chunk([object(Buffer.from('{'))])], 'MalformedContent'],
