@@ -3,7 +3,6 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { PartSchema } from '../../generated/relay_pb.ts';
 import { sha256, snapshotDigest } from '../../src/model/digest.ts';
-import { inputDigest } from '../../src/relay/input-digests.ts';
 import { OBJECT_ELEMENTS, OBJECT_ORIGINS, RECORD_ITEMS, type RelayLimits } from '../../src/relay/limits.ts';
 import type { FrameInit } from '../../src/relay/wire/frames.ts';
 import type { RecordInit } from '../../src/relay/wire/records.ts';
@@ -50,7 +49,7 @@ async function pushing(limits: Partial<RelayLimits> = {}): Promise<{ world: Rela
   const push = world.stranger('Push');
   await push.hello();
   expect((await push.hear())?.case).toBe('welcome');
-  const [from, to] = [digestBytes(inputDigest([])), digestBytes(inputDigest([]))];
+  const [from, to] = [digestBytes(snapshotDigest([])), digestBytes(snapshotDigest([]))];
   await push.say({ case: 'begin', value: { transfer: 1n, subject: { case: 'input', value: { from, to } } } });
   return { world, push };
 }
