@@ -31,6 +31,7 @@ xds?: Xds
 metrics: Metrics
 audit: Audit
 status: StatusSinks
+limits: Limits
 bounds: Bounds
 }
 /**
@@ -576,6 +577,29 @@ export interface KubernetesStatus {
  * Whether they are written.
  */
 enabled: boolean
+}
+/**
+ * How much the server keeps. What would exceed a limit waits, with a condition that names it, and what was there stays.
+ */
+export interface Limits {
+cluster: ClusterLimits
+}
+/**
+ * Quotas of each cluster. An input of an agent that leads above one is refused: the input snapshot of before stays, and the cluster has the condition WithinLimits=False.
+ */
+export interface ClusterLimits {
+/**
+ * Largest number of live objects that an agent reports, and of objects in its inventory.
+ */
+objects: number
+/**
+ * Largest size of the live objects in bytes, with their keys and what is said of their kinds.
+ */
+bytes: number
+/**
+ * Largest number of kinds.
+ */
+kinds: number
 }
 /**
  * Bounds of a FleetPolicy in a repository. A value beyond its bound is reported, and the bound is used.

@@ -2,6 +2,7 @@ import type { KindState, LiveObject, ObjectResult } from '../model/agent.ts';
 import type { ObservedStatus } from '../model/conditions.ts';
 import type { DocumentContent } from '../model/desired.ts';
 import type { ApprovalOutcome, Contenders, Hold, LastKnownGood, LedgerEntry } from '../model/ledger.ts';
+import type { Excess } from '../model/quotas.ts';
 import type { PolicyBounds } from '../model/relay-config.ts';
 import type { Graph } from './collections/types.ts';
 
@@ -48,6 +49,8 @@ export interface AgentValue {
   readonly id?: string;
   /** The cluster takes kinds as written (a directory): an object without namespace is cluster-scoped. */
   readonly kindsAsWritten: boolean;
+  /** The last step of its input snapshot was refused for this; absent: it was taken. */
+  readonly excess?: Excess;
   /** The agent sends no requests for objects that are stopped; absent: it does not know such objects. */
   readonly takesStopped?: true;
 }

@@ -2,6 +2,7 @@ import type { Declaration } from './desired.ts';
 import type { EngineKind } from './engine-kinds.ts';
 import type { ClusterId, ClusterName, Digest } from './ids.ts';
 import type { ObjectMeta, Origin, OutputPosition } from './output.ts';
+import type { Excess } from './quotas.ts';
 
 /**
  * One key of one cluster that is accepted, in flight or in the cluster's inventory, until the agent reports the object removed.
@@ -49,6 +50,8 @@ export interface Registration {
   readonly kindsAsWritten?: boolean;
   /** As the agent has reported it at its last connect; absent: it did not. */
   readonly kubernetesVersion?: string;
+  /** The last step of its input snapshot was refused for this; absent: it was taken. */
+  readonly excess?: Excess;
 }
 
 /** The last known good value of a declaration: it stays in force while its document cannot be read. */

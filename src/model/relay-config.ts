@@ -1,6 +1,7 @@
 import type { FleetPolicy, GuardLimits } from './desired.ts';
 import type { CustomKind } from './engine-kinds.ts';
 import type { FleetName, SourceName } from './ids.ts';
+import type { ClusterSize } from './quotas.ts';
 
 /** Where a secret is; never the secret itself. */
 export type SecretReference =
@@ -203,4 +204,8 @@ export interface RelayConfig {
   /** Whether status and events of custom resources are written. */
   readonly statusKubernetes: { readonly enabled: boolean };
   readonly bounds: PolicyBounds;
+  readonly limits: {
+    /** Of each cluster. */
+    readonly cluster: ClusterSize;
+  };
 }

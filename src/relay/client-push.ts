@@ -1,20 +1,24 @@
 import { type InputDelta, KEEPS_KINDS, type KindState, type LiveObject, unknownKind } from '../model/agent.ts';
+import { backOffMs } from '../model/back-off.ts';
 import { createBucketedMap } from '../model/bucketed-map.ts';
 import { snapshotDigest } from '../model/digest.ts';
 import type { Digest } from '../model/ids.ts';
 import { canonicalJson, compareText, type JsonValue } from '../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../model/object-key.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { digestsAfter } from './input-digests.ts';
 import type { Link } from './link.ts';
 import type { InputSnapshot, ServerListener } from './session.ts';
-import type { ReadSubject, Transfers } from './transfer.ts';
+import type { ReadSubject, Refusal, Transfers } from './transfer.ts';
 import type { ServerWelcome } from './wire/frames.ts';
 import { createDigestsAssembler, inputHead, inputRecords } from './wire/input.ts';
 import { type Assembler, ObjectTooLargeError } from './wire/records.ts';
 import { ProtocolError } from './wire/scalars.ts';
 
 const EMPTY = snapshotDigest([]);
+/** Delays of the next step after one that was refused. */
+const REFUSED = { firstMs: 30_000, longestMs: 600_000 };
 
 /** The state of the input that outlives a link. */
 export type InputState = ReturnType<typeof createInputState>;
@@ -50,6 +54,7 @@ interface PushDeps {
   readonly listener: Pick<ServerListener, 'inputAcknowledged'>;
   readonly input: InputState;
   readonly log: Log;
+  readonly clock: Clock;
   readonly stream: () => { readonly link: Link; readonly transfers: Transfers };
 }
 
@@ -62,6 +67,9 @@ function newState(deps: PushDeps) {
     listed: Promise.withResolvers<Map<string, Digest>>(),
     asked: false,
     pumping: false,
+    /** Steps that the server has refused in a row. */
+    refusals: 0,
+    over: new AbortController(),
     /** Set by the welcome; undefined before the two ends have compared their digests. */
     server: undefined as { readonly objectBytes: number; readonly keepsKinds: boolean } | undefined,
   };
@@ -104,6 +112,7 @@ async function synchronise(state: PushState, welcome: ServerWelcome): Promise<bo
   input.dirty = 'all';
   const keepsKinds = welcome.capabilities.includes(KEEPS_KINDS);
   state.server = { objectBytes: welcome.limits.objectBytes, keepsKinds };
+  void stream().link.over.then(() => state.over.abort());
   return true;
 }
 
@@ -137,7 +146,8 @@ async function pump(state: PushState): Promise<void> {
 }
 
 /** Sends one step; false if there is none or it could not be sent. */
-async function sendDifference({ deps, server }: PushState): Promise<boolean> {
+async function sendDifference(state: PushState): Promise<boolean> {
+  const { deps, server } = state;
   const { input, stream, listener, log } = deps;
   const { link, transfers } = stream();
   const { acknowledged } = input;
@@ -152,18 +162,30 @@ async function sendDifference({ deps, server }: PushState): Promise<boolean> {
   try {
     const outcome = await transfers.exchange(inputHead(sent), inputRecords(sent, server.objectBytes));
     if (outcome.type === 'over') return false;
-    if (outcome.type === 'refused') {
-      link.end({ code: 'refused', reason: outcome.reason, message: outcome.message });
-      return false;
-    }
+    if (outcome.type === 'refused') return waitAfter(state, outcome);
   } catch (error) {
     return endAfter(deps, error);
   }
+  state.refusals = 0;
   acknowledged.digests = digests;
   acknowledged.kinds = step.kinds;
   listener.inputAcknowledged(delta.to);
   log.debug('relay: the server has the input', { digest: delta.to, upserts: delta.upserts.length });
   return true;
+}
+
+/**
+ * Waits after a step that the server has refused, and lets the next one start from the input that the server has. The link stays:
+ * outputs go on, and settings may arrive that make the input smaller. False: the link is over.
+ */
+async function waitAfter(state: PushState, { reason, message }: Refusal): Promise<boolean> {
+  const { input, clock, log } = state.deps;
+  input.dirty = 'all';
+  const retryInMs = backOffMs(state.refusals, REFUSED.firstMs, REFUSED.longestMs);
+  state.refusals += 1;
+  log.warn('relay: the server refuses the input; it keeps the one before', { reason, detail: message, retryInMs });
+  await clock.sleep(retryInMs, state.over.signal);
+  return !state.deps.stream().link.isOver();
 }
 
 /** Ends the link, because a transfer that has begun cannot be withdrawn. The next link leaves out an object that is too large. */

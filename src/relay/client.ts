@@ -183,7 +183,7 @@ async function useConnection(
   stopping.signal.addEventListener('abort', onStop);
   const greeted = await pullStream.welcome;
   if (greeted !== undefined && (await pull.reportHolding(greeted))) {
-    const push = createPushEnd({ listener, input, log, stream: () => pushStream });
+    const push = createPushEnd({ listener, input, log, clock, stream: () => pushStream });
     const pushStream = openStream(state, listener, { stream: connection.open('Push', metadata), open: push.open });
     void pushStream.link.over.then((end) => pullStream.link.end(end));
     void pullStream.link.over.then((end) => pushStream.link.end(end));

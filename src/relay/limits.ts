@@ -1,3 +1,4 @@
+import { type ClusterSize, DEFAULT_QUOTAS } from '../model/quotas.ts';
 import type { Rate } from '../model/rate-limit.ts';
 import { MAX_MESSAGE_BYTES } from '../ports/transport.ts';
 
@@ -28,6 +29,10 @@ export interface RelayLimits {
   readonly transferRecords: number;
   /** Largest number of items (origins, clusters of scopes, Namespaces of kinds) in one transfer. */
   readonly transferItems: number;
+  /** The most that one cluster may send of its input snapshot; also of objects in its inventory. */
+  readonly quotas: ClusterSize;
+  /** After a step above the quotas the agent may send the next one after this time. */
+  readonly aboveQuotaMs: number;
   /** Chunks that the peer may send without acknowledgement. Told to the peer. */
   readonly window: number;
   /** Streams of one cluster that may be open at once, counted until the transport has closed them. */
@@ -64,6 +69,8 @@ export const DEFAULT_LIMITS: RelayLimits = {
   transferBytes: 512 * 1024 * 1024,
   transferRecords: 1_000_000,
   transferItems: 1_000_000,
+  quotas: DEFAULT_QUOTAS,
+  aboveQuotaMs: 10_000,
   window: 8,
   streamsPerCluster: 8,
   helloMs: 10_000,

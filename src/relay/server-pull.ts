@@ -137,7 +137,7 @@ function closePull(state: ServerState, slot: ClusterSlot, pull: PullStream, end:
   pull.owedHolding?.resolve(undefined);
   const reason = `${end.reason}: ${end.message}`;
   if (wasEstablished) state.listener.disconnected(pull.session, reason);
-  else if (end.code === 'invalid') state.listener.broken(pull.hello.cluster, reason);
+  else if (end.code === 'invalid' || end.code === 'exhausted') state.listener.broken(pull.hello.cluster, reason);
 }
 
 function openTransfer(
@@ -150,7 +150,8 @@ function openTransfer(
   const { listener, counts } = state;
   if (subject.case === 'holding' && (pull.phase === 'greeting' || pull.holdingDue)) {
     pull.holdingDue = false;
-    return createHoldingAssembler(reportedHead(state, pull, subject.value), (holding) => {
+    const head = reportedHead(state, pull, subject.value);
+    return createHoldingAssembler(head, state.limits.quotas.objects, (holding) => {
       pull.holding = holding;
       if (pull.phase === 'established') return pull.owedHolding?.resolve(holding);
       pull.phase = 'established';

@@ -1,6 +1,7 @@
 import type { InputDelta } from '../model/agent.ts';
 import { createBucketedMap } from '../model/bucketed-map.ts';
 import { quote } from '../model/ids.ts';
+import { type Excess, excessText } from '../model/quotas.ts';
 import { digestsAfter, type InputDigests } from './input-digests.ts';
 import { endOfDecision, type Greeted, type PullStream, welcomeFrame } from './server-state.ts';
 import { createTransfers } from './transfer.ts';
@@ -35,14 +36,32 @@ function startPush(greeted: Greeted, pull: PullStream): void {
   });
   void pull.link.over.then(({ reason, message }) => link.end({ code: 'unavailable', reason, message }));
   let digests = createBucketedMap(listener.inputDigests(slot.cluster), (digest) => digest);
+  let notBefore = 0;
   const transfers = createTransfers({ link, clock: deps.clock, limits }, (subject, answer) => {
     if (subject.case !== 'input') throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" on Push`);
-    return createInputAssembler(subject.value, limits, (delta) => {
-      digests = checkedInput(digests, delta);
+    if (deps.clock.monotonic() < notBefore) {
+      const message = `a step less than ${limits.aboveQuotaMs / 1000} s after one that was above a quota`;
+      throw new ProtocolError('RetriedTooSoon', message, 'exhausted');
+    }
+    const refuse = (excess: Excess): void => {
+      notBefore = deps.clock.monotonic() + limits.aboveQuotaMs;
+      counts.inputDeltasRefused += 1;
+      listener.aboveQuota(slot.cluster, excess);
+      answer({ reason: ABOVE_QUOTA, message: excessText(excess) });
+    };
+    const take = (delta: InputDelta): void => {
+      const after = checkedInput(digests, delta);
+      const excess = listener.excessAfter(slot.cluster, delta);
+      if (excess !== undefined) {
+        refuse(excess);
+        return;
+      }
+      digests = after;
       counts.inputDeltas += 1;
       listener.input(slot.cluster, delta);
       answer();
-    });
+    };
+    return createInputAssembler(subject.value, limits, take, refuse);
   });
   transfers.setWindow(peerLimits.window);
   let listed = false;
@@ -57,6 +76,9 @@ function startPush(greeted: Greeted, pull: PullStream): void {
   });
   link.post(welcomeFrame(greeted, digests.digest()));
 }
+
+/** The step leads above a quota of the cluster. */
+const ABOVE_QUOTA = 'AboveQuota';
 
 /** The digests after a step. Throws unless it starts from these, removes known keys, and leads to the digest that it names. */
 function checkedInput(digests: InputDigests, delta: InputDelta): InputDigests {

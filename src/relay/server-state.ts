@@ -88,6 +88,8 @@ export function noCounts() {
     outputsAccepted: 0,
     outputsRejected: 0,
     inputDeltas: 0,
+    /** Steps of inputs that were above a quota. */
+    inputDeltasRefused: 0,
     results: 0,
     /** Results of keys that were never sent. */
     unknownResults: 0,

@@ -2,6 +2,7 @@ import type { AgentHello, AgentHolding, InputDelta, KindState, LiveObject, Objec
 import type { AgentSettings } from '../model/agent-settings.ts';
 import type { ClusterId, ClusterName, Digest, FleetName } from '../model/ids.ts';
 import type { SequencedDelta } from '../model/output.ts';
+import type { Excess } from '../model/quotas.ts';
 import type { TagProof } from './trust/step-tags.ts';
 
 /**
@@ -87,6 +88,10 @@ export interface AgentListener {
   results(cluster: ClusterName, results: readonly ObjectResult[]): number;
   /** Keys and digests of the cluster's input snapshot at the server; empty if it has none. */
   inputDigests(cluster: ClusterName): ReadonlyMap<string, Digest>;
+  /** What of the cluster would be above its quota after the step; undefined: nothing, and the step may be taken. */
+  excessAfter(cluster: ClusterName, delta: InputDelta): Excess | undefined;
+  /** A step was refused because it leads above a quota: the snapshot stays as it was. */
+  aboveQuota(cluster: ClusterName, excess: Excess): void;
   /** A verified step of the input snapshot, from the digest of the snapshot at the server. */
   input(cluster: ClusterName, delta: InputDelta): void;
 }

@@ -90,6 +90,12 @@ const METRICS: Readonly<Record<string, Metric>> = {
     '1 if the cluster is that of a hibernated Shoot, whose agent is not expected to answer.',
     ofClusters(({ asleep }) => asleep !== undefined),
   ],
+  'fleetrelay_cluster_within_limits{cluster}': [
+    '0 if the input of the cluster is above a quota, and the input snapshot of before stays.',
+    ofClusters(
+      ({ conditions }) => !conditions.some(({ type, status }) => type === 'WithinLimits' && status === 'False'),
+    ),
+  ],
   'fleetrelay_safe_mode_active{cluster}': [
     '1 if safe mode holds changes because the input snapshot of this cluster is missing.',
     ofClusters(({ name }, { fleet }) => fleet.safeMode?.causes.some(({ cluster }) => cluster === name) === true),
@@ -164,6 +170,10 @@ const METRICS: Readonly<Record<string, Metric>> = {
     ],
   ],
   fleetrelay_input_deltas_total: ['Input deltas taken.', ({ relay }) => relay.inputDeltas],
+  fleetrelay_input_deltas_refused_total: [
+    'Input deltas refused because they lead above a quota of their cluster.',
+    ({ relay }) => relay.inputDeltasRefused,
+  ],
   fleetrelay_results_total: ['Results of objects received.', ({ relay }) => relay.results],
   fleetrelay_unknown_results_total: [
     'Results of objects that the cluster was never sent; they are dropped.',

@@ -24,6 +24,7 @@ import {
   type OutputPosition,
   type SequencedDelta,
 } from '../../src/model/output.ts';
+import type { ClusterSize } from '../../src/model/quotas.ts';
 import { must } from '../../src/model/result.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
@@ -159,6 +160,7 @@ export async function createFleetWorld(
     /** Of the server alone, where it is not the agents' and the test's. */
     readonly serverClock?: Clock;
     readonly log?: Log;
+    readonly quotas?: ClusterSize;
   } = {},
 ): Promise<FleetWorld> {
   const clock = given.clock ?? createVirtualClock();
@@ -209,7 +211,12 @@ export async function createFleetWorld(
       ...(given.lock === undefined ? {} : { lock: given.lock }),
       ...(given.xds === undefined ? {} : { xds: given.xds }),
     },
-    { fleet: fleetName, version: '0.0.0', bounds: { guards: {}, safeModes: [], webhookRemediator: false } },
+    {
+      fleet: fleetName,
+      version: '0.0.0',
+      bounds: { guards: {}, safeModes: [], webhookRemediator: false },
+      ...(given.quotas && { quotas: given.quotas }),
+    },
   );
   await server.start();
   const sourceNamed = (name: string): FakeSource => {

@@ -19,6 +19,7 @@ import {
 import { compareText, type JsonObject } from '../../src/model/json.ts';
 import { type ObjectKey, parseObjectKey } from '../../src/model/object-key.ts';
 import { claimOf, comparePositions, type OutputPosition, type SequencedDelta } from '../../src/model/output.ts';
+import { excessText } from '../../src/model/quotas.ts';
 import { must } from '../../src/model/result.ts';
 import type {
   AgentCertificate,
@@ -220,7 +221,12 @@ export function createFakeOwner(): FakeOwner {
     },
     broken: (cluster, reason) => void owner.breaches.push(`${cluster} ${reason}`),
     latestEpoch: () => owner.epoch,
-    results: (_cluster, results) => owner.received.push(...results),
+    results: (_cluster, results) => {
+      owner.received.push(...results);
+      return 0;
+    },
+    excessAfter: () => undefined,
+    aboveQuota: (cluster, excess) => void owner.breaches.push(`${cluster} ${excessText(excess)}`),
     inputDigests: (cluster) => owner.held.get(cluster) ?? new Map(),
     input(cluster, delta) {
       const held = owner.held.get(cluster) ?? new Map();

@@ -6,6 +6,7 @@ import type { Diagnostic } from '../../model/diagnostic.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { FleetName } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
+import { type ClusterSize, DEFAULT_QUOTAS } from '../../model/quotas.ts';
 import type { PolicyBounds } from '../../model/relay-config.ts';
 import type { AuditLog } from '../../ports/audit-log.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -85,6 +86,8 @@ interface ServerOptions {
   readonly version: string;
   /** How far a repository may loosen what protects the fleet. */
   readonly bounds: PolicyBounds;
+  /** Of each cluster; absent: the default. */
+  readonly quotas?: ClusterSize;
 }
 
 /** A bound address. */
@@ -113,7 +116,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);
   const operationRequests = createOperationRequests(foundation, replica);
   const parts: Parts = { ...foundation, sources, sessions, replica, suspensions, operationRequests };
-  const relaying = wireAgents(parts, options.fleet);
+  const relaying = wireAgents(parts, options);
   const xds = createXds({ ...parts, id: setup?.id ?? '' }, deps.xds);
   const locator = createLocator({ engine, sources });
   const diagnostics = followDiagnostics(parts, locator);
@@ -196,7 +199,7 @@ interface Parts extends Foundation {
   readonly operationRequests: OperationRequests;
 }
 
-function wireAgents(parts: Parts, fleet: FleetName) {
+function wireAgents(parts: Parts, { fleet, quotas = DEFAULT_QUOTAS }: ServerOptions) {
   const { engine, loop, fleet: records, sessions, replica, approvals } = parts;
   const windows = countedWhileLeading(parts.windows, replica);
   const { mayStart, knowsAll } = replica;
@@ -221,7 +224,7 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   loop.addSink(endSessionsOfDeregistered(engine, sessions));
   const listener = createAgentSource({
     ...parts,
-    fleet,
+    ...{ fleet, quotas },
     approvals,
     recovery,
     sessions,

@@ -48,7 +48,7 @@ export interface OpenedRelay {
 
 /** Opens the relay's end of the server: reads or makes its secrets and certificates, which replicas share in the store. */
 export async function openRelay(
-  { relay, dataDirectory, fleet }: RelayConfig,
+  { relay, dataDirectory, fleet, limits }: RelayConfig,
   version: string,
   { clock, log, env }: ProcessDeps,
   store: SnapshotStore,
@@ -76,7 +76,7 @@ export async function openRelay(
   const options: RelayServerOptions = {
     ...{ fleet, tokens, mode: tls.mode, version },
     ...(sharedToken && { sharedToken }),
-    limits: registrationLimits(clients),
+    limits: { quotas: limits.cluster, ...registrationLimits(clients) },
   };
   return {
     relay: createRelayServer({ transport, clock, log, tags, generations, ...secure?.trust }, options),

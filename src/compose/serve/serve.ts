@@ -107,7 +107,7 @@ async function openServer(
       parseYaml: (text) => load(text) as JsonValue,
       committed: metrics.engineCommit,
     },
-    { fleet: config.fleet, version, bounds: config.bounds },
+    { fleet: config.fleet, version, bounds: config.bounds, quotas: config.limits.cluster },
   );
   const listeners = await openListeners(
     config,

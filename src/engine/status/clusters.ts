@@ -4,6 +4,7 @@ import { compareText } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectHealth } from '../../model/object-health.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import { type Excess, excessText } from '../../model/quotas.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { Collection, Derived, Entry, Graph, Index } from '../collections/types.ts';
 import type { DomainParts } from '../domain.ts';
@@ -35,7 +36,7 @@ interface ClusterStatusInputs extends EngineInputs, SafeModeReads {
 
 /** Derives the status of every registered cluster. */
 export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs): Derived<StatusPart> {
-  const { clusters, agents, kinds, progressBySubject, mode, unseen, ledgerByScope, readers } = inputs;
+  const { clusters, agents, kinds, snapshots, progressBySubject, mode, unseen, ledgerByScope, readers } = inputs;
   const kindsByState = graph.index('kindsByState', kinds, ({ partition, value }) => [
     kindGroup(partition, value.state),
     ...(refusedNamespaces(value).length === 0 ? [] : [kindGroup(partition, 'unlisted')]),
@@ -44,14 +45,14 @@ export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs)
     name: 'clusterStatuses',
     from: clusters,
     reads: [
-      ...[agents, kindsByState, progressBySubject, mode, unseen, ledgerByScope],
+      ...[agents, snapshots, kindsByState, progressBySubject, mode, unseen, ledgerByScope],
       ...readers.map((reader) => reader.clusters),
     ],
     seesAll: true,
     compute: ({ key: name, value: cluster }, read, emit) => {
       const tally = tallyOf(read, progressBySubject, clusterSubject(name));
       const counts = countOutcomes(tally);
-      const { connected = false, warm = false, since = 0, problem = '' } = read.get(agents, '', name) ?? {};
+      const { connected = false, warm = false, since = 0, problem = '', excess } = read.get(agents, '', name) ?? {};
       const ofKinds = (state: KindState['state']): number => read.count(kindsByState, kindGroup(name, state));
       // If no kind can be listed, the agent is connected and the API server of its cluster does not answer.
       const readable = ofKinds('complete') > 0 || ofKinds('unknown') + ofKinds('offered') === 0;
@@ -66,6 +67,7 @@ export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs)
           connectedCondition(connected, since, problem),
           inSyncCondition({ connected, readable }, counts, problem),
           ...discoveredCondition(unknown, unlisted),
+          ...(excess === undefined ? [] : [aboveLimits(excess, read.get(snapshots, '', name)?.since)]),
           ...(cause === undefined ? [] : [conditionOf('SafeMode', 'True', cause.reason, cause.message)]),
           ...healthyCondition(read, progressBySubject, name, tally.health, connected && readable),
           ...summarise(tally),
@@ -125,6 +127,13 @@ function inSyncCondition(
   if (applied + held === targeted) return conditionOf(type, 'True', 'InSync', message);
   if (problem === '') return conditionOf(type, 'False', 'OutOfSync', message);
   return conditionOf(type, 'False', 'Blocked', `${message}; nothing more gets through: ${problem}`);
+}
+
+/** `since`: when the input snapshot that stays was received; undefined: there is none. */
+function aboveLimits(excess: Excess, since: number | undefined): ConditionValue {
+  const before = since === undefined ? 'it has no input snapshot' : `its input snapshot stays as of ${rfc3339(since)}`;
+  const waysOut = `leave kinds or Namespaces out of discovery in the FleetPolicy, or raise limits.cluster.${excess.what} in the RelayConfig of the server`;
+  return conditionOf('WithinLimits', 'False', 'AboveQuota', `${excessText(excess)}: ${before}. To go on, ${waysOut}`);
 }
 
 /** A message names at most this many kinds with one reason: if the API server does not answer, all kinds are unknown. */

@@ -10,6 +10,7 @@ import { type Digest, quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import { liveObjectOf } from '../../model/live-object.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
+import { type Excess, excessOf } from '../../model/quotas.ts';
 import type { RelayLimits } from '../limits.ts';
 import { type Assembler, batches, createAssembler, objectRecords, type RecordInit } from './records.ts';
 import {
@@ -56,31 +57,55 @@ function* kindRecords({ kind, state, message, scope, unlisted = {} }: KindState)
   for (const more of rest) yield { case: 'kind', value: { kind, unlisted: more } };
 }
 
-/** Reads an input delta. Its lists must be in key order, and a key in at most one of them. */
+/**
+ * Reads an input delta. Its lists must be in key order, and a key in at most one of them. `above` is called instead of `done`
+ * for a delta that is larger than the largest snapshot: its content is dropped as it arrives.
+ */
 export function createInputAssembler(
   head: InputHead,
-  { objectBytes }: Pick<RelayLimits, 'objectBytes'>,
+  { objectBytes, quotas }: Pick<RelayLimits, 'objectBytes' | 'quotas'>,
   done: (delta: InputDelta) => void,
+  above: (excess: Excess) => void,
 ): Assembler {
   const { kindsKept } = head;
   const digests = { from: readDigest(head.from), to: readDigest(head.to) };
   const upserts = new Map<ObjectKey, LiveObject>();
   const removals: ObjectKey[] = [];
   const kinds = createKindReader();
+  let size = { objects: 0, bytes: 0, kinds: 0 };
+  const grow = (more: Partial<typeof size>): boolean => {
+    const { objects = 0, bytes = 0, kinds: listed = 0 } = more;
+    size = { objects: size.objects + objects, bytes: size.bytes + bytes, kinds: size.kinds + listed };
+    if (excessOf(size, quotas) === undefined) return true;
+    upserts.clear();
+    kinds.clear();
+    return false;
+  };
   return createAssembler(
     'an input',
     ({ more, nextKey, object }) => ({
       more,
       object(record) {
         const key = nextKey('object', record.key);
-        object(key, record, objectBytes, ({ digest, text, value }) =>
-          upserts.set(key, liveObjectOf(key, digest, text, value)),
-        );
+        const bytes = key.length + Number(record.size);
+        object(key, record, objectBytes, ({ digest, text, value }) => {
+          if (grow({ objects: 1, bytes })) upserts.set(key, liveObjectOf(key, digest, text, value));
+        });
       },
       removal: ({ key }) => void removals.push(nextKey('removal', key)),
-      ...(kindsKept ? {} : { kind: kinds.take }),
+      ...(kindsKept
+        ? {}
+        : {
+            kind(record) {
+              const text =
+                record.message.length + record.unlisted.reduce((sum, { message }) => sum + message.length, 0);
+              if (grow({ kinds: record.state === '' ? 0 : 1, bytes: record.kind.length + text })) kinds.take(record);
+            },
+          }),
     }),
     () => {
+      const excess = excessOf(size, quotas);
+      if (excess !== undefined) return above(excess);
       if (removals.some((key) => upserts.has(key))) {
         throw new ProtocolError('OutOfTurn', 'a key is in both upserts and removals');
       }
@@ -102,6 +127,11 @@ function createKindReader() {
         const refused = unlisted.get(state.kind);
         return refused === undefined ? state : { ...state, unlisted: Object.fromEntries(refused) };
       }),
+    clear: (): void => {
+      kinds.clear();
+      unlisted.clear();
+      last = undefined;
+    },
     take(record: KindRecord): void {
       const { kind } = record;
       if (last?.kind !== kind) {

@@ -172,7 +172,11 @@ export function readHoldingHead(
 }
 
 /** Reads the rest of a holding. The digest of its head must match its entries, and its keys must be unique. */
-export function createHoldingAssembler(head: ReportedHead, done: (holding: ReportedHolding) => void): Assembler {
+export function createHoldingAssembler(
+  head: ReportedHead,
+  most: number,
+  done: (holding: ReportedHolding) => void,
+): Assembler {
   const entries = new Map<string, InventoryEntry>();
   const revisions: RevisionRef[] = [];
   return createAssembler(
@@ -186,6 +190,9 @@ export function createHoldingAssembler(head: ReportedHead, done: (holding: Repor
         const phase = readWord(record.phase, ['held', 'removing']);
         const clusters = scopeOf(record.scope);
         const entryDigest = readDigest(record.digest);
+        if (entries.size >= most) {
+          throw new ProtocolError('AboveQuota', `an inventory of more than ${most} objects`, 'exhausted');
+        }
         if (entries.has(key)) throw new ProtocolError('OutOfTurn', `${key} is in a holding twice`);
         origins(record.origins, (all) => {
           entries.set(key, { key, digest: entryDigest, phase, origins: all, scope: clusters, ...stoppedOf(record) });

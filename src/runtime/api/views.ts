@@ -39,7 +39,9 @@ export function clusterView(
   const messageOf = (of: string): string => conditions.find(({ type }) => type === of)?.message ?? '';
   const asleep = engine.domains.flatMap(({ parts }) => parts.asleep?.get('', name) ?? [])[0];
   // In this order: why nothing changes, what is not known, and the progress.
-  const messages = [stopped, asleep ?? '', problem, messageOf('Discovered'), messageOf('Ready')];
+  const messages = [
+    ...[stopped, asleep ?? '', problem, messageOf('WithinLimits'), messageOf('Discovered'), messageOf('Ready')],
+  ];
   return {
     name,
     labels: declared.value.labels,

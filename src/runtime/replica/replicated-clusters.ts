@@ -248,7 +248,7 @@ function stageAgent(
   const isHeld = agents.get('', cluster)?.assumedWarm === true;
   const assumedWarm = (isRecorded || isHeld) && registration?.warm !== true;
   if (registration !== undefined) {
-    const { id, warm, since, kindsAsWritten = false } = registration;
+    const { id, warm, since, kindsAsWritten = false, excess } = registration;
     agents.set('', cluster, {
       ...unseenAgent,
       connected: isConnected(cluster),
@@ -257,6 +257,7 @@ function stageAgent(
       warm,
       assumedWarm,
       kindsAsWritten,
+      ...(excess === undefined ? {} : { excess }),
     });
   } else if (assumedWarm) agents.set('', cluster, { ...unseenAgent, assumedWarm });
   else agents.delete('', cluster);

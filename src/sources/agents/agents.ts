@@ -1,15 +1,19 @@
 import { type AgentHello, type AgentHolding, KINDS_AS_WRITTEN, TAKES_STOPPED } from '../../model/agent.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
 import { comparePositions } from '../../model/output.ts';
+import type { ClusterSize } from '../../model/quotas.ts';
 import type { AgentListener } from '../../relay/session.ts';
 import type { AssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
 import { newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import { endedRegistrations, type HelloDeps, judgeHello, judgeRegistration } from './admission.ts';
+import { createQuotas, excessIn } from './quotas.ts';
 import { createResultTaker } from './results.ts';
 
 interface AgentSourceDeps extends HelloDeps, Pick<ServerParts, 'loop' | 'approvals' | 'clock' | 'log'> {
   readonly recovery: AssumedWarmRecovery;
+  /** Of each cluster. */
+  readonly quotas: ClusterSize;
   /** A session has begun, with the inventory that the agent reports. */
   readonly connected: (cluster: ClusterName, holding: AgentHolding) => void;
 }
@@ -21,6 +25,7 @@ interface AgentSourceDeps extends HelloDeps, Pick<ServerParts, 'loop' | 'approva
 export function createAgentSource(deps: AgentSourceDeps): AgentListener {
   const { engine, loop, ledger, recovery, sessions, clock, log } = deps;
   const { agents } = engine.inputs;
+  const quotas = createQuotas(deps);
 
   return {
     caughtUp: async () => true,
@@ -54,6 +59,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
           warm: ledger.registration(cluster)?.warm === true,
           assumedWarm: recovery.isAssumedWarm(cluster) && !isReplaced,
           kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
+          ...excessIn(ledger.registration(cluster)),
           ...(capabilities.includes(TAKES_STOPPED) ? { takesStopped: true } : {}),
         });
       });
@@ -62,6 +68,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       const { cluster } = session.hello;
       if (sessions.get(cluster)?.session !== session) return;
       sessions.delete(cluster);
+      quotas.forget(cluster);
       loop.settle();
       log.info('an agent is disconnected', { cluster, reason });
       const before = agents.get('', cluster);
@@ -77,7 +84,10 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       loop.settle();
       return new Map([...engine.inputs.live.entries(cluster)].map(({ key, value }) => [key, value.digest]));
     },
+    excessAfter: quotas.excessAfter,
+    aboveQuota: quotas.aboveQuota,
     input: (cluster, delta) => {
+      quotas.taken(cluster, delta);
       loop.transact(() => ledger.takeInput(cluster, delta, clock.now()));
       markWarm(deps, cluster);
     },

@@ -156,6 +156,14 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
       is('relay_pull_clients_connected', '1x60', 'cluster="east"', B),
     ],
   },
+  FleetrelayClusterAboveLimits: {
+    fires: [
+      is('fleetrelay_cluster_within_limits', '0x60', west),
+      is('fleetrelay_cluster_within_limits', '1x60', 'cluster="east"'),
+    ],
+    labels: { cluster: 'west' },
+    silent: [is('fleetrelay_cluster_within_limits', '0x7 1x60', west)],
+  },
   FleetrelaySafeModeActive: {
     fires: [
       is('fleetrelay_safe_mode_active', '1x60', west),

@@ -1,0 +1,65 @@
+import type { InputDelta } from '../../model/agent.ts';
+import type { ClusterName } from '../../model/ids.ts';
+import type { Registration } from '../../model/ledger.ts';
+import { type ClusterSize, type Excess, excessOf, excessText } from '../../model/quotas.ts';
+import type { AgentListener } from '../../relay/session.ts';
+import type { ServerParts } from '../../runtime/parts.ts';
+import { createSnapshotSizes } from './sizes.ts';
+
+type QuotaDeps = Pick<ServerParts, 'engine' | 'ledger' | 'loop' | 'log'> & { readonly quotas: ClusterSize };
+
+/** Judges the steps of input snapshots by the quotas, and notes in a cluster's registration and status what was refused. */
+export function createQuotas(deps: QuotaDeps) {
+  const { ledger, log, quotas } = deps;
+  const sizes = createSnapshotSizes(deps);
+  /** The size after the step that was judged last. */
+  let judged: { readonly delta: InputDelta; readonly size: ReturnType<typeof sizes.after> } | undefined;
+
+  const calls: Pick<AgentListener, 'excessAfter' | 'aboveQuota'> = {
+    excessAfter: (cluster, delta) => {
+      judged = { delta, size: sizes.after(cluster, delta) };
+      return excessOf(judged.size, quotas);
+    },
+    aboveQuota: (cluster, excess) => {
+      const before = ledger.registration(cluster)?.excess;
+      note(deps, cluster, excess);
+      if (before?.what === excess.what && before.limit === excess.limit) return;
+      const { what, number, limit } = excess;
+      log.warn('an input of a cluster is above a quota; the input snapshot of before stays', {
+        ...{ cluster, what, number, limit, detail: excessText(excess) },
+      });
+    },
+  };
+  return {
+    ...calls,
+    /** The step is being staged. */
+    taken: (cluster: ClusterName, delta: InputDelta): void => {
+      sizes.take(cluster, judged?.delta === delta ? judged.size : undefined);
+      judged = undefined;
+      if (ledger.registration(cluster)?.excess === undefined) return;
+      log.info('the input of a cluster is within its quotas again', { cluster });
+      note(deps, cluster, undefined);
+    },
+    forget: sizes.forget,
+  };
+}
+
+/** Stages the excess in the state of the cluster's agent, and records it. */
+function note({ engine, ledger, loop }: QuotaDeps, cluster: ClusterName, excess: Excess | undefined): void {
+  const registration = ledger.registration(cluster);
+  if (registration === undefined) return;
+  const { excess: _, ...known } = registration;
+  ledger.setRegistration(cluster, { ...known, ...excessIn({ excess }) });
+  loop.settle();
+  const agent = engine.inputs.agents.get('', cluster);
+  if (agent === undefined) return;
+  const { excess: __, ...state } = agent;
+  loop.transact(() => engine.inputs.agents.set('', cluster, { ...state, ...excessIn({ excess }) }));
+}
+
+/** The member `excess` of a registration, if it has one. */
+export function excessIn(
+  registration: { readonly excess?: Excess | undefined } | undefined,
+): Pick<Registration, 'excess'> {
+  return registration?.excess === undefined ? {} : { excess: registration.excess };
+}

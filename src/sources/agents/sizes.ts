@@ -1,0 +1,83 @@
+import type { InputDelta, KindState, LiveObject } from '../../model/agent.ts';
+import type { ClusterName } from '../../model/ids.ts';
+import { canonicalJson } from '../../model/json.ts';
+import type { ClusterSize } from '../../model/quotas.ts';
+import type { ServerParts } from '../../runtime/parts.ts';
+
+/** The size of an input snapshot; `kindBytes` are a part of `bytes`. */
+interface SnapshotSize extends ClusterSize {
+  readonly kindBytes: number;
+}
+
+/**
+ * The sizes of the input snapshots of connected clusters: counted once for each session, and then by the steps, so that the cost
+ * of a step depends on the step.
+ */
+export function createSnapshotSizes({ engine, loop }: Pick<ServerParts, 'engine' | 'loop'>) {
+  const { live, kinds } = engine.inputs;
+  const sizes = new Map<string, SnapshotSize>();
+  /** Clusters with a step that is staged and not committed: what it replaces cannot be read. */
+  const staged = new Set<string>();
+  loop.addSink(() => staged.clear());
+
+  const now = (cluster: ClusterName): SnapshotSize => {
+    if (staged.has(cluster)) loop.settle();
+    const known = sizes.get(cluster);
+    if (known !== undefined) return known;
+    const kindBytes = bytesOfKinds([...kinds.entries(cluster)].map(({ value }) => value));
+    let objects = 0;
+    let bytes = kindBytes;
+    for (const { value } of live.entries(cluster)) {
+      objects += 1;
+      bytes += bytesOf(value);
+    }
+    const size = { objects, bytes, kinds: kinds.size(cluster), kindBytes };
+    sizes.set(cluster, size);
+    return size;
+  };
+  return {
+    /** The size after the step, which is not taken yet. */
+    after: (cluster: ClusterName, { upserts, removals, kinds: listed }: InputDelta): SnapshotSize => {
+      let { objects, bytes, kinds: count, kindBytes } = now(cluster);
+      for (const object of upserts) {
+        const before = live.get(cluster, object.key);
+        if (before === undefined) objects += 1;
+        bytes += bytesOf(object) - (before === undefined ? 0 : bytesOf(before));
+      }
+      for (const key of removals) {
+        const before = live.get(cluster, key);
+        if (before === undefined) continue;
+        objects -= 1;
+        bytes -= bytesOf(before);
+      }
+      if (listed !== undefined) {
+        const after = bytesOfKinds(listed);
+        bytes += after - kindBytes;
+        [count, kindBytes] = [listed.length, after];
+      }
+      return { objects, bytes, kinds: count, kindBytes };
+    },
+    /** A step is being staged, and leads to this size; undefined: to one that is counted later. */
+    take: (cluster: ClusterName, size: SnapshotSize | undefined): void => {
+      if (size === undefined) sizes.delete(cluster);
+      else sizes.set(cluster, size);
+      staged.add(cluster);
+    },
+    /** The session of the cluster begins or has ended. */
+    forget: (cluster: ClusterName): void => void sizes.delete(cluster),
+  };
+}
+
+function bytesOf(object: LiveObject): number {
+  const { key, content, text } = object;
+  return key.length + (content?.length ?? Buffer.byteLength(text ?? canonicalJson(object.value)));
+}
+
+function bytesOfKinds(kinds: readonly KindState[]): number {
+  let bytes = 0;
+  for (const { kind, message, unlisted = {} } of kinds) {
+    bytes += kind.length + Buffer.byteLength(message);
+    for (const [namespace, why] of Object.entries(unlisted)) bytes += namespace.length + Buffer.byteLength(why);
+  }
+  return bytes;
+}
