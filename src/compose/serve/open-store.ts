@@ -41,10 +41,14 @@ async function openStore(
 }
 
 /** The store as those with the secrets see it. Without any it stays as it is. Rejects if the store cannot be asked. */
-export async function withSeals(store: SnapshotStore, secrets: readonly Uint8Array[]): Promise<SnapshotStore> {
+export async function withSeals(
+  store: SnapshotStore,
+  secrets: readonly Uint8Array[],
+  deps: Pick<ProcessDeps, 'clock' | 'log'>,
+): Promise<SnapshotStore> {
   if (secrets.length === 0) return store;
   if (secrets.length > 1) await sealAnew(store, secrets);
-  return sealStore(store, secrets);
+  return sealStore(store, secrets, deps);
 }
 
 async function readAccess(

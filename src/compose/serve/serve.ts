@@ -84,7 +84,7 @@ async function openServer(
   );
   const opened = await openRelay(config, version, deps, metered);
   closers.push(opened.close);
-  const store = await withSeals(metered, opened.storeSecrets);
+  const store = await withSeals(metered, opened.storeSecrets, deps);
   const custom = await openCustomResources(config, version, deps);
   for (const { close } of custom) closers.push(close);
   // Custom resources are the last sources: a repository's declaration wins over theirs.

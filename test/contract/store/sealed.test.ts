@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
 import { sealAnew, sealStore } from '../../../src/adapters/stores/sealed.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
+import { sealing } from '../../support/sealing.ts';
+import { silentLog } from '../../support/silent-log.ts';
 import { createSharedMemory } from '../../support/shared-memory-store.ts';
 import { sharedStoreContract } from './shared-suite.ts';
 import { storeContract } from './suite.ts';
@@ -22,7 +24,7 @@ const listed = async (store: SnapshotStore): Promise<readonly string[]> => {
   return found;
 };
 
-storeContract('sealed', async () => sealStore(createMemoryStore(), [ours]));
+storeContract('sealed', async () => sealStore(createMemoryStore(), [ours], sealing));
 
 sharedStoreContract('sealed', async () => {
   const memory = createSharedMemory();
@@ -30,7 +32,7 @@ sharedStoreContract('sealed', async () => {
     process: async () => {
       const inner = memory.open();
       return {
-        store: sealStore(inner, [ours]),
+        store: sealStore(inner, [ours], sealing),
         swallowReply: () => memory.swallowReplies(),
         cut: () => inner.cut(),
         mend: () => inner.mend(),
@@ -47,7 +49,7 @@ sharedStoreContract('sealed', async () => {
 describe('a sealed store', () => {
   it('reveals neither a value nor that two keys have equal values', async () => {
     const inner = createMemoryStore();
-    const store = sealStore(inner, [ours]);
+    const store = sealStore(inner, [ours], sealing);
     await store.write([
       { key: 'a', value: bytes('password') },
       { key: 'b', value: bytes('password') },
@@ -62,14 +64,15 @@ describe('a sealed store', () => {
     const inner = createMemoryStore();
     const values = { 'registrations/east': '{"id":"é"}', empty: '' };
     const seven = new Uint8Array(32).fill(7);
-    const store = sealStore(inner, [seven]);
+    const at = { clock: { now: () => 1_780_272_000_000 }, log: silentLog };
+    const store = sealStore(inner, [seven], at);
     await store.write(Object.entries(values).map(([key, value]) => ({ key, value: bytes(value) })));
     const hex = async (key: string) => Buffer.from((await inner.get(key))?.value ?? '').toString('hex');
     expect(await hex('registrations/east')).toBe(
       '020926b94ac9881628ffaa137cb0c0f3c927bc30dff91efb9d78630d1357b266bfcdbdf686cb9b88fb424d19',
     );
     expect(await hex('empty')).toBe('020926b94ab96a457f38e8923122425bc21d8bf1a8c86e76655e3f9b968374b0f7');
-    const record = await sealStore(inner, [ours, seven]).get('registrations/east');
+    const record = await sealStore(inner, [ours, seven], sealing).get('registrations/east');
     expect(Buffer.from(record?.value ?? '').toString()).toBe('{"id":"é"}');
   });
 
@@ -80,7 +83,7 @@ describe('a sealed store', () => {
     ['that is empty', () => bytes('')],
   ])('reads a value %s as an empty one, and can replace it', async (_, spoil) => {
     const inner = createMemoryStore();
-    const store = sealStore(inner, [ours]);
+    const store = sealStore(inner, [ours], sealing);
     await store.write([{ key: 'a', value: bytes('one') }]);
     const record = await inner.get('a');
     await inner.write([{ key: 'a', value: spoil(record?.value ?? bytes('')) }]);
@@ -92,7 +95,7 @@ describe('a sealed store', () => {
 
   it('treats a value that was moved from another key as damaged', async () => {
     const inner = createMemoryStore();
-    const store = sealStore(inner, [ours]);
+    const store = sealStore(inner, [ours], sealing);
     await store.write([{ key: 'a', value: bytes('one') }]);
     await inner.write([{ key: 'b', value: (await inner.get('a'))?.value ?? null }]);
     expect(await textAt(store, 'b')).toBe('');
@@ -100,22 +103,22 @@ describe('a sealed store', () => {
 
   it('rejects a value of an unknown secret with advice', async () => {
     const inner = createMemoryStore();
-    await sealStore(inner, [theirs]).write([{ key: 'a', value: bytes('one') }]);
-    const store = sealStore(inner, [ours]);
+    await sealStore(inner, [theirs], sealing).write([{ key: 'a', value: bytes('one') }]);
+    const store = sealStore(inner, [ours], sealing);
     await expect(store.get('a')).rejects.toThrow('record a of the store was sealed with another relay secret');
     await expect(listed(store)).rejects.toThrow('another relay secret');
   });
 
   it('opens values of either of two secrets; after sealing anew, the older one can be removed', async () => {
     const inner = createMemoryStore();
-    await sealStore(inner, [older]).write([{ key: 'a', value: bytes('one') }]);
-    const both = sealStore(inner, [ours, older]);
+    await sealStore(inner, [older], sealing).write([{ key: 'a', value: bytes('one') }]);
+    const both = sealStore(inner, [ours, older], sealing);
     await both.write([{ key: 'b', value: bytes('two') }]);
     await inner.write([{ key: 'trust/ca', value: bytes('something else') }]);
     expect(await listed(both)).toEqual(['a=one', 'b=two', 'trust/ca=']);
-    await expect(listed(sealStore(inner, [ours]))).rejects.toThrow('another relay secret');
+    await expect(listed(sealStore(inner, [ours], sealing))).rejects.toThrow('another relay secret');
     await sealAnew(inner, [ours, older]);
-    expect(await listed(sealStore(inner, [ours]))).toEqual(['a=one', 'b=two', 'trust/ca=']);
+    expect(await listed(sealStore(inner, [ours], sealing))).toEqual(['a=one', 'b=two', 'trust/ca=']);
     expect(await textAt(inner, 'trust/ca')).toBe('something else');
   });
 });

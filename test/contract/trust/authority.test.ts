@@ -13,6 +13,7 @@ import {
   signingAuthority,
 } from '../../../src/adapters/tls/own-authority.ts';
 import { ensureSigned } from '../../../src/adapters/tls/server-certificate.ts';
+import { sealing } from '../../support/sealing.ts';
 import { createSharedMemory, type SharedMemory, type SharedMemoryStore } from '../../support/shared-memory-store.ts';
 import { DAY_MS } from '../../support/test-authority.ts';
 
@@ -153,7 +154,7 @@ describe('replicas with a shared store', () => {
     folders += 1;
     const store: SharedMemoryStore = memory.open();
     const own = folder ?? (await mkdtemp(join(root, `r${folders}-`)));
-    const sealed = sealStore(store, secrets);
+    const sealed = sealStore(store, secrets, sealing);
     return { store, sealed, folder: own, own: createOwnAuthority(own, sealed) };
   }
 

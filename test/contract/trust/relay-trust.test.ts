@@ -10,6 +10,7 @@ import { openRelayTrust, type RelayTrust, type TrustOptions } from '../../../src
 import { must } from '../../../src/model/result.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import { readPair } from '../../../src/relay/trust/certificates.ts';
+import { sealing } from '../../support/sealing.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { noOpenssl } from '../../support/openssl.ts';
 import { eventually } from '../../support/relay-poll.ts';
@@ -136,7 +137,7 @@ describe('certificates that are made', () => {
 
 test('a replica takes over shared authorities, and restores their lost record, at once and not only every ten seconds', async () => {
   const memory = createSharedMemory();
-  const sealed = () => sealStore(memory.open(), [new Uint8Array(32).fill(1)]);
+  const sealed = () => sealStore(memory.open(), [new Uint8Array(32).fill(1)], sealing);
   await open({}, sealed());
   jumped = 280 * DAY_MS;
   await createOwnAuthority(await mkdtemp(join(root, 'other-')), sealed()).refresh(now());

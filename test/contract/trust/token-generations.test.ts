@@ -11,6 +11,7 @@ import {
   openTokenGenerations,
   readTokenGenerations,
 } from '../../../src/relay/trust/tokens.ts';
+import { sealing } from '../../support/sealing.ts';
 import { createSharedMemory, type SharedMemory, type SharedMemoryStore } from '../../support/shared-memory-store.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
@@ -192,7 +193,7 @@ describe('of several replicas', () => {
 
   test('access to the store without the secret cannot make earlier tokens valid', async () => {
     const secrets = [new Uint8Array(32).fill(1)];
-    const a = await open('a', sealStore(memory.open(), secrets));
+    const a = await open('a', sealStore(memory.open(), secrets, sealing));
     const before = await memory.open().get(GENERATIONS_KEY);
     await a.renew('east');
     const forged = Buffer.from('{"east":1}');
@@ -202,7 +203,7 @@ describe('of several replicas', () => {
       return !forged.equals(value);
     });
     expect(a.current('east')).toBe(SECONDS);
-    expect((await open('b', sealStore(memory.open(), secrets))).current('east')).toBe(SECONDS);
+    expect((await open('b', sealStore(memory.open(), secrets, sealing))).current('east')).toBe(SECONDS);
     expect(await readFile(join(folder('b'), 'token-generations.json'), 'utf8')).toBe(`{"east":${SECONDS}}\n`);
   });
 });
