@@ -72,8 +72,8 @@ function contextOf({ certificate, key, clientRoots }: TlsMaterial): SecureContex
     // An empty list, because Node would use the public authorities without one.
     ca: clientRoots === undefined ? [] : Buffer.from(clientRoots),
     minVersion: 'TLSv1.2',
-    // A resumed session would keep an earlier verification.
-    secureOptions: constants.SSL_OP_NO_TICKET,
+    // A resumed session would keep an earlier verification, and a renegotiation could show a certificate that is not verified.
+    secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
   };
 }
 

@@ -62,7 +62,11 @@ export async function openRelay(
     log.warn('relay: the shared token is short enough to be guessed', { characters: sharedToken.length });
   }
   const isSealed = store.shared && tls.mode !== 'insecure';
-  const deps = { clock, log, ...(store.shared && { store: isSealed ? sealStore(store, tokens, { clock, log }) : store }) };
+  const deps = {
+    clock,
+    log,
+    ...(store.shared && { store: isSealed ? sealStore(store, tokens, { clock, log }) : store }),
+  };
   const generations = await openTokenGenerations({ ...deps, file: privateFile(join(folder, GENERATIONS_FILE)) });
   const secure = tls.mode === 'insecure' ? undefined : await openTrust(tls);
   const security = secure

@@ -3,8 +3,8 @@ import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
 import { sealAnew, sealStore } from '../../../src/adapters/stores/sealed.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import { sealing } from '../../support/sealing.ts';
-import { silentLog } from '../../support/silent-log.ts';
 import { createSharedMemory } from '../../support/shared-memory-store.ts';
+import { silentLog } from '../../support/silent-log.ts';
 import { sharedStoreContract } from './shared-suite.ts';
 import { storeContract } from './suite.ts';
 
@@ -69,9 +69,11 @@ describe('a sealed store', () => {
     await store.write(Object.entries(values).map(([key, value]) => ({ key, value: bytes(value) })));
     const hex = async (key: string) => Buffer.from((await inner.get(key))?.value ?? '').toString('hex');
     expect(await hex('registrations/east')).toBe(
-      '020926b94ac9881628ffaa137cb0c0f3c927bc30dff91efb9d78630d1357b266bfcdbdf686cb9b88fb424d19',
+      '030926b94a24ee4b997137b8007d54406875054cd4947c126a3367fdb6eefea28e29043caa80bb716bb5b5660e700082154e53d5',
     );
-    expect(await hex('empty')).toBe('020926b94ab96a457f38e8923122425bc21d8bf1a8c86e76655e3f9b968374b0f7');
+    expect(await hex('empty')).toBe(
+      '030926b94a3143b4ae6183b29c1006cd1a3f655fbaf485880cc7a82b6c42c798c16daacf5d32f58bb6',
+    );
     const record = await sealStore(inner, [ours, seven], sealing).get('registrations/east');
     expect(Buffer.from(record?.value ?? '').toString()).toBe('{"id":"é"}');
   });

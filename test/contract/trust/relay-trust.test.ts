@@ -10,10 +10,10 @@ import { openRelayTrust, type RelayTrust, type TrustOptions } from '../../../src
 import { must } from '../../../src/model/result.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import { readPair } from '../../../src/relay/trust/certificates.ts';
-import { sealing } from '../../support/sealing.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { noOpenssl } from '../../support/openssl.ts';
 import { eventually } from '../../support/relay-poll.ts';
+import { sealing } from '../../support/sealing.ts';
 import { ensureServerCertificate } from '../../support/server-certificate.ts';
 import { createSharedMemory } from '../../support/shared-memory-store.ts';
 import { DAY_MS } from '../../support/test-authority.ts';
