@@ -68,6 +68,7 @@ export async function openRelay(
     ...(store.shared && { store: isSealed ? sealStore(store, tokens, { clock, log }) : store }),
   };
   const generations = await openTokenGenerations({ ...deps, file: privateFile(join(folder, GENERATIONS_FILE)) });
+  const clients = clientsOf(relay);
   const secure = tls.mode === 'insecure' ? undefined : await openTrust(tls);
   const security = secure
     ? ({ type: 'tls', material: secure.material } as const)
@@ -76,7 +77,6 @@ export async function openRelay(
     tls.mode === 'insecure' && relay.secrets.length === 0 ? await openTagSecret({ store, log }) : undefined;
   const tags = createStepTags(tagSecret === undefined ? tokens : [tagSecret.secret]);
   const transport = createGrpcServerTransport({ host: relay.listen.address, port: relay.listen.port, security });
-  const clients = clientsOf(relay);
   const options: RelayServerOptions = {
     ...{ fleet, tokens, mode: tls.mode, version },
     ...(sharedToken && { sharedToken }),
