@@ -5,6 +5,7 @@ import type { DecodedFile, SourceDocument } from '../model/desired.ts';
 import type { Diagnostic, Location } from '../model/diagnostic.ts';
 import type { WrittenPath } from '../model/field-path.ts';
 import type { ClusterName } from '../model/ids.ts';
+import { defaultRevisionLimits, excessText } from '../model/revision-limits.ts';
 import type { Log } from '../ports/log.ts';
 import { IGNORE_FILE, isManifestName } from '../sources/tree/ignore-file.ts';
 import { emptyTree, type ReadTreeFile, readTree } from '../sources/tree/tree-reader.ts';
@@ -34,9 +35,10 @@ export async function readCheckout(deps: { readonly log: Log }, folder: string):
     if (content.type === 'unreadable') return { reason: content.message };
     return { reason: content.type === 'missing' ? 'is gone since the folder was listed' : 'grew while it was read' };
   };
-  const { nodes, diagnostics } = (
-    await readTree({ decode: await openDecoder(), read, maxFileBytes: maxBytes }, emptyTree, changes)
-  ).tree;
+  const options = { decode: await openDecoder(), read, maxFileBytes: maxBytes, limits: defaultRevisionLimits };
+  const found = await readTree(options, emptyTree, changes);
+  if ('excess' in found) throw new Error(`the folder ${folder} ${excessText(found.excess)}`);
+  const { nodes, diagnostics } = found.tree;
   return {
     folder: tree.address,
     files: new Map([...nodes].flatMap(([path, { file }]) => (file === undefined ? [] : [[path, file] as const]))),

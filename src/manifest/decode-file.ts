@@ -12,6 +12,7 @@ import {
 import { displayPath, type FieldPath } from '../model/field-path.ts';
 import { quote } from '../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { nodesOf } from './anchored-values.ts';
 import type { YamlDocument } from './compose-documents.ts';
 import { decoders } from './kinds/decoders.ts';
 import { readObject } from './kinds/object.ts';
@@ -47,11 +48,12 @@ export function decodeFile(
 ): DecodedFile {
   const file = readFile(path, bytes, limits);
   const findings = [...file.findings];
-  const documents = decodeDocuments(file, { limits, check, fixes }, findings);
+  const { documents, read } = decodeDocuments(file, { limits, check, fixes }, findings);
+  const size = { documents: read, nodes: nodesIn(file) };
   const diagnostics = inOrder(findings);
   const found = { blob, findings: diagnostics.map(sentenceOf) };
   const parts = partsOf(file);
-  const rest = { diagnostics, ...(parts === undefined ? {} : { parts }) };
+  const rest = { size, diagnostics, ...(parts === undefined ? {} : { parts }) };
   if (!isClean(findings)) return { reading: { readable: false, ...found }, ...rest };
   return { reading: { readable: true, ...found, documents }, ...rest };
 }
@@ -68,15 +70,27 @@ function toolFileOf({ path, documents }: FileDocuments) {
   return document === undefined || others.length > 0 ? undefined : toolFile(path, document.value);
 }
 
-function decodeDocuments(file: FileDocuments, options: CheckOptions, findings: Finding[]): readonly SourceDocument[] {
+/** See `DecodedSize.nodes`. */
+export function nodesIn({ documents }: FileDocuments): number {
+  return documents.reduce((sum, { value }) => sum + nodesOf(value), 0);
+}
+
+/** `read`: the number of manifests, also of those that cannot be used. */
+function decodeDocuments(
+  file: FileDocuments,
+  options: CheckOptions,
+  findings: Finding[],
+): { readonly documents: readonly SourceDocument[]; readonly read: number } {
   const documents: SourceDocument[] = [];
+  let read = 0;
   for (const { index, identity, reading } of checkDocuments(file, options, findings)) {
+    read += 1;
     if (identity === undefined || reading.content === undefined) continue;
     const { content } = reading;
     const finished = content.type === 'object' ? { ...content, digest: objectDigest(content.value) } : content;
     documents.push({ identity, index, content: finished });
   }
-  return documents;
+  return { documents, read };
 }
 
 /** How the manifests of a file are checked. */

@@ -4,7 +4,10 @@ export interface DecodeLimits {
   readonly maxBytes: number;
   /** Documents in one file; each item of a List counts. */
   readonly maxDocuments: number;
-  /** Values (scalars, lists, mappings) in one file; an alias counts as the value of its anchor. */
+  /**
+   * Values (scalars, lists, mappings, keys) in one file; an alias counts as the value of its anchor. Before it is parsed, a
+   * file is refused if it has more than twice as many places where a value can begin.
+   */
   readonly maxNodes: number;
   /** Nesting of lists and mappings, also through aliases. At most 100. */
   readonly maxDepth: number;
@@ -16,7 +19,7 @@ export interface DecodeLimits {
 export const defaultDecodeLimits: DecodeLimits = {
   maxBytes: 16 * 1024 * 1024,
   maxDocuments: 10_000,
-  maxNodes: 1_000_000,
+  maxNodes: 500_000,
   maxDepth: 100,
   maxAliases: 1_000,
 };

@@ -5,6 +5,7 @@ import { editsFor } from './field-edits.ts';
 import type { DecodeLimits } from './limits.ts';
 import { createLineIndex, findField } from './positions.ts';
 import type { FieldProblem } from './problem.ts';
+import { tooManyPlaces } from './places.ts';
 import { readJson } from './read-json.ts';
 import { readYaml } from './read-yaml.ts';
 import { readText } from './text.ts';
@@ -38,6 +39,8 @@ export function readFile(path: string, bytes: Uint8Array, limits: DecodeLimits):
     return nothing(path, diagnosticOf({ severity: 'error', reason, message, hint, at: { path, line, column } }));
   }
   const { text } = reading;
+  const crowded = tooManyPlaces(text, limits);
+  if (crowded !== undefined) return withPlaces(path, text, { documents: [], problems: [crowded] });
   const parsed = path.toLowerCase().endsWith('.json') ? readJson(text, limits) : readYaml(text, limits);
   return withPlaces(path, text, parsed);
 }

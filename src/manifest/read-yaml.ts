@@ -20,6 +20,7 @@ export function readYaml(text: string, limits: DecodeLimits): YamlReading {
   const simple = readSimpleYaml(text, limits);
   if (simple !== undefined) return { documents: withEvents(text, simple, limits), problems: [] };
   const joined = joinedFiles(text);
+  if (joined !== undefined && joined.length > limits.maxDocuments) return tooManyParts(joined, limits);
   if (joined !== undefined) return readParts(joined, limits);
   const events = parse(text, limits);
   if (Array.isArray(events)) return compose(text, events, limits);
@@ -63,12 +64,13 @@ function withEvents(text: string, documents: readonly SimpleDocument[], limits: 
  */
 export function readParts(parts: readonly TextPart[], limits: DecodeLimits): YamlReading {
   const used: Used = { nodes: 0, aliases: 0, repeated: 0 };
+  const length = parts.reduce((sum, { text }) => sum + text.length, 0);
   let isInQuote = false;
   const readings = parts.map(({ text, base }) => {
     const events = parse(text, limits);
     const { documents, problems } = Array.isArray(events)
       ? compose(text, events, limits, used)
-      : { documents: [], problems: syntaxProblems(text, events.problem) };
+      : { documents: [], problems: syntaxProblems(text, events.problem, length) };
     // The text of a quote that a line with --- has ended is no document.
     const isRest = isInQuote && !documents.some(({ value }) => isJsonObject(value) && Object.hasOwn(value, 'kind'));
     isInQuote =
@@ -100,6 +102,12 @@ function joinedFiles(text: string): readonly TextPart[] | undefined {
     const next = starts[index];
     return { text: text.slice(base, next === undefined ? undefined : next - 1), base };
   });
+}
+
+function tooManyParts(parts: readonly TextPart[], { maxDocuments }: DecodeLimits): YamlReading {
+  const message = `the file holds more than ${maxDocuments} documents`;
+  const offset = parts[maxDocuments]?.base ?? 0;
+  return { documents: [], problems: [{ severity: 'error', reason: 'TooManyDocuments', message, offset }] };
 }
 
 /** A line that begins with `---` ends a document wherever it stands. */

@@ -6,8 +6,8 @@ import { MAX_FINDINGS } from './limits.ts';
 import { scanLines } from './line-scan.ts';
 import { inPlainWords, tabProblem, unclosedProblem } from './syntax-messages.ts';
 
-/** In characters: the thorough parser takes seven times as long as the fast one. */
-const THOROUGH_LIMIT = 1024 * 1024;
+/** In characters of a file: the thorough parser can take 20 microseconds and some kilobytes for each. */
+const THOROUGH_LIMIT = 128 * 1024;
 
 /** An action of Go's templates, which Helm uses. */
 const TEMPLATE = /\{\{-? *(?:[.$(a-zA-Z]|\/\*)/;
@@ -15,12 +15,13 @@ const TEMPLATE = /\{\{-? *(?:[.$(a-zA-Z]|\/\*)/;
 /**
  * The syntax errors of a text that the fast parser refused, at most one for each line, because later ones in a line are
  * mostly consequences. `first`: the error of the fast parser, which is returned if the thorough one finds none.
+ * `fileLength`: the characters of the complete file, of which the text may be a part.
  */
-export function syntaxProblems(text: string, first: TextProblem): readonly TextProblem[] {
+export function syntaxProblems(text: string, first: TextProblem, fileLength = text.length): readonly TextProblem[] {
   // The syntax errors of a template are consequences of the first one.
   if (TEMPLATE.test(text)) return [{ ...inPlainWords(text, first), hint: TEMPLATE_HINT }];
   const { unclosed, tabs } = scanLines(text);
-  const found = text.length > THOROUGH_LIMIT ? [first] : foundProblems(text, first);
+  const found = fileLength > THOROUGH_LIMIT ? [first] : foundProblems(text, first);
   // What follows an open quote or bracket is read as a part of it, and what follows a tab as if it were indented less.
   const end = Math.min(unclosed ?? text.length, startOfLine(text, tabs[0] ?? text.length));
   const before = tabs.length === 0 && unclosed === undefined ? found : found.filter(({ offset }) => offset < end);
@@ -55,10 +56,12 @@ function thoroughProblems(text: string): readonly TextProblem[] {
   const yaml = loadYaml();
   const byLine = new Map<number, TextProblem>();
   const lineCounter = new yaml.LineCounter();
-  const documents = yaml.parseAllDocuments(text, { lineCounter, prettyErrors: false, stringKeys: true });
+  // Duplicate keys are found by `composeDocuments`; the library compares each key with each other one.
+  const options = { lineCounter, prettyErrors: false, stringKeys: true, uniqueKeys: false };
+  const documents = yaml.parseAllDocuments(text, options);
   for (const error of Array.isArray(documents) ? documents.flatMap((document) => document.errors) : []) {
     // `composeDocuments` reports these; here they would hide the syntax error.
-    if (error.code === 'DUPLICATE_KEY' || error.code === 'TAG_RESOLVE_FAILED' || error.code === 'BAD_ALIAS') continue;
+    if (error.code === 'TAG_RESOLVE_FAILED' || error.code === 'BAD_ALIAS') continue;
     const offset = error.pos[0];
     const { line } = lineCounter.linePos(offset);
     const message = withoutContent(error.message);

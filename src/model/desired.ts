@@ -211,9 +211,19 @@ export type FileReading = {
   readonly findings: readonly string[];
 } & ({ readonly readable: true; readonly documents: readonly SourceDocument[] } | { readonly readable: false });
 
+/** What is in a decoded file. */
+export interface DecodedSize {
+  /** Manifests; each item of a list counts. */
+  readonly documents: number;
+  /** Scalars, lists, mappings and keys, as often as aliases repeat them. */
+  readonly nodes: number;
+}
+
 /** A decoded file with all findings; there are errors exactly when it is not readable. */
 export interface DecodedFile {
   readonly reading: FileReading;
+  /** What counts towards the limits of a revision; zeros for a file that was not decoded. */
+  readonly size: DecodedSize;
   readonly diagnostics: readonly Diagnostic[];
   /**
    * Of a file by whose name Helm or kustomize know a folder: files and folders, relative to the root of the source, that belong

@@ -1,3 +1,5 @@
+import type { Excess } from '../model/revision-limits.ts';
+
 /**
  * A folder on this machine that other processes write. A result was true at some moment of its call; files may change
  * between two calls. Paths are relative to the folder, with `/`. No file outside the folder is read: a symbolic link is
@@ -21,8 +23,15 @@ export type FileTreeListing =
   | { readonly type: 'listed'; readonly entries: readonly FileTreeEntry[] }
   | {
       readonly type: 'failed';
-      readonly reason: 'FolderMissing' | 'FolderUnreadable' | 'TooManyFiles';
+      readonly reason: 'FolderMissing' | 'FolderUnreadable';
       readonly message: string;
+    }
+  /** The folder exceeds a limit of the tree. */
+  | {
+      readonly type: 'failed';
+      readonly reason: 'TooManyFiles';
+      readonly message: string;
+      readonly excess: Excess;
     };
 
 export interface FileTreeEntry {

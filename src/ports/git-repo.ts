@@ -1,3 +1,5 @@
+import type { Excess, RevisionLimits } from '../model/revision-limits.ts';
+
 /**
  * One branch of one remote repository, with a local copy that belongs to this process alone.
  *
@@ -23,6 +25,12 @@ export interface GitRepo {
    * relative to the folder, in no particular order. A folder that does not exist counts as empty.
    */
   diff(from: string | null, to: string, folder: string): Promise<readonly TreeChange[]>;
+  /**
+   * Counts the files and folders below `folder` (`''`: the root) of a commit, their levels and the length of their paths,
+   * before any of them is listed: each folder is read once, however many paths lead to it. Returns the first limit that they
+   * exceed. A folder that does not exist counts as empty.
+   */
+  measure(commit: string, folder: string, limits: RevisionLimits): Promise<Excess | undefined>;
   /** Reads a blob. Many calls may be pending at once; they are answered in order. */
   readBlob(blob: string, maxBytes: number): Promise<GitBlobOutcome>;
   /**
@@ -35,7 +43,7 @@ export interface GitRepo {
 }
 
 /**
- * Why the remote could not be used. `Unreachable`: no answer, or not the answer of a git server. `Unauthorized`: the
+ * Why the remote could not be used. `TooLarge`: the local copy would need more disk than is allowed. `Unreachable`: no answer, or not the answer of a git server. `Unauthorized`: the
  * credentials are missing or wrong. `RepositoryNotFound`: the server has no such repository, or hides it. `BadObjects`: the
  * transferred objects are damaged or too large. `TimedOut`: the deadline passed. `Stopped`: the caller aborted.
  * `LocalFailure`: a failure of this machine (no git, disk full).
@@ -47,6 +55,7 @@ export interface GitFailure {
     | 'Unauthorized'
     | 'RepositoryNotFound'
     | 'BadObjects'
+    | 'TooLarge'
     | 'TimedOut'
     | 'Stopped'
     | 'LocalFailure';

@@ -4,13 +4,14 @@ import { basename, join, resolve, sep } from 'node:path';
 import { watch as watchFolder } from 'chokidar';
 import { quote } from '../../model/ids.ts';
 import { errorText } from '../../model/messages.ts';
+import { defaultRevisionLimits, type Excess, excessOf, excessText, type RevisionLimits } from '../../model/revision-limits.ts';
 import type { FileTree, FileTreeContent, FileTreeEntry, FileTreeListing } from '../../ports/file-tree.ts';
 import type { Log } from '../../ports/log.ts';
 
 export interface FileTreeOptions {
   readonly folder: string;
-  /** A folder with more entries is not listed; 200,000 unless set. */
-  readonly maxEntries?: number;
+  /** A folder above the limits for entries and depth is not listed; the defaults of a revision unless set. */
+  readonly limits?: Pick<RevisionLimits, 'entries' | 'depth'>;
 }
 
 /** A {@link FileTree} of a real folder, watched with the platform's file events. */
@@ -21,7 +22,7 @@ export function createFileTree(deps: { readonly log: Log }, options: FileTreeOpt
     address: folder,
     list: (wanted) => {
       isInside = createIsInside(folder);
-      return listFolder({ folder, isInside }, wanted, options.maxEntries ?? 200_000);
+      return listFolder({ folder, isInside }, wanted, { ...defaultRevisionLimits, ...options.limits });
     },
     read: (path, maxBytes) => readInside({ folder, isInside }, path, maxBytes),
     watch: async (changed) => {
@@ -68,24 +69,35 @@ function isSkipped(name: string): boolean {
   return name === '.git' || name.startsWith('..');
 }
 
-class TooManyEntries extends Error {}
+class TooManyEntries extends Error {
+  readonly excess: Excess;
+  constructor(excess: Excess) {
+    super();
+    this.excess = excess;
+  }
+}
 
 async function listFolder(
   inside: Inside,
   wanted: (path: string) => boolean,
-  maxEntries: number,
+  limits: RevisionLimits,
 ): Promise<FileTreeListing> {
   const { folder } = inside;
   const entries: FileTreeEntry[] = [];
   let seen = 0;
-  const walk = async (relative: string): Promise<void> => {
+  const count = (limit: 'entries' | 'depth', found: number): void => {
+    const excess = excessOf(limits, limit, found);
+    if (excess !== undefined) throw new TooManyEntries(excess);
+  };
+  const walk = async (relative: string, depth: number): Promise<void> => {
+    count('depth', depth);
     const children = await readdir(join(folder, relative), { withFileTypes: true });
     for (const child of children) {
       seen += 1;
-      if (seen > maxEntries) throw new TooManyEntries();
+      count('entries', seen);
       const path = relative === '' ? child.name : `${relative}/${child.name}`;
       if (isSkipped(child.name)) continue;
-      if (child.isDirectory()) await walk(path).catch(passOver);
+      if (child.isDirectory()) await walk(path, depth + 1).catch(passOver);
       else if ((child.isFile() || child.isSymbolicLink()) && wanted(path)) {
         const entry = await entryAt(inside, path).catch(passOver);
         if (entry !== undefined) entries.push(entry);
@@ -94,11 +106,12 @@ async function listFolder(
   };
   try {
     if (!(await stat(folder)).isDirectory()) return failed('FolderMissing', `${quote(folder)} is not a folder`);
-    await walk('');
+    await walk('', 0);
     return { type: 'listed', entries };
   } catch (error) {
     if (error instanceof TooManyEntries) {
-      return failed('TooManyFiles', `${quote(folder)} holds more than ${maxEntries} files and folders`);
+      const { excess } = error;
+      return { type: 'failed', reason: 'TooManyFiles', message: `${quote(folder)} ${excessText(excess)}`, excess };
     }
     const code = codeOf(error);
     return code === 'ENOENT' || code === 'ENOTDIR'
@@ -114,7 +127,7 @@ function passOver(error: unknown): undefined {
 }
 
 function failed(
-  reason: 'FolderMissing' | 'FolderUnreadable' | 'TooManyFiles',
+  reason: 'FolderMissing' | 'FolderUnreadable',
   message: string,
 ): Extract<FileTreeListing, { readonly type: 'failed' }> {
   return { type: 'failed', reason, message };

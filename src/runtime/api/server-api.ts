@@ -201,9 +201,11 @@ function accept(
   const state = sources.get(name);
   if (state === undefined) return { ok: false, kind: 'notFound', message: `there is no source ${name}` };
   if (!state.source.accept(revision)) {
-    const waits = state.condition.refusedRevision;
-    const message =
-      waits === undefined ? `source ${name} has no refused revision` : `what waits in source ${name} is ${waits}`;
+    const { reason, refusedRevision: waits, message: why } = state.condition;
+    const isTooLarge = reason === 'TooLarge' && waits === revision;
+    const message = isTooLarge
+      ? `a revision above a limit cannot be accepted: ${why}`
+      : waits === undefined ? `source ${name} has no refused revision` : `what waits in source ${name} is ${waits}`;
     return { ok: false, kind: 'conflict', message };
   }
   log.info('a refused revision is accepted', { source: name, revision, by });

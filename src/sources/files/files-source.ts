@@ -1,5 +1,6 @@
 import { sha256, snapshotDigest } from '../../model/digest.ts';
 import type { Digest, SourceName } from '../../model/ids.ts';
+import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { FileTree, FileTreeEntry, FileTreeListing } from '../../ports/file-tree.ts';
 import type { Log } from '../../ports/log.ts';
@@ -18,6 +19,8 @@ export interface FilesSourceOptions {
   readonly settleMs?: number;
   /** Larger files are unreadable; 16 MiB unless set. */
   readonly maxFileBytes?: number;
+  /** The defaults unless set. */
+  readonly limits?: RevisionLimits;
 }
 
 export interface FilesSourceDeps {
@@ -32,6 +35,7 @@ interface Following extends FilesSourceDeps {
   readonly check: RevisionCheck;
   readonly settleMs: number;
   readonly maxFileBytes: number;
+  readonly limits: RevisionLimits;
   readonly trigger: () => void;
   known: Snapshot;
   endWatch: (() => Promise<void>) | undefined;
@@ -45,7 +49,7 @@ const MAX_TRIES = 5;
  */
 export function createFilesSource(deps: FilesSourceDeps, options: FilesSourceOptions): Source {
   const { tree, clock, random } = deps;
-  const { name, rescanSeconds = 30, settleMs = 200, maxFileBytes = 16 * 1024 * 1024 } = options;
+  const { name, rescanSeconds = 30, settleMs = 200, maxFileBytes = 16 * 1024 * 1024, limits = defaultRevisionLimits } = options;
   const describe = (revision: string): string => `${tree.address} with content ${revision.slice(0, 12)}`;
   const log = deps.log.child({ source: name });
   const check = createRevisionCheck(log, name, describe);
@@ -55,6 +59,7 @@ export function createFilesSource(deps: FilesSourceDeps, options: FilesSourceOpt
     check,
     settleMs,
     maxFileBytes,
+    limits,
     trigger: () => poller.trigger(),
     known: new Map(),
     endWatch: undefined,
@@ -93,6 +98,10 @@ async function lookOnce(following: Following, signal: AbortSignal): Promise<bool
     const outcome = await settledSnapshot(following, following.known, signal);
     if (outcome.type === 'stopped') return false;
     if (outcome.type === 'failed') {
+      if (outcome.reason === 'TooManyFiles') {
+        check.exceed({ revision: undefined, excess: outcome.excess });
+        return true;
+      }
       // The watch does not follow a folder that is removed and created again.
       await endWatch(following);
       log.warn('a folder cannot be read', { reason: outcome.reason, detail: outcome.message });
@@ -116,7 +125,7 @@ async function endWatch(following: Following): Promise<void> {
 
 /** Admits or refuses a settled snapshot. Returns false if a file changed before it was read: take another snapshot. */
 async function takeSnapshot(following: Following, snapshot: Snapshot): Promise<boolean> {
-  const { tree: folder, check, decode, maxFileBytes } = following;
+  const { tree: folder, check, decode, maxFileBytes, limits } = following;
   let hasMoved = false;
   const read: ReadTreeFile = async (path, entry) => {
     const problem = snapshot.get(path)?.problem;
@@ -129,9 +138,10 @@ async function takeSnapshot(following: Following, snapshot: Snapshot): Promise<b
   // A person may accept the waiting revision while this one is read: then this one is read again after that one.
   for (let isTaken = false; !isTaken; ) {
     const { state } = check;
-    const reading = { decode, read, maxFileBytes, spare: state.waiting?.read.tree };
+    const reading = { decode, read, maxFileBytes, limits, spare: state.waiting?.read.tree };
     const found = await readTree(reading, state.tree, changesTo(state.tree, snapshot));
     if (hasMoved) return false;
+    if ('excess' in found) return check.exceed({ revision: undefined, excess: found.excess });
     const revision = revisionOf(snapshot, found.tree.membership);
     if (check.found(revision)) return true;
     if (found.tree.manifests === 0 && hadManifests(state, revision)) {

@@ -1,11 +1,18 @@
 import type { SourceName } from '../../model/ids.ts';
+import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitFetchOutcome, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Source } from '../../ports/source.ts';
 import { createPoller } from '../tree/poller.ts';
-import { createRevisionCheck, type ReadRevision, type Refusal, type RevisionCheck } from '../tree/revision-check.ts';
+import {
+  createRevisionCheck,
+  type ExceedingRevision,
+  type ReadRevision,
+  type Refusal,
+  type RevisionCheck,
+} from '../tree/revision-check.ts';
 import { changesTo, type DecodeFile, type ReadTreeFile, readTree } from '../tree/tree-reader.ts';
 
 export interface GitSourceOptions {
@@ -15,6 +22,8 @@ export interface GitSourceOptions {
   readonly path?: string;
   /** Larger files are unreadable; 16 MiB unless set. */
   readonly maxFileBytes?: number;
+  /** The defaults unless set. */
+  readonly limits?: RevisionLimits;
   /** The longest wait between looks while they fail; 300 unless set. */
   readonly maxRetrySeconds?: number;
 }
@@ -36,6 +45,7 @@ interface Following {
   /** Sub-folder, without slashes at its ends. */
   readonly folder: string;
   readonly maxFileBytes: number;
+  readonly limits: RevisionLimits;
   /** A fetch that began before the first look, for that look. */
   prefetched: Promise<GitFetchOutcome> | undefined;
 }
@@ -49,13 +59,13 @@ const NO_BRANCH = 'no-branch';
  */
 export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions): Source {
   const { repo, decode, clock, random } = deps;
-  const { name, maxFileBytes = 16 * 1024 * 1024, maxRetrySeconds = 300 } = options;
+  const { name, maxFileBytes = 16 * 1024 * 1024, limits = defaultRevisionLimits, maxRetrySeconds = 300 } = options;
   const log = deps.log.child({ source: name });
   const folder = folderOf(options.path ?? '');
   const describe = (revision: string): string =>
     revision === NO_BRANCH ? `no branch ${repo.branch}` : `${repo.branch} at ${revision.slice(0, 12)}`;
   const check = createRevisionCheck(log, name, describe);
-  const following: Following = { repo, decode, check, folder, maxFileBytes, prefetched: undefined };
+  const following: Following = { repo, decode, check, folder, maxFileBytes, limits, prefetched: undefined };
   const intervalMs = options.pollIntervalSeconds * 1000;
   const stopping = new AbortController();
   let isStarted = false;
@@ -129,6 +139,10 @@ async function takeTip(following: Following, tip: string): Promise<true> {
       readRevision(following, tip),
       descendsFromAdmitted(following, tip),
     ]);
+    if ('excess' in read) {
+      await fallBack(following);
+      return check.exceed(read);
+    }
     const refusal = refusalOf(following, read, isDescendant);
     if (refusal === undefined) check.admit(read);
     else if (!(await fallBack(following))) check.refuse(read, refusal);
@@ -146,14 +160,17 @@ async function fallBack(following: Following): Promise<boolean> {
   if (observed !== undefined || admitted === undefined) return false;
   // A copy that does not exist yet rejects.
   const hasIt = await repo.hasCommit(admitted).catch(() => false);
-  return hasIt && check.admit(await readRevision(following, admitted));
+  const read = hasIt ? await readRevision(following, admitted) : undefined;
+  return read !== undefined && !('excess' in read) && check.admit(read);
 }
 
-async function readRevision(following: Following, revision: string): Promise<ReadRevision> {
-  const { repo, check, decode, folder, maxFileBytes } = following;
+async function readRevision(following: Following, revision: string): Promise<ReadRevision | ExceedingRevision> {
+  const { repo, check, decode, folder, maxFileBytes, limits } = following;
   const { observed, tree, waiting } = check.state;
-  const reading = { decode, read: readerOf(following), maxFileBytes, spare: waiting?.read.tree };
+  const reading = { decode, read: readerOf(following), maxFileBytes, limits, spare: waiting?.read.tree };
   if (revision === NO_BRANCH) return { revision, ...(await readTree(reading, tree, changesTo(tree, new Map()))) };
+  const excess = await repo.measure(revision, folder, limits);
+  if (excess !== undefined) return { revision, excess };
   const from = observed === undefined || observed === NO_BRANCH ? null : observed;
   const [changes, description] = await Promise.all([repo.diff(from, revision, folder), repo.commitInfo(revision)]);
   return { revision, description, ...(await readTree(reading, tree, changes)) };

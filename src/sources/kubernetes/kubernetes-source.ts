@@ -4,6 +4,7 @@ import type { Digest, SourceName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
+import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CustomResource, CustomResourceKindState, CustomResources } from '../../ports/custom-resources.ts';
 import type { TreeChange } from '../../ports/git-repo.ts';
@@ -28,6 +29,8 @@ export interface KubernetesSourceOptions {
   readonly name: SourceName;
   /** API server and namespaces, for people. */
   readonly address: string;
+  /** The defaults unless set. */
+  readonly limits?: RevisionLimits;
 }
 
 interface SourceDeps {
@@ -40,6 +43,7 @@ interface SourceDeps {
 interface State {
   readonly deps: SourceDeps;
   readonly check: RevisionCheck;
+  readonly limits: RevisionLimits;
   readonly watch: MassDeletionWatch;
   /** Custom resources that have changed since the last look. */
   readonly dirty: Set<ObjectKey>;
@@ -64,13 +68,14 @@ const MAX_RESOURCE_BYTES = 16 * 1024 * 1024;
  * changed, except while removals are judged.
  */
 export function createKubernetesSource(deps: SourceDeps, options: KubernetesSourceOptions): KubernetesSource {
-  const { name, address } = options;
+  const { name, address, limits = defaultRevisionLimits } = options;
   const log = deps.log.child({ source: name });
   const describe = (revision: string): string => `custom resources of ${address} with content ${revision.slice(0, 12)}`;
   const check = createRevisionCheck(log, name, describe);
   const state: State = {
     deps: { ...deps, log },
     check,
+    limits,
     watch: createMassDeletionWatch(),
     dirty: new Set(),
     entered: new Map(),
@@ -169,17 +174,22 @@ function problemOf(unknown: readonly CustomResourceKindState[]): string {
     .join('; ');
 }
 
-/** Undefined: the revision is refused, and waits for a person. */
+/** Undefined: the revision is refused, and waits for a person or for a smaller one. */
 async function tryToEnter(state: State, unknown: readonly string[]): Promise<readonly ObjectKey[] | undefined> {
-  const { check, content, ahead, deps } = state;
+  const { check, content, ahead, deps, limits } = state;
   const { tree: before, waiting } = check.state;
   const changes = changesTo(state, unknown);
   if (changes.length === 0 && state.hasEntered) return enter(state);
   const byPath = new Map([...ahead].map(([key, resource]) => [resourcePath(key), resource && textOf(resource)]));
   const read: ReadTreeFile = async (path) =>
     byPath.get(path) ?? { reason: 'stands for a kind that cannot be listed just now' };
-  const reading = { decode: deps.decode, read, maxFileBytes: MAX_RESOURCE_BYTES, spare: waiting?.read.tree };
-  const revision = { revision: content.digest(), ...(await readTree(reading, before, changes)) };
+  const reading = { decode: deps.decode, read, maxFileBytes: MAX_RESOURCE_BYTES, limits, spare: waiting?.read.tree };
+  const found = await readTree(reading, before, changes);
+  if ('excess' in found) {
+    check.exceed({ revision: content.digest(), excess: found.excess });
+    return undefined;
+  }
+  const revision = { revision: content.digest(), ...found };
   const refusal = refusalOf(state, unknown);
   const isTaken = refusal === undefined ? check.admit(revision) : check.refuse(revision, refusal);
   // A person has accepted another revision meanwhile.

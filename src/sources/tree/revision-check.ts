@@ -1,6 +1,7 @@
 import type { SourceName } from '../../model/ids.ts';
 import { canonicalJson } from '../../model/json.ts';
 import { counted, errorText } from '../../model/messages.ts';
+import { type Excess, excessText } from '../../model/revision-limits.ts';
 import type { Log } from '../../ports/log.ts';
 import type { RevisionObservation, SourceCondition, SourceListener } from '../../ports/source.ts';
 import { emptyTree, type ReadTree, type Tree } from './tree-reader.ts';
@@ -18,6 +19,13 @@ export interface Refusal {
   readonly message: string;
 }
 
+/** A revision above a limit, which no person can accept. */
+export interface ExceedingRevision {
+  /** Undefined: the revision was not read far enough to have a name. */
+  readonly revision: string | undefined;
+  readonly excess: Excess;
+}
+
 /** What a source has admitted and what waits for a person. */
 export interface RevisionState {
   /** The revision that was admitted last, by this process or, as the ledger says, by an earlier one. */
@@ -28,9 +36,13 @@ export interface RevisionState {
   readonly tree: Tree;
   /** The refused revision. It waits until it is accepted, or another one is admitted or found. */
   readonly waiting: { readonly read: ReadRevision; readonly refusal: Refusal } | undefined;
+  /** The revision that was read last, if it exceeds a limit. It waits until another one is found, or the limit is raised. */
+  readonly exceeding: ExceedingRevision | undefined;
 }
 
 export type RevisionCheck = ReturnType<typeof createRevisionCheck>;
+
+const nothingWaits = { waiting: undefined, exceeding: undefined };
 
 type State = { -readonly [Name in keyof RevisionState]: RevisionState[Name] };
 
@@ -41,17 +53,18 @@ type State = { -readonly [Name in keyof RevisionState]: RevisionState[Name] };
  * changed, and the look must read its revision again. `describe` names a revision for people.
  */
 export function createRevisionCheck(log: Log, name: SourceName, describe: (revision: string) => string) {
-  const state: State = { admitted: undefined, observed: undefined, tree: emptyTree, waiting: undefined };
+  const state: State = { admitted: undefined, observed: undefined, tree: emptyTree, ...nothingWaits };
   let listener: SourceListener | undefined;
   let reported: string | undefined;
 
   function report(condition: Pick<SourceCondition, 'state' | 'reason' | 'message'>): true {
-    const { admitted, waiting } = state;
+    const { admitted, waiting, exceeding } = state;
+    const refused = waiting?.read.revision ?? exceeding?.revision;
     const full = {
       source: name,
       ...condition,
       ...(admitted === undefined ? {} : { revision: admitted }),
-      ...(waiting === undefined ? {} : { refusedRevision: waiting.read.revision }),
+      ...(refused === undefined ? {} : { refusedRevision: refused }),
     };
     const text = canonicalJson(full);
     if (text !== reported) listener?.condition(full);
@@ -70,8 +83,13 @@ export function createRevisionCheck(log: Log, name: SourceName, describe: (revis
     /** Keeps the revision out until a person accepts it. */
     refuse: (read: ReadRevision, refusal: Refusal): boolean => {
       if (read.before !== state.tree) return false;
-      state.waiting = { read, refusal };
+      Object.assign(state, { ...nothingWaits, waiting: { read, refusal } });
       return found(read.revision);
+    },
+    /** Keeps the revision out, and reports the limit that it exceeds. */
+    exceed: (exceeding: ExceedingRevision): true => {
+      Object.assign(state, { ...nothingWaits, exceeding });
+      return reportExcess(exceeding);
     },
     /** Admits the waiting revision; false if this one does not wait. */
     accept: (revision: string): boolean =>
@@ -89,13 +107,20 @@ export function createRevisionCheck(log: Log, name: SourceName, describe: (revis
     report({ state: 'failing', reason, message });
   }
 
+  function reportExcess({ revision, excess }: ExceedingRevision): true {
+    const subject = revision === undefined ? 'the source' : describe(revision);
+    const message = `${subject} ${excessText(excess)}. ${EXCESS_ADVICE}`;
+    return report({ state: 'refused', reason: 'TooLarge', message });
+  }
+
   /** Reports the condition if the revision waits or is observed. Returns false if it must be read. */
   function found(revision: string): boolean {
     if (revision === state.waiting?.read.revision) {
       return report({ state: 'refused', ...refusalText(name, revision, state.waiting.refusal) });
     }
+    if (revision === state.exceeding?.revision) return reportExcess(state.exceeding);
     if (revision !== state.observed) return false;
-    state.waiting = undefined;
+    Object.assign(state, nothingWaits);
     return report({ state: 'synced', ...summaryOf(describe(revision), state.tree) });
   }
 
@@ -103,11 +128,14 @@ export function createRevisionCheck(log: Log, name: SourceName, describe: (revis
   function admit(read: ReadRevision): boolean {
     if (read.before !== state.tree) return false;
     const { revision, tree } = read;
-    Object.assign(state, { admitted: revision, observed: revision, tree, waiting: undefined });
+    Object.assign(state, { admitted: revision, observed: revision, tree, ...nothingWaits });
     listener?.observe(observationOf(name, read));
     return true;
   }
 }
+
+const EXCESS_ADVICE =
+  'What was admitted before stays in force. Make the revision smaller, or raise the limit in the RelayConfig and restart the server; no command lifts it';
 
 function observationOf(source: SourceName, read: ReadRevision): RevisionObservation {
   const { revision, description, tree, changes } = read;

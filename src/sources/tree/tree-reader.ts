@@ -11,9 +11,12 @@ import { quote } from '../../model/ids.ts';
 import { compareText, isSameList } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import { pathProblem } from '../../model/path-pattern.ts';
+import type { Excess, RevisionLimits } from '../../model/revision-limits.ts';
 import type { TreeChange, TreeEntry } from '../../ports/git-repo.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
 import { followsAll, IGNORE_FILE, isManifestName, type Membership, parseIgnoreFile } from './ignore-file.ts';
+import { BeyondLimit, createRevisionCount } from './revision-count.ts';
+import { createSharedDecoding } from './shared-decoding.ts';
 import { isToolPart, noToolFolders, readToolFolders, type ToolFolders } from './tool-folders.ts';
 
 /** Reads and checks one manifest. */
@@ -55,6 +58,11 @@ export interface ReadTree {
   readonly changes: RevisionObservation['changes'];
 }
 
+/** The first limit that a tree exceeds; it was not read to its end. */
+export interface ExceedingTree {
+  readonly excess: Excess;
+}
+
 /** A manifest to decode, or one that is refused unread. */
 interface Wanted {
   readonly path: string;
@@ -67,6 +75,7 @@ export interface TreeReadOptions {
   readonly read: ReadTreeFile;
   /** Larger files are unreadable. */
   readonly maxFileBytes: number;
+  readonly limits: RevisionLimits;
   /** A tree that was read and not admitted: its manifests are not decoded again. */
   readonly spare?: Tree | undefined;
 }
@@ -94,15 +103,34 @@ export function changesTo({ nodes }: Tree, entries: ReadonlyMap<string, TreeEntr
   return changes;
 }
 
+/** How one tree is read. */
+interface Reading extends TreeReadOptions {
+  readonly count: ReturnType<typeof createRevisionCount>;
+  readonly decodeShared: ReturnType<typeof createSharedDecoding>;
+}
+
 /**
- * Reads the tree that differs from `before` by `changes`. Reads and decodes only new content, and files that have become
- * manifests because the chart or kustomization around them is gone. Rejects if `read` does.
+ * Reads the tree that differs from `before` by `changes`. Reads and decodes only new content, once for all its paths, and
+ * files that have become manifests because the chart or kustomization around them is gone. Ends at the first limit that the
+ * tree exceeds. Rejects if `read` does, or if `decode` was ended.
  */
 export async function readTree(
-  reading: TreeReadOptions,
+  options: TreeReadOptions,
   before: Tree,
   changes: readonly TreeChange[],
-): Promise<ReadTree> {
+): Promise<ReadTree | ExceedingTree> {
+  const { decode, read, limits, maxFileBytes } = options;
+  const count = createRevisionCount(limits, maxFileBytes);
+  try {
+    return await readWithin({ ...options, count, decodeShared: createSharedDecoding(decode, read) }, before, changes);
+  } catch (error) {
+    if (error instanceof BeyondLimit) return { excess: error.excess };
+    throw error;
+  }
+}
+
+async function readWithin(reading: Reading, before: Tree, changes: readonly TreeChange[]): Promise<ReadTree> {
+  const { count } = reading;
   const entries = new Map(changes.map(({ path, entry }) => [path, entry]));
   const ignore = entries.get(IGNORE_FILE);
   const rules = ignore === undefined ? { membership: before.membership } : await readRules(ignore, reading.read);
@@ -111,13 +139,17 @@ export async function readTree(
   const partAt = (path: string, entry: TreeEntry) => partOf(path, entry, rules.membership, reading.maxFileBytes);
   // Other rules can change which paths of the complete tree belong to the source.
   const judged = new Set(ignore === undefined ? [] : before.nodes.keys()).union(entries);
-  const named = [...before.tools.paths, ...judged].filter(
-    (path) => isToolFileName(path) && entryAt(path) !== undefined,
+  const named = new Set(
+    [...before.tools.paths, ...judged].filter((path) => isToolFileName(path) && entryAt(path) !== undefined),
   );
-  const tools = await readToolFolders(new Map(named.map((path) => [path, path])), async (path) => {
+  // They are decoded before it is known which other files are manifests.
+  count.manifests([...named].flatMap((path) => entryAt(path) ?? []));
+  const tools = await readToolFolders(new Map([...named].map((path) => [path, path])), async (path) => {
     const entry = entryAt(path);
     const wanted = entry && wantedAs(path, entry, partAt(path, entry));
-    return wanted && decodeOne(reading, before, wanted);
+    const file = wanted && (await decodeOne(reading, before, wanted));
+    if (file !== undefined) count.decoded(file);
+    return file;
   });
   const paths = [...new Set([...judged, ...movedBetween(before, tools)])].sort(compareText);
   const nodes = new Map(before.nodes);
@@ -135,6 +167,13 @@ export async function readTree(
       else nodes.set(path, typeof part === 'string' ? { entry } : { entry, ...part });
     }
   }
+  count.paths([...nodes.keys(), ...toDecode.flatMap(({ path }) => (nodes.has(path) ? [] : [path]))]);
+  const replaced = new Set(toDecode.map(({ path }) => path));
+  const kept = [...nodes].flatMap(([path, { entry, file }]) =>
+    file === undefined || replaced.has(path) ? [] : [{ path, entry, file }],
+  );
+  count.manifests([...kept, ...toDecode].map(({ entry }) => entry));
+  for (const { path, file } of kept) if (!tools.files.has(path)) count.decoded(file);
   for (const [path, entry, file] of await decodeAll(reading, before, toDecode)) nodes.set(path, { entry, file });
   const changed = paths.flatMap((path) => {
     const file = nodes.get(path)?.file;
@@ -223,7 +262,7 @@ export async function readRules(
 
 /** Decodes in portions, so that neither memory nor the number of open reads grows with the tree. */
 async function decodeAll(
-  reading: TreeReadOptions,
+  reading: Reading,
   before: Tree,
   wanted: readonly Wanted[],
 ): Promise<readonly (readonly [string, TreeEntry, DecodedFile])[]> {
@@ -232,7 +271,12 @@ async function decodeAll(
   let bytes = 0;
   for (const each of wanted) {
     const { path, entry } = each;
-    portion.push(decodeOne(reading, before, each).then((file) => void decoded.push([path, entry, file])));
+    portion.push(
+      decodeOne(reading, before, each).then((file) => {
+        reading.count.decoded(file);
+        decoded.push([path, entry, file]);
+      }),
+    );
     bytes += Math.min(entry.size, reading.maxFileBytes);
     if (portion.length >= READ_AT_ONCE || bytes >= READ_AT_ONCE_BYTES) {
       await Promise.all(portion);
@@ -245,7 +289,7 @@ async function decodeAll(
 }
 
 async function decodeOne(
-  { decode, read, spare }: TreeReadOptions,
+  { decodeShared, spare }: Reading,
   before: Tree,
   { path, entry, refused }: Wanted,
 ): Promise<DecodedFile> {
@@ -255,13 +299,10 @@ async function decodeOne(
     if (known?.file?.reading.blob === blob && known.entry.kind === kind) return known.file;
   }
   if (refused !== undefined) return refused;
-  const content = await read(path, entry);
-  if ('reason' in content) return unreadableFile(path, blob, 'FileUnreadable', content.reason);
-  try {
-    return await decode(path, content.bytes, blob);
-  } catch (error) {
-    return unreadableFile(path, blob, 'DecoderFailed', `could not be decoded: ${errorText(error)}`);
-  }
+  const decoding = await decodeShared(path, entry);
+  if ('file' in decoding) return decoding.file;
+  if ('reason' in decoding) return unreadableFile(path, blob, 'FileUnreadable', decoding.reason);
+  return unreadableFile(path, blob, 'DecoderFailed', `could not be decoded: ${errorText(decoding.defect)}`);
 }
 
 function warningOn(path: string, kind: TreeEntry['kind']): Diagnostic | undefined {
@@ -284,5 +325,6 @@ export function unreadableFile(
   const message = `${quote(path)} ${what}`;
   const at = { path, ...(line === undefined ? {} : { line }) };
   const diagnostic = diagnosticOf({ severity: 'error', reason, message, at, ...(hint === undefined ? {} : { hint }) });
-  return { reading: { readable: false, blob, findings: [sentenceOf(diagnostic)] }, diagnostics: [diagnostic] };
+  const reading = { readable: false, blob, findings: [sentenceOf(diagnostic)] } as const;
+  return { reading, size: { documents: 0, nodes: 0 }, diagnostics: [diagnostic] };
 }

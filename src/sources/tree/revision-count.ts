@@ -1,0 +1,58 @@
+import type { DecodedFile } from '../../model/desired.ts';
+import { type Excess, excessOf, mostPathBytes, type RevisionLimits } from '../../model/revision-limits.ts';
+import type { TreeEntry } from '../../ports/git-repo.ts';
+
+/** Ends the reading of a revision that exceeds a limit. */
+export class BeyondLimit extends Error {
+  readonly excess: Excess;
+  constructor(excess: Excess) {
+    super('a revision exceeds a limit');
+    this.excess = excess;
+  }
+}
+
+/**
+ * Counts what a revision holds. Each method throws {@link BeyondLimit} at the first excess. All counts are of the complete
+ * revision, so that the verdict does not depend on the revisions before, nor on the order of the files.
+ */
+export function createRevisionCount(limits: RevisionLimits, maxFileBytes: number) {
+  let documents = 0;
+  let nodes = 0;
+  let findings = 0;
+  const refuse = (limit: keyof RevisionLimits, found: number): void => {
+    const excess = excessOf(limits, limit, found);
+    if (excess !== undefined) throw new BeyondLimit(excess);
+  };
+  return {
+    /** All paths of the revision. */
+    paths: (paths: Iterable<string>): void => {
+      let entries = 0;
+      let bytes = 0;
+      for (const path of paths) {
+        entries += 1;
+        bytes += path.length;
+      }
+      refuse('entries', entries);
+      const most = mostPathBytes(limits);
+      if (bytes > most) throw new BeyondLimit({ limit: 'entries', most, found: bytes, ofPaths: true });
+    },
+    /** All manifests of the revision. A file that is too large or is none is not read. */
+    manifests: (entries: readonly TreeEntry[]): void => {
+      refuse('files', entries.length);
+      const bytesOf = ({ kind, size }: TreeEntry): number => (kind === 'file' && size <= maxFileBytes ? size : 0);
+      refuse(
+        'bytes',
+        entries.reduce((sum, entry) => sum + bytesOf(entry), 0),
+      );
+    },
+    /** One decoded manifest of the revision. */
+    decoded: ({ size, diagnostics }: DecodedFile): void => {
+      documents += size.documents;
+      nodes += size.nodes;
+      findings += diagnostics.length;
+      refuse('documents', documents);
+      refuse('nodes', nodes);
+      refuse('findings', findings);
+    },
+  };
+}
