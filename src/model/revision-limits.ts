@@ -27,6 +27,9 @@ export const defaultRevisionLimits: RevisionLimits = {
   findings: 100_000,
 };
 
+/** The largest local clone of a repository, with its history. */
+export const DEFAULT_CLONE_BYTES = 2 * 1024 * 1024 * 1024;
+
 /** The bytes that all paths of a revision may have together, for each of the entries that it may have. */
 const PATH_BYTES = 256;
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { excessOf } from '../../src/model/revision-limits.ts';
 import type {
   GitCommitInfo,
   GitFailure,
@@ -155,6 +156,11 @@ function fakeRepo(
     diff: async (from, to, folder) => {
       const before = from === null ? new Map<string, TreeEntry>() : commitHere(from).files;
       return diffOf(before, commitHere(to).files, folder);
+    },
+    measure: async (id, folder, limits) => {
+      const prefix = folder === '' ? '' : `${folder}/`;
+      const paths = [...commitHere(id).files.keys()].filter((path) => path.startsWith(prefix));
+      return excessOf(limits, 'entries', paths.length);
     },
     readBlob: async (blob, maxBytes) => {
       const found = world.blobs.get(blob);

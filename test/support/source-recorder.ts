@@ -38,11 +38,12 @@ export function createTestDecoder(): { readonly decode: DecodeFile; readonly dec
   const decoded: string[] = [];
   const decode = (path: string, bytes: Uint8Array, blob: string): DecodedFile => {
     decoded.push(path);
+    const size = { documents: 1, nodes: 1 };
     const column = Buffer.from(bytes).toString().indexOf('bad') + 1;
-    if (column === 0) return { reading: { readable: true, blob, findings: [], documents: [] }, diagnostics: [] };
+    if (column === 0) return { reading: { readable: true, blob, findings: [], documents: [] }, size, diagnostics: [] };
     const at = { path, line: 1, column };
     const diagnostic = diagnosticOf({ severity: 'error', reason: 'YamlSyntax', message: 'it is bad', at });
-    return { reading: { readable: false, blob, findings: [diagnostic.message] }, diagnostics: [diagnostic] };
+    return { reading: { readable: false, blob, findings: [diagnostic.message] }, size, diagnostics: [diagnostic] };
   };
   return { decode, decoded };
 }

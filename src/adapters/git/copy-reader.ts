@@ -1,5 +1,6 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { writableTime } from '../../model/time.ts';
+import type { Excess, RevisionLimits } from '../../model/revision-limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
   type GitBlobOutcome,
@@ -10,15 +11,16 @@ import {
   type TreeEntry,
 } from '../../ports/git-repo.ts';
 import { cleanMessage } from './failures.ts';
-import { type GitCommand, killGroup } from './git-command.ts';
+import { type GitCommand, killGroup, type ProcessOutcome } from './git-command.ts';
+import { createTreeMeter } from './measure-tree.ts';
 
 export type CopyReader = ReturnType<typeof createCopyReader>;
 
 const SILENCE_MS = 60_000;
 const OBJECT_ID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const LOCAL_DEADLINE_MS = 120_000;
-const MAX_LISTING_BYTES = 256 * 1024 * 1024;
-const MAX_COMMIT_BYTES = 1024 * 1024;
+/** Of a commit: its message can be of any size. */
+const COMMIT_START_BYTES = 64 * 1024;
 /** Git knows the empty tree without having it as an object; its id depends on the object format. */
 const EMPTY_TREES = [
   '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
@@ -31,13 +33,18 @@ interface Context {
   readonly objects: ObjectBatch;
   /** Answers type and size only. */
   readonly headers: ObjectBatch;
+  readonly meter: ReturnType<typeof createTreeMeter>;
 }
 
 /** The part of a {@link GitRepo} that reads the local copy. Its long-lived processes start at the first use. */
 export function createCopyReader(git: GitCommand, clock: Clock, repository: string) {
   const objects = createObjectBatch(clock, () => git.start(['cat-file', '--batch'], repository), true);
   const headers = createObjectBatch(clock, () => git.start(['cat-file', '--batch-check'], repository), false);
-  const context = { git, repository, objects, headers };
+  const meter = createTreeMeter(async (tree, maxBytes) => {
+    const object = await objects.read(tree, maxBytes);
+    return object?.type === 'tree' ? (object.bytes ?? 'oversized') : undefined;
+  });
+  const context = { git, repository, objects, headers, meter };
   const stop = (): void => {
     objects.stop();
     headers.stop();
@@ -47,15 +54,16 @@ export function createCopyReader(git: GitCommand, clock: Clock, repository: stri
     try {
       return await reading;
     } catch (error) {
-      damaged = true;
+      if (!(error instanceof DeadlinePassed)) damaged = true;
       throw error;
     }
   };
-  const reading: Pick<GitRepo, 'hasCommit' | 'isAncestor' | 'commitInfo' | 'diff' | 'readBlob'> = {
+  const reading: Pick<GitRepo, 'hasCommit' | 'isAncestor' | 'commitInfo' | 'diff' | 'measure' | 'readBlob'> = {
     hasCommit: (commit) => noticed(hasCommit(context, commit)),
     isAncestor: (ancestor, descendant) => noticed(isAncestor(context, ancestor, descendant)),
     commitInfo: (commit) => noticed(commitInfo(context, commit)),
     diff: (from, to, folder) => noticed(diff(context, from, to, folder)),
+    measure: (commit, folder, limits) => noticed(measure(context, commit, folder, limits)),
     readBlob: (blob, maxBytes) => noticed(readBlob(context, blob, maxBytes)),
   };
   return {
@@ -81,7 +89,7 @@ async function isAncestor(context: Context, ancestor: string, descendant: string
   if (!areHere || ancestor === descendant) return areHere;
   const outcome = await runLocal(context, ['merge-base', '--is-ancestor', ancestor, descendant]);
   if (outcome.code === 0 || outcome.code === 1) return outcome.code === 0;
-  throw gitCopyError(`walking the history failed: ${cleanMessage(outcome.errors, []) || outcome.end}`);
+  throw copyFailure('walking the history', outcome);
 }
 
 async function diff(context: Context, from: string | null, to: string, folder: string): Promise<readonly TreeChange[]> {
@@ -89,7 +97,9 @@ async function diff(context: Context, from: string | null, to: string, folder: s
   const before = from ?? EMPTY_TREES.find((id) => id.length === to.length) ?? '';
   const below = folder === '' ? [] : [`--relative=${folder}/`];
   const paths = folder === '' ? [] : ['--', folder];
-  const listing = await listed(context, [
+  const changes: ListedChange[] = [];
+  const parse = createDiffParser((change) => changes.push(change));
+  await listed(context, parse, [
     'diff-tree',
     '-r',
     '-z',
@@ -100,7 +110,6 @@ async function diff(context: Context, from: string | null, to: string, folder: s
     to,
     ...paths,
   ]);
-  const changes = parseTreeDiff(listing);
   const files = changes.flatMap(({ entry }) => (entry?.kind === 'file' ? [entry.blob] : []));
   const sizes = await sizesOf(context, [...new Set(files)]);
   return changes.map(({ path, entry }) => ({
@@ -118,14 +127,35 @@ async function sizesOf({ headers }: Context, blobs: readonly string[]): Promise<
   return new Map(await Promise.all(sizes));
 }
 
-async function listed(context: Context, args: readonly string[]): Promise<Buffer> {
-  const outcome = await runLocal(context, args);
-  if (outcome.succeeded) return outcome.output;
-  throw gitCopyError(`listing the local copy failed: ${cleanMessage(outcome.errors, []) || outcome.end}`);
+async function measure(
+  context: Context,
+  commit: string,
+  folder: string,
+  limits: RevisionLimits,
+): Promise<Excess | undefined> {
+  if (!isObjectId(commit)) throw new Error('not a commit id');
+  const outcome = await runLocal(context, ['rev-parse', '--verify', '--quiet', `${commit}:${folder}`]);
+  if (outcome.code !== 0 && outcome.code !== 1) throw copyFailure('finding a folder', outcome);
+  const tree = outcome.output.toString('latin1').trim();
+  const found = isObjectId(tree) ? await context.headers.read(tree, 0) : undefined;
+  return found?.type === 'tree' ? context.meter.measure(tree, limits) : undefined;
 }
 
-function runLocal({ git, repository }: Context, args: readonly string[]) {
-  return git.run({ args, repository, deadlineMs: LOCAL_DEADLINE_MS, maxOutputBytes: MAX_LISTING_BYTES });
+async function listed(context: Context, takeOutput: (chunk: Buffer) => void, args: readonly string[]): Promise<void> {
+  const outcome = await runLocal(context, args, takeOutput);
+  if (!outcome.succeeded) throw copyFailure('listing the local copy', outcome);
+}
+
+function runLocal({ git, repository }: Context, args: readonly string[], takeOutput?: (chunk: Buffer) => void) {
+  return git.run({ args, repository, deadlineMs: LOCAL_DEADLINE_MS, ...(takeOutput && { takeOutput }) });
+}
+
+/** Says nothing about the local copy. */
+class DeadlinePassed extends Error {}
+
+function copyFailure(what: string, { end, errors }: ProcessOutcome): Error {
+  if (end === 'timedOut') return new DeadlinePassed(`${what} took longer than its deadline`);
+  return gitCopyError(`${what} failed: ${cleanMessage(errors, []) || end}`);
 }
 
 async function readBlob({ objects }: Context, blob: string, maxBytes: number): Promise<GitBlobOutcome> {
@@ -136,7 +166,7 @@ async function readBlob({ objects }: Context, blob: string, maxBytes: number): P
 }
 
 async function commitInfo({ objects }: Context, commit: string): Promise<GitCommitInfo> {
-  const object = await objects.read(commit, MAX_COMMIT_BYTES);
+  const object = await objects.read(commit, COMMIT_START_BYTES, true);
   if (object?.bytes === undefined) throw gitCopyError(`the local copy lacks the commit ${commit}`);
   return parseCommit(object.bytes);
 }
@@ -146,20 +176,24 @@ interface ListedChange {
   readonly entry: Omit<TreeEntry, 'size'> | null;
 }
 
-/** Parses `diff-tree -r -z --raw --no-renames`: `:mode mode id id status NUL path NUL`. */
-function parseTreeDiff(output: Buffer): readonly ListedChange[] {
-  const changes: ListedChange[] = [];
-  for (let at = 0; at < output.length; ) {
-    const statusEnd = output.indexOf(0, at);
-    const pathEnd = output.indexOf(0, statusEnd + 1);
-    if (statusEnd < 0 || pathEnd < 0) break;
-    const [, mode = '', , blob = ''] = output.toString('latin1', at, statusEnd).split(' ');
-    const kind = kindOfMode(mode);
-    const path = pathText(output.subarray(statusEnd + 1, pathEnd));
-    changes.push({ path, entry: kind === undefined ? null : { kind, blob } });
-    at = pathEnd + 1;
-  }
-  return changes;
+/** Parses `diff-tree -r -z --raw --no-renames` as it comes: `:mode mode id id status NUL path NUL`. */
+function createDiffParser(found: (change: ListedChange) => void): (chunk: Buffer) => void {
+  let rest: Buffer = Buffer.alloc(0);
+  return (chunk) => {
+    const output = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    let at = 0;
+    while (at < output.length) {
+      const statusEnd = output.indexOf(0, at);
+      const pathEnd = statusEnd < 0 ? -1 : output.indexOf(0, statusEnd + 1);
+      if (pathEnd < 0) break;
+      const [, mode = '', , blob = ''] = output.toString('latin1', at, statusEnd).split(' ');
+      const kind = kindOfMode(mode);
+      const path = pathText(output.subarray(statusEnd + 1, pathEnd));
+      found({ path, entry: kind === undefined ? null : { kind, blob } });
+      at = pathEnd + 1;
+    }
+    rest = output.subarray(at);
+  };
 }
 
 function kindOfMode(mode: string): TreeEntry['kind'] | undefined {
@@ -193,12 +227,18 @@ function parseCommit(raw: Uint8Array): GitCommitInfo {
   };
 }
 
+/** Controls, characters that change the direction of text, marks without width, and halves of characters. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]+/gu;
+const LONGEST_TEXT = 300;
+
+/** What is shown and stored of a text in a commit: one line of printable characters, which a person can read at once. */
 function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a commit must not control the terminal of a person.
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').slice(0, 300);
+  const shown = text.slice(0, 4 * LONGEST_TEXT).replace(UNPRINTABLE, ' ').replace(/(\p{M}{4})\p{M}+/gu, '$1').trim();
+  const characters = Array.from(shown);
+  return characters.length > LONGEST_TEXT ? `${characters.slice(0, LONGEST_TEXT - 3).join('')}...` : shown;
 }
 
-/** One object; `bytes` is undefined if the object is larger than requested. */
+/** One object; `bytes` is undefined if the object is larger than requested and its start was not asked for. */
 interface BatchObject {
   readonly type: string;
   readonly size: number;
@@ -209,6 +249,7 @@ type ObjectBatch = ReturnType<typeof createObjectBatch>;
 
 interface Request {
   readonly maxBytes: number;
+  readonly wantsStart: boolean;
   readonly resolve: (object: BatchObject | undefined) => void;
   readonly reject: (error: Error) => void;
 }
@@ -226,10 +267,10 @@ function createObjectBatch(clock: Clock, start: () => ChildProcessWithoutNullStr
   let running: ReturnType<typeof runBatch> | undefined;
   return {
     /** Undefined: the object does not exist. Rejects with a `GitCopyError` if the process fails or gives no answer. */
-    read: (object: string, maxBytes: number): Promise<BatchObject | undefined> => {
+    read: (object: string, maxBytes: number, wantsStart = false): Promise<BatchObject | undefined> => {
       if (!isObjectId(object)) return Promise.resolve(undefined);
       if (running === undefined || running.hasEnded()) running = runBatch(clock, start(), withContent);
-      return running.read(object, maxBytes);
+      return running.read(object, maxBytes, wantsStart);
     },
     stop: (): void => {
       running?.fail('the reading was stopped');
@@ -255,7 +296,7 @@ function runBatch(clock: Clock, child: ChildProcessWithoutNullStreams, withConte
   };
   const parse = createBatchParser({
     withContent,
-    maxBytes: () => waiting[0]?.maxBytes ?? 0,
+    request: () => waiting[0],
     object: (object) => waiting.shift()?.resolve(object),
     broken: fail,
   });
@@ -270,9 +311,9 @@ function runBatch(clock: Clock, child: ChildProcessWithoutNullStreams, withConte
   return {
     hasEnded: () => hasEnded,
     fail,
-    read: (object: string, maxBytes: number): Promise<BatchObject | undefined> =>
+    read: (object: string, maxBytes: number, wantsStart: boolean): Promise<BatchObject | undefined> =>
       new Promise((resolve, reject) => {
-        waiting.push({ maxBytes, resolve, reject });
+        waiting.push({ maxBytes, wantsStart, resolve, reject });
         child.stdin.write(`${object}\n`);
         if (waiting.length === 1) watchSilence();
       }),
@@ -282,12 +323,13 @@ function runBatch(clock: Clock, child: ChildProcessWithoutNullStreams, withConte
 /** Splits the answers: a header line `id type size` or `id missing`; after a size that many bytes and a line end. */
 function createBatchParser(sink: {
   readonly withContent: boolean;
-  readonly maxBytes: () => number;
+  readonly request: () => Pick<Request, 'maxBytes' | 'wantsStart'> | undefined;
   readonly object: (object: BatchObject | undefined) => void;
   readonly broken: (why: string) => void;
 }): (chunk: Buffer) => void {
   let pending: Buffer = Buffer.alloc(0);
-  let current: { type: string; size: number; left: number; parts: Buffer[] | undefined } | undefined;
+  /** `room`: bytes that are still kept of the object. */
+  let current: { type: string; size: number; left: number; room: number; parts: Buffer[] | undefined } | undefined;
   const takeHeader = (): boolean => {
     const lineEnd = pending.indexOf(10);
     if (lineEnd < 0) return false;
@@ -299,19 +341,24 @@ function createBatchParser(sink: {
       sink.broken('git gave an answer that cannot be understood');
       return false;
     } else if (!sink.withContent) sink.object({ type, size, bytes: undefined });
-    // One more for the line end after the content.
-    else current = { type, size, left: size + 1, parts: size <= sink.maxBytes() ? [] : undefined };
+    else {
+      const { maxBytes = 0, wantsStart = false } = sink.request() ?? {};
+      const parts = size <= maxBytes || wantsStart ? [] : undefined;
+      // One more for the line end after the content.
+      current = { type, size, left: size + 1, room: Math.min(size, maxBytes), parts };
+    }
     return true;
   };
   const takeContent = (content: NonNullable<typeof current>): void => {
     const part = pending.subarray(0, content.left);
     pending = pending.subarray(part.length);
     content.left -= part.length;
-    content.parts?.push(part);
+    if (content.room > 0) content.parts?.push(part.subarray(0, content.room));
+    content.room -= Math.min(content.room, part.length);
     if (content.left > 0) return;
     const { type, size, parts } = content;
     current = undefined;
-    sink.object({ type, size, bytes: parts && Buffer.concat(parts).subarray(0, size) });
+    sink.object({ type, size, bytes: parts && Buffer.concat(parts) });
   };
   return (chunk) => {
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../../ports/clock.ts';
 import type { GitFailure, GitFetchOutcome } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
 import { type CopyReader, isObjectId } from './copy-reader.ts';
 import { failed, failureOf, isBrokenConnection } from './failures.ts';
+import { folderSize } from './folder-size.ts';
 import type { GitCommand, ProcessOutcome } from './git-command.ts';
 import { type AuthorizationHeader, parseBranch, type Remote } from './remote.ts';
 
@@ -29,6 +31,9 @@ export interface FetcherOptions {
   readonly directory: string;
   readonly deadlineMs: number;
   readonly cloneDeadlineMs: number;
+  /** A fetch is ended when the local copy is larger. */
+  readonly maxCopyBytes: number;
+  readonly clock: Clock;
 }
 
 interface Fetching extends FetcherOptions {
@@ -40,6 +45,8 @@ interface Fetching extends FetcherOptions {
 interface FetcherState {
   branch: string | undefined;
   last: string | undefined;
+  /** The failure of the last fetch that was too large, and the tip of the remote then. */
+  tooLarge: { readonly tip: string | undefined; readonly failure: GitFailure } | undefined;
   /** A process may have been killed in the copy. */
   unclean: boolean;
   sinceTidying: number;
@@ -52,7 +59,7 @@ export function copyPath(directory: string): string {
 
 /** Fetches the branch into a local bare repository below `directory`, and replaces this copy if it is damaged. */
 export function createFetcher(options: FetcherOptions) {
-  const state: FetcherState = { branch: options.branch, last: undefined, unclean: true, sinceTidying: 0 };
+  const state: FetcherState = { branch: options.branch, last: undefined, tooLarge: undefined, unclean: true, sinceTidying: 0 };
   return {
     /** The branch; undefined until its name is known. */
     branch: () => state.branch,
@@ -62,7 +69,7 @@ export function createFetcher(options: FetcherOptions) {
       const fetching = { ...options, authorization, signal, state };
       const problem = state.branch === undefined ? await findDefaultBranch(fetching) : undefined;
       if (problem !== undefined) return problem;
-      const outcome = await fetchBranch(fetching);
+      const outcome = (await stillTooLarge(fetching)) ?? (await fetchBranch(fetching));
       if (outcome.type === 'fetched' && outcome.commit !== state.last) {
         state.last = outcome.commit;
         state.sinceTidying += 1;
@@ -86,6 +93,32 @@ async function findDefaultBranch(fetching: Fetching): Promise<GitFetchOutcome | 
   return undefined;
 }
 
+/** The failure of before if the remote has not changed since: another fetch would transfer the same objects again. */
+async function stillTooLarge(fetching: Fetching): Promise<GitFetchOutcome | undefined> {
+  const { tooLarge } = fetching.state;
+  if (tooLarge?.tip === undefined) return undefined;
+  const found = await probe(fetching);
+  if (found.type !== 'fetched') return found;
+  if (found.commit === tooLarge.tip) return tooLarge.failure;
+  fetching.state.tooLarge = undefined;
+  return undefined;
+}
+
+/** Remembers that the branch needs too much disk, and removes what was transferred of it. */
+async function refuseTooLarge(fetching: Fetching, repository: string, isNew: boolean): Promise<GitFailure> {
+  const { remote, maxCopyBytes, state, reader } = fetching;
+  if (isNew) {
+    reader.restart();
+    await rm(repository, { recursive: true, force: true });
+  } else await clearLeftovers(repository);
+  const what = `fetching ${state.branch ?? DEFAULT_BRANCH} from ${remote.url}`;
+  const message = `${what} was ended: the local copy with its history would be larger than ${maxCopyBytes} bytes (limits.cloneBytes of the RelayConfig)`;
+  const failure = failed('TooLarge', message);
+  const found = await probe(fetching);
+  state.tooLarge = { tip: found.type === 'fetched' ? found.commit : undefined, failure };
+  return failure;
+}
+
 async function fetchBranch(fetching: Fetching): Promise<GitFetchOutcome> {
   const { git, reader, directory, deadlineMs, cloneDeadlineMs, state } = fetching;
   const path = copyPath(directory);
@@ -95,8 +128,15 @@ async function fetchBranch(fetching: Fetching): Promise<GitFetchOutcome> {
   state.unclean = true;
   if (!reader.damaged()) {
     const isNew = opened.created || (state.last === undefined && (await tipOf(fetching, path)) === undefined);
-    const outcome = await fetchInto(fetching, path, isNew ? cloneDeadlineMs : deadlineMs);
+    const { outcome, isTooLarge } = await fetchInto(fetching, path, isNew ? cloneDeadlineMs : deadlineMs);
     state.unclean = outcome.end !== 'exited';
+    if (isTooLarge && isNew) return refuseTooLarge(fetching, path, true);
+    if (isTooLarge) {
+      // A part of the copy may be history that the branch has left behind. What is transferred is removed first.
+      await clearLeftovers(path);
+      const tip = await probe(fetching);
+      return tip.type === 'fetched' ? replaceCopy(fetching, tip.commit) : tip;
+    }
     const commit = outcome.succeeded ? await tipOf(fetching, path) : undefined;
     if (commit !== undefined) return { type: 'fetched', commit };
     const failure = failureHere(fetching, outcome);
@@ -106,7 +146,35 @@ async function fetchBranch(fetching: Fetching): Promise<GitFetchOutcome> {
   return found.type === 'fetched' ? replaceCopy(fetching, found.commit) : found;
 }
 
-function fetchInto(fetching: Fetching, repository: string, deadlineMs: number): Promise<ProcessOutcome> {
+/** Between two looks at the size of the copy, in milliseconds. */
+const SIZE_INTERVAL_MS = 200;
+
+/** Fetches, and ends git when the repository is larger than the limit. */
+async function fetchInto(
+  fetching: Fetching,
+  repository: string,
+  deadlineMs: number,
+): Promise<{ readonly outcome: ProcessOutcome; readonly isTooLarge: boolean }> {
+  const { clock, maxCopyBytes, signal } = fetching;
+  const ending = new AbortController();
+  let hasEnded = false;
+  const isAbove = async (): Promise<boolean> => (await folderSize(repository)) > maxCopyBytes;
+  const watch = async (): Promise<void> => {
+    while (!hasEnded && !ending.signal.aborted) {
+      if (await isAbove()) ending.abort();
+      else await clock.sleep(SIZE_INTERVAL_MS, signal);
+      if (signal.aborted) return;
+    }
+  };
+  const watching = watch();
+  const outcome = await runFetch({ ...fetching, signal: AbortSignal.any([signal, ending.signal]) }, repository, deadlineMs);
+  hasEnded = true;
+  const isTooLarge = ending.signal.aborted || (outcome.succeeded && (await isAbove()));
+  await watching;
+  return { outcome, isTooLarge };
+}
+
+function runFetch(fetching: Fetching, repository: string, deadlineMs: number): Promise<ProcessOutcome> {
   const { git, remote, authorization, signal, state } = fetching;
   const flags = ['--quiet', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', '--force'];
   const refspec = `+refs/heads/${state.branch}:${FETCHED_REF}`;
@@ -167,7 +235,8 @@ async function replaceCopy(fetching: Fetching, tip: string): Promise<GitFetchOut
   const [path, fresh, old] = copyPaths(directory);
   const problem = await initCopy(git, fresh, tip.length === 64 ? 'sha256' : 'sha1');
   if (problem !== undefined) return problem;
-  const outcome = await fetchInto(fetching, fresh, cloneDeadlineMs);
+  const { outcome, isTooLarge } = await fetchInto(fetching, fresh, cloneDeadlineMs);
+  if (isTooLarge) return refuseTooLarge(fetching, fresh, true);
   const commit = outcome.succeeded ? await tipOf(fetching, fresh) : undefined;
   if (commit === undefined) return failureHere(fetching, outcome);
   reader.restart();
@@ -213,6 +282,10 @@ async function clearLeftovers(path: string): Promise<void> {
   for (const lock of LOCKS) await rm(join(path, lock), { force: true });
   await removeMatching(join(path, 'refs', 'fleetrelay'), /\.lock$/);
   await removeMatching(join(path, 'objects', 'pack'), /^(tmp_|\.tmp-)|\.lock$/);
+  const folders = await readdir(join(path, 'objects')).catch(() => []);
+  for (const folder of folders.filter((name) => /^[0-9a-f]{2}$/.test(name))) {
+    await removeMatching(join(path, 'objects', folder), /^tmp_obj_/);
+  }
 }
 
 async function removeMatching(folder: string, pattern: RegExp): Promise<void> {

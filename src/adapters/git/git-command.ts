@@ -12,6 +12,8 @@ export interface GitCall {
   readonly deadlineMs: number;
   /** More output ends the process; 1 MiB unless set. */
   readonly maxOutputBytes?: number;
+  /** Takes the output as it comes, without a limit; the outcome has none then. */
+  readonly takeOutput?: (chunk: Buffer) => void;
   /** Set for a call that may use the network. */
   readonly network?: {
     readonly authorization: AuthorizationHeader | undefined;
@@ -136,6 +138,10 @@ function outcomeOf(clock: Clock, call: GitCall, child: ChildProcessWithoutNullSt
     resolve(outcome);
   };
   child.stdout.on('data', (chunk: Buffer) => {
+    if (call.takeOutput !== undefined) {
+      call.takeOutput(chunk);
+      return;
+    }
     size += chunk.length;
     if (size > maxOutputBytes) force('overflow');
     else output.push(chunk);
@@ -190,6 +196,8 @@ const COMMON_SETTINGS: readonly Setting[] = [
   ['fetch.fsck.missingSpaceBeforeDate', 'ignore'],
   ['fetch.recurseSubmodules', 'false'],
   ['submodule.recurse', 'false'],
+  // Larger objects are written as they come, and not held in memory.
+  ['core.bigFileThreshold', '16m'],
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
   ['init.defaultBranch', 'main'],

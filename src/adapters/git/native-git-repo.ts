@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { createTurns } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
+import { DEFAULT_CLONE_BYTES } from '../../model/revision-limits.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitFailure, GitRepo } from '../../ports/git-repo.ts';
@@ -35,6 +36,8 @@ export interface NativeGitOptions {
   readonly deadlineSeconds?: number;
   /** For the first fetch, which transfers the complete history; 900 unless set. */
   readonly cloneDeadlineSeconds?: number;
+  /** The largest local copy with its history, in bytes; 2 GiB unless set. */
+  readonly maxCopyBytes?: number;
 }
 
 interface Deps {
@@ -61,12 +64,14 @@ export function createNativeGitRepo(deps: Deps, options: NativeGitOptions): Resu
 function assemble(deps: Deps, options: NativeGitOptions, remote: Remote, branch: string | undefined): GitRepo {
   const { clock, log, environment } = deps;
   const { directory, caFile, deadlineSeconds = 60, cloneDeadlineSeconds = 900 } = options;
+  const { maxCopyBytes = DEFAULT_CLONE_BYTES } = options;
   const git = createGitCommand({ clock, environment }, { directory, remote, caFile });
   const repository = copyPath(directory);
   const deadlineMs = deadlineSeconds * 1000;
   const reader = createCopyReader(git, clock, repository);
   const cloneDeadlineMs = cloneDeadlineSeconds * 1000;
-  const fetcher = createFetcher({ git, reader, log, remote, branch, directory, deadlineMs, cloneDeadlineMs });
+  const limits = { deadlineMs, cloneDeadlineMs, maxCopyBytes };
+  const fetcher = createFetcher({ git, reader, log, clock, remote, branch, directory, ...limits });
   const closing = new AbortController();
   const inTurn = createTurns();
   const prepare = createPreparation(git, options, remote);

@@ -100,7 +100,7 @@ describe('a real folder', () => {
 
   test('a folder that is gone, is a file, or holds too much is not listed', async () => {
     writeFiles(folder, { 'a.yaml': 'a', 'b.yaml': 'b' });
-    const small = createFileTree({ log: createKeptLog() }, { folder, maxEntries: 1 });
+    const small = createFileTree({ log: createKeptLog() }, { folder, limits: { entries: 1, depth: 10 } });
     expect(await small.list(() => true)).toMatchObject({ type: 'failed', reason: 'TooManyFiles' });
     const file = createFileTree({ log: createKeptLog() }, { folder: join(folder, 'a.yaml') });
     expect(await file.list(() => true)).toMatchObject({ type: 'failed', reason: 'FolderMissing' });

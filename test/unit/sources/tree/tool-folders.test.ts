@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeFile } from '../../../../src/manifest/decode-file.ts';
+import { defaultRevisionLimits } from '../../../../src/model/revision-limits.ts';
 import type { TreeChange } from '../../../../src/ports/git-repo.ts';
 import { changesTo, emptyTree, readTree, type Tree } from '../../../../src/sources/tree/tree-reader.ts';
 import { bytesOf } from '../../../support/decoding.ts';
@@ -27,10 +28,12 @@ async function read(before: Tree, changed: Readonly<Record<string, string | null
       },
       read: (_path, { blob }) => Promise.resolve({ bytes: bytesOf(blob) }),
       maxFileBytes: 10_000,
+      limits: defaultRevisionLimits,
     },
     before,
     changes,
   );
+  if ('excess' in result) throw new Error('the tree exceeds a limit');
   return { ...result, decoded: decoded.sort() };
 }
 
