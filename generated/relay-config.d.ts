@@ -583,6 +583,11 @@ enabled: boolean
  */
 export interface Limits {
 cluster: ClusterLimits
+revision: RevisionLimits
+/**
+ * Disk for the local clone of each repository, with its history. A fetch that would need more is ended, and tried again when the remote has changed. While a clone is replaced there are two.
+ */
+cloneBytes: number
 }
 /**
  * Quotas of each cluster. An input of an agent that leads above one is refused: the input snapshot of before stays, and the cluster has the condition WithinLimits=False.
@@ -600,6 +605,39 @@ bytes: number
  * Largest number of kinds.
  */
 kinds: number
+}
+/**
+ * What one revision of a source may hold, for each source. A revision above a limit waits with the reason TooLarge until a smaller one comes, or the limit is raised and the server restarted. `fleetrelay validate` judges by the defaults.
+ */
+export interface RevisionLimits {
+/**
+ * Files and folders of the repository or its sub-folder, manifests or not. Their paths may have 256 bytes for each of these together.
+ */
+entries: number
+/**
+ * Levels of folders.
+ */
+depth: number
+/**
+ * Manifests.
+ */
+files: number
+/**
+ * Bytes of all manifests together. Content that several paths have counts for each of them.
+ */
+bytes: number
+/**
+ * Documents of all manifests; each item of a List counts.
+ */
+documents: number
+/**
+ * Scalars, lists, mappings and keys of all manifests, as often as aliases repeat them.
+ */
+nodes: number
+/**
+ * Errors and warnings of all manifests.
+ */
+findings: number
 }
 /**
  * Bounds of a FleetPolicy in a repository. A value beyond its bound is reported, and the bound is used.

@@ -32,7 +32,11 @@ const common = {
 
 const complete = await build({
   ...common,
-  entryPoints: { cli: 'src/cli/process.ts', 'validate-thread': 'src/compose/validate/threads/thread.ts' },
+  entryPoints: {
+    cli: 'src/cli/process.ts',
+    'validate-thread': 'src/compose/validate/threads/thread.ts',
+    'decode-thread': 'src/compose/decoding/decode-thread.ts',
+  },
   chunkNames: 'chunks/[name]-[hash]',
   splitting: true,
   format: 'esm',

@@ -2,6 +2,7 @@ import type { FleetPolicy, GuardLimits } from './desired.ts';
 import type { CustomKind } from './engine-kinds.ts';
 import type { FleetName, SourceName } from './ids.ts';
 import type { ClusterSize } from './quotas.ts';
+import type { RevisionLimits } from './revision-limits.ts';
 
 /** Where a secret is; never the secret itself. */
 export type SecretReference =
@@ -207,5 +208,9 @@ export interface RelayConfig {
   readonly limits: {
     /** Of each cluster. */
     readonly cluster: ClusterSize;
+    /** For each source. */
+    readonly revision: RevisionLimits;
+    /** Bytes of the local clone of each repository, with its history. */
+    readonly cloneBytes: number;
   };
 }

@@ -2,12 +2,12 @@ import { hostname } from 'node:os';
 import { connectKube } from '../../adapters/kubernetes/api/connect.ts';
 import { createCustomResources } from '../../adapters/kubernetes/resources/custom-resources.ts';
 import { createResourceStatus } from '../../adapters/kubernetes/resources/resource-status.ts';
-import { decodeFile } from '../../manifest/decode-file.ts';
 import { resourceKindOf } from '../../model/engine-kinds.ts';
 import type { RelayConfig, SourceConfig } from '../../model/relay-config.ts';
 import type { CustomResources } from '../../ports/custom-resources.ts';
 import type { ResourceStatus } from '../../ports/resource-status.ts';
 import { createKubernetesSource, type KubernetesSource } from '../../sources/kubernetes/kubernetes-source.ts';
+import type { DecodeFile } from '../../sources/tree/tree-reader.ts';
 import type { ProcessDeps } from './sources.ts';
 
 /** The custom resources of one cluster: a source, and the target of their status. */
@@ -23,21 +23,21 @@ export interface CustomResourceSource {
 export async function openCustomResources(
   config: RelayConfig,
   version: string,
+  decode: DecodeFile,
   deps: ProcessDeps,
 ): Promise<readonly CustomResourceSource[]> {
   const opened: CustomResourceSource[] = [];
   for (const source of config.sources) {
-    if (source.type === 'kubernetes')
-      opened.push(await openOne(source, config.statusKubernetes.enabled, version, deps));
+    if (source.type === 'kubernetes') opened.push(await openOne(source, config, version, { ...deps, decode }));
   }
   return opened;
 }
 
 async function openOne(
   { name, kubeconfig, context, namespaces, kinds }: Extract<SourceConfig, { readonly type: 'kubernetes' }>,
-  writesStatus: boolean,
+  { statusKubernetes, limits }: RelayConfig,
   version: string,
-  deps: ProcessDeps,
+  deps: ProcessDeps & { readonly decode: DecodeFile },
 ): Promise<CustomResourceSource> {
   const { env } = deps;
   const inCluster = (kubeconfig ?? context) === undefined && (env.KUBERNETES_SERVICE_HOST ?? '') !== '';
@@ -57,12 +57,12 @@ async function openOne(
   );
   const where = namespaces === undefined ? 'all namespaces' : namespaces.join(', ');
   const source = createKubernetesSource(
-    { ...deps, resources, decode: decodeFile },
-    { name, address: `${client.server} (${where})` },
+    { ...deps, resources },
+    { name, address: `${client.server} (${where})`, limits: limits.revision },
   );
   const status = createResourceStatus(
     { ...deps, log, client, resourceOf: resources.resourceOf },
     { instance: hostname() },
   );
-  return { source, resources, status: writesStatus ? status : undefined, close: () => client.close() };
+  return { source, resources, status: statusKubernetes.enabled ? status : undefined, close: () => client.close() };
 }

@@ -15,7 +15,7 @@ import { displayAddress } from '../../server/listen-address.ts';
 import { createServerMetrics, type ServerMetrics } from '../../server/metrics.ts';
 import type { GitStatusSink } from '../../sinks/git/status-sink.ts';
 import { aborted } from '../aborted.ts';
-import { openDecoder } from '../decode-with-warnings.ts';
+import { openSourceDecoder } from '../decoding/source-decoder.ts';
 import type { RunIo, ServeOptions } from '../options.ts';
 import { resolveServeConfig } from './config.ts';
 import { openCustomResources } from './custom-resources.ts';
@@ -85,10 +85,12 @@ async function openServer(
   const opened = await openRelay(config, version, deps, metered);
   closers.push(opened.close);
   const store = await withSeals(metered, opened.storeSecrets, deps);
-  const custom = await openCustomResources(config, version, deps);
+  const decoder = await openSourceDecoder(deps);
+  closers.push(decoder.close);
+  const custom = await openCustomResources(config, version, decoder.decode, deps);
   for (const { close } of custom) closers.push(close);
   // Custom resources are the last sources: a repository's declaration wins over theirs.
-  const sources = [...openSources(config, await openDecoder(), deps), ...custom.map(({ source }) => source)];
+  const sources = [...openSources(config, decoder.decode, deps), ...custom.map(({ source }) => source)];
   const targets = await hookTargets(config, sources, env);
   const sink = openStatusSink(config, deps);
   const replica = await openReplica(config, version, store, deps, signal);

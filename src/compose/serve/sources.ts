@@ -31,16 +31,17 @@ type Remote = Pick<GitSourceConfig, 'url' | 'credentials' | 'caFile'>;
 
 /** Opens the configured sources except custom resources. They begin to fetch at once, while the store is read. */
 export function openSources(config: RelayConfig, decode: DecodeFile, deps: ProcessDeps): readonly Source[] {
+  const { revision: limits, cloneBytes } = config.limits;
   const sources = config.sources.flatMap((source): readonly Source[] => {
     if (source.type === 'kubernetes') return [];
     const { name } = source;
     if (source.type === 'files') {
-      const tree = createFileTree(deps, { folder: source.path });
-      return [createFilesSource({ tree, decode, ...deps }, { name })];
+      const tree = createFileTree(deps, { folder: source.path, limits });
+      return [createFilesSource({ tree, decode, ...deps }, { name, limits })];
     }
-    const repo = openRepo(source, join(config.dataDirectory, 'git', name), deps);
+    const repo = openRepo({ ...source, cloneBytes }, join(config.dataDirectory, 'git', name), deps);
     const { pollIntervalSeconds, path } = source;
-    return [createGitSource({ repo, decode, ...deps }, { name, pollIntervalSeconds, path })];
+    return [createGitSource({ repo, decode, ...deps }, { name, pollIntervalSeconds, path, limits })];
   });
   for (const source of sources) source.prefetch?.();
   return sources;
@@ -70,21 +71,24 @@ export function openStatusSink(config: RelayConfig, deps: ProcessDeps): GitStatu
   const target: Remote | undefined = url === undefined ? config.sources.find(isTarget) : { url };
   if (!enabled || target === undefined) return undefined;
   const directory = join(config.dataDirectory, 'git', '.status');
-  const repo = openRepo({ ...target, branch, ...(credentials && { credentials }) }, directory, deps);
+  const { cloneBytes } = config.limits;
+  const repo = openRepo({ ...target, branch, cloneBytes, ...(credentials && { credentials }) }, directory, deps);
   return createGitStatusSink(
     { repo, ...deps },
     { fleet: config.fleet, author, minIntervalSeconds: defaultFleetPolicy.status.minIntervalSeconds },
   );
 }
 
+type ToOpen = Remote & { readonly branch?: string; readonly cloneBytes: number };
+
 function openRepo(
-  { url: remote, branch, credentials: references, caFile }: Remote & { readonly branch?: string },
+  { url: remote, branch, credentials: references, caFile, cloneBytes }: ToOpen,
   directory: string,
   { clock, log, env }: ProcessDeps,
 ): GitRepo {
   const credentials = references && gitCredentials(references, env);
   const optional = { ...(caFile && { caFile }), ...(branch && { branch }), ...(credentials && { credentials }) };
-  return must(createNativeGitRepo({ clock, log, environment: env }, { remote, directory, ...optional }));
+  return must(createNativeGitRepo({ clock, log, environment: env }, { remote, directory, maxCopyBytes: cloneBytes, ...optional }));
 }
 
 /** Returns a function that reads the credentials of a repository, and rejects with a text for people. */

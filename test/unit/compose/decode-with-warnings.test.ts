@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openDecoder } from '../../../src/compose/decode-with-warnings.ts';
+import { openDecoder } from '../../../src/compose/decoding/decode-with-warnings.ts';
 import { parseSourceName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
 import { createFilesSource } from '../../../src/sources/files/files-source.ts';

@@ -4,7 +4,7 @@ import type { CheckedFile } from '../check-file.ts';
 import type { InputFile } from '../inputs.ts';
 import type { CheckSettings } from '../schemas/object-checks.ts';
 import { type CheckedFiles, type CheckTask, checkFiles, PORTION } from './check-files.ts';
-import type { Running } from './workers.ts';
+import type { Running } from '../../start-worker.ts';
 
 /** What was found by all threads together. */
 export interface TaskResult {
@@ -85,6 +85,6 @@ export function createThreads({ count, progress, signal }: ThreadOptions): Threa
 
 /** The module for threads is loaded only where they are used. */
 async function startWorkers(count: number): Promise<readonly Running[]> {
-  const { startWorker } = await import('./workers.ts');
-  return Array.from({ length: count }, startWorker);
+  const { startThread } = await import('./workers.ts');
+  return Array.from({ length: count }, startThread);
 }

@@ -1,10 +1,10 @@
-import { type DecodeOptions, decodeFile } from '../manifest/decode-file.ts';
-import type { DecodedFile } from '../model/desired.ts';
-import { textOf } from '../model/json.ts';
-import { parseApiVersion } from '../model/object-key.ts';
-import type { DecodeFile } from '../sources/tree/tree-reader.ts';
-import { createObjectCheck } from '../validation/check-object.ts';
-import { newestKubernetesVersion, openKubernetesSchemas } from '../validation/kubernetes-schemas.ts';
+import { type DecodeOptions, decodeFile } from '../../manifest/decode-file.ts';
+import type { DecodedFile } from '../../model/desired.ts';
+import { textOf } from '../../model/json.ts';
+import { parseApiVersion } from '../../model/object-key.ts';
+import type { DecodeFile } from '../../sources/tree/tree-reader.ts';
+import { createObjectCheck } from '../../validation/check-object.ts';
+import { newestKubernetesVersion, openKubernetesSchemas } from '../../validation/kubernetes-schemas.ts';
 
 /**
  * Opens a decoder of manifests for servers. It warns of what an API server would refuse in objects of the built-in kinds that

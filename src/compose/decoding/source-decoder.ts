@@ -1,0 +1,106 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { DecodedFile } from '../../model/desired.ts';
+import { createTurns } from '../../model/in-turn.ts';
+import { errorText } from '../../model/messages.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { DecodingEnded } from '../../sources/tree/shared-decoding.ts';
+import type { DecodeFile } from '../../sources/tree/tree-reader.ts';
+import { type Running, startWorker } from '../start-worker.ts';
+import type { DecodeAnswer, DecodeTask } from './decode-thread.ts';
+import { openDecoder } from './decode-with-warnings.ts';
+
+/** Decodes the files of all sources of a server. */
+export interface SourceDecoder {
+  /** Rejects with a {@link DecodingEnded} if the thread ended or took too long, which says nothing about the file. */
+  readonly decode: DecodeFile;
+  /** Ends the thread, if one runs. */
+  close(): Promise<void>;
+}
+
+/** Larger files are decoded in a thread. Smaller ones take a few milliseconds, and other work gets its turn between them. */
+const LARGE_BYTES = 16 * 1024;
+/** Parsers need at most half of that for a file within the limits. */
+const HEAP_MIB = 512;
+const DEADLINE_MS = 60_000;
+/** A thread without work ends after this time. */
+const IDLE_MS = 10_000;
+
+/** Beside this module in the sources, at the root of the bundle, whose chunks are in a folder. */
+const MODULE = import.meta.url.endsWith('.ts') ? './decode-thread.ts' : '../decode-thread.js';
+
+/** What the tests of the decoder change. */
+export interface SourceDecoderOptions {
+  readonly heapMiB?: number;
+  readonly deadlineMs?: number;
+}
+
+/** Opens a decoder that keeps the event loop free: large files are decoded one after the other in one thread. */
+export async function openSourceDecoder(
+  { clock }: { readonly clock: Clock },
+  { heapMiB = HEAP_MIB, deadlineMs = DEADLINE_MS }: SourceDecoderOptions = {},
+): Promise<SourceDecoder> {
+  const here = await openDecoder();
+  const inTurn = createTurns();
+  let running: Running | undefined;
+  let cancelIdle = (): void => undefined;
+  let decodedHere = 0;
+
+  async function end(): Promise<void> {
+    cancelIdle();
+    const { worker } = running ?? {};
+    running = undefined;
+    await worker?.terminate();
+  }
+
+  async function inThread(task: DecodeTask): Promise<DecodedFile> {
+    cancelIdle();
+    running ??= startWorker(new URL(MODULE, import.meta.url), { maxOldGenerationSizeMb: heapMiB });
+    try {
+      const answer = await answerTo(running, task, clock, deadlineMs);
+      if ('defect' in answer) throw new Error(answer.defect);
+      return answer.file;
+    } catch (error) {
+      if (error instanceof DecodingEnded) await end();
+      throw error;
+    } finally {
+      if (running !== undefined) cancelIdle = clock.schedule(IDLE_MS, () => void end());
+    }
+  }
+  return {
+    decode: async (path, bytes, blob) => {
+      if (bytes.length > LARGE_BYTES) return inTurn(() => inThread({ path, bytes, blob }));
+      decodedHere += bytes.length;
+      if (decodedHere > LARGE_BYTES) {
+        decodedHere = 0;
+        await nextTurn();
+      }
+      return here(path, bytes, blob);
+    },
+    close: () => inTurn(end),
+  };
+}
+
+/** Rejects with a {@link DecodingEnded} if the thread ends before it answers, or the deadline passes. */
+async function answerTo(
+  { worker, ended }: Running,
+  task: DecodeTask,
+  clock: Clock,
+  deadlineMs: number,
+): Promise<DecodeAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<DecodeAnswer>();
+  const passed = (): void => reject(new DecodingEnded(`decoding ${task.path} took longer than its deadline`));
+  const cancel = clock.schedule(deadlineMs, passed);
+  worker.once('message', resolve).postMessage(task);
+  try {
+    return await Promise.race([promise, ended.catch(refuseEnd(task))]);
+  } finally {
+    cancel();
+    worker.off('message', resolve);
+  }
+}
+
+function refuseEnd({ path }: DecodeTask) {
+  return (error: unknown): never => {
+    throw new DecodingEnded(`the thread that decodes ${path} has ended: ${errorText(error)}`);
+  };
+}
