@@ -8,7 +8,8 @@ import type { ClusterName } from '../model/ids.ts';
 import { defaultRevisionLimits, excessText } from '../model/revision-limits.ts';
 import type { Log } from '../ports/log.ts';
 import { IGNORE_FILE, isManifestName } from '../sources/tree/ignore-file.ts';
-import { emptyTree, type ReadTreeFile, readTree } from '../sources/tree/tree-reader.ts';
+import type { ReadTreeFile } from '../sources/tree/tree-file.ts';
+import { emptyTree, readTree } from '../sources/tree/tree-reader.ts';
 import { openDecoder } from './decoding/decode-with-warnings.ts';
 
 /** A working copy of a repository, read once as a server would read it. */

@@ -22,7 +22,8 @@ export function tooManyPlaces(text: string, { maxNodes }: DecodeLimits): TextPro
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code >= isPlace.length) continue;
-    const counts = code === DASH ? at + 1 === text.length || endsDash[text.charCodeAt(at + 1)] === 1 : isPlace[code] === 1;
+    const counts =
+      code === DASH ? at + 1 === text.length || endsDash[text.charCodeAt(at + 1)] === 1 : isPlace[code] === 1;
     if (!counts) continue;
     places += 1;
     if (places <= most) continue;

@@ -47,6 +47,7 @@ export const findings = {
   TooManyValues: { code: 'FR1024', meaning: 'The file holds more values than the limit, aliases counted in full.' },
   TooManyDocuments: { code: 'FR1025', meaning: 'The file holds more documents than the limit.' },
   PathTooLong: { code: 'FR1026', meaning: 'The path of the file is longer than the limit.' },
+  RevisionTooLarge: { code: 'FR1027', meaning: 'The files of the source together are above a limit of a revision.' },
 
   HelmChart: { code: 'FR1030', meaning: 'The folder is a Helm chart, which is not rendered.' },
   Kustomization: { code: 'FR1031', meaning: 'The file is a kustomization, which is not rendered.' },

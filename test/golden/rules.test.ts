@@ -28,6 +28,7 @@ const WITHOUT_EXAMPLE: Readonly<Record<string, string>> = {
   FR1024: 'values beyond the limit',
   FR1025: 'documents beyond the limit',
   FR1026: 'a path beyond the limit',
+  FR1027: 'a folder beyond a limit',
   FR2022: 'settings that a schema accepts and an agent refuses',
   FR2023: 'settings beyond the limit',
   FR2026: 'reported by serve',

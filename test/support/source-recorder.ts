@@ -1,7 +1,7 @@
 import type { DecodedFile } from '../../src/model/desired.ts';
 import { diagnosticOf } from '../../src/model/diagnostic.ts';
 import type { RevisionObservation, SourceCondition, SourceListener } from '../../src/ports/source.ts';
-import type { DecodeFile } from '../../src/sources/tree/tree-reader.ts';
+import type { DecodeFile } from '../../src/sources/tree/tree-file.ts';
 
 /** A listener that keeps what it is told, and the files that add up from it. */
 export interface SourceRecorder extends SourceListener {

@@ -4,7 +4,13 @@ import { basename, join, resolve, sep } from 'node:path';
 import { watch as watchFolder } from 'chokidar';
 import { quote } from '../../model/ids.ts';
 import { errorText } from '../../model/messages.ts';
-import { defaultRevisionLimits, type Excess, excessOf, excessText, type RevisionLimits } from '../../model/revision-limits.ts';
+import {
+  defaultRevisionLimits,
+  type Excess,
+  excessOf,
+  excessText,
+  type RevisionLimits,
+} from '../../model/revision-limits.ts';
 import type { FileTree, FileTreeContent, FileTreeEntry, FileTreeListing } from '../../ports/file-tree.ts';
 import type { Log } from '../../ports/log.ts';
 

@@ -1,6 +1,6 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { writableTime } from '../../model/time.ts';
 import type { Excess, RevisionLimits } from '../../model/revision-limits.ts';
+import { writableTime } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
   type GitBlobOutcome,
@@ -99,17 +99,7 @@ async function diff(context: Context, from: string | null, to: string, folder: s
   const paths = folder === '' ? [] : ['--', folder];
   const changes: ListedChange[] = [];
   const parse = createDiffParser((change) => changes.push(change));
-  await listed(context, parse, [
-    'diff-tree',
-    '-r',
-    '-z',
-    '--raw',
-    '--no-renames',
-    ...below,
-    before,
-    to,
-    ...paths,
-  ]);
+  await listed(context, parse, ['diff-tree', '-r', '-z', '--raw', '--no-renames', ...below, before, to, ...paths]);
   const files = changes.flatMap(({ entry }) => (entry?.kind === 'file' ? [entry.blob] : []));
   const sizes = await sizesOf(context, [...new Set(files)]);
   return changes.map(({ path, entry }) => ({
@@ -233,7 +223,11 @@ const LONGEST_TEXT = 300;
 
 /** What is shown and stored of a text in a commit: one line of printable characters, which a person can read at once. */
 function printable(text: string): string {
-  const shown = text.slice(0, 4 * LONGEST_TEXT).replace(UNPRINTABLE, ' ').replace(/(\p{M}{4})\p{M}+/gu, '$1').trim();
+  const shown = text
+    .slice(0, 4 * LONGEST_TEXT)
+    .replace(UNPRINTABLE, ' ')
+    .replace(/(\p{M}{4})\p{M}+/gu, '$1')
+    .trim();
   const characters = Array.from(shown);
   return characters.length > LONGEST_TEXT ? `${characters.slice(0, LONGEST_TEXT - 3).join('')}...` : shown;
 }

@@ -59,7 +59,13 @@ export function copyPath(directory: string): string {
 
 /** Fetches the branch into a local bare repository below `directory`, and replaces this copy if it is damaged. */
 export function createFetcher(options: FetcherOptions) {
-  const state: FetcherState = { branch: options.branch, last: undefined, tooLarge: undefined, unclean: true, sinceTidying: 0 };
+  const state: FetcherState = {
+    branch: options.branch,
+    last: undefined,
+    tooLarge: undefined,
+    unclean: true,
+    sinceTidying: 0,
+  };
   return {
     /** The branch; undefined until its name is known. */
     branch: () => state.branch,
@@ -167,7 +173,11 @@ async function fetchInto(
     }
   };
   const watching = watch();
-  const outcome = await runFetch({ ...fetching, signal: AbortSignal.any([signal, ending.signal]) }, repository, deadlineMs);
+  const outcome = await runFetch(
+    { ...fetching, signal: AbortSignal.any([signal, ending.signal]) },
+    repository,
+    deadlineMs,
+  );
   hasEnded = true;
   const isTooLarge = ending.signal.aborted || (outcome.succeeded && (await isAbove()));
   await watching;

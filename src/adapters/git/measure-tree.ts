@@ -37,7 +37,9 @@ export function createTreeMeter(read: ReadTreeObject) {
       if (known.size > MOST_KNOWN) known.clear();
       try {
         const { entries, depth, pathBytes } = await measured({ read, known, limits, folders: 0 }, tree, 0);
-        return excessOf(limits, 'entries', entries) ?? excessOf(limits, 'depth', depth) ?? pathExcess(limits, pathBytes);
+        return (
+          excessOf(limits, 'entries', entries) ?? excessOf(limits, 'depth', depth) ?? pathExcess(limits, pathBytes)
+        );
       } catch (error) {
         // What was measured on the way is complete, what was not must be read again.
         known.clear();

@@ -2,7 +2,7 @@ import { type DecodeOptions, decodeFile } from '../../manifest/decode-file.ts';
 import type { DecodedFile } from '../../model/desired.ts';
 import { textOf } from '../../model/json.ts';
 import { parseApiVersion } from '../../model/object-key.ts';
-import type { DecodeFile } from '../../sources/tree/tree-reader.ts';
+import type { DecodeFile } from '../../sources/tree/tree-file.ts';
 import { createObjectCheck } from '../../validation/check-object.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../validation/kubernetes-schemas.ts';
 

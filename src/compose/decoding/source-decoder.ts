@@ -3,8 +3,8 @@ import type { DecodedFile } from '../../model/desired.ts';
 import { createTurns } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { DecodingEnded } from '../../sources/tree/shared-decoding.ts';
-import type { DecodeFile } from '../../sources/tree/tree-reader.ts';
+import type { DecodeFile } from '../../sources/tree/tree-file.ts';
+import { DecodingEnded } from '../../sources/tree/tree-file.ts';
 import { type Running, startWorker } from '../start-worker.ts';
 import type { DecodeAnswer, DecodeTask } from './decode-thread.ts';
 import { openDecoder } from './decode-with-warnings.ts';
@@ -43,6 +43,7 @@ export async function openSourceDecoder(
   const inTurn = createTurns();
   let running: Running | undefined;
   let cancelIdle = (): void => undefined;
+  let isClosed = false;
   let decodedHere = 0;
 
   async function end(): Promise<void> {
@@ -54,6 +55,7 @@ export async function openSourceDecoder(
 
   async function inThread(task: DecodeTask): Promise<DecodedFile> {
     cancelIdle();
+    if (isClosed) throw new DecodingEnded('the server stops');
     running ??= startWorker(new URL(MODULE, import.meta.url), { maxOldGenerationSizeMb: heapMiB });
     try {
       const answer = await answerTo(running, task, clock, deadlineMs);
@@ -76,7 +78,10 @@ export async function openSourceDecoder(
       }
       return here(path, bytes, blob);
     },
-    close: () => inTurn(end),
+    close: async () => {
+      isClosed = true;
+      await end();
+    },
   };
 }
 

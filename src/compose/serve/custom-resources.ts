@@ -7,7 +7,7 @@ import type { RelayConfig, SourceConfig } from '../../model/relay-config.ts';
 import type { CustomResources } from '../../ports/custom-resources.ts';
 import type { ResourceStatus } from '../../ports/resource-status.ts';
 import { createKubernetesSource, type KubernetesSource } from '../../sources/kubernetes/kubernetes-source.ts';
-import type { DecodeFile } from '../../sources/tree/tree-reader.ts';
+import type { DecodeFile } from '../../sources/tree/tree-file.ts';
 import type { ProcessDeps } from './sources.ts';
 
 /** The custom resources of one cluster: a source, and the target of their status. */

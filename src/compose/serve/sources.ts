@@ -16,7 +16,7 @@ import type { HookTarget } from '../../server/hook-routes.ts';
 import { createGitStatusSink, type GitStatusSink } from '../../sinks/git/status-sink.ts';
 import { createFilesSource } from '../../sources/files/files-source.ts';
 import { createGitSource } from '../../sources/git/git-source.ts';
-import type { DecodeFile } from '../../sources/tree/tree-reader.ts';
+import type { DecodeFile } from '../../sources/tree/tree-file.ts';
 
 /** Dependencies of the adapters of a process. */
 export interface ProcessDeps {
@@ -88,7 +88,9 @@ function openRepo(
 ): GitRepo {
   const credentials = references && gitCredentials(references, env);
   const optional = { ...(caFile && { caFile }), ...(branch && { branch }), ...(credentials && { credentials }) };
-  return must(createNativeGitRepo({ clock, log, environment: env }, { remote, directory, maxCopyBytes: cloneBytes, ...optional }));
+  return must(
+    createNativeGitRepo({ clock, log, environment: env }, { remote, directory, maxCopyBytes: cloneBytes, ...optional }),
+  );
 }
 
 /** Returns a function that reads the credentials of a repository, and rejects with a text for people. */

@@ -1,7 +1,8 @@
 import { Buffer } from 'node:buffer';
-import { checkDocuments } from '../../manifest/decode-file.ts';
+import { checkDocuments, nodesIn } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
+import type { DecodedSize } from '../../model/desired.ts';
 import { type Diagnostic, diagnosticOf, type FindingReason } from '../../model/diagnostic.ts';
 import { sha256 } from '../../model/digest.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
@@ -18,6 +19,8 @@ export interface CheckedFile {
   /** In the order of the file. */
   readonly diagnostics: readonly Diagnostic[];
   readonly documents: readonly CheckedDocument[];
+  /** What counts towards the limits of a revision. */
+  readonly size: DecodedSize;
   /** It must be checked again: if a definition of a kind without schema is found elsewhere, or for its expressions. */
   readonly waits: boolean;
   /** It has expressions that an API server compiles, which need the library for CEL. */
@@ -59,6 +62,7 @@ const NONE: readonly string[] = [];
 export function failedFile(name: string, reason: FindingReason, message: string): CheckedFile {
   const nothing = {
     documents: [],
+    size: { documents: 0, nodes: 0 },
     waits: false,
     schemas: [],
     definitions: [],
@@ -78,6 +82,7 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
   const named = createNamedSchemas({ name, bytes: content.bytes, file, checks, findings });
   let previousLine = 0;
   let hasExpressions = false;
+  let read = 0;
   const options = {
     limits: defaultDecodeLimits,
     fixes: checks.findsFixes,
@@ -85,9 +90,10 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     skips: checks.isSkipped,
   };
   const facts = checks.collectsFacts ? collectFacts() : undefined;
-  for (const read of checkDocuments(file, options, findings)) {
-    const { document, path, value, reading, isSkipped } = read;
-    facts?.add(read);
+  for (const manifest of checkDocuments(file, options, findings)) {
+    const { document, path, value, reading, isSkipped } = manifest;
+    read += 1;
+    facts?.add(manifest);
     if (!isJsonObject(value)) continue;
     const identity = identityOf(value);
     const { object } = reading;
@@ -106,6 +112,7 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
   return {
     diagnostics,
     documents,
+    size: { documents: read, nodes: nodesIn(file) },
     waits: (hasExpressions && !checks.checksExpressions) || documents.some(({ state }) => state === 'noSchema'),
     ...(hasExpressions ? { hasExpressions } : {}),
     schemas: named.schemas,

@@ -10,6 +10,7 @@ import { isToolPart, readToolFolders } from '../../sources/tree/tool-folders.ts'
 import { partOf, readRules, unreadableFile } from '../../sources/tree/tree-reader.ts';
 import { type FileBytes, problemOf, type ReadBytes } from './file-bytes.ts';
 import type { ValidationRequest } from './report.ts';
+import { BeyondRevision, createListingCount } from './revision-limits.ts';
 
 /** The name of standard input among the paths. */
 export const STDIN = '-';
@@ -87,8 +88,20 @@ interface Listing {
 }
 
 async function listFolder(path: string, root: string, read: ReadBytes, listing: Listing): Promise<void> {
+  listing.ignoreFolders.push(root);
+  try {
+    await listWithin(path, root, read, listing);
+  } catch (error) {
+    if (!(error instanceof BeyondRevision)) throw error;
+    for (const location of listing.files.keys()) if (location.startsWith(`${root}/`)) listing.files.delete(location);
+    listing.failed.push(error.diagnostic);
+  }
+}
+
+async function listWithin(path: string, root: string, read: ReadBytes, listing: Listing): Promise<void> {
   const entries: Entry[] = [];
-  for (const entry of manifestsIn(root, (folder, error) => {
+  const count = createListingCount((relative) => below(path, relative));
+  for (const entry of manifestsIn(root, count.entry, (folder, error) => {
     listing.failed.push(unreadable(below(path, folder), problemOf(error)));
   })) {
     entries.push(entry);
@@ -99,7 +112,6 @@ async function listFolder(path: string, root: string, read: ReadBytes, listing: 
     const content = read(`${root}/${name}`, false);
     return content.ok ? { bytes: content.bytes } : { reason: content.reason };
   });
-  listing.ignoreFolders.push(root);
   const named = (diagnostic: Diagnostic): Diagnostic =>
     diagnostic.at === undefined
       ? diagnostic
@@ -111,6 +123,7 @@ async function listFolder(path: string, root: string, read: ReadBytes, listing: 
     new Map(entries.filter((entry) => isToolFileName(entry.path)).map((entry) => [entry.path, entry] as const)),
     async (entry) => {
       const part = partAt(entry);
+      count.toolFile(entry.path, entryOf(entry, root));
       if (part !== 'manifest') return part !== 'none' && 'file' in part ? part.file : undefined;
       const content = read(`${root}/${entry.path}`, false);
       return content.ok
@@ -123,6 +136,7 @@ async function listFolder(path: string, root: string, read: ReadBytes, listing: 
     const part = partAt(entry);
     const location = `${root}/${entry.path}`;
     if (part === 'manifest') {
+      count.manifest(entry.path, entryOf(entry, root));
       if (!listing.files.has(location)) {
         listing.files.set(location, { name: below(path, entry.path), location, isNamed: false });
       }
@@ -144,7 +158,11 @@ interface Folder {
 }
 
 /** Manifests and the ignore file below a folder, in canonical order. Links are not followed; `.git` is never read. */
-function* manifestsIn(root: string, failed: (folder: string, error: unknown) => void): Generator<Entry> {
+function* manifestsIn(
+  root: string,
+  count: (path: string, isFolder: boolean) => void,
+  failed: (folder: string, error: unknown) => void,
+): Generator<Entry> {
   const open: (Entry | Folder)[] = [{ path: '', kind: 'folder' }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (next.kind !== 'folder') {
@@ -153,8 +171,10 @@ function* manifestsIn(root: string, failed: (folder: string, error: unknown) => 
     }
     const { path: folder } = next;
     const children: (Entry | Folder)[] = [];
-    for (const child of childrenOf(`${root}/${folder}`, (error) => failed(folder.slice(0, -1), error))) {
+    const found = childrenOf(`${root}/${folder}`, (error) => failed(folder.slice(0, -1), error));
+    for (const child of found.sort((a, b) => compareText(a.name, b.name))) {
       const path = `${folder}${child.name}`;
+      if (path !== '.git') count(path, child.isDirectory());
       if (child.isDirectory()) {
         if (child.name !== '.git') children.push({ path: `${path}/`, kind: 'folder' });
       } else if ((child.isFile() || child.isSymbolicLink()) && (path === IGNORE_FILE || isManifestName(path))) {

@@ -10,6 +10,7 @@ import { createBytesReader } from './file-bytes.ts';
 import { bytesOf, type InputFile, type Inputs, listInputs, STDIN } from './inputs.ts';
 import { reportOf } from './make-report.ts';
 import type { ValidationReport, ValidationRequest } from './report.ts';
+import { BeyondRevision, countChecked } from './revision-limits.ts';
 import type { CheckSettings } from './schemas/object-checks.ts';
 import { createThreads, type Threads } from './threads/threads.ts';
 
@@ -36,7 +37,12 @@ export async function validatePaths(request: ValidationRequest): Promise<Validat
       await nextTurn();
       signal.throwIfAborted();
     });
-    const judged = await judge(request, inputs, threads);
+    const judged = await judge(request, inputs, threads).catch((error: unknown) => {
+      if (!(error instanceof BeyondRevision)) throw error;
+      const failed = [...inputs.failed, error.diagnostic];
+      // The files are not reported one by one: most of them were not checked.
+      return judge(request, { ...inputs, files: [], failed }, threads);
+    });
     return request.fix === true ? await mend(request, inputs, judged, threads) : judged.report;
   } finally {
     await threads.close();
@@ -82,13 +88,19 @@ interface Judgement {
 
 async function judge(request: ValidationRequest, inputs: Inputs, threads: Threads): Promise<Judgement> {
   const notEvaluated = new Set<string>();
-  const check = async (files: readonly InputFile[], settings: CheckSettings): Promise<readonly CheckedFile[]> => {
-    const found = await threads.check(files, settings);
+  const check = async (
+    files: readonly InputFile[],
+    settings: CheckSettings,
+    takeInOrder?: (checked: CheckedFile, index: number) => void,
+  ): Promise<readonly CheckedFile[]> => {
+    const found = await threads.check(files, settings, takeInOrder);
     for (const sentence of found.notEvaluated) notEvaluated.add(sentence);
     return found.files;
   };
   const settings = settingsOf(request, inputs);
-  const first = await check(inputs.files, settings);
+  // A source is a folder: files that are named one by one are none.
+  const isSource = inputs.ignoreFolders.length > 0;
+  const first = await check(inputs.files, settings, isSource ? countChecked(inputs.files) : undefined);
   const complete = await withCustomKinds(request, inputs.files, first, settings, check);
   // Threads take some time to end; fixes need them again.
   if (request.fix !== true) threads.end();

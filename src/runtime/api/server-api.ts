@@ -205,7 +205,9 @@ function accept(
     const isTooLarge = reason === 'TooLarge' && waits === revision;
     const message = isTooLarge
       ? `a revision above a limit cannot be accepted: ${why}`
-      : waits === undefined ? `source ${name} has no refused revision` : `what waits in source ${name} is ${waits}`;
+      : waits === undefined
+        ? `source ${name} has no refused revision`
+        : `what waits in source ${name} is ${waits}`;
     return { ok: false, kind: 'conflict', message };
   }
   log.info('a refused revision is accepted', { source: name, revision, by });

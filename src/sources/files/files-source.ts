@@ -9,7 +9,8 @@ import type { Source } from '../../ports/source.ts';
 import { IGNORE_FILE, isManifestName, type Membership } from '../tree/ignore-file.ts';
 import { createPoller } from '../tree/poller.ts';
 import { createRevisionCheck, type RevisionCheck, type RevisionState } from '../tree/revision-check.ts';
-import { changesTo, type DecodeFile, type ReadTreeFile, readTree } from '../tree/tree-reader.ts';
+import type { DecodeFile, ReadTreeFile } from '../tree/tree-file.ts';
+import { changesTo, readTree } from '../tree/tree-reader.ts';
 
 export interface FilesSourceOptions {
   readonly name: SourceName;
@@ -49,7 +50,13 @@ const MAX_TRIES = 5;
  */
 export function createFilesSource(deps: FilesSourceDeps, options: FilesSourceOptions): Source {
   const { tree, clock, random } = deps;
-  const { name, rescanSeconds = 30, settleMs = 200, maxFileBytes = 16 * 1024 * 1024, limits = defaultRevisionLimits } = options;
+  const {
+    name,
+    rescanSeconds = 30,
+    settleMs = 200,
+    maxFileBytes = 16 * 1024 * 1024,
+    limits = defaultRevisionLimits,
+  } = options;
   const describe = (revision: string): string => `${tree.address} with content ${revision.slice(0, 12)}`;
   const log = deps.log.child({ source: name });
   const check = createRevisionCheck(log, name, describe);

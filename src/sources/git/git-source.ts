@@ -13,7 +13,8 @@ import {
   type Refusal,
   type RevisionCheck,
 } from '../tree/revision-check.ts';
-import { changesTo, type DecodeFile, type ReadTreeFile, readTree } from '../tree/tree-reader.ts';
+import type { DecodeFile, ReadTreeFile } from '../tree/tree-file.ts';
+import { changesTo, readTree } from '../tree/tree-reader.ts';
 
 export interface GitSourceOptions {
   readonly name: SourceName;

@@ -46,7 +46,7 @@ export function createRevisionCount(limits: RevisionLimits, maxFileBytes: number
       );
     },
     /** One decoded manifest of the revision. */
-    decoded: ({ size, diagnostics }: DecodedFile): void => {
+    decoded: ({ size, diagnostics }: Pick<DecodedFile, 'size' | 'diagnostics'>): void => {
       documents += size.documents;
       nodes += size.nodes;
       findings += diagnostics.length;

@@ -1,16 +1,10 @@
 import { isToolFileName } from '../../manifest/tool-files.ts';
 import type { DecodedFile } from '../../model/desired.ts';
 import type { TreeEntry } from '../../ports/git-repo.ts';
-import type { DecodeFile, ReadTreeFile } from './tree-reader.ts';
-
-/** The rejection of a decoder that was ended by the outside and says nothing about the file: the look fails, and is repeated. */
-export class DecodingEnded extends Error {}
+import { type DecodeFile, DecodingEnded, type ReadTreeFile } from './tree-file.ts';
 
 /** What came of a file: its decoding, a reason why it cannot be read, or the error that decoding threw. */
-export type Decoding =
-  | { readonly file: DecodedFile }
-  | { readonly reason: string }
-  | { readonly defect: unknown };
+export type Decoding = { readonly file: DecodedFile } | { readonly reason: string } | { readonly defect: unknown };
 
 /**
  * Returns a function that reads and decodes a file. Content is decoded once, however many paths have it: a decoded file

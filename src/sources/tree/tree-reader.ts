@@ -18,15 +18,7 @@ import { followsAll, IGNORE_FILE, isManifestName, type Membership, parseIgnoreFi
 import { BeyondLimit, createRevisionCount } from './revision-count.ts';
 import { createSharedDecoding } from './shared-decoding.ts';
 import { isToolPart, noToolFolders, readToolFolders, type ToolFolders } from './tool-folders.ts';
-
-/** Reads and checks one manifest. */
-export type DecodeFile = (path: string, bytes: Uint8Array, blob: string) => DecodedFile | Promise<DecodedFile>;
-
-/** Returns the bytes of a file of the tree, or the reason why it has none, as the end of a sentence. */
-export type ReadTreeFile = (
-  path: string,
-  entry: TreeEntry,
-) => Promise<{ readonly bytes: Uint8Array } | { readonly reason: string }>;
+import type { DecodeFile, ReadTreeFile } from './tree-file.ts';
 
 /** A tree of files with its decoded manifests. Never changed after it was read. */
 export interface Tree {

@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Running } from '../../start-worker.ts';
 import type { CheckedFile } from '../check-file.ts';
 import type { InputFile } from '../inputs.ts';
 import type { CheckSettings } from '../schemas/object-checks.ts';
 import { type CheckedFiles, type CheckTask, checkFiles, PORTION } from './check-files.ts';
-import type { Running } from '../../start-worker.ts';
 
 /** What was found by all threads together. */
 export interface TaskResult {
@@ -18,10 +18,14 @@ export interface Threads {
   /** Starts the threads for this number of files, unless they run already. */
   expect(files: number): Promise<unknown>;
   /**
-   * Checks files; the findings are in the order of the files and do not depend on the number of threads. Rejects if the signal
-   * aborts or a thread fails. The caller calls `close` in every case.
+   * Checks files; the findings are in the order of the files and do not depend on the number of threads. `takeInOrder` gets
+   * each as soon as all files before it are checked; what it throws ends the check. Rejects if the signal aborts or a thread fails. The caller calls `close` in every case.
    */
-  check(files: readonly InputFile[], settings: CheckSettings): Promise<TaskResult>;
+  check(
+    files: readonly InputFile[],
+    settings: CheckSettings,
+    takeInOrder?: (checked: CheckedFile, index: number) => void,
+  ): Promise<TaskResult>;
   /** Ends all threads without waiting for their end. `check` may not be called afterwards. */
   end(): void;
   /** Ends all threads and waits for their end. */
@@ -53,13 +57,26 @@ export function createThreads({ count, progress, signal }: ThreadOptions): Threa
   };
   return {
     expect,
-    check: async (files, settings) => {
+    check: async (files, settings, takeInOrder = () => undefined) => {
       const results: CheckedFile[] = new Array(files.length);
+      const ending = Promise.withResolvers<never>();
+      ending.promise.catch(() => undefined);
       let done = 0;
+      let taken = 0;
+      let hasEnded = false;
       const keep = ({ first, checked }: CheckedFiles): void => {
         for (const [index, file] of checked.entries()) results[first + index] = file;
         done += checked.length;
         progress(done, files.length);
+        try {
+          for (let next = results[taken]; !hasEnded && next !== undefined; next = results[taken]) {
+            takeInOrder(next, taken);
+            taken += 1;
+          }
+        } catch (error) {
+          hasEnded = true;
+          ending.reject(error);
+        }
       };
       const running = await expect(files.length);
       const next = new SharedArrayBuffer(4);
@@ -74,8 +91,9 @@ export function createThreads({ count, progress, signal }: ThreadOptions): Threa
         // Lets signals, and messages of other threads, come in.
         await nextTurn();
         signal.throwIfAborted();
+        if (hasEnded) await ending.promise;
       });
-      const notEvaluated = await Promise.all([own, ...others]);
+      const notEvaluated = await Promise.race([Promise.all([own, ...others]), ending.promise]);
       return { files: results, notEvaluated: new Set(notEvaluated.flat()) };
     },
     end: () => void close(),
