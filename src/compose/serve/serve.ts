@@ -85,12 +85,7 @@ async function openServer(
   const opened = await openRelay(config, version, deps, metered);
   closers.push(opened.close);
   const store = await withSeals(metered, opened.storeSecrets, deps);
-  const decoder = await openSourceDecoder(deps);
-  closers.push(decoder.close);
-  const custom = await openCustomResources(config, version, decoder.decode, deps);
-  for (const { close } of custom) closers.push(close);
-  // Custom resources are the last sources: a repository's declaration wins over theirs.
-  const sources = [...openSources(config, decoder.decode, deps), ...custom.map(({ source }) => source)];
+  const { sources, custom } = await openAllSources(config, version, deps, closers);
   const targets = await hookTargets(config, sources, env);
   const sink = openStatusSink(config, deps);
   const replica = await openReplica(config, version, store, deps, signal);
@@ -139,6 +134,15 @@ async function openServer(
     caFile: opened.caFile,
   };
   return { over: server.over, addresses };
+}
+
+/** Custom resources are the last sources: a repository's declaration wins over theirs. */
+async function openAllSources(config: RelayConfig, version: string, deps: ProcessDeps, closers: Closers) {
+  const { decode, close: closeDecoder } = await openSourceDecoder(deps);
+  closers.push(closeDecoder);
+  const custom = await openCustomResources(config, version, decode, deps);
+  for (const { close } of custom) closers.push(close);
+  return { sources: [...openSources(config, decode, deps), ...custom.map(({ source }) => source)], custom };
 }
 
 /** The sink without what the API does not show of its condition. */

@@ -35,7 +35,9 @@ export class BeyondRevision extends Error {
 }
 
 /** Counts what was found in files, in their order, as a server does; throws {@link BeyondRevision} at the first excess. */
-export function countChecked(files: readonly { readonly name: string }[]): (checked: CheckedFile, index: number) => void {
+export function countChecked(
+  files: readonly { readonly name: string }[],
+): (checked: CheckedFile, index: number) => void {
   const count = createRevisionCount(defaultRevisionLimits, Number.POSITIVE_INFINITY);
   return ({ size, diagnostics }, index) => {
     try {
