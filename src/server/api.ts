@@ -256,6 +256,8 @@ export interface SourceView {
   readonly name: string;
   readonly address: string;
   readonly state: 'pending' | 'synced' | 'failing' | 'refused';
+  /** One word, as `TooLarge`. */
+  readonly reason: string;
   readonly revision: string | null;
   readonly refusedRevision: string | null;
   /** Some file of the admitted revision cannot be read: the source removes nothing. */

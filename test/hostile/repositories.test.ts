@@ -135,7 +135,7 @@ describe('a tree of a few objects that stand for millions of paths', () => {
 describe('a source', () => {
   const start = (remote: ReturnType<typeof createFakeGitRemote>, limits: RevisionLimits, admitted?: string) => {
     const clock = createVirtualClock();
-    const random = { next: () => 0.5, id: () => 'id', bytes: (count: number) => new Uint8Array(count) };
+    const random = { next: () => 0.5, id: () => 'id' };
     const source = createGitSource(
       { repo: remote.repo('main'), decode: decodeFile, clock, random, log: createKeptLog() },
       { name: must(parseSourceName('main')), pollIntervalSeconds: 60, limits },

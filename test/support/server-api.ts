@@ -50,6 +50,7 @@ export function fleetView(over: Partial<FleetView> = {}): FleetView {
         address: 'git https://example.com/fleet.git (main)',
         state: 'synced',
         revision: '1111111111111111111111111111111111111111',
+        reason: 'Synced',
         refusedRevision: null,
         partial: false,
         suspended: null,

@@ -129,6 +129,7 @@ export function sourceView({ source, condition, admitted }: SourceState, suspens
     address: source.address,
     state: condition.state,
     revision: admitted?.revision ?? null,
+    reason: condition.reason,
     refusedRevision: condition.refusedRevision ?? null,
     partial: admitted?.state === 'partial',
     suspended: suspensionView(suspension),
