@@ -94,7 +94,6 @@ describe('a server with a hostile repository beside a good one', () => {
     );
     const { longestMs, answers } = await endWatch();
     const { peakMiB } = memoryOf(pid);
-    process.stdout.write(`${JSON.stringify({ seconds, longestMs, peakMiB, answers })}\n`);
     expect(answers).toBeGreaterThan(0);
     expect({ seconds, longestMs, peakMiB }).toMatchObject({
       seconds: expect.toSatisfy((took: number) => took <= MOST_SECONDS),
@@ -192,7 +191,6 @@ describe('fleetrelay validate', () => {
     rmSync(folder, { recursive: true, force: true });
     writeFiles(folder, { '.keep': '', ...files });
     const { code, findings, peakMiB, seconds } = await validate();
-    process.stdout.write(`${JSON.stringify({ seconds, peakMiB })}\n`);
     expect(peakMiB).toBeLessThanOrEqual(MOST_MIB);
     expect(seconds).toBeLessThanOrEqual(MOST_SECONDS);
     expect(code).toBe(1);
