@@ -33,6 +33,8 @@ export interface RelayLimits {
   readonly quotas: ClusterSize;
   /** After a step above the quotas the agent may send the next one after this time. */
   readonly aboveQuotaMs: number;
+  /** Memory for the transfers of all sessions that are arriving, at a server. */
+  readonly sessionsBytes: number;
   /** Chunks that the peer may send without acknowledgement. Told to the peer. */
   readonly window: number;
   /** Streams of one cluster that may be open at once, counted until the transport has closed them. */
@@ -71,6 +73,7 @@ export const DEFAULT_LIMITS: RelayLimits = {
   transferItems: 1_000_000,
   quotas: DEFAULT_QUOTAS,
   aboveQuotaMs: 10_000,
+  sessionsBytes: 512 * 1024 * 1024,
   window: 8,
   streamsPerCluster: 8,
   helloMs: 10_000,

@@ -87,7 +87,7 @@ export function sendRoots({ deps: { roots } }: ServerState, { hello, link }: Pul
 
 function createPullStream({ state, slot, link, hello, certificate, peerLimits }: Greeted): PullStream {
   const { deps, limits } = state;
-  const transfers = createTransfers({ link, clock: deps.clock, limits }, (subject, answer) =>
+  const transfers = createTransfers({ link, clock: deps.clock, limits, memory: state.memory }, (subject, answer) =>
     openTransfer(state, slot, pull, subject, answer),
   );
   transfers.setWindow(peerLimits.window);

@@ -37,7 +37,7 @@ function startPush(greeted: Greeted, pull: PullStream): void {
   void pull.link.over.then(({ reason, message }) => link.end({ code: 'unavailable', reason, message }));
   let digests = createBucketedMap(listener.inputDigests(slot.cluster), (digest) => digest);
   let notBefore = 0;
-  const transfers = createTransfers({ link, clock: deps.clock, limits }, (subject, answer) => {
+  const transfers = createTransfers({ link, clock: deps.clock, limits, memory: state.memory }, (subject, answer) => {
     if (subject.case !== 'input') throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" on Push`);
     if (deps.clock.monotonic() < notBefore) {
       const message = `a step less than ${limits.aboveQuotaMs / 1000} s after one that was above a quota`;

@@ -9,6 +9,7 @@ import { DEFAULT_LIMITS, type RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';
 import type { AgentCertificate, AgentListener, AgentSession, HelloDecision, ReportedHolding } from './session.ts';
 import type { Transfers } from './transfer.ts';
+import { createTransferMemory } from './transfer-memory.ts';
 import type { StepTags } from './trust/step-tags.ts';
 import type { TokenGenerations } from './trust/tokens.ts';
 import { type Frame, type FrameInit, limitsInit, type PeerLimits } from './wire/frames.ts';
@@ -103,11 +104,13 @@ export type ServerState = ReturnType<typeof createServerState>;
 
 /** The state of a server without streams. */
 export function createServerState(deps: RelayServerDeps, options: RelayServerOptions, listener: AgentListener) {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
   return {
     deps,
     options,
     listener,
-    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    limits,
+    memory: createTransferMemory({ clock: deps.clock, bytes: limits.sessionsBytes, patienceMs: limits.stallMs }),
     slots: new Map<ClusterName, ClusterSlot>(),
     counts: noCounts(),
     /** Ended streams by reason. */

@@ -75,6 +75,8 @@ function readStats({ expiries }: RelayServerDeps, state: ServerState | undefined
     Object.fromEntries(counts ?? []);
   return {
     ...(state?.counts ?? noCounts()),
+    /** The memory of transfers that are arriving. */
+    memory: state?.memory.stats() ?? { held: 0, queued: 0, waiting: 0 },
     connectedClusters: slots.filter(({ pull }) => pull?.phase === 'established').length,
     /** The streams of each cluster that has any. */
     clients: slots.map((slot) => ({

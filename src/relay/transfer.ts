@@ -13,6 +13,8 @@ import { createTurns } from '../model/in-turn.ts';
 import type { Clock } from '../ports/clock.ts';
 import { CHUNK_BYTES, RECORD_ITEMS, type RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';
+import type { TransferMemory } from './transfer-memory.ts';
+import { inOrder, type Receiver } from './waiting-frames.ts';
 import type { Frame } from './wire/frames.ts';
 import type { Assembler, RecordInit, WireRecord } from './wire/records.ts';
 import {
@@ -65,6 +67,8 @@ interface Deps {
   readonly link: Link;
   readonly clock: Clock;
   readonly limits: RelayLimits;
+  /** Of all transfers that arrive at a server; absent: they never wait. */
+  readonly memory?: TransferMemory;
 }
 
 type Sender = ReturnType<typeof newSender>;
@@ -104,7 +108,7 @@ function begin(sender: { last: bigint }, answered: boolean) {
 export function createTransfers(deps: Deps, open: (subject: ReadSubject, answer: Answer) => Assembler): Transfers {
   const state = newSender(deps);
   const inTurn = createTurns();
-  const receive = createReceiver(deps, open);
+  const receive = inOrder(deps, createReceiver(deps, open));
   // Once, not at each wait: a promise keeps its callbacks, and a link lives for months.
   void deps.link.over.then(() => {
     state.current?.wake();
@@ -213,10 +217,7 @@ function noteAnswer({ current }: Sender, transfer: bigint, outcome: ExchangeOutc
  * Reads the transfers of the peer. It acknowledges every chunk after it has read its records, and the last chunk before the
  * assembler finishes.
  */
-function createReceiver(
-  { link, limits }: Deps,
-  open: (subject: ReadSubject, answer: Answer) => Assembler,
-): (frame: Extract<Frame, { case: 'begin' | 'chunk' }>) => void {
+function createReceiver({ link, limits }: Deps, open: (subject: ReadSubject, answer: Answer) => Assembler): Receiver {
   let last = 0n;
   let current: ({ readonly assembler: Assembler } & ReturnType<typeof noSizes>) | undefined;
   const beginTransfer = ({ transfer, subject }: Begin): void => {
@@ -254,7 +255,19 @@ function createReceiver(
     current = undefined;
     assembler.finish();
   };
-  return (frame) => (frame.case === 'begin' ? beginTransfer(frame.value) : takeChunk(frame.value));
+  return {
+    take: (frame) => (frame.case === 'begin' ? beginTransfer(frame.value) : takeChunk(frame.value)),
+    bytes: () => (current === undefined || current.assembler.isDropped?.() === true ? 0 : bytesOf(current)),
+    isOpen: () => current !== undefined,
+    acknowledgeAgain: () => link.post({ case: 'chunkAck', value: { transfer: last, received: current?.chunks ?? 0 } }),
+  };
+}
+
+/** A record or item in memory, beside its bytes. */
+const ITEM_BYTES = 64;
+
+function bytesOf({ bytes, records, items }: ReturnType<typeof noSizes>): number {
+  return bytes + ITEM_BYTES * (records + items);
 }
 
 /** What has arrived of a transfer. */

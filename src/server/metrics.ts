@@ -179,6 +179,11 @@ const METRICS: Readonly<Record<string, Metric>> = {
     'Results of objects that the cluster was never sent; they are dropped.',
     ({ relay }) => relay.unknownResults,
   ],
+  fleetrelay_transfer_memory_bytes: [
+    'Memory for transfers of agents that are arriving.',
+    ({ relay: { memory } }) => memory.held + memory.queued,
+  ],
+  fleetrelay_transfers_waiting: ['Transfers of agents that wait for memory.', ({ relay }) => relay.memory.waiting],
   'fleetrelay_relay_streams_ended_total{reason}': [
     'Relay streams that have ended, by reason.',
     ({ relay }) => Object.entries(relay.ended),

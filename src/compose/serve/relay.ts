@@ -80,7 +80,11 @@ export async function openRelay(
   const options: RelayServerOptions = {
     ...{ fleet, tokens, mode: tls.mode, version },
     ...(sharedToken && { sharedToken }),
-    limits: { quotas: limits.cluster, ...registrationLimits(clients) },
+    limits: {
+      quotas: limits.cluster,
+      transferBytes: Math.max(DEFAULT_LIMITS.transferBytes, 2 * limits.cluster.bytes),
+      ...registrationLimits(clients),
+    },
   };
   return {
     relay: createRelayServer({ transport, clock, log, tags, generations, ...secure?.trust }, options),

@@ -81,7 +81,7 @@ export function createInputAssembler(
     kinds.clear();
     return false;
   };
-  return createAssembler(
+  const assembler = createAssembler(
     'an input',
     ({ more, nextKey, object }) => ({
       more,
@@ -113,6 +113,7 @@ export function createInputAssembler(
       done(kindsKept ? step : { ...step, kinds: kinds.all() });
     },
   );
+  return { ...assembler, isDropped: () => excessOf(size, quotas) !== undefined };
 }
 
 /** Reads the kinds of a transfer in order. */

@@ -120,6 +120,8 @@ export function* batches<Item>(items: readonly Item[], sizeOf: (item: Item) => n
 /** Takes the records of one transfer in order. Both methods throw a {@link ProtocolError}. */
 export interface Assembler {
   take(record: WireRecord): void;
+  /** True: what has arrived was dropped, because the transfer will be refused. Absent: never. */
+  isDropped?(): boolean;
   /** Checks the complete transfer and delivers it. */
   finish(): void;
 }

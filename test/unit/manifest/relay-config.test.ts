@@ -51,6 +51,7 @@ describe('decodeRelayConfig', () => {
           author: { name: 'fleetrelay', email: 'fleetrelay@localhost' },
         },
         statusKubernetes: { enabled: true },
+        limits: { cluster: { objects: 100_000, bytes: 268_435_456, kinds: 1_000 } },
         bounds: { guards: {}, safeModes: ['strict', 'scoped', 'off'], webhookRemediator: false },
       },
     });
@@ -100,6 +101,7 @@ http:
 metrics: {listen: {address: 0.0.0.0, port: 2}}
 audit: {file: log}
 status: {git: {source: fleet, branch: s, author: {name: Robot}, enabled: false, credentials: {usernameFile: u, passwordFile: p}}, kubernetes: {enabled: false}}
+limits: {cluster: {objects: 7, bytes: 70000, kinds: 8}}
 bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}, care: {webhookRemediator: true}}
 `;
     expect(decode(text)).toEqual({
@@ -179,6 +181,7 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}, care: 
           author: { name: 'Robot', email: 'fleetrelay@localhost' },
         },
         statusKubernetes: { enabled: false },
+        limits: { cluster: { objects: 7, bytes: 70_000, kinds: 8 } },
         bounds: { guards: { maxRemovalsPerCluster: 5 }, safeModes: ['strict'], webhookRemediator: true },
       },
     });

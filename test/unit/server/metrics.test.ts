@@ -175,6 +175,7 @@ function relayView(clients: readonly (Omit<Client, 'cluster'> & { readonly clust
     outputsAccepted: 0,
     outputsRejected: 0,
     inputDeltas: 0,
+    memory: { held: 0, queued: 0, waiting: 0 },
     inputDeltasRefused: 0,
     results: 0,
     unknownResults: 0,
