@@ -36,7 +36,7 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   const documentWants = deriveDocumentWants(graph, { ...inputs, ...desired });
   const wired = wireDomains(base, desired, documentWants, among);
   const wanted = wireWants(base, documentWants, wired);
-  const { proofs, limits, safeMode, collisions, ...output } = wireOutputs(base, desired, wired, wanted);
+  const { proofs, limits, safeMode, collisions, unproven, ...output } = wireOutputs(base, desired, wired, wanted);
   const status = wireStatus(base, desired, wired, { ...output, safeMode });
   const { clusters, declarations, documents, policy, placements, placementsByFolder, assignments } = desired;
   const { stageTallies, progress, statuses, readers, deadlines } = status;
@@ -58,7 +58,11 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
     domainInputs: Object.fromEntries(
       wired.flatMap(({ domain: { name }, parts }) => (parts.inputs === undefined ? [] : [[name, parts.inputs]])),
     ) as Readonly<Record<string, DomainInputs>>,
-    indexes: declareIndexes(graph, desired, wanted, output.outputs, status),
+    indexes: {
+      ...declareIndexes(graph, desired, wanted, output.outputs, status),
+      /** The unproven entries of each cluster that it holds. */
+      unproven,
+    },
     /** All derived collections, in the order of the graph. */
     derived: [
       ...Object.values(collections),
@@ -186,7 +190,7 @@ function wireOutputs(
   const stops = wired.flatMap(({ parts }) => parts.stops ?? []);
   const outputs = deriveOutputs(graph, decisions, guards, stops);
   const pending = derivePending(graph, outputs, inputs.ledger);
-  return { proofs, safeMode, decisions, limits, outputs, pending, collisions };
+  return { proofs, safeMode, decisions, limits, outputs, pending, collisions, unproven: guards.unproven };
 }
 
 /** The progress of the outputs, and the statuses of declarations. */

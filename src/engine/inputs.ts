@@ -117,9 +117,15 @@ export function declareInputs(graph: Graph) {
     approvalOutcomes: graph.input<ApprovalOutcome>('approvalOutcomes'),
     /** Removals that the leader permits, by cluster and object key; a follower removes nothing else. */
     removalPermits: graph.input<true>('removalPermits'),
-    /** Ledger: the number of objects removed from a cluster within the guards' window, by cluster in the empty partition. */
+    /**
+     * Ledger: the number of objects removed from a cluster within the guards' window, by cluster in the empty partition.
+     * Unproven entries are counted in the partition `unproven`.
+     */
     recentRemovals: graph.input<number>('recentRemovals'),
-    /** Ledger: removals that this or another replica has sent and that may have arrived, by cluster and object key. */
-    departures: graph.input<true>('departures'),
+    /**
+     * Ledger: removals that this or another replica has sent and that may have arrived, by cluster and object key. False: of an
+     * unproven entry.
+     */
+    departures: graph.input<boolean>('departures'),
   };
 }

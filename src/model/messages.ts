@@ -56,3 +56,8 @@ export function cutText(text: string, most: number, hasMore = false): string {
   // A part of a string holds the whole one in memory. A part of a joined string holds only the joined one.
   return `${text.slice(0, most - note.length)}${note} `.slice(0, most).toWellFormed();
 }
+
+/** The command for a person that repairs the inventory of a cluster whose position no server can follow. */
+export function repairCommand(cluster: string): string {
+  return `fleetrelay cluster reset-position ${cluster} --context CONTEXT`;
+}

@@ -174,7 +174,7 @@ function reportedHead({ listener, deps, options: { fleet } }: ServerState, { hel
   // An epoch that the fleet has begun is accepted even if the clock shows an earlier time now.
   const latestEpoch = Math.max(deps.clock.now() + DAY_MS, listener.latestEpoch());
   const { cluster, clusterId } = hello;
-  return readHoldingHead(head, latestEpoch, ({ tag, ...claim }) =>
+  return readHoldingHead(head, { cluster, latestEpoch }, ({ tag, ...claim }) =>
     deps.tags.verify({ ...claim, fleet, cluster, clusterId }, tag),
   );
 }

@@ -107,6 +107,8 @@ export interface FakeAgent {
   seen(position: OutputPosition): void;
   /** The admission that its holding was computed from; undefined: the server sent none. */
   admitted: AdmissionPosition | undefined;
+  /** As if a server of the fleet had sent its inventory with this admission: its tag is valid. */
+  wasSent(admitted: AdmissionPosition): void;
   /** The next delta is refused at once. */
   rejectNext(): void;
   /** Said in the hello. */
@@ -530,6 +532,10 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
     },
     set admitted(other) {
       admitted = other;
+    },
+    wasSent: (other) => {
+      admitted = other;
+      tag = stepTags.sign(stepAt(digest(), holding()), true);
     },
     rejectNext: () => {
       rejecting = true;

@@ -33,6 +33,8 @@ export interface KeepDecision extends ObjectMeta, Hold {
 export interface Removal extends ObjectMeta {
   readonly type: 'remove';
   readonly digest: Digest;
+  /** As of the ledger entry. */
+  readonly unproven?: true;
 }
 
 /**
@@ -157,6 +159,10 @@ const kindUnknown: Hold = {
   reason: 'KindUnknown',
   message: 'nobody knows whether this kind is namespaced: name a namespace, or bring its CustomResourceDefinition',
 };
+const originUnknown: Hold = {
+  reason: 'OriginUnknown',
+  message: 'nothing proves that this fleet has sent it, and its agent does not say which file it comes from',
+};
 const ruleInDoubt: Hold = {
   reason: 'PlacementInDoubt',
   message: 'it is still declared, and a source that cannot be read whole may hold the rule that placed it',
@@ -189,6 +195,7 @@ function isInForce(decision: Decision, entry: LedgerEntry | undefined): boolean 
 function unwanted({ read, inputs, cluster, key }: DecisionSubject, entry: LedgerEntry): Decision {
   const { proofs, documentsByFile, contenders } = inputs;
   if (entry.phase === 'removing') return { type: 'removing', ...entryMeta(entry) };
+  if (entry.unproven === true && entry.origins.length === 0) return keep(entry, originUnknown);
   const isDoubtful = ({ source }: Origin): boolean => !provesAbsence(proofs.of(read, source));
   // Most keeps need not read the contenders.
   const own = entry.origins.find(isDoubtful);
@@ -201,7 +208,7 @@ function unwanted({ read, inputs, cluster, key }: DecisionSubject, entry: Ledger
     return keep(entry, ruleInDoubt);
   }
   const scope = others === undefined ? entry.scope : [...new Set([...entry.scope, ...others.scope])].sort(compareText);
-  return { type: 'remove', ...entryMeta(entry), scope };
+  return { type: 'remove', ...entryMeta(entry), scope, ...(entry.unproven === true ? { unproven: true } : {}) };
 }
 
 /** Whether the file declares the object; its namespace may be a default. */

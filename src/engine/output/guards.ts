@@ -10,6 +10,9 @@ import type { Decision, ObjectDecision, Removal } from './decisions.ts';
 /** Group of the fleet in the guards' indexes; no cluster can have this name. */
 const FLEET = '*';
 
+/** Partition of the recent removals of unproven entries. */
+export const UNPROVEN = 'unproven';
+
 interface GuardInputs extends EngineInputs {
   readonly decisions: Collection<Decision>;
   readonly clusters: Collection<ClusterValue>;
@@ -21,17 +24,23 @@ export type Guards = ReturnType<typeof deriveGuards>;
 
 /**
  * Derives the guards on the number of removals: by count and by percentage, of one cluster and of the fleet, together with
- * the removals within the window. Approved removals do not count.
+ * the removals within the window. Approved removals do not count. Unproven entries count for their own cluster only.
  */
 export function deriveGuards(graph: Graph, inputs: GuardInputs) {
   const { decisions, ledger, clusters, fleet, limits, approvals, recentRemovals, departures } = inputs;
-  const removals = graph.index('removals', decisions, ({ partition, value }) =>
-    value.type === 'remove' ? [partition, FLEET] : [],
-  );
+  const removals = graph.index('removals', decisions, ({ partition, value }) => {
+    if (value.type !== 'remove') return [];
+    return value.unproven === true ? [partition] : [partition, FLEET];
+  });
   const approved = graph.index('approvedRemovals', approvals, ({ partition }) => [partition, FLEET]);
   const owned = graph.index('owned', ledger, ({ partition, value }) => (value.phase === 'removing' ? [] : [partition]));
+  const unproven = graph.index('unproven', ledger, ({ partition, value }) =>
+    value.phase !== 'removing' && value.unproven === true ? [partition] : [],
+  );
   const registered = graph.index('registeredClusters', clusters, () => [FLEET]);
-  const recent = graph.index('recentRemovalsAnywhere', recentRemovals, () => [FLEET]);
+  const recent = graph.index('recentRemovalsAnywhere', recentRemovals, ({ partition }) =>
+    partition === '' ? [FLEET] : [],
+  );
   const departed = indexDeparted(graph, departures, ledger);
 
   const perCluster = graph.derive<ClusterValue, Hold>({
@@ -42,7 +51,8 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
       const proposed = proposedIn(read, removals, approved, cluster);
       const limit = read.get(limits, '', '');
       if (proposed === 0 || limit === undefined) return;
-      const before = (read.get(recentRemovals, '', cluster) ?? 0) + read.count(departed, cluster);
+      const recently = sumOf(['', UNPROVEN], (partition) => read.get(recentRemovals, partition, cluster) ?? 0);
+      const before = recently + read.count(departed, cluster);
       const most = { count: limit.maxRemovalsPerCluster, percent: limit.maxRemovalPercentPerCluster };
       const hold = judge({ proposed, before, owned: read.count(owned, cluster) }, limit, most, `cluster ${cluster}`);
       if (hold !== undefined) emit('', cluster, hold);
@@ -51,14 +61,17 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
   const perFleet = graph.derive<FleetSettings, Hold>({
     name: 'fleetGuard',
     from: fleet,
-    reads: [removals, approved, owned, recent, departed, registered, limits],
+    reads: [removals, approved, owned, unproven, recent, departed, registered, limits],
     compute: (_entry, read, emit) => {
       const proposed = proposedIn(read, removals, approved, FLEET);
       const limit = read.get(limits, '', '');
       if (proposed === 0 || limit === undefined) return;
       const before = sumOf(read.members(recent, FLEET), ({ value }) => value) + read.count(departed, FLEET);
       // Objects in clusters that are not registered any more do not belong to the fleet.
-      const ownedInFleet = sumOf(read.members(registered, FLEET), ({ key }) => read.count(owned, key));
+      const ownedInFleet = sumOf(
+        read.members(registered, FLEET),
+        ({ key }) => read.count(owned, key) - read.count(unproven, key),
+      );
       const most = { count: limit.maxRemovalsPerFleet, percent: limit.maxRemovalPercentPerFleet };
       const hold = judge({ proposed, before, owned: ownedInFleet }, limit, most, 'the fleet');
       if (hold !== undefined) emit('', '', hold);
@@ -69,6 +82,8 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
   const reads = [decisions, ledger, perCluster, perFleet, serving, approvals, heldRemovals, fleet, removalPermits];
   return {
     ...inputs,
+    /** The unproven entries of each cluster that it holds. */
+    unproven,
     /** An entry: the guard holds all removals of the cluster. Partition empty, key the cluster. */
     perCluster,
     /** An entry: the guard holds all removals of the fleet. Partition and key empty. */
@@ -81,17 +96,19 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
 }
 
 /** Indexes sent removals that may have arrived. One whose object is still owned is proposed again and not counted here. */
-function indexDeparted(graph: Graph, departures: Collection<true>, ledger: Collection<LedgerEntry>): Index<true> {
-  const departed = graph.derive<true, true>({
+function indexDeparted(graph: Graph, departures: Collection<boolean>, ledger: Collection<LedgerEntry>): Index<boolean> {
+  const departed = graph.derive<boolean, boolean>({
     name: 'departed',
     from: departures,
     reads: [ledger],
-    compute: ({ partition: cluster, key }, read, emit) => {
+    compute: ({ partition: cluster, key, value: isProven }, read, emit) => {
       const phase = read.get(ledger, cluster, key)?.phase ?? 'removing';
-      if (phase === 'removing') emit(cluster, key, true);
+      if (phase === 'removing') emit(cluster, key, isProven);
     },
   });
-  return graph.index('departedAnywhere', departed, ({ partition }) => [partition, FLEET]);
+  return graph.index('departedAnywhere', departed, ({ partition, value: isProven }) =>
+    isProven ? [partition, FLEET] : [partition],
+  );
 }
 
 function proposedIn(read: Reader, removals: Index<Decision>, approved: Index<true>, group: string): number {

@@ -141,7 +141,8 @@ export function derivePending(
       if (output?.type !== 'object') return;
       if (entry === undefined || entry.phase === 'removing' || entry.digest !== output.digest) {
         emit(partition, key, { type: 'upsert', object: output });
-      } else if (!sameMeta(entry, output)) {
+      } else if (!sameMeta(entry, output) || entry.unproven === true) {
+        // The touch of an unproven entry proves it: this server sends the object, too.
         emit(partition, key, { type: 'touch', ...metaOf(output) });
       }
     },

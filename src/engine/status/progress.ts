@@ -37,6 +37,8 @@ export interface Progress {
   readonly origins: readonly Origin[];
   /** A domain wants the object, or it could depend on live state when it was accepted. */
   readonly isDerived?: true;
+  /** The object is not wanted, and only its agent says that the fleet has sent it. */
+  readonly isUnproven?: true;
 }
 
 /** Joins the outputs with the reports of the agents. */
@@ -59,7 +61,12 @@ export function deriveProgress(
       const progress = progressOf(output, isAccepted ? result : undefined, connected);
       const isDerived =
         ('isDerived' in output && output.isDerived === true) || (output.type !== 'absent' && output.scope.length > 0);
-      emit(cluster, key, isDerived ? { ...progress, isDerived } : progress);
+      const isUnproven = output.type !== 'object' && entry?.unproven === true;
+      emit(cluster, key, {
+        ...progress,
+        ...(isDerived ? { isDerived } : {}),
+        ...(isUnproven ? { isUnproven } : {}),
+      });
     },
   });
 }

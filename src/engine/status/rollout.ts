@@ -78,9 +78,9 @@ function summaryOf(
 /** The rollout of one object in its clusters. */
 export type ObjectStatus = NonNullable<ReturnType<typeof objectStatus>>;
 
-/** The status of an object by its key; undefined if no cluster has it or should have it. */
+/** The status of an object by its key; undefined if no cluster provably has it or should have it. */
 export function objectStatus(engine: Engine, key: string) {
-  const members = engine.indexes.progressByObject.members(key);
+  const members = engine.indexes.progressByObject.members(key).filter(({ value }) => value.isUnproven !== true);
   if (members.length === 0) return undefined;
   const all = members.map(({ value }) => value);
   const tally = tallyOfList(all);

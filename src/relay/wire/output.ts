@@ -1,7 +1,8 @@
 import type { HoldingHead, OutputHead } from '../../../generated/relay_pb.ts';
 import type { AgentHolding, InventoryEntry } from '../../model/agent.ts';
 import { snapshotDigest } from '../../model/digest.ts';
-import type { Digest } from '../../model/ids.ts';
+import type { ClusterName, Digest } from '../../model/ids.ts';
+import { repairCommand } from '../../model/messages.ts';
 import {
   MAX_SEQUENCE,
   metaOf,
@@ -153,20 +154,20 @@ export function heldDigest(entries: readonly InventoryEntry[]): Digest {
 export type ReportedHead = Omit<ReportedHolding, 'entries' | 'revisions'>;
 
 /**
- * Reads the head of a holding. Its tag must be valid, or its positions plausible.
+ * Reads the head of a holding of a cluster. Its tag must be valid, or its positions plausible.
  *
  * @param latestEpoch the highest epoch that the fleet can have reached
  */
 export function readHoldingHead(
   head: HoldingHead,
-  latestEpoch: number,
+  { cluster, latestEpoch }: Plausible,
   verify: (claim: Omit<ReportedHead, 'proof'>) => TagProof,
 ): ReportedHead {
   const claim = { ...readPositions(head), ...readTag(head.tag), digest: readDigest(head.digest) };
   const proof = verify(claim);
   if (proof.type === 'nothing') {
-    checkPlausible('the position', claim.position, latestEpoch);
-    if (claim.admitted !== undefined) checkPlausible('the admission', claim.admitted, latestEpoch);
+    checkPlausible('the position', claim.position, { cluster, latestEpoch });
+    if (claim.admitted !== undefined) checkPlausible('the admission', claim.admitted, { cluster, latestEpoch });
   }
   return { ...claim, proof };
 }
@@ -209,10 +210,16 @@ export function createHoldingAssembler(
   );
 }
 
-/** Refuses a position that would use up the numbers that the fleet still needs. */
-function checkPlausible(what: string, { epoch, sequence }: OutputPosition, latestEpoch: number): void {
+interface Plausible {
+  readonly cluster: ClusterName;
+  readonly latestEpoch: number;
+}
+
+/** Refuses a position without a proof after which the cluster could be sent nothing. */
+function checkPlausible(what: string, { epoch, sequence }: OutputPosition, { cluster, latestEpoch }: Plausible): void {
   if (epoch <= latestEpoch && sequence <= MAX_SEQUENCE) return;
   const wrong =
     epoch > latestEpoch ? 'an epoch more than a day ahead of the clock of the server' : 'a sequence above 2^40';
-  throw new ProtocolError('ImplausiblePosition', `${what} (${epoch}, ${sequence}) has ${wrong}: no server has sent it`);
+  const message = `${what} (${epoch}, ${sequence}) has ${wrong}, and no tag proves that a server has sent it; repair the inventory: ${repairCommand(cluster)}`;
+  throw new ProtocolError('ImplausiblePosition', message);
 }

@@ -1,4 +1,4 @@
-import type { AgentHolding } from '../../model/agent.ts';
+import type { ReportedHolding } from '../../relay/session.ts';
 import type { ServerCore } from '../core.ts';
 import { type Ledger, unseenAgent } from './ledger.ts';
 import { type RecoveryRecord, recordKey } from './records.ts';
@@ -8,7 +8,7 @@ export type AssumedWarmRecovery = ReturnType<typeof createAssumedWarmRecovery>;
 /**
  * Recovery after the loss of a store. Declared clusters that have not sent a complete input snapshot since were probably warm, and
  * objects that agents own may have been computed from them, so these clusters are assumed warm. The evidence for a loss is an agent that owns objects
- * of an earlier epoch; a fresh installation has no such agent. `knowsAll`: every configured source was read completely.
+ * of an earlier epoch, with a tag that proves it; a fresh installation has no such agent. `knowsAll`: every configured source was read completely.
  */
 export function createAssumedWarmRecovery(
   { engine, loop, journal, records, log }: ServerCore,
@@ -60,8 +60,9 @@ export function createAssumedWarmRecovery(
     /** As of the last commit. */
     isAssumedWarm,
     /** Checks the inventory of an agent for evidence; must be called before the cluster is registered. */
-    consider: (cluster: string, { position, entries }: AgentHolding): void => {
+    consider: (cluster: string, { position, entries, proof }: ReportedHolding): void => {
       const isEvidence =
+        proof.type !== 'nothing' &&
         entries.length > 0 &&
         position.epoch > 0 &&
         position.epoch !== ledger.epoch() &&

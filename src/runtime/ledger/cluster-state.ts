@@ -1,19 +1,14 @@
 import type { Collection, Input } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
-import type {
-  AgentHolding,
-  InputDelta,
-  InventoryEntry,
-  KindState,
-  LiveObject,
-  ObjectResult,
-} from '../../model/agent.ts';
+import type { InputDelta, InventoryEntry, KindState, LiveObject, ObjectResult } from '../../model/agent.ts';
 import type { Digest } from '../../model/ids.ts';
 import { canonicalJson, type JsonValue, jsonEquals, objectOf } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import { liveObjectOf } from '../../model/live-object.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import { metaOf } from '../../model/output.ts';
+import type { ReportedHolding } from '../../relay/session.ts';
+import type { TagProof } from '../../relay/trust/step-tags.ts';
 import type { WriteGroup, WriteGuard } from '../stored/group.ts';
 import type { Journal } from '../stored/journal.ts';
 import type { MapWriter } from '../stored/map-writer.ts';
@@ -200,9 +195,9 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
      */
     omits: (cluster: string, key: string) => complete.has(cluster) && inputs.ledger.get(cluster, key) === undefined,
     /** Replaces the entries by the inventory that an agent reports, and deletes results of other objects. */
-    replaceEntries: (cluster: string, { entries }: AgentHolding): void => {
+    replaceEntries: (cluster: string, holding: Pick<ReportedHolding, 'entries' | 'proof'>): void => {
       complete.add(cluster);
-      const owned = stageEntries(engine, cluster, entries);
+      const owned = stageEntries(engine, cluster, holding);
       writers.of(cluster)?.entries.replaceAll(owned);
       for (const { key } of [...inputs.results.entries(cluster)]) {
         if (!owned.has(key)) set('results', cluster, key, null);
@@ -259,12 +254,12 @@ export const snapshotMaps = ['live', 'kinds', 'results'] as const;
 function stageEntries(
   { inputs: { ledger } }: Engine,
   cluster: string,
-  entries: readonly InventoryEntry[],
+  { entries, proof }: Pick<ReportedHolding, 'entries' | 'proof'>,
 ): ReadonlyMap<string, LedgerEntry> {
   const owned = new Map<string, LedgerEntry>();
   for (const entry of entries) {
     const before = ledger.get(cluster, entry.key);
-    const now = entryOf(entry, before);
+    const now = entryOf(entry, before, proof);
     // An unchanged entry stays the same object, which makes later comparisons cheap.
     const isSame = before !== undefined && jsonEquals(before as unknown as JsonValue, now as unknown as JsonValue);
     if (!isSame) ledger.set(cluster, entry.key, now);
@@ -279,8 +274,16 @@ function pairsOf<Value>(collection: Collection<Value>, cluster: string): readonl
 }
 
 /** Keeps `serves`, which an inventory does not contain, while the content is unchanged. */
-function entryOf({ digest, phase, ...meta }: InventoryEntry, before: LedgerEntry | undefined): LedgerEntry {
+function entryOf(
+  { digest, phase, ...meta }: InventoryEntry,
+  before: LedgerEntry | undefined,
+  proof: TagProof,
+): LedgerEntry {
   const { serves } = before?.digest === digest ? before : {};
   const known = serves === undefined ? {} : { serves };
-  return { digest, ...metaOf(meta), phase: phase === 'held' ? 'accepted' : 'removing', ...known };
+  // The tag covers the entries that are held.
+  const isProven =
+    (proof.type === 'inventory' && phase === 'held') || (before !== undefined && before.unproven !== true);
+  const unproven = isProven ? {} : ({ unproven: true } as const);
+  return { digest, ...metaOf(meta), phase: phase === 'held' ? 'accepted' : 'removing', ...known, ...unproven };
 }

@@ -1,3 +1,4 @@
+import { UNPROVEN } from '../../engine/output/guards.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -10,6 +11,8 @@ interface Step {
   removed: number;
   /** Keys whose removal was sent and is not confirmed yet: the guards count each once: here, or as a removal that the engine proposes again. */
   open: readonly string[];
+  /** Their ledger entries were unproven: they count for the guards of their cluster only. */
+  readonly unproven?: true;
 }
 
 /** Pause between looks at the store, and their number, while the store neither confirms a count nor reports a failure. */
@@ -141,7 +144,12 @@ function createCounts(deps: ServerCore) {
       const isOther = (key: string): boolean => !counted.has(key);
       // An object that is removed now was not removed before.
       for (const earlier of stepsOf(cluster)) earlier.open = earlier.open.filter(isOther);
-      steps.set(cluster, [...stepsOf(cluster), { at: clock.now(), removed: 0, open: keys }]);
+      const isUnproven = (key: string): boolean => engine.inputs.ledger.get(cluster, key)?.unproven === true;
+      const added: readonly Step[] = [
+        { at: clock.now(), removed: 0, open: keys.filter((key) => !isUnproven(key)) },
+        { at: clock.now(), removed: 0, open: keys.filter(isUnproven), unproven: true },
+      ];
+      steps.set(cluster, [...stepsOf(cluster), ...added]);
       count(cluster);
       allow(cluster, isOther);
     },
@@ -184,22 +192,42 @@ function settleSteps(steps: readonly Step[], fateOf: FateOf): boolean {
   return settled;
 }
 
-/** Stages the count of a cluster if it has changed. */
+/** Stages the counts of a cluster if they have changed. */
 function createStaging({ engine, loop }: ServerCore) {
-  const { recentRemovals, departures } = engine.inputs;
-  const staged = new Map<string, { readonly sum: number; readonly open: ReadonlySet<string> }>();
+  const { recentRemovals, departures, ledger } = engine.inputs;
+  const staged = new Map<string, Counted>();
+  const none: Counted = { sum: 0, unproven: 0, open: new Map() };
   return (cluster: string, steps: readonly Step[], allowed: Iterable<string>): void => {
-    const before = staged.get(cluster) ?? { sum: 0, open: new Set() };
-    const sum = steps.reduce((total, { removed }) => total + removed, 0);
-    const open = new Set([...steps.flatMap((step) => step.open), ...allowed]);
-    if (sum === before.sum && open.size === before.open.size && open.isSubsetOf(before.open)) return;
-    if (sum === 0 && open.size === 0) staged.delete(cluster);
-    else staged.set(cluster, { sum, open });
+    const before = staged.get(cluster) ?? none;
+    const open = new Map([...allowed].map((key) => [key, ledger.get(cluster, key)?.unproven !== true]));
+    for (const step of steps) for (const key of step.open) open.set(key, step.unproven !== true);
+    const now = { sum: doneIn(steps, false), unproven: doneIn(steps, true), open };
+    if (isSame(now, before)) return;
+    if (isSame(now, none)) staged.delete(cluster);
+    else staged.set(cluster, now);
     loop.transact(() => {
-      recentRemovals.delete('', cluster);
-      if (sum > 0) recentRemovals.set('', cluster, sum);
+      for (const [partition, count] of [['', now.sum] as const, [UNPROVEN, now.unproven] as const]) {
+        recentRemovals.delete(partition, cluster);
+        if (count > 0) recentRemovals.set(partition, cluster, count);
+      }
       departures.drop(cluster);
-      for (const key of open) departures.set(cluster, key, true);
+      for (const [key, isProven] of open) departures.set(cluster, key, isProven);
     });
   };
+}
+
+/** What is staged of one cluster; `open`: whether the entry of each key was proven. */
+interface Counted {
+  readonly sum: number;
+  readonly unproven: number;
+  readonly open: ReadonlyMap<string, boolean>;
+}
+
+function doneIn(steps: readonly Step[], unproven: boolean): number {
+  return steps.reduce((total, step) => total + ((step.unproven === true) === unproven ? step.removed : 0), 0);
+}
+
+function isSame(a: Counted, b: Counted): boolean {
+  if (a.sum !== b.sum || a.unproven !== b.unproven || a.open.size !== b.open.size) return false;
+  return [...a.open].every(([key, isProven]) => b.open.get(key) === isProven);
 }

@@ -121,7 +121,7 @@ export function createAdmissionCounter(epoch: number, stored: AdmissionPosition 
     planEpoch: (now: number): void => {
       goal = later(goal, { epoch: Math.max(now, highest.epoch + 1), sequence: 0 });
     },
-    /** An agent states this one, and it counts (`countedStatement`): see `catchUp`. Undefined: none counts. */
+    /** A server has made this one: the tag of an agent proves it (`provenAdmission`). See `catchUp`. Undefined: none is proven. */
     stated: (position: AdmissionPosition | undefined): void => {
       if (position !== undefined) goal = later(goal, position);
     },

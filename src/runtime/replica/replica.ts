@@ -1,8 +1,7 @@
-import type { AgentHello, AgentHolding } from '../../model/agent.ts';
+import type { AgentHello } from '../../model/agent.ts';
+import { repairCommand } from '../../model/messages.ts';
 import { type AdmissionPosition, comparePositions } from '../../model/output.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { AgentSession, HelloDecision } from '../../relay/session.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { AgentSession, HelloDecision, ReportedHolding } from '../../relay/session.ts';
 
 /** The rights and duties of this process as one server of its fleet: the only one, or one of several that share a store. */
 export interface Replica {
@@ -24,7 +23,7 @@ export interface Replica {
   /** What another replica means for this hello; undefined: nothing. */
   judge(hello: AgentHello): HelloDecision | undefined;
   /** An agent is connected. Called before its inventory is noted. */
-  connected(session: AgentSession, holding: AgentHolding): void;
+  connected(session: AgentSession, holding: ReportedHolding): void;
   /** Its session is over. Called after that was noted. */
   disconnected(session: AgentSession): void;
   /** Ends the lease of another replica for the cluster: its agent has to connect again. */
@@ -53,28 +52,22 @@ export interface ReplicaView {
   readonly problem: string;
 }
 
-/** Time after the loss or the creation of the store in which statements of agents count. */
-const RECOVERY_MS = 24 * 60 * 60 * 1000;
-
 /**
- * Returns the admission that an agent states, if later admissions must come after it; otherwise undefined. One agent must
- * not move a number that all clusters depend on. So a statement counts only within a day after the loss of the store, when
- * nothing else tells what was admitted before (the clock of this server may be behind the last one's), and once per
- * cluster: at its first hello, before it is registered.
+ * The admission that an agent states, if its tag proves that a server of the fleet has sent it: later admissions must come
+ * after it, whatever was lost. Otherwise undefined: an agent must not move a number that all clusters depend on.
  */
-export function countedStatement(
-  { ledger, clock }: { readonly ledger: Pick<Ledger, 'epoch' | 'registration'>; readonly clock: Clock },
-  { hello }: AgentSession,
-  { admitted }: AgentHolding,
-): AdmissionPosition | undefined {
-  const isRecent = Math.abs(clock.now() - ledger.epoch()) <= RECOVERY_MS;
-  return isRecent && ledger.registration(hello.cluster) === undefined ? admitted : undefined;
+export function provenAdmission({ admitted, proof }: ReportedHolding): AdmissionPosition | undefined {
+  return proof.type === 'nothing' ? undefined : admitted;
 }
 
 /** Why an agent that states a later admission than this server's is sent nothing; undefined: it states none. */
-export function behindAgent(ours: AdmissionPosition, agents: AdmissionPosition | undefined): string | undefined {
+export function behindAgent(
+  cluster: string,
+  ours: AdmissionPosition,
+  agents: AdmissionPosition | undefined,
+): string | undefined {
   if (agents === undefined || comparePositions(ours, agents) >= 0) return undefined;
-  return `ServerBehind: what the cluster holds was computed from the admission ${displayAdmission(agents)}, as its agent states, and this server is at ${displayAdmission(ours)}; it sends the cluster nothing until it has caught up. A server that starts admits in a new epoch once it has read every source`;
+  return `ServerBehind: what the cluster holds was computed from the admission ${displayAdmission(agents)}, as its agent states, and this server is at ${displayAdmission(ours)}; it sends the cluster nothing until it has caught up. A server that starts admits in a new epoch once it has read every source. If no server has made that admission, repair the inventory: ${repairCommand(cluster)}`;
 }
 
 function displayAdmission({ epoch, sequence }: AdmissionPosition): string {

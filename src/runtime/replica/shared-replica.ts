@@ -1,7 +1,6 @@
-import type { AgentHolding } from '../../model/agent.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { StoreEvent } from '../../ports/snapshot-store.ts';
-import type { AgentSession } from '../../relay/session.ts';
+import type { AgentSession, ReportedHolding } from '../../relay/session.ts';
 import type { ServerCore } from '../core.ts';
 import type { Deadlines } from '../deadlines.ts';
 import type { ClusterReadings } from '../ledger/cluster-state.ts';
@@ -21,7 +20,7 @@ import { createEpochRecorder } from './epoch.ts';
 import { createPeers, type Peers } from './peers.ts';
 import { createPublisher, type Publisher } from './publisher.ts';
 import { createRemovalPermits, type RemovalPermits } from './removal-permits.ts';
-import { behindAgent, countedStatement, type Replica, type ReplicaView } from './replica.ts';
+import { behindAgent, provenAdmission, type Replica, type ReplicaView } from './replica.ts';
 import { createReplicatedClusters, type ReplicatedClusters, replicatedCluster } from './replicated-clusters.ts';
 import { createReplicatedRecords, replicatedInputs } from './replicated-records.ts';
 import { createFollowedTrees, type OwnSources, type StagedSources } from './sources.ts';
@@ -110,7 +109,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
       const engine = staged.record()?.engine;
       if (engine !== undefined && engine !== options.engine) return otherGeneration(engine, options.engine);
       if (!leases.holds(cluster) && !isDown && !leases.isStuck()) return '';
-      return behindAgent(counter.current(), sessions.get(cluster)?.admitted);
+      return behindAgent(cluster, counter.current(), sessions.get(cluster)?.admitted);
     },
     caughtUp: () => catchUp(deps, parts),
     judge: leases.judge,
@@ -252,11 +251,16 @@ function wakeFor({ admitting, clusters, leases, peers, permits, records }: Parts
 }
 
 /** An agent is connected: this replica writes its cluster from now on, and requests the lease. */
-function connect(deps: ReplicaDeps, { leases, clusters }: Parts, session: AgentSession, holding: AgentHolding): void {
+function connect(
+  deps: ReplicaDeps,
+  { leases, clusters }: Parts,
+  session: AgentSession,
+  holding: ReportedHolding,
+): void {
   const { cluster } = session.hello;
   deps.loop.settle();
   deps.ledger.own(cluster, clusters.readings(cluster), leases.guard(cluster));
-  const stated = countedStatement(deps, session, holding);
+  const stated = provenAdmission(holding);
   deps.counter.stated(stated);
   leases.connected(session, stated);
   clusters.forget(cluster);

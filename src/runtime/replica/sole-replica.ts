@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SourceTable } from '../source-table.ts';
 import { ADMISSION_KEY, type AdmissionCounter, type AdmittedRevision } from './admission.ts';
-import { behindAgent, countedStatement, type Replica } from './replica.ts';
+import { behindAgent, provenAdmission, type Replica } from './replica.ts';
 import { type Intake, stageFile } from './sources.ts';
 import type { StoreLock } from './store-lock.ts';
 
@@ -69,10 +69,10 @@ export function createSoleReplica(
     admitted: counter.current,
     mayStart: () => sources.allHaveSpoken(),
     knowsAll: () => sources.allAreComplete(),
-    obstacle: (cluster) => lock?.obstacle() ?? behindAgent(counter.current(), sessions.get(cluster)?.admitted),
+    obstacle: (cluster) => lock?.obstacle() ?? behindAgent(cluster, counter.current(), sessions.get(cluster)?.admitted),
     caughtUp: async () => true,
     judge: () => undefined,
-    connected: (session, holding) => counter.stated(countedStatement(deps, session, holding)),
+    connected: (_session, holding) => counter.stated(provenAdmission(holding)),
     disconnected: () => undefined,
     revoke: () => undefined,
     lastAdmitted: (source) => ledger.admittedRevision(source),

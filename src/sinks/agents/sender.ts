@@ -73,8 +73,8 @@ export function createSender(deps: ServerParts) {
     const planned = buildDelta({ engine, digests }, cluster, state, deps.sources.revisions());
     if (planned === undefined) return;
     state.inFlight = true;
-    const { delta, counted } = stageDelta(deps, cluster, planned);
-    send(deps, cluster, state, delta, counted).then(
+    const { delta, ...staged } = stageDelta(deps, cluster, planned);
+    send(deps, cluster, state, { delta, ...staged }).then(
       (outcome) => answered(cluster, state, delta, outcome),
       (error: unknown) => {
         log.error('sending failed', { cluster, error: errorText(error) });
@@ -118,14 +118,13 @@ async function send(
   { replica, sessions, log }: ServerParts,
   cluster: string,
   state: ClusterSession,
-  delta: SequencedDelta,
-  counted: Promise<boolean> | undefined,
+  { delta, counted, provesInventory }: StagedDelta,
 ): Promise<SendOutcome> {
-  if (counted === undefined) return state.session.send(delta, true);
+  if (counted === undefined) return state.session.send(delta, provesInventory);
   const judges = await counted;
   if (sessions.get(cluster) !== state) return { type: 'disconnected' };
   const obstacle = judges ? replica.obstacle(cluster) : 'another replica judges removals by now';
-  if (obstacle === undefined) return state.session.send(delta, true);
+  if (obstacle === undefined) return state.session.send(delta, provesInventory);
   log.info('a delta is called off before it has left', { cluster, reason: obstacle, ...delta.position });
   state.session.close('drain', 'CalledOff', 'the server may not send any more what it was about to send');
   return { type: 'disconnected' };
@@ -148,15 +147,21 @@ function ownedKeys({ entries }: AgentHolding): ReadonlySet<string> {
   return new Set(entries.filter(({ phase }) => phase === 'held').map(({ key }) => key));
 }
 
-/**
- * Stages the entries of a delta that is about to be sent, and gives it its position. `counted`: its removals without an
- * approval are being counted.
- */
+/** A delta that is about to be sent. */
+interface StagedDelta {
+  readonly delta: SequencedDelta;
+  /** Its removals without an approval are being counted. */
+  readonly counted: Promise<boolean> | undefined;
+  /** Every entry after it is proven. */
+  readonly provesInventory: boolean;
+}
+
+/** Stages the entries of a delta that is about to be sent, and gives it its position. */
 function stageDelta(
   { engine, loop, ledger, windows, log, replica }: ServerParts,
   cluster: string,
   { delta, entries }: PlannedDelta,
-): { readonly delta: SequencedDelta; readonly counted: Promise<boolean> | undefined } {
+): StagedDelta {
   const unapproved = delta.removals.filter((key) => engine.inputs.approvals.get(cluster, key) === undefined);
   const counted = windows.leaving(cluster, unapproved);
   loop.transact(() => {
@@ -167,7 +172,11 @@ function stageDelta(
   const position = ledger.nextPosition(cluster);
   const size = { upserts: delta.upserts.length, removals: delta.removals.length, touches: delta.touches.length };
   log.info('a delta is sent', { cluster, ...position, ...size });
-  return { delta: { ...delta, position, admitted: replica.admitted() }, counted };
+  const provesInventory = engine.indexes.unproven.members(cluster).every(({ key }) => {
+    const after = entries.get(key as ObjectKey);
+    return after !== undefined && (after.phase === 'removing' || after.unproven !== true);
+  });
+  return { delta: { ...delta, position, admitted: replica.admitted() }, counted, provesInventory };
 }
 
 /** Shows in the cluster's status why it does not receive or accept its output; empty: it does. */
@@ -213,7 +222,7 @@ function buildDelta(
       const serves = servedService(key, value);
       entries.set(key, { digest, ...meta, phase: 'inFlight', ...(serves === undefined ? {} : { serves }) });
     } else if (before !== undefined && change.type === 'touch') {
-      const { stopped: _, ...rest } = before;
+      const { stopped: _, unproven: _unproven, ...rest } = before;
       touches.push({ key, ...metaOf(change) });
       entries.set(key, { ...rest, ...metaOf(change) });
     } else if (before !== undefined) {

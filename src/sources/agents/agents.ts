@@ -1,8 +1,8 @@
-import { type AgentHello, type AgentHolding, KINDS_AS_WRITTEN, TAKES_STOPPED } from '../../model/agent.ts';
+import { type AgentHello, KINDS_AS_WRITTEN, TAKES_STOPPED } from '../../model/agent.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
 import { comparePositions } from '../../model/output.ts';
 import type { ClusterSize } from '../../model/quotas.ts';
-import type { AgentListener } from '../../relay/session.ts';
+import type { AgentListener, ReportedHolding } from '../../relay/session.ts';
 import type { AssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
 import { newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
@@ -15,7 +15,7 @@ interface AgentSourceDeps extends HelloDeps, Pick<ServerParts, 'loop' | 'approva
   /** Of each cluster. */
   readonly quotas: ClusterSize;
   /** A session has begun, with the inventory that the agent reports. */
-  readonly connected: (cluster: ClusterName, holding: AgentHolding) => void;
+  readonly connected: (cluster: ClusterName, holding: ReportedHolding) => void;
 }
 
 /**
@@ -95,7 +95,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
 }
 
 /** Binds the cluster's name to the agent's cluster id; true if it belonged to another one. */
-function bind(deps: AgentSourceDeps, hello: AgentHello, holding: AgentHolding): boolean {
+function bind(deps: AgentSourceDeps, hello: AgentHello, holding: ReportedHolding): boolean {
   const { cluster, clusterId, capabilities, kubernetesVersion } = hello;
   const { ledger, approvals, recovery, clock } = deps;
   const before = ledger.registration(cluster);

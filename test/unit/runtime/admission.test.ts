@@ -36,7 +36,7 @@ describe('a server that has lost its store and finds itself behind an agent', ()
   it('admits above it if it has read every source anew', async () => {
     const world = await createFleetWorld();
     world.source.push(base);
-    world.agent('east').admitted = ahead;
+    world.agent('east').wasSent(ahead);
     world.agent('east').connect();
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
@@ -50,7 +50,7 @@ describe('a server that has lost its store and finds itself behind an agent', ()
     const world = await createFleetWorld({ sources: ['main', 'other'] });
     world.sourceNamed('main').push(base);
     world.sourceNamed('other').condition({ state: 'failing', reason: 'Test', message: 'not to be reached' });
-    world.agent('east').admitted = ahead;
+    world.agent('east').wasSent(ahead);
     world.agent('east').connect();
     world.agent('west').connect();
     await world.settle();
@@ -72,7 +72,7 @@ describe('a server that has lost its store and finds itself behind an agent', ()
     const world = await createFleetWorld({ sources: ['main', 'other'] });
     world.sourceNamed('main').push(base);
     world.sourceNamed('other').condition({ state: 'failing', reason: 'Test', message: 'not to be reached' });
-    world.agent('east').admitted = ahead;
+    world.agent('east').wasSent(ahead);
     world.agent('east').connect();
     await world.settle();
     world.sourceNamed('main').push({ 'apps/a.yaml': configMapYaml('a', '2') });
@@ -80,14 +80,14 @@ describe('a server that has lost its store and finds itself behind an agent', ()
     expect(world.agent('east').deltas).toEqual([]);
   });
 
-  it('counts the first statement of each cluster, for a day and over restarts', async () => {
+  it('counts what a tag proves, at any time and over restarts, and nothing else', async () => {
     const first = await createFleetWorld();
     first.source.push(base);
     await first.settle();
     const world = await restart(first);
     world.source.push(base);
     await world.settle();
-    world.agent('east').admitted = ahead;
+    world.agent('east').wasSent(ahead);
     world.agent('east').connect();
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
@@ -99,6 +99,12 @@ describe('a server that has lost its store and finds itself behind an agent', ()
     await world.settle();
     expect(world.server.replica.admitted()).toEqual(raised);
     expect(world.agent('west').deltas).toEqual([]);
+    world.agent('west').disconnect();
+    world.agent('west').wasSent({ ...ahead, sequence: 100 });
+    world.agent('west').connect();
+    await world.settle();
+    expect(world.server.replica.admitted()).toEqual({ ...ahead, sequence: 101 });
+    expect(names(world, 'west')).toEqual(abc);
   });
 
   it('serves an agent that states no admission', async () => {

@@ -151,7 +151,7 @@ describe('several servers of one fleet', () => {
       );
     expect(outputs(follower)).toBe(outputs(leader));
     const deltas = (replica: FakeReplica, cluster: string): string =>
-      canonicalJson(replica.agent(cluster).deltas.map(({ position: _, ...delta }) => delta) as unknown as JsonValue);
+      canonicalJson(replica.agent(cluster).deltas.map(({ position: _, tag: _tag, ...delta }) => delta) as unknown as JsonValue);
     expect(deltas(follower, 'west')).toBe(deltas(leader, 'east'));
   });
 
@@ -407,7 +407,7 @@ describe('an agent', () => {
     const { epoch } = leader.world.server.replica.admitted();
     for (const [at, cluster] of [[follower, 'east'] as const, [leader, 'west'] as const]) {
       const ahead = { epoch: epoch + (cluster === 'east' ? 2 : 4), sequence: 7 };
-      at.agent(cluster).admitted = ahead;
+      at.agent(cluster).wasSent(ahead);
       at.agent(cluster).connect({ instance: cluster });
       await world.pass(20_000);
       expect(comparePositions(leader.world.server.replica.admitted(), ahead)).toBeGreaterThan(0);
