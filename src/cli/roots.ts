@@ -18,6 +18,7 @@ export const compositionRoots = {
   token: lazy(async () => (await import('../compose/cluster/token.ts')).printedToken),
   clusterRegister: lazy(async () => (await import('../compose/cluster/register.ts')).registerCluster),
   clusterDeregister: lazy(async () => (await import('../compose/cluster/deregister.ts')).deregisterCluster),
+  clusterResetPosition: lazy(async () => (await import('../compose/cluster/reset-position.ts')).resetPosition),
   clusterAdopt: lazy(async () => (await import('../compose/cluster/adopt.ts')).previewAdoption),
   checkFleet: lazy(async () => (await import('../compose/check/fleet.ts')).fleetFindings),
   checkRepository: lazy(async () => (await import('../compose/check/repository.ts')).repositoryFindings),

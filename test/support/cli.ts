@@ -42,6 +42,10 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     clusterRegister: record('clusterRegister', { cluster: 'east', steps: [], printed: '', notes: [] }),
     checkFleet: async (...args) => fleetFindings(...args),
     clusterDeregister: record('clusterDeregister', { cluster: 'east', steps: [], holds: null, notes: [] }),
+    clusterResetPosition: record('clusterResetPosition', {
+      ...{ cluster: 'east', where: 'https://east', position: { epoch: 5, sequence: 6 }, admitted: null },
+      ...{ holds: 3, reset: true, notes: ['3 objects of the fleet in east: unchanged'] },
+    }),
     clusterAdopt: record('clusterAdopt', { cluster: 'east', server: '', objects: [] }),
     checkRepository: record('checkRepository', []),
     checkKubernetes: record('checkKubernetes', []),

@@ -5,10 +5,11 @@ import { deregisterCommand } from './cluster-deregister.ts';
 import { listCommand } from './cluster-list.ts';
 import { registerCommand } from './cluster-register.ts';
 import { replaceCommand } from './cluster-replace.ts';
+import { resetPositionCommand } from './cluster-reset-position.ts';
 import { tokenCommand } from './cluster-token.ts';
 import { suspendCommands } from './suspend.ts';
 
-/** `fleetrelay cluster register|deregister|list|adopt|token|replace|suspend|resume`. */
+/** `fleetrelay cluster register|deregister|list|adopt|token|replace|reset-position|suspend|resume`. */
 export function clusterCommand(context: CliContext): CliCommand {
   const command = newCommand('cluster', context)
     .summary('register, list, deregister, replace or suspend clusters; token of a cluster')
@@ -27,6 +28,7 @@ export function clusterCommand(context: CliContext): CliCommand {
   adoptCommand(command.command('adopt'), context);
   tokenCommand(command.command('token'), context);
   replaceCommand(command.command('replace'));
+  resetPositionCommand(command.command('reset-position'), context);
   const effect = 'nothing is sent to it, and its agent keeps its objects as they are';
   suspendCommands(command, 'cluster', CLUSTER_COLUMNS, effect);
   return command;

@@ -38,6 +38,8 @@ describe('a wrong command line exits with 2 and', () => {
     [['deregister', 'east', '--remove-objects'], '--confirm east'],
     [['deregister', 'east', '--remove-objects', '--confirm', 'west'], '--confirm east'],
     [['deregister', 'east', '--directory', '.', '--context', 'x'], '--delete'],
+    [['reset-position', 'east'], '--directory DIR'],
+    [['reset-position', 'east', '--directory', '.', '--context', 'x'], '--context NAME'],
     [['adopt', 'east', '--directory', '.'], '--fleet'],
     [['list', '--watch', '-o', 'json'], '--watch prints a table'],
   ])('%j says: %s', async (args, said) => {
@@ -45,6 +47,14 @@ describe('a wrong command line exits with 2 and', () => {
     expect(err).toContain(said);
     expect([code, out]).toEqual([2, '']);
   });
+});
+
+test('cluster reset-position says what it has cleared', async () => {
+  const { code, out } = await runCli(['cluster', 'reset-position', 'east', '--context', 'east']);
+  expect([code, out]).toEqual([
+    0,
+    'east (https://east): position (5, 6), no admission: was cleared\n3 objects of the fleet in east: unchanged\n',
+  ]);
 });
 
 describe('cluster register', () => {

@@ -151,7 +151,9 @@ describe('several servers of one fleet', () => {
       );
     expect(outputs(follower)).toBe(outputs(leader));
     const deltas = (replica: FakeReplica, cluster: string): string =>
-      canonicalJson(replica.agent(cluster).deltas.map(({ position: _, tag: _tag, ...delta }) => delta) as unknown as JsonValue);
+      canonicalJson(
+        replica.agent(cluster).deltas.map(({ position: _, tag: _tag, ...delta }) => delta) as unknown as JsonValue,
+      );
     expect(deltas(follower, 'west')).toBe(deltas(leader, 'east'));
   });
 
