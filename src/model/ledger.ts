@@ -53,6 +53,8 @@ export interface Registration {
   readonly released: boolean;
   /** The agent reports that the cluster accepts kinds as they are written. */
   readonly kindsAsWritten?: boolean;
+  /** Identifies the key of the tag that its agent holds; absent: none is known. */
+  readonly tagKey?: string;
   /** As the agent has reported it at its last connect; absent: it did not. */
   readonly kubernetesVersion?: string;
   /** The last step of its input snapshot was refused for this; absent: it was taken. */

@@ -30,6 +30,7 @@ export function createRelayServer(deps: RelayServerDeps, options: RelayServerOpt
   let state: ServerState | undefined;
   let unwatch: (() => void) | undefined;
   return {
+    signer: deps.tags.signer,
     async start(listener) {
       if (state !== undefined) throw new Error('the relay server was started before');
       const started = createServerState(deps, options, listener);

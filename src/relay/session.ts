@@ -152,6 +152,8 @@ export interface InputSnapshot {
 
 /** The server's end of the relay. */
 export interface RelayServer {
+  /** Identifies the key that makes tags now: see {@link TagProof}. */
+  readonly signer: string;
   /** Starts listening; resolves with the bound address. */
   start(listener: AgentListener): Promise<{ readonly host: string; readonly port: number }>;
   /** Asks every agent to reconnect elsewhere, waits a bounded time for deltas in flight, and closes. */

@@ -162,6 +162,8 @@ export interface ClusterView {
   /** null: it is not suspended. */
   readonly suspended: SuspensionView | null;
   readonly conditions: readonly ConditionView[];
+  /** The tag of its inventory is made with an older relay secret, which must stay until the agent has connected. */
+  readonly olderTag?: true;
   /** Why its agent is not expected to answer: "Shoot garden-web/blue is hibernated"; absent: it is. */
   readonly asleep?: string;
   /** Generation of its valid tokens; absent: they were never renewed. */

@@ -37,7 +37,7 @@ import type {
   ReportedHolding,
   SendOutcome,
 } from '../../src/relay/session.ts';
-import { createStepTags } from '../../src/relay/trust/step-tags.ts';
+import { createStepTags, type StepTags } from '../../src/relay/trust/step-tags.ts';
 import type { StoreLock } from '../../src/runtime/replica/store-lock.ts';
 import { createKubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';
 import type { XdsSetup } from '../../src/xds/xds.ts';
@@ -66,6 +66,8 @@ export interface FleetWorld {
 export interface FakeAgents {
   listener: AgentListener | undefined;
   readonly known: Map<string, FakeAgent>;
+  /** Of the relay to which they connect; absent: of one secret. */
+  tags?: StepTags;
 }
 
 export interface FakeSource {
@@ -140,6 +142,10 @@ export const fleetName = must(parseFleetName('test'));
 
 const stepTags = createStepTags([new Uint8Array(32).fill(7)]);
 
+function tagsOf({ tags = stepTags }: FakeAgents): StepTags {
+  return tags;
+}
+
 /** Starts a world; give it the store of an earlier one to restart the server. */
 export async function createFleetWorld(
   given: {
@@ -181,6 +187,7 @@ export async function createFleetWorld(
       sources: [...fakes, ...custom].map(({ source }) => source),
       customResources: custom,
       relay: {
+        signer: tagsOf(agents).signer,
         start: async (listener) => {
           agents.listener = listener;
           return { host: '127.0.0.1', port: 0 };
@@ -245,7 +252,7 @@ export async function createFleetWorld(
         known.dial = dial;
         return known;
       }
-      const agent = createFakeAgent(dial, cluster as ClusterName, id as ClusterId);
+      const agent = createFakeAgent(dial, cluster as ClusterName, id as ClusterId, () => tagsOf(agents));
       agents.known.set(`${cluster}/${id}`, agent);
       return agent;
     },
@@ -336,7 +343,12 @@ function decode(path: string, text: string, understands: (text: string) => strin
   return decodeFile(path, new TextEncoder().encode(understands(text)), sha256(text));
 }
 
-function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clusterId: ClusterId): FakeAgent {
+function createFakeAgent(
+  first: () => AgentListener,
+  cluster: ClusterName,
+  clusterId: ClusterId,
+  tags: () => StepTags,
+): FakeAgent {
   const deltas: SequencedDelta[] = [];
   const entries = new Map<ObjectKey, InventoryEntry>();
   const failing = new Set<string>();
@@ -377,7 +389,7 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
   };
   const reported = (): ReportedHolding => {
     const claim = holding();
-    return { ...claim, proof: stepTags.verify(stepAt(claim.digest, claim), tag) };
+    return { ...claim, proof: tags().verify(stepAt(claim.digest, claim), tag) };
   };
   const take = (delta: SequencedDelta): readonly ObjectResult[] => {
     if (delta.admitted !== undefined && admitted !== undefined && comparePositions(delta.admitted, admitted) < 0) {
@@ -458,7 +470,7 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
         hello,
         send: (untagged, provesInventory = false) =>
           new Promise((answer) => {
-            const delta = { ...untagged, tag: stepTags.sign(stepAt(untagged.to, untagged), provesInventory) };
+            const delta = { ...untagged, tag: tags().sign(stepAt(untagged.to, untagged), provesInventory) };
             if (opened === session) deltas.push(delta);
             onDelta();
             answerNow(opened, delta, answer);
@@ -535,7 +547,7 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
     },
     wasSent: (other) => {
       admitted = other;
-      tag = stepTags.sign(stepAt(digest(), holding()), true);
+      tag = tags().sign(stepAt(digest(), holding()), true);
     },
     rejectNext: () => {
       rejecting = true;

@@ -112,6 +112,7 @@ function clusterFindings(
   const exclude = `let the agent of ${name} list them, or exclude them in the FleetPolicy (spec.discovery.excludedKinds)`;
   const paused = outputs.filter(({ state }) => state === 'paused').length;
   const stopped = `the stop button in the cluster is on: ${counted(paused, 'object')} waiting`;
+  const olderTag = 'the tag of its inventory is made with an older relay secret';
   const isSkewed = agentVersion !== null && !sameMinor(agentVersion, serverVersion);
   const at = { area: 'cluster', where: name } as const;
   const wrong = [
@@ -122,6 +123,7 @@ function clusterFindings(
         [paused > 0, 'warning', 'ClusterPaused', stopped],
         ...conditionRow('Discovered', 'some kinds cannot be listed, and count as unknown: ', exclude),
         ...conditionRow('Declared', '', 'mend that file'),
+        [cluster.olderTag === true, 'warning', 'OlderTag', olderTag],
         [isSkewed, 'warning', 'VersionSkew', `its agent is ${agentVersion}, the server ${serverVersion}`],
       ],
       {
@@ -130,6 +132,7 @@ function clusterFindings(
         ClusterUnreadable: `see the log of the agent of ${name}`,
         ClusterPaused:
           'kubectl annotate namespace fleetrelay fleetrelay.dev/paused- (in a directory cluster: remove the file that the message of the agent names)',
+        OlderTag: 'let its agent connect before you remove that secret; the server renews the tag then',
         VersionSkew: 'upgrade the older of the two',
       },
     ),

@@ -116,7 +116,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);
   const operationRequests = createOperationRequests(foundation, replica);
   const parts: Parts = { ...foundation, sources, sessions, replica, suspensions, operationRequests };
-  const relaying = wireAgents(parts, options);
+  const relaying = wireAgents(parts, { ...options, signer: relay.signer });
   const xds = createXds({ ...parts, id: setup?.id ?? '' }, deps.xds);
   const locator = createLocator({ engine, sources });
   const diagnostics = followDiagnostics(parts, locator);
@@ -130,7 +130,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     ...parts,
     ...relaying,
     ...options,
-    locator,
+    ...{ locator, signer: relay.signer },
     engineDiagnostics: diagnostics,
     ready: () => notReady().length === 0,
     leadsElsewhere: () => leaderElsewhere(replica),
@@ -199,7 +199,10 @@ interface Parts extends Foundation {
   readonly operationRequests: OperationRequests;
 }
 
-function wireAgents(parts: Parts, { fleet, quotas = DEFAULT_QUOTAS }: ServerOptions) {
+function wireAgents(
+  parts: Parts,
+  { fleet, signer, quotas = DEFAULT_QUOTAS }: ServerOptions & { readonly signer: string },
+) {
   const { engine, loop, fleet: records, sessions, replica, approvals } = parts;
   const windows = countedWhileLeading(parts.windows, replica);
   const { mayStart, knowsAll } = replica;
@@ -215,7 +218,7 @@ function wireAgents(parts: Parts, { fleet, quotas = DEFAULT_QUOTAS }: ServerOpti
   const recovery = createAssumedWarmRecovery(parts, parts.ledger, knowsAll);
   loop.addBookkeeper(createDeregistration(parts, parts, recovery, knowsAll));
   loop.addBookkeeper(() => recovery.extend());
-  const sender = createSender({ ...parts, windows });
+  const sender = createSender({ ...parts, windows, signer });
   loop.addSink(() => parts.windows.recount());
   loop.addSink(createSafeModeLog(parts, mayStart));
   const settings = createSettingsSender(parts, knowsAll);

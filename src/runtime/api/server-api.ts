@@ -30,6 +30,8 @@ interface ServerApiDeps extends Omit<ServerParts, 'fleet'> {
   readonly locator: Locator;
   /** The engine's latest diagnostics with lines. */
   readonly engineDiagnostics: () => readonly Diagnostic[];
+  /** Identifies the key that makes tags now. */
+  readonly signer: string;
   readonly fleet: string;
   readonly version: string;
   readonly ready: () => boolean;

@@ -20,11 +20,11 @@ import type { HeldSet } from '../removals/approvals.ts';
 import type { SourceState } from '../source-table.ts';
 import { displaySuspension, type Suspension, type Suspensions } from '../suspensions.ts';
 
-type ClusterDeps = Pick<ServerParts, 'engine' | 'ledger' | 'sessions' | 'suspensions'>;
+type ClusterDeps = Pick<ServerParts, 'engine' | 'ledger' | 'sessions' | 'suspensions'> & { readonly signer: string };
 
 /** The view of a registered cluster; undefined if there is none of that name. */
 export function clusterView(
-  { engine, ledger, sessions, suspensions }: ClusterDeps,
+  { engine, ledger, sessions, suspensions, signer }: ClusterDeps,
   name: string,
 ): ClusterView | undefined {
   const declared = engine.clusters.get('', name);
@@ -58,6 +58,7 @@ export function clusterView(
     kubernetesVersion: registration?.kubernetesVersion ?? null,
     problem,
     suspended: suspensionView(suspension),
+    ...((registration?.tagKey ?? signer) === signer ? {} : { olderTag: true }),
     ...(asleep === undefined ? {} : { asleep }),
     conditions:
       suspension === undefined

@@ -1,4 +1,3 @@
-import type { Engine } from '../../engine/graph.ts';
 import type { AgentHolding } from '../../model/agent.ts';
 import { backOffMs } from '../../model/back-off.ts';
 import { servedService } from '../../model/endpoints.ts';
@@ -11,7 +10,6 @@ import {
   type ObjectMeta,
   type OutputDelta,
   type OutputObject,
-  type RevisionRef,
   type SequencedDelta,
 } from '../../model/output.ts';
 import type { SendOutcome } from '../../relay/session.ts';
@@ -23,11 +21,16 @@ import { createLedgerDigests, type LedgerDigests } from './ledger-digests.ts';
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 60_000;
 
+interface SenderDeps extends ServerParts {
+  /** Identifies the key that makes tags now. */
+  readonly signer: string;
+}
+
 /**
  * Sends each connected cluster its pending changes. At most one delta is in flight for a cluster; changes meanwhile are merged,
  * because the next delta is computed when the answer has arrived.
  */
-export function createSender(deps: ServerParts) {
+export function createSender(deps: SenderDeps) {
   const { engine, loop, ledger, windows, sessions, clock, log } = deps;
   const changes = engine.graph.watch(engine.pending);
   const digests = createLedgerDigests(engine, sessions);
@@ -46,7 +49,10 @@ export function createSender(deps: ServerParts) {
       state.rejections = 0;
       windows.arrived(cluster);
       noteProblem(deps, cluster, '');
-      loop.transact(() => markAccepted(deps, cluster, delta));
+      loop.transact(() => {
+        markAccepted(deps, cluster, delta);
+        noteTag(deps, cluster);
+      });
     } else if (outcome.type === 'rejected') {
       const { reason, message, holding } = outcome;
       log.warn('an agent rejected a delta', { cluster, reason, detail: message });
@@ -70,7 +76,7 @@ export function createSender(deps: ServerParts) {
       woken.add(cluster);
       return;
     }
-    const planned = buildDelta({ engine, digests }, cluster, state, deps.sources.revisions());
+    const planned = buildDelta({ ...deps, digests }, cluster, state);
     if (planned === undefined) return;
     state.inFlight = true;
     const { delta, ...staged } = stageDelta(deps, cluster, planned);
@@ -179,6 +185,19 @@ function stageDelta(
   return { delta: { ...delta, position, admitted: replica.admitted() }, counted, provesInventory };
 }
 
+/** Whether the agent holds a tag of another key than the one that makes tags now. */
+function hasOlderTag({ ledger, signer }: SenderDeps, cluster: string): boolean {
+  const { tagKey = signer } = ledger.registration(cluster) ?? {};
+  return tagKey !== signer;
+}
+
+/** The agent holds the tag of the newest delta. */
+function noteTag({ ledger, signer }: SenderDeps, cluster: string): void {
+  const registration = ledger.registration(cluster);
+  if (registration === undefined || registration.tagKey === signer) return;
+  ledger.setRegistration(cluster, { ...registration, tagKey: signer });
+}
+
 /** Shows in the cluster's status why it does not receive or accept its output; empty: it does. */
 function noteProblem({ engine, loop }: ServerParts, cluster: string, problem: string): void {
   const agent = engine.inputs.agents.get('', cluster);
@@ -200,13 +219,16 @@ interface PlannedDelta {
   readonly entries: ReadonlyMap<ObjectKey, LedgerEntry>;
 }
 
-/** Builds the delta from the agent's inventory to the cluster's output snapshot; undefined if they are equal. */
+/**
+ * Builds the delta from the agent's inventory to the cluster's output snapshot; undefined if they are equal
+ * and the agent needs no newer tag.
+ */
 function buildDelta(
-  { engine, digests }: { readonly engine: Engine; readonly digests: LedgerDigests },
+  deps: SenderDeps & { readonly digests: LedgerDigests },
   cluster: string,
   state: ClusterSession,
-  revisions: readonly RevisionRef[],
 ): PlannedDelta | undefined {
+  const { engine, digests, sources } = deps;
   const upserts: OutputObject[] = [];
   const touches: (ObjectMeta & { key: ObjectKey })[] = [];
   const removals: ObjectKey[] = [];
@@ -230,12 +252,15 @@ function buildDelta(
       entries.set(key, { ...before, phase: 'removing' });
     }
   }
-  if (entries.size === 0) return undefined;
+  if (entries.size === 0 && !hasOlderTag(deps, cluster)) return undefined;
   const keeps = engine.indexes.keeps
     .members(cluster)
     .flatMap(({ key, value }) =>
       value.type === 'keep' || value.type === 'held' ? [{ key: key as ObjectKey, reason: value.reason }] : [],
     );
   const to = digests.after(cluster, state, entries);
-  return { delta: { from: state.holds, to, upserts, touches, removals, keeps, revisions }, entries };
+  return {
+    delta: { from: state.holds, to, upserts, touches, removals, keeps, revisions: sources.revisions() },
+    entries,
+  };
 }

@@ -113,10 +113,11 @@ function bind(deps: AgentSourceDeps, hello: AgentHello, holding: ReportedHolding
   // again by now, so the next admissions are later ones; and approvals may have been used since.
   const isStoreOlder = comparePositions(holding.position, known.position) > 0;
   if (isStoreOlder) approvals.endAll(cluster);
-  const { kubernetesVersion: _, ...rest } = known;
+  const { kubernetesVersion: _, tagKey: _tagKey, ...rest } = known;
   ledger.setRegistration(cluster, {
     ...rest,
     ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
+    ...(holding.proof.type === 'nothing' ? {} : { tagKey: holding.proof.key }),
     ...{ position: isStoreOlder ? holding.position : known.position, connected: true, since: clock.now() },
     kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
   });
