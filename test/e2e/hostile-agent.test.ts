@@ -2,20 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createGrpcClientTransport } from '../../src/adapters/grpc/client.ts';
-import { snapshotDigest } from '../../src/model/digest.ts';
 import type { OutputPosition } from '../../src/model/output.ts';
-import type { ClientTransport, StreamEnd } from '../../src/ports/transport.ts';
-import { DEFAULT_LIMITS } from '../../src/relay/limits.ts';
-import { packChunks } from '../../src/relay/transfer.ts';
-import { decodeFrame, encodeFrame, type FrameInit, helloFrame } from '../../src/relay/wire/frames.ts';
-import { holdingHead } from '../../src/relay/wire/output.ts';
+import type { StreamEnd } from '../../src/ports/transport.ts';
 import type { ClusterView } from '../../src/server/api.ts';
 import { apiFetch } from '../support/api-fetch.ts';
 import { enrolled, type Identity, mustEnrol } from '../support/enrolled.ts';
 import { type Fleet, startFleet, tokenFor, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
 import { describeOnDirectories } from '../support/on-clusters.ts';
-import { clusterId, clusterName } from '../support/relay-world.ts';
+import { connectStating, type Hostile } from '../support/stating-agent.ts';
 
 const live = 'ConfigMap/web/a';
 
@@ -182,30 +177,3 @@ describeOnDirectories('a hostile agent', (clusters) => {
     expect(resident).toBeLessThan(1024 * 1024 * 1024);
   });
 });
-
-/** An agent that has said what it holds, and reads no more. */
-interface Hostile {
-  /** How the server ended its stream. */
-  readonly ended: Promise<StreamEnd>;
-  leave(): void;
-}
-
-/** Connects as west, which holds nothing and states this admission. */
-async function connectStating(
-  transport: ClientTransport,
-  identity: Identity,
-  admitted: OutputPosition,
-): Promise<Hostile> {
-  const connection = transport.dial({ identity, roots: '' });
-  const stream = connection.open('Pull', { 'fleetrelay-cluster': 'west' });
-  const say = (frame: FrameInit): Promise<boolean> => stream.write(encodeFrame(frame));
-  const who = { cluster: clusterName('west'), clusterId: clusterId('west-id'), instance: 'hostile-agent' };
-  await say(helloFrame({ ...who, version: '1.0.0', capabilities: [] }, DEFAULT_LIMITS));
-  const answer = await stream.read();
-  if (answer === undefined) throw new Error(`not welcome: ${JSON.stringify(await stream.ended)}`);
-  expect(decodeFrame(answer).case).toBe('welcome');
-  const holding = { position: { epoch: 0, sequence: 0 }, digest: snapshotDigest([]), revisions: [], entries: [] };
-  await say({ case: 'begin', value: { transfer: 1n, subject: holdingHead({ ...holding, admitted }) } });
-  for (const chunk of packChunks([])) await say({ case: 'chunk', value: { transfer: 1n, index: 0, ...chunk } });
-  return { ended: stream.ended, leave: () => connection.close() };
-}
