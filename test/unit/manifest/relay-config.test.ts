@@ -51,7 +51,14 @@ describe('decodeRelayConfig', () => {
           author: { name: 'fleetrelay', email: 'fleetrelay@localhost' },
         },
         statusKubernetes: { enabled: true },
-        limits: { cluster: { objects: 100_000, bytes: 268_435_456, kinds: 1_000 } },
+        limits: {
+          cluster: { objects: 100_000, bytes: 268_435_456, kinds: 1_000 },
+          cloneBytes: 2_147_483_648,
+          revision: {
+            ...{ bytes: 268_435_456, depth: 100, documents: 100_000, entries: 250_000 },
+            ...{ files: 100_000, findings: 100_000, nodes: 5_000_000 },
+          },
+        },
         bounds: { guards: {}, safeModes: ['strict', 'scoped', 'off'], webhookRemediator: false },
       },
     });
@@ -181,7 +188,14 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}, care: 
           author: { name: 'Robot', email: 'fleetrelay@localhost' },
         },
         statusKubernetes: { enabled: false },
-        limits: { cluster: { objects: 7, bytes: 70_000, kinds: 8 } },
+        limits: {
+          cluster: { objects: 7, bytes: 70_000, kinds: 8 },
+          cloneBytes: 2_147_483_648,
+          revision: {
+            ...{ bytes: 268_435_456, depth: 100, documents: 100_000, entries: 250_000 },
+            ...{ files: 100_000, findings: 100_000, nodes: 5_000_000 },
+          },
+        },
         bounds: { guards: { maxRemovalsPerCluster: 5 }, safeModes: ['strict'], webhookRemediator: true },
       },
     });
