@@ -51,9 +51,51 @@ export interface Source {
  * Name of the source, a DNS label; unique.
  */
 name: string
+allow?: SourceAllow
 git?: GitSource
 files?: FilesSource
 kubernetes?: KubernetesSource
+}
+/**
+ * What the documents of the source may say. In every list, * stands for any characters. Without it, an only source may say everything. Of several sources the first one may, too, except that a Placement selects files of its own source only; documents of the others may not be of the kinds KubernetesCluster, FleetPolicy, ServiceMirror and RemovalApproval. (Sources of custom resources come last.) A document that is refused has no effect and is reported. What was in force before stays, and nothing is removed: to narrow a list deletes nothing.
+ */
+export interface SourceAllow {
+/**
+ * Only documents of these kinds, as Kind.group; a kind of the core group or one that the engine reads also as Kind. By default the first source may have every kind, and the others all but KubernetesCluster, FleetPolicy, ServiceMirror and RemovalApproval.
+ * 
+ * @maxItems 1000
+ */
+kinds?: string[]
+/**
+ * Only objects in these namespaces; of Namespaces the name counts. Other objects without a namespace then need their kind in kinds. By default all.
+ * 
+ * @maxItems 1000
+ */
+namespaces?: string[]
+/**
+ * Only these keys of labels of KubernetesClusters, by which Placements of others may select. By default all for the first source, none for the others.
+ * 
+ * @maxItems 1000
+ */
+labelKeys?: string[]
+/**
+ * Only KubernetesClusters with these names. Also allows the kind KubernetesCluster, unless kinds is given. By default all.
+ * 
+ * @maxItems 1000
+ */
+declares?: string[]
+/**
+ * Only these clusters are reached by its Placements, its folders clusters/NAME, its ServiceMirrors (from and to) and its Shoots (the cluster and the Seed). By default all.
+ * 
+ * @maxItems 1000
+ */
+targets?: string[]
+/**
+ * Other sources whose files its Placements select, by exact name. By default none.
+ * 
+ * @maxItems 1000
+ */
+files?: string[]
 }
 /**
  * A branch of a git repository.
@@ -646,6 +688,16 @@ export interface Bounds {
 guards: GuardBounds
 safeMode: SafeModeBounds
 care: CareBounds
+/**
+ * Which approvals of held removals count. file: a RemovalApproval in a source that may have one. api: a person who approves by command or through the HTTP API. signedFile: a RemovalApproval of a git source in a commit that an allowed signer has signed. The name of a commit's author proves nothing, so who may push could approve his own removals with file.
+ * 
+ * @minItems 1
+ */
+approvals: ("file" | "api" | "signedFile")[]
+/**
+ * Keys whose signatures count for signedFile, as of ssh-keygen and gpg.ssh.allowedSignersFile. Relative to the folder of this file.
+ */
+allowedSignersFile?: string
 }
 /**
  * The loosest limits that a FleetPolicy may set; a limit that is left out is not bounded.

@@ -8,6 +8,7 @@ import type { Digest } from '../model/ids.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { Origin } from '../model/output.ts';
+import type { SourceRights } from '../model/source-rights.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
 import type { RecordedRemediation } from '../model/webhooks/remediations.ts';
 import type { Contribution, Derived, Graph, Index, Input } from './collections/types.ts';
@@ -18,6 +19,7 @@ import type { LiveKinds } from './fleet/safe-mode.ts';
 import type { DocumentRef, DocumentValue } from './fleet/sources.ts';
 import type { EngineInputs } from './inputs.ts';
 import type { Collisions } from './output/decisions.ts';
+import type { Barred } from './output/not-allowed.ts';
 import type { Output } from './output/outputs.ts';
 import type { Candidate, Want } from './placement/wants.ts';
 import type { StatusPart } from './status/declared-status.ts';
@@ -45,6 +47,8 @@ export interface Domain<Parts extends DomainParts = DomainParts> {
 /** What a domain can read. */
 export interface DomainCore {
   readonly inputs: EngineInputs;
+  /** Of the sources that have some. Partition empty, key the source. */
+  readonly rights: Derived<SourceRights>;
   /** Those of all readable files. */
   readonly documents: Derived<DocumentValue>;
   readonly declarations: Declarations;
@@ -89,6 +93,8 @@ export interface DomainParts {
   readonly remediations?: Derived<readonly RecordedRemediation[]>;
   /** What agents do for the domain besides the usual. Partition empty, key the cluster. */
   readonly agents?: Derived<AgentNeeds>;
+  /** What the rights of sources keep declarations of the domain from making. Key: as of the document. */
+  readonly barred?: readonly Derived<Barred>[];
   /** Messages for two wants of the domain with one key. */
   readonly collisions?: Collisions;
   /** Objects that agents send no requests for, by cluster and key, as long as they have this content. */

@@ -7,14 +7,21 @@ import type { Domain, DomainInputs, DomainParts } from './domain.ts';
 import { deriveClusters, indexClusters, indexUnknownClusters } from './fleet/clusters.ts';
 import { type Declared, deriveDeclarations, joinAccepts } from './fleet/declared.ts';
 import { deriveGuardLimits, derivePolicy, type PolicyValue } from './fleet/policy.ts';
+import { deriveRights } from './fleet/rights.ts';
 import { deriveSafeMode, joinLiveReads } from './fleet/safe-mode.ts';
 import { deriveDocuments, deriveFileProofs, deriveSourceProofs, indexDocumentsByFile } from './fleet/sources.ts';
 import { type HealthParts, health } from './health/health.ts';
 import { declareInputs, type EngineInputs, type FleetSettings } from './inputs.ts';
 import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';
+import { indexBarred } from './output/not-allowed.ts';
 import { deriveOutputs, derivePending, type Output } from './output/outputs.ts';
-import { deriveAssignments, derivePlacements, indexPlacements } from './placement/placements.ts';
+import {
+  deriveAssignments,
+  derivePlacements,
+  deriveRefusedPlacements,
+  indexPlacements,
+} from './placement/placements.ts';
 import { deriveCandidates, deriveDocumentWants, type Want } from './placement/wants.ts';
 import { services } from './services/services.ts';
 import { deriveClusterStatuses } from './status/clusters.ts';
@@ -71,7 +78,16 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
         ...parts.collections.anywhere,
         ...(parts.collections.shown ?? []),
       ]),
-      ...[...status.parts, wanted.documentWants, safeMode.mode, safeMode.unseen, proofs.bySource, limits],
+      ...[
+        desired.rights,
+        desired.refusedPlacements,
+        ...status.parts,
+        wanted.documentWants,
+        safeMode.mode,
+        safeMode.unseen,
+        proofs.bySource,
+        limits,
+      ],
     ] as readonly Derived<unknown>[],
     commit: (): CommitReport => {
       const report = graph.commit();
@@ -92,18 +108,20 @@ type Desired = ReturnType<typeof wireDesired>;
 
 /** The declarations of the sources, and the clusters of each document. */
 function wireDesired({ graph, inputs }: Base, accepts: ReturnType<typeof joinAccepts>) {
-  const documents = deriveDocuments(graph, inputs.files);
+  const rights = deriveRights(graph, inputs.sources);
+  const documents = deriveDocuments(graph, inputs.files, rights);
   const fileProofs = deriveFileProofs(graph, inputs.sources, inputs.files);
   const declarations = deriveDeclarations(graph, { ...inputs, documents, fileProofs, accepts });
   const clusters = deriveClusters(graph, declarations);
   const policy = derivePolicy(graph, declarations);
   const clusterIndex = indexClusters(graph, clusters);
-  const placements = derivePlacements(graph, declarations, clusterIndex);
+  const placements = derivePlacements(graph, declarations, clusterIndex, rights);
   const placementsByFolder = indexPlacements(graph, placements);
-  const assignments = deriveAssignments(graph, documents, placementsByFolder, clusterIndex);
+  const refusedPlacements = deriveRefusedPlacements(graph, documents, clusterIndex);
+  const assignments = deriveAssignments(graph, documents, placementsByFolder, clusterIndex, rights);
   return {
-    ...{ documents, fileProofs, declarations, clusters, clusterIndex, policy },
-    ...{ placements, placementsByFolder, assignments },
+    ...{ rights, documents, fileProofs, declarations, clusters, clusterIndex, policy },
+    ...{ placements, placementsByFolder, refusedPlacements, assignments },
   };
 }
 
@@ -116,7 +134,7 @@ interface WiredDomain {
 /** The domains in their order. Their scopes depend on desired state alone. */
 function wireDomains(
   base: Base,
-  { documents, declarations, clusters, clusterIndex, policy }: Desired,
+  { rights, documents, declarations, clusters, clusterIndex, policy }: Desired,
   documentWants: Derived<Want>,
   among: readonly Domain[],
 ) {
@@ -130,7 +148,10 @@ function wireDomains(
   };
   return among.map((domain): WiredDomain => {
     const settings = deriveSettings(base, policy, domain);
-    const core = { inputs, documents, declarations, clusters, clusterIndex, documentWants, settings, earlier: partsOf };
+    const core = {
+      ...{ inputs, rights, documents, declarations, clusters, clusterIndex, documentWants, settings },
+      earlier: partsOf,
+    };
     const parts = domain.derive(graph, core);
     earlier.set(domain, parts);
     return { domain, parts };
@@ -166,24 +187,29 @@ function wireOutputs(
   wired: readonly WiredDomain[],
   { documentWants, candidates }: ReturnType<typeof wireWants>,
 ) {
-  const { documents, declarations, clusters, policy, placements, assignments, fileProofs } = desired;
+  const { rights, documents, declarations, clusters, policy, placements, assignments, fileProofs } = desired;
+  const { placementsByFolder, refusedPlacements } = desired;
   const bySource = wired.flatMap(({ parts }) => parts.collections.bySource);
   const anywhere = wired.flatMap(({ parts }) => parts.collections.anywhere);
   const proofs = deriveSourceProofs(
     graph,
     fileProofs,
-    [documents, assignments, documentWants, ...bySource, candidates].map(({ failures }) => failures),
-    [declarations, placements, ...anywhere].map(({ failures }) => failures),
+    [documents, refusedPlacements, assignments, documentWants, ...bySource, candidates].map(({ failures }) => failures),
+    [rights, declarations, placements, ...anywhere].map(({ failures }) => failures),
   );
   const liveReads = joinLiveReads(wired.map(({ domain }) => domain.readsLive));
   const collisions = new Map(
     wired.flatMap(({ domain, parts }) => (parts.collisions === undefined ? [] : [[domain.name, parts.collisions]])),
   );
   const safeMode = deriveSafeMode(graph, { ...inputs, policy, clusters, liveReads });
-  const documentsByFile = indexDocumentsByFile(graph, documents);
+  const refused = {
+    ...{ rights, placementsByFolder, documentsByFile: indexDocumentsByFile(graph, documents) },
+    refusedPlacementsByFolder: indexPlacements(graph, refusedPlacements),
+    barred: wired.flatMap(({ parts: { barred = [] } }) => barred.map((each) => indexBarred(graph, each))),
+  };
   const decisions = deriveDecisions(graph, {
     ...inputs,
-    ...{ candidates, clusters, proofs, documentsByFile, safeMode, liveReads, collisions },
+    ...{ candidates, clusters, proofs, refused, safeMode, liveReads, collisions },
   });
   const limits = deriveGuardLimits(graph, inputs.fleet, policy, inputs.lastKnownGood);
   const guards = deriveGuards(graph, { ...inputs, decisions, clusters, limits });
@@ -223,8 +249,8 @@ function wireStatus(
 /** The look-ups of status, explanations and the sender. */
 function declareIndexes(
   graph: Graph,
-  { assignments, declarations, placements }: Desired,
-  { candidates }: ReturnType<typeof wireWants>,
+  { documents, assignments, declarations, placements }: Desired,
+  { documentWants, candidates }: ReturnType<typeof wireWants>,
   outputs: Derived<Output>,
   { progress, progressBySubject, ledgerByScope }: ReturnType<typeof wireStatus>,
 ) {
@@ -232,8 +258,20 @@ function declareIndexes(
     progressBySubject,
     /** Accepted objects by the clusters in their scope. */
     ledgerByScope,
-    /** Documents that are assigned to no cluster; group `all`. */
-    unplaced: graph.index('unplaced', assignments, ({ value }) => (value.clusters.length === 0 ? ['all'] : [])),
+    /** Documents that are assigned to no cluster, or lie in a folder of one that is out of reach; group `all`. */
+    unplaced: graph.index('unplaced', assignments, ({ value }) =>
+      value.clusters.length === 0 || value.outOfReach !== undefined ? ['all'] : [],
+    ),
+    /** Documents that their source may not have; group `all`. */
+    refused: graph.index('refusedDocuments', documents, ({ value }) => (value.refusal === undefined ? [] : ['all'])),
+    /** Objects that their source may not ship as they are in clusters; group `all`. */
+    refusedWants: graph.index('refusedWants', documentWants, ({ value }) =>
+      value.refusal === undefined ? [] : ['all'],
+    ),
+    /** Placements that select a cluster that is out of reach; group `all`. */
+    outOfReach: graph.index('placementsOutOfReach', placements, ({ value }) =>
+      value.outOfReach.length > 0 ? ['all'] : [],
+    ),
     /** Declarations with a finding: groups `declaredTwice` and `lastKnownGood`. */
     declarationProblems: graph.index<Declared>('declarationProblems', declarations, ({ value }) => [
       ...(value.losers.length > 0 ? ['declaredTwice'] : []),

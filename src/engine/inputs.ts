@@ -4,6 +4,7 @@ import type { DocumentContent } from '../model/desired.ts';
 import type { ApprovalOutcome, Contenders, Hold, LastKnownGood, LedgerEntry } from '../model/ledger.ts';
 import type { Excess } from '../model/quotas.ts';
 import type { PolicyBounds } from '../model/relay-config.ts';
+import type { SourceRights } from '../model/source-rights.ts';
 import type { Graph } from './collections/types.ts';
 
 /** A file without its provenance (its blob, the indexes of its documents). */
@@ -29,6 +30,8 @@ export interface SourceValue {
   readonly order: number;
   /** A revision has entered in this process. */
   readonly read: boolean;
+  /** What its documents may say; absent: everything. */
+  readonly rights?: SourceRights;
 }
 
 /** The state of a cluster's agent. */

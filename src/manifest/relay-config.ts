@@ -117,6 +117,12 @@ function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | und
   if (!fleet.ok) refuse('BadName', 'fleet.name', fleet.problem);
   const sources = document.sources.flatMap((source, index) => readSource(source, `sources[${index}]`, refuse) ?? []);
   refuseDuplicates('source name', document.sources, 'sources', refuse);
+  for (const [index, { allow }] of document.sources.entries()) {
+    for (const [at, file] of (allow?.files ?? []).entries()) {
+      if (document.sources.some(({ name }) => name === file)) continue;
+      refuse('UnknownSource', `sources[${index}].allow.files[${at}]`, `${file} is not the name of a source`);
+    }
+  }
   const store = readStore(document, refuse);
   const config = {
     dataDirectory,
@@ -151,7 +157,7 @@ function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | und
 }
 
 function readSource(
-  { name: text, git, files, kubernetes }: Source,
+  { name: text, allow, git, files, kubernetes }: Source,
   at: string,
   refuse: Refuse,
 ): SourceConfig | undefined {
@@ -159,10 +165,10 @@ function readSource(
   if (!parsed.ok) refuse('BadName', `${at}.name`, parsed.problem);
   const repository = git && readGit(git, `${at}.git`, refuse);
   if (!parsed.ok) return undefined;
-  const name = parsed.value;
-  if (repository !== undefined) return { type: 'git', name, ...repository };
-  if (files !== undefined) return { type: 'files', name, path: files.path };
-  return { type: 'kubernetes', name, ...kubernetes, kinds: [...new Set(kubernetes?.kinds ?? customKinds)] };
+  const common = { name: parsed.value, ...(allow && { allow }) };
+  if (repository !== undefined) return { type: 'git', ...common, ...repository };
+  if (files !== undefined) return { type: 'files', ...common, path: files.path };
+  return { type: 'kubernetes', ...common, ...kubernetes, kinds: [...new Set(kubernetes?.kinds ?? customKinds)] };
 }
 
 function readGit({ credentials, hook, path, ...rest }: NonNullable<Source['git']>, at: string, refuse: Refuse) {

@@ -202,6 +202,16 @@ export const findings = {
     severity: 'warning',
   },
 
+  NotAllowed: {
+    code: 'FR3012',
+    meaning: 'The RelayConfig does not allow the source to have the document, or to reach the cluster.',
+  },
+  ApprovalNotCounted: {
+    code: 'FR3013',
+    meaning: 'The RelayConfig does not let this RemovalApproval release anything.',
+    severity: 'warning',
+  },
+
   UnknownConfigMap: {
     code: 'FR3020',
     meaning: 'An object refers to a ConfigMap that no document declares.',

@@ -3,6 +3,7 @@ import type { CustomKind } from './engine-kinds.ts';
 import type { FleetName, SourceName } from './ids.ts';
 import type { ClusterSize } from './quotas.ts';
 import type { RevisionLimits } from './revision-limits.ts';
+import type { SourceAllow } from './source-rights.ts';
 
 /** Where a secret is; never the secret itself. */
 export type SecretReference =
@@ -19,8 +20,10 @@ export interface CredentialReferences {
   readonly token?: SecretReference;
 }
 
-/** A source of desired state. */
-export type SourceConfig =
+/** A source of desired state, and what its documents may say. */
+export type SourceConfig = SourceLocation & { readonly allow?: SourceAllow };
+
+type SourceLocation =
   | {
       readonly type: 'git';
       readonly name: SourceName;
@@ -90,6 +93,9 @@ export interface PolicyBounds {
   /** Whether a policy may let agents change webhooks that others own. */
   readonly webhookRemediator: boolean;
 }
+
+/** How removals are approved: by a file in a source, through the API, or by a file in a commit that an allowed signer signed. */
+export type ApprovalWay = 'file' | 'api' | 'signedFile';
 
 /** The store of ledger and snapshots. */
 export type StoreConfig =

@@ -11,6 +11,9 @@ export const SHOOT_CONDITIONS = [
 ] as const;
 export type ShootCondition = (typeof SHOOT_CONDITIONS)[number];
 
+/** Names the KubernetesCluster that is the Shoot's cluster. */
+export const CLUSTER_ANNOTATION = 'fleetrelay.dev/cluster';
+
 /** What `status.gardener.name` says of a Shoot that fleetrelay cares for. */
 export const SHOOT_CARETAKER = 'fleetrelay';
 
@@ -58,7 +61,7 @@ export function shootOf({ namespace, name }: { namespace: string; name: string }
   const version = textOf(kubernetes.version);
   const project = namespace.replace(/^garden-/, '');
   return {
-    cluster: annotationOf(value, 'fleetrelay.dev/cluster') || name,
+    cluster: annotationOf(value, CLUSTER_ANNOTATION) || name,
     ...(seed === '' ? {} : { seed }),
     controlPlaneNamespace:
       annotationOf(value, 'fleetrelay.dev/control-plane-namespace') || `shoot--${project}--${name}`,

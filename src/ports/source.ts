@@ -1,6 +1,7 @@
 import type { FileReading } from '../model/desired.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { SourceName } from '../model/ids.ts';
+import type { SourceRights } from '../model/source-rights.ts';
 
 /**
  * An admitted revision: its differences from the previous observation. The listener stages all of them in one commit of the
@@ -51,6 +52,8 @@ export interface Source {
   readonly name: SourceName;
   /** Kind and address without credentials, for people. */
   readonly address: string;
+  /** What its documents may say; absent: everything. */
+  readonly rights?: SourceRights;
   /**
    * Starts to follow. `admitted`: the last admitted revision in the ledger, to recognise a rewritten history. `remembered`: paths
    * of the declarations of this source in the ledger.

@@ -6,6 +6,7 @@ import { displayDiagnostic } from '../../model/diagnostic.ts';
 import { displayPath } from '../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { RelayConfig } from '../../model/relay-config.ts';
+import { sameRightsAs } from '../../model/source-rights.ts';
 import type { HttpAddress, ListenAddress } from '../../server/listen-address.ts';
 import type { RunIo, ServeOptions } from '../options.ts';
 
@@ -144,13 +145,15 @@ function sourceOfRepository(
   return [{ name: ONLY_SOURCE, git: { url, branch, path, pollIntervalSeconds: poll, credentials, hook } }];
 }
 
-/** Adds custom resources to the sources. Without a named cluster, those of the file are enough. */
+/** Adds custom resources to the sources, with the rights of the first one. Without a named cluster, those of the file are enough. */
 function withCustomResources(_: true, sources: readonly Source[], { kubeconfig, context, namespace }: Given) {
   const isNamed = (kubeconfig ?? context ?? namespace) !== undefined;
   if (!isNamed && sources.some(({ kubernetes }) => kubernetes !== undefined)) return sources;
   const others = sources.filter(({ kubernetes, name }) => kubernetes === undefined && name !== CUSTOM_RESOURCES);
   const kubernetes = { kubeconfig, context, namespaces: namespace && [namespace] };
-  return [...others, { name: CUSTOM_RESOURCES, kubernetes }];
+  const [first] = others;
+  const allow = first && sameRightsAs(first);
+  return [...others, { name: CUSTOM_RESOURCES, ...(allow && { allow }), kubernetes }];
 }
 
 function withStorePassword(passwordFile: string, store: Partial<Store> = {}) {

@@ -9,7 +9,9 @@ import { createGraph } from '../../engine/collections/graph.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import type { RelayConfig } from '../../model/relay-config.ts';
+import { rightsOfSources } from '../../model/source-rights.ts';
 import type { Log } from '../../ports/log.ts';
+import type { Source } from '../../ports/source.ts';
 import { meterStore } from '../../runtime/stored/metered-store.ts';
 import { displayAddress } from '../../server/listen-address.ts';
 import { createServerMetrics, type ServerMetrics } from '../../server/metrics.ts';
@@ -142,7 +144,8 @@ async function openAllSources(config: RelayConfig, version: string, deps: Proces
   closers.push(closeDecoder);
   const custom = await openCustomResources(config, version, decode, deps);
   for (const { close } of custom) closers.push(close);
-  return { sources: [...openSources(config, decode, deps), ...custom.map(({ source }) => source)], custom };
+  const sources = [...openSources(config, decode, deps), ...custom.map(({ source }) => source)];
+  return { sources: withRights(config, sources), custom };
 }
 
 /** The sink without what the API does not show of its condition. */
@@ -154,4 +157,13 @@ function statusSinkOf(sink: GitStatusSink) {
       return { state, message, commit };
     },
   };
+}
+
+/** The sources with what the configuration lets their documents say. */
+function withRights(config: RelayConfig, sources: readonly Source[]): readonly Source[] {
+  const all = rightsOfSources(config.sources);
+  return sources.map((source) => {
+    const rights = all.get(source.name);
+    return rights === undefined ? source : { ...source, rights };
+  });
 }

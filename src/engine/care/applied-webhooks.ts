@@ -22,8 +22,8 @@ export function deriveMendable(graph: Graph, documents: Collection<DocumentValue
     name: 'mendableConfigurations',
     from: documents,
     keys: (key) => WEBHOOK_KINDS.some((kind) => key.includes(`\u0000${kind}/`)),
-    compute: ({ partition: source, key, value: { content } }, _read, emit) => {
-      if (content.type !== 'object') return;
+    compute: ({ partition: source, key, value: { content, refusal } }, _read, emit) => {
+      if (content.type !== 'object' || refusal !== undefined) return;
       const { changes } = remediateConfiguration(content.value);
       if (changes.length === 0) return;
       const names = objectsOf(content.value.webhooks).map(({ name }) => name);

@@ -46,7 +46,7 @@ export const care: Domain<CareParts> = {
   settings: (policy) => careSettings(policy) as unknown as JsonValue,
   accepts: acceptsHibernation,
   derive: (graph, core) => {
-    const { shoots, contenders, bindings, byCluster } = deriveBindings(graph, core);
+    const { shoots, contenders, bindings, byCluster, diagnostics } = deriveBindings(graph, core);
     const { inputs, clusters, settings, documentWants } = core;
     const snapshots = deriveSnapshotsHere(graph, inputs);
     const sleepers = deriveSleepers(graph, { ...inputs, bindings });
@@ -102,7 +102,10 @@ export const care: Domain<CareParts> = {
         shoots: (filter) => shootRows(listed(sources()), filter),
         remediations: (filter) => remediationViewRows(remediations, filter),
       },
-      diagnostics: () => (progress === undefined ? [] : appliedWebhooks({ mendable, needs: agents.needs, progress })),
+      diagnostics: () => [
+        ...diagnostics(),
+        ...(progress === undefined ? [] : appliedWebhooks({ mendable, needs: agents.needs, progress })),
+      ],
       entities: [shootEntities(sources)],
     };
   },

@@ -1,5 +1,6 @@
 import type { EngineKind } from '../../model/engine-kinds.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
+import type { Origin } from '../../model/output.ts';
 import type { Contribution } from '../collections/types.ts';
 import type { EngineDiagnostic, Reason } from '../domain.ts';
 import type { Declared } from '../fleet/declared.ts';
@@ -7,7 +8,7 @@ import { isSameOrigin } from '../fleet/elect.ts';
 import { documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import type { Output } from '../output/outputs.ts';
-import { type PlacementValue, placementsOf, type Route, routesTo } from '../placement/placements.ts';
+import { maySelect, type PlacementValue, placementsOf, type Route, routesTo } from '../placement/placements.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { engineDiagnostics } from '../status/diagnostics.ts';
 import { clusterSubject, stateGroup, worstFirst } from '../status/progress.ts';
@@ -24,12 +25,12 @@ export function explainObject(engine: Engine, cluster: string, key: ObjectKey) {
     return { type: 'declares', at, counts: winner === undefined || isSameOrigin(winner, at) };
   });
   const former = (output?.origins ?? [])
+    .filter((origin) => !claims.some(({ value: { placedBy } }) => isSameOrigin(origin, placedBy)))
     .filter((origin) => ![...declarations, ...derived].some((by) => 'at' in by && isSameOrigin(by.at, origin)))
     .map((at): Reason => ({ type: 'declared', at }));
-  const paths = [...new Set(declarations.map(({ at }) => at.path))];
   const routes = new Map(
-    paths
-      .flatMap((path) => routesTo(cluster, path, engine.placementsByFolder))
+    declarations
+      .flatMap(({ at }) => routesTo(cluster, at, engine.placementsByFolder))
       .map((route) => [JSON.stringify(route), route]),
   );
   return {
@@ -116,8 +117,10 @@ function isAbout({ origin, identity }: Declared, at: EngineDiagnostic['at']): bo
 /** The objects of a cluster or of a Placement that are not applied, the most urgent first; empty for other kinds. */
 export function problemsOfObjects(engine: Engine, kind: EngineKind, key: string): readonly Reason[] {
   if (kind !== 'KubernetesCluster' && kind !== 'Placement') return [];
-  const isPlaced = (path: string): boolean =>
-    placementsOf(path, engine.placementsByFolder).some(({ key: name }) => name === key);
+  const isPlaced = ({ source, path }: Origin): boolean =>
+    placementsOf(path, engine.placementsByFolder).some(
+      ({ key: name, value }) => name === key && maySelect(value, source),
+    );
   const clusters = kind === 'KubernetesCluster' ? [key] : (engine.placements.get('', key)?.clusters ?? []);
   const found: Reason[] = [];
   for (const state of worstFirst) {
@@ -125,7 +128,7 @@ export function problemsOfObjects(engine: Engine, kind: EngineKind, key: string)
       for (const { key: object, value } of engine.indexes.progressBySubject.members(
         stateGroup(clusterSubject(cluster), state),
       )) {
-        if (kind === 'Placement' && !value.origins.some(({ path }) => isPlaced(path))) continue;
+        if (kind === 'Placement' && !value.origins.some(isPlaced)) continue;
         found.push({ type: 'object', cluster, key: object as ObjectKey, progress: value });
         if (found.length === NAMED) return found;
       }

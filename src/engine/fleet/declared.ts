@@ -37,7 +37,10 @@ interface DeclarationInputs extends EngineInputs {
   readonly accepts: ReturnType<typeof joinAccepts>;
 }
 
-type DeclaredContender = Contender<Pick<Declared, 'namespace' | 'name' | 'value'>>;
+interface DeclaredContender extends Contender<Pick<Declared, 'namespace' | 'name' | 'value'>> {
+  /** Its source may not declare this. */
+  readonly refusal?: Refusal;
+}
 
 /**
  * Elects one declaration for each key of each kind. While the document of the declaration in force cannot be read, its last
@@ -47,10 +50,13 @@ export function deriveDeclarations(graph: Graph, inputs: DeclarationInputs): Dec
   const contenders = graph.gather<DocumentValue, DeclaredContender>({
     name: 'declarationContenders',
     from: inputs.documents,
-    compute: ({ partition, key, value: { identity, content } }, _read, emit) => {
+    compute: ({ partition, key, value: { identity, content, refusal } }, _read, emit) => {
       if (content.type !== 'declaration') return;
       const { kind, key: declared, namespace, name, value } = content;
-      emit(kind, declared, { origin: originOf({ partition, key }), identity, value: { namespace, name, value } });
+      emit(kind, declared, {
+        ...{ origin: originOf({ partition, key }), identity, value: { namespace, name, value } },
+        ...(refusal === undefined ? {} : { refusal }),
+      });
     },
   });
   const declarations = graph.join<readonly Contribution<DeclaredContender>[], LastKnownGood, Declared>({
@@ -83,7 +89,10 @@ function electDeclared(
   read: Reader,
   { sources, fileProofs }: DeclarationInputs,
 ): Omit<Declared, 'kind'> | undefined {
-  const contenders = contributions.map(({ value }) => value);
+  const all = contributions.map(({ value }) => value);
+  const contenders = all.filter(({ refusal }) => refusal === undefined);
+  // A source that may not declare this any more ends it by taking the document away.
+  const refused = all.find(({ origin, refusal }) => refusal && origin.source === lastKnownGood?.origin.source);
   const election = elect(
     contenders,
     lastKnownGood?.origin,
@@ -98,9 +107,11 @@ function electDeclared(
     const { origin, identity, value } = winner;
     return { ...value, origin, identity, isLastKnownGood: false, losers };
   }
-  if (election.type === 'none' || lastKnownGood === undefined) return undefined;
-  const { namespace, name, value, origin } = lastKnownGood;
-  return { namespace, name, value, origin, identity: '', isLastKnownGood: true, losers };
+  if (lastKnownGood === undefined || (election.type === 'none' && refused === undefined)) return undefined;
+  const { namespace, name, value } = lastKnownGood;
+  const known = { namespace, name, value, isLastKnownGood: true, losers };
+  if (refused?.refusal === undefined) return { ...known, origin: lastKnownGood.origin, identity: '' };
+  return { ...known, origin: refused.origin, identity: refused.identity, refusal: refused.refusal };
 }
 
 /** A change of a declaration. */

@@ -177,7 +177,8 @@ function whyUnread(
       if (entry !== undefined && proofs.hasDoubt(read)) return clusterInDoubt(cluster);
       continue;
     }
-    if (isRemoval && declared.isLastKnownGood) return clusterInDoubt(cluster);
+    // A document that was refused can be read.
+    if (isRemoval && declared.isLastKnownGood && declared.refusal === undefined) return clusterInDoubt(cluster);
     const [unknown] = read.get(safeMode.unseen, '', cluster)?.unknownKinds ?? [];
     if (unknown !== undefined) return kindUnknown(cluster, unknown.kind, unknown.message);
     if (!isRemoval || read.get(snapshots, '', cluster) === undefined) continue;

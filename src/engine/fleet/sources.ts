@@ -1,6 +1,8 @@
 import type { DocumentContent } from '../../model/desired.ts';
 import type { SourceName } from '../../model/ids.ts';
+import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
+import { type RightsRefusal, refusalOf, type SourceRights } from '../../model/source-rights.ts';
 import type { Collection, Derived, EntryAddress, Graph, Index, Reader } from '../collections/types.ts';
 import type { FileValue, SourceValue } from '../inputs.ts';
 
@@ -9,6 +11,8 @@ export interface DocumentValue {
   readonly path: string;
   readonly identity: string;
   readonly content: DocumentContent;
+  /** Why its source may not have it: it has no effect. Absent: the source may. */
+  readonly refusal?: RightsRefusal;
 }
 
 /** A reference to a document, by which its line is found. */
@@ -34,15 +38,23 @@ export function documentRefOf(address: EntryAddress): DocumentRef {
   return { ...origin, identity };
 }
 
-/** Derives the documents of all readable files. */
-export function deriveDocuments(graph: Graph, files: Collection<FileValue>): Derived<DocumentValue> {
+/** Derives the documents of all readable files, and judges each by the rights of its source. */
+export function deriveDocuments(
+  graph: Graph,
+  files: Collection<FileValue>,
+  rights: Collection<SourceRights>,
+): Derived<DocumentValue> {
   return graph.derive<FileValue, DocumentValue>({
     name: 'documents',
     from: files,
-    compute: ({ partition, key: path, value: file }, _read, emit) => {
+    reads: [rights],
+    compute: ({ partition, key: path, value: file }, read, emit) => {
       if (!file.readable) return;
+      const own = read.get(rights, '', partition);
       for (const { identity, content } of file.documents) {
-        emit(partition, documentKey(path, identity), { path, identity, content });
+        const refusal = refusalOf(own, partition, content);
+        const value = { path, identity, content, ...(refusal === undefined ? {} : { refusal }) };
+        emit(partition, documentKey(path, identity), value);
       }
     },
   });
@@ -53,6 +65,21 @@ export function indexDocumentsByFile(graph: Graph, documents: Collection<Documen
   return graph.index('documentsByFile', documents, ({ partition, value }) => [
     fileGroup({ source: partition as SourceName, path: value.path }),
   ]);
+}
+
+/** The documents of a file that declare the object; its namespace may be a default. */
+export function declares(
+  read: Reader,
+  byFile: Index<DocumentValue>,
+  origin: Origin,
+  key: ObjectKey,
+): readonly DocumentValue[] {
+  const { group, kind, name } = objectRefOf(key);
+  return read.members(byFile, fileGroup(origin)).flatMap(({ value }) => {
+    if (value.content.type !== 'object') return [];
+    const { ref } = value.content;
+    return ref.group === group && ref.kind === kind && ref.name === name ? [value] : [];
+  });
 }
 
 /** The group of a file in {@link indexDocumentsByFile}. */

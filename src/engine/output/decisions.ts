@@ -1,14 +1,15 @@
 import type { Digest } from '../../model/ids.ts';
 import { compareText, isSameList, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
-import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
 import type { ObjectMeta, Origin } from '../../model/output.ts';
-import type { Contribution, Derived, Graph, Index, Reader } from '../collections/types.ts';
+import type { Contribution, Derived, Graph } from '../collections/types.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type Visibility, whyUnseen } from '../fleet/safe-mode.ts';
-import { type DocumentValue, fileGroup, provesAbsence, type SourceProof } from '../fleet/sources.ts';
+import { declares, provesAbsence, type SourceProof } from '../fleet/sources.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { type Electorate, electCandidate, meetsRequirement, originsOf, type Subject } from './election.ts';
+import { type RefusedReads, whyNotAllowed } from './not-allowed.ts';
 
 /** An object that a cluster should hold. */
 export interface ObjectDecision extends ObjectMeta {
@@ -61,7 +62,7 @@ export interface Collisions {
 }
 
 interface DecisionInputs extends Electorate, Visibility {
-  readonly documentsByFile: Index<DocumentValue>;
+  readonly refused: RefusedReads;
   /** By the name of the domain. */
   readonly collisions: ReadonlyMap<string, Collisions>;
 }
@@ -71,14 +72,16 @@ interface DecisionInputs extends Electorate, Visibility {
  * because the guards judge all decisions together; `scope` of a decision lists the clusters that it can depend on.
  */
 export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<Decision> {
-  const { candidates, ledger, contenders, clusters, sources, results, proofs, documentsByFile } = inputs;
+  const { candidates, ledger, contenders, clusters, sources, results, proofs, refused } = inputs;
   const { safeMode, snapshots, kinds, live } = inputs;
   return graph.join<readonly Contribution<Candidate>[], LedgerEntry, Decision>({
     name: 'decisions',
     left: candidates,
     right: ledger,
     reads: [
-      ...[contenders, clusters, sources, results, ...proofs.reads, documentsByFile],
+      ...[contenders, clusters, sources, results, ...proofs.reads],
+      ...[refused.rights, refused.documentsByFile, refused.placementsByFolder, refused.refusedPlacementsByFolder],
+      ...refused.barred,
       ...[safeMode.mode, safeMode.unseen, safeMode.bySnapshot, snapshots, kinds, live],
     ],
     seesAll: true,
@@ -193,7 +196,7 @@ function isInForce(decision: Decision, entry: LedgerEntry | undefined): boolean 
 
 /** No candidate: removes only if every origin and every contender was read completely and omits the key. */
 function unwanted({ read, inputs, cluster, key }: DecisionSubject, entry: LedgerEntry): Decision {
-  const { proofs, documentsByFile, contenders } = inputs;
+  const { proofs, refused, contenders } = inputs;
   if (entry.phase === 'removing') return { type: 'removing', ...entryMeta(entry) };
   if (entry.unproven === true && entry.origins.length === 0) return keep(entry, originUnknown);
   const isDoubtful = ({ source }: Origin): boolean => !provesAbsence(proofs.of(read, source));
@@ -204,21 +207,12 @@ function unwanted({ read, inputs, cluster, key }: DecisionSubject, entry: Ledger
   if (doubtful !== undefined) return keep(entry, whyDoubtful(doubtful, proofs.of(read, doubtful.source)));
   // A document still declares the object and no rule places it: the rule may be in any source.
   const declaring = [...entry.origins, ...(others?.origins ?? [])];
-  if (declaring.some((origin) => declares(read, documentsByFile, origin, key)) && proofs.hasDoubt(read)) {
-    return keep(entry, ruleInDoubt);
-  }
+  const isDeclared = (origin: Origin): boolean => declares(read, refused.documentsByFile, origin, key).length > 0;
+  if (declaring.some(isDeclared) && proofs.hasDoubt(read)) return keep(entry, ruleInDoubt);
+  const notAllowed = whyNotAllowed(read, refused, { cluster, key, entry });
+  if (notAllowed !== undefined) return keep(entry, { reason: notAllowed.reason, message: notAllowed.message });
   const scope = others === undefined ? entry.scope : [...new Set([...entry.scope, ...others.scope])].sort(compareText);
   return { type: 'remove', ...entryMeta(entry), scope, ...(entry.unproven === true ? { unproven: true } : {}) };
-}
-
-/** Whether the file declares the object; its namespace may be a default. */
-function declares(read: Reader, byFile: Index<DocumentValue>, origin: Origin, key: ObjectKey): boolean {
-  const { group, kind, name } = objectRefOf(key);
-  return read.members(byFile, fileGroup(origin)).some(({ value: { content } }) => {
-    if (content.type !== 'object') return false;
-    const { ref } = content;
-    return ref.group === group && ref.kind === kind && ref.name === name;
-  });
 }
 
 function whyDoubtful({ source, path }: Origin, proof: SourceProof): Hold {

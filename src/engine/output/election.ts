@@ -43,7 +43,7 @@ function contenderOf(value: Candidate): Contender<Candidate> {
 
 /**
  * The origins of an elected object, which must all prove its absence before it is removed: the winner's, then one (the first
- * file) of each other source that declares the key or what its content is computed from. A source of the ledger entry that cannot be read completely may still
+ * file) of each other source that declares the key, what its content is computed from, or the Placement that places it here. A source of the ledger entry that cannot be read completely may still
  * declare it.
  */
 export function originsOf(
@@ -52,7 +52,11 @@ export function originsOf(
   candidates: readonly Candidate[],
 ): readonly Origin[] {
   const others = new Map<string, Origin>();
-  for (const origin of candidates.flatMap(({ origin, derived }) => [origin, ...(derived?.declaredIn ?? [])])) {
+  const named = candidates.flatMap(({ origin, derived, placedBy }) => [
+    ...[origin, ...(derived?.declaredIn ?? [])],
+    ...(placedBy === undefined ? [] : [placedBy]),
+  ]);
+  for (const origin of named) {
     const known = others.get(origin.source);
     if (known === undefined || compareText(origin.path, known.path) < 0) others.set(origin.source, origin);
   }

@@ -1,9 +1,12 @@
 import { compileGlob, type Glob, selfAndAncestors } from '../../model/glob.ts';
-import { compareText, isSameList } from '../../model/json.ts';
+import { compareText, isSameList, type JsonValue, jsonEquals } from '../../model/json.ts';
+import type { Hold } from '../../model/ledger.ts';
+import type { Origin } from '../../model/output.ts';
+import { reaches, type SourceRights, selectsFilesOf } from '../../model/source-rights.ts';
 import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import { type ClusterValue, chooseClusters, clusterGroup } from '../fleet/clusters.ts';
 import { type Declarations, type Declared, declaredOf } from '../fleet/declared.ts';
-import type { DocumentValue } from '../fleet/sources.ts';
+import { type DocumentValue, originOf } from '../fleet/sources.ts';
 
 /** A Placement with the clusters that it selects. Partition empty, key its name. */
 export interface PlacementValue {
@@ -15,6 +18,10 @@ export interface PlacementValue {
   readonly unknownClusters: readonly string[];
   /** Its selector of clusters matches none. */
   readonly selectsNone: boolean;
+  /** Selected clusters that its source may not reach, in canonical order. */
+  readonly outOfReach: readonly string[];
+  /** The rights of its source; absent: it may do everything. */
+  readonly rights?: SourceRights;
 }
 
 /** Derives the Placements with the clusters that each selects. */
@@ -22,46 +29,95 @@ export function derivePlacements(
   graph: Graph,
   declarations: Declarations,
   clusters: Index<ClusterValue>,
+  rights: Collection<SourceRights>,
 ): Derived<PlacementValue> {
   return graph.derive<Declared<'Placement'>, PlacementValue>({
     name: 'placements',
     ...declaredOf(declarations, 'Placement'),
-    reads: [clusters],
+    reads: [clusters, rights],
     equals: (a, b) =>
       a.declared === b.declared &&
       isSameList(a.clusters, b.clusters) &&
       isSameList(a.unknownClusters, b.unknownClusters) &&
+      isSameList(a.outOfReach, b.outOfReach) &&
+      isSameRights(a.rights, b.rights) &&
       a.selectsNone === b.selectsNone,
     compute: ({ key, value: declared }, read, emit) => {
       const { paths, clusters: choice } = declared.value;
       const { clusters: chosen, unknown, selectsNone } = chooseClusters(choice, read, clusters);
-      const globs = paths.map(compileGlob);
-      emit('', key, { declared, globs, clusters: chosen, unknownClusters: unknown, selectsNone });
+      const own = read.get(rights, '', declared.origin.source);
+      emit('', key, {
+        ...{ declared, globs: paths.map(compileGlob), unknownClusters: unknown, selectsNone },
+        clusters: chosen.filter((cluster) => reaches(own, cluster)),
+        outOfReach: chosen.filter((cluster) => !reaches(own, cluster)),
+        ...(own === undefined ? {} : { rights: own }),
+      });
     },
   });
 }
 
+function isSameRights(a: SourceRights | undefined, b: SourceRights | undefined): boolean {
+  return a === b || jsonEquals(a as unknown as JsonValue, b as unknown as JsonValue);
+}
+
 /** Indexes Placements by the base folders of their globs, so that a path is matched only against some of them. */
-export function indexPlacements(graph: Graph, placements: Collection<PlacementValue>): Index<PlacementValue> {
-  return graph.index('placementsByFolder', placements, ({ value }) => value.globs.map((glob) => glob.base));
+export function indexPlacements<Value extends Pick<PlacementValue, 'globs'>>(
+  graph: Graph,
+  placements: Collection<Value>,
+): Index<Value> {
+  return graph.index(`${placements.name}ByFolder`, placements, ({ value }) => value.globs.map((glob) => glob.base));
 }
 
 /** The Placements whose globs match a path, each once. `look`: inside a computation its reader. */
-export function placementsOf(
+export function placementsOf<Value extends Pick<PlacementValue, 'globs'>>(
   path: string,
-  placements: Index<PlacementValue>,
+  placements: Index<Value>,
   look: Pick<Reader, 'members'> = { members: (index, group) => index.members(group) },
-): readonly Entry<PlacementValue>[] {
+): readonly Entry<Value>[] {
   const found = selfAndAncestors(path)
     .flatMap((folder) => look.members(placements, folder))
     .filter(({ value: { globs } }) => globs.some((glob) => glob.matches(path)));
-  return [...new Map(found.map((entry) => [entry.key, entry])).values()];
+  return [...new Map(found.map((entry) => [entry.value, entry])).values()];
+}
+
+/** A Placement document that the rights of its source refuse. Partition: its source. Key: as of the document. */
+export interface RefusedPlacement {
+  readonly origin: Origin;
+  readonly globs: readonly Glob[];
+  /** The clusters that it would select. */
+  readonly clusters: readonly string[];
+  readonly why: Hold;
+}
+
+/** Derives the Placements that are refused: what they have placed is not removed. */
+export function deriveRefusedPlacements(
+  graph: Graph,
+  documents: Collection<DocumentValue>,
+  clusters: Index<ClusterValue>,
+): Derived<RefusedPlacement> {
+  return graph.derive<DocumentValue, RefusedPlacement>({
+    name: 'refusedPlacements',
+    from: documents,
+    reads: [clusters],
+    compute: ({ partition, key, value: { content, refusal: why } }, read, emit) => {
+      if (why === undefined || content.type !== 'declaration' || content.kind !== 'Placement') return;
+      const { paths, clusters: choice } = content.value;
+      const { clusters: chosen } = chooseClusters(choice, read, clusters);
+      emit(partition, key, {
+        ...{ origin: originOf({ partition, key }), globs: paths.map(compileGlob), clusters: chosen, why },
+      });
+    },
+  });
 }
 
 /** The clusters of a document. Same address as the document. */
 export interface Assignment {
   /** Registered clusters, in canonical order. */
   readonly clusters: readonly string[];
+  /** By cluster: the Placement of another source that alone assigns the document to it. */
+  readonly placedBy?: Readonly<Record<string, Origin>>;
+  /** The document lies under `clusters/NAME/`, and its source may not reach that cluster. */
+  readonly outOfReach?: string;
   /** The document lies under `clusters/NAME/`, and no KubernetesCluster has that name. */
   readonly unknownCluster?: string;
 }
@@ -72,27 +128,47 @@ export function deriveAssignments(
   documents: Collection<DocumentValue>,
   placements: Index<PlacementValue>,
   clusters: Index<ClusterValue>,
+  rights: Collection<SourceRights>,
 ): Derived<Assignment> {
   return graph.derive<DocumentValue, Assignment>({
     name: 'assignments',
     from: documents,
-    reads: [placements, clusters],
-    compute: ({ partition, key, value: { path, content } }, read, emit) => {
-      if (content.type !== 'object') return;
-      const targets = new Set(placementsOf(path, placements, read).flatMap(({ value }) => value.clusters));
+    reads: [placements, clusters, rights],
+    compute: ({ partition, key, value: { path, content, refusal } }, read, emit) => {
+      if (content.type !== 'object' || refusal !== undefined) return;
+      const placing = placementsOf(path, placements, read).filter(({ value }) => maySelect(value, partition));
+      const [own, foreign] = [placing.filter(isOf(partition)), placing.filter((entry) => !isOf(partition)(entry))];
+      const targets = new Set(own.flatMap(({ value }) => value.clusters));
       const folder = clusterFolder(path);
       const isUnknown = folder !== undefined && read.members(clusters, clusterGroup.name(folder)).length === 0;
-      if (folder !== undefined && !isUnknown) targets.add(folder);
+      const isOut = folder !== undefined && !reaches(read.get(rights, '', partition), folder);
+      if (folder !== undefined && !isUnknown && !isOut) targets.add(folder);
+      const placedBy = Object.fromEntries(
+        foreign
+          .flatMap(({ value }) => value.clusters.map((cluster) => [cluster, value.declared.origin] as const))
+          .filter(([cluster]) => !targets.has(cluster))
+          .toReversed(),
+      );
       emit(partition, key, {
-        clusters: [...targets].sort(compareText),
-        ...(isUnknown ? { unknownCluster: folder } : {}),
+        clusters: [...targets, ...Object.keys(placedBy)].sort(compareText),
+        ...(Object.keys(placedBy).length === 0 ? {} : { placedBy }),
+        ...(isUnknown ? { unknownCluster: folder } : isOut ? { outOfReach: folder } : {}),
       });
     },
   });
 }
 
+/** Whether a Placement may select files of a source. */
+export function maySelect({ declared, rights }: PlacementValue, source: string): boolean {
+  return selectsFilesOf(rights, declared.origin.source, source);
+}
+
+function isOf(source: string): (placement: Entry<PlacementValue>) => boolean {
+  return ({ value }) => value.declared.origin.source === source;
+}
+
 /** The cluster NAME of a path `clusters/NAME/...`. */
-function clusterFolder(path: string): string | undefined {
+export function clusterFolder(path: string): string | undefined {
   return /^clusters\/([^/]+)\/./.exec(path)?.[1];
 }
 
@@ -101,10 +177,14 @@ export type Route =
   | { readonly type: 'folder'; readonly cluster: string }
   | { readonly type: 'placement'; readonly name: string };
 
-/** All rules by which the document at a path is assigned to a cluster; for explanations. */
-export function routesTo(cluster: string, path: string, placements: Index<PlacementValue>): readonly Route[] {
+/** All rules by which a document of this file is assigned to a cluster; for explanations. */
+export function routesTo(
+  cluster: string,
+  { source, path }: Origin,
+  placements: Index<PlacementValue>,
+): readonly Route[] {
   const byPlacement = placementsOf(path, placements)
-    .filter(({ value }) => value.clusters.includes(cluster))
+    .filter(({ value }) => value.clusters.includes(cluster) && maySelect(value, source))
     .map(({ key: name }): Route => ({ type: 'placement', name }));
   return [...(clusterFolder(path) === cluster ? [{ type: 'folder', cluster } as const] : []), ...byPlacement];
 }

@@ -14,9 +14,10 @@ import {
   objectRefOf,
 } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
+import { type RightsRefusal, refusedNamespace, type SourceRights } from '../../model/source-rights.ts';
 import type { Collection, Contribution, Derived, Graph, Reader } from '../collections/types.ts';
 import { structurallyEqual } from '../collections/values.ts';
-import { type DocumentValue, originOf, type SourceProofs } from '../fleet/sources.ts';
+import { type DocumentValue, fileGroup, originOf, type SourceProofs } from '../fleet/sources.ts';
 import type { EngineInputs } from '../inputs.ts';
 import type { Assignment } from './placements.ts';
 
@@ -76,6 +77,10 @@ export interface Want {
   readonly scopeUnknown: boolean;
   /** Absent: a document declares the object itself. */
   readonly derived?: DerivedWant;
+  /** The Placement of another source that alone assigns the document to these clusters. */
+  readonly placedBy?: Origin;
+  /** The source of the document may not ship it with this key: it goes to no cluster. */
+  readonly refusal?: RightsRefusal;
 }
 
 /** A want in one of its clusters. Partition: the cluster. Key: the object's. */
@@ -105,44 +110,68 @@ function sameCandidate(a: Candidate, b: Candidate): boolean {
 interface DocumentWantInputs extends EngineInputs {
   readonly assignments: Collection<Assignment>;
   readonly documents: Collection<DocumentValue>;
+  readonly rights: Collection<SourceRights>;
   /** Judged by the files alone. */
   readonly fileProofs: SourceProofs;
 }
 
 /** Derives the wants of documents: each object with the key that it has in each of its clusters. */
 export function deriveDocumentWants(graph: Graph, inputs: DocumentWantInputs): Derived<Want> {
-  const { assignments, documents, agents, fileProofs } = inputs;
+  const { assignments, documents, agents, fileProofs, rights } = inputs;
   const known = { ...deriveKindScopes(graph, inputs), agents, fileProofs };
   return graph.derive<Assignment, Want>({
     name: 'documentWants',
     from: assignments,
-    reads: [documents, known.declared, known.listed, known.owned, agents, ...fileProofs.reads],
-    compute: ({ partition, key, value: { clusters } }, read, emit) => {
+    reads: [documents, rights, known.declared, known.listed, known.owned, agents, ...fileProofs.reads],
+    compute: ({ partition, key, value: { clusters, placedBy } }, read, emit) => {
       const document = read.get(documents, partition, key);
       if (document?.content.type !== 'object' || clusters.length === 0) return;
       const { ref, value, digest } = document.content;
       const declared = { origin: originOf({ partition, key }), identity: document.identity, scope: NO_CLUSTERS };
-      const everywhere = builtInKindScope(ref.group, ref.kind) ?? read.get(known.declared, '', nameOfKind(ref));
+      const isBuiltIn = builtInKindScope(ref.group, ref.kind);
+      const everywhere = isBuiltIn ?? read.get(known.declared, '', nameOfKind(ref));
+      const own = isBuiltIn === undefined ? read.get(rights, '', partition) : undefined;
+      const want = (suffix: string, wanted: Omit<Want, keyof typeof declared>, scope: KindScope | undefined): void => {
+        const refusal = refusedNamespace(own, partition, objectRefOf(wanted.key), scope);
+        if (refusal !== undefined) emit(partition, key + suffix, { ...declared, ...wanted, clusters: [], refusal });
+        else
+          for (const [by, part] of byPlacement(wanted, placedBy))
+            emit(partition, key + suffix + by, { ...declared, ...part });
+      };
       if (everywhere !== undefined) {
-        emit(partition, key, { ...declared, ...settle(ref, value, digest, everywhere), clusters, scopeUnknown: false });
+        want('', { ...settle(ref, value, digest, everywhere), clusters, scopeUnknown: false }, everywhere);
         return;
       }
       const scopes = clusters.map((cluster) => [cluster, scopeIn(cluster, ref, read, known)] as const);
       for (const [scope, members] of Map.groupBy(scopes, ([, each]) => each)) {
         for (const each of scope === 'Both' ? EITHER : [scope]) {
-          const settled =
-            each === undefined || each === 'AsWritten'
-              ? { key: objectKey(ref), value, digest }
-              : settle(ref, value, digest, each);
-          emit(partition, `${key}\u0000${scope ?? 'Unknown'}\u0000${settled.key}`, {
-            ...declared,
+          const isSettled = each !== undefined && each !== 'AsWritten';
+          const settled = isSettled ? settle(ref, value, digest, each) : { key: objectKey(ref), value, digest };
+          const wanted = {
             ...settled,
             clusters: members.map(([cluster]) => cluster),
             scopeUnknown: scope === undefined || scope === 'Both',
-          });
+          };
+          want(`\u0000${scope ?? 'Unknown'}\u0000${settled.key}`, wanted, isSettled ? each : undefined);
         }
       }
     },
+  });
+}
+
+/** The parts of a want by who assigns its clusters; the key of each part ends with its text. */
+function byPlacement<Part extends { readonly clusters: readonly string[] }>(
+  want: Part,
+  placedBy: Assignment['placedBy'],
+): readonly (readonly [suffix: string, part: Part & Pick<Want, 'placedBy'>])[] {
+  if (placedBy === undefined) return [['', want]];
+  const groups = Map.groupBy(want.clusters, (cluster) => {
+    const by = placedBy[cluster];
+    return by === undefined ? '' : `\u0000${fileGroup(by)}`;
+  });
+  return [...groups].map(([suffix, clusters]) => {
+    const by = placedBy[clusters[0] ?? ''];
+    return [suffix, { ...want, clusters, ...(by === undefined ? {} : { placedBy: by }) }];
   });
 }
 
@@ -156,8 +185,9 @@ function deriveKindScopes(graph: Graph, { documents, kinds, ledger }: DocumentWa
     declared: graph.derive<DocumentValue, KindScope>({
       name: 'kindScopes',
       from: documents,
-      compute: ({ value: { content } }, _read, emit) => {
-        if (content.type !== 'object' || content.ref.kind !== 'CustomResourceDefinition') return;
+      compute: ({ value: { content, refusal } }, _read, emit) => {
+        if (refusal !== undefined || content.type !== 'object' || content.ref.kind !== 'CustomResourceDefinition')
+          return;
         if (content.ref.group !== 'apiextensions.k8s.io') return;
         const { group, scope, names } = objectOf(content.value.spec);
         const { kind } = objectOf(names);

@@ -1,11 +1,15 @@
 import type { ClusterChoice, MirrorCopy, MirrorFrom } from '../../model/desired.ts';
 import type { ClusterName } from '../../model/ids.ts';
+import { compareText } from '../../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
+import { outOfReach, reaches } from '../../model/source-rights.ts';
 import type { Derived, Graph, Index } from '../collections/types.ts';
+import type { DomainCore } from '../domain.ts';
 import { type ClusterValue, chooseClusters } from '../fleet/clusters.ts';
 import { type Declarations, type Declared, declaredOf } from '../fleet/declared.ts';
-import { documentKey } from '../fleet/sources.ts';
+import { type DocumentValue, documentKey } from '../fleet/sources.ts';
+import type { Barred } from '../output/not-allowed.ts';
 import type { StatusPart } from '../status/declared-status.ts';
 import {
   countOutcomes,
@@ -15,7 +19,13 @@ import {
   summarise,
   tallyOf,
 } from '../status/progress.ts';
-import { type LiveServices, type ServiceChoice, selectServices, slicesOf } from './live-services.ts';
+import {
+  type LiveServices,
+  liveKinds,
+  type ServiceChoice,
+  selectServices,
+  slicesOf,
+} from './live-services.ts';
 
 /** A ServiceMirror with the clusters that it selects. Partition empty, key its name. */
 export interface MirrorValue {
@@ -27,6 +37,8 @@ export interface MirrorValue {
   readonly unknownClusters: readonly string[];
   /** The sides whose selector of clusters matches none. */
   readonly selectsNone: readonly ('from' | 'to')[];
+  /** Selected clusters that its source may not reach: nothing is mirrored from or to them. In canonical order. */
+  readonly outOfReach: readonly string[];
 }
 
 /** One ServiceMirror and one cluster that it reads, from desired state alone. Partition: the source that declares the mirror. */
@@ -51,6 +63,10 @@ export interface SliceExport extends ServiceExport {
   readonly slice: ObjectKey;
 }
 
+interface MirrorReads extends Pick<DomainCore, 'rights' | 'documents'> {
+  readonly live: LiveServices;
+}
+
 /**
  * Derives the mirrors, and the live services that they select. Which clusters are read depends on desired state alone, so a
  * disconnected cluster changes no scope; the services of each cluster are read within that scope.
@@ -59,13 +75,15 @@ export function deriveMirrors(
   graph: Graph,
   declarations: Declarations,
   clusters: Index<ClusterValue>,
-  live: LiveServices,
+  { live, rights, documents }: MirrorReads,
 ) {
   const mirrors = graph.derive<Declared<'ServiceMirror'>, MirrorValue>({
     name: 'mirrors',
     ...declaredOf(declarations, 'ServiceMirror'),
-    reads: [clusters],
+    reads: [clusters, rights],
     compute: ({ key, value: declaration }, read, emit) => {
+      const own = read.get(rights, '', declaration.origin.source);
+      const isInReach = (cluster: string): boolean => reaches(own, cluster);
       const from = chooseClusters(clustersOf(declaration.value.from), read, clusters);
       const to = chooseClusters(declaration.value.to, read, clusters);
       const unknownClusters = [...new Set([...from.unknown, ...to.unknown])];
@@ -73,7 +91,14 @@ export function deriveMirrors(
         ...(from.selectsNone ? (['from'] as const) : []),
         ...(to.selectsNone ? (['to'] as const) : []),
       ];
-      emit('', key, { declared: declaration, from: from.clusters, to: to.clusters, unknownClusters, selectsNone });
+      emit('', key, {
+        ...{ declared: declaration, unknownClusters, selectsNone },
+        from: from.clusters.filter(isInReach),
+        to: to.clusters.filter(isInReach),
+        outOfReach: [...new Set([...from.clusters, ...to.clusters])]
+          .filter((cluster) => !isInReach(cluster))
+          .sort(compareText),
+      });
     },
   });
   const feeds = graph.derive<MirrorValue, Feed>({
@@ -114,7 +139,34 @@ export function deriveMirrors(
       }
     },
   });
-  return { mirrors, feeds, exports, sliceExports };
+  return { mirrors, feeds, exports, sliceExports, ...deriveBarred(graph, mirrors, documents) };
+}
+
+const MIRRORED = [liveKinds.service, liveKinds.slice];
+
+/** Derives what mirrors may not make: what they have made stays. */
+function deriveBarred(graph: Graph, mirrors: Derived<MirrorValue>, documents: Derived<DocumentValue>) {
+  const ofMirrors = graph.derive<MirrorValue, Barred>({
+    name: 'mirrorsOutOfReach',
+    from: mirrors,
+    compute: ({ value: { declared, outOfReach: clusters } }, _read, emit) => {
+      const [first] = clusters;
+      if (first === undefined) return;
+      const { source, path } = declared.origin;
+      const why = { reason: 'NotAllowed', message: outOfReach(source, first) };
+      emit(source, documentKey(path, declared.identity), { kinds: MIRRORED, clusters, why });
+    },
+  });
+  const ofDocuments = graph.derive<DocumentValue, Barred>({
+    name: 'refusedMirrors',
+    from: documents,
+    compute: ({ partition: source, key, value: { content, refusal } }, _read, emit) => {
+      if (refusal === undefined || content.type !== 'declaration' || content.kind !== 'ServiceMirror') return;
+      const { reason, message } = refusal;
+      emit(source, key, { kinds: MIRRORED, clusters: 'all', why: { reason, message } });
+    },
+  });
+  return { barred: [ofMirrors, ofDocuments] };
 }
 
 const NO_CLUSTERS: ClusterChoice = { names: [] };

@@ -7,6 +7,7 @@ import type { Declared } from '../fleet/declared.ts';
 import type { DocumentRef } from '../fleet/sources.ts';
 import { health } from '../health/health.ts';
 import type { Collisions } from '../output/decisions.ts';
+import { notReached } from '../status/not-reached.ts';
 import { explainLive } from './explain.ts';
 import { indexLiveServices, liveKinds } from './live-services.ts';
 import { deriveServiceWants, deriveSliceWants, SERVICES } from './live-wants.ts';
@@ -21,9 +22,11 @@ export const services: Domain = {
     [liveKinds.service]: [liveKinds.service],
     [liveKinds.slice]: [liveKinds.service, liveKinds.slice],
   },
-  derive: (graph, { inputs, declarations, clusters, clusterIndex, earlier }) => {
+  derive: (graph, { inputs, rights, documents, declarations, clusters, clusterIndex, earlier }) => {
     const liveServices = indexLiveServices(graph, inputs.live);
-    const { mirrors, feeds, exports, sliceExports } = deriveMirrors(graph, declarations, clusterIndex, liveServices);
+    const mirrorReads = { live: liveServices, rights, documents };
+    const { barred, mirrors, feeds, ...ofLive } = deriveMirrors(graph, declarations, clusterIndex, mirrorReads);
+    const { exports, sliceExports } = ofLive;
     const { inbounds, declared, awaited } = earlier(health);
     const serviceWants = deriveServiceWants(graph, exports, inputs.live);
     const sliceWants = deriveSliceWants(graph, sliceExports, { ...inputs, inbounds });
@@ -36,15 +39,19 @@ export const services: Domain = {
       ),
     ];
     const unknownClusters = indexUnknownClusters(graph, mirrors);
+    const outOfReach = graph.index('mirrorsWithClustersOutOfReach', mirrors, ({ value }) =>
+      value.outOfReach.length > 0 ? ['all'] : [],
+    );
     const emptySelectors = graph.index('mirrorsWithEmptySelector', mirrors, ({ value }) =>
       value.selectsNone.length > 0 ? ['all'] : [],
     );
     return {
       collections: {
-        bySource: [feeds, exports, sliceExports, serviceWants, sliceWants, ...meshes.bySource],
+        bySource: [...barred, feeds, exports, sliceExports, serviceWants, sliceWants, ...meshes.bySource],
         anywhere: [mirrors, ...meshes.anywhere],
       },
       wants,
+      barred,
       reading: {
         clusters: graph.index('mirrorFeedsByCluster', feeds, ({ value }) => [value.from]),
         wayOut: 'leave the cluster out of the ServiceMirrors that read it',
@@ -64,6 +71,10 @@ export const services: Domain = {
             at: placesOf(value.declared, name),
           }),
         ),
+        ...outOfReach.members('all').flatMap(({ key, value }) => {
+          const { declared, outOfReach: clusters } = value;
+          return clusters.map((name) => notReached(`ServiceMirror ${key}`, declared, name, placesOf(declared, name)));
+        }),
         ...emptySelectors.members('all').map(
           ({ key, value: { declared, selectsNone } }): EngineDiagnostic => ({
             severity: 'warning',

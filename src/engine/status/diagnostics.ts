@@ -3,6 +3,7 @@ import { boundPolicy } from '../../model/fleet-policy.ts';
 import { compareText } from '../../model/json.ts';
 import type { ApprovalOutcome } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import { outOfReach, type RightsRefusal } from '../../model/source-rights.ts';
 import type { Contribution, Entry } from '../collections/types.ts';
 import type { EngineDiagnostic, ValueRef } from '../domain.ts';
 import { clusterHint, unknownClustersOf } from '../fleet/clusters.ts';
@@ -10,12 +11,15 @@ import type { Declared } from '../fleet/declared.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, documentRefOf, originOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
-import { placementsOf } from '../placement/placements.ts';
+import { maySelect, placementsOf } from '../placement/placements.ts';
 import { type Candidate, displayOriginal } from '../placement/wants.ts';
+import { notReached } from './not-reached.ts';
 
 /** All findings of the engine, in canonical order. Cost follows their number. */
 export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
   return [
+    ...refusedDocuments(engine),
+    ...clustersOutOfReach(engine),
     ...unplaced(engine),
     ...contested(engine),
     ...declaredTwice(engine),
@@ -29,20 +33,71 @@ export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
   ].sort((a, b) => compareText(sortKey(a), sortKey(b)));
 }
 
-function unplaced(engine: Engine): readonly EngineDiagnostic[] {
-  return engine.indexes.unplaced.members('all').map(({ partition, key, value: { unknownCluster } }) => {
-    const isKnown = unknownCluster === undefined;
-    const why = isKnown
-      ? 'no Placement selects it and it lies under no clusters/NAME folder'
-      : `no KubernetesCluster ${unknownCluster} is declared`;
-    return {
-      severity: 'warning',
-      reason: isKnown ? 'GoesNowhere' : 'UnknownCluster',
-      message: `${why}: it goes to no cluster`,
-      ...(isKnown ? {} : clusterHint(unknownCluster, engine.clusters)),
-      at: [documentRefOf({ partition, key })],
-    };
+/** Documents that their source may not have, and objects that it may not ship as they are in their clusters. */
+function refusedDocuments({ indexes, declarations }: Engine): readonly EngineDiagnostic[] {
+  const documents = indexes.refused.members('all').flatMap(({ partition, key, value: { content, refusal } }) => {
+    if (refusal === undefined) return [];
+    const at = documentRefOf({ partition, key });
+    const isDeclaration = content.type === 'declaration';
+    const declared = isDeclaration ? declarations.get(content.kind, content.key) : undefined;
+    const isHeld = declared?.refusal?.reason === refusal.reason && isSameOrigin(declared.origin, at);
+    const title = isDeclaration ? titleOf(content.kind, content.key) : '';
+    const hint = isHeld ? `until it is allowed or deleted, ${title} holds as last known good` : undefined;
+    return notAllowed(refusal, at, hint);
   });
+  // The same document may be refused in several clusters.
+  const wants = new Map(
+    indexes.refusedWants.members('all').flatMap(({ partition, key, value: { refusal } }) => {
+      if (refusal === undefined) return [];
+      const at = documentRefOf({ partition, key });
+      return notAllowed(refusal, at).map((finding) => [JSON.stringify([at, refusal]), finding] as const);
+    }),
+  );
+  return [...documents, ...wants.values()];
+}
+
+function notAllowed({ message, field }: RightsRefusal, at: DocumentRef, hint?: string): readonly [EngineDiagnostic] {
+  return [
+    {
+      ...{ severity: 'error', reason: 'NotAllowed', message, ...(hint === undefined ? {} : { hint }) },
+      at: [field === undefined ? at : { ...at, field }],
+    },
+  ];
+}
+
+/** Clusters that a Placement selects and its source may not reach. */
+function clustersOutOfReach({ indexes }: Engine): readonly EngineDiagnostic[] {
+  return indexes.outOfReach.members('all').flatMap(({ key, value: { declared, outOfReach: clusters } }) =>
+    clusters.map((name) => {
+      const isNamed = declared.value.clusters.names.some((each) => each === name);
+      const field = ['spec', 'clusters', 'names', { item: name }];
+      const places = isNamed ? [{ ...refOfDeclared(declared), field }] : [];
+      return notReached(`Placement ${key}`, declared, name, places);
+    }),
+  );
+}
+
+function unplaced(engine: Engine): readonly EngineDiagnostic[] {
+  return engine.indexes.unplaced
+    .members('all')
+    .map(({ partition, key, value: { unknownCluster, outOfReach: folder } }) => {
+      const at = [documentRefOf({ partition, key })];
+      if (folder !== undefined) {
+        const message = `it lies under clusters/${folder}: ${outOfReach(partition, folder)}`;
+        return { severity: 'error', reason: 'NotAllowed', message, at };
+      }
+      const isKnown = unknownCluster === undefined;
+      const why = isKnown
+        ? 'no Placement selects it and it lies under no clusters/NAME folder'
+        : `no KubernetesCluster ${unknownCluster} is declared`;
+      return {
+        severity: 'warning',
+        reason: isKnown ? 'GoesNowhere' : 'UnknownCluster',
+        message: `${why}: it goes to no cluster`,
+        ...(isKnown ? {} : clusterHint(unknownCluster, engine.clusters)),
+        at,
+      };
+    });
 }
 
 /** Several wants with one key in a cluster; clusters with the same conflict share a finding. */
@@ -121,6 +176,7 @@ export function unusedPaths(engine: Engine): readonly EngineDiagnostic[] {
     for (const { key } of engine.assignments.entries(source)) {
       const { path } = originOf({ partition: source, key });
       for (const { key: name, value } of placementsOf(path, engine.placementsByFolder)) {
+        if (!maySelect(value, source)) continue;
         for (const [index, glob] of value.globs.entries()) if (glob.matches(path)) used.add(`${index} ${name}`);
       }
     }
@@ -143,18 +199,22 @@ export function unusedPaths(engine: Engine): readonly EngineDiagnostic[] {
 }
 
 function heldAsLastKnownGood(engine: Engine): readonly EngineDiagnostic[] {
-  return engine.indexes.declarationProblems.members('lastKnownGood').map(({ key, value }) => {
-    const { refusal } = value;
-    const finding = { severity: 'warning', reason: 'LastKnownGood' } as const;
-    const at = refOfDeclared(value);
-    const title = titleOf(value.kind, key);
-    if (refusal === undefined) {
-      return { ...finding, message: `${title} cannot be read and holds as last known good`, at: [at] };
-    }
-    const { message, field } = refusal;
-    const hint = `until the change is accepted, ${title} holds as last known good`;
-    return { ...finding, message, hint, at: [field === undefined ? at : { ...at, field }] };
-  });
+  return engine.indexes.declarationProblems
+    .members('lastKnownGood')
+    .flatMap(({ key, value }): readonly EngineDiagnostic[] => {
+      const { refusal } = value;
+      // The finding of the refused document says it.
+      if (refusal?.reason === 'NotAllowed') return [];
+      const finding = { severity: 'warning', reason: 'LastKnownGood' } as const;
+      const at = refOfDeclared(value);
+      const title = titleOf(value.kind, key);
+      if (refusal === undefined) {
+        return [{ ...finding, message: `${title} cannot be read and holds as last known good`, at: [at] }];
+      }
+      const { message, field } = refusal;
+      const hint = `until the change is accepted, ${title} holds as last known good`;
+      return [{ ...finding, message, hint, at: [field === undefined ? at : { ...at, field }] }];
+    });
 }
 
 function titleOf(kind: EngineKind, key: string): string {

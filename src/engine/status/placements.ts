@@ -1,7 +1,9 @@
 import { compareText } from '../../model/json.ts';
+import type { Origin } from '../../model/output.ts';
 import type { Change, Collection, Derived, Graph, Index, Input } from '../collections/types.ts';
 import { structurallyEqual } from '../collections/values.ts';
-import { type PlacementValue, placementsOf } from '../placement/placements.ts';
+import { fileGroup } from '../fleet/sources.ts';
+import { maySelect, type PlacementValue, placementsOf } from '../placement/placements.ts';
 import type { StatusPart } from './declared-status.ts';
 import {
   type Cause,
@@ -220,17 +222,20 @@ function compareExamples(a: Example, b: Example): number {
 
 /** Finds the names of the Placements of an object, as of the last commit. Matches each path once. */
 function placementNames(placementsByFolder: Index<PlacementValue>): (value: Progress) => ReadonlySet<string> {
-  const byPath = new Map<string, ReadonlySet<string>>();
-  const ofPath = (path: string): ReadonlySet<string> => {
-    const names = byPath.get(path) ?? new Set(placementsOf(path, placementsByFolder).map(({ key }) => key));
-    byPath.set(path, names);
+  const byFile = new Map<string, ReadonlySet<string>>();
+  const ofFile = (origin: Origin): ReadonlySet<string> => {
+    const file = fileGroup(origin);
+    const selecting = () =>
+      placementsOf(origin.path, placementsByFolder).filter(({ value }) => maySelect(value, origin.source));
+    const names = byFile.get(file) ?? new Set(selecting().map(({ key }) => key));
+    byFile.set(file, names);
     return names;
   };
   return ({ origins }) => {
     const [first, ...others] = origins;
     return first !== undefined && others.length === 0
-      ? ofPath(first.path)
-      : new Set(origins.flatMap(({ path }) => [...ofPath(path)]));
+      ? ofFile(first)
+      : new Set(origins.flatMap((origin) => [...ofFile(origin)]));
   };
 }
 

@@ -1,12 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
 import { type AdmissionPosition, comparePositions, positionAfter } from '../../model/output.ts';
+import { parseRights, rightsJson, type SourceRights } from '../../model/source-rights.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
 
 /**
  * Raised whenever the engine may compute other outputs from equal inputs. Replicas of different generations do not send
  * at the same time: otherwise outputs would alternate during an upgrade.
  */
-export const ENGINE_GENERATION = 3;
+export const ENGINE_GENERATION = 4;
 
 /** The record of the admission: written by the leader, or by the only server. */
 export const ADMISSION_KEY = 'admission';
@@ -30,6 +31,8 @@ export interface AdmittedSource {
   readonly name: string;
   /** Absent: no revision was admitted yet. */
   readonly revision?: Omit<AdmittedRevision, 'source' | 'diagnostics'>;
+  /** What the configuration of the leader lets its documents say; absent: everything. */
+  readonly rights?: SourceRights;
   /** The admission that changed this source last; the stored files of the source carry the same position. */
   readonly at?: AdmissionPosition;
   /** Generation of the engine that has read the files: another one may decode the same files differently. */
@@ -38,7 +41,11 @@ export interface AdmittedSource {
 
 /** The JSON of an admission in the store. */
 export function admissionJson({ position, ...record }: AdmissionRecord) {
-  return { ...position, ...record };
+  const sources = record.sources.map(({ rights, ...source }) => ({
+    ...source,
+    ...(rights === undefined ? {} : { rights: rightsJson(rights) }),
+  }));
+  return { ...position, ...record, sources };
 }
 
 /** Undefined: the value is not an admission. */
@@ -49,7 +56,12 @@ export function parseAdmission(value: JsonValue | undefined): AdmissionRecord | 
   return { position, engine, open: open === true, sources: sources.filter(isJsonObject).map(parseSource) };
 }
 
-function parseSource({ name, revision, at, engine }: JsonObject): AdmittedSource {
+function parseSource({ rights: written, ...source }: JsonObject): AdmittedSource {
+  const rights = parseRights(written);
+  return { ...parseAdmitted(source), ...(rights === undefined ? {} : { rights }) };
+}
+
+function parseAdmitted({ name, revision, at, engine }: JsonObject): AdmittedSource {
   const position = parsePosition(at);
   const { revision: id, state, description } = objectOf(revision);
   if (position === undefined || typeof id !== 'string') return { name: textOf(name) };

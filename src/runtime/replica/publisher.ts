@@ -1,5 +1,7 @@
 import type { FileReading } from '../../model/desired.ts';
+import { jsonEquals } from '../../model/json.ts';
 import type { AdmissionPosition } from '../../model/output.ts';
+import { rightsJson, type SourceRights } from '../../model/source-rights.ts';
 import type { ServerCore } from '../core.ts';
 import type { WriteGroup, WriteGuard } from '../stored/group.ts';
 import { readJson } from '../stored/json-record.ts';
@@ -152,7 +154,8 @@ function propose(deps: PublisherDeps, options: PublisherOptions, turn: Turn): Pr
   const isSame =
     before?.engine === engine &&
     before.open === open &&
-    JSON.stringify(before.sources.map(({ name }) => name)) === JSON.stringify(next);
+    JSON.stringify(before.sources.map(({ name }) => name)) === JSON.stringify(next) &&
+    all.every(({ source: { name, rights } }) => isSameRights(staged.source(name)?.rights, rights));
   if (written.length === 0 && !raises && isSame && !turn.isForced) return undefined;
   // Before every source has synced or failed once, an empty first admission is of no use.
   if (before === undefined && written.length === 0 && !open) return undefined;
@@ -161,11 +164,13 @@ function propose(deps: PublisherDeps, options: PublisherOptions, turn: Turn): Pr
   const record: AdmissionRecord = {
     ...{ position, engine, open },
     sources: [
-      ...all.map((state) =>
-        written.includes(state)
+      ...all.map((state): AdmittedSource => {
+        const { name, rights } = state.source;
+        const { rights: _, ...source } = written.includes(state)
           ? admittedAnew(state, engine, position)
-          : (staged.source(state.source.name) ?? { name: state.source.name }),
-      ),
+          : (staged.source(name) ?? { name });
+        return { ...source, ...(rights === undefined ? {} : { rights }) };
+      }),
       ...kept,
     ],
   };
@@ -174,6 +179,10 @@ function propose(deps: PublisherDeps, options: PublisherOptions, turn: Turn): Pr
   const changes = new Map(written.map(({ source: { name } }) => [name, own.take(name, isOtherGeneration(name))]));
   write(deps, turn, record, changes, isOtherGeneration);
   return { record, changes, updated: updated.map(({ source: { name } }) => name) };
+}
+
+function isSameRights(a: SourceRights | undefined, b: SourceRights | undefined): boolean {
+  return jsonEquals(a && rightsJson(a), b && rightsJson(b));
 }
 
 /**

@@ -17,17 +17,18 @@ interface SoleDeps extends ServerCore {
 export function createSoleIntake(deps: SoleDeps, configured: readonly Source[]): Intake {
   const { engine, loop, ledger } = deps;
   const admitted = new Map<string, AdmittedRevision>();
-  for (const [order, { name }] of configured.entries()) {
-    engine.inputs.sources.set('', name, { order, read: false });
+  for (const [order, { name, rights }] of configured.entries()) {
+    engine.inputs.sources.set('', name, { order, read: false, ...(rights && { rights }) });
   }
   return {
     admitted: (source) => admitted.get(source),
     observed: ({ changes, ...reading }) => {
       const { source, revision } = reading;
       const order = configured.findIndex(({ name }) => name === source);
+      const rights = configured[order]?.rights;
       admitted.set(source, reading);
       loop.transact(() => {
-        engine.inputs.sources.set('', source, { order, read: true });
+        engine.inputs.sources.set('', source, { order, read: true, ...(rights && { rights }) });
         for (const { path, file } of changes) stageFile(engine, source, path, file);
       });
       ledger.setAdmittedRevision(source, revision);

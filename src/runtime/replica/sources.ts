@@ -96,8 +96,8 @@ export function createStagedSources({ engine, loop, counter }: StagedDeps) {
       loop.settle();
       loop.transact(() => {
         for (const { name } of current?.sources ?? []) if (!names.has(name)) forget(name);
-        for (const [order, { name, revision }] of record.sources.entries()) {
-          engine.inputs.sources.set('', name, { order, read: revision !== undefined });
+        for (const [order, { name, revision, rights }] of record.sources.entries()) {
+          engine.inputs.sources.set('', name, { order, read: revision !== undefined, ...(rights && { rights }) });
         }
         for (const [name, changed] of changes) stage(name, changed);
         also?.();

@@ -1,0 +1,107 @@
+import type { Hold, LedgerEntry } from '../../model/ledger.ts';
+import { kindOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import type { Origin } from '../../model/output.ts';
+import { outOfReach, reaches, refusedNamespace, type SourceRights } from '../../model/source-rights.ts';
+import type { Collection, Graph, Index, Reader } from '../collections/types.ts';
+import { type DocumentValue, declares, fileGroup, originOf } from '../fleet/sources.ts';
+import {
+  clusterFolder,
+  maySelect,
+  type PlacementValue,
+  placementsOf,
+  type RefusedPlacement,
+} from '../placement/placements.ts';
+
+/** Objects of a declaration that its source may not make. Partition: its source. */
+export interface Barred {
+  /** As `group/Kind`. */
+  readonly kinds: readonly string[];
+  /** Those in these clusters, and those computed from them. */
+  readonly clusters: 'all' | readonly string[];
+  readonly why: Hold;
+}
+
+/** What the rights of sources keep from the clusters. */
+export interface RefusedReads {
+  readonly rights: Collection<SourceRights>;
+  readonly documentsByFile: Index<DocumentValue>;
+  readonly placementsByFolder: Index<PlacementValue>;
+  readonly refusedPlacementsByFolder: Index<RefusedPlacement>;
+  /** By the file of the declaration. */
+  readonly barred: readonly Index<Barred>[];
+}
+
+/** An object of a cluster without a candidate. */
+interface Unwanted {
+  readonly cluster: string;
+  readonly key: ObjectKey;
+  readonly entry: LedgerEntry;
+}
+
+/**
+ * Why nothing gives an object of a cluster any more: a source that gave it may not do so now. Undefined: the sources do not
+ * give it, whatever they may do. Only rules of sources that the entry names count, so that no source keeps an object of another.
+ */
+export function whyNotAllowed(read: Reader, reads: RefusedReads, at: Unwanted): Hold | undefined {
+  for (const origin of at.entry.origins) {
+    const why = barredBy(read, reads, at, origin) ?? refusedDocument(read, reads, at, origin);
+    if (why !== undefined) return why;
+  }
+  return undefined;
+}
+
+function barredBy(read: Reader, { barred }: RefusedReads, { cluster, key, entry }: Unwanted, origin: Origin) {
+  const kind = kindOf(key);
+  const all = barred.flatMap((index) => read.members(index, fileGroup(origin)));
+  return all.find(
+    ({ value: { kinds, clusters } }) =>
+      kinds.includes(kind) &&
+      (clusters === 'all' || clusters.includes(cluster) || entry.scope.some((of) => clusters.includes(of))),
+  )?.value.why;
+}
+
+function refusedDocument(read: Reader, reads: RefusedReads, at: Unwanted, origin: Origin): Hold | undefined {
+  const { key } = at;
+  const documents = declares(read, reads.documentsByFile, origin, key);
+  if (documents.length === 0) return undefined;
+  const routes = routesOf(read, reads, at, origin);
+  const own = read.get(reads.rights, '', origin.source);
+  const ref = objectRefOf(key);
+  const inNamespace = refusedNamespace(own, origin.source, ref, ref.namespace === '' ? 'Cluster' : 'Namespaced');
+  const refusals = documents.map(({ refusal }) => refusal ?? inNamespace);
+  if (refusals.every((refusal) => refusal !== undefined)) return routes.length > 0 ? refusals[0] : undefined;
+  return routes.includes('allowed') ? undefined : routes.find((route) => route !== 'allowed');
+}
+
+/** The rules that would assign a file to the cluster, and why one must not. */
+function routesOf(
+  read: Reader,
+  { rights, placementsByFolder, refusedPlacementsByFolder }: RefusedReads,
+  { cluster, entry }: Unwanted,
+  { source, path }: Origin,
+): readonly ('allowed' | Hold)[] {
+  const isNamed = (by: string): boolean => by === source || entry.origins.some((origin) => origin.source === by);
+  const isOut = (by: string): Hold => ({ reason: 'NotAllowed', message: outOfReach(by, cluster) });
+  const inFolder = clusterFolder(path) === cluster;
+  const ofFolder: 'allowed' | Hold = reaches(read.get(rights, '', source), cluster) ? 'allowed' : isOut(source);
+  const placements = placementsOf(path, placementsByFolder, read).flatMap(
+    ({ value }): readonly ('allowed' | Hold)[] => {
+      const by = value.declared.origin.source;
+      const isChosen = value.clusters.includes(cluster);
+      if (!isChosen && !value.outOfReach.includes(cluster)) return [];
+      if (isChosen && maySelect(value, source)) return ['allowed'];
+      if (!isNamed(by)) return [];
+      const message = `source ${by} may not select files of source ${source} (allow.files of the source in the RelayConfig)`;
+      return [isChosen ? { reason: 'NotAllowed', message } : isOut(by)];
+    },
+  );
+  const refused = placementsOf(path, refusedPlacementsByFolder, read).flatMap(({ value: { origin, clusters, why } }) =>
+    isNamed(origin.source) && clusters.includes(cluster) ? [why] : [],
+  );
+  return [...(inFolder ? [ofFolder] : []), ...placements, ...refused];
+}
+
+/** Indexes what is barred by the file of its declaration. */
+export function indexBarred(graph: Graph, barred: Collection<Barred>): Index<Barred> {
+  return graph.index(`${barred.name}ByFile`, barred, (entry) => [fileGroup(originOf(entry))]);
+}
