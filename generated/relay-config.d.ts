@@ -688,16 +688,6 @@ export interface Bounds {
 guards: GuardBounds
 safeMode: SafeModeBounds
 care: CareBounds
-/**
- * Which approvals of held removals count. file: a RemovalApproval in a source that may have one. api: a person who approves by command or through the HTTP API. signedFile: a RemovalApproval of a git source in a commit that an allowed signer has signed. The name of a commit's author proves nothing, so who may push could approve his own removals with file.
- * 
- * @minItems 1
- */
-approvals: ("file" | "api" | "signedFile")[]
-/**
- * Keys whose signatures count for signedFile, as of ssh-keygen and gpg.ssh.allowedSignersFile. Relative to the folder of this file.
- */
-allowedSignersFile?: string
 }
 /**
  * The loosest limits that a FleetPolicy may set; a limit that is left out is not bounded.

@@ -9,7 +9,13 @@ import { type Declared, deriveDeclarations, joinAccepts } from './fleet/declared
 import { deriveGuardLimits, derivePolicy, type PolicyValue } from './fleet/policy.ts';
 import { deriveRights } from './fleet/rights.ts';
 import { deriveSafeMode, joinLiveReads } from './fleet/safe-mode.ts';
-import { deriveDocuments, deriveFileProofs, deriveSourceProofs, indexDocumentsByFile } from './fleet/sources.ts';
+import {
+  deriveDocuments,
+  deriveFileProofs,
+  deriveSourceProofs,
+  fileGroup,
+  indexDocumentsByFile,
+} from './fleet/sources.ts';
 import { type HealthParts, health } from './health/health.ts';
 import { declareInputs, type EngineInputs, type FleetSettings } from './inputs.ts';
 import { deriveDecisions } from './output/decisions.ts';
@@ -203,7 +209,9 @@ function wireOutputs(
   );
   const safeMode = deriveSafeMode(graph, { ...inputs, policy, clusters, liveReads });
   const refused = {
-    ...{ rights, placementsByFolder, documentsByFile: indexDocumentsByFile(graph, documents) },
+    ...{ rights, files: inputs.files, placementsByFolder },
+    documentsByFile: indexDocumentsByFile(graph, documents),
+    placementsByFile: graph.index('placementsByFile', placements, ({ value }) => [fileGroup(value.declared.origin)]),
     refusedPlacementsByFolder: indexPlacements(graph, refusedPlacements),
     barred: wired.flatMap(({ parts: { barred = [] } }) => barred.map((each) => indexBarred(graph, each))),
   };

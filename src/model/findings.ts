@@ -206,11 +206,6 @@ export const findings = {
     code: 'FR3012',
     meaning: 'The RelayConfig does not allow the source to have the document, or to reach the cluster.',
   },
-  ApprovalNotCounted: {
-    code: 'FR3013',
-    meaning: 'The RelayConfig does not let this RemovalApproval release anything.',
-    severity: 'warning',
-  },
 
   UnknownConfigMap: {
     code: 'FR3020',

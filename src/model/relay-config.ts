@@ -94,9 +94,6 @@ export interface PolicyBounds {
   readonly webhookRemediator: boolean;
 }
 
-/** How removals are approved: by a file in a source, through the API, or by a file in a commit that an allowed signer signed. */
-export type ApprovalWay = 'file' | 'api' | 'signedFile';
-
 /** The store of ledger and snapshots. */
 export type StoreConfig =
   | { readonly type: 'memory' }

@@ -26,6 +26,7 @@ import {
 } from '../../src/model/output.ts';
 import type { ClusterSize } from '../../src/model/quotas.ts';
 import { must } from '../../src/model/result.ts';
+import { rightsOfSources, type SourceAllow } from '../../src/model/source-rights.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { SnapshotStore } from '../../src/ports/snapshot-store.ts';
@@ -157,6 +158,8 @@ export async function createFleetWorld(
     readonly agents?: FakeAgents;
     /** Names of the sources, in their order. */
     readonly sources?: readonly string[];
+    /** What the RelayConfig allows to sources, by name; absent: everything is allowed to each. */
+    readonly allow?: Readonly<Record<string, SourceAllow>>;
     /** A last source, `custom`, of these custom resources; their status is written. */
     readonly custom?: FakeCustomResources;
     /** It is one of several servers. */
@@ -180,11 +183,22 @@ export async function createFleetWorld(
   const agents: FakeAgents = given.agents ?? { listener: undefined, known: new Map() };
   const fakes = (given.sources ?? ['main']).map((name) => createFakeSource(must(parseSourceName(name))));
   const custom = given.custom === undefined ? [] : [customSource(given.custom, serverClock)];
+  const rights = rightsOfSources(
+    given.allow === undefined
+      ? []
+      : [...fakes, ...custom].map(({ source: { name } }) => {
+          const allow = given.allow?.[name];
+          return { name, ...(allow && { allow }) };
+        }),
+  );
   const server = await createManagementServer(
     {
       graph: createGraph(),
       store,
-      sources: [...fakes, ...custom].map(({ source }) => source),
+      sources: [...fakes, ...custom].map(({ source }) => {
+        const own = rights.get(source.name);
+        return own === undefined ? source : { ...source, rights: own };
+      }),
       customResources: custom,
       relay: {
         signer: tagsOf(agents).signer,

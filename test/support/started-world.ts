@@ -1,3 +1,4 @@
+import type { SourceAllow } from '../../src/model/source-rights.ts';
 import { createFleetWorld, type FleetWorld } from './fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from './manifests.ts';
 import { createVirtualClock } from './virtual-clock.ts';
@@ -31,7 +32,11 @@ export function names(world: FleetWorld, cluster: string): readonly string[] {
 }
 
 /** The server is killed; its agents and its store are not. */
-export async function restart(world: FleetWorld, sources?: readonly string[]): Promise<FleetWorld> {
+export async function restart(
+  world: FleetWorld,
+  sources?: readonly string[],
+  allow?: Readonly<Record<string, SourceAllow>>,
+): Promise<FleetWorld> {
   for (const agent of world.agents.known.values()) agent.abandon();
   return createFleetWorld({
     store: world.store,
@@ -39,6 +44,7 @@ export async function restart(world: FleetWorld, sources?: readonly string[]): P
     clock: createVirtualClock(world.clock.now()),
     agents: world.agents,
     ...(sources === undefined ? {} : { sources }),
+    ...(allow === undefined ? {} : { allow }),
   });
 }
 

@@ -148,12 +148,14 @@ function sourceOfRepository(
 /** Adds custom resources to the sources, with the rights of the first one. Without a named cluster, those of the file are enough. */
 function withCustomResources(_: true, sources: readonly Source[], { kubeconfig, context, namespace }: Given) {
   const isNamed = (kubeconfig ?? context ?? namespace) !== undefined;
-  if (!isNamed && sources.some(({ kubernetes }) => kubernetes !== undefined)) return sources;
+  const first = sources.find(({ kubernetes, name }) => kubernetes === undefined && name !== CUSTOM_RESOURCES);
+  const granted = first === undefined ? {} : { allow: sameRightsAs(first) };
+  if (!isNamed && sources.some(({ kubernetes }) => kubernetes !== undefined)) {
+    return sources.map((source) => (source.kubernetes === undefined ? source : { ...granted, ...source }));
+  }
   const others = sources.filter(({ kubernetes, name }) => kubernetes === undefined && name !== CUSTOM_RESOURCES);
   const kubernetes = { kubeconfig, context, namespaces: namespace && [namespace] };
-  const [first] = others;
-  const allow = first && sameRightsAs(first);
-  return [...others, { name: CUSTOM_RESOURCES, ...(allow && { allow }), kubernetes }];
+  return [...others, { name: CUSTOM_RESOURCES, ...granted, kubernetes }];
 }
 
 function withStorePassword(passwordFile: string, store: Partial<Store> = {}) {

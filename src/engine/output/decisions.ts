@@ -9,7 +9,7 @@ import { type Visibility, whyUnseen } from '../fleet/safe-mode.ts';
 import { declares, provesAbsence, type SourceProof } from '../fleet/sources.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { type Electorate, electCandidate, meetsRequirement, originsOf, type Subject } from './election.ts';
-import { type RefusedReads, whyNotAllowed } from './not-allowed.ts';
+import { onlyPlaces, type RefusedReads, whyNotAllowed } from './not-allowed.ts';
 
 /** An object that a cluster should hold. */
 export interface ObjectDecision extends ObjectMeta {
@@ -81,7 +81,7 @@ export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<D
     reads: [
       ...[contenders, clusters, sources, results, ...proofs.reads],
       ...[refused.rights, refused.documentsByFile, refused.placementsByFolder, refused.refusedPlacementsByFolder],
-      ...refused.barred,
+      ...[inputs.files, refused.placementsByFile, ...refused.barred],
       ...[safeMode.mode, safeMode.unseen, safeMode.bySnapshot, snapshots, kinds, live],
     ],
     seesAll: true,
@@ -199,7 +199,9 @@ function unwanted({ read, inputs, cluster, key }: DecisionSubject, entry: Ledger
   const { proofs, refused, contenders } = inputs;
   if (entry.phase === 'removing') return { type: 'removing', ...entryMeta(entry) };
   if (entry.unproven === true && entry.origins.length === 0) return keep(entry, originUnknown);
-  const isDoubtful = ({ source }: Origin): boolean => !provesAbsence(proofs.of(read, source));
+  const isDoubtful = (origin: Origin): boolean =>
+    !provesAbsence(proofs.of(read, origin.source)) &&
+    (origin === entry.origins[0] || !onlyPlaces(read, refused, origin, key));
   // Most keeps need not read the contenders.
   const own = entry.origins.find(isDoubtful);
   const others = own === undefined ? read.get(contenders, cluster, key) : undefined;

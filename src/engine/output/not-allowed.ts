@@ -4,6 +4,7 @@ import type { Origin } from '../../model/output.ts';
 import { outOfReach, reaches, refusedNamespace, type SourceRights } from '../../model/source-rights.ts';
 import type { Collection, Graph, Index, Reader } from '../collections/types.ts';
 import { type DocumentValue, declares, fileGroup, originOf } from '../fleet/sources.ts';
+import type { FileValue } from '../inputs.ts';
 import {
   clusterFolder,
   maySelect,
@@ -25,7 +26,9 @@ export interface Barred {
 export interface RefusedReads {
   readonly rights: Collection<SourceRights>;
   readonly documentsByFile: Index<DocumentValue>;
+  readonly files: Collection<FileValue>;
   readonly placementsByFolder: Index<PlacementValue>;
+  readonly placementsByFile: Index<PlacementValue>;
   readonly refusedPlacementsByFolder: Index<RefusedPlacement>;
   /** By the file of the declaration. */
   readonly barred: readonly Index<Barred>[];
@@ -48,6 +51,18 @@ export function whyNotAllowed(read: Reader, reads: RefusedReads, at: Unwanted): 
     if (why !== undefined) return why;
   }
   return undefined;
+}
+
+/** Whether an origin gives no object, and only a Placement: what is in other files of its source does not matter. */
+export function onlyPlaces(
+  read: Reader,
+  { files, documentsByFile, placementsByFile }: RefusedReads,
+  origin: Origin,
+  key: ObjectKey,
+): boolean {
+  if (read.count(placementsByFile, fileGroup(origin)) === 0) return false;
+  const isUnreadable = read.get(files, origin.source, origin.path)?.readable === false;
+  return !isUnreadable && declares(read, documentsByFile, origin, key).length === 0;
 }
 
 function barredBy(read: Reader, { barred }: RefusedReads, { cluster, key, entry }: Unwanted, origin: Origin) {

@@ -78,7 +78,8 @@ describe.skipIf(noHelm)('charts', () => {
       spec: { ...policy, safeMode: { mode: 'strict' } },
     });
     const config = load(settings?.data['relay-config.yaml']) as { readonly sources: readonly unknown[] };
-    expect(config.sources).toEqual([{ name: 'chart', files: { path: '/etc/fleetrelay/policy' } }, GIT]);
+    const chart = { name: 'chart', allow: { kinds: ['FleetPolicy'] }, files: { path: '/etc/fleetrelay/policy' } };
+    expect(config.sources).toEqual([chart, { ...GIT, allow: { kinds: ['*'], labelKeys: ['*'] } }]);
   });
 
   test.for([

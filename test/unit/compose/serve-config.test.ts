@@ -14,11 +14,14 @@ async function sourcesOf(options: Partial<ServeOptions>, cwd = '/work'): Promise
   return sources.map(({ kinds: _kinds, pollIntervalSeconds: _seconds, ...rest }: Record<string, unknown>) => rest);
 }
 
+/** Those of the first source. */
+const rightsOf = (first: string) => ({ kinds: ['*'], labelKeys: ['*'], files: [first] });
+
 describe('custom resources by flags', () => {
   it('are the last source, beside a repository or folder', async () => {
     expect(await sourcesOf({ watch: 'fleet', customResources: true })).toEqual([
       { type: 'files', name: 'main', path: '/work/fleet' },
-      { type: 'kubernetes', name: 'custom-resources' },
+      { type: 'kubernetes', name: 'custom-resources', allow: rightsOf('main') },
     ]);
   });
 
@@ -50,10 +53,13 @@ describe('custom resources by flags', () => {
         files,
         { type: 'kubernetes', name: 'custom', kubeconfig: join(folder, 'k') },
       ]);
-      expect(await sourcesOf({ config: file, customResources: true })).toEqual(await sourcesOf({ config: file }));
+      expect(await sourcesOf({ config: file, customResources: true })).toEqual([
+        files,
+        { type: 'kubernetes', name: 'custom', allow: rightsOf('fleet'), kubeconfig: join(folder, 'k') },
+      ]);
       expect(await sourcesOf({ config: file, customResources: true, namespace: 'fleet' })).toEqual([
         files,
-        { type: 'kubernetes', name: 'custom-resources', namespaces: ['fleet'] },
+        { type: 'kubernetes', name: 'custom-resources', allow: rightsOf('fleet'), namespaces: ['fleet'] },
       ]);
     } finally {
       await rm(folder, { recursive: true });

@@ -75,7 +75,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- end }}
 {{- $sources := .Values.sources }}
 {{- if include "fleetrelay.policySpec" . }}
-{{- $sources = prepend $sources (dict "name" "chart" "files" (dict "path" "/etc/fleetrelay/policy")) }}
+{{- /* The source of the chart comes first; yours keeps the rights that the first one has. */}}
+{{- if $sources }}
+{{- $first := merge (dict) (first $sources) (dict "allow" (dict "kinds" (list "*") "labelKeys" (list "*"))) }}
+{{- $sources = prepend (rest $sources) $first }}
+{{- end }}
+{{- $sources = prepend $sources (dict "name" "chart" "allow" (dict "kinds" (list "FleetPolicy")) "files" (dict "path" "/etc/fleetrelay/policy")) }}
 {{- end }}
 {{- $said := false }}
 {{- range $sources }}
@@ -87,7 +92,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- end }}
 {{- end }}
 {{- if and .Values.customResources.enabled (not $said) }}
-{{- $sources = append $sources (dict "name" "custom-resources" "kubernetes" dict) }}
+{{- /* With the rights of your first source, as --custom-resources. */}}
+{{- $given := .Values.sources | default list }}
+{{- $allow := dict "kinds" (list "*") "labelKeys" (list "*") }}
+{{- if $given }}
+{{- $own := (first $given).allow | default dict }}
+{{- $files := prepend ($own.files | default list) (first $given).name | uniq }}
+{{- $allow = merge (dict "files" $files) $own $allow }}
+{{- end }}
+{{- $sources = append $sources (dict "name" "custom-resources" "allow" $allow "kubernetes" dict) }}
 {{- end }}
 {{- $config := dict "apiVersion" "fleetrelay.dev/v1alpha1" "kind" "RelayConfig" "sources" $sources "relay" $relay "http" $http }}
 {{- range $field := (.Files.Get "files/relay-config-fields.yaml" | fromYaml).fields }}
