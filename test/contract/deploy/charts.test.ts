@@ -519,7 +519,7 @@ function withNeeded(root: Schema, schema: unknown, value: unknown): unknown {
 /** A source needs a name and one kind of place. */
 function mergedSource(sources: unknown): (typeof GIT)[] {
   const [source] = sources as [{ readonly git?: object; readonly files?: object }];
-  const place = Object.entries(source).find(([key]) => key !== 'name');
+  const place = Object.entries(source).find(([key]) => ['git', 'files', 'kubernetes'].includes(key));
   const needed =
     place === undefined ? GIT : place[0] === 'git' ? { ...GIT, git: { ...GIT.git, ...source.git } } : source;
   return [
