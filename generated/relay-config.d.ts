@@ -687,6 +687,12 @@ findings: number
 export interface Bounds {
 guards: GuardBounds
 safeMode: SafeModeBounds
+/**
+ * Which approvals of held removals count. file: a RemovalApproval in a source that may have one. api: a person who approves by command or through the HTTP API. The name of a commit's author proves nothing, so with file anyone who may push can approve removals of his own.
+ * 
+ * @minItems 1
+ */
+approvals: ("file" | "api")[]
 care: CareBounds
 }
 /**

@@ -150,6 +150,7 @@ function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | und
       guards: bounds.guards,
       safeModes: bounds.safeMode.modes,
       webhookRemediator: bounds.care.webhookRemediator,
+      approvals: bounds.approvals,
     },
     limits,
   };

@@ -206,6 +206,11 @@ export const findings = {
     code: 'FR3012',
     meaning: 'The RelayConfig does not allow the source to have the document, or to reach the cluster.',
   },
+  ApprovalNotCounted: {
+    code: 'FR3013',
+    meaning: 'The RelayConfig lets no file approve removals, so the RemovalApproval releases nothing.',
+    severity: 'warning',
+  },
 
   UnknownConfigMap: {
     code: 'FR3020',

@@ -69,8 +69,9 @@ export type LastKnownGood<Kind extends EngineKind = EngineKind> = {
 /**
  * The outcome of a `RemovalApproval`, decided when it is first read and again only if its digest changes. `used`: it has
  * released removals. `stale`: no removal with this digest was held before the approval. `expired`: it was read too late.
+ * `notCounted`: the RelayConfig lets no file approve.
  */
 export interface ApprovalOutcome {
   readonly digest: Digest;
-  readonly outcome: 'used' | 'stale' | 'expired';
+  readonly outcome: 'used' | 'stale' | 'expired' | 'notCounted';
 }

@@ -92,7 +92,12 @@ export interface PolicyBounds {
   readonly safeModes: readonly FleetPolicy['safeMode']['mode'][];
   /** Whether a policy may let agents change webhooks that others own. */
   readonly webhookRemediator: boolean;
+  /** Which approvals of held removals count; absent: all. */
+  readonly approvals?: readonly ApprovalWay[];
 }
+
+/** How held removals are approved: by a RemovalApproval in a source, or by a person through the API. */
+export type ApprovalWay = 'file' | 'api';
 
 /** The store of ledger and snapshots. */
 export type StoreConfig =

@@ -26,6 +26,7 @@ import {
 } from '../../src/model/output.ts';
 import type { ClusterSize } from '../../src/model/quotas.ts';
 import { must } from '../../src/model/result.ts';
+import type { PolicyBounds } from '../../src/model/relay-config.ts';
 import { rightsOfSources, type SourceAllow } from '../../src/model/source-rights.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
@@ -158,6 +159,8 @@ export async function createFleetWorld(
     readonly agents?: FakeAgents;
     /** Names of the sources, in their order. */
     readonly sources?: readonly string[];
+    /** Which approvals count; absent: all. */
+    readonly approvals?: PolicyBounds['approvals'];
     /** What the RelayConfig allows to sources, by name; absent: everything is allowed to each. */
     readonly allow?: Readonly<Record<string, SourceAllow>>;
     /** A last source, `custom`, of these custom resources; their status is written. */
@@ -183,6 +186,8 @@ export async function createFleetWorld(
   const agents: FakeAgents = given.agents ?? { listener: undefined, known: new Map() };
   const fakes = (given.sources ?? ['main']).map((name) => createFakeSource(must(parseSourceName(name))));
   const custom = given.custom === undefined ? [] : [customSource(given.custom, serverClock)];
+  const { approvals } = given;
+  const bounds = { guards: {}, safeModes: [], webhookRemediator: false, ...(approvals && { approvals }) };
   const rights = rightsOfSources(
     given.allow === undefined
       ? []
@@ -234,12 +239,7 @@ export async function createFleetWorld(
       ...(given.lock === undefined ? {} : { lock: given.lock }),
       ...(given.xds === undefined ? {} : { xds: given.xds }),
     },
-    {
-      fleet: fleetName,
-      version: '0.0.0',
-      bounds: { guards: {}, safeModes: [], webhookRemediator: false },
-      ...(given.quotas && { quotas: given.quotas }),
-    },
+    { fleet: fleetName, version: '0.0.0', bounds, ...(given.quotas && { quotas: given.quotas }) },
   );
   await server.start();
   const sourceNamed = (name: string): FakeSource => {

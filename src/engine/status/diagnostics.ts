@@ -259,6 +259,12 @@ const OUTCOMES: Readonly<
     message:
       'releases nothing: no removals of its digest were held before it came. If they are held now, approve them with another RemovalApproval in a later commit',
   },
+  notCounted: {
+    reason: 'ApprovalNotCounted',
+    field: ['kind'],
+    message:
+      'releases nothing: the RelayConfig lets no file approve removals (bounds.approvals). Approve them with "fleetrelay approve"',
+  },
   expired: {
     reason: 'ApprovalExpired',
     field: ['spec', 'expires'],

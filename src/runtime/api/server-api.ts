@@ -17,7 +17,7 @@ import type {
 import { declaredDataplane } from '../dataplanes/declared.ts';
 import type { OperationRequests, RequestOutcome } from '../operation-requests.ts';
 import type { ServerParts } from '../parts.ts';
-import type { HeldSets } from '../removals/approvals.ts';
+import { countsApproval, type HeldSets } from '../removals/approvals.ts';
 import type { SourceState } from '../source-table.ts';
 import type { Suspension, SuspensionKind } from '../suspensions.ts';
 import { explain } from './explain.ts';
@@ -142,7 +142,11 @@ function suspensionCommands<View>(
   };
 }
 
-function approve({ heldSets, log }: ServerApiDeps, digest: string, by: string): Answer<ApprovalView> {
+function approve({ engine, heldSets, log }: ServerApiDeps, digest: string, by: string): Answer<ApprovalView> {
+  if (!countsApproval(engine, 'api')) {
+    const message = 'the RelayConfig lets no command approve removals (bounds.approvals): commit a RemovalApproval instead';
+    return { ok: false, kind: 'conflict', message };
+  }
   const approved = heldSets.approve(digest, by);
   if (approved !== undefined) {
     log.info('removals are approved', { digest, by, released: approved.released });

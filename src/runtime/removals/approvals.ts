@@ -5,6 +5,7 @@ import type { Digest } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import type { ApprovalOutcome } from '../../model/ledger.ts';
 import type { Origin } from '../../model/output.ts';
+import type { ApprovalWay } from '../../model/relay-config.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type ApprovalRecord, type LedgerRecords, recordedInputs, recordKey } from '../ledger/records.ts';
@@ -94,6 +95,12 @@ export interface HeldSet {
 const APPROVAL_LIFE_MS = 60 * 60 * 1000;
 /** Number of remembered sets: an approval may name a set that has shrunk since. */
 const REMEMBERED_SETS = 20;
+
+/** Whether this way of approving removals counts. */
+export function countsApproval({ inputs }: Pick<Engine, 'inputs'>, way: ApprovalWay): boolean {
+  const ways = inputs.fleet.get('', '')?.bounds.approvals;
+  return ways === undefined || ways.includes(way);
+}
 
 export type HeldSets = ReturnType<typeof createHeldSets>;
 
@@ -188,6 +195,10 @@ export function createApprovalFiles({
   const known = engine.inputs.approvalOutcomes;
   const { approvalOutcomes } = recordedInputs(engine, fleet);
   const judge = ({ digest, expiresAt = Number.POSITIVE_INFINITY, name }: RemovalApproval, at: Origin) => {
+    if (!countsApproval(engine, 'file')) {
+      log.warn('a RemovalApproval does not count', { name, digest, source: at.source, path: at.path });
+      return 'notCounted';
+    }
     if (expiresAt <= clock.now()) return 'expired';
     const by = `${at.source}:${at.path} (RemovalApproval ${name})`;
     const released = heldSets.release(digest, by, expiresAt);

@@ -59,7 +59,7 @@ describe('decodeRelayConfig', () => {
             ...{ files: 100_000, findings: 100_000, nodes: 5_000_000 },
           },
         },
-        bounds: { guards: {}, safeModes: ['strict', 'scoped', 'off'], webhookRemediator: false },
+        bounds: { guards: {}, safeModes: ['strict', 'scoped', 'off'], webhookRemediator: false, approvals: ['file', 'api'] },
       },
     });
   });
@@ -109,7 +109,7 @@ metrics: {listen: {address: 0.0.0.0, port: 2}}
 audit: {file: log}
 status: {git: {source: fleet, branch: s, author: {name: Robot}, enabled: false, credentials: {usernameFile: u, passwordFile: p}}, kubernetes: {enabled: false}}
 limits: {cluster: {objects: 7, bytes: 70000, kinds: 8}}
-bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}, care: {webhookRemediator: true}}
+bounds: {approvals: [api], guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}, care: {webhookRemediator: true}}
 `;
     expect(decode(text)).toEqual({
       said: [],
@@ -196,7 +196,7 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}, care: 
             ...{ files: 100_000, findings: 100_000, nodes: 5_000_000 },
           },
         },
-        bounds: { guards: { maxRemovalsPerCluster: 5 }, safeModes: ['strict'], webhookRemediator: true },
+        bounds: { guards: { maxRemovalsPerCluster: 5 }, safeModes: ['strict'], webhookRemediator: true, approvals: ['api'] },
       },
     });
   });
