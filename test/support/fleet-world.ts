@@ -25,8 +25,8 @@ import {
   type SequencedDelta,
 } from '../../src/model/output.ts';
 import type { ClusterSize } from '../../src/model/quotas.ts';
-import { must } from '../../src/model/result.ts';
 import type { PolicyBounds } from '../../src/model/relay-config.ts';
+import { must } from '../../src/model/result.ts';
 import { rightsOfSources, type SourceAllow } from '../../src/model/source-rights.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';

@@ -19,13 +19,7 @@ import {
   summarise,
   tallyOf,
 } from '../status/progress.ts';
-import {
-  type LiveServices,
-  liveKinds,
-  type ServiceChoice,
-  selectServices,
-  slicesOf,
-} from './live-services.ts';
+import { type LiveServices, liveKinds, type ServiceChoice, selectServices, slicesOf } from './live-services.ts';
 
 /** A ServiceMirror with the clusters that it selects. Partition empty, key its name. */
 export interface MirrorValue {

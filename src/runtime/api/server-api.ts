@@ -144,7 +144,8 @@ function suspensionCommands<View>(
 
 function approve({ engine, heldSets, log }: ServerApiDeps, digest: string, by: string): Answer<ApprovalView> {
   if (!countsApproval(engine, 'api')) {
-    const message = 'the RelayConfig lets no command approve removals (bounds.approvals): commit a RemovalApproval instead';
+    const message =
+      'the RelayConfig lets no command approve removals (bounds.approvals): commit a RemovalApproval instead';
     return { ok: false, kind: 'conflict', message };
   }
   const approved = heldSets.approve(digest, by);

@@ -59,7 +59,12 @@ describe('decodeRelayConfig', () => {
             ...{ files: 100_000, findings: 100_000, nodes: 5_000_000 },
           },
         },
-        bounds: { guards: {}, safeModes: ['strict', 'scoped', 'off'], webhookRemediator: false, approvals: ['file', 'api'] },
+        bounds: {
+          guards: {},
+          safeModes: ['strict', 'scoped', 'off'],
+          webhookRemediator: false,
+          approvals: ['file', 'api'],
+        },
       },
     });
   });
@@ -196,7 +201,12 @@ bounds: {approvals: [api], guards: {maxRemovalsPerCluster: 5}, safeMode: {modes:
             ...{ files: 100_000, findings: 100_000, nodes: 5_000_000 },
           },
         },
-        bounds: { guards: { maxRemovalsPerCluster: 5 }, safeModes: ['strict'], webhookRemediator: true, approvals: ['api'] },
+        bounds: {
+          guards: { maxRemovalsPerCluster: 5 },
+          safeModes: ['strict'],
+          webhookRemediator: true,
+          approvals: ['api'],
+        },
       },
     });
   });
