@@ -114,7 +114,7 @@ export function deriveRefusedPlacements(
 export interface Assignment {
   /** Registered clusters, in canonical order. */
   readonly clusters: readonly string[];
-  /** By cluster: the Placement of another source that alone assigns the document to it. */
+  /** By cluster: the Placement of another source that alone assigns the document to it, by rights of that source. */
   readonly placedBy?: Readonly<Record<string, Origin>>;
   /** The document lies under `clusters/NAME/`, and its source may not reach that cluster. */
   readonly outOfReach?: string;
@@ -163,8 +163,9 @@ export function maySelect({ declared, rights }: PlacementValue, source: string):
   return selectsFilesOf(rights, declared.origin.source, source);
 }
 
+/** Whether no rights can be taken away by which the Placement selects files of this source. */
 function isOf(source: string): (placement: Entry<PlacementValue>) => boolean {
-  return ({ value }) => value.declared.origin.source === source;
+  return ({ value: { declared, rights } }) => rights === undefined || declared.origin.source === source;
 }
 
 /** The cluster NAME of a path `clusters/NAME/...`. */
