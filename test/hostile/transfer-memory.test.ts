@@ -101,7 +101,7 @@ test('a session that holds memory and sends slowly ends after a minute, and the 
   expect(west.agent.states.map(({ type }) => type)).toEqual(['connecting', 'connected']);
 });
 
-test('a session whose transfer stops ends after a minute, also when nobody waits', async () => {
+test('a session whose transfer stops ends after a minute, also when no other waits', async () => {
   const harness = await world();
   const east = await hostile(harness);
   await east.say(chunk(0));
