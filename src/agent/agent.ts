@@ -8,7 +8,7 @@ import { type Care, type CareReports, createCare, madeReport, reportsOf } from '
 import { createDiscovery } from './discovery/discovery.ts';
 import { createLiveNotes, createObserver, type Observer } from './observer.ts';
 import type { DriftCounts } from './reconciler/drift.ts';
-import { fleetOf, toAgentHolding } from './reconciler/inventory.ts';
+import { fleetOf, toAgentHolding, toHoldingClaim } from './reconciler/inventory.ts';
 import { createReconciler, type Reconciler, type ReconcilerDeps } from './reconciler/reconciler.ts';
 import { recover } from './reconciler/recovery.ts';
 import { createRemediator, type Remediator } from './remediator/remediator.ts';
@@ -91,6 +91,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     discovery.take(live, reconciler.inventory().records);
     relay.start({
       holding: () => toAgentHolding(reconciler.inventory()),
+      claim: () => toHoldingClaim(reconciler.inventory()),
       fleet: () => fleetOf(reconciler.inventory()),
       kubernetesVersion: notes.kubernetesVersion,
       delta: reconciler.accept,

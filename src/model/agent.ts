@@ -3,7 +3,7 @@ import type { JsonObject } from './json.ts';
 import type { KindScope } from './kinds.ts';
 import type { ObjectHealth } from './object-health.ts';
 import type { ObjectKey } from './object-key.ts';
-import type { AdmissionPosition, ObjectMeta, OutputPosition, RevisionRef } from './output.ts';
+import type { AdmissionPosition, ObjectMeta, OutputPosition } from './output.ts';
 
 /** An object that fleetrelay owns in a cluster, as the agent reports it. */
 export interface InventoryEntry extends ObjectMeta {
@@ -14,17 +14,22 @@ export interface InventoryEntry extends ObjectMeta {
   readonly phase: 'held' | 'removing';
 }
 
-/** The inventory of an agent, which it sends with each hello of the pull stream. */
+/** The inventory of an agent, which it reports at each connect. */
 export interface AgentHolding {
   readonly position: OutputPosition;
   /** Snapshot digest over the entries in phase `held`. */
   readonly digest: Digest;
-  readonly revisions: readonly RevisionRef[];
   /** Of the output that the agent accepted last; absent: its server sent none. A server with an earlier one sends nothing. */
   readonly admitted?: AdmissionPosition;
   /** Of the output that the agent accepted last (hex); absent: it had none. */
   readonly tag?: string;
   readonly entries: readonly InventoryEntry[];
+}
+
+/** The inventory of an agent without its entries, and the digest of all that they say. */
+export interface HoldingClaim extends Omit<AgentHolding, 'entries'> {
+  /** By `inventoryDigest`. */
+  readonly inventory: Digest;
 }
 
 /** The identity of a connecting agent. */

@@ -5,7 +5,7 @@ import type { ClusterId, Digest, FleetName } from '../model/ids.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { ObjectHealth } from '../model/object-health.ts';
 import type { ObjectKey } from '../model/object-key.ts';
-import type { ObjectMeta } from '../model/output.ts';
+import type { ObjectMeta, RevisionRef } from '../model/output.ts';
 import type { CareApi } from './care-api.ts';
 import type { WebhookConfigurations } from './webhook-configurations.ts';
 
@@ -157,6 +157,8 @@ export type LoadedInventory =
 
 /** Content of an inventory beside its records. */
 export interface InventoryState extends Omit<AgentHolding, 'entries'> {
+  /** That the records were computed from. */
+  readonly revisions: readonly RevisionRef[];
   /** The fleet whose server sent the records; undefined if there was never a server. */
   readonly fleet: FleetName | undefined;
   /** The last settings of the fleet's policy, for a start without a server; absent if none arrived yet. */

@@ -1,4 +1,4 @@
-import type { ObjectResult } from '../model/agent.ts';
+import type { HoldingClaim, ObjectResult } from '../model/agent.ts';
 import type { AgentSettings } from '../model/agent-settings.ts';
 import type { FleetName } from '../model/ids.ts';
 import type { SequencedDelta } from '../model/output.ts';
@@ -20,8 +20,8 @@ const BATCH = 500;
 export interface PullMemory {
   /** The newest result per key that the server has not acknowledged, oldest key first. */
   readonly results: Map<string, ObjectResult>;
-  /** Settles when no delta is being taken: the agent reports no holding while a delta changes it. */
-  taking: Promise<void>;
+  /** Settles when no delta is being taken: the agent reports no holding while a delta changes it. Undefined: none is. */
+  taking: Promise<void> | undefined;
 }
 
 /** Queues results; a newer result of a key replaces the unacknowledged one. */
@@ -53,14 +53,37 @@ export type PullEnd = ReturnType<typeof createPullEnd>;
 
 /** The agent's end of a Pull stream; `stream` is called after the stream is open. */
 export function createPullEnd(deps: PullDeps) {
-  const { listener, limits, stream, takeRoots } = deps;
+  const { listener, limits, memory, stream, takeRoots } = deps;
   /** A delta is not answered yet. */
   let answering = false;
   /** The server serves the right fleet, and knows the holding. */
   let reported = false;
   let earlyRoots: string | undefined;
   let pumping = false;
+  let hasClaimed = false;
+  const isOtherFleet = ({ fleet }: ServerWelcome): boolean => {
+    const own = listener.fleet();
+    if (own === undefined || own === fleet) return false;
+    const message = `the objects in this cluster belong to the fleet ${own}, the server serves the fleet ${fleet}; nothing is changed`;
+    stream().link.end({ code: 'refused', reason: 'OtherFleet', message });
+    return true;
+  };
+  const noteReported = (): void => {
+    reported = true;
+    if (earlyRoots !== undefined) takeRoots(earlyRoots);
+  };
   return {
+    /** What the hello says of the holding; undefined while a delta changes it. */
+    claim(): HoldingClaim | undefined {
+      hasClaimed = memory.taking === undefined;
+      return hasClaimed ? listener.claim() : undefined;
+    },
+    /** Takes the welcome, before any frame that follows it. */
+    welcomed(welcome: ServerWelcome): void {
+      if (!welcome.holdingKnown || isOtherFleet(welcome)) return;
+      if (!hasClaimed) throw new ProtocolError('OutOfTurn', 'a holding is known that the hello does not claim');
+      noteReported();
+    },
     /** The assembler for a transfer from the server. */
     open(subject: ReadSubject, respond: Answer): Assembler {
       if (subject.case !== 'output') throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" on Pull`);
@@ -72,10 +95,15 @@ export function createPullEnd(deps: PullDeps) {
           answering = false;
           respond(refusal);
         };
-        deps.memory.taking = takeDelta(deps, delta, answer).catch((error: unknown) => {
-          deps.log.error('relay: answering an output failed', { error });
-          stream().link.end({ code: 'lost', reason: 'Internal', message: 'answering an output failed' });
-        });
+        const taking = takeDelta(deps, delta, answer)
+          .catch((error: unknown) => {
+            deps.log.error('relay: answering an output failed', { error });
+            stream().link.end({ code: 'lost', reason: 'Internal', message: 'answering an output failed' });
+          })
+          .finally(() => {
+            if (memory.taking === taking) memory.taking = undefined;
+          });
+        memory.taking = taking;
       });
     },
     takeSettings(settings: AgentSettings): void {
@@ -86,17 +114,15 @@ export function createPullEnd(deps: PullDeps) {
       if (reported) takeRoots(roots);
       else earlyRoots = roots;
     },
-    /** Sends the holding. False: the link ended first, or the server serves another fleet, which ends the link. */
-    async reportHolding({ fleet }: ServerWelcome): Promise<boolean> {
-      await deps.memory.taking;
-      const own = listener.fleet();
-      if (own !== undefined && own !== fleet) {
-        const message = `the objects in this cluster belong to the fleet ${own}, the server serves the fleet ${fleet}; nothing is changed`;
-        stream().link.end({ code: 'refused', reason: 'OtherFleet', message });
-        return false;
-      }
-      reported = true;
-      if (earlyRoots !== undefined) takeRoots(earlyRoots);
+    /**
+     * Sends the holding, unless the server knows it. Then a removal that ends meanwhile reaches the server as a result. False:
+     * the link ended first, or the server serves another fleet, which ends the link.
+     */
+    async reportHolding(welcome: ServerWelcome): Promise<boolean> {
+      if (welcome.holdingKnown) return !stream().link.isOver();
+      await memory.taking;
+      if (isOtherFleet(welcome)) return false;
+      noteReported();
       return sendHolding(deps);
     },
     /** Sends the queued results until the queue is empty or the link is over. */

@@ -69,7 +69,7 @@ function newState(deps: ClientTrustDeps, options: RelayClientOptions) {
         ? createEnrolment({ ...deps, ...certificates }, options)
         : createGivenTrust(deps, options, certificates?.read),
     input: createInputState(),
-    memory: { results: new Map(), taking: Promise.resolve() } as PullMemory,
+    memory: { results: new Map(), taking: undefined } as PullMemory,
     stopping: new AbortController(),
     /** The ends of the established link; undefined without one. */
     ends: undefined as { readonly pull: PullEnd; readonly push: PushEnd } | undefined,
@@ -236,6 +236,7 @@ function openStream(state: ClientState, listener: ServerListener, { stream, pull
       const answer = readWelcome(frame.value);
       welcomed = true;
       transfers.setWindow(answer.limits.window);
+      pull?.welcomed(answer);
       welcome.resolve(answer);
     },
   });
@@ -247,7 +248,7 @@ function openStream(state: ClientState, listener: ServerListener, { stream, pull
   });
   void welcome.promise.then(cancel);
   void link.over.then(() => welcome.resolve(undefined));
-  void link.send(helloFrame(hello, limits));
+  void link.send(helloFrame(hello, limits, pull?.claim()));
   return { link, transfers, /** Undefined if the stream ends first. */ welcome: welcome.promise, closed: stream.ended };
 }
 

@@ -1,5 +1,6 @@
 import type { HoldingHead } from '../../generated/relay_pb.ts';
 import { type AgentHello, TAKES_INJECTOR, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
+import { heldDigest } from '../model/inventory-digest.ts';
 import type { SequencedDelta } from '../model/output.ts';
 import type { StreamEnd } from '../ports/transport.ts';
 import {
@@ -16,7 +17,7 @@ import { settingsFrame } from './wire/frames.ts';
 import { createResultsAssembler } from './wire/input.ts';
 import { createHoldingAssembler, outputHead, outputRecords, readHoldingHead } from './wire/output.ts';
 import { type Assembler, ObjectTooLargeError } from './wire/records.ts';
-import { ProtocolError } from './wire/scalars.ts';
+import { ProtocolError, readDigest } from './wire/scalars.ts';
 
 /** How far the clocks of two servers of a fleet may differ. */
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -71,8 +72,10 @@ function startPull(greeted: Greeted): void {
       throw new ProtocolError('OutOfTurn', `a frame "${frame.case}" on an open Pull stream`);
     }
   });
-  link.post(welcomeFrame(greeted));
+  const known = rememberedHolding(state, pull, greeted.claim);
+  link.post(welcomeFrame(greeted, { holdingKnown: known !== undefined }));
   sendRoots(state, pull);
+  if (known !== undefined) return establish(state, pull, known);
   const cancel = state.deps.clock.schedule(state.limits.answerMs, () => {
     link.end({ code: 'lost', reason: 'NoHolding', message: 'the agent did not report its holding in time' });
   });
@@ -118,7 +121,6 @@ function createPullStream({ state, slot, link, hello, certificate, peerLimits }:
     ...{ hello, link, transfers, session, certificate },
     established: Promise.withResolvers<boolean>(),
     phase: 'greeting',
-    holding: undefined,
     owedHolding: undefined,
     holdingDue: false,
     sending: undefined,
@@ -152,11 +154,8 @@ function openTransfer(
     pull.holdingDue = false;
     const head = reportedHead(state, pull, subject.value);
     return createHoldingAssembler(head, state.limits.quotas.objects, (holding) => {
-      pull.holding = holding;
-      if (pull.phase === 'established') return pull.owedHolding?.resolve(holding);
-      pull.phase = 'established';
-      listener.connected(pull.session, holding);
-      pull.established.resolve(true);
+      if (pull.phase === 'established') pull.owedHolding?.resolve(holding);
+      else establish(state, pull, holding);
     });
   }
   if (subject.case === 'results' && pull.phase === 'established') {
@@ -167,6 +166,33 @@ function openTransfer(
     });
   }
   throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" is not due on Pull`);
+}
+
+function establish({ listener }: ServerState, pull: PullStream, holding: ReportedHolding): void {
+  pull.phase = 'established';
+  listener.connected(pull.session, holding);
+  pull.established.resolve(true);
+}
+
+/**
+ * The holding that the hello claims, if the server remembers exactly these entries: then it is what the agent would send.
+ * A claim that is wrong in itself counts as unknown, and the holding that the agent then sends ends the stream.
+ */
+function rememberedHolding(
+  state: ServerState,
+  pull: PullStream,
+  claim: HoldingHead | undefined,
+): ReportedHolding | undefined {
+  if (claim === undefined) return undefined;
+  try {
+    const entries = state.listener.remembered(pull.hello.cluster, readDigest(claim.inventory));
+    if (entries === undefined) return undefined;
+    const head = reportedHead(state, pull, claim);
+    return heldDigest(entries) === head.digest ? { ...head, entries, isKnown: true } : undefined;
+  } catch (error) {
+    if (error instanceof ProtocolError) return undefined;
+    throw error;
+  }
 }
 
 /** Reads the head of a holding, and verifies its tag for the cluster of the stream. */
@@ -193,10 +219,6 @@ async function sendDelta(
   objectBytes: number,
 ): Promise<SendOutcome> {
   const { counts, deps } = state;
-  const rejected = (reason: string, message: string, holding: ReportedHolding): SendOutcome => {
-    counts.outputsRejected += 1;
-    return { type: 'rejected', reason, message, holding };
-  };
   try {
     const outcome = await pull.transfers.exchange(outputHead(delta), outputRecords(delta, objectBytes));
     if (outcome.type === 'over') return { type: 'disconnected' };
@@ -207,16 +229,18 @@ async function sendDelta(
     const holding = await pull.owedHolding?.promise;
     pull.owedHolding = undefined;
     if (holding === undefined) return { type: 'disconnected' };
-    return rejected(outcome.reason, outcome.message, holding);
+    counts.outputsRejected += 1;
+    return { type: 'rejected', reason: outcome.reason, message: outcome.message, holding };
   } catch (error) {
     // The transfer has begun and cannot continue: the agent has to open a new stream.
-    if (!(error instanceof ObjectTooLargeError) || pull.holding === undefined) {
+    if (!(error instanceof ObjectTooLargeError)) {
       deps.log.error('relay: sending an output failed', { cluster: pull.hello.cluster, error });
       pull.link.end({ code: 'unavailable', reason: 'Internal', message: 'sending failed; the log says why' });
       return { type: 'disconnected' };
     }
     const { message } = error;
     pull.link.end({ code: 'unavailable', reason: 'ObjectTooLarge', message });
-    return rejected('ObjectTooLarge', message, pull.holding);
+    counts.outputsRejected += 1;
+    return { type: 'rejected', reason: 'ObjectTooLarge', message };
   }
 }

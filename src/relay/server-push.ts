@@ -74,7 +74,7 @@ function startPush(greeted: Greeted, pull: PullStream): void {
     listed = true;
     void transfers.send({ case: 'inputDigests', value: {} }, digestRecords([...digests]));
   });
-  link.post(welcomeFrame(greeted, digests.digest()));
+  link.post(welcomeFrame(greeted, { inputDigest: digests.digest() }));
 }
 
 /** The step leads above a quota of the cluster. */

@@ -1,3 +1,4 @@
+import type { HoldingHead } from '../../generated/relay_pb.ts';
 import { type AgentHello, KEEPS_KINDS } from '../model/agent.ts';
 import type { ClusterId, ClusterName, Digest, FleetName } from '../model/ids.ts';
 import type { RelayTls } from '../model/relay-config.ts';
@@ -60,8 +61,6 @@ export interface PullStream {
   /** Resolves true when the agent has sent its holding, false if the stream ends first. */
   readonly established: PromiseWithResolvers<boolean>;
   phase: 'greeting' | 'established' | 'gone';
-  /** The newest holding of the agent. */
-  holding: ReportedHolding | undefined;
   /** The holding that the agent sends after it has refused a delta; undefined if none is due. */
   owedHolding: PromiseWithResolvers<ReportedHolding | undefined> | undefined;
   /** The owed holding has not begun to arrive. */
@@ -131,6 +130,8 @@ export interface Greeted {
   readonly slot: ClusterSlot;
   readonly link: Link;
   readonly hello: AgentHello;
+  /** On Pull: the inventory that the hello claims. */
+  readonly claim: HoldingHead | undefined;
   /** The certificate that opened the stream. */
   readonly certificate: AgentCertificate | undefined;
   readonly peerLimits: PeerLimits;
@@ -139,12 +140,15 @@ export interface Greeted {
   readonly onFrame: (handler: (frame: Frame) => void) => void;
 }
 
-/** The answer to an admitted hello; `inputDigest` on Push. */
-export function welcomeFrame({ state, protocol }: Greeted, inputDigest?: Digest): FrameInit {
+/** The answer to an admitted hello; `inputDigest` on Push, `holdingKnown` on Pull. */
+export function welcomeFrame(
+  { state, protocol }: Greeted,
+  { inputDigest, ...known }: { readonly inputDigest?: Digest; readonly holdingKnown?: boolean },
+): FrameInit {
   const { fleet, version } = state.options;
   const offered = { capabilities: [KEEPS_KINDS], limits: limitsInit(state.limits) };
   const input = inputDigest === undefined ? {} : { inputDigest: digestBytes(inputDigest) };
-  return { case: 'welcome', value: { protocol, fleet, version, ...offered, ...input } };
+  return { case: 'welcome', value: { protocol, fleet, version, ...offered, ...input, ...known } };
 }
 
 /** The end of the stream of an agent that is not admitted. */

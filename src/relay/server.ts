@@ -204,7 +204,7 @@ function readFirst(
   frame: Frame,
   cluster: ClusterName,
   certificate: ClientCertificate | undefined,
-): Pick<Greeted, 'hello' | 'peerLimits' | 'protocol'> {
+): Pick<Greeted, 'hello' | 'claim' | 'peerLimits' | 'protocol'> {
   if (frame.case !== 'hello') throw new ProtocolError('OutOfTurn', `a frame "${frame.case}" where the hello was due`);
   const protocol = chooseProtocol(frame.value);
   const hello = readHello(frame.value);
@@ -216,5 +216,6 @@ function readFirst(
     const { reason, message, code } = mismatch('the certificate that was shown is for another cluster of this name');
     throw new ProtocolError(reason, message, code);
   }
-  return { hello, protocol, peerLimits: readLimits(frame.value.limits) };
+  const { holding: claim, limits } = frame.value;
+  return { hello, claim, protocol, peerLimits: readLimits(limits) };
 }

@@ -1,4 +1,13 @@
-import type { AgentHello, AgentHolding, InputDelta, KindState, LiveObject, ObjectResult } from '../model/agent.ts';
+import type {
+  AgentHello,
+  AgentHolding,
+  HoldingClaim,
+  InputDelta,
+  InventoryEntry,
+  KindState,
+  LiveObject,
+  ObjectResult,
+} from '../model/agent.ts';
 import type { AgentSettings } from '../model/agent-settings.ts';
 import type { ClusterId, ClusterName, Digest, FleetName } from '../model/ids.ts';
 import type { SequencedDelta } from '../model/output.ts';
@@ -43,13 +52,15 @@ export interface RegistrationRequest {
 /** An inventory as its agent reports it, and what its tag proves of that. */
 export interface ReportedHolding extends AgentHolding {
   readonly proof: TagProof;
+  /** The entries are those that the server remembers. */
+  readonly isKnown: boolean;
 }
 
 /** The outcome of sending a delta. `accepted` means verified and durable at the agent, not applied. */
 export type SendOutcome =
   | { readonly type: 'accepted' }
-  /** The delta does not start from the holding of the agent, or fails its checks. */
-  | { readonly type: 'rejected'; readonly reason: string; readonly message: string; readonly holding: ReportedHolding }
+  /** The delta does not start from the holding of the agent, or fails its checks. Without a holding the session has ended. */
+  | { readonly type: 'rejected'; readonly reason: string; readonly message: string; readonly holding?: ReportedHolding }
   | { readonly type: 'disconnected' };
 
 /** One connected agent, from its pull hello to the end of its pull stream. */
@@ -76,7 +87,12 @@ export interface AgentListener {
   admit(hello: AgentHello, certificate?: AgentCertificate): HelloDecision;
   /** Decides about a client certificate, after the proof and the request are verified. */
   mayRegister(request: RegistrationRequest): RegistrationDecision;
-  /** The pull stream is established, and the agent has sent its holding. */
+  /**
+   * The inventory of the cluster as the server remembers it, if it has exactly this digest: then it is what the agent would
+   * send. Undefined: it does not.
+   */
+  remembered(cluster: ClusterName, inventory: Digest): readonly InventoryEntry[] | undefined;
+  /** The pull stream is established, and the holding of the agent is known. */
   connected(session: AgentSession, holding: ReportedHolding): void;
   /** The pull stream has ended. */
   disconnected(session: AgentSession, reason: string): void;
@@ -98,8 +114,10 @@ export interface AgentListener {
 
 /** The owner of a relay client. */
 export interface ServerListener {
-  /** The current holding of the agent; read at each connect. */
+  /** The current holding of the agent; read where the server does not know it. */
   holding(): AgentHolding;
+  /** What the hello says of the holding; read at each connect. */
+  claim(): HoldingClaim;
   /** The fleet of the objects that the agent holds; undefined if it holds none. The client ends a link to another fleet. */
   fleet(): FleetName | undefined;
   /** The version of the agent's API server, as `v1.36.3`; read at each connect. Undefined: it is not known, or there is none. */

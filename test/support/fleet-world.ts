@@ -15,6 +15,7 @@ import {
   parseSourceName,
   type SourceName,
 } from '../../src/model/ids.ts';
+import { inventoryDigest } from '../../src/model/inventory-digest.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
 import type { ObjectHealth } from '../../src/model/object-health.ts';
 import { displayKey, type ObjectKey, objectKey, refOfObject } from '../../src/model/object-key.ts';
@@ -392,7 +393,6 @@ function createFakeAgent(
   const holding = (): AgentHolding => ({
     position,
     digest: digest(),
-    revisions: [],
     ...(admitted === undefined ? {} : { admitted }),
     ...(tag === undefined ? {} : { tag }),
     entries: [...entries.values()],
@@ -403,7 +403,9 @@ function createFakeAgent(
   };
   const reported = (): ReportedHolding => {
     const claim = holding();
-    return { ...claim, proof: tags().verify(stepAt(claim.digest, claim), tag) };
+    const proof = tags().verify(stepAt(claim.digest, claim), tag);
+    const known = listenerNow().remembered(cluster, inventoryDigest(claim.entries));
+    return { ...claim, entries: known ?? claim.entries, isKnown: known !== undefined, proof };
   };
   const take = (delta: SequencedDelta): readonly ObjectResult[] => {
     if (delta.admitted !== undefined && admitted !== undefined && comparePositions(delta.admitted, admitted) < 0) {

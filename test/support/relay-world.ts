@@ -1,6 +1,7 @@
 import type {
   AgentHello,
   AgentHolding,
+  HoldingClaim,
   InputDelta,
   InventoryEntry,
   LiveObject,
@@ -16,6 +17,7 @@ import {
   parseClusterName,
   parseFleetName,
 } from '../../src/model/ids.ts';
+import { inventoryDigest } from '../../src/model/inventory-digest.ts';
 import { compareText, type JsonObject } from '../../src/model/json.ts';
 import { type ObjectKey, parseObjectKey } from '../../src/model/object-key.ts';
 import { claimOf, comparePositions, type OutputPosition, type SequencedDelta } from '../../src/model/output.ts';
@@ -131,7 +133,6 @@ function refused(reason: string) {
 export function createFakeAgent(): FakeAgent {
   const entries = new Map<string, InventoryEntry>();
   let claim: Pick<SequencedDelta, 'position' | 'admitted' | 'tag'> = { position: { epoch: 0, sequence: 0 } };
-  let revisions: SequencedDelta['revisions'] = [];
   const agent: FakeAgent = {
     entries,
     deltas: [],
@@ -149,9 +150,12 @@ export function createFakeAgent(): FakeAgent {
       return {
         ...claim,
         digest: snapshotDigest(list.map((entry) => [entry.key, entry.digest])),
-        revisions,
         entries: list,
       };
+    },
+    claim(): HoldingClaim {
+      const { entries: list, ...head } = agent.holding();
+      return { ...head, inventory: inventoryDigest(list) };
     },
     async delta(delta, fleet) {
       await agent.gate;
@@ -169,7 +173,6 @@ export function createFakeAgent(): FakeAgent {
       for (const key of delta.removals) entries.delete(key);
       if (agent.fleets.at(-1) !== fleet) agent.fleets.push(fleet);
       claim = claimOf(delta);
-      revisions = delta.revisions;
       agent.deltas.push(delta);
       return { accepted: true };
     },
@@ -191,6 +194,8 @@ export interface FakeOwner extends AgentListener {
   readonly breaches: string[];
   /** The highest that the fleet has begun. */
   epoch: number;
+  /** The inventories that the server remembers. */
+  readonly inventories: Map<ClusterName, readonly InventoryEntry[]>;
   readonly received: ObjectResult[];
   readonly inputs: { readonly cluster: ClusterName; readonly delta: InputDelta }[];
   readonly held: Map<ClusterName, Map<string, Digest>>;
@@ -205,6 +210,7 @@ export function createFakeOwner(): FakeOwner {
     events: [],
     breaches: [],
     epoch: 0,
+    inventories: new Map(),
     received: [],
     inputs: [],
     held: new Map(),
@@ -221,6 +227,10 @@ export function createFakeOwner(): FakeOwner {
     },
     broken: (cluster, reason) => void owner.breaches.push(`${cluster} ${reason}`),
     latestEpoch: () => owner.epoch,
+    remembered(cluster, inventory) {
+      const entries = owner.inventories.get(cluster);
+      return entries !== undefined && inventoryDigest(entries) === inventory ? entries : undefined;
+    },
     results: (_cluster, results) => {
       owner.received.push(...results);
       return 0;

@@ -1,6 +1,7 @@
-import type { AgentHolding } from '../../model/agent.ts';
+import type { AgentHolding, HoldingClaim } from '../../model/agent.ts';
 import { type BucketedMap, createBucketedMap } from '../../model/bucketed-map.ts';
 import type { FleetName } from '../../model/ids.ts';
+import { inventoryDigest } from '../../model/inventory-digest.ts';
 import { compareText } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { claimOf, comparePositions, metaOf, type SequencedDelta } from '../../model/output.ts';
@@ -38,13 +39,21 @@ export function contentsOf(contents: Iterable<readonly [ObjectKey, StoredObject]
   return createBucketedMap(contents, ({ digest }) => digest);
 }
 
-/** The inventory as the agent reports it to the server, in key order. */
+/** The inventory as the agent reports it to a server that does not remember it, in key order. */
 export function toAgentHolding({ state, records }: Inventory): AgentHolding {
-  const { fleet: _fleet, settings: _settings, ...head } = state;
   const entries = [...records.values()]
     .sort((a, b) => compareText(a.key, b.key))
     .map(({ key, digest, phase, ...meta }) => ({ key, digest, phase, ...metaOf(meta) }));
-  return { ...head, entries };
+  return { ...headOf(state), entries };
+}
+
+/** The inventory as the agent claims it in its hello. */
+export function toHoldingClaim({ state, records }: Inventory): HoldingClaim {
+  return { ...headOf(state), inventory: inventoryDigest(records.values()) };
+}
+
+function headOf({ digest, ...state }: Inventory['state']): Omit<AgentHolding, 'entries'> {
+  return { ...claimOf(state), digest };
 }
 
 /** The fleet that owns the cluster's objects; undefined if the inventory is empty: any fleet may take the cluster. */

@@ -8,7 +8,7 @@ import {
   RegisterResponseSchema,
   type Welcome,
 } from '../../../generated/relay_pb.ts';
-import { type AgentHello, KUBERNETES_VERSION } from '../../model/agent.ts';
+import { type AgentHello, type HoldingClaim, KUBERNETES_VERSION } from '../../model/agent.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import { MOST_SETTINGS_BYTES, parseSettings, settingsText } from '../../model/agent-settings.ts';
 import {
@@ -21,6 +21,7 @@ import {
   quote,
 } from '../../model/ids.ts';
 import { FRAME_BYTES } from '../limits.ts';
+import { claimInit } from './output.ts';
 import { checked, decodeMessage, ProtocolError, readCount, readDigest } from './scalars.ts';
 
 /** A frame as it is read: one of the cases, each with its value. */
@@ -75,12 +76,13 @@ export function readLimits(limits: Limits | undefined): PeerLimits {
   return { objectBytes, window: Math.min(Math.max(limits.window, 1), 64) };
 }
 
-/** The wire form of a hello. */
-export function helloFrame(hello: AgentHello, limits: PeerLimits) {
+/** The wire form of a hello; with a claim on Pull. */
+export function helloFrame(hello: AgentHello, limits: PeerLimits, claim?: HoldingClaim) {
   const { cluster, clusterId, instance, version, fleet = '', kubernetesVersion = '' } = hello;
   const range = { protocolMin: PROTOCOL.min, protocolMax: PROTOCOL.max };
   const about = { version, kubernetesVersion, capabilities: [...hello.capabilities], fleet };
-  const value = { ...range, ...about, cluster, clusterId, instance, limits: limitsInit(limits) };
+  const holding = claim === undefined ? {} : { holding: claimInit(claim) };
+  const value = { ...range, ...about, cluster, clusterId, instance, limits: limitsInit(limits), ...holding };
   return { case: 'hello' as const, value };
 }
 
@@ -118,6 +120,8 @@ export interface ServerWelcome {
   readonly limits: PeerLimits;
   /** On Push: digest of the input at the server. */
   readonly inputDigest: Digest | undefined;
+  /** On Pull: the server remembers the inventory in the hello. */
+  readonly holdingKnown: boolean;
 }
 
 /** Reads a welcome. */
@@ -132,6 +136,7 @@ export function readWelcome(welcome: Welcome): ServerWelcome {
     capabilities: readCapabilities(welcome.capabilities),
     limits: readLimits(welcome.limits),
     inputDigest: welcome.inputDigest.length === 0 ? undefined : readDigest(welcome.inputDigest),
+    holdingKnown: welcome.holdingKnown,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { HoldingHead, OutputHead } from '../../../generated/relay_pb.ts';
-import type { AgentHolding, InventoryEntry } from '../../model/agent.ts';
-import { snapshotDigest } from '../../model/digest.ts';
-import type { ClusterName, Digest } from '../../model/ids.ts';
+import type { AgentHolding, HoldingClaim, InventoryEntry } from '../../model/agent.ts';
+import type { ClusterName } from '../../model/ids.ts';
+import { heldDigest } from '../../model/inventory-digest.ts';
 import { repairCommand } from '../../model/messages.ts';
 import {
   MAX_SEQUENCE,
@@ -129,8 +129,16 @@ function stoppedOf({ stopped }: { readonly stopped: boolean }): { readonly stopp
 
 /** The head of a holding. */
 export function holdingHead(holding: AgentHolding) {
-  const value = { digest: digestBytes(holding.digest), ...positionsInit(holding), ...tagInit(holding) };
-  return { case: 'holding' as const, value };
+  return { case: 'holding' as const, value: headInit(holding) };
+}
+
+/** The wire form of what a hello says of the holding. */
+export function claimInit(claim: HoldingClaim) {
+  return { ...headInit(claim), inventory: digestBytes(claim.inventory) };
+}
+
+function headInit(holding: Omit<AgentHolding, 'entries'>) {
+  return { digest: digestBytes(holding.digest), ...positionsInit(holding), ...tagInit(holding) };
 }
 
 /** The records of a holding, generated on demand. */
@@ -141,17 +149,10 @@ export function* holdingRecords(holding: AgentHolding): Generator<RecordInit, vo
     const head = { key, digest: digestBytes(digest), phase, scope, stopped };
     yield* withOrigins(entry.origins, (origins) => ({ case: 'entry', value: { ...head, origins } }));
   }
-  yield* revisionRecords(holding.revisions);
-}
-
-/** The digest of the entries of an inventory, without those that are being removed. */
-export function heldDigest(entries: readonly InventoryEntry[]): Digest {
-  const held = entries.filter(({ phase }) => phase === 'held');
-  return snapshotDigest(held.map(({ key, digest }) => [key, digest]));
 }
 
 /** An inventory without its entries, as its agent states it, and what its tag proves of that. */
-export type ReportedHead = Omit<ReportedHolding, 'entries' | 'revisions'>;
+export type ReportedHead = Omit<ReportedHolding, 'entries' | 'isKnown'>;
 
 /**
  * Reads the head of a holding of a cluster. Its tag must be valid, or its positions plausible.
@@ -179,13 +180,11 @@ export function createHoldingAssembler(
   done: (holding: ReportedHolding) => void,
 ): Assembler {
   const entries = new Map<string, InventoryEntry>();
-  const revisions: RevisionRef[] = [];
   return createAssembler(
     'a holding',
     ({ scope, more, scopeOf, origins }) => ({
       scope,
       more,
-      revision: (record) => void revisions.push(readRevision(record)),
       entry(record) {
         const key = readKey(record.key);
         const phase = readWord(record.phase, ['held', 'removing']);
@@ -205,7 +204,7 @@ export function createHoldingAssembler(
       if (heldDigest(list) !== head.digest) {
         throw new ProtocolError('DigestMismatch', 'the digest of the holding is not that of its entries');
       }
-      done({ ...head, revisions, entries: list });
+      done({ ...head, entries: list, isKnown: false });
     },
   );
 }

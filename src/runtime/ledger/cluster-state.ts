@@ -183,6 +183,12 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
     written?.[kind].set(key, value);
   };
 
+  const dropOtherResults = (cluster: string, isOwned: (key: string) => boolean): void => {
+    for (const { key } of [...inputs.results.entries(cluster)]) {
+      if (!isOwned(key)) set('results', cluster, key, null);
+    }
+  };
+
   return {
     setEntry: (cluster: string, key: ObjectKey, entry: LedgerEntry | null) => set('entries', cluster, key, entry),
     /** Sets the result of an object; null deletes it. */
@@ -199,9 +205,23 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
       complete.add(cluster);
       const owned = stageEntries(engine, cluster, holding);
       writers.of(cluster)?.entries.replaceAll(owned);
-      for (const { key } of [...inputs.results.entries(cluster)]) {
-        if (!owned.has(key)) set('results', cluster, key, null);
+      dropOtherResults(cluster, (key) => owned.has(key));
+    },
+    /** The inventory as the agent would report it, by the entries of the last commit. */
+    inventory: (cluster: string): readonly InventoryEntry[] =>
+      Array.from(inputs.ledger.entries(cluster), ({ key, value: { digest, phase, ...meta } }) => ({
+        key: key as ObjectKey,
+        digest,
+        phase: phase === 'removing' ? phase : 'held',
+        ...metaOf(meta),
+      })),
+    /** The agent has exactly the inventory of these entries: what was in flight has been accepted. Deletes results of other objects. */
+    confirmEntries: (cluster: string): void => {
+      complete.add(cluster);
+      for (const { key, value } of [...inputs.ledger.entries(cluster)]) {
+        if (value.phase === 'inFlight') set('entries', cluster, key, { ...value, phase: 'accepted' });
       }
+      dropOtherResults(cluster, (key) => inputs.ledger.get(cluster, key) !== undefined);
     },
     /** Applies a delta that leads to a complete input snapshot; `since`: now, in milliseconds since 1970. */
     takeInput: (cluster: string, { upserts, removals, kinds }: InputDelta, since: number): void => {

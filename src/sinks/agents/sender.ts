@@ -56,16 +56,18 @@ export function createSender(deps: SenderDeps) {
     } else if (outcome.type === 'rejected') {
       const { reason, message, holding } = outcome;
       log.warn('an agent rejected a delta', { cluster, reason, detail: message });
-      state.holds = holding.digest;
-      state.admitted = holding.admitted;
-      windows.holds(cluster, ownedKeys(holding));
+      if (holding !== undefined) {
+        state.holds = holding.digest;
+        state.admitted = holding.admitted;
+        windows.holds(cluster, ownedKeys(holding));
+        loop.transact(() => ledger.replaceEntries(cluster, holding));
+      }
       noteProblem(deps, cluster, `${reason}: ${message}`);
       state.isPaused = true;
       clock.schedule(backOffMs(state.rejections++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), () => {
         state.isPaused = false;
         loop.transact(() => woken.add(cluster));
       });
-      loop.transact(() => ledger.replaceEntries(cluster, holding));
     }
   };
   const sendNext = (cluster: string): void => {

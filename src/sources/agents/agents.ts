@@ -1,5 +1,6 @@
 import { type AgentHello, KINDS_AS_WRITTEN, TAKES_STOPPED } from '../../model/agent.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
+import { inventoryDigest } from '../../model/inventory-digest.ts';
 import { comparePositions } from '../../model/output.ts';
 import type { ClusterSize } from '../../model/quotas.ts';
 import type { AgentListener, ReportedHolding } from '../../relay/session.ts';
@@ -50,7 +51,8 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       deps.connected(cluster, holding);
       loop.transact(() => {
         const isReplaced = bind(deps, session.hello, holding);
-        ledger.replaceEntries(cluster, holding);
+        if (holding.isKnown) ledger.confirmEntries(cluster);
+        else ledger.replaceEntries(cluster, holding);
         agents.set('', cluster, {
           connected: true,
           since: clock.now(),
@@ -79,6 +81,11 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     },
     broken: (cluster, reason) => noteProblem(deps, cluster, `its session was ended: ${reason}`),
     latestEpoch: ledger.epoch,
+    remembered: (cluster, digest) => {
+      loop.settle();
+      const entries = ledger.inventory(cluster);
+      return inventoryDigest(entries) === digest ? entries : undefined;
+    },
     results: createResultTaker(deps),
     inputDigests: (cluster): ReadonlyMap<string, Digest> => {
       loop.settle();

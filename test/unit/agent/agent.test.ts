@@ -34,7 +34,6 @@ test('an accepted object is in the inventory before it is written; then it is re
   expect(server.holding()).toEqual({
     position: { epoch: 1, sequence: 1 },
     digest: snapshotDigest([[keyA, objectDigest(a)]]),
-    revisions: [{ source: 'git', revision: 'r1' }],
     entries: [{ key: keyA, digest: objectDigest(a), phase: 'held', ...meta }],
   });
 });
@@ -445,7 +444,6 @@ test('a new agent reports an empty inventory', async () => {
   expect(world.server.holding()).toEqual({
     position: { epoch: 0, sequence: 0 },
     digest: snapshotDigest([]),
-    revisions: [],
     entries: [],
   });
   expect(world.server.inputs).toHaveLength(1);

@@ -112,7 +112,6 @@ test('an agent reports its holding at each connect', async () => {
     position: { epoch: 1, sequence: 1 },
     digest: outputsDigest(AB),
     admitted: { epoch: 1_700_000_000_000, sequence: 3 },
-    revisions: [{ source: 'fleet' as never, revision: 'abc' }],
     entries: held,
   });
   world.network.cut();

@@ -1,0 +1,23 @@
+import type { InventoryEntry } from './agent.ts';
+import { snapshotDigest } from './digest.ts';
+import type { Digest } from './ids.ts';
+
+/**
+ * The digest of an inventory with all that an entry says: phase, origins, scope and `stopped` too. Two inventories of the same
+ * digest have the same entries. Part of the protocol: it never changes.
+ */
+export function inventoryDigest(entries: Iterable<InventoryEntry>): Digest {
+  return snapshotDigest(Array.from(entries, (entry) => [entry.key, textOf(entry)] as const));
+}
+
+/** JSON escapes line feeds. */
+function textOf({ digest, phase, origins, scope, stopped }: InventoryEntry): string {
+  return JSON.stringify([digest, phase, origins.map(({ source, path }) => [source, path]), scope, stopped === true]);
+}
+
+/** The digest of the objects that an inventory owns: without those that are being removed. */
+export function heldDigest(entries: Iterable<InventoryEntry>): Digest {
+  const held: [string, Digest][] = [];
+  for (const { key, digest, phase } of entries) if (phase === 'held') held.push([key, digest]);
+  return snapshotDigest(held);
+}
