@@ -75,7 +75,10 @@ function startPull(greeted: Greeted): void {
   const known = rememberedHolding(state, pull, greeted.claim);
   link.post(welcomeFrame(greeted, { holdingKnown: known !== undefined }));
   sendRoots(state, pull);
-  if (known !== undefined) return establish(state, pull, known);
+  if (known !== undefined) {
+    establish(state, pull, known);
+    return;
+  }
   const cancel = state.deps.clock.schedule(state.limits.answerMs, () => {
     link.end({ code: 'lost', reason: 'NoHolding', message: 'the agent did not report its holding in time' });
   });

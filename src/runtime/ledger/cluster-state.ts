@@ -207,20 +207,11 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
       writers.of(cluster)?.entries.replaceAll(owned);
       dropOtherResults(cluster, (key) => owned.has(key));
     },
-    /** The inventory as the agent would report it, by the entries of the last commit. */
-    inventory: (cluster: string): readonly InventoryEntry[] =>
-      Array.from(inputs.ledger.entries(cluster), ({ key, value: { digest, phase, ...meta } }) => ({
-        key: key as ObjectKey,
-        digest,
-        phase: phase === 'removing' ? phase : 'held',
-        ...metaOf(meta),
-      })),
     /** The agent has exactly the inventory of these entries: what was in flight has been accepted. Deletes results of other objects. */
     confirmEntries: (cluster: string): void => {
       complete.add(cluster);
-      for (const { key, value } of [...inputs.ledger.entries(cluster)]) {
-        if (value.phase === 'inFlight') set('entries', cluster, key, { ...value, phase: 'accepted' });
-      }
+      const arrived = [...inputs.ledger.entries(cluster)].filter(({ value }) => value.phase === 'inFlight');
+      for (const { key, value } of arrived) set('entries', cluster, key, { ...value, phase: 'accepted' });
       dropOtherResults(cluster, (key) => inputs.ledger.get(cluster, key) !== undefined);
     },
     /** Applies a delta that leads to a complete input snapshot; `since`: now, in milliseconds since 1970. */
@@ -265,6 +256,16 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
       inputs.snapshots.delete('', cluster);
     },
   };
+}
+
+/** The inventory of a cluster as its agent would report it, by the ledger as of the last commit. */
+export function inventoryOf({ inputs: { ledger } }: Engine, cluster: string): readonly InventoryEntry[] {
+  return Array.from(ledger.entries(cluster), ({ key, value: { digest, phase, ...meta } }) => ({
+    key: key as ObjectKey,
+    digest,
+    phase: phase === 'removing' ? phase : 'held',
+    ...metaOf(meta),
+  }));
 }
 
 /** Maps that belong to a registration. */

@@ -5,6 +5,7 @@ import { comparePositions } from '../../model/output.ts';
 import type { ClusterSize } from '../../model/quotas.ts';
 import type { AgentListener, ReportedHolding } from '../../relay/session.ts';
 import type { AssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
+import { inventoryOf } from '../../runtime/ledger/cluster-state.ts';
 import { newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import { endedRegistrations, type HelloDeps, judgeHello, judgeRegistration } from './admission.ts';
@@ -83,7 +84,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     latestEpoch: ledger.epoch,
     remembered: (cluster, digest) => {
       loop.settle();
-      const entries = ledger.inventory(cluster);
+      const entries = inventoryOf(engine, cluster);
       return inventoryDigest(entries) === digest ? entries : undefined;
     },
     results: createResultTaker(deps),

@@ -71,7 +71,9 @@ async function sendUntilDone(driver: Driver, session: AgentSession): Promise<voi
     const outcome = await session.send(deltaOf(from, to, { epoch: 1, sequence: driver.sequence }));
     if (driver.session !== session) return;
     if (outcome.type === 'accepted') driver.holds = to;
-    else driver.holds = outcome.type === 'rejected' ? outcome.holding && driver.sent.get(outcome.holding.digest) : undefined;
+    else
+      driver.holds =
+        outcome.type === 'rejected' ? outcome.holding && driver.sent.get(outcome.holding.digest) : undefined;
   }
   driver.sending = false;
 }

@@ -116,7 +116,10 @@ test('an agent reports its holding at each connect', async () => {
   });
   world.network.cut();
   await world.clock.advance(1_000);
-  expect(world.owner.sessions.get(EAST)?.holding).toEqual({ ...agent.holding(), proof: { type: 'nothing' } });
+  expect(world.owner.sessions.get(EAST)?.holding).toEqual({
+    ...agent.holding(),
+    ...{ isKnown: false, proof: { type: 'nothing' } },
+  });
 });
 
 test('a delta from another digest is rejected with the holding, and the next one from the right digest is accepted', async () => {
