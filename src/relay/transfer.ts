@@ -341,7 +341,7 @@ function pack(part: Uint8Array<ArrayBuffer>, last: boolean) {
 }
 
 /** The records of a chunk and the uncompressed size. Throws a {@link ProtocolError} on a zip bomb or malformed bytes. */
-function unpackChunk({ compressed, data }: Pick<Chunk, 'compressed' | 'data'>): {
+export function unpackChunk({ compressed, data }: Pick<Chunk, 'compressed' | 'data'>): {
   readonly bytes: number;
   readonly records: readonly WireRecord[];
 } {

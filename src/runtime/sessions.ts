@@ -1,6 +1,5 @@
 import type { BucketedMap } from '../model/bucketed-map.ts';
 import type { Digest } from '../model/ids.ts';
-import type { LedgerEntry } from '../model/ledger.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { AdmissionPosition } from '../model/output.ts';
 import type { AgentSession } from '../relay/session.ts';
@@ -10,7 +9,7 @@ export interface ClusterSession {
   readonly session: AgentSession;
   /** Digest of the agent's inventory: the next delta starts from it. */
   holds: Digest;
-  /** The cluster's entries of the ledger as of the last commit, for the digest of the next delta. Absent: no delta was made yet. */
+  /** By the ledger as of the last commit, for the digest of the next delta. Absent: no delta was made yet. */
   entries?: SessionEntries;
   /** The admission that the inventory was computed from; undefined: the agent does not report one. */
   admitted?: AdmissionPosition | undefined;
@@ -24,8 +23,8 @@ export interface ClusterSession {
   isPaused: boolean;
 }
 
-/** Ledger entries of one cluster. */
-export type SessionEntries = BucketedMap<ObjectKey, LedgerEntry>;
+/** The digests of what a cluster holds or is being sent. */
+export type SessionEntries = BucketedMap<ObjectKey, Digest>;
 
 /** The agents that are connected to this process, by cluster name. */
 export type Sessions = Map<string, ClusterSession>;

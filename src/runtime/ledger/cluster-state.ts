@@ -207,13 +207,6 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
       writers.of(cluster)?.entries.replaceAll(owned);
       dropOtherResults(cluster, (key) => owned.has(key));
     },
-    /** The agent has exactly the inventory of these entries: what was in flight has been accepted. Deletes results of other objects. */
-    confirmEntries: (cluster: string): void => {
-      complete.add(cluster);
-      const arrived = [...inputs.ledger.entries(cluster)].filter(({ value }) => value.phase === 'inFlight');
-      for (const { key, value } of arrived) set('entries', cluster, key, { ...value, phase: 'accepted' });
-      dropOtherResults(cluster, (key) => inputs.ledger.get(cluster, key) !== undefined);
-    },
     /** Applies a delta that leads to a complete input snapshot; `since`: now, in milliseconds since 1970. */
     takeInput: (cluster: string, { upserts, removals, kinds }: InputDelta, since: number): void => {
       const written = writers.of(cluster);

@@ -9,8 +9,7 @@ import type { ClusterSession, SessionEntries, Sessions } from '../../runtime/ses
 export type LedgerDigests = ReturnType<typeof createLedgerDigests>;
 
 /**
- * Keeps the ledger entries of each connected cluster that is sent deltas in buckets, from its first delta on. Objects that
- * are being removed are no part of a digest.
+ * Keeps the digests of the ledger entries of each connected cluster in buckets, from its first delta on.
  */
 export function createLedgerDigests({ graph, inputs: { ledger } }: Engine, sessions: Sessions) {
   let changes: ReturnType<typeof graph.watch<LedgerEntry>> | undefined;
@@ -21,17 +20,16 @@ export function createLedgerDigests({ graph, inputs: { ledger } }: Engine, sessi
     for (const [cluster, changed] of taken) {
       const session = sessions.get(cluster);
       if (session?.entries === undefined) continue;
-      const put = changed.flatMap(({ key, after }) =>
-        after === undefined ? [] : [[key as ObjectKey, after] as const],
-      );
-      const drop = changed.flatMap(({ key, after }) => (after === undefined ? [key as ObjectKey] : []));
-      session.entries = session.entries.with(put, drop);
+      const known = session.entries;
+      const differing = changed.filter(({ key, after }) => known.get(key as ObjectKey) !== digestOf(after));
+      // An object that arrives is accepted with the digest that it had in flight.
+      if (differing.length > 0) session.entries = withChanges(known, differing);
     }
   };
   const read = (cluster: string): SessionEntries =>
-    createBucketedMap(
-      Array.from(ledger.entries(cluster), ({ key, value }) => [key as ObjectKey, value] as const),
-      ({ digest, phase }) => (phase === 'removing' ? undefined : digest),
+    withChanges(
+      createBucketedMap([], (digest) => digest),
+      Array.from(ledger.entries(cluster), ({ key, value }) => ({ key, after: value })),
     );
 
   return {
@@ -41,7 +39,30 @@ export function createLedgerDigests({ graph, inputs: { ledger } }: Engine, sessi
       changes ??= graph.watch(ledger);
       follow();
       session.entries ??= read(cluster);
-      return session.entries.with(changed).digest();
+      const next = withChanges(
+        session.entries,
+        Array.from(changed, ([key, after]) => ({ key, after })),
+      );
+      return next.digest();
     },
   };
+}
+
+function withChanges(
+  entries: SessionEntries,
+  changes: readonly { readonly key: string; readonly after: LedgerEntry | undefined }[],
+): SessionEntries {
+  const put: [ObjectKey, Digest][] = [];
+  const drop: ObjectKey[] = [];
+  for (const { key, after } of changes) {
+    const digest = digestOf(after);
+    if (digest === undefined) drop.push(key as ObjectKey);
+    else put.push([key as ObjectKey, digest]);
+  }
+  return entries.with(put, drop);
+}
+
+/** Undefined: the object is no part of a digest. */
+function digestOf(entry: LedgerEntry | undefined): Digest | undefined {
+  return entry?.phase === 'removing' ? undefined : entry?.digest;
 }

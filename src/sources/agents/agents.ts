@@ -48,12 +48,11 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       loop.settle();
       recovery.consider(cluster, holding);
       sessions.set(cluster, { session, holds: holding.digest, inFlight: false, rejections: 0, isPaused: false });
-      log.info('an agent is connected', { cluster, version, owned: holding.entries.length });
+      log.info('an agent is connected', { cluster, version, owned: holding.entries.length, known: holding.isKnown });
       deps.connected(cluster, holding);
       loop.transact(() => {
         const isReplaced = bind(deps, session.hello, holding);
-        if (holding.isKnown) ledger.confirmEntries(cluster);
-        else ledger.replaceEntries(cluster, holding);
+        ledger.replaceEntries(cluster, holding);
         agents.set('', cluster, {
           connected: true,
           since: clock.now(),
@@ -82,22 +81,29 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     },
     broken: (cluster, reason) => noteProblem(deps, cluster, `its session was ended: ${reason}`),
     latestEpoch: ledger.epoch,
-    remembered: (cluster, digest) => {
-      loop.settle();
-      const entries = inventoryOf(engine, cluster);
-      return inventoryDigest(entries) === digest ? entries : undefined;
-    },
     results: createResultTaker(deps),
-    inputDigests: (cluster): ReadonlyMap<string, Digest> => {
-      loop.settle();
-      return new Map([...engine.inputs.live.entries(cluster)].map(({ key, value }) => [key, value.digest]));
-    },
+    ...createLookups(deps),
     excessAfter: quotas.excessAfter,
     aboveQuota: quotas.aboveQuota,
     input: (cluster, delta) => {
       quotas.taken(cluster, delta);
       loop.transact(() => ledger.takeInput(cluster, delta, clock.now()));
       markWarm(deps, cluster);
+    },
+  };
+}
+
+/** What the server remembers of a cluster, as of all that was staged. */
+function createLookups({ engine, loop }: AgentSourceDeps): Pick<AgentListener, 'remembered' | 'inputDigests'> {
+  return {
+    remembered: (cluster, digest) => {
+      loop.settle();
+      const entries = inventoryOf(engine, cluster);
+      return inventoryDigest(entries) === digest ? entries : undefined;
+    },
+    inputDigests: (cluster): ReadonlyMap<string, Digest> => {
+      loop.settle();
+      return new Map([...engine.inputs.live.entries(cluster)].map(({ key, value }) => [key, value.digest]));
     },
   };
 }
