@@ -12,7 +12,7 @@ import {
   type OutputObject,
   type SequencedDelta,
 } from '../../model/output.ts';
-import type { SendOutcome } from '../../relay/session.ts';
+import type { ReportedHolding, SendOutcome } from '../../relay/session.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import type { ClusterSession } from '../../runtime/sessions.ts';
 import { createLedgerDigests, type LedgerDigests } from './ledger-digests.ts';
@@ -31,7 +31,7 @@ interface SenderDeps extends ServerParts {
  * because the next delta is computed when the answer has arrived.
  */
 export function createSender(deps: SenderDeps) {
-  const { engine, loop, ledger, windows, sessions, clock, log } = deps;
+  const { engine, loop, windows, sessions, clock, log } = deps;
   const changes = engine.graph.watch(engine.pending);
   const digests = createLedgerDigests(engine, sessions);
   /** Clusters to look at after the next commit. */
@@ -56,12 +56,7 @@ export function createSender(deps: SenderDeps) {
     } else if (outcome.type === 'rejected') {
       const { reason, message, holding } = outcome;
       log.warn('an agent rejected a delta', { cluster, reason, detail: message });
-      if (holding !== undefined) {
-        state.holds = holding.digest;
-        state.admitted = holding.admitted;
-        windows.holds(cluster, ownedKeys(holding));
-        loop.transact(() => ledger.replaceEntries(cluster, holding));
-      }
+      if (holding !== undefined) takeHolding(deps, cluster, state, holding);
       noteProblem(deps, cluster, `${reason}: ${message}`);
       state.isPaused = true;
       clock.schedule(backOffMs(state.rejections++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), () => {
@@ -149,6 +144,19 @@ function noteObstacle(deps: ServerParts, cluster: string, state: ClusterSession)
   if (obstacle !== state.obstacle) noteProblem(deps, cluster, obstacle ?? '');
   state.obstacle = obstacle;
   return obstacle !== undefined;
+}
+
+/** An agent that has rejected a delta reports what it holds. */
+function takeHolding(
+  { loop, ledger, windows }: SenderDeps,
+  cluster: string,
+  state: ClusterSession,
+  holding: ReportedHolding,
+): void {
+  state.holds = holding.digest;
+  state.admitted = holding.admitted;
+  windows.holds(cluster, ownedKeys(holding));
+  loop.transact(() => ledger.replaceEntries(cluster, holding));
 }
 
 function ownedKeys({ entries }: AgentHolding): ReadonlySet<string> {
