@@ -45,6 +45,8 @@ interface EngineKindRow {
   readonly hasNoAccepted?: true;
   /** A custom resource that a Pod owns is live state of its cluster: it is no declaration, and nothing is written to it. */
   readonly isLiveOfPod?: true;
+  /** What it says concerns other sources too: unless the RelayConfig allows more, only the first source may have it. */
+  readonly isOfFirstSource?: true;
   /** For the table in the README. */
   readonly purpose: string;
 }
@@ -94,6 +96,7 @@ export const engineKinds = {
     ],
     statusPath: 'clusters/NAME.yaml',
     isAcceptedByListing: true,
+    isOfFirstSource: true,
     purpose: 'registers a workload cluster; Placements select by its labels',
   },
   Placement: {
@@ -113,6 +116,7 @@ export const engineKinds = {
     schema: 'service-mirror.json',
     ownConditions: [...SUMMARY, 'ClustersSelected'],
     discovers: ['/Service', 'discovery.k8s.io/EndpointSlice'],
+    isOfFirstSource: true,
     purpose: 'makes services of some clusters, or of meshes, known in other clusters',
   },
   FleetPolicy: {
@@ -123,6 +127,7 @@ export const engineKinds = {
     schema: 'fleet-policy.json',
     keyedBy: 'fleet',
     ownConditions: SUMMARY,
+    isOfFirstSource: true,
     purpose: 'sets guards, safe mode, status, discovery, health and care; one per fleet',
   },
   RemovalApproval: {
@@ -133,6 +138,7 @@ export const engineKinds = {
     holdsAsLastKnownGood: false,
     isCustomResource: false,
     ownConditions: SUMMARY,
+    isOfFirstSource: true,
     purpose: 'approves removals that a guard holds',
   },
   Dataplane: {

@@ -1,5 +1,4 @@
 import type { DocumentContent } from './desired.ts';
-import type { EngineKind } from './engine-kinds.ts';
 import { engineKindOf, engineKindRow } from './engine-kinds.ts';
 import type { WrittenPath } from './field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue, textsOf } from './json.ts';
@@ -38,17 +37,9 @@ export interface RightsRefusal {
   readonly field?: WrittenPath;
 }
 
-/** The kinds of the first source: what they say concerns other sources. */
-export const FLEET_KINDS: readonly EngineKind[] = [
-  'KubernetesCluster',
-  'FleetPolicy',
-  'ServiceMirror',
-  'RemovalApproval',
-];
-
 /**
  * The rights of each source, in the order of the sources. An only source without `allow` has none, and so may do everything.
- * Of several sources the first one may declare everything, and the others all but {@link FLEET_KINDS}.
+ * Of several sources the first one may declare everything, and the others all but the kinds of the first source.
  */
 export function rightsOfSources(
   sources: readonly { readonly name: string; readonly allow?: SourceAllow }[],
@@ -153,7 +144,7 @@ export function allowsKind({ kinds, declares }: SourceRights, ref: KindRef): boo
   if (kinds === 'all') return true;
   if (kinds !== 'usual') return namesKind(kinds, ref);
   const id = engineKindOf(ref.group, ref.kind);
-  if (id === undefined || !FLEET_KINDS.includes(id)) return true;
+  if (id === undefined || engineKindRow(id).isOfFirstSource !== true) return true;
   // Who may declare clusters by name may have documents that do.
   return id === 'KubernetesCluster' && declares !== undefined;
 }
