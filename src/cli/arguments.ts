@@ -1,6 +1,8 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError, Option } from 'commander';
 import { isReplicaAddress, REPLICA_ADDRESS } from '../manifest/server-address.ts';
+import { MOST_ENROLMENT_SECONDS } from '../model/enrolment.ts';
+import { parseGoDuration } from '../model/go-duration.ts';
 import { type ClusterName, type FleetName, parseClusterName, parseFleetName } from '../model/ids.ts';
 import { suggestion } from '../model/messages.ts';
 import { durationMs } from '../model/proto-json.ts';
@@ -70,6 +72,14 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
     return isInside ? ok(value) : problem(`It must be a whole number from ${min} to ${max}`);
   });
 }
+
+/** How long an enrolment token is valid: a duration of Go from a minute to 30 days; in whole seconds. */
+export const tokenValidity: (text: string) => number = checked((text) => {
+  const parsed = parseGoDuration(text);
+  const seconds = parsed.ok ? Math.floor(parsed.value / 1000) : 0;
+  const isInside = seconds >= 60 && seconds <= MOST_ENROLMENT_SECONDS;
+  return isInside ? ok(seconds) : problem('It must be a duration from 1m to 720h, for example 24h');
+});
 
 /** A duration of Go such as `30s` or `1m30s`, from 0 to a day; in milliseconds. */
 export const duration: (text: string) => number = checked((text) => {

@@ -59,6 +59,8 @@ export interface Registration {
   readonly kubernetesVersion?: string;
   /** The last step of its input snapshot was refused for this; absent: it was taken. */
   readonly excess?: Excess;
+  /** The newest client certificate of its agent; times in milliseconds since 1970. Absent: it has shown none. */
+  readonly certificate?: { readonly serial: string; readonly issuedAt: number; readonly expiresAt: number };
 }
 
 /** The last known good value of a declaration: it stays in force while its document cannot be read. */

@@ -99,6 +99,7 @@ function createPullStream({ state, slot, link, hello, certificate, peerLimits }:
   transfers.setWindow(peerLimits.window);
   const session: AgentSession = {
     hello,
+    ...(certificate === undefined ? {} : { certificate }),
     send(delta, provesInventory = false) {
       if (pull.sending !== undefined) throw new Error(`a delta is being sent to ${hello.cluster} already`);
       const sending = sendDelta(state, pull, withTag(state, hello, delta, provesInventory), peerLimits.objectBytes);

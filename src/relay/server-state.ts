@@ -11,8 +11,11 @@ import type { Link } from './link.ts';
 import type { AgentCertificate, AgentListener, AgentSession, HelloDecision, ReportedHolding } from './session.ts';
 import type { Transfers } from './transfer.ts';
 import { createTransferMemory } from './transfer-memory.ts';
+import type { Acceptances } from './trust/acceptances.ts';
+import type { RevokedCertificates } from './trust/revoked-certificates.ts';
 import type { StepTags } from './trust/step-tags.ts';
 import type { TokenGenerations } from './trust/tokens.ts';
+import type { UsedTokens } from './trust/used-tokens.ts';
 import { type Frame, type FrameInit, limitsInit, type PeerLimits } from './wire/frames.ts';
 import { digestBytes } from './wire/scalars.ts';
 
@@ -26,6 +29,12 @@ export interface RelayServerDeps {
   readonly tags: StepTags;
   /** The current generation of the tokens of each cluster; absent: no token was ever renewed. */
   readonly generations?: TokenGenerations;
+  /** Which single-use tokens were used; absent: no single-use token is valid. */
+  readonly usedTokens?: UsedTokens;
+  /** Which agents with the shared token a person has accepted; absent: none. */
+  readonly acceptances?: Acceptances;
+  /** The client certificates that were revoked; absent: none. */
+  readonly revoked?: RevokedCertificates;
   /** The roots that agents are sent; absent: none. */
   readonly roots?: ServerRoots;
   /** For metrics. */
@@ -116,6 +125,8 @@ export function createServerState(deps: RelayServerDeps, options: RelayServerOpt
     ended: new Map<string, number>(),
     /** Registrations by outcome. */
     registrations: new Map<string, number>(),
+    /** Enrolments of clusters that had enrolled before, by cluster. */
+    enrolledAgain: new Map<string, number>(),
     /** Last log line per reason and caller, in monotonic milliseconds. */
     logged: new Map<string, number>(),
     /** Callers with a wrong token whose answer is delayed. */

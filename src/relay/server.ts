@@ -89,8 +89,10 @@ function readStats({ expiries }: RelayServerDeps, state: ServerState | undefined
     streams: slots.reduce((sum, { streams }) => sum + streams, 0),
     /** Ended streams by reason. `Closed` stands for every reason that a peer gave in a Goodbye. */
     ended: record(state?.ended),
-    /** Registrations by outcome: `Issued`, `Renewed`, or the constant word of the refusal. */
+    /** Registrations by outcome: `Issued`, `IssuedAgain`, `Renewed`, or the constant word of the refusal. */
     registrations: record(state?.registrations),
+    /** Enrolments of clusters that had enrolled before, by cluster. */
+    enrolledAgain: record(state?.enrolledAgain),
     /** Certificates of the server, and when they expire. */
     certificates: expiries?.() ?? [],
   };

@@ -25,7 +25,12 @@ export type HelloDecision =
 
 /** The server's decision about a registration. `registration`: the number to write into the certificate. */
 export type RegistrationDecision =
-  | { readonly type: 'admitted'; readonly registration?: number }
+  | {
+      readonly type: 'admitted';
+      readonly registration?: number;
+      /** The name belongs to this cluster id already: its agent has enrolled before. */
+      readonly isBound?: true;
+    }
   | Exclude<HelloDecision, { readonly type: 'admitted' }>;
 
 /** A client certificate that the server has verified. */
@@ -43,8 +48,10 @@ export interface AgentCertificate {
 export interface RegistrationRequest {
   readonly cluster: ClusterName;
   readonly clusterId: ClusterId;
-  /** The cluster's own token, the shared token of all clusters, or a certificate for this cluster and id. */
+  /** An enrolment token of the cluster, the shared token of all clusters, or a certificate for this cluster and id. */
   readonly proof: 'token' | 'shared' | 'certificate';
+  /** sha256 of the key that the certificate is for (SubjectPublicKeyInfo), in hex. */
+  readonly key: string;
   /** The certificate of the proof `certificate`. */
   readonly certificate?: AgentCertificate;
 }
@@ -66,6 +73,8 @@ export type SendOutcome =
 /** One connected agent, from its pull hello to the end of its pull stream. */
 export interface AgentSession {
   readonly hello: AgentHello;
+  /** The client certificate that opened the stream; absent: a token or nothing did. */
+  readonly certificate?: AgentCertificate;
   /**
    * Sends one delta with its tag, and waits for the answer. One at a time (a programming error otherwise). `provesInventory`:
    * servers of the fleet have sent every object that `delta.to` covers, so the next holding may prove it.
@@ -87,6 +96,10 @@ export interface AgentListener {
   admit(hello: AgentHello, certificate?: AgentCertificate): HelloDecision;
   /** Decides about a client certificate, after the proof and the request are verified. */
   mayRegister(request: RegistrationRequest): RegistrationDecision;
+  /** A client certificate was issued for a registration that {@link mayRegister} has admitted. */
+  issued(request: RegistrationRequest, issued: AgentCertificate): void;
+  /** It was issued for a token, although the name is bound: its agent has lost its certificate, or another holds its token. */
+  enrolledAgain(request: RegistrationRequest, serial: string): void;
   /**
    * The inventory of the cluster as the server remembers it, if it has exactly this digest: then it is what the agent would
    * send. Undefined: it does not.

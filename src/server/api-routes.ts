@@ -4,10 +4,11 @@ import { quote } from '../model/ids.ts';
 import type { JsonObject } from '../model/json.ts';
 import { ok, type Result } from '../model/result.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
-import type { Answer, PeopleApi, ServerApi } from './api.ts';
+import type { Answer, ServerApi } from './api.ts';
 import type { Audit } from './audit.ts';
 import { API_PATH, type ApiAccess, type ApiEnv, authorize } from './authorize.ts';
 import { type ErrorReason, refuse } from './http-error.ts';
+import type { PeopleApi } from './people-api.ts';
 import { jsonBody, textOf } from './request.ts';
 
 const MAX_BODY_BYTES = 64 << 10;
@@ -133,6 +134,17 @@ const ACTS: readonly Act[] = [
     path: '/sources/:name/accept',
     needed: { revision: MAX_NAME },
     run: (api, { name = '', revision = '' }, by) => api.accept(name, revision, by),
+  },
+  {
+    path: '/clusters/:name/accept',
+    optional: { id: MAX_NAME, key: MAX_NAME },
+    run: (api, { name = '', id, key }, by) =>
+      api.acceptCluster(name, { ...(id === undefined ? {} : { id }), ...(key === undefined ? {} : { key }) }, by),
+  },
+  {
+    path: '/clusters/:name/revoke-certificates',
+    optional: { serial: MAX_NAME },
+    run: (api, { name = '', serial }, by) => api.revokeCertificates(name, serial, by),
   },
   { path: '/clusters/:name/replace', run: (api, { name = '' }, by) => api.replaceCluster(name, by) },
   {

@@ -41,17 +41,6 @@ export interface ServerApi {
   ): Promise<Answer<JsonObject>>;
 }
 
-/** Renewal of tokens; the tokens themselves are never sent. */
-export interface TokenApi {
-  /** Makes every earlier token of the cluster invalid; its certificates stay valid. */
-  renewToken(cluster: string, by: string): Promise<Answer<TokenView>>;
-  /** Makes every earlier token of the data plane invalid, and ends its streams. */
-  renewDataplaneToken(mesh: string, name: string, by: string): Promise<Answer<DataplaneTokenView>>;
-}
-
-/** The API for people. */
-export type PeopleApi = ServerApi & TokenApi;
-
 /**
  * An answer, or the reason for an error: `notFound` (404), `conflict` (409), `invalid` (400), `unavailable` (503), `notLeader` (409; `leader`:
  * address of the leader's API, null: not known).
@@ -168,21 +157,27 @@ export interface ClusterView {
   readonly asleep?: string;
   /** Generation of its valid tokens; absent: they were never renewed. */
   readonly tokenGeneration?: number;
+  /** The newest client certificate of its agent; absent: none is known. */
+  readonly certificate?: AgentCertificateView;
+  /** Agents with the shared token that wait for this name; absent: none. */
+  readonly waiting?: readonly WaitingAgentView[];
 }
 
-/** The generation of a cluster's valid tokens. */
-export interface TokenView {
-  readonly cluster: string;
-  /** The second of the renewal since 1970, or a later one. */
-  readonly generation: number;
+/** A client certificate of an agent. Times are RFC 3339. */
+export interface AgentCertificateView {
+  /** Lower-case hex. */
+  readonly serial: string;
+  readonly issuedAt: string;
+  readonly expiresAt: string;
 }
 
-/** The result of renewing the token of a data plane. */
-export interface DataplaneTokenView {
-  readonly mesh: string;
-  readonly name: string;
-  /** The second of the renewal since 1970, or a later one. */
-  readonly generation: number;
+/** An agent with the shared token that waits until a person accepts it. */
+export interface WaitingAgentView {
+  readonly id: string;
+  /** sha256 of its key, in hex; the agent logs it. */
+  readonly key: string;
+  /** When it has asked, RFC 3339. */
+  readonly askedAt: string;
 }
 
 /** A declared data plane. */

@@ -11,7 +11,6 @@ import { ok, problem, type Result } from '../model/result.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import type { PeopleApi } from './api.ts';
 import { apiRoutes } from './api-routes.ts';
 import { createAudit } from './audit.ts';
 import type { ApiAccess } from './authorize.ts';
@@ -21,6 +20,7 @@ import { refuse } from './http-error.ts';
 import { type Listening, listenOn } from './listen.ts';
 import { displayAddress, type HttpAddress, isLoopback } from './listen-address.ts';
 import { createPeople, type Person } from './people.ts';
+import type { PeopleApi } from './people-api.ts';
 
 /** Whether the process can do its work. Read at each request, so it must be cheap. */
 export interface Health {

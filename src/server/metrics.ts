@@ -1,5 +1,6 @@
 import { collectDefaultMetrics } from 'prom-client';
 import type { ShootFigures } from '../model/shoot-figures.ts';
+import { parseRfc3339 } from '../model/time.ts';
 import type { RelayServerStats } from '../relay/server.ts';
 import type { XdsFigures } from '../xds/figures.ts';
 import type { ClusterView, FleetView } from './api.ts';
@@ -193,16 +194,20 @@ const METRICS: Readonly<Record<string, Metric>> = {
     'Requests for client certificates, by outcome.',
     ({ relay }) => Object.entries(relay.registrations),
   ],
+  'fleetrelay_enrolments_again_total{cluster}': [
+    'Client certificates that were issued for a token although the cluster had enrolled before.',
+    ({ relay }) => Object.entries(relay.enrolledAgain),
+  ],
   'fleetrelay_certificate_expiry_timestamp_seconds{certificate}': [
     "When the server's certificate, or an authority that signs certificates now, runs out, in seconds since 1970.",
     ({ relay }) => relay.certificates.map(({ what, expiresAt }) => [what, expiresAt / 1000]),
   ],
   'fleetrelay_client_certificate_issue_timestamp_seconds{cluster}': [
-    'When the newest client certificate of a connected agent was issued, in seconds since 1970.',
+    'When the newest client certificate of an agent was issued, in seconds since 1970.',
     ofCertificates(({ issuedAt }) => issuedAt),
   ],
   'fleetrelay_client_certificate_expiry_timestamp_seconds{cluster}': [
-    'When the newest client certificate of a connected agent runs out, in seconds since 1970.',
+    'When the newest client certificate of an agent runs out, in seconds since 1970; after that it needs a fresh token.',
     ofCertificates(({ expiresAt }) => expiresAt),
   ],
   fleetrelay_leader: [
@@ -278,9 +283,18 @@ function ofClients(value: (client: Client, scrape: Scrape) => boolean): Metric[1
   };
 }
 
+/** The newest that this server has seen or issued on a stream counts; else what the registration says. */
 function ofCertificates(value: (certificate: NonNullable<Client['certificate']>) => number): Metric[1] {
-  return ({ relay }) =>
-    relay.clients.flatMap(({ cluster, certificate }) => (certificate ? [[cluster, value(certificate) / 1000]] : []));
+  return ({ relay, fleet }) => {
+    const recorded = fleet.clusters.flatMap(({ name, certificate }) => {
+      const [issuedAt, expiresAt] = [certificate?.issuedAt, certificate?.expiresAt].map((at) => parseRfc3339(at ?? ''));
+      return issuedAt === undefined || expiresAt === undefined ? [] : [[name, { issuedAt, expiresAt }] as const];
+    });
+    const seen = relay.clients.flatMap(({ cluster, certificate }) =>
+      certificate ? [[cluster, certificate] as const] : [],
+    );
+    return new Map([...recorded, ...seen].map(([cluster, certificate]) => [cluster, value(certificate) / 1000]));
+  };
 }
 
 const COMMIT_BUCKETS = [0.000_05, 0.000_25, 0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10];

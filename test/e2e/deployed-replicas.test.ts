@@ -3,9 +3,6 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { parseClusterName } from '../../src/model/ids.ts';
-import { must } from '../../src/model/result.ts';
-import { clusterToken } from '../../src/relay/trust/tokens.ts';
 import type { FleetView } from '../../src/server/api.ts';
 import { REPLICATED } from '../contract/deploy/releases.ts';
 import { type Manifest, noHelm, noKubectl, renderChart } from '../contract/deploy/rendering.ts';
@@ -18,6 +15,7 @@ import { type ControlPlane, startControlPlane } from '../support/kubernetes/cont
 import { clusterYaml, configMapYaml, policyYaml } from '../support/manifests.ts';
 import { noRedis, type RedisProcess, startRedis } from '../support/redis.ts';
 import { createTestAuthority, DAY_MS, type TestAuthority } from '../support/test-authority.ts';
+import { lastingToken } from '../support/tokens.ts';
 
 const LONG_MS = 120_000;
 const SECRET = 'ab'.repeat(32);
@@ -138,7 +136,7 @@ describe.skipIf(noRedis || noHelm)('two servers as the chart deploys them, with 
     const folder = join(sandbox.path, 'east');
     mkdirSync(folder, { recursive: true });
     const [token, ca] = [join(sandbox.path, 'east.token'), join(sandbox.path, 'ca.crt')];
-    writeFileSync(token, clusterToken(Buffer.from(SECRET, 'hex'), must(parseClusterName('east'))), { mode: 0o600 });
+    writeFileSync(token, lastingToken(Buffer.from(SECRET, 'hex'), 'east'), { mode: 0o600 });
     writeFileSync(ca, authority.root);
     const reached = ['--server', relay, '--token-file', token, '--ca-file', ca];
     const args = [PROGRAM, 'agent', '--cluster', 'east', ...reached, '--directory', folder];

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createCertificateRequests } from '../../src/adapters/tls/certificate-requests.ts';
+import type { TokenUse } from '../../src/relay/trust/tokens.ts';
 import { type Fleet, PROGRAM, startFleet, tokenFor, until } from '../support/fleet-processes.ts';
 import { contentsOf } from '../support/folder-contents.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
@@ -223,7 +224,7 @@ describe('an agent and its certificate', () => {
     await inSync('one');
     const first = tokenFor('east', fleet.dataDir);
     const renewed = await fleet.cli('cluster', 'token', 'east', '--renew', '--data-dir', fleet.dataDir, '--as', 'ann');
-    expect(renewed).toMatch(/^frt2_\d+_[A-Za-z0-9_-]{43}\n$/);
+    expect(renewed).toMatch(/^fre1_[1-9]\d+_\d+__[A-Za-z0-9_-]{43}\n$/);
     push('two');
     await inSync('two');
     expect(links()).toBe(1);
@@ -232,7 +233,7 @@ describe('an agent and its certificate', () => {
       { stage: 'asked', act: 'clusters/east/renew-token', who: 'ann' },
       { stage: 'done', act: 'clusters/east/renew-token' },
     ]);
-    expect(audit.join()).not.toContain('frt2_');
+    expect(audit.join()).not.toContain('fre1_');
     await east().kill('SIGKILL');
     await fleet.server.kill('SIGKILL');
     await fleet.server.start();
@@ -246,7 +247,7 @@ describe('an agent and its certificate', () => {
     expect(issued('token')).toBe(1);
     const again = ['cluster', 'token', 'east', '--data-dir', fleet.dataDir];
     const printed = await promisify(execFile)(process.execPath, [PROGRAM, ...again], { timeout: 120_000 });
-    expect(printed.stdout).toBe(renewed);
+    expect(printed.stdout.split('_')[1], 'of the same generation').toBe(renewed.split('_')[1]);
   });
 
   test('with the token of another cluster it gets nothing', async () => {
@@ -270,22 +271,23 @@ describe('an agent and its certificate', () => {
 });
 
 describe('what the server is', () => {
-  test('without client certificates the token is shown; the agent follows the server there and back', async () => {
+  test('without client certificates a connection token is shown; the agent follows the server there and back', async () => {
     await start('{mode: tls}');
-    await east().start();
+    await east().start({ use: 'connection' });
     await inSync('one');
     expect(readdirSync(own())).not.toContain('credentials.corrupt-1');
-    const restarted = async (tls: string, text: string): Promise<void> => {
+    const restarted = async (tls: string, text: string, use: TokenUse): Promise<void> => {
       configure(tls);
       await fleet.server.kill('SIGKILL');
       await fleet.server.start();
+      await withToken(tokenFor('east', fleet.dataDir, use));
       push(text);
       await inSync(text);
     };
-    await restarted('{mode: mtls}', 'two');
+    await restarted('{mode: mtls}', 'two', 'enrolment');
     expect(issued('token')).toBe(1);
-    await restarted('{mode: tls}', 'three');
-    await restarted('{mode: mtls}', 'four');
+    await restarted('{mode: tls}', 'three', 'connection');
+    await restarted('{mode: mtls}', 'four', 'connection');
     expect(issued('token'), 'its certificate is still good').toBe(0);
   });
 
@@ -296,7 +298,7 @@ describe('what the server is', () => {
     } finally {
       delete process.env.RELAY_DISABLE_CLIENT_CERTIFICATE_AUTHENTICATION;
     }
-    await east().start();
+    await east().start({ use: 'connection' });
     await inSync('one');
     expect(lines(east().logs, 'relay: enrolled')).toEqual([]);
   });
@@ -351,6 +353,14 @@ describe('what the server is', () => {
     }
     const options = await withToken(shared);
     await east().start(options);
+    await said('WaitsForAcceptance');
+    const asked = JSON.parse(await fleet.cli('cluster', 'list', '-o', 'json'))[0];
+    expect(asked).toMatchObject({
+      name: 'east',
+      waiting: [{ id: expect.any(String), key: expect.stringMatching(/^[0-9a-f]{64}$/) }],
+    });
+    expect(await fleet.live('east', 'ConfigMap/web/a'), 'nothing is sent before').toBeUndefined();
+    await fleet.cli('cluster', 'accept', 'east', '--as', 'ann');
     await inSync('one');
     expect(lines(fleet.server.logs, 'relay: a client certificate was issued')).toMatchObject([{ proof: 'shared' }]);
     await east().kill('SIGKILL');

@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { RegistrationAnswer } from '../../src/ports/transport.ts';
-import { clusterToken } from '../../src/relay/trust/tokens.ts';
 import { registerRequestBytes } from '../../src/relay/wire/frames.ts';
 import { createRelayHarness, type RelayHarness, SECRET } from '../support/relay-harness.ts';
 import { createFakeOwner } from '../support/relay-world.ts';
 import { createScriptedAuthority } from '../support/scripted-authority.ts';
 import { silentLog } from '../support/silent-log.ts';
+import { lastingToken } from '../support/tokens.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const SHARED = 'a-token-that-all-clusters-share';
@@ -18,7 +18,7 @@ beforeEach(async () => {
   harness = await createRelayHarness({}, createFakeOwner(), silentLog, options, { authority });
 });
 
-function ask(cluster: string, token = clusterToken(SECRET, cluster)): Promise<RegistrationAnswer> {
+function ask(cluster: string, token = lastingToken(SECRET, cluster)): Promise<RegistrationAnswer> {
   const certificateRequest = Uint8Array.of(1);
   const bytes = registerRequestBytes({ cluster, clusterId: `${cluster}-id`, version: '1.0.0', certificateRequest });
   const metadata = { 'fleetrelay-cluster': cluster, authorization: `Bearer ${token}` };

@@ -14,7 +14,7 @@ export async function enrolled(
   const connection = transport.dial(shown === undefined ? undefined : { identity: shown, roots: '' });
   try {
     const applicant = { cluster: clusterName(cluster), clusterId: clusterId(id), version: '1.0.0' };
-    return await register(createCertificateRequests(), applicant, connection, token ?? '');
+    return await register(await createCertificateRequests().create(), applicant, connection, token ?? '');
   } finally {
     connection.close();
   }

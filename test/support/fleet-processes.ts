@@ -8,12 +8,13 @@ import { load } from 'js-yaml';
 import { createSmartHttpServer } from '../../scripts/local/smart-http-server.ts';
 import { parseClusterName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
-import { clusterToken } from '../../src/relay/trust/tokens.ts';
+import { clusterToken, type TokenUse } from '../../src/relay/trust/tokens.ts';
 import type { FleetView, OutputView } from '../../src/server/api.ts';
 import { apiFetch } from './api-fetch.ts';
 import { freePort } from './free-port.ts';
 import { createGitSandbox, type GitSandbox, type PushOptions } from './git-sandbox.ts';
 import { type ClusterPool, directoryClusters, type TestCluster } from './test-clusters.ts';
+import { lastingToken } from './tokens.ts';
 
 /** The file that Node runs: what FLEETRELAY_PROGRAM names (the bundle in tests, see `installed-bundle.ts`), else fleetrelay from its sources. */
 export const PROGRAM =
@@ -80,6 +81,8 @@ export interface AgentProcess {
    */
   start(options?: {
     readonly token?: string;
+    /** Of the token (default: `enrolment`). */
+    readonly use?: TokenUse;
     readonly cluster?: string;
     readonly args?: readonly string[];
     /** It is given none. */
@@ -340,10 +343,11 @@ function createAgentProcess(
   let child: ChildProcess | undefined;
   return {
     logs,
-    start: async ({ token = name, cluster = name, args: more = [], env = {}, withoutToken = false } = {}) => {
+    start: async (options = {}) => {
+      const { token = name, cluster = name, args: more = [], env = {}, withoutToken = false, use } = options;
       const { agentArgs } = await home();
       const tokenFile = join(root, `${name}.token`);
-      writeFileSync(tokenFile, tokenFor(token, dataDir));
+      writeFileSync(tokenFile, tokenFor(token, dataDir, use));
       const shown = withoutToken ? [] : ['--token-file', tokenFile];
       const trust = [...shown, '--ca-file', join(dataDir, 'trust', 'ca.crt')];
       const args = ['agent', '--cluster', cluster, '--server', await dial(name), ...trust, ...agentArgs];
@@ -357,13 +361,14 @@ function createAgentProcess(
 
 const tokens = new Map<string, string>();
 
-/** The token of a cluster of the fleet with this data directory. */
-export function tokenFor(cluster: string, dataDir: string): string {
-  const key = `${dataDir} ${cluster}`;
+/** A token of a cluster of the fleet with this data directory; the same for every call. */
+export function tokenFor(cluster: string, dataDir: string, use: TokenUse = 'enrolment'): string {
+  const key = `${dataDir} ${cluster} ${use}`;
   const known = tokens.get(key);
   if (known !== undefined) return known;
   const secret = Buffer.from(readFileSync(join(dataDir, 'trust', 'relay-secret'), 'utf8').trim(), 'hex');
-  const token = clusterToken(secret, must(parseClusterName(cluster)));
+  const name = must(parseClusterName(cluster));
+  const token = use === 'connection' ? clusterToken(secret, name) : lastingToken(secret, name);
   tokens.set(key, token);
   return token;
 }

@@ -217,6 +217,8 @@ export function createFakeOwner(): FakeOwner {
     caughtUp: async () => true,
     admit: (hello, certificate) => owner.admission(hello, certificate),
     mayRegister: (request) => owner.registration(request),
+    issued: () => undefined,
+    enrolledAgain: ({ cluster }, serial) => void owner.events.push(`enrolled again ${cluster} ${serial}`),
     connected(session, holding) {
       owner.sessions.set(session.hello.cluster, { session, holding });
       owner.events.push(`connected ${session.hello.cluster} ${session.hello.instance}`);

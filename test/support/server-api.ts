@@ -5,9 +5,9 @@ import type {
   DeclarationExplanation,
   EntityExplanation,
   FleetView,
-  PeopleApi,
   SuspensionView,
 } from '../../src/server/api.ts';
+import type { PeopleApi } from '../../src/server/people-api.ts';
 
 const COUNTS = { targeted: 3, applied: 2, failed: 0, held: 1, pending: 0, unreachable: 0 };
 
@@ -156,6 +156,14 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
       return fleet.clusters.some(({ name }) => name === cluster)
         ? { ok: true, value: { cluster, generation: 1_780_000_000 } }
         : { ok: false, kind: 'notFound', message: `there is no cluster ${cluster}` };
+    },
+    acceptCluster: async (cluster, { id = 'west-id', key = 'ab' }, by) => {
+      calls.push(`accept cluster ${cluster} by ${by}`);
+      return { ok: true, value: { cluster, id, key } };
+    },
+    revokeCertificates: async (cluster, serial, by) => {
+      calls.push(`revoke ${serial ?? 'all'} of ${cluster} by ${by}`);
+      return { ok: true, value: { cluster, serial: serial ?? null } };
     },
     approve: async (digest, by) => {
       calls.push(`approve ${digest} by ${by}`);

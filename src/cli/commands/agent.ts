@@ -77,7 +77,7 @@ export function agentCommand(context: CliContext): CliCommand {
     .requiredOption('--server <address>', 'HOST:PORT of the management server', serverAddress)
     .option(
       '--token-file <file>',
-      'file with the token of the cluster (`fleetrelay cluster token` prints it); default: the variable RELAY_TOKEN',
+      'file with a token of the cluster (`fleetrelay cluster token` prints one); default: the variable RELAY_TOKEN',
     )
     .option('--ca-file <file>', 'certificate authority of the server (default: those that the system trusts)')
     .option('--cert-file <file>', 'client certificate that another program renews (default: the server issues one)')

@@ -1,8 +1,9 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { RegisterRequest } from '../../compose/cluster/register.ts';
 import { AGENT_ACCESS } from '../../compose/manifests/agent-rights.ts';
+import { ENROLMENT_SECONDS } from '../../model/enrolment.ts';
 import type { ClusterName } from '../../model/ids.ts';
-import { addNamespace, clusterName, serverAddress } from '../arguments.ts';
+import { addNamespace, clusterName, serverAddress, tokenValidity } from '../arguments.ts';
 import { type CliCommand, type CliContext, kubeTarget, runIo } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import { writeSteps } from '../output.ts';
@@ -107,6 +108,18 @@ function agentOptions(command: CliCommand): void {
     .option('--webhook', 'the agent rewrites the probes of Pods that have the label fleetrelay.dev/probe-proxy')
     .option('--data-dir <dir>', 'data directory of the server, for token and certificate authority')
     .option('--relay-secret-file <file>', 'the secret that tokens are derived from, where the server was given one')
+    .addOption(
+      new Option('--valid-for <duration>', 'how long its enrolment token is valid, from 1m to 720h')
+        .argParser(tokenValidity)
+        .default(ENROLMENT_SECONDS, '24h'),
+    )
+    .option('--single-use', 'its enrolment token enrols one agent')
+    .addOption(
+      new Option(
+        '--connection-token',
+        'give it the token that opens streams, for a server with relay mode tls',
+      ).conflicts(['singleUse', 'tokenFile']),
+    )
     .option('--token-file <file>', 'the token of the cluster itself')
     .option('--ca-file <file>', 'certificate authority of the server');
 }

@@ -1,18 +1,20 @@
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CLUSTER_COLUMNS } from '../views.ts';
+import { acceptCommand } from './cluster-accept.ts';
 import { adoptCommand } from './cluster-adopt.ts';
 import { deregisterCommand } from './cluster-deregister.ts';
 import { listCommand } from './cluster-list.ts';
 import { registerCommand } from './cluster-register.ts';
 import { replaceCommand } from './cluster-replace.ts';
 import { resetPositionCommand } from './cluster-reset-position.ts';
+import { revokeCommand } from './cluster-revoke.ts';
 import { tokenCommand } from './cluster-token.ts';
 import { suspendCommands } from './suspend.ts';
 
-/** `fleetrelay cluster register|deregister|list|adopt|token|replace|reset-position|suspend|resume`. */
+/** `fleetrelay cluster register|deregister|list|adopt|token|accept|revoke|replace|reset-position|suspend|resume`. */
 export function clusterCommand(context: CliContext): CliCommand {
   const command = newCommand('cluster', context)
-    .summary('register, list, deregister, replace or suspend clusters; token of a cluster')
+    .summary('register, list, deregister, replace or suspend clusters; their tokens and certificates')
     .description('Registers, lists, replaces and deregisters clusters.')
     .examples([
       ['fleetrelay cluster register east --label env=prod --directory ./fleet', 'declare a cluster in a checkout'],
@@ -27,6 +29,8 @@ export function clusterCommand(context: CliContext): CliCommand {
   listCommand(command.command('list'), context);
   adoptCommand(command.command('adopt'), context);
   tokenCommand(command.command('token'), context);
+  acceptCommand(command.command('accept'));
+  revokeCommand(command.command('revoke'));
   replaceCommand(command.command('replace'));
   resetPositionCommand(command.command('reset-position'), context);
   const effect = 'nothing is sent to it, and its agent keeps its objects as they are';

@@ -34,7 +34,7 @@ function tokenCommand(command: CliCommand, context: CliContext): void {
       ],
     ]);
   tokenCommandOf(command, context, {
-    ...{ command: 'dataplane', noun: 'data plane', generationAt: 'as --renew has named it' },
+    ...{ command: 'dataplane', noun: 'data plane', enrols: false, generationAt: 'as --renew has named it' },
     unaffected: '',
     subject: dataplaneSubject,
     path: (name) => ['dataplanes', ...name.split('/')],

@@ -1,8 +1,9 @@
 import { Option } from 'commander';
+import { ENROLMENT_SECONDS } from '../../model/enrolment.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
-import { wholeNumber } from '../arguments.ts';
+import { tokenValidity, wholeNumber } from '../arguments.ts';
 import type { CliCommand, CliContext } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import type { Answer } from '../output.ts';
@@ -12,6 +13,9 @@ interface Flags extends ApiOptions {
   readonly relaySecretFile?: string;
   readonly generation?: number;
   readonly renew?: true;
+  readonly connection?: true;
+  readonly validFor?: number;
+  readonly singleUse?: true;
 }
 
 /** Whose tokens a command prints and renews. */
@@ -20,6 +24,8 @@ export interface TokenOwner {
   readonly command: string;
   /** For people. */
   readonly noun: string;
+  /** Its token enrols an agent, unless a connection token is asked for. */
+  readonly enrols: boolean;
   /** Where the current generation is shown, for where no data directory has it. */
   readonly generationAt: string;
   /** What a renewal does not affect; empty: nothing. */
@@ -36,7 +42,7 @@ export interface TokenOwner {
 export function tokenCommandOf<Name extends string>(
   command: CliCommand,
   context: CliContext,
-  { command: words, noun, generationAt, unaffected, subject, path, view }: TokenOwner,
+  { command: words, noun, enrols, generationAt, unaffected, subject, path, view }: TokenOwner,
 ): void {
   command
     .option('--data-dir <dir>', 'data directory of the server, which holds its secret and knows of renewals')
@@ -48,11 +54,29 @@ export function tokenCommandOf<Name extends string>(
     )
     .addOption(new Option('--renew', `make every earlier token of the ${noun} worthless`).conflicts('generation'))
     .option('--as <name>', 'who renews it, for a server without configured people (default: your user name)');
+  if (enrols) {
+    command
+      .addOption(
+        new Option('--valid-for <duration>', 'how long the token enrols, from 1m to 720h')
+          .argParser(tokenValidity)
+          .default(ENROLMENT_SECONDS, '24h'),
+      )
+      .option('--single-use', 'it enrols one agent; the same agent may ask again for ten minutes')
+      .addOption(
+        new Option('--connection', 'print the token that opens streams, for a server with relay mode tls').conflicts(
+          'singleUse',
+        ),
+      );
+  }
   withApiOptions(command).answers(async (flags: Flags, name: Name): Promise<Answer> => {
     const { dataDir, relaySecretFile, generation } = flags;
     const hasSecret = dataDir !== undefined || relaySecretFile !== undefined;
-    const tokenOf = (which?: number): Promise<string> =>
-      context.roots.token({ subject: subject(name), dataDir, relaySecretFile, generation: which, cwd: context.cwd });
+    const { connection = false, singleUse = false, validFor = ENROLMENT_SECONDS } = flags;
+    const enrolment = enrols && !connection ? { validFor, singleUse } : undefined;
+    const tokenOf = (which?: number): Promise<string> => {
+      const asked = { subject: subject(name), dataDir, relaySecretFile, enrolment };
+      return context.roots.token({ ...asked, generation: which, cwd: context.cwd });
+    };
     if (flags.renew !== true) {
       if (!hasSecret) throw new CliError(EXIT.usage, `${words} token needs either --data-dir or --relay-secret-file`);
       const token = await tokenOf(generation);
@@ -71,7 +95,7 @@ export function tokenCommandOf<Name extends string>(
         beside.write(`every earlier token of ${name} is invalid now${unaffected === '' ? '' : `; ${unaffected}`}.\n`);
         out.write(
           token === null
-            ? `print the new one where the secret of the server is: fleetrelay ${words} token ${name} --relay-secret-file FILE --generation ${renewed.generation}\n`
+            ? `print the new one where the secret of the server is: fleetrelay ${words} token ${name}${connection ? ' --connection' : ''} --relay-secret-file FILE --generation ${renewed.generation}\n`
             : `${token}\n`,
         );
       },

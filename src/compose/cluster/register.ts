@@ -9,13 +9,13 @@ import { type KubeReader, openAgentKube, openKube } from '../kube.ts';
 import { agentManifests } from '../manifests/agent-manifests.ts';
 import type { AgentAccess } from '../manifests/agent-rights.ts';
 import { applyAll } from '../manifests/apply.ts';
-import { installedClusterName, refuseRelease } from '../manifests/installed-agent.ts';
+import { installedClusterName, installedToken, refuseRelease } from '../manifests/installed-agent.ts';
 import type { AgentPlace, KubeTarget, RunIo } from '../options.ts';
 import { trustFolder } from '../serve/relay.ts';
 import type { Step } from '../step.ts';
 import { writeOnce } from '../write-once.ts';
 import { clusterManifest, writeIntoCheckout } from './cluster-file.ts';
-import { printedToken } from './token.ts';
+import { type EnrolmentRequest, printedToken } from './token.ts';
 
 /** The options of `fleetrelay cluster register`. At most one of `directory` and `apply` is given. */
 export interface RegisterRequest extends KubeTarget, AgentPlace {
@@ -40,6 +40,11 @@ export interface RegisterRequest extends KubeTarget, AgentPlace {
   /** The server's, for token and certificate authority. */
   readonly dataDir?: string;
   readonly relaySecretFile?: string;
+  /** How long its enrolment token is valid, in seconds. */
+  readonly validFor: number;
+  readonly singleUse?: true;
+  /** The agent gets a connection token instead of an enrolment token. */
+  readonly connectionToken?: true;
   readonly tokenFile?: string;
   readonly caFile?: string;
   readonly force?: true;
@@ -67,8 +72,9 @@ export async function registerCluster(request: RegisterRequest, io: Io): Promise
   const dryRun = request.dryRun === true;
   const manifest = clusterManifest(name, request.label);
   const hasAgent = install === true || printing !== undefined;
-  const agent = hasAgent ? await agentMaterial(request, io) : { manifests: [], notes: [] };
   await using kube = install === true ? await openAgentKube(request, io) : undefined;
+  const present = kube === undefined ? undefined : await installedToken(kube);
+  const agent = hasAgent ? await agentMaterial(request, io, present) : { manifests: [], notes: [] };
   if (kube !== undefined) {
     await checkPlace(kube, name);
     if (!force) await refuseRelease(kube, (release) => `change it with: helm upgrade ${release} CHART`);
@@ -122,6 +128,7 @@ async function declare(
 async function agentMaterial(
   request: RegisterRequest,
   { cwd, version }: Io,
+  present: string | undefined,
 ): Promise<{ readonly manifests: readonly JsonObject[]; readonly notes: readonly string[] }> {
   const { name, server, agentNamespace: namespace, allow, dataDir, relaySecretFile, tokenFile, caFile } = request;
   const { image = `fleetrelay:${version}`, webhook, namespaces } = request;
@@ -131,7 +138,7 @@ async function agentMaterial(
     tokenFile !== undefined
       ? (await readText('token', resolve(cwd, tokenFile))).trim()
       : hasSecret
-        ? await printedToken({ subject: name, dataDir, relaySecretFile, cwd })
+        ? await printedToken({ subject: name, dataDir, relaySecretFile, enrolment: enrolmentOf(request, present), cwd })
         : undefined;
   // The server makes its authority on its first start.
   const ca =
@@ -164,6 +171,14 @@ async function agentMaterial(
     }),
     notes,
   };
+}
+
+/** A connection token is asked for by `connectionToken`. */
+function enrolmentOf(
+  { connectionToken, validFor, singleUse }: RegisterRequest,
+  present: string | undefined,
+): EnrolmentRequest | undefined {
+  return connectionToken === true ? undefined : { validFor, singleUse: singleUse === true, present };
 }
 
 async function readText(what: string, path: string): Promise<string> {

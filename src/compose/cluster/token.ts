@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { privateFile } from '../../adapters/tls/files.ts';
 import { ensureRelaySecret, readRelaySecret } from '../../adapters/tls/relay-secret.ts';
+import { enrolmentToken, readEnrolmentToken } from '../../relay/trust/enrolment-tokens.ts';
 import { clusterToken, GENERATIONS_FILE, readTokenGenerations } from '../../relay/trust/tokens.ts';
 import { trustFolder } from '../serve/relay.ts';
 
@@ -14,17 +16,28 @@ export interface TokenRequest {
   readonly relaySecretFile?: string | undefined;
   /** Of the token; absent: the one that the data directory has, else the first one. */
   readonly generation?: number | undefined;
+  /** An enrolment token; absent: a connection token. */
+  readonly enrolment?: EnrolmentRequest | undefined;
   readonly cwd: string;
 }
 
+/** What is asked of an enrolment token. */
+export interface EnrolmentRequest {
+  /** Seconds from now. */
+  readonly validFor: number;
+  readonly singleUse: boolean;
+  /** A token that the agent has: it is printed again if it is as good as a new one for half of that time. */
+  readonly present?: string | undefined;
+}
+
 /**
- * The valid token of a cluster or data plane, derived from the relay secret without a running server. Makes the secret if the data
+ * A valid token of a cluster or data plane, derived from the relay secret without a running server. Makes the secret if the data
  * directory has none yet. Rejects if there is no such directory: no server would know a token from a mistyped path.
  */
 export async function printedToken(request: TokenRequest): Promise<string> {
-  const { subject, dataDir, relaySecretFile, generation, cwd } = request;
+  const { dataDir, relaySecretFile, generation, cwd } = request;
   const given = relaySecretFile === undefined ? undefined : await readRelaySecret(resolve(cwd, relaySecretFile));
-  if (given !== undefined && dataDir === undefined) return clusterToken(given, subject, generation);
+  if (given !== undefined && dataDir === undefined) return tokenOf(given, generation, request);
   const directory = resolve(cwd, dataDir ?? 'fleetrelay-data');
   const there = await stat(directory).catch(() => undefined);
   if (there?.isDirectory() !== true) {
@@ -34,8 +47,23 @@ export async function printedToken(request: TokenRequest): Promise<string> {
   }
   const folder = trustFolder(directory);
   if (given === undefined) await refuseOtherSecret(folder);
-  const known = generation ?? (await readTokenGenerations(privateFile(join(folder, GENERATIONS_FILE)))).get(subject);
-  return clusterToken(given ?? (await ensureRelaySecret(folder)), subject, known);
+  const known =
+    generation ?? (await readTokenGenerations(privateFile(join(folder, GENERATIONS_FILE)))).get(request.subject);
+  return tokenOf(given ?? (await ensureRelaySecret(folder)), known, request);
+}
+
+function tokenOf(secret: Uint8Array, generation = 0, { subject, enrolment }: TokenRequest): string {
+  if (enrolment === undefined) return clusterToken(secret, subject, generation);
+  const { validFor, singleUse, present = '' } = enrolment;
+  const now = Math.floor(Date.now() / 1000);
+  const found = readEnrolmentToken([secret], subject, present.trim());
+  const isGood = found?.generation === generation && found.expiresAt >= now + validFor / 2;
+  if (isGood && !singleUse && found.singleUseId === undefined) return present.trim();
+  return enrolmentToken(secret, subject, {
+    generation,
+    expiresAt: now + validFor,
+    ...(singleUse ? { singleUseId: randomBytes(16).toString('hex') } : {}),
+  });
 }
 
 /** Rejects if a server has run here with a secret from elsewhere: it would refuse a token of a new secret. */

@@ -21,8 +21,8 @@ const FLAG = /(--[\w-]*(?:password|passphrase|secret|token|key))(\s+)(?!-)(\S+)/
 /** `Cookie: ...`, `curl -u user:x`. */
 const COOKIE = /\b((?:set-)?cookie["']?\s*:\s*).+/gi;
 const USER = /(\s(?:-u|--user)[\s=]+[^\s:]+:)\S+/g;
-/** Tokens of clusters, of every form (`relay/trust/token.ts`): `frt1_`, `frt2_` and later ones. */
-const OWN_TOKEN = /\bfrt\d+_[A-Za-z0-9_-]+/g;
+/** Tokens of clusters, of every form (`relay/trust/token.ts`): `frt1_`, `frt2_`, `fre1_` and later ones. */
+const OWN_TOKEN = /\bfr[te]\d+_[A-Za-z0-9_-]+/g;
 const WEB_TOKEN = /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*/g;
 const KNOWN_TOKENS =
   /\b(?:gh[pousr]_[A-Za-z0-9]{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16})\b|\bhooks\.slack\.com\/\S+/g;

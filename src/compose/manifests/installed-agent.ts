@@ -45,6 +45,15 @@ export async function installedClusterName(kube: KubeReader): Promise<string | u
   return isJsonObject(answer.body.data) ? String(answer.body.data.cluster) : '';
 }
 
+/** The token in the Secret of the agent; undefined: there is none, or it may not be read. */
+export async function installedToken(kube: KubeReader): Promise<string | undefined> {
+  const { tokenSecret } = await installedAgent(kube);
+  const answer = await read(kube, RESOURCES.secrets, { name: tokenSecret });
+  if (answer.type !== 'ok') return undefined;
+  const token = textOf(objectOf(answer.body.data).token);
+  return token === '' ? undefined : Buffer.from(token, 'base64').toString();
+}
+
 /** Rejects if Helm has installed the agent: only Helm may change its release. `helm` is the command that does. */
 export async function refuseRelease(kube: KubeReader, helm: (release: string) => string): Promise<void> {
   const { deployment, release } = await installedAgent(kube);

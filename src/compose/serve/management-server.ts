@@ -16,6 +16,7 @@ import type { Source } from '../../ports/source.ts';
 import type { RelayServer } from '../../relay/session.ts';
 import { createLocator, type Locator, locatedDiagnostics } from '../../runtime/api/locator.ts';
 import { createServerApi } from '../../runtime/api/server-api.ts';
+import { createEnrolmentAudit } from '../../runtime/enrolment-audit.ts';
 import { createAssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
 import {
   createContenderRecorder,
@@ -116,7 +117,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);
   const operationRequests = createOperationRequests(foundation, replica);
   const parts: Parts = { ...foundation, sources, sessions, replica, suspensions, operationRequests };
-  const relaying = wireAgents(parts, { ...options, signer: relay.signer });
+  const relaying = wireAgents(parts, { ...options, signer: relay.signer }, deps.audit);
   const xds = createXds({ ...parts, id: setup?.id ?? '' }, deps.xds);
   const locator = createLocator({ engine, sources });
   const diagnostics = followDiagnostics(parts, locator);
@@ -202,6 +203,7 @@ interface Parts extends Foundation {
 function wireAgents(
   parts: Parts,
   { fleet, signer, quotas = DEFAULT_QUOTAS }: ServerOptions & { readonly signer: string },
+  audit: AuditLog | undefined,
 ) {
   const { engine, loop, fleet: records, sessions, replica, approvals } = parts;
   const windows = countedWhileLeading(parts.windows, replica);
@@ -233,6 +235,7 @@ function wireAgents(
     sessions,
     mayStart,
     knowsAll,
+    enrolledAgain: createEnrolmentAudit(parts, audit),
     connected: (cluster, holding) => {
       sender.connected(cluster, holding);
       settings.connected(cluster);

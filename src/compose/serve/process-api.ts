@@ -1,11 +1,14 @@
 import { dataplaneSubject } from '../../model/dataplane.ts';
 import { quote } from '../../model/ids.ts';
-import { errorText } from '../../model/messages.ts';
+import { counted, errorText } from '../../model/messages.ts';
 import { type CertificateExpiry, WARN_BEFORE_MS } from '../../ports/certificate-authority.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log, LogData } from '../../ports/log.ts';
+import type { Acceptances, Asker } from '../../relay/trust/acceptances.ts';
+import { parseSerial, type RevokedCertificates } from '../../relay/trust/revoked-certificates.ts';
 import type { TokenGenerations } from '../../relay/trust/tokens.ts';
-import type { Answer, CertificateView, PeopleApi, ServerApi } from '../../server/api.ts';
+import type { Answer, CertificateView, ClusterView, ServerApi, WaitingAgentView } from '../../server/api.ts';
+import type { AcceptedAgentView, PeopleApi, RevokedView } from '../../server/people-api.ts';
 
 /** Parts of a server's process that the API of its fleet does not know. */
 export interface ProcessParts {
@@ -14,14 +17,18 @@ export interface ProcessParts {
   /** Why the server is not ready; empty: it is. */
   readonly notReady: () => readonly string[];
   readonly certificates: () => readonly CertificateExpiry[];
-  readonly generations: Pick<TokenGenerations, 'current' | 'renew'>;
+  readonly records: {
+    readonly generations: Pick<TokenGenerations, 'current' | 'renew'>;
+    readonly acceptances: Pick<Acceptances, 'waiting' | 'accept'>;
+    readonly revoked: Pick<RevokedCertificates, 'revoke'>;
+  };
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** The API of a fleet, whose status also has that of the process, and which renews tokens. */
 export function apiOfProcess(api: ServerApi, process: ProcessParts): PeopleApi {
-  const { generations } = process;
+  const { generations, acceptances } = process.records;
   return {
     ...api,
     status: () => {
@@ -38,7 +45,12 @@ export function apiOfProcess(api: ServerApi, process: ProcessParts): PeopleApi {
     clusters: () =>
       api.clusters().map((cluster) => {
         const tokenGeneration = generations.current(cluster.name);
-        return tokenGeneration === 0 ? cluster : { ...cluster, tokenGeneration };
+        const waiting = acceptances.waiting(cluster.name).map(waitingView);
+        return {
+          ...cluster,
+          ...(tokenGeneration === 0 ? {} : { tokenGeneration }),
+          ...(waiting.length === 0 ? {} : { waiting, message: withWaiting(cluster, waiting.length) }),
+        };
       }),
     renewToken: async (cluster, by) => {
       if (!api.clusters().some(({ name }) => name === cluster)) {
@@ -53,12 +65,87 @@ export function apiOfProcess(api: ServerApi, process: ProcessParts): PeopleApi {
       const renewed = await renewToken(process, dataplaneSubject(`${mesh}/${name}`), { mesh, dataplane: name, by });
       return renewed.ok ? { ok: true, value: { mesh, name, ...renewed.value } } : renewed;
     },
+    acceptCluster: (cluster, agent, by) => acceptCluster(api, process, cluster, agent, by),
+    revokeCertificates: (cluster, serial, by) => revokeCertificates(api, process, cluster, serial, by),
   };
+}
+
+function waitingView({ clusterId, key, at }: Asker): WaitingAgentView {
+  return { id: clusterId, key, askedAt: new Date(at).toISOString() };
+}
+
+function withWaiting({ name, message }: ClusterView, count: number): string {
+  const waits = `${counted(count, 'agent')} with the shared token waits: fleetrelay cluster accept ${name}`;
+  return message === '' ? waits : `${waits}; ${message}`;
+}
+
+/** Accepts the agent that waits, or the named one of several. */
+async function acceptCluster(
+  api: ServerApi,
+  { records: { acceptances }, log }: ProcessParts,
+  cluster: string,
+  { id, key }: { readonly id?: string; readonly key?: string },
+  by: string,
+): Promise<Answer<AcceptedAgentView>> {
+  const view = api.clusters().find(({ name }) => name === cluster);
+  if (view === undefined) return { ok: false, kind: 'notFound', message: `there is no cluster ${quote(cluster)}` };
+  if (view.id !== null && !view.released) {
+    const message = `the name ${cluster} belongs to cluster id ${view.id} already; for another one: fleetrelay cluster replace ${cluster}`;
+    return { ok: false, kind: 'conflict', message };
+  }
+  const waiting = acceptances.waiting(cluster);
+  const meant = waiting.filter((each) => (id ?? each.clusterId) === each.clusterId && (key ?? each.key) === each.key);
+  const [agent] = id !== undefined && key !== undefined ? [{ clusterId: id, key }] : meant;
+  if (agent === undefined) {
+    const message = `no agent with the shared token waits for the name ${cluster}${waiting.length === 0 ? '' : ' with this id and key'}`;
+    return { ok: false, kind: 'notFound', message };
+  }
+  if (meant.length > 1) {
+    const list = meant.map((each) => `--id ${each.clusterId} --key ${each.key}`).join('; ');
+    return { ok: false, kind: 'conflict', message: `several agents wait for the name ${cluster}, say which: ${list}` };
+  }
+  const { clusterId } = agent;
+  return recorded(async () => {
+    await acceptances.accept(cluster, { clusterId, key: agent.key });
+    log.info('an agent with the shared token is accepted', { cluster, id: clusterId, key: agent.key, by });
+    return { cluster, id: clusterId, key: agent.key };
+  });
+}
+
+async function revokeCertificates(
+  api: ServerApi,
+  { records: { revoked }, log }: ProcessParts,
+  cluster: string,
+  written: string | undefined,
+  by: string,
+): Promise<Answer<RevokedView>> {
+  if (!api.clusters().some(({ name }) => name === cluster)) {
+    return { ok: false, kind: 'notFound', message: `there is no cluster ${quote(cluster)}` };
+  }
+  const serial = written === undefined ? undefined : parseSerial(written);
+  if (written !== undefined && serial === undefined) {
+    return { ok: false, kind: 'invalid', message: `${quote(written)} is no serial number: it is written in hex` };
+  }
+  return recorded(async () => {
+    await revoked.revoke(cluster, serial);
+    log.info('client certificates are revoked', { cluster, serial: serial ?? 'all until now', by });
+    return { cluster, serial: serial ?? null };
+  });
+}
+
+/** The answer of an act that is recorded in the trust folder and the store. */
+async function recorded<Value>(act: () => Promise<Value>): Promise<Answer<Value>> {
+  try {
+    return { ok: true, value: await act() };
+  } catch (error) {
+    const message = `that cannot be recorded now, and nothing has changed: ${errorText(error)}`;
+    return { ok: false, kind: 'unavailable', message };
+  }
 }
 
 /** `about`: who renews whose token, for the log. */
 async function renewToken(
-  { generations, log }: ProcessParts,
+  { records: { generations }, log }: ProcessParts,
   subject: string,
   about: LogData,
 ): Promise<Answer<{ readonly generation: number }>> {

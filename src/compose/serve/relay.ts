@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { GrpcServerOptions } from '../../adapters/grpc/listener.ts';
 import { createGrpcServerTransport } from '../../adapters/grpc/server.ts';
 import { sealStore } from '../../adapters/stores/sealed.ts';
-import { privateFile } from '../../adapters/tls/files.ts';
 import { ensureRelaySecret, readRelaySecret, relaySecretIn } from '../../adapters/tls/relay-secret.ts';
 import { openRelayTrust } from '../../adapters/tls/relay-trust.ts';
 import { openTagSecret } from '../../adapters/tls/tag-secret.ts';
@@ -18,9 +17,9 @@ import { DEFAULT_LIMITS, type RelayLimits } from '../../relay/limits.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../relay/server.ts';
 import type { RelayServerOptions } from '../../relay/server-state.ts';
 import { createStepTags } from '../../relay/trust/step-tags.ts';
-import { GENERATIONS_FILE, openTokenGenerations, type TokenGenerations } from '../../relay/trust/tokens.ts';
 import { keepFleetMark } from '../../runtime/stored/fleet-mark.ts';
 import { type ProcessDeps, readSecret } from './sources.ts';
+import { openTrustRecords, type TrustRecords } from './trust-records.ts';
 
 /** The log has a warning if the shared token has fewer characters. */
 const SHORT_TOKEN = 16;
@@ -37,7 +36,8 @@ export interface OpenedRelay {
   readonly caFile: string | undefined;
   /** Secrets of a sealed store: each opens it, the first seals it. Empty: the store is not sealed. */
   readonly storeSecrets: readonly Uint8Array[];
-  readonly generations: TokenGenerations;
+  /** What people have decided of tokens and certificates. */
+  readonly records: TrustRecords;
   /** Of the listener for agents; that for Envoys has the same. */
   readonly security: GrpcServerOptions['security'];
   /** The relay secrets. */
@@ -67,7 +67,7 @@ export async function openRelay(
     log,
     ...(store.shared && { store: isSealed ? sealStore(store, tokens, { clock, log }) : store }),
   };
-  const generations = await openTokenGenerations({ ...deps, file: privateFile(join(folder, GENERATIONS_FILE)) });
+  const records = await openTrustRecords(folder, deps);
   const clients = clientsOf(relay);
   const secure = tls.mode === 'insecure' ? undefined : await openTrust(tls);
   const security = secure
@@ -87,15 +87,15 @@ export async function openRelay(
     },
   };
   return {
-    relay: createRelayServer({ transport, clock, log, tags, generations, ...secure?.trust }, options),
-    ...{ generations, security, tokens },
+    relay: createRelayServer({ transport, clock, log, tags, ...records.parts, ...secure?.trust }, options),
+    ...{ records: records.parts, security, tokens },
     caFile: secure?.caFile,
     // Servers without TLS may have different secrets.
     storeSecrets: isSealed ? tokens : [],
     close: async () => {
       unmark();
       tagSecret?.stop();
-      await generations.stop();
+      await records.stop();
       secure?.stop();
     },
   };

@@ -112,7 +112,7 @@ async function openServer(
     config,
     {
       api: apiOfProcess(server.api, {
-        ...{ ...deps, generations: opened.generations, notReady: server.notReady },
+        ...{ ...deps, records: opened.records, notReady: server.notReady },
         certificates: () => opened.relay.stats().certificates,
         metricsAddress: () => bound?.metrics,
       }),

@@ -12,7 +12,7 @@ import type { ProcessDeps } from './sources.ts';
  */
 export function openXds(
   { xds, relay: { tls } }: RelayConfig,
-  { security, tokens, generations }: OpenedRelay,
+  { security, tokens, records: { generations } }: OpenedRelay,
   { env }: Pick<ProcessDeps, 'env'>,
 ): XdsSetup | undefined {
   if (xds === undefined) return undefined;

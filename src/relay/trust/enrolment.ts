@@ -3,7 +3,7 @@ import type { FleetName } from '../../model/ids.ts';
 import { createTurns } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
-import type { CertificateRequests } from '../../ports/certificate-requests.ts';
+import type { CertificateRequest, CertificateRequests } from '../../ports/certificate-requests.ts';
 import type { AgentCredentials, CredentialStore } from '../../ports/credentials.ts';
 import type { ClientConnection, StreamEnd } from '../../ports/transport.ts';
 import { readRegisterResponse, registerRequestBytes } from '../wire/frames.ts';
@@ -55,6 +55,11 @@ function newState(deps: EnrolmentDeps, options: Applicant) {
     tokenOnly: false,
     /** Consecutive failures to enrol. */
     failures: 0,
+    /**
+     * The key and the request of the present enrolment: every attempt asks for the same key, because the server gives the
+     * certificate of a single-use token, or an accepted one, to one key.
+     */
+    asked: undefined as CertificateRequest | undefined,
     /** Issued, but the store could not save it yet. */
     unsaved: undefined as AgentCredentials | undefined,
   };
@@ -147,9 +152,12 @@ async function enrol(enrolment: Enrolment, stopping: AbortSignal): Promise<Trust
   const opened = dialWithToken(enrolment, token);
   const { connection } = opened;
   stopping.addEventListener('abort', connection.close);
-  const issued = await register(deps.requests, options, connection, token).finally(() =>
+  const asked = enrolment.asked ?? (await deps.requests.create());
+  enrolment.asked = asked;
+  const issued = await register(asked, options, connection, token).finally(() =>
     stopping.removeEventListener('abort', connection.close),
   );
+  if (!('code' in issued)) enrolment.asked = undefined;
   if ('code' in issued && issued.reason === 'NotOffered') {
     enrolment.tokenOnly = true;
     enrolment.failures = 0;
@@ -175,22 +183,23 @@ function explained({ doubted, pair, options }: Enrolment, end: StreamEnd): Strea
   const expired = pair === undefined ? 'it has no certificate yet' : 'its certificate has run out';
   const why = doubted ? 'the server does not take its certificate any more' : expired;
   const advice =
-    end.reason === 'TokenRenewed' ? '' : `; print its token where the server runs: ${tokenCommand(options.cluster)}`;
+    end.reason === 'TokenRenewed'
+      ? ''
+      : `; print its token where the server runs: ${tokenCommand(options.cluster, 'enrolment')}`;
   return { ...end, message: `the agent has to enrol, because ${why}, and the server says: ${end.message}${advice}` };
 }
 
 /**
- * Requests a certificate over this connection, with a new key. Resolves with a pair that fits the key and the agent (empty
+ * Requests a certificate over this connection. Resolves with a pair that fits the key and the agent (empty
  * roots: the server sent none), or with the reason for none.
  */
 export async function register(
-  requests: CertificateRequests,
+  { key, request }: CertificateRequest,
   applicant: Omit<Applicant, 'token'>,
   connection: ClientConnection,
   token: string,
 ): Promise<AgentCredentials | StreamEnd> {
   const { cluster, clusterId, version } = applicant;
-  const { key, request } = await requests.create();
   const question = registerRequestBytes({ cluster, clusterId, version, certificateRequest: request });
   const answer = await connection.register(question, streamMetadata(cluster, token));
   if ('refused' in answer) return answer.refused;
@@ -360,7 +369,7 @@ function renewalPause({ renewAt, expiresAt }: Pair, now: number, failures: numbe
 
 async function renew(enrolment: Enrolment, connection: ClientConnection): Promise<StreamEnd | undefined> {
   const { deps, options } = enrolment;
-  const issued = enrolment.unsaved ?? (await register(deps.requests, options, connection, ''));
+  const issued = enrolment.unsaved ?? (await register(await deps.requests.create(), options, connection, ''));
   if ('code' in issued) return issued;
   const failure = await saveIssued(enrolment, withVerifiedRoots(enrolment, connection, issued));
   if (failure !== undefined) return failure;

@@ -11,7 +11,8 @@ import {
   readCertificate,
   unauthenticated,
 } from './certificates.ts';
-import { bearerToken, tokenCommand, tokenGeneration } from './tokens.ts';
+import { type EnrolmentToken, readEnrolmentToken } from './enrolment-tokens.ts';
+import { bearerToken, type TokenUse, tokenCommand, tokenGeneration } from './tokens.ts';
 
 /** The authenticated caller of a stream. */
 export interface Caller {
@@ -38,6 +39,22 @@ export const WRONG_TOKEN = unauthenticated('WrongToken', 'the token is not that 
 /** The reason for refusing a token of an earlier generation. */
 const TOKEN_RENEWED = 'TokenRenewed';
 
+/** A connection token where only certificates open streams, in a registration. */
+export const CONNECTION_TOKEN = unauthenticated(
+  'ConnectionToken',
+  'this is a connection token, and this server wants client certificates: its agents enrol with an enrolment token, which expires',
+);
+
+const ENROLMENT_TOKEN = unauthenticated(
+  'EnrolmentToken',
+  'this token is good for enrolling only, and this server takes connection tokens: print one with "fleetrelay cluster token NAME --connection" and the data directory of the server',
+);
+
+const CERTIFICATE_REVOKED = unauthenticated(
+  'CertificateRevoked',
+  'a person has revoked the certificate that was shown; the agent enrols again with a fresh token',
+);
+
 /** The end of a stream whose certificate has expired since the connection began. */
 export const CERTIFICATE_EXPIRED = unauthenticated(
   'CertificateExpired',
@@ -52,12 +69,9 @@ export function recognize(
   state: Pick<ServerState, 'deps' | 'options'>,
   { metadata, certificate }: Pick<IncomingStream, 'metadata' | 'certificate'>,
 ): Caller | Refused {
-  const { deps, options } = state;
+  const { mode = 'tls' } = state.options;
   const claimed = metadata['fleetrelay-cluster'] ?? '';
-  if (certificate !== undefined) {
-    return recognizeCertificate(options, certificate, deps.authority !== undefined, claimed);
-  }
-  const { mode = 'tls' } = options;
+  if (certificate !== undefined) return recognizeCertificate(state, certificate, claimed);
   switch (mode) {
     case 'mtls':
       return { refused: CERTIFICATE_NEEDED };
@@ -69,7 +83,9 @@ export function recognize(
       const token = bearerToken(metadata);
       if (mode === 'insecure' && token === undefined) return caller;
       const judged = judgeToken(state, claimed, token ?? '');
-      return 'refused' in judged ? judged : { ...caller, ...judged };
+      if (!('refused' in judged)) return { ...caller, ...judged };
+      const enrols = readEnrolmentToken(state.options.tokens, claimed, token ?? '') !== undefined;
+      return enrols ? { refused: ENROLMENT_TOKEN } : judged;
     }
     default:
       return unreachable(mode);
@@ -78,9 +94,8 @@ export function recognize(
 
 /** Authenticates a caller by its certificate (DER), which must be for the cluster that the caller claims to be. */
 export function recognizeCertificate(
-  { fleet }: Pick<ServerState['options'], 'fleet'>,
+  { deps: { authority, revoked }, options: { fleet } }: Pick<ServerState, 'deps' | 'options'>,
   der: Uint8Array,
-  issuedHere: boolean,
   claimed: string,
 ): { readonly cluster: ClusterName; readonly certificate: ClientCertificate } | Refused {
   const certificate = readCertificate(der);
@@ -88,11 +103,30 @@ export function recognizeCertificate(
   if (certificate === undefined || !cluster.ok) {
     return { refused: mismatch('the certificate that was shown is not that of the cluster that it was sent with') };
   }
+  const issuedHere = authority !== undefined;
   const refused = judgeCertificate(certificate, { fleet, cluster: cluster.value, issuedHere });
-  return refused === undefined ? { cluster: cluster.value, certificate } : { refused };
+  if (refused !== undefined) return { refused };
+  if (revoked?.has(cluster.value, certificate) === true) return { refused: CERTIFICATE_REVOKED };
+  return { cluster: cluster.value, certificate };
 }
 
-/** The generation of a token of this cluster, if it is the current one. */
+/** What an enrolment token of this cluster states, if it is valid now. */
+export function judgeEnrolmentToken(
+  { deps, options }: Pick<ServerState, 'deps' | 'options'>,
+  cluster: string,
+  token: string,
+): EnrolmentToken | Refused {
+  const stated = readEnrolmentToken(options.tokens, cluster, token);
+  if (stated === undefined) return { refused: WRONG_TOKEN };
+  const refused = judgeGeneration(deps, cluster, stated.generation, 'enrolment');
+  if (refused !== undefined) return { refused };
+  const end = stated.expiresAt * 1000;
+  if (deps.clock.now() < end) return stated;
+  const at = new Date(end).toISOString();
+  return { refused: unauthenticated('TokenExpired', `the enrolment token of cluster ${cluster} expired at ${at}`) };
+}
+
+/** The generation of a connection token of this cluster, if it is the current one. */
 export function judgeToken(
   { deps, options }: Pick<ServerState, 'deps' | 'options'>,
   cluster: string,
@@ -100,15 +134,26 @@ export function judgeToken(
 ): { readonly generation: number } | Refused {
   const generation = tokenGeneration(options.tokens, cluster, token);
   if (generation === undefined) return { refused: WRONG_TOKEN };
+  const refused = judgeGeneration(deps, cluster, generation, 'connection');
+  return refused === undefined ? { generation } : { refused };
+}
+
+/** Why a right token of this generation is refused; undefined: its generation is the current one, or a later one. */
+function judgeGeneration(
+  deps: ServerState['deps'],
+  cluster: string,
+  generation: number,
+  use: TokenUse,
+): StreamEnd | undefined {
   const { generations } = deps;
-  if (generation < (generations?.current(cluster) ?? 0)) return { refused: tokenRenewed(deps, cluster) };
+  if (generation < (generations?.current(cluster) ?? 0)) return tokenRenewed(deps, cluster, use);
   generations?.shown(cluster, generation);
-  return { generation };
+  return undefined;
 }
 
 /** Sent only in answer to an earlier token that was right, so that it reveals no renewal to other callers. */
-function tokenRenewed({ generations }: ServerState['deps'], cluster: string): StreamEnd {
-  const command = tokenCommand(cluster, ` --generation ${generations?.current(cluster) ?? 0}`);
+function tokenRenewed({ generations }: ServerState['deps'], cluster: string, use: TokenUse): StreamEnd {
+  const command = tokenCommand(cluster, use, ` --generation ${generations?.current(cluster) ?? 0}`);
   const message = `the token of cluster ${cluster} was renewed, and this is an earlier one; print the one that counts where the secret of the server is: ${command}`;
   return unauthenticated(TOKEN_RENEWED, message);
 }
@@ -117,7 +162,9 @@ function tokenRenewed({ generations }: ServerState['deps'], cluster: string): St
 export function endWithToken({ deps }: ServerState, cluster: ClusterName, link: Link, generation: number): void {
   const { generations } = deps;
   const unwatch = generations?.watch((changed) => {
-    if (changed === cluster && generation < generations.current(cluster)) link.end(tokenRenewed(deps, cluster));
+    if (changed === cluster && generation < generations.current(cluster)) {
+      link.end(tokenRenewed(deps, cluster, 'connection'));
+    }
   });
   if (unwatch !== undefined) void link.over.then(unwatch);
 }
@@ -154,9 +201,12 @@ export function endOfCertificate(
   return Math.max(expiresAt, slot?.renewed?.clusterId === clusterId ? slot.renewed.expiresAt : 0);
 }
 
-/** Ends the stream at {@link endOfCertificate}. */
+/** Ends the stream at {@link endOfCertificate}, or when the certificate is revoked. */
 export function endWithCertificate({ state, slot, link, hello }: Greeted, certificate: AgentCertificate): void {
-  const { clock } = state.deps;
+  const { clock, revoked } = state.deps;
+  const unwatch = revoked?.watch(() => {
+    if (revoked.has(slot.cluster, certificate)) link.end(CERTIFICATE_REVOKED);
+  });
   let cancel = (): void => {};
   const look = (): void => {
     const left = endOfCertificate(certificate, hello.clusterId, slot) - clock.now();
@@ -164,5 +214,8 @@ export function endWithCertificate({ state, slot, link, hello }: Greeted, certif
     else cancel = clock.schedule(Math.min(left, LOOK_MS), look);
   };
   look();
-  void link.over.then(() => cancel());
+  void link.over.then(() => {
+    cancel();
+    unwatch?.();
+  });
 }

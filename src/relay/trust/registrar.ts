@@ -1,7 +1,8 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { type ClusterName, parseClusterName, quote } from '../../model/ids.ts';
 import { createRateLimit } from '../../model/rate-limit.ts';
+import { unreachable } from '../../model/result.ts';
 import type { CertificateAuthority, CertificateRequestFacts } from '../../ports/certificate-authority.ts';
 import type { IncomingRegistration, RegistrationAnswer, StreamEnd } from '../../ports/transport.ts';
 import { countOne, endOfDecision, noteEnd, type ServerState } from '../server-state.ts';
@@ -15,11 +16,16 @@ import {
   identityUri,
   isForOtherId,
   mismatch,
+  readCertificate,
+  unauthenticated,
 } from './certificates.ts';
+import type { EnrolmentToken } from './enrolment-tokens.ts';
 import {
   CERTIFICATE_EXPIRED,
+  CONNECTION_TOKEN,
   delayWrongToken,
   endOfCertificate,
+  judgeEnrolmentToken,
   judgeToken,
   type Refused,
   recognizeCertificate,
@@ -27,11 +33,20 @@ import {
 } from './recognize.ts';
 import { bearerToken, isSharedToken } from './tokens.ts';
 
+/** An agent with a connection token shows it on its streams then. */
+const NOT_OFFERED: StreamEnd = {
+  code: 'refused',
+  reason: 'NotOffered',
+  message: 'this server issues no certificates to an agent with a connection token, or to any',
+};
+
 /** The authenticated caller of a registration. */
 interface Registrant {
   readonly cluster: ClusterName;
   readonly proof: RegistrationRequest['proof'];
   readonly certificate: ClientCertificate | undefined;
+  /** Of the proof `token`. */
+  readonly token?: EnrolmentToken;
 }
 
 /**
@@ -66,8 +81,7 @@ export function createRegistrar(
       return refuse(registration, { code: 'unavailable', reason: 'Draining', message: 'the server is shutting down' });
     }
     if (authority === undefined) {
-      const message = 'this server issues no certificates';
-      return refuse(registration, { code: 'refused', reason: 'NotOffered', message });
+      return refuse(registration, NOT_OFFERED);
     }
     const registrant = identify(state, registration);
     const proven = 'refused' in registrant || registrant.proof === 'shared' ? undefined : registrant.cluster;
@@ -81,7 +95,6 @@ export function createRegistrar(
     if (busy > 0) return refuse(registration, rateLimited(busy));
     const issued = await issue(state, authority, registrant, await readRequest(state, registration));
     if ('refused' in issued) return refuse(registration, issued.refused);
-    countOne(state.registrations, registrant.proof === 'certificate' ? 'Renewed' : 'Issued');
     return issued;
   }
 
@@ -110,24 +123,30 @@ function rateLimited(milliseconds: number): StreamEnd {
 
 function identify(state: ServerState, { metadata, certificate: der }: IncomingRegistration): Registrant | Refused {
   const { options } = state;
+  const { mode = 'tls', sharedToken } = options;
   const claimed = metadata['fleetrelay-cluster'] ?? '';
   if (der !== undefined) {
-    const caller = recognizeCertificate(options, der, true, claimed);
+    const caller = recognizeCertificate(state, der, claimed);
     return 'refused' in caller ? caller : { ...caller, proof: 'certificate' };
   }
-  const token = bearerToken(metadata) ?? '';
-  const own = judgeToken(state, claimed, token);
-  const shared = options.sharedToken !== undefined && isSharedToken(options.sharedToken, token);
+  const text = bearerToken(metadata) ?? '';
+  // All three are computed for every token, so that the time of an answer does not tell them apart.
+  const connection = judgeToken(state, claimed, text);
+  const token = judgeEnrolmentToken(state, claimed, text);
+  const isShared = sharedToken !== undefined && isSharedToken(sharedToken, text);
   const cluster = parseClusterName(claimed);
-  if ('refused' in own && !shared) return own;
   if (!cluster.ok) return { refused: WRONG_TOKEN };
-  return { cluster: cluster.value, proof: 'refused' in own ? 'shared' : 'token', certificate: undefined };
+  const caller = { cluster: cluster.value, certificate: undefined };
+  if (isShared) return { ...caller, proof: 'shared' };
+  if (!('refused' in token)) return { ...caller, proof: 'token', token };
+  if (!('refused' in connection)) return { refused: mode === 'mtls' ? CONNECTION_TOKEN : NOT_OFFERED };
+  return token.refused === WRONG_TOKEN ? connection : token;
 }
 
 async function issue(
   state: ServerState,
   authority: CertificateAuthority,
-  { cluster, proof, certificate: shown }: Registrant,
+  { cluster, proof, certificate: shown, token }: Registrant,
   bytes: Uint8Array,
 ): Promise<{ readonly response: Uint8Array } | Refused> {
   const { listener, options, deps } = state;
@@ -148,20 +167,70 @@ async function issue(
   if (!facts.ok) return { refused: { code: 'invalid', reason: 'MalformedRequest', message: facts.problem } };
   const unfit = judgeRequest(facts.value, { cluster, uri });
   if (unfit !== undefined) return { refused: unfit };
-  const proven = { cluster, clusterId, proof, ...(shown === undefined ? {} : { certificate: shown }) };
+  const key = createHash('sha256').update(facts.value.publicKey).digest('hex');
+  const proven = { cluster, clusterId, proof, key, ...(shown === undefined ? {} : { certificate: shown }) };
   const decision = listener.mayRegister(proven);
   if (decision.type !== 'admitted') return { refused: endOfDecision(decision) };
-  const { registration } = decision;
+  if (proof === 'shared' && deps.acceptances?.ask(cluster, { clusterId, key }) !== true) {
+    return { refused: waitsFor(cluster, clusterId, key) };
+  }
+  const { registration, isBound = false } = decision;
+  const id = token?.singleUseId;
+  if (token !== undefined && id !== undefined) {
+    const use = await useOnce(state, id, key, token.expiresAt);
+    if ('refused' in use || 'response' in use) return use;
+  }
   const validFrom = deps.clock.now() - BACKDATE_MS;
   const { certificate, expiresAt } = await authority.issue({
     ...{ publicKey: facts.value.publicKey, commonName: CLIENT_COMMON_NAME, dnsName: cluster, uri, validFrom },
     ...(registration === undefined ? {} : { registration }),
   });
+  if (id !== undefined) await deps.usedTokens?.issued(id, certificate);
   const slot = state.slots.get(cluster);
   if (slot !== undefined) slot.renewed = { clusterId, issuedAt: validFrom, expiresAt };
-  const line = { cluster, proof, version, expires: new Date(expiresAt).toISOString() };
+  const serial = readCertificate(certificate)?.serial ?? '';
+  listener.issued(proven, { serial, issuedAt: validFrom + BACKDATE_MS, expiresAt });
+  const line = { cluster, proof, version, serial, expires: new Date(expiresAt).toISOString() };
+  if (proof === 'certificate') countOne(state.registrations, 'Renewed');
+  else if (isBound) {
+    countOne(state.registrations, 'IssuedAgain');
+    countOne(state.enrolledAgain, cluster);
+    deps.log.warn('relay: an agent has enrolled for a cluster that has enrolled before', line);
+    listener.enrolledAgain(proven, serial);
+  } else countOne(state.registrations, 'Issued');
   deps.log.info('relay: a client certificate was issued', line);
-  return { response: registerResponseBytes({ certificate, roots: deps.roots?.current() ?? '' }) };
+  return responseWith(state, certificate);
+}
+
+function waitsFor(cluster: string, clusterId: string, key: string): StreamEnd {
+  const command = `fleetrelay cluster accept ${cluster} --id ${clusterId} --key ${key}`;
+  const message = `a cluster that comes by the shared token waits until a person accepts it: ${command}`;
+  return { code: 'refused', reason: 'WaitsForAcceptance', message };
+}
+
+function responseWith({ deps: { roots } }: ServerState, certificate: string): { readonly response: Uint8Array } {
+  return { response: registerResponseBytes({ certificate, roots: roots?.current() ?? '' }) };
+}
+
+/** Uses a single-use token for a key. A response: the key has got this answer before. */
+async function useOnce(
+  state: ServerState,
+  id: string,
+  key: string,
+  expiresAt: number,
+): Promise<{ readonly response: Uint8Array } | { readonly first: true } | Refused> {
+  const { usedTokens } = state.deps;
+  const use = (await usedTokens?.use(id, key, expiresAt * 1000)) ?? { type: 'used' as const };
+  switch (use.type) {
+    case 'first':
+      return { first: true };
+    case 'answered':
+      return responseWith(state, use.certificate);
+    case 'used':
+      return { refused: unauthenticated('TokenUsed', 'this enrolment token can be used once, and was used already') };
+    default:
+      return unreachable(use);
+  }
 }
 
 const CURVES: readonly string[] = ['prime256v1', 'secp384r1'];

@@ -1,22 +1,25 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { createTurns } from '../../model/in-turn.ts';
-import { isJsonObject, parseJsonBytes } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
-import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { StreamMetadata } from '../../ports/transport.ts';
+import {
+  openJoinedRecord,
+  type PrivateFile,
+  type RecordDeps,
+  type RecordKind,
+  readRecordFile,
+  type Values,
+} from './joined-record.ts';
 
 /** A token that was never renewed, and a renewed one, which states its generation. */
 const FIRST_PREFIX = 'frt1_';
 const RENEWED_PREFIX = 'frt2_';
 const RENEWED = /^frt2_([1-9]\d{0,14})_/;
 /** A shorter secret could be guessed. */
-const MIN_SECRET_BYTES = 32;
+export const MIN_SECRET_BYTES = 32;
 
 /**
- * The token of a cluster, derived from the relay secret: no secret is stored per cluster, and a token reveals nothing about
- * another one. Throws if the secret is shorter than 32 bytes.
+ * The connection token of a cluster or data plane, derived from the relay secret: no secret is stored per cluster, and a token
+ * reveals nothing about another one. It opens streams until it is renewed, and enrols no agent (`enrolment-tokens.ts`). Throws
+ * if the secret is shorter than 32 bytes.
  *
  * @param generation 0: never renewed; see {@link TokenGenerations}
  */
@@ -63,9 +66,13 @@ export function streamMetadata(cluster: string, token: string): StreamMetadata {
   return { 'fleetrelay-cluster': cluster, ...(shown === '' ? {} : { authorization: `Bearer ${shown}` }) };
 }
 
-/** The command that prints the newest token of a cluster. `more`: flags beside `--relay-secret-file FILE`. */
-export function tokenCommand(cluster: string, more = ''): string {
-  return `fleetrelay cluster token ${cluster} --data-dir DIR (or --relay-secret-file FILE${more})`;
+/** What a token is good for: opening streams, or enrolling for a client certificate. */
+export type TokenUse = 'connection' | 'enrolment';
+
+/** The command that prints a new token of a cluster. `more`: flags beside `--relay-secret-file FILE`. */
+export function tokenCommand(cluster: string, use: TokenUse, more = ''): string {
+  const flag = use === 'connection' ? ' --connection' : '';
+  return `fleetrelay cluster token ${cluster}${flag} --data-dir DIR (or --relay-secret-file FILE${more})`;
 }
 
 /**
@@ -88,43 +95,17 @@ export interface TokenGenerations {
 
 /** Name of the file with the generations in the trust folder of a server. */
 export const GENERATIONS_FILE = 'token-generations.json';
+
 /** Where replicas share the generations in the store. */
 export const GENERATIONS_KEY = 'trust/tokens';
-/** Interval of reading the store, which may lose a record without an event. */
-const LOOK_MS = 60_000;
-/** Attempts to write the shared record before giving up. */
-const MOST_CONFLICTS = 20;
 
-type Generations = ReadonlyMap<string, number>;
-
-/** A file that only this process writes. */
-export interface GenerationsFile {
-  readonly path: string;
-  /** Undefined: it does not exist. */
-  read(): Promise<Uint8Array | undefined>;
-  /** Replaces the content atomically; durable when it resolves. */
-  write(bytes: Uint8Array): Promise<void>;
-}
-
-/** What {@link openTokenGenerations} needs. `store`: shared with other replicas; absent: there are none. */
-export interface TokenGenerationDeps {
-  readonly file: GenerationsFile;
-  readonly store?: SnapshotStore;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-type State = ReturnType<typeof newState>;
-
-function newState(deps: TokenGenerationDeps, known: Generations) {
-  return {
-    ...deps,
-    known,
-    /** The content of the file. */
-    onDisk: textOf(known),
-    listeners: new Set<(cluster: string) => void>(),
-  };
-}
+const generations: RecordKind<number> = {
+  storeKey: GENERATIONS_KEY,
+  what: 'the generations of tokens',
+  repair: 'restore it, or remove it and renew again every token that was renewed (earlier ones count until then)',
+  read: (json) => (Number.isSafeInteger(json) && Number(json) > 0 ? Number(json) : undefined),
+  join: Math.max,
+};
 
 /** Generations that follow the store until they are stopped. */
 export interface OpenedTokenGenerations extends TokenGenerations {
@@ -132,134 +113,33 @@ export interface OpenedTokenGenerations extends TokenGenerations {
   stop(): Promise<void>;
 }
 
-/**
- * Reads the generations from the file and from the shared store, and joins them: the later generation of each cluster is
- * current. So a store that has lost its record or was restored from a backup is corrected by any replica. Rejects with a
- * text for people if they cannot be read, because an earlier token must not become valid again.
- */
-export async function openTokenGenerations(deps: TokenGenerationDeps): Promise<OpenedTokenGenerations> {
-  const { store, clock, log } = deps;
-  const state = newState(deps, await readTokenGenerations(deps.file));
-  // Each call starts from the result of the one before.
-  const inTurn = createTurns();
-  const shareLater = (more: Generations): void => {
-    inTurn(() => share(state, more)).catch((error: unknown) =>
-      log.warn('relay: the generations of tokens cannot be shared now', { detail: errorText(error) }),
-    );
-  };
-  let cancel = (): void => undefined;
-  const lookLater = (): void => {
-    cancel = clock.schedule(LOOK_MS, () => {
-      lookLater();
-      shareLater(new Map());
-    });
-  };
-  if (store !== undefined) {
-    await share(state, new Map());
-    lookLater();
-  }
-  const unwatch = store?.watch((event) => {
-    const concerns = event.type === 'changed' ? event.keys.includes(GENERATIONS_KEY) : event.type !== 'down';
-    if (concerns) shareLater(new Map());
-  });
-  const current = (cluster: string): number => state.known.get(cluster) ?? 0;
-
+/** Opens the generations. Rejects with a text for people if they cannot be read: an earlier token must not become valid again. */
+export async function openTokenGenerations(deps: RecordDeps): Promise<OpenedTokenGenerations> {
+  const { clock, log } = deps;
+  const record = await openJoinedRecord(deps, generations);
+  const current = (cluster: string): number => record.get(cluster) ?? 0;
   return {
     current,
-    renew: (cluster) =>
-      inTurn(async () => {
-        const generation = Math.max(current(cluster) + 1, Math.floor(clock.now() / 1000));
-        await share(state, new Map([[cluster, generation]]));
-        return current(cluster);
-      }),
+    renew: async (cluster) => {
+      let generation = 0;
+      await record.add(() => {
+        generation = Math.max(current(cluster) + 1, Math.floor(clock.now() / 1000));
+        return new Map([[cluster, generation]]);
+      });
+      return generation;
+    },
     shown(cluster, generation) {
       if (generation <= current(cluster)) return;
       const message = 'relay: a token of an unknown renewal was shown: earlier tokens of its cluster are refused now';
       log.warn(message, { cluster, generation });
-      const more = new Map([[cluster, generation]]);
-      learn(state, more);
-      shareLater(more);
+      record.learn(new Map([[cluster, generation]]));
     },
-    watch(changed) {
-      state.listeners.add(changed);
-      return () => state.listeners.delete(changed);
-    },
-    async stop() {
-      cancel();
-      unwatch?.();
-      await inTurn(async () => undefined);
-    },
+    watch: record.watch,
+    stop: record.stop,
   };
 }
 
 /** The generations in a file. Rejects with a text for people if the file is damaged. */
-export async function readTokenGenerations({ path, read }: Omit<GenerationsFile, 'write'>): Promise<Generations> {
-  const bytes = await read();
-  const generations = bytes === undefined ? new Map<string, number>() : parse(bytes);
-  if (generations !== undefined) return generations;
-  throw new Error(
-    `${path} is damaged: restore it, or remove it and renew again every token that was renewed (earlier ones count until then)`,
-  );
-}
-
-/** Joins the known generations with these and with the store, and writes what the store and the file lack. */
-async function share(state: State, more: Generations): Promise<void> {
-  const { store, known, log } = state;
-  if (store === undefined) {
-    await writeFile(state, later(known, more));
-    learn(state, more);
-    return;
-  }
-  learn(state, await joinStore(store, later(known, more)));
-  // The record in the store is durable; the file is a copy in case the store is lost.
-  await writeFile(state, state.known).catch((error: unknown) =>
-    log.error('relay: the generations of tokens cannot be kept on disk', { detail: errorText(error) }),
-  );
-}
-
-function learn(state: State, more: Generations): void {
-  const raised = [...more].filter(([cluster, generation]) => generation > (state.known.get(cluster) ?? 0));
-  state.known = later(state.known, more);
-  for (const [cluster] of raised) for (const listener of state.listeners) listener(cluster);
-}
-
-async function writeFile(state: State, generations: Generations): Promise<void> {
-  const text = textOf(generations);
-  if (text === state.onDisk) return;
-  await state.file.write(Buffer.from(text));
-  state.onDisk = text;
-}
-
-/** Joins these with the record in the store, and returns the result. Rejects if the store does not answer. */
-async function joinStore(store: SnapshotStore, generations: Generations): Promise<Generations> {
-  for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts += 1) {
-    const record = await store.get(GENERATIONS_KEY);
-    // A damaged record is replaced.
-    const stored = (record && parse(record.value)) ?? new Map<string, number>();
-    const joined = later(stored, generations);
-    if (textOf(joined) === textOf(stored)) return joined;
-    const write = { key: GENERATIONS_KEY, value: Buffer.from(textOf(joined)), ifVersion: record?.version ?? null };
-    if ((await store.write([write])) === 'written') return joined;
-  }
-  throw new Error('the replicas do not agree on the generations of tokens: their record changes all the time');
-}
-
-function later(one: Generations, other: Generations): Generations {
-  const joined = new Map(one);
-  for (const [cluster, generation] of other) joined.set(cluster, Math.max(generation, joined.get(cluster) ?? 0));
-  return joined;
-}
-
-/** Sorted by name, so that equal generations have equal texts. */
-function textOf(generations: Generations): string {
-  const sorted = [...generations].sort(([a], [b]) => (a < b ? -1 : 1));
-  return `${JSON.stringify(Object.fromEntries(sorted))}\n`;
-}
-
-function parse(bytes: Uint8Array): Generations | undefined {
-  const json = parseJsonBytes(bytes);
-  if (!isJsonObject(json)) return undefined;
-  const entries = Object.entries(json);
-  const isGeneration = ([, value]: [string, unknown]): boolean => Number.isSafeInteger(value) && Number(value) > 0;
-  return entries.every(isGeneration) ? new Map(entries as [string, number][]) : undefined;
+export function readTokenGenerations(file: Omit<PrivateFile, 'write'>): Promise<Values<number>> {
+  return readRecordFile(file, generations);
 }

@@ -3,10 +3,12 @@ import { countOutcomes } from '../../engine/status/progress.ts';
 import { clusterTally } from '../../engine/status/rollout.ts';
 import { quote } from '../../model/ids.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
+import type { Registration } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { ViewFilter } from '../../model/view-filter.ts';
 import type {
+  AgentCertificateView,
   Answer,
   ClusterView,
   DesiredView,
@@ -60,11 +62,20 @@ export function clusterView(
     suspended: suspensionView(suspension),
     ...((registration?.tagKey ?? signer) === signer ? {} : { olderTag: true }),
     ...(asleep === undefined ? {} : { asleep }),
+    ...(registration?.certificate === undefined ? {} : { certificate: certificateView(registration.certificate) }),
     conditions:
       suspension === undefined
         ? conditions
         : [...conditions, { type: 'Suspended', status: 'True', reason: 'SuspendedByPerson', message: stopped }],
   };
+}
+
+function certificateView({
+  serial,
+  issuedAt,
+  expiresAt,
+}: NonNullable<Registration['certificate']>): AgentCertificateView {
+  return { serial, issuedAt: rfc3339(issuedAt), expiresAt: rfc3339(expiresAt) };
 }
 
 /** All registered clusters, in canonical order. */

@@ -51,7 +51,8 @@ export function judgeRegistration(request: RegistrationRequest, deps: HelloDeps)
     return refused('SharedTokenBound', message);
   }
   const number = Math.max(endedRegistrations(deps.ledger, cluster), certificate?.registration ?? 0);
-  return { type: 'admitted', registration: number };
+  const isBound = registration !== undefined && !registration.released;
+  return { type: 'admitted', registration: number, ...(isBound ? { isBound } : {}) };
 }
 
 /** Number of ended registrations of the name, which is the number of the present or next one. */

@@ -1,9 +1,10 @@
-import { type AgentHello, KINDS_AS_WRITTEN, TAKES_STOPPED } from '../../model/agent.ts';
+import { KINDS_AS_WRITTEN, TAKES_STOPPED } from '../../model/agent.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
 import { inventoryDigest } from '../../model/inventory-digest.ts';
+import type { Registration } from '../../model/ledger.ts';
 import { comparePositions } from '../../model/output.ts';
 import type { ClusterSize } from '../../model/quotas.ts';
-import type { AgentListener, ReportedHolding } from '../../relay/session.ts';
+import type { AgentCertificate, AgentListener, AgentSession, ReportedHolding } from '../../relay/session.ts';
 import type { AssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
 import { inventoryOf } from '../../runtime/ledger/cluster-state.ts';
 import { newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
@@ -18,6 +19,7 @@ interface AgentSourceDeps extends HelloDeps, Pick<ServerParts, 'loop' | 'approva
   readonly quotas: ClusterSize;
   /** A session has begun, with the inventory that the agent reports. */
   readonly connected: (cluster: ClusterName, holding: ReportedHolding) => void;
+  readonly enrolledAgain: AgentListener['enrolledAgain'];
 }
 
 /**
@@ -43,6 +45,13 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       if (admission.type === 'refused') noteProblem(deps, cluster, `refused a certificate: ${admission.message}`);
       return admission;
     },
+    issued: ({ cluster, clusterId }, certificate) => {
+      const registration = ledger.registration(cluster);
+      // Another replica notes it when the agent shows it there.
+      if (registration?.id !== clusterId || !sessions.has(cluster)) return;
+      ledger.setRegistration(cluster, { ...registration, ...certificateRecord(certificate) });
+    },
+    enrolledAgain: deps.enrolledAgain,
     connected: (session, holding) => {
       const { cluster, capabilities, version } = session.hello;
       loop.settle();
@@ -51,7 +60,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       log.info('an agent is connected', { cluster, version, owned: holding.entries.length, known: holding.isKnown });
       deps.connected(cluster, holding);
       loop.transact(() => {
-        const isReplaced = bind(deps, session.hello, holding);
+        const isReplaced = bind(deps, session, holding);
         ledger.replaceEntries(cluster, holding);
         agents.set('', cluster, {
           connected: true,
@@ -109,7 +118,7 @@ function createLookups({ engine, loop }: AgentSourceDeps): Pick<AgentListener, '
 }
 
 /** Binds the cluster's name to the agent's cluster id; true if it belonged to another one. */
-function bind(deps: AgentSourceDeps, hello: AgentHello, holding: ReportedHolding): boolean {
+function bind(deps: AgentSourceDeps, { hello, certificate }: AgentSession, holding: ReportedHolding): boolean {
   const { cluster, clusterId, capabilities, kubernetesVersion } = hello;
   const { ledger, approvals, recovery, clock } = deps;
   const before = ledger.registration(cluster);
@@ -127,15 +136,20 @@ function bind(deps: AgentSourceDeps, hello: AgentHello, holding: ReportedHolding
   // again by now, so the next admissions are later ones; and approvals may have been used since.
   const isStoreOlder = comparePositions(holding.position, known.position) > 0;
   if (isStoreOlder) approvals.endAll(cluster);
-  const { kubernetesVersion: _, tagKey: _tagKey, ...rest } = known;
+  const { kubernetesVersion: _, tagKey: _tagKey, certificate: _certificate, ...rest } = known;
   ledger.setRegistration(cluster, {
     ...rest,
     ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
     ...(holding.proof.type === 'nothing' ? {} : { tagKey: holding.proof.key }),
+    ...(certificate === undefined ? {} : certificateRecord(certificate)),
     ...{ position: isStoreOlder ? holding.position : known.position, connected: true, since: clock.now() },
     kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
   });
   return isReplaced;
+}
+
+function certificateRecord({ serial, issuedAt, expiresAt }: AgentCertificate): Pick<Registration, 'certificate'> {
+  return { certificate: { serial, issuedAt, expiresAt } };
 }
 
 /** Shows in the cluster's status why an agent of it was refused. */

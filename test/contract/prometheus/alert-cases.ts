@@ -239,6 +239,17 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     // One day of a life of two is no problem.
     silent: clientCertificate(-1, 1),
   },
+  FleetrelayFreshTokenNeededSoon: {
+    fires: clientCertificate(-77, 13),
+    labels: { cluster: 'west' },
+    // One day of a life of two is no problem, nor are fifteen of ninety.
+    silent: clientCertificate(-1, 1),
+  },
+  FleetrelayEnrolledAgain: {
+    fires: [is('fleetrelay_enrolments_again_total', '0x5 1x60', west)],
+    labels: { cluster: 'west' },
+    silent: [is('fleetrelay_enrolments_again_total', '3x60', west)],
+  },
   FleetrelayWrongTokens: {
     fires: [is('fleetrelay_wrong_tokens_total', '0+1x60'), is('fleetrelay_wrong_tokens_total', '0+1x60', '', B)],
     begins: 10,

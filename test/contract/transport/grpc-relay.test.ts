@@ -31,6 +31,7 @@ import {
   outputsDigest,
 } from '../../support/relay-world.ts';
 import { silentLog as log } from '../../support/silent-log.ts';
+import { lastingToken } from '../../support/tokens.ts';
 
 const EAST = clusterName('east');
 const secret = randomBytes(32);
@@ -89,7 +90,7 @@ describe.each(MODES)('the relay over gRPC with $mode', ({ mode, clients: issuing
         cluster: EAST,
         clusterId: clusterId('east-id'),
         instance: randomBytes(8).toString('hex'),
-        token: () => options.token ?? clusterToken(secret, EAST),
+        token: () => options.token ?? (mode === 'mtls' ? lastingToken(secret, EAST) : clusterToken(secret, EAST)),
         certificates: { type: 'enrolled', store: memory.open(), requests: createCertificateRequests() },
         version: '1.0.0',
         capabilities: [TAKES_SETTINGS],

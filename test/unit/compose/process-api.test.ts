@@ -12,7 +12,11 @@ function apiWith(parts: Partial<ProcessParts>) {
     metricsAddress: () => undefined,
     notReady: () => [],
     certificates: () => [],
-    generations: { current: () => 0, renew: async () => 1 },
+    records: {
+      generations: { current: () => 0, renew: async () => 1 },
+      acceptances: { waiting: () => [], accept: async () => undefined },
+      revoked: { revoke: async () => undefined },
+    },
     clock: createVirtualClock(),
     log: silentLog,
     ...parts,

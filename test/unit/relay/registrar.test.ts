@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CertificateRequestFacts } from '../../../src/ports/certificate-authority.ts';
 import type { RegistrationAnswer, StreamEnd } from '../../../src/ports/transport.ts';
@@ -6,7 +7,6 @@ import type { RelayServerOptions } from '../../../src/relay/server-state.ts';
 import type { RegistrationRequest } from '../../../src/relay/session.ts';
 import { BACKDATE_MS } from '../../../src/relay/trust/certificates.ts';
 import type { TokenGenerations } from '../../../src/relay/trust/tokens.ts';
-import { clusterToken } from '../../../src/relay/trust/tokens.ts';
 import { registerRequestBytes } from '../../../src/relay/wire/frames.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import type { Identity } from '../../support/enrolled.ts';
@@ -19,11 +19,12 @@ import {
 } from '../../support/scripted-authority.ts';
 import { createScriptedGenerations } from '../../support/scripted-generations.ts';
 import { DAY_MS } from '../../support/test-authority.ts';
+import { lastingToken } from '../../support/tokens.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const OTHER_SECRET = new Uint8Array(32).fill(9);
 const URI = `spiffe://${FLEET}/cluster/east/id/east-id`;
-const TOKEN = clusterToken(SECRET, EAST);
+const TOKEN = lastingToken(SECRET, EAST);
 
 let authority: ScriptedAuthority;
 let harness: RelayHarness;
@@ -99,20 +100,21 @@ describe('a token', () => {
     expect(authority.orders).toEqual([
       { publicKey, commonName: 'fleetrelay-agent', dnsName: 'east', uri: URI, validFrom },
     ]);
-    expect(heard).toEqual([{ cluster: 'east', clusterId: 'east-id', proof: 'token' }]);
+    const key = createHash('sha256').update(publicKey).digest('hex');
+    expect(heard).toEqual([{ cluster: 'east', clusterId: 'east-id', proof: 'token', key }]);
     expect(harness.server.stats()).toMatchObject({ registrations: { Issued: 1 }, wrongTokens: 0 });
   });
 
   test('of either secret counts while there are two, and of one that was taken away no more', async () => {
     await start({}, { tokens: [OTHER_SECRET, SECRET] });
     expect(await ask({ token: TOKEN })).toHaveProperty('response');
-    expect(await ask({ token: clusterToken(OTHER_SECRET, 'east') })).toHaveProperty('response');
+    expect(await ask({ token: lastingToken(OTHER_SECRET, 'east') })).toHaveProperty('response');
     await start({}, { tokens: [OTHER_SECRET] });
     expect((await refusalOf({ token: TOKEN })).reason).toBe('WrongToken');
   });
 
   test.each<[string, Asking]>([
-    ['of another cluster', { token: clusterToken(SECRET, 'west') }],
+    ['of another cluster', { token: lastingToken(SECRET, 'west') }],
     ['of another cluster, for a name that is none', { cluster: 'Not A Name', token: TOKEN }],
     ['that is made up', { token: 'frt1_made-up' }],
     ['that is not there', {}],
@@ -142,24 +144,24 @@ describe('a token', () => {
       ),
     });
     expect(harness.server.stats()).toMatchObject({ registrations: { TokenRenewed: 1 }, wrongTokens: 1 });
-    expect(await ask({ token: clusterToken(SECRET, EAST, 1) })).toHaveProperty('response');
-    expect(await ask({ cluster: 'west', id: 'west-id', token: clusterToken(SECRET, 'west') })).toHaveProperty(
+    expect(await ask({ token: lastingToken(SECRET, EAST, 1) })).toHaveProperty('response');
+    expect(await ask({ cluster: 'west', id: 'west-id', token: lastingToken(SECRET, 'west') })).toHaveProperty(
       'response',
     );
     await generations.renew('east');
-    expect((await refusalOf({ token: clusterToken(SECRET, EAST, 1) })).reason).toBe('TokenRenewed');
+    expect((await refusalOf({ token: lastingToken(SECRET, EAST, 1) })).reason).toBe('TokenRenewed');
   });
 
   test('of a renewal that was forgotten makes the earlier ones worthless again', async () => {
     expect(await ask({ token: TOKEN })).toHaveProperty('response');
-    expect(await ask({ token: clusterToken(SECRET, EAST, 7) })).toHaveProperty('response');
+    expect(await ask({ token: lastingToken(SECRET, EAST, 7) })).toHaveProperty('response');
     expect(generations.current('east')).toBe(7);
     expect((await refusalOf({ token: TOKEN })).reason).toBe('TokenRenewed');
   });
 
   test('of an invented generation reveals no renewal', async () => {
     await generations.renew('east');
-    for (const token of ['frt1_made-up', TOKEN.replace('frt1_', 'frt2_2_'), TOKEN.replace('frt1_', 'frt2_1_')]) {
+    for (const token of ['frt1_made-up', TOKEN.replace('fre1_0_', 'fre1_2_'), TOKEN.replace('fre1_0_4', 'fre1_0_5')]) {
       expect((await refusalOf({ token })).reason).toBe('WrongToken');
     }
     expect(generations.current('east')).toBe(1);
@@ -220,7 +222,7 @@ describe('a caller that registers often', () => {
     expect(await refusalOf({ token: 'frt1_wrong' }, 0)).toMatchObject({ reason: 'RateLimited' });
     expect(await ask({ token: TOKEN })).toHaveProperty('response');
     expect(await ask({ identity: await authority.certificate() })).toHaveProperty('response');
-    const west = { cluster: 'west', id: 'west-id', token: clusterToken(SECRET, 'west') };
+    const west = { cluster: 'west', id: 'west-id', token: lastingToken(SECRET, 'west') };
     expect(await refusalOf({ token: TOKEN }, 0)).toMatchObject({ reason: 'RateLimited' });
     expect(await ask(west)).toHaveProperty('response');
   });

@@ -16,7 +16,12 @@ beforeEach(async () => {
 
 /** Asks for a certificate; `id`: if left out, the one of the cluster's agent. */
 function ask(cluster: string, proof: RegistrationRequest['proof'], id = `id-${cluster}`): HelloDecision {
-  const request = { cluster: must(parseClusterName(cluster)), clusterId: must(parseClusterId(id)), proof };
+  const request = {
+    cluster: must(parseClusterName(cluster)),
+    clusterId: must(parseClusterId(id)),
+    proof,
+    key: 'ab'.repeat(32),
+  };
   return world.agent(cluster).dial().mayRegister(request);
 }
 
@@ -45,9 +50,9 @@ describe('the version of Kubernetes of a cluster', () => {
 
 describe('an agent that asks for a certificate', () => {
   it('is a cluster that is declared, by its own token, again and again', () => {
-    expect(ask('east', 'token')).toEqual({ type: 'admitted', registration: 0 });
-    expect(ask('east', 'token')).toEqual({ type: 'admitted', registration: 0 });
-    expect(ask('east', 'certificate')).toEqual({ type: 'admitted', registration: 0 });
+    expect(ask('east', 'token')).toEqual({ type: 'admitted', registration: 0, isBound: true });
+    expect(ask('east', 'token')).toEqual({ type: 'admitted', registration: 0, isBound: true });
+    expect(ask('east', 'certificate')).toEqual({ type: 'admitted', registration: 0, isBound: true });
   });
 
   it('gets none for another cluster id than the bound one, with any proof', () => {
@@ -118,7 +123,7 @@ describe('after the store has lost how many registrations of a name are over', (
       expect(show(hello, 1).type).toBe('admitted');
       world.agent('east').connect({ instance: hello.instance });
       await world.settle();
-      expect(ask('east', 'token')).toEqual({ type: 'admitted', registration: 1 });
+      expect(ask('east', 'token')).toEqual({ type: 'admitted', registration: 1, isBound: true });
       world.source.push({ 'clusters/east/cluster.yaml': null });
       await world.settle();
       world.source.push({ 'clusters/east/cluster.yaml': base['clusters/east/cluster.yaml'] });

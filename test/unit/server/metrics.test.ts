@@ -181,6 +181,7 @@ function relayView(clients: readonly (Omit<Client, 'cluster'> & { readonly clust
     unknownResults: 0,
     wrongTokens: 2,
     registrations: { Issued: 3, WrongToken: 1 },
+    enrolledAgain: { east: 1 },
     certificates: [{ what: 'server', expiresAt: 1_800_000_000_000 }],
     ended: {},
   };

@@ -1,0 +1,29 @@
+import { errorText } from '../model/messages.ts';
+import type { AuditEntry, AuditLog } from '../ports/audit-log.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import type { AgentListener } from '../relay/session.ts';
+
+/** Notes in the audit log each enrolment of a cluster that had enrolled before. The rate of registrations bounds them. */
+export function createEnrolmentAudit(
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  audit: Pick<AuditLog, 'append'> | undefined,
+): AgentListener['enrolledAgain'] {
+  return ({ cluster, clusterId }, serial) => {
+    const entry: AuditEntry = {
+      id: serial,
+      at: new Date(clock.now()).toISOString(),
+      stage: 'done',
+      who: `agent ${cluster}`,
+      role: null,
+      proof: 'token',
+      from: '',
+      act: `clusters/${cluster}/enrol-again`,
+      details: { serial, clusterId },
+      message: '',
+    };
+    audit?.append(entry).catch((error: unknown) => {
+      log.error('the audit log cannot be written', { error: errorText(error), act: entry.act });
+    });
+  };
+}
