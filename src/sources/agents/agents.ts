@@ -4,7 +4,13 @@ import { inventoryDigest } from '../../model/inventory-digest.ts';
 import type { Registration } from '../../model/ledger.ts';
 import { comparePositions } from '../../model/output.ts';
 import type { ClusterSize } from '../../model/quotas.ts';
-import type { AgentCertificate, AgentListener, AgentSession, ReportedHolding } from '../../relay/session.ts';
+import type {
+  AgentCertificate,
+  AgentListener,
+  AgentSession,
+  RegistrationRequest,
+  ReportedHolding,
+} from '../../relay/session.ts';
 import type { AssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
 import { inventoryOf } from '../../runtime/ledger/cluster-state.ts';
 import { newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
@@ -41,16 +47,11 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     },
     mayRegister: (request) => {
       const admission = judgeRegistration(request, deps);
-      const { cluster } = request;
-      if (admission.type === 'refused') noteProblem(deps, cluster, `refused a certificate: ${admission.message}`);
+      if (admission.type === 'refused')
+        noteProblem(deps, request.cluster, `refused a certificate: ${admission.message}`);
       return admission;
     },
-    issued: ({ cluster, clusterId }, certificate) => {
-      const registration = ledger.registration(cluster);
-      // Another replica notes it when the agent shows it there.
-      if (registration?.id !== clusterId || !sessions.has(cluster)) return;
-      ledger.setRegistration(cluster, { ...registration, ...certificateRecord(certificate) });
-    },
+    issued: (request, certificate) => noteIssued(deps, request, certificate),
     enrolledAgain: deps.enrolledAgain,
     connected: (session, holding) => {
       const { cluster, capabilities, version } = session.hello;
@@ -146,6 +147,17 @@ function bind(deps: AgentSourceDeps, { hello, certificate }: AgentSession, holdi
     kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
   });
   return isReplaced;
+}
+
+/** Notes the newest certificate of a connected agent. Another replica notes it when the agent shows it there. */
+function noteIssued(
+  { ledger, sessions }: AgentSourceDeps,
+  { cluster, clusterId }: RegistrationRequest,
+  certificate: AgentCertificate,
+): void {
+  const registration = ledger.registration(cluster);
+  if (registration?.id !== clusterId || !sessions.has(cluster)) return;
+  ledger.setRegistration(cluster, { ...registration, ...certificateRecord(certificate) });
 }
 
 function certificateRecord({ serial, issuedAt, expiresAt }: AgentCertificate): Pick<Registration, 'certificate'> {
