@@ -1,10 +1,12 @@
 /**
  * `npm run build`: bundles what ships into dist/: one entry, and one chunk for each command that is loaded lazily, with
- * all dependencies and the generated validators inside. Another folder than dist/ may be given as an argument.
+ * all dependencies and the generated validators inside, and sbom.cdx.json, the list of these dependencies. Another folder
+ * than dist/ may be given as an argument.
  */
-import { rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
+import { sbomOf } from './sbom.ts';
 
 const project = join(import.meta.dirname, '..');
 
@@ -51,6 +53,11 @@ const lean = await build({
   // Parts that are loaded when they are needed: with `require`, without that loader.
   supported: { 'dynamic-import': false },
 });
+
+const [program, lockfile] = await Promise.all(
+  ['package.json', 'package-lock.json'].map(async (file) => JSON.parse(await readFile(join(project, file), 'utf8'))),
+);
+await writeFile(join(outdir, 'sbom.cdx.json'), sbomOf(program, [complete.metafile, lean.metafile], lockfile));
 
 const outputs = [complete, lean].flatMap(({ metafile }) =>
   Object.entries(metafile.outputs).filter(([file]) => /\.c?js$/.test(file)),
