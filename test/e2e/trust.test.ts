@@ -273,7 +273,7 @@ describe('an agent and its certificate', () => {
 describe('what the server is', () => {
   test('without client certificates a connection token is shown; the agent follows the server there and back', async () => {
     await start('{mode: tls}');
-    await east().start({ use: 'connection' });
+    await east().start(await withToken(tokenFor('east', fleet.dataDir, 'connection')));
     await inSync('one');
     expect(readdirSync(own())).not.toContain('credentials.corrupt-1');
     const restarted = async (tls: string, text: string, use: TokenUse): Promise<void> => {

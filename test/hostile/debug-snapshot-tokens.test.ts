@@ -3,7 +3,7 @@ import { redacted, withoutSecrets } from '../../src/compose/debug/redact.ts';
 
 const PLANTED = 'Zm9yZ2VkLXNlY3JldC1vZi1hLXRva2Vu';
 
-test.each([`frt1_${PLANTED}`, `frt2_1780000000_${PLANTED}`, `frt17_x_${PLANTED}`])(
+test.each([`frt1_${PLANTED}`, `frt2_1780000000_${PLANTED}`, `frt17_x_${PLANTED}`, `fre1_0_1780000000__${PLANTED}`])(
   'the token %s is masked in a snapshot for a bug report, whatever names it',
   (token) => {
     const texts = [`agent said ${token} twice: ${token}`, `{"msg":"${token}"}`, `https://example.com/?a=${token}#b`];

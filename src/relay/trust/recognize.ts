@@ -85,7 +85,9 @@ export function recognize(
       const judged = judgeToken(state, claimed, token ?? '');
       if (!('refused' in judged)) return { ...caller, ...judged };
       const enrols = readEnrolmentToken(state.options.tokens, claimed, token ?? '') !== undefined;
-      return enrols ? { refused: ENROLMENT_TOKEN } : judged;
+      if (!enrols) return judged;
+      // Without TLS no token is needed, and a right one does no harm.
+      return mode === 'insecure' ? caller : { refused: ENROLMENT_TOKEN };
     }
     default:
       return unreachable(mode);
