@@ -117,7 +117,7 @@ describe('help', () => {
     const commands = await Promise.all(names.map(async (name) => runCli([name, '--help'])));
     const leaves = names.flatMap((name, index) => {
       const listed = /\nCommands:\n((?: {2,}.*\n)+)/.exec(commands[index]?.out ?? '')?.[1] ?? '';
-      const under = [...listed.matchAll(/^ {2}([a-z]+)/gm)].map(([, leaf]) => `${name} ${leaf}`);
+      const under = [...listed.matchAll(/^ {2}([a-z-]+)/gm)].map(([, leaf]) => `${name} ${leaf}`);
       return under.length === 0 ? [name] : under;
     });
     expect(leaves).toEqual(expect.arrayContaining(['version', 'source list', 'source resume', 'cluster suspend']));

@@ -246,7 +246,7 @@ describe('a cluster that is deregistered', () => {
     const admit = (issuedAt: number, registration?: number) =>
       listener?.admit(request as never, { issuedAt, registration } as never);
     const number = { ...request, proof: 'token' };
-    expect(listener?.mayRegister(number as never)).toEqual({ type: 'admitted', registration: 1 });
+    expect(listener?.mayRegister(number as never)).toEqual({ type: 'admitted', registration: 1, isBound: true });
     expect(admit(world.clock.now(), 0)).toMatchObject({ type: 'unproven', reason: 'CertificateRevoked' });
     expect(admit(world.clock.now() - 60_000, 1)?.type).toBe('admitted');
     expect(admit(world.clock.now() - 60_000)).toMatchObject({ type: 'unproven', reason: 'CertificateRevoked' });
