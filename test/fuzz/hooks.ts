@@ -1,0 +1,118 @@
+import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
+import { type HookTarget, hookRoutes } from '../../src/server/hook-routes.ts';
+import { silentLog } from '../support/silent-log.ts';
+import { type FuzzTarget, require, requireReason } from './target.ts';
+
+/** One call of a hook. */
+interface HookCall {
+  readonly method: string;
+  readonly path: string;
+  readonly loopback: boolean;
+  /** Base64. */
+  readonly body: string;
+  readonly headers: readonly (readonly [string, string])[];
+}
+
+const SECRETS: Readonly<Record<string, string | undefined>> = {
+  main: 'secret-of-main',
+  other: 'its-own',
+  open: undefined,
+};
+const SIGNED = ['X-Hub-Signature-256', 'X-Gitea-Signature'];
+const STATUSES = new Set([202, 401, 403, 404, 405, 413]);
+
+const secret = fc.constantFrom('secret-of-main', 'its-own', '', 'wrong');
+const text = fc.string({ unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)) });
+
+/** A header that proves a secret, or almost. */
+function proof(body: Uint8Array): fc.Arbitrary<readonly [string, string]> {
+  const sign = (key: string): string => createHmac('sha256', key).update(body).digest('hex');
+  return fc.oneof(
+    secret.map((key) => ['X-Hub-Signature-256', `sha256=${sign(key)}`] as const),
+    secret.map((key) => ['X-Hub-Signature-256', `SHA256=${sign(key).toUpperCase()}`] as const),
+    secret.map((key) => ['X-Gitea-Signature', sign(key)] as const),
+    secret.map((key) => ['X-Gitlab-Token', key] as const),
+    fc.tuple(fc.constantFrom(...SIGNED, 'X-Gitlab-Token', 'X-Hub-Signature'), text),
+  );
+}
+
+const other = fc.tuple(
+  fc.constantFrom('X-Forwarded-For', 'Origin', 'Host', 'Content-Length', 'Content-Type', 'Sec-Fetch-Site'),
+  fc.oneof(fc.constantFrom('127.0.0.1', 'localhost:80', 'http://localhost', 'cross-site', '-1', '99999999'), text),
+);
+
+const body = fc.oneof(
+  fc.json().map((json) => Buffer.from(json)),
+  fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+);
+
+const calls: fc.Arbitrary<HookCall> = body.chain((bytes) =>
+  fc.record({
+    method: fc.constantFrom('POST', 'POST', 'POST', 'GET', 'PUT', 'DELETE', 'PATCH'),
+    path: fc.oneof(
+      fc.constantFrom('/git', '/git/main', '/git/other', '/git/open', '/git/nowhere', '/git/%', '/git/%ff'),
+      text.map((name) => `/git/${encodeURIComponent(name)}`),
+    ),
+    loopback: fc.boolean(),
+    body: fc.constant(bytes.toString('base64')),
+    headers: fc.array(fc.oneof(proof(bytes), other), { maxLength: 4 }),
+  }),
+);
+
+/** What the headers prove, by a rule of its own: the accepted secrets. */
+function provenSecrets(headers: Headers, bytes: Uint8Array): ReadonlySet<string> {
+  return new Set(
+    Object.values(SECRETS).filter((key) => {
+      if (key === undefined) return false;
+      const signature = createHmac('sha256', key).update(bytes).digest('hex');
+      return (
+        headers.get('X-Hub-Signature-256')?.toLowerCase() === `sha256=${signature}` ||
+        headers.get('X-Gitea-Signature')?.toLowerCase() === signature ||
+        headers.get('X-Gitlab-Token') === key
+      );
+    }) as string[],
+  );
+}
+
+/** The calls of git hosts: a source is triggered only by who proves its secret, and every refusal has a reason. */
+export const hooks: FuzzTarget<HookCall> = {
+  name: 'hooks',
+  inputs: calls,
+  async check({ method, path, loopback, body: encoded, headers: pairs }) {
+    const bytes = Buffer.from(encoded, 'base64');
+    const triggered: string[] = [];
+    const targets: readonly HookTarget[] = Object.entries(SECRETS).map(([source, key]) => ({
+      source,
+      secret: key,
+      trigger: () => void triggered.push(source),
+    }));
+    const routes = hookRoutes({ targets: () => targets }, silentLog, loopback);
+    let failure: unknown;
+    routes.onError((error, context) => {
+      failure = error;
+      return context.text('', 500);
+    });
+    const headers = new Headers(pairs.map(([name, value]) => [name, value]));
+    const init: RequestInit = method === 'GET' ? { method, headers } : { method, headers, body: bytes };
+    const response = await routes.request(`http://localhost${path}`, init);
+    if (failure !== undefined) throw failure;
+    require(STATUSES.has(response.status), `the answer is ${response.status}`);
+    require((response.status === 202) === triggered.length > 0, `${response.status} triggers ${triggered.join()}`);
+    const proven = provenSecrets(headers, bytes);
+    for (const source of triggered) {
+      const key = SECRETS[source];
+      const isProven = key === undefined ? loopback : proven.has(key);
+      require(isProven && method === 'POST', `${source} is triggered without proof`);
+    }
+    if (response.status === 202) return;
+    const answer = await response.text();
+    for (const key of ['secret-of-main', 'its-own']) {
+      // A path is repeated in the answer; it may be anything.
+      require(path.includes(key) || !answer.includes(key), 'the answer holds a secret');
+    }
+    if (response.headers.get('Content-Type')?.startsWith('application/json') === true) {
+      requireReason((JSON.parse(answer) as { error: { reason: string } }).error.reason);
+    }
+  },
+};
