@@ -25,7 +25,7 @@ The first finding of a target is made as small as possible and written to a file
 Exit code: 0 without a finding, 1 with one, 2 if the options are wrong.
 `;
 const PROGRESS_MS = 1_000;
-const TARGETS: readonly FuzzTarget<never>[] = [relay, manifests, hooks];
+const TARGETS: readonly FuzzTarget<unknown>[] = [relay, manifests, hooks];
 
 const OPTIONS = {
   seconds: { type: 'string', default: '10' },
@@ -55,12 +55,12 @@ function wholeNumber(option: string, text: string): number {
   return isWhole ? value : misused(`--${option} takes a whole number below 2147483648, not ${JSON.stringify(text)}`);
 }
 
-function targetsOf(name: string | undefined): readonly FuzzTarget<never>[] {
+function targetsOf(name: string | undefined): readonly FuzzTarget<unknown>[] {
   const chosen = TARGETS.filter((target) => name === undefined || target.name === name);
   return chosen.length > 0 ? chosen : misused(`no target ${JSON.stringify(name)}`);
 }
 
-async function fuzz(target: FuzzTarget<never>, seed: number, seconds: number): Promise<boolean> {
+async function fuzz(target: FuzzTarget<unknown>, seed: number, seconds: number): Promise<boolean> {
   const began = performance.now();
   let told = began;
   const { inputs, finding } = await runFuzz(target, seed, (done) => {
@@ -76,7 +76,7 @@ async function fuzz(target: FuzzTarget<never>, seed: number, seconds: number): P
   return finding === undefined;
 }
 
-function tell({ name }: FuzzTarget<never>, { input, error }: FuzzFinding): void {
+function tell({ name }: FuzzTarget<unknown>, { input, error }: FuzzFinding): void {
   const file = join(mkdtempSync(join(tmpdir(), 'fuzz-')), `${name}.json`);
   writeFileSync(file, `${JSON.stringify({ target: name, input }, undefined, 2)}\n`);
   process.stdout.write(`${error}\n  the input: ${file}\n  to repeat it: npm run fuzz -- --repeat ${file}\n`);
