@@ -18,6 +18,7 @@ const SECRETS: Readonly<Record<string, string | undefined>> = {
   main: 'secret-of-main',
   other: 'its-own',
   open: undefined,
+  empty: '',
 };
 const SIGNED = ['X-Hub-Signature-256', 'X-Gitea-Signature'];
 const STATUSES = new Set([202, 401, 403, 404, 405, 413]);
@@ -51,7 +52,16 @@ const calls: fc.Arbitrary<HookCall> = body.chain((bytes) =>
   fc.record({
     method: fc.constantFrom('POST', 'POST', 'POST', 'GET', 'PUT', 'DELETE', 'PATCH'),
     path: fc.oneof(
-      fc.constantFrom('/git', '/git/main', '/git/other', '/git/open', '/git/nowhere', '/git/%', '/git/%ff'),
+      fc.constantFrom(
+        '/git',
+        '/git/main',
+        '/git/other',
+        '/git/open',
+        '/git/empty',
+        '/git/nowhere',
+        '/git/%',
+        '/git/%ff',
+      ),
       text.map((name) => `/git/${encodeURIComponent(name)}`),
     ),
     loopback: fc.boolean(),
@@ -64,7 +74,7 @@ const calls: fc.Arbitrary<HookCall> = body.chain((bytes) =>
 function provenSecrets(headers: Headers, bytes: Uint8Array): ReadonlySet<string> {
   return new Set(
     Object.values(SECRETS).filter((key) => {
-      if (key === undefined) return false;
+      if (key === undefined || key === '') return false;
       const signature = createHmac('sha256', key).update(bytes).digest('hex');
       return (
         headers.get('X-Hub-Signature-256')?.toLowerCase() === `sha256=${signature}` ||
