@@ -12,6 +12,8 @@ export interface InventoryEntry extends ObjectMeta {
   readonly digest: Digest;
   /** `removing`: the agent has accepted the removal, and the object still exists. */
   readonly phase: 'held' | 'removing';
+  /** The agent does not have the content any more, so the server sends it again. */
+  readonly lost?: true;
 }
 
 /** The inventory of an agent, which it reports at each connect. */

@@ -96,6 +96,27 @@ describe('an inventory with a valid tag', () => {
   });
 });
 
+describe('an inventory with a valid tag whose agent has lost contents', () => {
+  it('counts as sent by the fleet after the loss of the store, and the contents are sent again', async () => {
+    const first = await startedWorld();
+    for (const agent of first.agents.known.values()) agent.abandon();
+    const clock = createVirtualClock(first.clock.now() + 1000);
+    const world = await createFleetWorld({ store: createMemoryStore(), clock, agents: first.agents });
+    const east = world.agent('east');
+    const [lost] = east.holding().entries;
+    east.restore(east.holding().entries.map((entry) => (entry === lost ? { ...entry, lost: true } : entry)));
+    world.source.push(base);
+    east.connect();
+    await world.settle();
+    const { upserts, touches } = east.deltas.at(-1) ?? {};
+    expect(upserts?.map(({ key, digest }) => [key, digest])).toEqual([[lost?.key, lost?.digest]]);
+    // A touch would prove an entry that the tag does not.
+    expect(touches).toEqual([]);
+    const found = [...world.server.engine.inputs.ledger.entries('east')];
+    expect(found.map(({ value }) => [value.unproven, value.lost])).toEqual(abc.map(() => [undefined, undefined]));
+  });
+});
+
 describe('an inventory without a valid tag of objects that are declared', () => {
   it('is proven by the next delta, which changes no object', async () => {
     const first = await startedWorld();

@@ -24,6 +24,11 @@ const REGRESSIONS = [
   { seed: 30053, found: 'the first commit came before any read: records of missing files were kept for ever' },
   { seed: 40057, found: 'a leader forgot whom it was told to suspend while the store was away' },
   { seed: 40096, found: 'the same of a source' },
+  {
+    seed: 9131,
+    found: 'after the loss of a store and of a disk the removals of that cluster did not count for the fleet',
+  },
+  { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 
 test.each<{ seed: number; plain?: boolean; found: string }>(REGRESSIONS)(

@@ -1,4 +1,4 @@
-import type { AgentHolding, HoldingClaim } from '../../model/agent.ts';
+import type { AgentHolding, HoldingClaim, InventoryEntry } from '../../model/agent.ts';
 import { type BucketedMap, createBucketedMap } from '../../model/bucketed-map.ts';
 import type { FleetName } from '../../model/ids.ts';
 import { inventoryDigest } from '../../model/inventory-digest.ts';
@@ -40,16 +40,21 @@ export function contentsOf(contents: Iterable<readonly [ObjectKey, StoredObject]
 }
 
 /** The inventory as the agent reports it to a server that does not remember it, in key order. */
-export function toAgentHolding({ state, records }: Inventory): AgentHolding {
-  const entries = [...records.values()]
-    .sort((a, b) => compareText(a.key, b.key))
-    .map(({ key, digest, phase, ...meta }) => ({ key, digest, phase, ...metaOf(meta) }));
-  return { ...headOf(state), entries };
+export function toAgentHolding(inventory: Inventory): AgentHolding {
+  const entries = entriesOf(inventory).sort((a, b) => compareText(a.key, b.key));
+  return { ...headOf(inventory.state), entries };
 }
 
 /** The inventory as the agent claims it in its hello. */
-export function toHoldingClaim({ state, records }: Inventory): HoldingClaim {
-  return { ...headOf(state), inventory: inventoryDigest(records.values()) };
+export function toHoldingClaim(inventory: Inventory): HoldingClaim {
+  return { ...headOf(inventory.state), inventory: inventoryDigest(entriesOf(inventory)) };
+}
+
+function entriesOf(inventory: Inventory): InventoryEntry[] {
+  return Array.from(inventory.records.values(), ({ key, digest, phase, ...meta }) => {
+    const isLost = phase === 'held' && contentOf(inventory, key) === undefined;
+    return { key, digest, phase, ...metaOf(meta), ...(isLost ? { lost: true } : {}) };
+  });
 }
 
 function headOf({ digest, ...state }: Inventory['state']): Omit<AgentHolding, 'entries'> {

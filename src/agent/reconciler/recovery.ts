@@ -5,7 +5,7 @@ import { must } from '../../model/result.ts';
 import type { AgentDisk, StoredObject, StoredOutput } from '../../ports/agent-disk.ts';
 import type { InventoryRecord, LiveState, LoadedInventory, ObservedObject } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';
-import { contentOf, contentsOf, EMPTY_INVENTORY, type Inventory, recordsOf } from './inventory.ts';
+import { contentsOf, EMPTY_INVENTORY, type Inventory, recordsOf } from './inventory.ts';
 
 /** The state that an agent starts from. */
 export interface Recovered {
@@ -17,13 +17,13 @@ export interface Recovered {
   readonly trusted: boolean;
 }
 
-/** The digest of an object whose content is not known. No content has this digest, so the server sends the object. */
+/** The digest of an object of which nothing tells what the server sent. No content has this digest. */
 const UNKNOWN_DIGEST = must(parseDigest('0'.repeat(64)));
 
 /**
  * Recovers the inventory of the cluster, with the contents on the disk if the two match. If they do not match, the stored
- * output is ignored and contents are taken from live objects that are stored as declared; the server sends the others
- * again. If the inventory is missing or damaged, it is rebuilt from the stamps on live objects.
+ * output is ignored and contents are taken from live objects that are as declared; the others are lost, and the server sends
+ * them again. The inventory stays as its tag proves it. If the inventory is missing or damaged, it is rebuilt from the stamps on live objects.
  */
 export async function recover(
   { disk, log }: { readonly disk: AgentDisk; readonly log: Log },
@@ -46,20 +46,15 @@ export async function recover(
   return { inventory: withLiveContents(inventory, live), trusted: false };
 }
 
-function matches(inventory: Inventory, stored: StoredOutput | undefined): boolean {
-  if (inventory.records.size === 0) return true;
-  if (stored === undefined || stored.digest !== inventory.state.digest) return false;
-  for (const { key, phase } of inventory.records.values()) {
-    if (phase === 'held' && contentOf(inventory, key) === undefined) return false;
-  }
-  return true;
+/** A stored output of the same digest lacks a content only if no server has sent it again since it was lost. */
+function matches({ state, records }: Inventory, stored: StoredOutput | undefined): boolean {
+  return records.size === 0 || stored?.digest === state.digest;
 }
 
-/** Replaces the contents and their digests by those of live objects that carry our stamp. */
+/** Replaces the contents by those of live objects that carry our stamp and have the digest of their record. */
 function withLiveContents({ state, records }: Inventory, live: LiveState): Inventory {
   const contents: [ObjectKey, StoredObject][] = [];
-  const known: InventoryRecord[] = [];
-  for (const [key, record] of records) {
+  for (const [key, { digest }] of records) {
     const observed = live.objects.get(key);
     const isOwned =
       observed?.stamp !== undefined &&
@@ -67,11 +62,9 @@ function withLiveContents({ state, records }: Inventory, live: LiveState): Inven
       observed.stamp.key === key &&
       observed.stale !== true;
     const content = observed === undefined || !isOwned ? undefined : declaredContent(observed);
-    known.push({ ...record, digest: content?.digest ?? UNKNOWN_DIGEST });
-    if (content !== undefined) contents.push([key, content]);
+    if (content?.digest === digest) contents.push([key, content]);
   }
-  const changed = recordsOf(known);
-  return { state: { ...state, digest: changed.digest() }, records: changed, contents: contentsOf(contents) };
+  return { state, records, contents: contentsOf(contents) };
 }
 
 function rebuildFromStamps(log: Log, live: LiveState): Recovered {
@@ -83,16 +76,18 @@ function rebuildFromStamps(log: Log, live: LiveState): Recovered {
     log.error('the inventory is lost and live objects carry the stamps of several fleets', { fleets });
   if (fleet === undefined || fleets.length > 1) return { inventory: EMPTY_INVENTORY, trusted: true };
   const records: InventoryRecord[] = [];
-  for (const { key, stamp } of owned) {
-    const { origins, scope } = stamp ?? { origins: [], scope: [] };
-    records.push({ key, digest: UNKNOWN_DIGEST, phase: 'held', origins, scope });
+  for (const observed of owned) {
+    const { origins, scope } = observed.stamp ?? { origins: [], scope: [] };
+    const digest = declaredContent(observed)?.digest ?? UNKNOWN_DIGEST;
+    records.push({ key: observed.key, digest, phase: 'held', origins, scope });
   }
   log.warn(
     'the inventory is rebuilt from the stamps on live objects; drift is not corrected before the server connects',
     { objects: records.length },
   );
-  const rebuilt = { ...EMPTY_INVENTORY, state: { ...EMPTY_INVENTORY.state, fleet }, records: recordsOf(records) };
-  return { inventory: withLiveContents(rebuilt, live), trusted: false };
+  const rebuilt = recordsOf(records);
+  const state = { ...EMPTY_INVENTORY.state, digest: rebuilt.digest(), fleet };
+  return { inventory: withLiveContents({ ...EMPTY_INVENTORY, state, records: rebuilt }, live), trusted: false };
 }
 
 /**

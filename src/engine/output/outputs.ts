@@ -139,7 +139,8 @@ export function derivePending(
     compute: ({ partition, key, left: output, right: entry }, _read, emit) => {
       if (output?.type === 'remove') emit(partition, key, { type: 'remove' });
       if (output?.type !== 'object') return;
-      if (entry === undefined || entry.phase === 'removing' || entry.digest !== output.digest) {
+      const isThere = entry !== undefined && entry.phase !== 'removing' && entry.lost !== true;
+      if (!isThere || entry.digest !== output.digest) {
         emit(partition, key, { type: 'upsert', object: output });
       } else if (!sameMeta(entry, output) || entry.unproven === true) {
         // The touch of an unproven entry proves it: this server sends the object, too.

@@ -144,9 +144,9 @@ function headInit(holding: Omit<AgentHolding, 'entries'>) {
 /** The records of a holding, generated on demand. */
 export function* holdingRecords(holding: AgentHolding): Generator<RecordInit, void, void> {
   const numberOf = createScopeNumbers();
-  for (const { key, phase, digest, stopped = false, ...entry } of holding.entries) {
+  for (const { key, phase, digest, stopped = false, lost = false, ...entry } of holding.entries) {
     const scope = yield* numberOf(entry.scope);
-    const head = { key, digest: digestBytes(digest), phase, scope, stopped };
+    const head = { key, digest: digestBytes(digest), phase, scope, stopped, lost };
     yield* withOrigins(entry.origins, (origins) => ({ case: 'entry', value: { ...head, origins } }));
   }
 }
@@ -195,7 +195,8 @@ export function createHoldingAssembler(
         }
         if (entries.has(key)) throw new ProtocolError('OutOfTurn', `${key} is in a holding twice`);
         origins(record.origins, (all) => {
-          entries.set(key, { key, digest: entryDigest, phase, origins: all, scope: clusters, ...stoppedOf(record) });
+          const marks = { ...stoppedOf(record), ...(record.lost ? { lost: true as const } : {}) };
+          entries.set(key, { key, digest: entryDigest, phase, origins: all, scope: clusters, ...marks });
         });
       },
     }),

@@ -253,11 +253,12 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
 
 /** The inventory of a cluster as its agent would report it, by the ledger as of the last commit. */
 export function inventoryOf({ inputs: { ledger } }: Engine, cluster: string): readonly InventoryEntry[] {
-  return Array.from(ledger.entries(cluster), ({ key, value: { digest, phase, ...meta } }) => ({
+  return Array.from(ledger.entries(cluster), ({ key, value: { digest, phase, lost, ...meta } }) => ({
     key: key as ObjectKey,
     digest,
     phase: phase === 'removing' ? phase : 'held',
     ...metaOf(meta),
+    ...(lost === undefined ? {} : { lost }),
   }));
 }
 
@@ -289,7 +290,7 @@ function pairsOf<Value>(collection: Collection<Value>, cluster: string): readonl
 
 /** Keeps `serves`, which an inventory does not contain, while the content is unchanged. */
 function entryOf(
-  { digest, phase, ...meta }: InventoryEntry,
+  { digest, phase, lost, ...meta }: InventoryEntry,
   before: LedgerEntry | undefined,
   proof: TagProof,
 ): LedgerEntry {
@@ -299,5 +300,6 @@ function entryOf(
   const isProven =
     (proof.type === 'inventory' && phase === 'held') || (before !== undefined && before.unproven !== true);
   const unproven = isProven ? {} : ({ unproven: true } as const);
-  return { digest, ...metaOf(meta), phase: phase === 'held' ? 'accepted' : 'removing', ...known, ...unproven };
+  const marks = { ...known, ...unproven, ...(lost === undefined ? {} : { lost }) };
+  return { digest, ...metaOf(meta), phase: phase === 'held' ? 'accepted' : 'removing', ...marks };
 }

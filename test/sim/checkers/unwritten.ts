@@ -14,7 +14,9 @@ export function followUnwritten(world: World): Unwritten {
   world.listen((event) => {
     if (event.type !== 'log') return;
     const { message, process } = event.line;
-    if (message === 'the store cannot be written') failedAt.set(process, world.time.elapsed());
+    // It fails since the first of these lines; a later one has another reason.
+    if (message === 'the store cannot be written' && !failedAt.has(process))
+      failedAt.set(process, world.time.elapsed());
     if (message === 'the store can be written again') failedAt.delete(process);
   });
   return { since: (process) => (failedAt.get(process) ?? world.time.elapsed()) - WRITE_MS };
