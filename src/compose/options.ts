@@ -133,6 +133,8 @@ export interface KubernetesAgentOptions extends CommonAgentOptions {
     readonly namespace?: string | undefined;
     /** Several replicas elect a leader; without it there must be only one. */
     readonly leaderElect: boolean;
+    /** Objects in the agent's namespace are applied as all others. Absent: they are refused. */
+    readonly allowOwnNamespace?: boolean;
   };
   /** The webhook that rewrites the probes of Pods; absent: none. */
   readonly webhook?: WebhookSettings | undefined;

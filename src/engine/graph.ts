@@ -4,7 +4,7 @@ import { type CareParts, care } from './care/care.ts';
 import type { CommitReport, Derived, Graph } from './collections/types.ts';
 import { joinDeadlines } from './deadlines.ts';
 import type { Domain, DomainInputs, DomainParts } from './domain.ts';
-import { deriveClusters, indexClusters, indexUnknownClusters } from './fleet/clusters.ts';
+import { deriveClusters, deriveTargets, indexClusters, indexUnknownClusters } from './fleet/clusters.ts';
 import { type Declared, deriveDeclarations, joinAccepts } from './fleet/declared.ts';
 import { deriveGuardLimits, derivePolicy, type PolicyValue } from './fleet/policy.ts';
 import { deriveRights } from './fleet/rights.ts';
@@ -215,16 +215,17 @@ function wireOutputs(
     refusedPlacementsByFolder: indexPlacements(graph, refusedPlacements),
     barred: wired.flatMap(({ parts: { barred = [] } }) => barred.map((each) => indexBarred(graph, each))),
   };
+  const targets = deriveTargets(graph, clusters, inputs.agents);
   const decisions = deriveDecisions(graph, {
     ...inputs,
-    ...{ candidates, clusters, proofs, refused, safeMode, liveReads, collisions },
+    ...{ candidates, clusters, targets, proofs, refused, safeMode, liveReads, collisions },
   });
   const limits = deriveGuardLimits(graph, inputs.fleet, policy, inputs.lastKnownGood);
   const guards = deriveGuards(graph, { ...inputs, decisions, clusters, limits });
   const stops = wired.flatMap(({ parts }) => parts.stops ?? []);
   const outputs = deriveOutputs(graph, decisions, guards, stops);
   const pending = derivePending(graph, outputs, inputs.ledger);
-  return { proofs, safeMode, decisions, limits, outputs, pending, collisions, unproven: guards.unproven };
+  return { proofs, safeMode, targets, decisions, limits, outputs, pending, collisions, unproven: guards.unproven };
 }
 
 /** The progress of the outputs, and the statuses of declarations. */

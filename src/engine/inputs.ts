@@ -54,6 +54,8 @@ export interface AgentValue {
   readonly kindsAsWritten: boolean;
   /** The last step of its input snapshot was refused for this; absent: it was taken. */
   readonly excess?: Excess;
+  /** The namespace of the agent, which refuses objects in it; absent: it refuses none, or has no namespace. */
+  readonly ownNamespace?: string;
   /** The agent sends no requests for objects that are stopped; absent: it does not know such objects. */
   readonly takesStopped?: true;
 }

@@ -46,6 +46,8 @@ export interface AgentHello {
   readonly fleet?: FleetName;
   /** Of the API server of the cluster, as `v1.36.3`; absent: it is not known, or the cluster has none. */
   readonly kubernetesVersion?: string;
+  /** The namespace of the agent, which refuses objects in it; absent: it refuses none, or has no namespace (a directory). */
+  readonly ownNamespace?: string;
 }
 
 /** The version of an API server, as `v1.36.3` or `v1.36.3+k3s1`. */

@@ -59,6 +59,8 @@ export interface Registration {
   readonly tagKey?: string;
   /** As the agent has reported it at its last connect; absent: it did not. */
   readonly kubernetesVersion?: string;
+  /** As the agent has reported it at its last connect; absent: it refuses no objects in its own namespace. */
+  readonly ownNamespace?: string;
   /** The last step of its input snapshot was refused for this; absent: it was taken. */
   readonly excess?: Excess;
   /** The newest client certificate of its agent; times in milliseconds since 1970. Absent: it has shown none. */

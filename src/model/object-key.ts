@@ -44,6 +44,11 @@ function nameProblem(name: string): string | undefined {
     : undefined;
 }
 
+/** Whether a Namespace can have this name. */
+export function isNamespaceName(name: string): boolean {
+  return name !== '' && NAMESPACE.test(name);
+}
+
 /** Joins checked parts. */
 export function objectKey(ref: ObjectRef): ObjectKey {
   return `${ref.group}/${ref.kind}/${ref.namespace}/${ref.name}` as ObjectKey;

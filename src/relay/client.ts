@@ -26,6 +26,8 @@ export interface RelayClientOptions extends Applicant {
   /** Absent: the agent has no certificate, and shows its token on every stream. */
   readonly certificates?: ClientCertificateSource;
   readonly capabilities: readonly string[];
+  /** As of the hello. */
+  readonly ownNamespace?: string;
   readonly limits?: Partial<RelayLimits>;
 }
 
@@ -58,12 +60,15 @@ const STOPPING: StreamEnd = { code: 'done', reason: 'Stopping', message: 'the ag
 type ClientState = ReturnType<typeof newState>;
 
 function newState(deps: ClientTrustDeps, options: RelayClientOptions) {
-  const { cluster, clusterId, instance, version, certificates } = options;
+  const { cluster, clusterId, instance, version, certificates, ownNamespace } = options;
   const capabilities = [...options.capabilities, ...(certificates?.type === 'enrolled' ? [TAKES_ROOTS] : [])];
   return {
     deps,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
-    hello: { cluster, clusterId, instance, version, capabilities },
+    hello: {
+      ...{ cluster, clusterId, instance, version, capabilities },
+      ...(ownNamespace === undefined ? {} : { ownNamespace }),
+    },
     trust:
       certificates?.type === 'enrolled'
         ? createEnrolment({ ...deps, ...certificates }, options)

@@ -11,6 +11,7 @@ type Flags = KubeTarget &
     readonly keyFile?: string;
     readonly directory?: string;
     readonly leaderElect?: boolean;
+    readonly allowOwnNamespace?: true;
     readonly healthPort?: ListenAddress;
     readonly insecure?: true;
     readonly nativeSidecar: boolean;
@@ -89,6 +90,10 @@ export function agentCommand(context: CliContext): CliCommand {
     })
     .option('--leader-elect', 'of several replicas let one lead; the default')
     .option('--no-leader-elect', 'this is the only replica, for certain: lead without a Lease')
+    .option(
+      '--allow-own-namespace',
+      "apply objects in the agent's own namespace, and that Namespace (default: they are refused)",
+    )
     .option('--directory <dir>', 'a folder that is the cluster: one YAML file an object')
     .option(
       '--data-dir <dir>',
@@ -129,12 +134,16 @@ export function agentCommand(context: CliContext): CliCommand {
 
 function toOptions(flags: Flags, env: CliContext['env']): AgentOptions {
   refuseContradictions(flags, env);
-  const { certFile, keyFile, directory, kubeconfig, context, namespace, leaderElect, healthPort, ...same } = flags;
+  const { certFile, keyFile, directory, healthPort, ...others } = flags;
+  const { kubeconfig, context, namespace, leaderElect, allowOwnNamespace, ...same } = others;
   const { nativeSidecar: _, ...kept } = withoutWebhook(same);
   const certificate = certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
   const common = { ...kept, certificate, health: healthPort, insecure: flags.insecure === true };
   if (directory !== undefined) return { ...common, directory };
-  const kubernetes = { kubeconfig, context, namespace, leaderElect: leaderElect !== false };
+  const kubernetes = {
+    ...{ kubeconfig, context, namespace, leaderElect: leaderElect !== false },
+    ...(allowOwnNamespace && { allowOwnNamespace }),
+  };
   return { ...common, kubernetes, webhook: toWebhook(flags) };
 }
 
@@ -171,7 +180,11 @@ function refuseContradictions(flags: Flags, env: CliContext['env']): void {
   const { cluster, tokenFile, certFile, keyFile, insecure, directory, kubeconfig, context, namespace } = flags;
   const hasToken = tokenFile !== undefined || (env.RELAY_TOKEN ?? '').trim() !== '';
   const election = flags.leaderElect === false ? 'no-leader-elect' : 'leader-elect';
-  const others = { kubeconfig, context, namespace, [election]: flags.leaderElect };
+  const { allowOwnNamespace } = flags;
+  const others = {
+    ...{ kubeconfig, context, namespace, [election]: flags.leaderElect },
+    'allow-own-namespace': allowOwnNamespace,
+  };
   const [other] = Object.entries(others).find(([, value]) => value !== undefined) ?? [];
   refuseUsage([
     [

@@ -125,10 +125,11 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
     if (term.over.aborted) throw new Error('the term ended before the agent was up');
   };
   const client = clientOf(term, deps.client);
+  const { allowOwnNamespace = false } = options.kubernetes;
   const overtaken = (): void => term.resign('another process has taken the inventory over');
   const cluster = await createKubernetesCluster(
     { ...deps, client },
-    { namespace, holder: identity, mayWrite: term.mayWrite, overtaken, careClient: deps.client },
+    { namespace, allowOwnNamespace, holder: identity, mayWrite: term.mayWrite, overtaken, careClient: deps.client },
   );
   parts.defer(() => cluster.close());
   checkTerm();
@@ -145,7 +146,11 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
       meter,
       credentials: createKubernetesCredentials({ ...deps, client }, secret),
     },
-    { ...options, cwd, env, version, folder, instance, capabilities: webhook === undefined ? [] : [TAKES_INJECTOR] },
+    {
+      ...{ ...options, cwd, env, version, folder, instance },
+      capabilities: webhook === undefined ? [] : [TAKES_INJECTOR],
+      ...(allowOwnNamespace ? {} : { ownNamespace: namespace }),
+    },
   );
   parts.defer(linked.close);
   checkTerm();

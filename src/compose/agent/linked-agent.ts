@@ -28,6 +28,8 @@ export interface LinkedAgentOptions extends CommonAgentOptions, Pick<RunIo, 'cwd
   readonly instance: string;
   /** Capabilities beside those of every agent. */
   readonly capabilities: readonly string[];
+  /** The agent's namespace, if it refuses objects in it. */
+  readonly ownNamespace?: string;
   /** Folder of its disk, which is created. */
   readonly folder: string;
 }
@@ -37,7 +39,7 @@ export type LinkedAgent = Awaited<ReturnType<typeof createLinkedAgent>>;
 
 /** Makes the agent of an opened cluster. Files of tokens, authorities and certificates are read at each dial. */
 export async function createLinkedAgent(deps: LinkedAgentDeps, options: LinkedAgentOptions) {
-  const { server, cluster, instance, version, capabilities, folder } = options;
+  const { server, cluster, instance, version, capabilities, folder, ownNamespace } = options;
   const clusterId = await deps.cluster.identity();
   const transport = createGrpcClientTransport({ server: displayAddress(server), security: security(options) });
   const about = {
@@ -46,6 +48,7 @@ export async function createLinkedAgent(deps: LinkedAgentDeps, options: LinkedAg
     instance,
     version,
     capabilities: [TAKES_SETTINGS, TAKES_STOPPED, ...capabilities],
+    ...(ownNamespace === undefined ? {} : { ownNamespace }),
   };
   const token = tokenOf(options);
   const relay = createRelayClient({ ...deps, transport }, { ...about, token, ...certificatesOf(deps, options) });

@@ -4,6 +4,7 @@ import { compareText } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
 import { suggestion } from '../../model/messages.ts';
 import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
+import type { AgentValue } from '../inputs.ts';
 import { type Declarations, type Declared, declaredOf } from './declared.ts';
 
 /** A registered cluster. Partition empty, key its name. */
@@ -15,6 +16,26 @@ export function deriveClusters(graph: Graph, declarations: Declarations): Derive
     name: 'clusters',
     ...declaredOf(declarations, 'KubernetesCluster'),
     compute: ({ key, value }, _read, emit) => emit('', key, value),
+  });
+}
+
+/** What decisions depend on of a registered cluster. Partition empty, key its name. */
+export type TargetValue = Pick<AgentValue, 'ownNamespace'>;
+
+/** Derives what decisions read of each registered cluster: its labels and its connection change without them. */
+export function deriveTargets(
+  graph: Graph,
+  clusters: Collection<ClusterValue>,
+  agents: Collection<AgentValue>,
+): Derived<TargetValue> {
+  return graph.derive<ClusterValue, TargetValue>({
+    name: 'targets',
+    from: clusters,
+    reads: [agents],
+    compute: ({ key }, read, emit) => {
+      const ownNamespace = read.get(agents, '', key)?.ownNamespace;
+      emit('', key, ownNamespace === undefined ? {} : { ownNamespace });
+    },
   });
 }
 

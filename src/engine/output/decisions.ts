@@ -3,7 +3,9 @@ import { compareText, isSameList, type JsonObject, type JsonValue, jsonEquals } 
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { ObjectMeta, Origin } from '../../model/output.ts';
-import type { Contribution, Derived, Graph } from '../collections/types.ts';
+import { refusedInOwnNamespace } from '../../model/own-namespace.ts';
+import type { Collection, Contribution, Derived, Graph } from '../collections/types.ts';
+import type { TargetValue } from '../fleet/clusters.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type Visibility, whyUnseen } from '../fleet/safe-mode.ts';
 import { declares, provesAbsence, type SourceProof } from '../fleet/sources.ts';
@@ -62,6 +64,7 @@ export interface Collisions {
 }
 
 interface DecisionInputs extends Electorate, Visibility {
+  readonly targets: Collection<TargetValue>;
   readonly refused: RefusedReads;
   /** By the name of the domain. */
   readonly collisions: ReadonlyMap<string, Collisions>;
@@ -72,14 +75,14 @@ interface DecisionInputs extends Electorate, Visibility {
  * because the guards judge all decisions together; `scope` of a decision lists the clusters that it can depend on.
  */
 export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<Decision> {
-  const { candidates, ledger, contenders, clusters, sources, results, proofs, refused } = inputs;
+  const { candidates, ledger, contenders, clusters, targets, sources, results, proofs, refused } = inputs;
   const { safeMode, snapshots, kinds, live } = inputs;
   return graph.join<readonly Contribution<Candidate>[], LedgerEntry, Decision>({
     name: 'decisions',
     left: candidates,
     right: ledger,
     reads: [
-      ...[contenders, clusters, sources, results, ...proofs.reads],
+      ...[contenders, clusters, targets, sources, results, ...proofs.reads],
       ...[refused.rights, refused.documentsByFile, refused.placementsByFolder, refused.refusedPlacementsByFolder],
       ...[inputs.files, refused.placementsByFile, ...refused.barred],
       ...[safeMode.mode, safeMode.unseen, safeMode.bySnapshot, snapshots, kinds, live],
@@ -88,11 +91,12 @@ export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<D
     equals: sameDecision,
     compute: ({ partition: cluster, key: text, left = [], right: entry }, read, emit) => {
       const key = text as ObjectKey;
-      if (read.get(clusters, '', cluster) === undefined) {
+      const target = read.get(targets, '', cluster);
+      if (target === undefined) {
         if (entry !== undefined) emit(cluster, key, { type: 'left', ...entryMeta(entry) });
         return;
       }
-      const at = { read, inputs, cluster, key, entry };
+      const at = { read, inputs, cluster, key, entry, target };
       const wanting = left.map(({ value }) => value);
       const possible = wanting.filter((candidate) => meetsRequirement(at, candidate) !== 'no');
       const decision = decide(at, possible);
@@ -114,23 +118,26 @@ function marked(decision: Decision, wanting: readonly Candidate[]): Decision {
 interface DecisionSubject extends Subject {
   readonly inputs: DecisionInputs;
   readonly key: ObjectKey;
+  readonly target: TargetValue;
 }
 
 /** Decides by wants and ownership. {@link whileSeen} checks the visibility of clusters afterwards. */
 function decide(at: DecisionSubject, candidates: readonly Candidate[]): Decision | undefined {
-  const { inputs, entry } = at;
+  const { inputs, entry, key, target } = at;
   const standing = electCandidate(at, candidates);
   if (standing.type === 'won') {
     const { value } = standing.winner;
     const origins = originsOf(at, value, candidates);
     if (value.scopeUnknown) return stay(entry, origins, kindUnknown);
+    const refusal = refusedInOwnNamespace(key, target.ownNamespace);
+    if (refusal !== undefined) return waiting(entry, origins, refusal);
     const { digest, scope, derived } = value;
     const decision: Decision = { type: 'object', value: value.value, digest, origins, scope };
     const isUnclear = meetsRequirement(at, value) !== 'yes';
     const unclearWhich = isUnclear ? collisionsOf(inputs, [value]).requirementUnclear : undefined;
     const wait = unclearWhich ?? derived?.waits ?? whyIncomplete(at, value);
     if (wait === undefined || isInForce(decision, entry)) return decision;
-    return entry?.phase === 'removing' ? { type: 'removing', ...entryMeta(entry) } : stay(entry, origins, wait);
+    return waiting(entry, origins, wait);
   }
   if (entry === undefined) return undefined;
   if (standing.type === 'contested') return keep(entry, collisionsOf(inputs, candidates).contested);
@@ -185,7 +192,7 @@ function whileSeen(
   const scope = [...new Set([...decision.scope, ...(entry?.scope ?? []), ...besides])];
   const hold = whyUnseen(read, inputs, { key, type, scope, entry });
   if (hold === undefined) return decision;
-  return entry?.phase === 'removing' ? { type: 'removing', ...entryMeta(entry) } : stay(entry, decision.origins, hold);
+  return waiting(entry, decision.origins, hold);
 }
 
 /** Whether the cluster already has the object with this content, these origins and this scope. */
@@ -221,6 +228,11 @@ function whyDoubtful({ source, path }: Origin, proof: SourceProof): Hold {
   if (proof === 'unread') return { reason: 'SourceNotRead', message: `source ${source} has not been read yet` };
   const message = `source ${source} has files that cannot be read, so it removes nothing (declared in ${path})`;
   return { reason: 'SourcePartial', message };
+}
+
+/** As {@link stay}, but a removal that the agent has accepted goes on. */
+function waiting(entry: LedgerEntry | undefined, origins: readonly Origin[], hold: Hold): Decision {
+  return entry?.phase === 'removing' ? { type: 'removing', ...entryMeta(entry) } : stay(entry, origins, hold);
 }
 
 /** The object stays as it is: kept if the cluster has it, absent if not. */

@@ -20,6 +20,7 @@ import {
   parseFleetName,
   quote,
 } from '../../model/ids.ts';
+import { isNamespaceName } from '../../model/object-key.ts';
 import { FRAME_BYTES } from '../limits.ts';
 import { claimInit } from './output.ts';
 import { checked, decodeMessage, ProtocolError, readCount, readDigest } from './scalars.ts';
@@ -78,9 +79,9 @@ export function readLimits(limits: Limits | undefined): PeerLimits {
 
 /** The wire form of a hello; with a claim on Pull. */
 export function helloFrame(hello: AgentHello, limits: PeerLimits, claim?: HoldingClaim) {
-  const { cluster, clusterId, instance, version, fleet = '', kubernetesVersion = '' } = hello;
+  const { cluster, clusterId, instance, version, fleet = '', kubernetesVersion = '', ownNamespace = '' } = hello;
   const range = { protocolMin: PROTOCOL.min, protocolMax: PROTOCOL.max };
-  const about = { version, kubernetesVersion, capabilities: [...hello.capabilities], fleet };
+  const about = { version, kubernetesVersion, ownNamespace, capabilities: [...hello.capabilities], fleet };
   const holding = claim === undefined ? {} : { holding: claimInit(claim) };
   const value = { ...range, ...about, cluster, clusterId, instance, limits: limitsInit(limits), ...holding };
   return { case: 'hello' as const, value };
@@ -99,6 +100,7 @@ export function readHello(hello: Hello): AgentHello {
     capabilities: readCapabilities(hello.capabilities),
     ...(hello.fleet === '' ? {} : { fleet: readFleet(hello.fleet) }),
     ...(hello.kubernetesVersion === '' ? {} : { kubernetesVersion: readKubernetesVersion(hello.kubernetesVersion) }),
+    ...(hello.ownNamespace === '' ? {} : { ownNamespace: readNamespace(hello.ownNamespace) }),
   };
 }
 
@@ -152,6 +154,11 @@ function readVersion(version: string): string {
 function readKubernetesVersion(version: string): string {
   if (KUBERNETES_VERSION.test(version)) return version;
   throw new ProtocolError('BadHello', `${quote(version)} is no version of Kubernetes`);
+}
+
+function readNamespace(name: string): string {
+  if (isNamespaceName(name)) return name;
+  throw new ProtocolError('BadHello', `${quote(name)} is no name of a Namespace`);
 }
 
 function readCapabilities(capabilities: readonly string[]): readonly string[] {

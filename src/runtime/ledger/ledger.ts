@@ -197,10 +197,14 @@ function loadRecords({ engine, fleet, records, clock }: LedgerDeps): void {
   lastKnownGood.load(records.declared);
   for (const [name, record] of records.sources) fleet.noted(recordKey.source(name), record);
   for (const [name, record] of records.revocations) fleet.noted(recordKey.revocation(name), record);
-  for (const [cluster, { id, warm, connected, since, excess }] of records.registrations) {
+  for (const [cluster, { id, warm, connected, since, excess, ownNamespace }] of records.registrations) {
     // An agent that was connected when the server stopped counts as disconnected since this start.
-    const known = { since: connected ? clock.now() : since, id, warm, ...(excess === undefined ? {} : { excess }) };
-    engine.inputs.agents.set('', cluster, { ...unseenAgent, ...known });
+    const known = { since: connected ? clock.now() : since, id, warm };
+    const reported = {
+      ...(excess === undefined ? {} : { excess }),
+      ...(ownNamespace === undefined ? {} : { ownNamespace }),
+    };
+    engine.inputs.agents.set('', cluster, { ...unseenAgent, ...known, ...reported });
   }
   for (const [cluster, readings] of records.readings) {
     stageClusterReadings(engine, cluster, readings, records.registrations.has(cluster));

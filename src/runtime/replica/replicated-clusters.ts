@@ -248,7 +248,7 @@ function stageAgent(
   const isHeld = agents.get('', cluster)?.assumedWarm === true;
   const assumedWarm = (isRecorded || isHeld) && registration?.warm !== true;
   if (registration !== undefined) {
-    const { id, warm, since, kindsAsWritten = false, excess } = registration;
+    const { id, warm, since, kindsAsWritten = false, excess, ownNamespace } = registration;
     agents.set('', cluster, {
       ...unseenAgent,
       connected: isConnected(cluster),
@@ -258,6 +258,7 @@ function stageAgent(
       assumedWarm,
       kindsAsWritten,
       ...(excess === undefined ? {} : { excess }),
+      ...(ownNamespace === undefined ? {} : { ownNamespace }),
     });
   } else if (assumedWarm) agents.set('', cluster, { ...unseenAgent, assumedWarm });
   else agents.delete('', cluster);

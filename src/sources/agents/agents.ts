@@ -72,6 +72,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
           assumedWarm: recovery.isAssumedWarm(cluster) && !isReplaced,
           kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
           ...excessIn(ledger.registration(cluster)),
+          ...ownNamespaceIn(session.hello),
           ...(capabilities.includes(TAKES_STOPPED) ? { takesStopped: true } : {}),
         });
       });
@@ -137,16 +138,21 @@ function bind(deps: AgentSourceDeps, { hello, certificate }: AgentSession, holdi
   // again by now, so the next admissions are later ones; and approvals may have been used since.
   const isStoreOlder = comparePositions(holding.position, known.position) > 0;
   if (isStoreOlder) approvals.endAll(cluster);
-  const { kubernetesVersion: _, tagKey: _tagKey, certificate: _certificate, ...rest } = known;
+  const { kubernetesVersion: _, tagKey: _tagKey, certificate: _certificate, ownNamespace: _own, ...rest } = known;
   ledger.setRegistration(cluster, {
     ...rest,
     ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
+    ...ownNamespaceIn(hello),
     ...(holding.proof.type === 'nothing' ? {} : { tagKey: holding.proof.key }),
     ...(certificate === undefined ? {} : certificateRecord(certificate)),
     ...{ position: isStoreOlder ? holding.position : known.position, connected: true, since: clock.now() },
     kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
   });
   return isReplaced;
+}
+
+function ownNamespaceIn({ ownNamespace }: Pick<Registration, 'ownNamespace'>): Pick<Registration, 'ownNamespace'> {
+  return ownNamespace === undefined ? {} : { ownNamespace };
 }
 
 /** Notes the newest certificate of a connected agent. Another replica notes it when the agent shows it there. */

@@ -44,6 +44,7 @@ export interface OpenOptions {
   readonly mayWrite?: () => boolean;
   readonly clock?: Clock;
   readonly overtaken?: () => void;
+  readonly allowOwnNamespace?: true;
   /** What stands between the cluster and its API server. */
   readonly through?: (client: KubeClient) => KubeClient;
 }
@@ -65,10 +66,10 @@ export async function createKubernetesWorld(plane: ControlPlane, web?: string): 
   return { ...names, log, sent, open, begin, preview, until, seen, close };
 
   async function open(given: OpenOptions = {}): Promise<ClusterApi> {
-    const { user, mayWrite = () => true, clock, overtaken, through = (client) => client } = given;
+    const { user, mayWrite = () => true, clock, through = (client) => client, ...passed } = given;
     const connection = await connectKube(deps, { kubeconfig: plane.kubeconfig(user), userAgent: 'test' });
     const client = through(recording(must(connection).client, sent));
-    const options = { namespace: names.own, mayWrite, ...(overtaken === undefined ? {} : { overtaken }) };
+    const options = { namespace: names.own, mayWrite, ...passed };
     const cluster = await createKubernetesCluster(
       { ...deps, client, ...(clock === undefined ? {} : { clock }) },
       options,

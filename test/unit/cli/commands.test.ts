@@ -208,7 +208,7 @@ describe('the long-running commands', () => {
     const common = { cluster: 'east', server: { host: 'a', port: 1 }, insecure: true, logLevel: 'info' };
     await runCli(['agent', ...AGENT], { roots });
     const target = ['--kubeconfig', 'f', '--context', 'c', '-n', 'own', '--no-leader-elect', '--data-dir', 'd'];
-    await runCli(['agent', ...AGENT, ...target], { roots });
+    await runCli(['agent', ...AGENT, ...target, '--allow-own-namespace'], { roots });
     expect(roots.calls).toEqual([
       ['agent', { ...common, kubernetes: { leaderElect: true } }],
       [
@@ -216,7 +216,10 @@ describe('the long-running commands', () => {
         {
           ...common,
           dataDir: 'd',
-          kubernetes: { kubeconfig: 'f', context: 'c', namespace: 'own', leaderElect: false },
+          kubernetes: {
+            ...{ kubeconfig: 'f', context: 'c', namespace: 'own', leaderElect: false },
+            allowOwnNamespace: true,
+          },
         },
       ],
     ]);

@@ -102,6 +102,7 @@ describe('at the door', () => {
     ['an instance that is none', { instance: 'x\ny' }, 'BadHello'],
     ['a version that is none', { version: '1\u001b[31m' }, 'BadHello'],
     ['a version of Kubernetes that is none', { kubernetesVersion: 'v1.36\u001b[31m' }, 'BadHello'],
+    ['a namespace that is none', { ownNamespace: '../fleetrelay' }, 'BadHello'],
     ['a thousand capabilities', { capabilities: Array.from({ length: 1000 }, () => 'a') }, 'BadHello'],
     ['no limits', { limits: undefined }, 'BadHello'],
     ['a protocol of the past', { protocolMin: 0, protocolMax: 0 }, 'BadHello'],

@@ -514,6 +514,18 @@ test('the agent reports the version of its API server with each hello, as it is 
   expect(versions).toEqual(['v1.36.3', 'v1.36.3', undefined, undefined]);
 });
 
+test('the agent names the namespace in which it refuses objects, or none', async () => {
+  const world = await createRelayHarness();
+  const named: (string | undefined)[] = [];
+  world.owner.admission = ({ ownNamespace }) => {
+    named.push(ownNamespace);
+    return { type: 'admitted' };
+  };
+  await world.connect({ ownNamespace: 'fleetrelay' });
+  await world.connect({ cluster: clusterName('west') });
+  expect([...new Set(named)]).toEqual(['fleetrelay', undefined]);
+});
+
 test('an agent leaves a server of another fleet before it reports its holding, and both logs contain the reason', async () => {
   const log = createRecordingLog();
   const world = await createRelayHarness({}, createFakeOwner(), log);

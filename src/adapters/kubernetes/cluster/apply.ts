@@ -1,5 +1,6 @@
 import { type JsonObject, textOf } from '../../../model/json.ts';
 import { annotationOf, displayKey, metadataOf, nameOfKind, objectRefOf } from '../../../model/object-key.ts';
+import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
 import type { ApplyOutcome, ApplyRequest, ObservedObject } from '../../../ports/cluster-api.ts';
 import type { ApiResource, KubeAnswer } from '../api/types.ts';
 import { ADOPT, FORCE_CONFLICTS, RECONCILE, REPLACE } from './annotations.ts';
@@ -93,6 +94,8 @@ export async function applyObject(writing: Writing, request: ApplyRequest): Prom
   const { key } = request;
   const hindered = hindrance(writing);
   if (hindered !== undefined) return hindered;
+  const refusal = refusedInOwnNamespace(key, writing.ownNamespace);
+  if (refusal !== undefined) return failed(false, refusal.reason, refusal.message);
   const resource = await findResource(writing, key, textOf(request.value.apiVersion));
   if ('type' in resource) return resource;
   const body = applyBody(request, resource);

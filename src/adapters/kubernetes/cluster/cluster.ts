@@ -24,6 +24,8 @@ const LISTS_AT_ONCE = 8;
 export interface KubernetesClusterOptions {
   /** The agent's own namespace: its inventory and the stop button are there. It must exist. */
   readonly namespace: string;
+  /** Objects in that namespace, and it itself, are applied and removed as all others. Absent: they are refused. */
+  readonly allowOwnNamespace?: boolean;
   /** Whether a request may be sent at this moment; false as soon as another replica may lead. */
   readonly mayWrite: () => boolean;
   /** Name of this process, for people. */
@@ -52,7 +54,9 @@ export async function createKubernetesCluster(
   const live = createLive(deps, { namespace: options.namespace, catalog: catalog.value });
   let settings: AgentSettings = NO_SETTINGS;
   const flapping = createFlapping(deps.clock.monotonic);
-  const writing: Writing = { ...deps, live, flapping, mayWrite: options.mayWrite, settings: () => settings };
+  const ownNamespace = options.allowOwnNamespace === true ? undefined : options.namespace;
+  const shared = { ...deps, live, flapping, ownNamespace };
+  const writing: Writing = { ...shared, mayWrite: options.mayWrite, settings: () => settings };
   return {
     identity: async () => id,
     list: live.list,

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../model/json.ts';
 import { annotationOf, displayKey, metadataOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
+import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
 import { NO_SUCH_KIND, type RemoveOutcome, type RemoveRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
 import { PRUNE } from './annotations.ts';
@@ -28,6 +29,8 @@ export async function removeObject(writing: Writing, request: RemoveRequest): Pr
   const { live, flapping } = writing;
   const hindered = hindrance(writing);
   if (hindered !== undefined) return hindered;
+  const refusal = refusedInOwnNamespace(key, writing.ownNamespace);
+  if (refusal !== undefined) return { type: 'exempt', ...refusal };
   const resource = await findResource(writing, key);
   if ('type' in resource) return withoutKind(writing, key, resource);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {

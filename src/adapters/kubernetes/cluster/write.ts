@@ -27,6 +27,8 @@ export interface Looking {
 /** What all writes of objects share. */
 export interface Writing extends Looking, FollowerDeps {
   readonly live: Live;
+  /** The agent's own namespace, if objects in it are refused. */
+  readonly ownNamespace: string | undefined;
   readonly flapping: Flapping;
   /** Whether a request may be sent at this moment. */
   readonly mayWrite: () => boolean;
