@@ -1,4 +1,4 @@
-/** A new key and the request for its certificate. */
+/** A key and the request for its certificate. */
 export interface CertificateRequest {
   /** PEM, PKCS #8. It is only ever saved in a `CredentialStore`. */
   readonly key: string;
@@ -10,4 +10,6 @@ export interface CertificateRequest {
 export interface CertificateRequests {
   /** A new key, of a kind that every server accepts, with its request. */
   create(): Promise<CertificateRequest>;
+  /** A request for the key of an earlier one (PEM). Rejects if the text is no such key. */
+  again(key: string): Promise<CertificateRequest>;
 }

@@ -6,6 +6,11 @@ export interface AgentCredentials {
   readonly certificate: string;
   /** Roots that may sign the server's certificate, beside the configured ones; may be empty. */
   readonly roots: string;
+  /**
+   * The key for which the agent asks a certificate; empty if it asks for none. It is saved before the first request, because the
+   * server gives the certificate of a single-use token, or an accepted one, to one key.
+   */
+  readonly requestedKey: string;
 }
 
 /** Stores an agent's credentials in its cluster or on its disk, readable for the agent only. */

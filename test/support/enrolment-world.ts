@@ -78,7 +78,10 @@ export async function createEnrolmentWorld(startAt?: number): Promise<EnrolmentW
         {
           ...{ clock, log, store, transport: transportOf(world) },
           ...{
-            requests: { ...requests, create: async () => world.prepared ?? requests.create() },
+            requests: {
+              create: async () => world.prepared ?? requests.create(),
+              again: async (key) => (world.prepared?.key === key ? world.prepared : requests.again(key)),
+            },
             random: { next: () => 0, id: () => 'x' },
           },
         },

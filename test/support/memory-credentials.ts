@@ -8,7 +8,7 @@ export interface MemoryCredentials {
   held: AgentCredentials | undefined;
   /** While it is set, nothing can be loaded or saved. */
   problem: string | undefined;
-  /** Each set that was saved, in order. */
+  /** Each pair and its roots that was saved, in order; a save that changes the requested key alone is left out. */
   readonly saved: AgentCredentials[];
 }
 
@@ -34,9 +34,15 @@ export function createMemoryCredentials(): MemoryCredentials {
         if (seen !== version) throw new Error('memory was changed by another process');
         version += 1;
         seen = version;
+        const before = memory.held;
         memory.held = { ...credentials };
+        if (isSamePair(before, credentials)) return;
         memory.saved.push(memory.held);
       },
     };
   }
+}
+
+function isSamePair(before: AgentCredentials | undefined, { key, certificate, roots }: AgentCredentials): boolean {
+  return key === (before?.key ?? '') && certificate === (before?.certificate ?? '') && roots === (before?.roots ?? '');
 }

@@ -24,8 +24,13 @@ export function createDiskCredentials(
       if (content.type === 'missing') return undefined;
       try {
         if (content.type === 'damaged') throw new Error(content.message);
-        const { key, certificate, roots } = asObject(content.records[0]);
-        return { key: asText(key), certificate: asText(certificate), roots: asText(roots) };
+        const { key, certificate, roots, requestedKey } = asObject(content.records[0]);
+        return {
+          key: asText(key),
+          certificate: asText(certificate),
+          roots: asText(roots),
+          requestedKey: asText(requestedKey),
+        };
       } catch (error) {
         log.error('the stored credentials are damaged and are ignored', { place, reason: errorText(error) });
         return undefined;

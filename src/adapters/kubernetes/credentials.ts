@@ -98,9 +98,14 @@ function holds({ data }: JsonObject, credentials: AgentCredentials): boolean {
   return Object.entries(encoded(credentials)).every(([member, value]) => textOf(present[member]) === value);
 }
 
-function encoded({ key, certificate, roots }: AgentCredentials): Record<string, string> {
+function encoded({ key, certificate, roots, requestedKey }: AgentCredentials): Record<string, string> {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
-  return { 'tls.key': base64(key), 'tls.crt': base64(certificate), 'ca.crt': base64(roots) };
+  return {
+    'tls.key': base64(key),
+    'tls.crt': base64(certificate),
+    'ca.crt': base64(roots),
+    'requested.key': base64(requestedKey),
+  };
 }
 
 function decoded(value: Parameters<typeof textOf>[0]): string {
@@ -123,8 +128,13 @@ function isEmpty({ data }: JsonObject): boolean {
 }
 
 function read(log: Log, place: string, { data }: JsonObject): AgentCredentials | undefined {
-  const { 'tls.key': key, 'tls.crt': certificate, 'ca.crt': roots } = objectOf(data);
-  const credentials = { key: decoded(key), certificate: decoded(certificate), roots: decoded(roots) };
+  const { 'tls.key': key, 'tls.crt': certificate, 'ca.crt': roots, 'requested.key': requestedKey } = objectOf(data);
+  const credentials = {
+    key: decoded(key),
+    certificate: decoded(certificate),
+    roots: decoded(roots),
+    requestedKey: decoded(requestedKey),
+  };
   if (Object.values(credentials).every((text) => text === '')) return undefined;
   const isPair = credentials.key.includes('PRIVATE KEY-----') && credentials.certificate.includes(CERTIFICATE);
   if (isPair || (credentials.key === '' && credentials.certificate === '')) return credentials;

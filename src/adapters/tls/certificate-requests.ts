@@ -7,5 +7,9 @@ export function createCertificateRequests(): CertificateRequests {
       const { makeRequest } = await import('./x509.ts');
       return makeRequest();
     },
+    async again(key) {
+      const { makeRequest } = await import('./x509.ts');
+      return makeRequest(key);
+    },
   };
 }

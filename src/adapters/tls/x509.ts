@@ -39,11 +39,12 @@ interface Validity {
   readonly validUntil: number;
 }
 
-/** A new key (P-256) and a request that it has signed. */
-export async function makeRequest(): Promise<CertificateRequest> {
-  const keys = await generateKeys();
-  const request = await Pkcs10CertificateRequestGenerator.create({ keys, signingAlgorithm: P256 });
-  return { key: pemOfKey(keys.privateKey).toString(), request: new Uint8Array(request.rawData) };
+/** A request that this key (PEM), or a new one (P-256), has signed. */
+export async function makeRequest(key?: string): Promise<CertificateRequest> {
+  const { keys, algorithm } =
+    key === undefined ? { keys: await generateKeys(), algorithm: P256 } : importKeys(Buffer.from(key));
+  const request = await Pkcs10CertificateRequestGenerator.create({ keys, signingAlgorithm: algorithm });
+  return { key: key ?? pemOfKey(keys.privateKey).toString(), request: new Uint8Array(request.rawData) };
 }
 
 /** Reads a certificate request (PKCS #10, DER). The problem: it is none. */

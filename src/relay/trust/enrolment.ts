@@ -24,7 +24,7 @@ export interface EnrolmentDeps extends ClientTrustDeps {
   readonly requests: CertificateRequests;
 }
 
-const NONE: AgentCredentials = { key: '', certificate: '', roots: '' };
+const NONE: AgentCredentials = { key: '', certificate: '', roots: '', requestedKey: '' };
 /** Part of the life after which a certificate is renewed, or up to a twentieth earlier, so that a fleet does not renew in step. */
 const RENEW_AFTER = 2 / 3;
 const SPREAD = 1 / 20;
@@ -34,6 +34,8 @@ const SPREAD = 1 / 20;
  */
 const SHOW_DOUBTED_EVERY = 8;
 
+/** What a registration gives: a certificate for the requested key, and roots, which may be empty. */
+type IssuedPair = Omit<AgentCredentials, 'requestedKey'>;
 /** An issued certificate with its key. Times are milliseconds since 1970 by the wall clock of this machine. */
 type Pair = NonNullable<ReturnType<typeof pairOf>>;
 type Enrolment = ReturnType<typeof newState>;
@@ -55,13 +57,10 @@ function newState(deps: EnrolmentDeps, options: Applicant) {
     tokenOnly: false,
     /** Consecutive failures to enrol. */
     failures: 0,
-    /**
-     * The key and the request of the present enrolment: every attempt asks for the same key, because the server gives the
-     * certificate of a single-use token, or an accepted one, to one key.
-     */
+    /** The request of the present enrolment. Every attempt, also of the next process, asks for the same key. */
     asked: undefined as CertificateRequest | undefined,
     /** Issued, but the store could not save it yet. */
-    unsaved: undefined as AgentCredentials | undefined,
+    unsaved: undefined as IssuedPair | undefined,
   };
 }
 
@@ -152,8 +151,7 @@ async function enrol(enrolment: Enrolment, stopping: AbortSignal): Promise<Trust
   const opened = dialWithToken(enrolment, token);
   const { connection } = opened;
   stopping.addEventListener('abort', connection.close);
-  const asked = enrolment.asked ?? (await deps.requests.create());
-  enrolment.asked = asked;
+  const asked = await requestOf(enrolment);
   const issued = await register(asked, options, connection, token).finally(() =>
     stopping.removeEventListener('abort', connection.close),
   );
@@ -177,6 +175,32 @@ async function enrol(enrolment: Enrolment, stopping: AbortSignal): Promise<Trust
   return show(enrolment, pair);
 }
 
+/** The request of the present enrolment: for the key that this process or an earlier one has asked for, or for a new one. */
+async function requestOf(enrolment: Enrolment): Promise<CertificateRequest> {
+  const { deps } = enrolment;
+  if (enrolment.asked !== undefined) return enrolment.asked;
+  enrolment.asked = (await requestedBefore(enrolment)) ?? (await deps.requests.create());
+  const saved = await enrolment.inTurn(() => save(enrolment, { requestedKey: enrolment.asked?.key ?? '' }));
+  if (saved.ok) return enrolment.asked;
+  // Another replica may have saved its key first.
+  const other = await requestedBefore(enrolment);
+  if (other === undefined) {
+    const data = { place: deps.store.place, detail: saved.problem };
+    deps.log.warn('relay: the key of the enrolment cannot be saved: a new process would ask for another one', data);
+  }
+  enrolment.asked = other ?? enrolment.asked;
+  return enrolment.asked;
+}
+
+async function requestedBefore({ deps, stored }: Enrolment): Promise<CertificateRequest | undefined> {
+  if (stored.requestedKey === '') return undefined;
+  return deps.requests.again(stored.requestedKey).catch((error: unknown) => {
+    const data = { place: deps.store.place, detail: errorText(error) };
+    deps.log.warn('relay: the stored key of an enrolment cannot be used: the agent asks for a new one', data);
+    return undefined;
+  });
+}
+
 /** Adds the reason for enrolling to a refusal. */
 function explained({ doubted, pair, options }: Enrolment, end: StreamEnd): StreamEnd {
   if (end.code !== 'unauthenticated') return end;
@@ -198,7 +222,7 @@ export async function register(
   applicant: Omit<Applicant, 'token'>,
   connection: ClientConnection,
   token: string,
-): Promise<AgentCredentials | StreamEnd> {
+): Promise<IssuedPair | StreamEnd> {
   const { cluster, clusterId, version } = applicant;
   const question = registerRequestBytes({ cluster, clusterId, version, certificateRequest: request });
   const answer = await connection.register(question, streamMetadata(cluster, token));
@@ -219,7 +243,7 @@ function useless(reason: string, message: string): StreamEnd {
 }
 
 /** The issued pair; without its roots if they do not verify the server that sent them. */
-function withVerifiedRoots(enrolment: Enrolment, connection: ClientConnection, issued: AgentCredentials) {
+function withVerifiedRoots(enrolment: Enrolment, connection: ClientConnection, issued: IssuedPair) {
   if (issued.roots === '' || verifies(enrolment, connection, issued.roots)) return issued;
   const message = 'relay: the roots that the server gave do not lead to its own certificate: those known before stay';
   enrolment.deps.log.warn(message);
@@ -259,8 +283,9 @@ async function load(enrolment: Enrolment): Promise<Result<void>> {
 async function save(enrolment: Enrolment, parts: Partial<AgentCredentials>): Promise<Result<void>> {
   const { stored, deps } = enrolment;
   const next = { ...stored, ...parts };
-  const { key, certificate, roots } = next;
-  if (key === stored.key && certificate === stored.certificate && roots === stored.roots) return ok(undefined);
+  const { key, certificate, roots, requestedKey } = next;
+  const isSaved = requestedKey === stored.requestedKey && key === stored.key && certificate === stored.certificate;
+  if (isSaved && roots === stored.roots) return ok(undefined);
   try {
     await deps.store.save(next);
     hold(enrolment, next, true);
@@ -272,10 +297,12 @@ async function save(enrolment: Enrolment, parts: Partial<AgentCredentials>): Pro
 }
 
 /** Saves an issued pair; the agent shows it only after that. On a failure it is kept for the next attempt. */
-async function saveIssued(enrolment: Enrolment, issued: AgentCredentials): Promise<StreamEnd | undefined> {
+async function saveIssued(enrolment: Enrolment, issued: IssuedPair): Promise<StreamEnd | undefined> {
   const { key, certificate, roots } = issued;
   const before = enrolment.pair?.certificate;
-  const saved = await enrolment.inTurn(() => save(enrolment, { key, certificate, ...(roots === '' ? {} : { roots }) }));
+  const saved = await enrolment.inTurn(() =>
+    save(enrolment, { key, certificate, requestedKey: '', ...(roots === '' ? {} : { roots }) }),
+  );
   const after = enrolment.pair?.certificate;
   // A pair that another replica has saved meanwhile is as good.
   if (!saved.ok && (after === undefined || after === before)) {
@@ -290,10 +317,10 @@ async function saveIssued(enrolment: Enrolment, issued: AgentCredentials): Promi
 }
 
 function hold(enrolment: Enrolment, credentials: AgentCredentials, own: boolean): void {
-  const { pair, deps } = enrolment;
+  const { stored, deps } = enrolment;
   const { key, certificate } = credentials;
   enrolment.stored = credentials;
-  if (pair?.key === key && pair.certificate === certificate) return;
+  if (stored.key === key && stored.certificate === certificate) return;
   enrolment.pair = certificate === '' ? undefined : pairOf(deps, credentials, own);
 }
 

@@ -8,7 +8,12 @@ export type CredentialHome = () => Promise<() => CredentialStore>;
 export function credentials(name: string): AgentCredentials {
   const body = Buffer.from(name.repeat(200)).toString('base64');
   const pem = (type: string): string => `-----BEGIN ${type}-----\n${body}\n-----END ${type}-----\n`;
-  return { key: pem('PRIVATE KEY'), certificate: pem('CERTIFICATE'), roots: pem('CERTIFICATE').repeat(3) };
+  return {
+    key: pem('PRIVATE KEY'),
+    certificate: pem('CERTIFICATE'),
+    roots: pem('CERTIFICATE').repeat(3),
+    requestedKey: '',
+  };
 }
 
 /** What every place of credentials must do. `shared`: several processes may use it at once. */
@@ -44,11 +49,20 @@ export function credentialsContract(
       expect(await open().load()).toEqual(credentials('b'));
     });
 
-    test('there may be roots and no pair', async () => {
+    test('there may be roots and no pair, and a requested key beside them or alone', async () => {
       const open = await make();
-      const roots = { key: '', certificate: '', roots: credentials('a').roots };
-      await open().save(roots);
-      expect(await open().load()).toEqual(roots);
+      const roots = { key: '', certificate: '', roots: credentials('a').roots, requestedKey: '' };
+      for (const parts of [roots, { ...roots, requestedKey: credentials('b').key }]) {
+        const store = open();
+        await store.load();
+        await store.save(parts);
+        expect(await open().load()).toEqual(parts);
+      }
+      const store = open();
+      await store.load();
+      const key = { ...roots, roots: '', requestedKey: credentials('b').key };
+      await store.save(key);
+      expect(await open().load()).toEqual(key);
     });
 
     test.skipIf(!shared)('who did not see what another has saved saves nothing, and then finds it', async () => {

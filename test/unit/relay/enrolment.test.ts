@@ -64,7 +64,7 @@ describe('an agent without a certificate', () => {
     const first = good(await open(trust));
     expect(first.metadata).toEqual(TOKEN);
     expect(first.shown).toBeUndefined();
-    expect(world.memory.held).toBeUndefined();
+    expect(world.memory.saved).toEqual([]);
     trust.ended(first, { code: 'lost', reason: 'ConnectionLost', message: '' });
     const second = good(await open(trust));
     expect(world.asked, 'it is not asked at each link').toHaveLength(1);
@@ -83,6 +83,39 @@ describe('an agent without a certificate', () => {
     trust.ended(second, { code: 'unauthenticated', reason: 'CertificateNeeded', message: '' });
     expect(good(await open(trust)).shown).toBe(first.shown);
     expect(world.asked).toHaveLength(2);
+  });
+
+  test('asks for the same key until it gets a certificate, also as a new process', async () => {
+    world.refusal = { code: 'refused', reason: 'WaitsForAcceptance', message: 'a person must accept it' };
+    await open(world.agent());
+    const { requestedKey } = held();
+    expect(requestedKey).toContain('PRIVATE KEY');
+    const next = world.agent();
+    await open(next);
+    world.refusal = undefined;
+    good(await open(next));
+    expect(held()).toMatchObject({ key: requestedKey, requestedKey: '' });
+    expect(world.asked).toHaveLength(3);
+  });
+
+  test('asks for the key that another replica has saved first', async () => {
+    world.refusal = { code: 'lost', reason: 'ConnectionLost', message: '' };
+    await open(world.agent());
+    const { requestedKey } = held();
+    world.refusal = undefined;
+    const reader = world.memory.open();
+    let loads = 0;
+    // Its first look comes before the key of the other replica is saved.
+    const load = async () => (loads++ === 0 ? undefined : reader.load());
+    good(await open(world.agent({ ...reader, load })));
+    expect(held().key).toBe(requestedKey);
+  });
+
+  test('replaces a stored key that is damaged', async () => {
+    world.memory.held = { key: '', certificate: '', roots: '', requestedKey: 'no key' };
+    good(await open(world.agent()));
+    expect(held()).toMatchObject({ requestedKey: '' });
+    expect(said('the stored key of an enrolment cannot be used')).toBe(1);
   });
 
   test('reports the remedy for a wrong token', async () => {
@@ -111,7 +144,7 @@ describe('an agent without a certificate', () => {
   ])('takes no certificate %s', async (_what, wrongly, message) => {
     world.wrongly = wrongly;
     expect(await open(world.agent())).toMatchObject({ code: 'invalid', message: expect.stringContaining(message) });
-    expect(world.memory.held).toBeUndefined();
+    expect(world.memory.saved).toEqual([]);
   });
 
   test('refuses a certificate for another key', async () => {
@@ -439,7 +472,7 @@ describe('roots', () => {
     world.refusal = NOT_OFFERED;
     const trust = world.agent();
     await take(trust, world.authority.root);
-    expect(held()).toEqual({ key: '', certificate: '', roots: world.authority.root });
+    expect(held()).toMatchObject({ key: '', certificate: '', roots: world.authority.root });
     good(await open(world.agent()));
     expect(world.dialled.at(-1)).toEqual({ roots: world.authority.root });
   });
