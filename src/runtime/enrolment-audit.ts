@@ -2,7 +2,14 @@ import { errorText } from '../model/messages.ts';
 import type { AuditEntry, AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import type { ResourceEvent } from '../ports/resource-status.ts';
 import type { AgentListener } from '../relay/session.ts';
+
+/** The Event about a KubernetesCluster that has enrolled before. Each certificate has its own Event. */
+export function enrolledAgainEvent(serial: string): ResourceEvent {
+  const message = `its agent has enrolled again and got the certificate ${serial}; if that was not planned, a token was stolen`;
+  return { type: 'Warning', reason: 'EnrolledAgain', message };
+}
 
 /** Notes in the audit log each enrolment of a cluster that had enrolled before. The rate of registrations bounds them. */
 export function createEnrolmentAudit(

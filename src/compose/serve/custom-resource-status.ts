@@ -7,7 +7,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { CustomResources } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import type { ResourceStatus } from '../../ports/resource-status.ts';
+import type { ResourceEvent, ResourceStatus } from '../../ports/resource-status.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
 import type { ObservedStatuses } from '../../runtime/status/observed-statuses.ts';
@@ -16,6 +16,7 @@ import {
   createResourceStatusSink,
   type ResourceStatusSink,
   type StatusSubject,
+  statusTarget,
 } from '../../sinks/kubernetes/resource-status-sink.ts';
 import type { KubernetesSource } from '../../sources/kubernetes/kubernetes-source.ts';
 import { resourceOfPath, resourcePath } from '../../sources/kubernetes/resource-path.ts';
@@ -42,8 +43,10 @@ const SETTLE_MS = 20_000;
 
 /** Writes the status of custom resources. */
 export interface CustomResourceStatus {
-  /** Only the leader writes. */
+  /** Only the leader writes statuses. */
   lead(leads: boolean): void;
+  /** Writes an Event about the custom resource whose declaration is in force; none if it is declared elsewhere. */
+  event(kind: EngineKind, key: string, event: ResourceEvent): void;
   stop(): Promise<void>;
 }
 
@@ -54,7 +57,7 @@ export function wireCustomResourceStatus(
   /** Every cluster that was known at the start is connected and has no pending objects. */
   isSettled: () => boolean,
 ): CustomResourceStatus {
-  if (custom.length === 0) return { lead: () => undefined, stop: async () => undefined };
+  if (custom.length === 0) return { lead: () => undefined, event: () => undefined, stop: async () => undefined };
   const { engine, loop, clock } = parts;
   const settleBy = clock.monotonic() + SETTLE_MS;
   let settled = false;
@@ -94,6 +97,13 @@ export function wireCustomResourceStatus(
     lead: (leads) => {
       leading = leads;
       changed();
+    },
+    event: (kind, key, event) => {
+      const origin = engine.statuses.get(kind, key)?.origin;
+      const one = custom.find(({ source }) => source.name === origin?.source);
+      const object = origin && resourceOfPath(origin.path);
+      const resource = object && one?.resources.state().objects.get(object);
+      if (resource !== undefined) void one?.status.event(statusTarget(resource), event);
     },
     stop: async () => {
       cancel();

@@ -13,10 +13,11 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Source } from '../../ports/source.ts';
-import type { RelayServer } from '../../relay/session.ts';
+import type { ResourceEvent } from '../../ports/resource-status.ts';
+import type { AgentListener, RelayServer } from '../../relay/session.ts';
 import { createLocator, type Locator, locatedDiagnostics } from '../../runtime/api/locator.ts';
 import { createServerApi } from '../../runtime/api/server-api.ts';
-import { createEnrolmentAudit } from '../../runtime/enrolment-audit.ts';
+import { createEnrolmentAudit, enrolledAgainEvent } from '../../runtime/enrolment-audit.ts';
 import { createAssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
 import {
   createContenderRecorder,
@@ -117,7 +118,10 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);
   const operationRequests = createOperationRequests(foundation, replica);
   const parts: Parts = { ...foundation, sources, sessions, replica, suspensions, operationRequests };
-  const relaying = wireAgents(parts, { ...options, signer: relay.signer }, deps.audit);
+  const enrolledAgain = tellOfEnrolments(parts, deps.audit, (cluster, event) =>
+    otherStatus.event('KubernetesCluster', cluster, event),
+  );
+  const relaying = wireAgents(parts, { ...options, signer: relay.signer }, enrolledAgain);
   const xds = createXds({ ...parts, id: setup?.id ?? '' }, deps.xds);
   const locator = createLocator({ engine, sources });
   const diagnostics = followDiagnostics(parts, locator);
@@ -177,6 +181,19 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   };
 }
 
+/** Notes in the audit log, and as an Event, that a cluster has enrolled again. */
+function tellOfEnrolments(
+  parts: Parts,
+  audit: AuditLog | undefined,
+  event: (cluster: string, event: ResourceEvent) => void,
+): AgentListener['enrolledAgain'] {
+  const note = createEnrolmentAudit(parts, audit);
+  return (request, serial) => {
+    note(request, serial);
+    event(request.cluster, enrolledAgainEvent(serial));
+  };
+}
+
 function openEngine({ graph, replicas }: ServerDeps, options: ServerOptions): Engine {
   const engine = createEngine(graph);
   engine.inputs.fleet.set('', '', { ...options, role: replicas === undefined ? 'leader' : 'follower' });
@@ -203,7 +220,7 @@ interface Parts extends Foundation {
 function wireAgents(
   parts: Parts,
   { fleet, signer, quotas = DEFAULT_QUOTAS }: ServerOptions & { readonly signer: string },
-  audit: AuditLog | undefined,
+  enrolledAgain: AgentListener['enrolledAgain'],
 ) {
   const { engine, loop, fleet: records, sessions, replica, approvals } = parts;
   const windows = countedWhileLeading(parts.windows, replica);
@@ -235,7 +252,7 @@ function wireAgents(
     sessions,
     mayStart,
     knowsAll,
-    enrolledAgain: createEnrolmentAudit(parts, audit),
+    enrolledAgain,
     connected: (cluster, holding) => {
       sender.connected(cluster, holding);
       settings.connected(cluster);
@@ -289,9 +306,10 @@ function wireOtherStatus(
     leads: parts.replica.leads,
     isSettled,
   });
-  const { lead, stop } = wireCustomResourceStatus(parts, deps.customResources ?? [], isSettled);
+  const { lead, event, stop } = wireCustomResourceStatus(parts, deps.customResources ?? [], isSettled);
   return {
     lead,
+    event,
     stop: () => {
       unpublished.stop();
       return stop();

@@ -77,6 +77,11 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 5 * 60_000;
 const AT_ONCE = 8;
 
+/** A custom resource in the state that was read. */
+export function statusTarget({ key, uid, resourceVersion, value }: CustomResource): StatusTarget {
+  return { key, uid, resourceVersion, apiVersion: String(value.apiVersion) };
+}
+
 /** Creates the sink. An object that cannot be written delays no other. */
 export function createResourceStatusSink(deps: SinkDeps): ResourceStatusSink {
   const state: State = {
@@ -182,8 +187,7 @@ function planWrite(state: State, { resource, generation, content }: StatusSubjec
     retries.set(key, now + wait);
     return undefined;
   }
-  const target = { key, uid, resourceVersion, apiVersion: String(resource.value.apiVersion) };
-  return () => write(state, target, { before, status, metadata, isCurrent }, last?.failures ?? 0);
+  return () => write(state, statusTarget(resource), { before, status, metadata, isCurrent }, last?.failures ?? 0);
 }
 
 /** The status as our last write left it: of the fields that are to be absent, it has those that the write had. */

@@ -8,6 +8,7 @@ import {
 } from '../../support/fake-custom-resources.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
+import { clusterId, clusterName } from '../../support/relay-world.ts';
 import { abc, names, typo } from '../../support/started-world.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
@@ -72,6 +73,19 @@ describe('custom resources beside a repository', () => {
     const writes = fake.writes.length;
     await settle(world);
     expect(fake.writes.length).toBe(writes);
+  });
+
+  it('get an Event when the agent of a cluster enrols again, and a cluster in git gets none', async () => {
+    const fake = clusterAndPlacement();
+    const world = await start(fake, { ...inGit, 'fleet/west.yaml': clusterYaml('west', {}) });
+    for (const cluster of ['west', 'east', 'unknown']) {
+      const who = { cluster: clusterName(cluster), clusterId: clusterId('id') };
+      world.agents.listener?.enrolledAgain({ ...who, proof: 'token', key: '' }, 'abc1');
+    }
+    const events = fake.events.filter(({ reason }) => reason === 'EnrolledAgain');
+    expect(events).toEqual([
+      { key: east, type: 'Warning', reason: 'EnrolledAgain', message: expect.stringContaining('certificate abc1') },
+    ]);
   });
 
   it('have no file on the status branch, and a declaration in git has one', async () => {
