@@ -13,7 +13,6 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Source } from '../../ports/source.ts';
-import type { ResourceEvent } from '../../ports/resource-status.ts';
 import type { AgentListener, RelayServer } from '../../relay/session.ts';
 import { createLocator, type Locator, locatedDiagnostics } from '../../runtime/api/locator.ts';
 import { createServerApi } from '../../runtime/api/server-api.ts';
@@ -118,9 +117,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);
   const operationRequests = createOperationRequests(foundation, replica);
   const parts: Parts = { ...foundation, sources, sessions, replica, suspensions, operationRequests };
-  const enrolledAgain = tellOfEnrolments(parts, deps.audit, (cluster, event) =>
-    otherStatus.event('KubernetesCluster', cluster, event),
-  );
+  const enrolledAgain = tellOfEnrolments(parts, deps.audit, () => otherStatus);
   const relaying = wireAgents(parts, { ...options, signer: relay.signer }, enrolledAgain);
   const xds = createXds({ ...parts, id: setup?.id ?? '' }, deps.xds);
   const locator = createLocator({ engine, sources });
@@ -129,7 +126,6 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const status = wireStatus(parts, deps, branch, locator, isSettled);
   const otherStatus = wireOtherStatus(parts, deps, branch, isSettled);
   const remediations = deps.audit && createRemediationAudit(parts, deps.audit, replica.leads);
-  const notReady = (): readonly string[] => whyNotReady(parts);
   const unfollow = suspensions.follow(replica.leads);
   const api = createServerApi({
     ...parts,
@@ -137,7 +133,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     ...options,
     ...{ locator, signer: relay.signer },
     engineDiagnostics: diagnostics,
-    ready: () => notReady().length === 0,
+    ready: () => whyNotReady(parts).length === 0,
     leadsElsewhere: () => leaderElsewhere(replica),
     statusBranch: () => statusBranchView(status, deps.statusSink),
     xds: xds.address,
@@ -154,7 +150,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     /** Resolves, with a text for people, when the server cannot continue and is to be stopped. */
     over: foundation.over,
     /** Why it is not ready; empty: it is. */
-    notReady,
+    notReady: (): readonly string[] => whyNotReady(parts),
     /** Listens for agents and Envoys, and starts to follow the sources. Resolves with the addresses. */
     start: async (): Promise<{ readonly relay: Address; readonly xds: Address | undefined }> => {
       await replica.start();
@@ -185,12 +181,12 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
 function tellOfEnrolments(
   parts: Parts,
   audit: AuditLog | undefined,
-  event: (cluster: string, event: ResourceEvent) => void,
+  otherStatus: () => CustomResourceStatus,
 ): AgentListener['enrolledAgain'] {
   const note = createEnrolmentAudit(parts, audit);
   return (request, serial) => {
     note(request, serial);
-    event(request.cluster, enrolledAgainEvent(serial));
+    otherStatus().event('KubernetesCluster', request.cluster, enrolledAgainEvent(serial));
   };
 }
 
