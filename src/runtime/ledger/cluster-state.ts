@@ -31,6 +31,7 @@ export const clusterCodecs: { readonly [Kind in ClusterMapKind]: ValueCodec<Clus
     encode: (object) => [object.digest, object.text ?? canonicalJson(object.value)],
     decode: (json, key) => (Array.isArray(json) ? restoredObject(key, json[0], json[1]) : undefined),
     equals: (a, b) => a.digest === b.digest,
+    length: ({ text, content }) => text?.length ?? content?.length ?? 0,
   },
   kinds: jsonCodec(),
   results: jsonCodec(),

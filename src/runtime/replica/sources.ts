@@ -6,7 +6,7 @@ import type { RevisionObservation, Source } from '../../ports/source.ts';
 import type { ServerCore } from '../core.ts';
 import { readJson } from '../stored/json-record.ts';
 import { readMap } from '../stored/read-map.ts';
-import type { MapReading, StoredMap, ValueCodec } from '../stored/stored-map.ts';
+import { jsonCodec, type MapReading, type StoredMap, type ValueCodec } from '../stored/stored-map.ts';
 import {
   ADMISSION_KEY,
   type AdmissionCounter,
@@ -122,11 +122,7 @@ function setOrDelete(files: Map<string, FileReading>, path: string, file: FileRe
 /** Name of the stored map of a source's files, as the leader has read them. */
 export const treeName = (source: string): string => `trees/${source}`;
 
-export const fileCodec: ValueCodec<FileReading> = {
-  encode: (file) => file as never,
-  decode: (json) => json as unknown as FileReading,
-  equals: isSameReading,
-};
+export const fileCodec: ValueCodec<FileReading> = { ...jsonCodec(), equals: isSameReading };
 
 export type FollowedTrees = ReturnType<typeof createFollowedTrees>;
 

@@ -1,8 +1,8 @@
-import { bucketOf } from '../../model/digest.ts';
 import { canonicalJson, compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { StoreWrite } from '../../ports/snapshot-store.ts';
 import {
   type BucketRef,
+  bucketAmong,
   bucketKeys,
   encodeManifest,
   type Manifest,
@@ -11,6 +11,7 @@ import {
   pack,
   textDigest,
   type ValueCodec,
+  widthFor,
 } from './stored-map.ts';
 
 /** Space left in a batch. The first write of a batch is taken even if it exceeds the budget. */
@@ -47,7 +48,10 @@ export function createMapState<Value>(
   const state = initialState(name, codec, before, changed);
   return {
     /** Null deletes the key. */
-    set: (key: string, value: Value | null) => setValue(state, key, value),
+    set: (key: string, value: Value | null) => {
+      setValue(state, key, value);
+      adjustWidth(state, state.length);
+    },
     /** Replaces the content; unchanged buckets are not written. */
     replaceAll: (entries: Iterable<readonly [string, Value]>) => replaceAll(state, new Map(entries)),
     /** Sets the data in the manifest. Afterwards the map exists in the store even if it is empty. */
@@ -90,6 +94,10 @@ function initialState<Value>(
     name,
     codec,
     changed,
+    /** About the length of all values together. */
+    length: map === undefined ? 0 : lengthOf(codec, map.values),
+    /** The number of buckets. */
+    width: map?.width ?? 1,
     values: new Map<number, ReadonlyMap<string, Value>>(
       map?.buckets.entries().map(([number, { values }]) => [number, values]),
     ),
@@ -120,7 +128,7 @@ function initialState<Value>(
 }
 
 function setValue<Value>(state: State<Value>, key: string, value: Value | null): void {
-  const number = bucketOf(key);
+  const number = bucketAmong(state.width, key);
   const current = state.values.get(number)?.get(key);
   if (current === undefined ? value === null : value !== null && state.codec.equals(current, value)) return;
   let bucket = state.own.get(number);
@@ -131,15 +139,50 @@ function setValue<Value>(state: State<Value>, key: string, value: Value | null):
   }
   if (value === null) bucket.delete(key);
   else bucket.set(key, value);
+  state.length += lengthOfEntry(state.codec, key, value) - lengthOfEntry(state.codec, key, current);
   state.wanted = 'present';
   state.dirty.add(number);
   state.changed();
+}
+
+function lengthOfEntry<Value>({ length }: ValueCodec<Value>, key: string, value: Value | null | undefined): number {
+  return value === null || value === undefined ? 0 : key.length + length(value);
+}
+
+function lengthOf<Value>(codec: ValueCodec<Value>, values: ReadonlyMap<string, Value>): number {
+  let length = 0;
+  for (const [key, value] of values) length += lengthOfEntry(codec, key, value);
+  return length;
+}
+
+/** Spreads the values over as many buckets as suit that length. Then every bucket is staged again. */
+function adjustWidth<Value>(state: State<Value>, length: number): void {
+  const width = widthFor(length, state.width);
+  if (width === state.width) return;
+  const { values, own, dirty, staged } = state;
+  const entries = values.values().flatMap((bucket) => bucket.entries());
+  const spread = new Map<number, Map<string, Value>>();
+  for (const [key, value] of entries) {
+    const number = bucketAmong(width, key);
+    const bucket = spread.get(number);
+    if (bucket === undefined) spread.set(number, new Map([[key, value]]));
+    else bucket.set(key, value);
+  }
+  // The orphans already have the records that were staged and not committed.
+  for (const each of [values, own, dirty, staged]) each.clear();
+  for (const [number, bucket] of spread) {
+    values.set(number, bucket);
+    own.set(number, bucket);
+    dirty.add(number);
+  }
+  state.width = width;
 }
 
 function replaceAll<Value>(state: State<Value>, next: ReadonlyMap<string, Value>): void {
   for (const bucket of [...state.values.values()]) {
     for (const key of [...bucket.keys()]) if (!next.has(key)) setValue(state, key, null);
   }
+  adjustWidth(state, lengthOf(state.codec, next));
   for (const [key, value] of next) setValue(state, key, value);
   if (state.wanted === 'present') return;
   state.wanted = 'present';
@@ -152,6 +195,8 @@ function drop<Value>(state: State<Value>): void {
   state.own.clear();
   state.dirty.clear();
   state.staged.clear();
+  state.length = 0;
+  state.width = 1;
   state.meta = null;
   state.wanted = 'absent';
   state.changed();
@@ -202,7 +247,8 @@ function textOf<Value>({ values, codec }: State<Value>, number: number): string 
 function commit<Value>(state: State<Value>): Part | undefined {
   if (isCommitted(state)) return undefined;
   const { name, committed, read } = state;
-  const next = state.wanted === 'present' ? makeManifest(state.sequence + 1, state.meta, state.staged) : null;
+  const { meta, width, staged: buckets } = state;
+  const next = state.wanted === 'present' ? makeManifest({ sequence: state.sequence + 1, meta, width, buckets }) : null;
   const before = recordsOf(name, committed);
   const named = new Set(recordsOf(name, next));
   const obsolete = [...new Set([...state.orphans, ...before])].filter((key) => !named.has(key));
@@ -261,10 +307,11 @@ function trackedPart<Value>(
   };
 }
 
-function isCommitted<Value>({ wanted, committed, staged, meta }: State<Value>): boolean {
+function isCommitted<Value>({ wanted, committed, width, staged, meta }: State<Value>): boolean {
   if (wanted === 'asIs') return true;
   if (wanted === 'absent') return committed === null;
-  if (committed === undefined || committed === null || committed.buckets.size !== staged.size) return false;
+  if (committed === undefined || committed === null || committed.width !== width) return false;
+  if (committed.buckets.size !== staged.size) return false;
   for (const [number, { digest }] of staged) if (committed.buckets.get(number)?.digest !== digest) return false;
   return jsonEquals(committed.meta, meta);
 }

@@ -101,15 +101,15 @@ export function decodeMap<Value>(
   const buckets = new Map<number, StoredBucket<Value>>();
   for (const [number, ref] of manifest.buckets) {
     const keys = bucketKeys(name, number, ref);
-    const known = before?.buckets.get(number);
+    const known = before?.width === manifest.width ? before.buckets.get(number) : undefined;
     const chunks = keys.map((key) => records.get(key));
-    const bucket = known?.digest === ref.digest ? known : decodeBucket(chunks, ref, codec);
+    const bucket = known?.digest === ref.digest ? known : decodeBucket(chunks, ref, codec, before?.values);
     if (bucket === undefined) return damaged(`bucket ${number} of ${name} is missing or damaged`);
     for (const key of keys) orphans.delete(key);
     buckets.set(number, bucket);
   }
-  const { sequence, digest, meta } = manifest;
-  const map = { sequence, digest, meta, buckets, values: valuesOf(buckets) };
+  const { sequence, digest, meta, width } = manifest;
+  const map = { sequence, digest, meta, width, buckets, values: valuesOf(width, buckets) };
   return { type: 'complete', map, version: record.version, orphans: [...orphans] };
 }
 
@@ -121,7 +121,8 @@ async function fetchRecords<Value>(
   before: StoredMap<Value> | undefined,
 ): Promise<RawMap> {
   const manifest = record && decodeManifest(name, record.value);
-  const isNew = ([number, { digest }]: [number, BucketRef]): boolean => before?.buckets.get(number)?.digest !== digest;
+  const isNew = ([number, { digest }]: [number, BucketRef]): boolean =>
+    before?.width !== manifest?.width || before?.buckets.get(number)?.digest !== digest;
   const wanted = [...(manifest?.buckets ?? [])].filter(isNew).flatMap(([number, ref]) => bucketKeys(name, number, ref));
   const records = new Map<string, Uint8Array>();
   if (before === undefined || wanted.length >= LIST_FROM) {
@@ -136,11 +137,15 @@ async function fetchRecords<Value>(
   return { name, manifest: record, records };
 }
 
-/** Undefined: a chunk is missing, or the content does not match the digest or the codec. */
+/**
+ * Undefined: a chunk is missing, or the content does not match the digest or the codec. A value that equals the one of
+ * `before` is the same object.
+ */
 function decodeBucket<Value>(
   chunks: readonly (Uint8Array | undefined)[],
   ref: BucketRef,
   codec: ValueCodec<Value>,
+  before: ReadonlyMap<string, Value> | undefined,
 ): StoredBucket<Value> | undefined {
   const present = chunks.filter((chunk) => chunk !== undefined);
   const text = present.length === chunks.length ? unpack(present, ref.digest) : undefined;
@@ -150,7 +155,8 @@ function decodeBucket<Value>(
   for (const [key, json] of entries as readonly (readonly [string, JsonValue])[]) {
     const value = codec.decode(json, key);
     if (value === undefined) return undefined;
-    values.set(key, value);
+    const known = before?.get(key);
+    values.set(key, known !== undefined && codec.equals(known, value) ? known : value);
   }
   return { ...ref, values };
 }

@@ -2,19 +2,29 @@ import { hash } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { BUCKETS, bucketOf, sha256 } from '../../model/digest.ts';
 import type { Digest } from '../../model/ids.ts';
-import { canonicalJson, isJsonObject, type JsonValue, jsonEquals, parseJsonBytes } from '../../model/json.ts';
+import {
+  canonicalJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEquals,
+  parseJsonBytes,
+} from '../../model/json.ts';
 
 /**
  * A checked map: values by key, stored as the records of each bucket and a manifest with the digest of each bucket. A reader
- * gets the complete map as of one write, or nothing.
+ * gets the complete map as of one write, or nothing. The number of buckets follows the length of all values: a write costs its
+ * bucket and the manifest, and a read costs a decompression for each bucket.
  */
 export interface StoredMap<Value = JsonValue> {
   /** Increases with each write of the map; lower in an older copy of the store. */
   readonly sequence: number;
-  /** Of the content, `meta` included: equal content has an equal digest. */
+  /** Of the manifest without its sequence. */
   readonly digest: Digest;
   /** Data of the writer about the map as such; null: none. */
   readonly meta: JsonValue;
+  /** The number of buckets: a power of two. */
+  readonly width: number;
   readonly values: ReadonlyMap<string, Value>;
   /** The non-empty buckets by number. An unchanged bucket is the same object in a map that is read later. */
   readonly buckets: ReadonlyMap<number, StoredBucket<Value>>;
@@ -50,6 +60,8 @@ export interface ValueCodec<Value> {
   decode(json: JsonValue, key: string): Value | undefined;
   /** A value that equals the previous one is not written. */
   equals(a: Value, b: Value): boolean;
+  /** About the length of its JSON. */
+  length(value: Value): number;
 }
 
 /** For values that are JSON; their shape is not checked, since digests protect the records. */
@@ -58,36 +70,76 @@ export function jsonCodec<Value>(): ValueCodec<Value> {
     encode: (value) => value as JsonValue,
     decode: (json) => json as Value,
     equals: (a, b) => jsonEquals(a as JsonValue, b as JsonValue),
+    length: (value) => lengthOf(value as JsonValue),
   };
+}
+
+/** About the length of the JSON of a value, for a fraction of the cost of making it. */
+function lengthOf(value: JsonValue | undefined): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (typeof value !== 'object' || value === null) return 5;
+  let length = 2;
+  if (Array.isArray(value)) for (const item of value) length += lengthOf(item) + 1;
+  else for (const name of Object.keys(value)) length += name.length + 4 + lengthOf((value as JsonObject)[name]);
+  return length;
+}
+
+/** Length of the text that a bucket should have. */
+const USUAL_LENGTH = 12 * 1024;
+/** A map gets other buckets when they are longer than this on average, or shorter. */
+const GREATEST_LENGTH = 2 * USUAL_LENGTH;
+const LEAST_LENGTH = USUAL_LENGTH / 4;
+
+/** The number of buckets for values of this length together. The present number stays as long as it suits them. */
+export function widthFor(length: number, width: number): number {
+  const isTooNarrow = width < BUCKETS && length > width * GREATEST_LENGTH;
+  const isTooWide = width > 1 && length < width * LEAST_LENGTH;
+  if (!isTooNarrow && !isTooWide) return width;
+  let suitable = 1;
+  while (suitable < BUCKETS && suitable * USUAL_LENGTH < length) suitable *= 2;
+  return suitable;
+}
+
+/** The bucket of a key among so many. */
+export function bucketAmong(width: number, key: string): number {
+  return bucketOf(key) & (width - 1);
 }
 
 /**
  * The changes that lead from `before` (undefined: empty) to `after`; null: the key is deleted. The cost depends on the changed
- * buckets only; unchanged keys of a changed bucket may be included.
+ * buckets only, unless their number has changed.
  */
 export function changesBetween<Value>(
   before: StoredMap<Value> | undefined,
   after: StoredMap<Value>,
 ): ReadonlyMap<string, Value | null> {
   const changes = new Map<string, Value | null>();
-  for (let number = 0; number < BUCKETS; number += 1) {
-    const [old, now] = [before?.buckets.get(number), after.buckets.get(number)];
-    if (old?.digest === now?.digest) continue;
-    for (const key of old?.values.keys() ?? []) if (now?.values.has(key) !== true) changes.set(key, null);
-    for (const [key, value] of now?.values ?? []) if (old?.values.get(key) !== value) changes.set(key, value);
+  const compare = (old: ReadonlyMap<string, Value> | undefined, now: ReadonlyMap<string, Value> | undefined): void => {
+    if (old === now) return;
+    for (const key of old?.keys() ?? []) if (now?.has(key) !== true) changes.set(key, null);
+    for (const [key, value] of now ?? []) if (old?.get(key) !== value) changes.set(key, value);
+  };
+  if (before !== undefined && before.width !== after.width) compare(before.values, after.values);
+  else {
+    for (let number = 0; number < after.width; number += 1) {
+      compare(before?.buckets.get(number)?.values, after.buckets.get(number)?.values);
+    }
   }
   return changes;
 }
 
 /** The values of all buckets, seen as one map. */
-export function valuesOf<Value>(buckets: ReadonlyMap<number, StoredBucket<Value>>): ReadonlyMap<string, Value> {
+export function valuesOf<Value>(
+  width: number,
+  buckets: ReadonlyMap<number, StoredBucket<Value>>,
+): ReadonlyMap<string, Value> {
   const entries = () => buckets.values().flatMap(({ values }) => values.entries());
   const view: ReadonlyMap<string, Value> = {
     get size() {
       return [...buckets.values()].reduce((size, { values }) => size + values.size, 0);
     },
-    get: (key) => buckets.get(bucketOf(key))?.values.get(key),
-    has: (key) => buckets.get(bucketOf(key))?.values.has(key) === true,
+    get: (key) => buckets.get(bucketAmong(width, key))?.values.get(key),
+    has: (key) => buckets.get(bucketAmong(width, key))?.values.has(key) === true,
     forEach: (visit) => entries().forEach(([key, value]) => void visit(value, key, view)),
     entries,
     keys: () => buckets.values().flatMap(({ values }) => values.keys()),
@@ -102,6 +154,7 @@ export interface Manifest {
   readonly sequence: number;
   readonly digest: Digest;
   readonly meta: JsonValue;
+  readonly width: number;
   /** The buckets that are not empty, by number. */
   readonly buckets: ReadonlyMap<number, BucketRef>;
 }
@@ -128,39 +181,42 @@ export function mapOfBucketRecord(key: string): string | undefined {
 }
 
 /** Makes a manifest; `buckets` in any order. */
-export function makeManifest(sequence: number, meta: JsonValue, buckets: ReadonlyMap<number, BucketRef>): Manifest {
+export function makeManifest({ sequence, meta, width, buckets }: Omit<Manifest, 'digest'>): Manifest {
   const sorted = new Map([...buckets].sort(([a], [b]) => a - b));
-  return { sequence, digest: contentDigest(meta, sorted), meta, buckets: sorted };
+  return { sequence, digest: contentDigest(meta, width, sorted), meta, width, buckets: sorted };
 }
 
 /** The record of a manifest. */
-export function encodeManifest(map: string, { sequence, digest, meta, buckets }: Manifest): Uint8Array {
+export function encodeManifest(map: string, { sequence, digest, meta, width, buckets }: Manifest): Uint8Array {
   const refs = Object.fromEntries(
     [...buckets].map(([number, ref]) => [hex(number), ref.chunks === 1 ? ref.digest : `${ref.digest}:${ref.chunks}`]),
   );
   const check = checkOf(map, sequence, digest);
-  return new TextEncoder().encode(canonicalJson({ format: FORMAT, sequence, digest, meta, buckets: refs, check }));
+  return new TextEncoder().encode(
+    canonicalJson({ format: FORMAT, sequence, digest, meta, width, buckets: refs, check }),
+  );
 }
 
 /** Undefined if the bytes are no manifest of this map, or are damaged. */
 export function decodeManifest(map: string, bytes: Uint8Array): Manifest | undefined {
   const json = parseJsonBytes(bytes);
   if (!isJsonObject(json)) return undefined;
-  const { format, sequence, digest, meta, buckets: refs, check } = json;
+  const { format, sequence, digest, meta, width, buckets: refs, check } = json;
   if (format !== FORMAT || typeof sequence !== 'number' || meta === undefined || !isJsonObject(refs)) return undefined;
+  if (typeof width !== 'number') return undefined;
   const buckets = new Map<number, BucketRef>();
   for (const [name, text] of Object.entries(refs)) {
     const match = typeof text === 'string' ? BUCKET_REF.exec(text) : null;
     if (match?.[1] === undefined || !BUCKET_NUMBER.test(name)) return undefined;
     buckets.set(Number.parseInt(name, 16), { digest: match[1], chunks: Number(match[2] ?? 1) });
   }
-  const manifest = makeManifest(sequence, meta, buckets);
+  const manifest = makeManifest({ sequence, meta, width, buckets });
   return digest === manifest.digest && check === checkOf(map, sequence, manifest.digest) ? manifest : undefined;
 }
 
-function contentDigest(meta: JsonValue, buckets: ReadonlyMap<number, BucketRef>): Digest {
+function contentDigest(meta: JsonValue, width: number, buckets: ReadonlyMap<number, BucketRef>): Digest {
   const lines = [...buckets].map(([number, { digest, chunks }]) => `${hex(number)} ${digest} ${chunks}\n`);
-  return sha256(`${canonicalJson(meta)}\n${lines.join('')}`);
+  return sha256(`${canonicalJson(meta)}\n${width}\n${lines.join('')}`);
 }
 
 /** Binds a manifest to its map and sequence: one that was copied elsewhere is damaged. */

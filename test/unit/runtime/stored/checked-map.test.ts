@@ -10,7 +10,7 @@ import type { JsonValue } from '../../../../src/model/json.ts';
 import type { SnapshotStore, StoredRecord } from '../../../../src/ports/snapshot-store.ts';
 import type { MapWriter } from '../../../../src/runtime/stored/map-writer.ts';
 import { atOneMoment, readMap } from '../../../../src/runtime/stored/read-map.ts';
-import { changesBetween } from '../../../../src/runtime/stored/stored-map.ts';
+import { changesBetween, type StoredMap } from '../../../../src/runtime/stored/stored-map.ts';
 import { codec, contentOf, dyingStore, journalOn, keysOf, read } from '../../../support/stored-maps.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 
@@ -100,10 +100,37 @@ describe('reading again', () => {
     expect(asked.length).toBeLessThanOrEqual(3);
     if (second.type !== 'complete') throw new Error(second.type);
     const changes = changesBetween(first.map, second.map);
-    expect([changes.get('key-5'), changes.get('key-6')]).toEqual(['changed', null]);
-    expect(changes.size).toBeLessThan(30);
+    expect(Object.fromEntries(changes)).toEqual({ 'key-5': 'changed', 'key-6': null });
     expect(second.map.values.size).toBe(999);
     expect(second.map.sequence).toBeGreaterThan(first.map.sequence);
+  });
+
+  it('has as many buckets as suit the length of the values, and returns the changes also when their number changes', async () => {
+    const [store, clock] = [createMemoryStore(), createVirtualClock()];
+    const writer = journalOn(store, clock).group().map('m', codec);
+    const readAfter = async (before?: StoredMap, change?: () => void) => {
+      change?.();
+      await clock.advance(1_000);
+      const reading = await readMap(store, 'm', codec, before);
+      if (reading.type !== 'complete') throw new Error(reading.type);
+      return reading.map;
+    };
+    const few = await readAfter(undefined, () => writer.set('key-1', 'first'));
+    expect(few.width).toBe(1);
+    const values = many(2_000, 'x'.repeat(100));
+    const more = await readAfter(few, () => {
+      for (const [key, value] of values) writer.set(key, value);
+    });
+    expect([more.width, more.buckets.size]).toEqual([16, 16]);
+    expect(changesBetween(few, more).size).toBe(2_000);
+    expect(Object.fromEntries(more.values)).toEqual(Object.fromEntries(values));
+    const big = await readAfter(more, () => writer.set('big', 'y'.repeat(400 * 1024)));
+    expect(big.width).toBe(64);
+    expect([...changesBetween(more, big).keys()]).toEqual(['big']);
+    const last = await readAfter(big, () => writer.replaceAll([['key-7', 'last']]));
+    expect([last.width, (await keysOf(store, 'm/')).length]).toEqual([1, 1]);
+    expect(changesBetween(big, last).size).toBe(2_001);
+    expect(changesBetween(big, last).get('key-7')).toBe('last');
   });
 
   it('returns a complete map although it changes meanwhile', async () => {
