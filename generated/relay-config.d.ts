@@ -688,11 +688,12 @@ export interface Bounds {
 guards: GuardBounds
 safeMode: SafeModeBounds
 /**
- * Which approvals of held removals count. file: a RemovalApproval in a source that may have one. api: a person who approves by command or through the HTTP API. The name of a commit's author proves nothing, so with file anyone who may push can approve removals of his own.
+ * Which approvals of held removals count. file: a RemovalApproval in a source that may have one. signedFile: a RemovalApproval whose content came with a commit that one of the approvalSigners has signed. api: a person who approves by command or through the HTTP API. The name of a commit's author proves nothing, so with file anyone who may push can approve removals of his own.
  * 
  * @minItems 1
  */
-approvals: ("file" | "api")[]
+approvals: ("file" | "signedFile" | "api")[]
+approvalSigners?: ApprovalSigners
 care: CareBounds
 }
 /**
@@ -734,6 +735,19 @@ export interface SafeModeBounds {
  * @minItems 1
  */
 modes: ("strict" | "scoped" | "off")[]
+}
+/**
+ * Whose signatures of commits approve removals, with approvals: [signedFile]. The server runs git, which needs ssh-keygen or gpg. The files belong to the server: no repository names a signer.
+ */
+export interface ApprovalSigners {
+/**
+ * File with their SSH keys, a line each, in the format of gpg.ssh.allowedSignersFile of git: NAME [OPTIONS] KEY. It is read for each commit that brings an approval. A commit chooses its own date, so valid-before does not stop the holder of a key: delete its line.
+ */
+allowedSignersFile?: string
+/**
+ * File with their OpenPGP public keys, as gpg --export writes it. It is read when the server starts.
+ */
+openpgpKeysFile?: string
 }
 /**
  * What a FleetPolicy may switch on in the care of Shoots.

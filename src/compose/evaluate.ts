@@ -1,16 +1,33 @@
 import { createGraph } from '../engine/collections/graph.ts';
 import { createEngine, type Engine } from '../engine/graph.ts';
 import type { DecodedFile } from '../model/desired.ts';
+import type { FindingReason } from '../model/diagnostic.ts';
 import { parseSourceName } from '../model/ids.ts';
 import { must } from '../model/result.ts';
 import { stageFile } from '../runtime/replica/sources.ts';
+import type { ConfiguredSource } from './configured-source.ts';
 
-/** The name of the only source of an evaluation. */
-const SOURCE = must(parseSourceName('main'));
+type Said = Pick<ConfiguredSource, 'name' | 'order' | 'rights' | 'bounds'>;
+
+/** A source that may say everything. */
+const UNBOUNDED: Said = {
+  ...{ name: must(parseSourceName('main')), order: 0 },
+  bounds: { guards: {}, safeModes: [], webhookRemediator: true },
+};
+
+/** Findings about something that is missing, which another source or a file that was not read may have. */
+export const FINDINGS_OF_ABSENCE: readonly FindingReason[] = [
+  'GoesNowhere',
+  'UnknownCluster',
+  'PlacementSelectsNothing',
+  'SelectsNoCluster',
+];
 
 /** The files of a folder by path relative to it, with `/`. */
 interface Files {
   readonly files: ReadonlyMap<string, Pick<DecodedFile, 'reading'>>;
+  /** The source that the folder is a checkout of; absent: one that may say everything. */
+  readonly source?: Said | undefined;
 }
 
 /**
@@ -18,14 +35,15 @@ interface Files {
  *
  * @param version of the program, where statuses name it
  */
-export function openEvaluation({ files }: Files, version?: string): Engine {
+export function openEvaluation({ files, source = UNBOUNDED }: Files, version?: string): Engine {
+  const { name, order, rights, bounds } = source;
   const engine = createEngine(createGraph());
   engine.inputs.fleet.set('', '', {
-    bounds: { guards: {}, safeModes: [], webhookRemediator: true },
+    bounds,
     role: 'leader',
     ...(version === undefined ? {} : { version }),
   });
-  engine.inputs.sources.set('', SOURCE, { order: 0, read: true });
-  for (const [path, { reading }] of files) stageFile(engine, SOURCE, path, reading);
+  engine.inputs.sources.set('', name, { order, read: true, ...(rights && { rights }) });
+  for (const [path, { reading }] of files) stageFile(engine, name, path, reading);
   return engine;
 }

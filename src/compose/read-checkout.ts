@@ -10,6 +10,7 @@ import type { Log } from '../ports/log.ts';
 import { IGNORE_FILE, isManifestName } from '../sources/tree/ignore-file.ts';
 import type { ReadTreeFile } from '../sources/tree/tree-file.ts';
 import { emptyTree, readTree } from '../sources/tree/tree-reader.ts';
+import type { ConfiguredSource } from './configured-source.ts';
 import { openDecoder } from './decoding/decode-with-warnings.ts';
 
 /** A working copy of a repository, read once as a server would read it. */
@@ -19,13 +20,20 @@ export interface Checkout {
   /** By path relative to the folder, with `/`. */
   readonly files: ReadonlyMap<string, DecodedFile>;
   readonly diagnostics: readonly Diagnostic[];
+  /** The source that it is a checkout of; absent: one with all rights. */
+  readonly source?: ConfiguredSource;
   /** The position of a document or of a field in it; only the path if the file has changed meanwhile. */
   locate(path: string, identity: string, field?: WrittenPath): Promise<Location>;
 }
 
 /** Reads all manifests of a folder. Rejects with a text for a person if the folder cannot be listed. */
-export async function readCheckout(deps: { readonly log: Log }, folder: string): Promise<Checkout> {
-  const tree = createFileTree(deps, { folder });
+export async function readCheckout(
+  deps: { readonly log: Log },
+  folder: string,
+  source?: ConfiguredSource,
+): Promise<Checkout> {
+  const { limits = defaultRevisionLimits } = source ?? {};
+  const tree = createFileTree(deps, { folder, limits });
   const { maxBytes } = defaultDecodeLimits;
   const listing = await tree.list((path) => path === IGNORE_FILE || isManifestName(path));
   if (listing.type === 'failed') throw new Error(`the folder ${folder} cannot be read: ${listing.message}`);
@@ -36,7 +44,7 @@ export async function readCheckout(deps: { readonly log: Log }, folder: string):
     if (content.type === 'unreadable') return { reason: content.message };
     return { reason: content.type === 'missing' ? 'is gone since the folder was listed' : 'grew while it was read' };
   };
-  const options = { decode: await openDecoder(), read, maxFileBytes: maxBytes, limits: defaultRevisionLimits };
+  const options = { decode: await openDecoder(), read, maxFileBytes: maxBytes, limits };
   const found = await readTree(options, emptyTree, changes);
   if ('excess' in found) throw new Error(`the folder ${folder} ${excessText(found.excess)}`);
   const { nodes, diagnostics } = found.tree;
@@ -44,6 +52,7 @@ export async function readCheckout(deps: { readonly log: Log }, folder: string):
     folder: tree.address,
     files: new Map([...nodes].flatMap(([path, { file }]) => (file === undefined ? [] : [[path, file] as const]))),
     diagnostics,
+    ...(source === undefined ? {} : { source }),
     locate: async (path, identity, field = []) => {
       const content = await tree.read(path, maxBytes);
       return (

@@ -1,6 +1,7 @@
 import type { KindState, LiveObject, ObjectResult } from '../model/agent.ts';
 import type { ObservedStatus } from '../model/conditions.ts';
 import type { DocumentContent } from '../model/desired.ts';
+import type { FileSignatures } from '../model/file-signature.ts';
 import type { ApprovalOutcome, Contenders, Hold, LastKnownGood, LedgerEntry } from '../model/ledger.ts';
 import type { Excess } from '../model/quotas.ts';
 import type { PolicyBounds } from '../model/relay-config.ts';
@@ -32,6 +33,8 @@ export interface SourceValue {
   readonly read: boolean;
   /** What its documents may say; absent: everything. */
   readonly rights?: SourceRights;
+  /** The verdicts on its files with a RemovalApproval; absent: it has none that can be signed. */
+  readonly signatures?: FileSignatures;
 }
 
 /** The state of a cluster's agent. */

@@ -152,9 +152,36 @@ function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | und
       webhookRemediator: bounds.care.webhookRemediator,
       approvals: bounds.approvals,
     },
+    ...readSigners(bounds, refuse),
     limits,
   };
   return fleet.ok ? { fleet: fleet.value, ...config } : undefined;
+}
+
+/** Returns whose signatures count, if any do. */
+function readSigners(
+  { approvals, approvalSigners: signers }: ConfigDocument['bounds'],
+  refuse: Refuse,
+): Pick<RelayConfig, 'approvalSigners'> {
+  const at = 'bounds.approvals';
+  if (!approvals.includes('signedFile')) {
+    if (signers !== undefined)
+      refuse('WrongChoice', 'bounds.approvalSigners', `signers have no meaning unless ${at} lists signedFile`);
+    return {};
+  }
+  if (approvals.includes('file'))
+    refuse(
+      'WrongChoice',
+      at,
+      'with file, a RemovalApproval without a signature counts as well: leave out file or signedFile',
+    );
+  if (signers === undefined) {
+    const message =
+      'signedFile needs approvalSigners with allowedSignersFile (SSH keys) or openpgpKeysFile (OpenPGP keys)';
+    refuse('MissingField', at, message);
+    return {};
+  }
+  return { approvalSigners: signers };
 }
 
 function readSource(

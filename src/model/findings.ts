@@ -211,6 +211,12 @@ export const findings = {
     meaning: 'The RelayConfig lets no file approve removals, so the RemovalApproval releases nothing.',
     severity: 'warning',
   },
+  ApprovalNotSigned: {
+    code: 'FR3014',
+    meaning:
+      'No approval signer of the RelayConfig has signed the commit that brought the RemovalApproval, so it releases nothing.',
+    severity: 'warning',
+  },
 
   UnknownConfigMap: {
     code: 'FR3020',

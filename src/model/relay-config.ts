@@ -96,8 +96,19 @@ export interface PolicyBounds {
   readonly approvals?: readonly ApprovalWay[];
 }
 
-/** How held removals are approved: by a RemovalApproval in a source, or by a person through the API. */
-export type ApprovalWay = 'file' | 'api';
+/**
+ * How held removals are approved. `file`: by a RemovalApproval in a source. `signedFile`: by one that came with a commit of an
+ * approval signer. `api`: by a person through the API.
+ */
+export type ApprovalWay = 'file' | 'signedFile' | 'api';
+
+/** Whose signatures of commits approve removals, as git verifies them. At least one of the files is named. */
+export interface ApprovalSigners {
+  /** Their SSH keys: absolute path of a file in the format "ALLOWED SIGNERS" of ssh-keygen. */
+  readonly allowedSignersFile?: string;
+  /** Their OpenPGP keys: absolute path of a file as `gpg --export` writes it. */
+  readonly openpgpKeysFile?: string;
+}
 
 /** The store of ledger and snapshots. */
 export type StoreConfig =
@@ -213,6 +224,8 @@ export interface RelayConfig {
   /** Whether status and events of custom resources are written. */
   readonly statusKubernetes: { readonly enabled: boolean };
   readonly bounds: PolicyBounds;
+  /** Present exactly when approvals in signed files count. */
+  readonly approvalSigners?: ApprovalSigners;
   readonly limits: {
     /** Of each cluster. */
     readonly cluster: ClusterSize;

@@ -1,3 +1,4 @@
+import type { FileSignature } from '../model/file-signature.ts';
 import type { Excess, RevisionLimits } from '../model/revision-limits.ts';
 
 /**
@@ -31,6 +32,11 @@ export interface GitRepo {
    * exceed. A folder that does not exist counts as empty.
    */
   measure(commit: string, folder: string, limits: RevisionLimits): Promise<Excess | undefined>;
+  /**
+   * Judges the signature of the commit that gave a file the content `blob`, which it has at `commit`: the last one in the complete
+   * history of `commit` that changed the file. A merge that takes the file as one of its parents has it does not change it.
+   */
+  signatureOf(commit: string, path: string, blob: string): Promise<FileSignature>;
   /** Reads a blob. Many calls may be pending at once; they are answered in order. */
   readBlob(blob: string, maxBytes: number): Promise<GitBlobOutcome>;
   /**

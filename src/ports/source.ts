@@ -1,5 +1,6 @@
 import type { FileReading } from '../model/desired.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import type { FileSignatures } from '../model/file-signature.ts';
 import type { SourceName } from '../model/ids.ts';
 import type { SourceRights } from '../model/source-rights.ts';
 
@@ -20,6 +21,8 @@ export interface RevisionObservation {
     /** null: the file was removed. */
     readonly file: FileReading | null;
   }[];
+  /** The verdicts on its files with a RemovalApproval; absent: signatures do not count. */
+  readonly signatures?: FileSignatures;
   /** The diagnostics of all files of the revision, not only of the changed ones, in canonical order. */
   readonly diagnostics: readonly Diagnostic[];
 }

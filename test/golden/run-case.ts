@@ -8,16 +8,22 @@ import type { KindScope } from '../../src/model/kinds.ts';
 import type { ObjectHealth } from '../../src/model/object-health.ts';
 import { displayKey } from '../../src/model/object-key.ts';
 import type { SequencedDelta } from '../../src/model/output.ts';
+import type { SourceAllow } from '../../src/model/source-rights.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
 import { restartWithout } from '../support/mirrors.ts';
+import { restart } from '../support/started-world.ts';
 
 /** A golden case: what happens to a fleet, step by step. */
 interface Case {
   readonly about: string;
-  /** Names, in their order; absent: one. Cases of several are not restarted. */
+  /** Names, in their order; absent: one. */
   readonly sources?: readonly string[];
+  /** What they may do, by name. */
+  readonly allow?: Allow;
   readonly steps: readonly Step[];
 }
+
+type Allow = Readonly<Record<string, SourceAllow>>;
 
 /** One step; everything in it happens before the world comes to rest. */
 interface Step {
@@ -37,7 +43,9 @@ interface Step {
   readonly live?: Readonly<Record<string, readonly JsonObject[]>>;
   /** What is gone from clusters. */
   readonly gone?: Readonly<Record<string, readonly JsonObject[]>>;
-  /** First of all: the server is killed and started again, without the input snapshots of these clusters. */
+  /** First of all: the server is started again with these rights of the sources; every agent connects again. */
+  readonly restartWithAllow?: Allow;
+  /** First of all: the server of one source is killed and started again, without the input snapshots of these clusters. */
   readonly restartWithout?: readonly string[];
   /** Objects that an agent cannot apply from now on, by cluster. */
   readonly failing?: Readonly<Record<string, readonly string[]>>;
@@ -57,17 +65,28 @@ interface Step {
 
 /** Plays a case and tells, as YAML, what came of each step. */
 export async function runCase(text: string): Promise<string> {
-  const { about, sources, steps } = load(text) as Case;
-  let world = await createFleetWorld(sources === undefined ? {} : { sources });
+  const { about, sources, allow, steps } = load(text) as Case;
+  let world = await createFleetWorld({ ...(sources && { sources }), ...(allow && { allow }) });
   const seen = new Map<string, number>();
   const told: JsonValue[] = [];
   const files = new Map<string, string | null>();
+  const further = new Map<string, Map<string, string | null>>();
   for (const step of steps) {
     if (step.restartWithout !== undefined) {
       world = await restartWithout(world, step.restartWithout);
       world.source.push(Object.fromEntries(files));
     }
+    if (step.restartWithAllow !== undefined) {
+      const agents = [...world.agents.known.values()].filter((agent) => agent.isConnected());
+      world = await restart(world, sources, step.restartWithAllow);
+      world.source.push(Object.fromEntries(files));
+      for (const [name, contents] of further) world.sourceNamed(name).push(Object.fromEntries(contents));
+      for (const agent of agents) agent.connect();
+    }
     for (const [path, text] of Object.entries(step.push ?? {})) files.set(path, text);
+    for (const [name, changes] of Object.entries(step.pushTo ?? {})) {
+      further.set(name, new Map([...(further.get(name) ?? []), ...Object.entries(changes)]));
+    }
     await play(world, step);
     told.push(await tell(world, step, seen));
   }

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
@@ -114,5 +115,44 @@ describe('what other programs read', () => {
     const issues = JSON.parse(await output('-o', 'gitlab'));
     const prints = issues.map(({ fingerprint }: { readonly fingerprint: string }) => fingerprint);
     expect(new Set(prints).size).toBe(prints.length);
+  });
+});
+
+describe('golden file of the rights of a source', () => {
+  const cwd = join(import.meta.dirname, 'render', 'sources-rights');
+  const run = (...args: readonly string[]) => runCli(['validate', 'repo', ...args], { cwd, roots: compositionRoots });
+
+  it('has each document that the RelayConfig does not allow, at its line', async () => {
+    const { code, out, err } = await run('--config', 'relay.yaml', '--source', 'team');
+    expect([code, err]).toEqual([1, '']);
+    await expect(out).toMatchFileSnapshot(join(folder, 'expected', 'sources-rights.txt'));
+  });
+
+  it('has none of them for a source that may have them, and without a RelayConfig', async () => {
+    for (const args of [[], ['--config', 'relay.yaml', '--source', 'platform']]) {
+      expect((await run(...args)).out).not.toContain('FR3012');
+    }
+  });
+
+  it('counts the folder by the limits of the RelayConfig', async () => {
+    const at = mkdtempSync(join(tmpdir(), 'fleetrelay-limits-'));
+    const relay = join(at, 'relay.yaml');
+    const of = (files: number) =>
+      `${readFileSync(join(cwd, 'relay.yaml'), 'utf8')}limits: {revision: {files: ${files}}}\n`;
+    writeFileSync(relay, of(5));
+    expect((await run('--config', relay, '--source', 'platform')).out).toMatch(/FR1027.* at most 5 are read/);
+    writeFileSync(relay, of(6));
+    expect((await run('--config', relay, '--source', 'platform')).out).not.toContain('FR1027');
+    rmSync(at, { recursive: true });
+  });
+
+  it.each([
+    [['--source', 'team'], /--source needs --config/],
+    [['--config', 'relay.yaml'], /relay\.yaml has several sources: .*: platform, team/],
+    [['--config', 'relay.yaml', '--source', 'other'], /has no source other; it has platform, team/],
+    [['--config', 'missing.yaml'], /missing\.yaml cannot be read: there is no such file/],
+  ])('is refused with the wrong flags: %j', async (args, problem) => {
+    const { code, err } = await run(...args);
+    expect([code, err]).toEqual([2, expect.stringMatching(problem)]);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { FileSignatures } from '../../src/model/file-signature.ts';
 import type { PolicyBounds } from '../../src/model/relay-config.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
 import { policyYaml } from '../support/manifests.ts';
@@ -9,7 +10,10 @@ const approval = (digest: string): string =>
   `apiVersion: fleetrelay.dev/v1alpha1\nkind: RemovalApproval\nmetadata: {name: mine}\nspec:\n  digest: ${digest}\n`;
 
 /** One author removes an object in a commit, which a guard holds, and approves that in the next one. */
-async function selfApproved(approvals: PolicyBounds['approvals']): Promise<{ world: FleetWorld; digest: string }> {
+async function selfApproved(
+  approvals: PolicyBounds['approvals'],
+  signatures?: FileSignatures,
+): Promise<{ world: FleetWorld; digest: string }> {
   const world = await createFleetWorld({ approvals });
   world.source.push(tight);
   for (const cluster of ['east', 'west']) world.agent(cluster).connect();
@@ -17,6 +21,7 @@ async function selfApproved(approvals: PolicyBounds['approvals']): Promise<{ wor
   world.source.push({ 'apps/a.yaml': null });
   await world.settle();
   const digest = world.server.api.removals()[0]?.digest ?? '';
+  world.source.signatures = signatures;
   world.source.push({ 'approvals/mine.yaml': approval(digest) });
   await world.settle();
   return { world, digest };
@@ -47,5 +52,46 @@ describe('who removes and then approves in a commit of his own', () => {
     expect(await world.server.api.approve(held, 'alice')).toMatchObject({ ok: false, kind: 'conflict' });
     await world.settle();
     expect(names(world, 'east')).toEqual(abc.slice(1));
+  });
+});
+
+describe('who removes and then approves in a file where only signed files count', () => {
+  const path = 'approvals/mine.yaml';
+  const unsigned = { problem: 'the commit 0123456789ab that brought it has no signature' };
+  const released = [abc.slice(1), abc.slice(1)];
+
+  it('releases nothing without a signature, and something once a signer has brought the file', async () => {
+    const { world, digest } = await selfApproved(['signedFile', 'api'], { [path]: unsigned });
+    expect([names(world, 'east'), names(world, 'west')]).toEqual([abc, abc]);
+    expect(world.server.api.removals()[0]?.digest).toBe(digest);
+    expect(await reasons(world)).toEqual([`ApprovalNotSigned ${path}:2`]);
+    expect(world.server.api.diagnostics()[0]?.message).toContain(unsigned.problem);
+    world.source.signatures = { [path]: { signer: 'alice@example.com' } };
+    world.source.push({ [path]: `# again\n${approval(digest)}` });
+    await world.settle();
+    expect([names(world, 'east'), names(world, 'west')]).toEqual(released);
+    expect(await reasons(world)).toEqual([`ApprovalUsed ${path}:4`]);
+  });
+
+  it('releases nothing with a file of a source whose commits are not judged', async () => {
+    const { world } = await selfApproved(['signedFile']);
+    expect([names(world, 'east'), names(world, 'west')]).toEqual([abc, abc]);
+    expect(world.server.api.diagnostics()[0]?.message).toContain('only a commit in a git source can be signed');
+  });
+
+  it('releases nothing with the verdict on another file', async () => {
+    const { world } = await selfApproved(['signedFile'], { 'approvals/other.yaml': { signer: 'alice@example.com' } });
+    expect([names(world, 'east'), names(world, 'west')]).toEqual([abc, abc]);
+  });
+
+  it('releases it with a signature at once, and not a second time', async () => {
+    const { world, digest } = await selfApproved(['signedFile'], { [path]: { signer: 'alice@example.com' } });
+    expect([names(world, 'east'), names(world, 'west')]).toEqual(released);
+    world.source.push({ 'apps/a.yaml': base['apps/a.yaml'] });
+    await world.settle();
+    world.source.push({ 'apps/a.yaml': null });
+    await world.settle();
+    expect(world.server.api.removals()[0]?.digest).toBe(digest);
+    expect([names(world, 'east'), names(world, 'west')]).toEqual([abc, abc]);
   });
 });

@@ -7,6 +7,7 @@ import { decodeFile } from '../../src/manifest/decode-file.ts';
 import type { AgentHello, AgentHolding, InventoryEntry, KindState, ObjectResult } from '../../src/model/agent.ts';
 import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import { objectDigest, sha256, snapshotDigest } from '../../src/model/digest.ts';
+import type { FileSignatures } from '../../src/model/file-signature.ts';
 import {
   type ClusterId,
   type ClusterName,
@@ -83,6 +84,8 @@ export interface FakeSource {
   readonly accepted: readonly string[];
   /** What this version makes of a file's text; the file is the same for all versions. */
   understands: (text: string) => string;
+  /** The verdicts on its files with a RemovalApproval, from the next push on; undefined: signatures do not count. */
+  signatures: FileSignatures | undefined;
   /** Called when the source is to read its repository; by default the read is done at once. */
   onLook: () => Promise<void>;
 }
@@ -290,6 +293,7 @@ function listenerOf({ listener }: FakeAgents): AgentListener {
 function createFakeSource(sourceName: SourceName): FakeSource & { readonly source: Source } {
   let listener: SourceListener | undefined;
   const files = new Map<string, string>();
+  let signatures: FileSignatures | undefined;
   let revision = 0;
   let broken = false;
   const accepted: string[] = [];
@@ -325,6 +329,12 @@ function createFakeSource(sourceName: SourceName): FakeSource & { readonly sourc
     set understands(reads) {
       understands = reads;
     },
+    get signatures() {
+      return signatures;
+    },
+    set signatures(verdicts) {
+      signatures = verdicts;
+    },
     get onLook() {
       return onLook;
     },
@@ -345,6 +355,7 @@ function createFakeSource(sourceName: SourceName): FakeSource & { readonly sourc
       listener?.observe({
         source: sourceName,
         revision: `r${revision}`,
+        ...(signatures === undefined ? {} : { signatures }),
         state: all.every(({ reading }) => reading.readable) ? 'complete' : 'partial',
         changes: Object.keys(changes).map((path) => ({ path, file: decoded.get(path)?.reading ?? null })),
         diagnostics: all.flatMap(({ diagnostics }) => diagnostics),

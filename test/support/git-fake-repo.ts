@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { FileSignature } from '../../src/model/file-signature.ts';
 import { excessOf } from '../../src/model/revision-limits.ts';
 import type {
   GitCommitInfo,
@@ -30,6 +31,8 @@ export interface FakeGitRemote {
   readonly nextPublish: (GitPublishOutcome | (() => void))[];
   /** Blobs that were read, in order, by the first path that held them. */
   readonly reads: string[];
+  /** Judges the signature of a file at a commit; by default none has one. */
+  signatureOf: (commit: string, path: string) => FileSignature;
   fetches: number;
   publishes: number;
   /** Makes a copy of one branch; a fresh one holds nothing. */
@@ -100,6 +103,7 @@ export function createFakeGitRemote(): FakeGitRemote {
     failure: undefined,
     nextPublish: [],
     reads: [],
+    signatureOf: () => ({ problem: 'it has no signature' }),
     fetches: 0,
     publishes: 0,
     repo: (branch) => fakeRepo(remote, { commits, branches, blobs, commit }, branch),
@@ -157,6 +161,7 @@ function fakeRepo(
       const before = from === null ? new Map<string, TreeEntry>() : commitHere(from).files;
       return diffOf(before, commitHere(to).files, folder);
     },
+    signatureOf: async (commit, path) => remote.signatureOf(commit, path),
     measure: async (id, folder, limits) => {
       const prefix = folder === '' ? '' : `${folder}/`;
       const paths = [...commitHere(id).files.keys()].filter((path) => path.startsWith(prefix));

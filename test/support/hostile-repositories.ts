@@ -79,7 +79,7 @@ export const manyWildcards = {
 kind: Placement
 metadata: { name: wild }
 spec:
-  include: ["${'**/a/'.repeat(8)}b", "*a*a*a*a*ab.yaml"]
+  paths: ["${'**/a/'.repeat(8)}b", "*a*a*a*a*ab.yaml"]
   clusters: { matchLabels: { env: none } }
 `,
   [`${'a/'.repeat(40)}c.yaml`]: `${CONFIG_MAP}data: { a: b }\n`,

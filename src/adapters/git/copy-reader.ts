@@ -1,6 +1,5 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Excess, RevisionLimits } from '../../model/revision-limits.ts';
-import { writableTime } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
   type GitBlobOutcome,
@@ -10,8 +9,10 @@ import {
   type TreeChange,
   type TreeEntry,
 } from '../../ports/git-repo.ts';
-import { cleanMessage } from './failures.ts';
-import { type GitCommand, killGroup, type ProcessOutcome } from './git-command.ts';
+import { parseCommit } from './commit-text.ts';
+import { copyFailure, DeadlinePassed } from './failures.ts';
+import { createSignatureReader, type GitSigners } from './file-signature.ts';
+import { type GitCommand, killGroup } from './git-command.ts';
 import { createTreeMeter } from './measure-tree.ts';
 
 export type CopyReader = ReturnType<typeof createCopyReader>;
@@ -37,7 +38,7 @@ interface Context {
 }
 
 /** The part of a {@link GitRepo} that reads the local copy. Its long-lived processes start at the first use. */
-export function createCopyReader(git: GitCommand, clock: Clock, repository: string) {
+export function createCopyReader(git: GitCommand, clock: Clock, repository: string, signers: GitSigners = {}) {
   const objects = createObjectBatch(clock, () => git.start(['cat-file', '--batch'], repository), true);
   const headers = createObjectBatch(clock, () => git.start(['cat-file', '--batch-check'], repository), false);
   const meter = createTreeMeter(async (tree, maxBytes) => {
@@ -45,6 +46,7 @@ export function createCopyReader(git: GitCommand, clock: Clock, repository: stri
     return object?.type === 'tree' ? (object.bytes ?? 'oversized') : undefined;
   });
   const context = { git, repository, objects, headers, meter };
+  const signatureOf = createSignatureReader(git, repository, signers);
   const stop = (): void => {
     objects.stop();
     headers.stop();
@@ -58,12 +60,13 @@ export function createCopyReader(git: GitCommand, clock: Clock, repository: stri
       throw error;
     }
   };
-  const reading: Pick<GitRepo, 'hasCommit' | 'isAncestor' | 'commitInfo' | 'diff' | 'measure' | 'readBlob'> = {
+  const reading: Omit<GitRepo, 'address' | 'branch' | 'fetch' | 'publish' | 'close'> = {
     hasCommit: (commit) => noticed(hasCommit(context, commit)),
     isAncestor: (ancestor, descendant) => noticed(isAncestor(context, ancestor, descendant)),
     commitInfo: (commit) => noticed(commitInfo(context, commit)),
     diff: (from, to, folder) => noticed(diff(context, from, to, folder)),
     measure: (commit, folder, limits) => noticed(measure(context, commit, folder, limits)),
+    signatureOf: (commit, path, blob) => noticed(signatureOf(commit, path, blob)),
     readBlob: (blob, maxBytes) => noticed(readBlob(context, blob, maxBytes)),
   };
   return {
@@ -140,14 +143,6 @@ function runLocal({ git, repository }: Context, args: readonly string[], takeOut
   return git.run({ args, repository, deadlineMs: LOCAL_DEADLINE_MS, ...(takeOutput && { takeOutput }) });
 }
 
-/** Says nothing about the local copy. */
-class DeadlinePassed extends Error {}
-
-function copyFailure(what: string, { end, errors }: ProcessOutcome): Error {
-  if (end === 'timedOut') return new DeadlinePassed(`${what} took longer than its deadline`);
-  return gitCopyError(`${what} failed: ${cleanMessage(errors, []) || end}`);
-}
-
 async function readBlob({ objects }: Context, blob: string, maxBytes: number): Promise<GitBlobOutcome> {
   const object = await objects.read(blob, maxBytes);
   if (object?.type !== 'blob') return { type: 'missing' };
@@ -201,35 +196,6 @@ export function pathText(bytes: Uint8Array): string {
   } catch {
     return [...bytes].map((byte) => (byte < 0x80 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`)).join('');
   }
-}
-
-/** Reads author, time of the committer and first line from a raw commit object. */
-function parseCommit(raw: Uint8Array): GitCommitInfo {
-  const text = Buffer.from(raw).toString('utf8');
-  const [header = '', ...body] = text.split('\n\n');
-  const author = /^author (.*)$/m.exec(header)?.[1] ?? '';
-  const seconds = Number(/^committer .*> (-?\d+) [+-]\d{4}$/m.exec(header)?.[1] ?? '0');
-  const message = body.join('\n\n').trimStart();
-  return {
-    subject: printable(message.split('\n', 1)[0] ?? ''),
-    author: printable(/^(.*?) ?</.exec(author)?.[1] ?? author),
-    committedAt: writableTime(seconds * 1000),
-  };
-}
-
-/** Controls, characters that change the direction of text, marks without width, and halves of characters. */
-const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]+/gu;
-const LONGEST_TEXT = 300;
-
-/** What is shown and stored of a text in a commit: one line of printable characters, which a person can read at once. */
-function printable(text: string): string {
-  const shown = text
-    .slice(0, 4 * LONGEST_TEXT)
-    .replace(UNPRINTABLE, ' ')
-    .replace(/(\p{M}{4})\p{M}+/gu, '$1')
-    .trim();
-  const characters = Array.from(shown);
-  return characters.length > LONGEST_TEXT ? `${characters.slice(0, LONGEST_TEXT - 3).join('')}...` : shown;
 }
 
 /** One object; `bytes` is undefined if the object is larger than requested and its start was not asked for. */

@@ -1,4 +1,4 @@
-import type { GitFailure } from '../../ports/git-repo.ts';
+import { type GitFailure, gitCopyError } from '../../ports/git-repo.ts';
 import type { ProcessOutcome } from './git-command.ts';
 
 const MAX_MESSAGE_LENGTH = 500;
@@ -70,4 +70,13 @@ function adviceOn(errors: string, reason: GitFailure['reason']): string {
     return ' (the server sends the request elsewhere, and credentials are not sent after it; configure the address it leads to)';
   }
   return reason === 'Unauthorized' ? ' (the credentials are missing, wrong, or not enough for this repository)' : '';
+}
+
+/** Says nothing about the local copy. */
+export class DeadlinePassed extends Error {}
+
+/** The error of a command on the local copy. */
+export function copyFailure(what: string, { end, errors }: ProcessOutcome): Error {
+  if (end === 'timedOut') return new DeadlinePassed(`${what} took longer than its deadline`);
+  return gitCopyError(`${what} failed: ${cleanMessage(errors, []) || end}`);
 }

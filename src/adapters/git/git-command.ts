@@ -9,6 +9,8 @@ export interface GitCall {
   readonly input?: readonly (string | Uint8Array)[];
   /** Override settings of the repository. */
   readonly settings?: readonly Setting[];
+  /** Variables for the programs that git starts. */
+  readonly environment?: Readonly<Record<string, string>>;
   readonly deadlineMs: number;
   /** More output ends the process; 1 MiB unless set. */
   readonly maxOutputBytes?: number;
@@ -60,7 +62,7 @@ export function createGitCommand(
   const start = (
     args: readonly string[],
     repository: string | undefined,
-    { network, settings = [] }: Pick<GitCall, 'network' | 'settings'> = {},
+    { network, settings = [], environment: added = {} }: Pick<GitCall, 'network' | 'settings' | 'environment'> = {},
   ) =>
     spawnGroup({
       program: 'git',
@@ -68,6 +70,7 @@ export function createGitCommand(
       directory,
       environment: {
         ...base,
+        ...added,
         ...(repository === undefined ? {} : { GIT_DIR: repository }),
         ...(network?.tracePackets === true ? { GIT_TRACE_PACKET: '1' } : {}),
         GIT_ALLOW_PROTOCOL: network === undefined ? 'none' : remote.protocols,
@@ -87,6 +90,22 @@ export function createGitCommand(
     /** Starts a local command that runs until it is killed. */
     start: (args: readonly string[], repository: string) => start(args, repository),
   };
+}
+
+/** Runs a program that git uses, to its end or its deadline, with the environment that git has. Never rejects. */
+export function runProgram(
+  { clock, environment }: { readonly clock: Clock; readonly environment: Environment },
+  { program, args, directory, deadlineMs }: ToRun,
+): Promise<ProcessOutcome> {
+  const child = spawnGroup({ program, args, directory, environment: baseEnvironment(environment, directory) });
+  return outcomeOf(clock, { args, deadlineMs }, child);
+}
+
+interface ToRun {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly directory: string;
+  readonly deadlineMs: number;
 }
 
 /**

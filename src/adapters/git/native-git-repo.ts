@@ -9,6 +9,7 @@ import type { Log } from '../../ports/log.ts';
 import { createCopyReader } from './copy-reader.ts';
 import { failed } from './failures.ts';
 import { copyPath, createFetcher, DEFAULT_BRANCH } from './fetch.ts';
+import type { GitSigners } from './file-signature.ts';
 import { createGitCommand, type GitCommand } from './git-command.ts';
 import { publishCommit } from './publish.ts';
 import {
@@ -38,6 +39,8 @@ export interface NativeGitOptions {
   readonly cloneDeadlineSeconds?: number;
   /** The largest local copy with its history, in bytes; 2 GiB unless set. */
   readonly maxCopyBytes?: number;
+  /** Whose signatures of commits count; no one's unless set. */
+  readonly signers?: GitSigners;
 }
 
 interface Deps {
@@ -68,7 +71,7 @@ function assemble(deps: Deps, options: NativeGitOptions, remote: Remote, branch:
   const git = createGitCommand({ clock, environment }, { directory, remote, caFile });
   const repository = copyPath(directory);
   const deadlineMs = deadlineSeconds * 1000;
-  const reader = createCopyReader(git, clock, repository);
+  const reader = createCopyReader(git, clock, repository, options.signers);
   const cloneDeadlineMs = cloneDeadlineSeconds * 1000;
   const limits = { deadlineMs, cloneDeadlineMs, maxCopyBytes };
   const fetcher = createFetcher({ git, reader, log, clock, remote, branch, directory, ...limits });

@@ -5,7 +5,7 @@ import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { parseRfc3339 } from '../../model/time.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
-import { EXIT } from '../exit-codes.ts';
+import { EXIT, refuseUsage } from '../exit-codes.ts';
 import { type TextOutput, writeDiagnostics } from '../output.ts';
 
 interface Flags {
@@ -13,6 +13,8 @@ interface Flags {
   readonly insights?: string;
   readonly at?: number;
   readonly status?: string;
+  readonly config?: string;
+  readonly source?: string;
   readonly output?: 'json' | 'yaml';
   readonly outputDir?: string;
 }
@@ -29,6 +31,11 @@ export function renderCommand(context: CliContext): CliCommand {
     .option('--insights <file>', 'DataplaneInsights: which declared data planes are connected (default: none ever was)')
     .option('--at <time>', 'the time, RFC 3339 (default: now)', time)
     .option('--status <dir>', 'a checkout of the status branch: the status that was written last')
+    .option(
+      '--config <file>',
+      'RelayConfig of the server: what it allows the source, and its limits, count (default: all rights, default limits)',
+    )
+    .option('--source <name>', 'the source in it that the folder is a checkout of (default: the only one)')
     .addOption(new Option('-o, --output <format>', 'how to print it (default: "json")').choices(['json', 'yaml']))
     .option('--output-dir <dir>', 'write the objects into a folder for each cluster; print only with -o')
     .examples([
@@ -38,9 +45,14 @@ export function renderCommand(context: CliContext): CliCommand {
         'with the live state in recorded/east, recorded/west, ...',
       ],
       ['fleetrelay render --output-dir new && diff -r old new', 'what a change does to the objects of each cluster'],
+      [
+        'fleetrelay render --config relay.yaml --source team',
+        'with the rights that a server gives to one of its sources',
+      ],
       ['fleetrelay render --status ../status --at 2026-01-31T10:42:07Z', 'the status documents as of a moment'],
     ])
     .action(async (folder: string, { output, ...flags }: Flags) => {
+      refuseUsage([[flags.source !== undefined && flags.config === undefined, '--source needs --config']]);
       const { cwd, version } = context;
       const rendering = await context.roots.render({ folder, cwd, version, ...flags });
       const shown = rendering.findings.map((finding) => asWritten(finding, folder, flags.clusters));

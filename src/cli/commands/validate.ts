@@ -22,6 +22,8 @@ interface Flags extends ApiOptions {
   readonly context?: string;
   readonly since?: string;
   readonly repository?: string;
+  readonly config?: string;
+  readonly source?: string;
   readonly skip: readonly string[];
   readonly strict?: true;
   readonly strictKinds?: true;
@@ -57,6 +59,11 @@ export function validateCommand(context: CliContext): CliCommand {
       '--repository <dir>',
       'the paths are a part of the repository in this folder: its .fleetrelayignore counts for them, and what they refer to is looked up in it',
     )
+    .option(
+      '--config <file>',
+      'RelayConfig of the server: what it allows the source, and its limits, count (default: all rights, default limits)',
+    )
+    .option('--source <name>', 'the source in it that the paths are a checkout of (default: the only one)')
     .addOption(listOption('--skip <kind>', 'kinds that are not checked, such as Secret or apps/Deployment'))
     .option('--strict', 'warnings are errors')
     .option('--strict-kinds', 'a kind without schema is an error')
@@ -73,6 +80,10 @@ export function validateCommand(context: CliContext): CliCommand {
       ],
       ['fleetrelay validate --api https://fleet.example.com', 'for the versions that the clusters of a fleet run'],
       ['fleetrelay validate --since origin/main -o github', 'what a pull request changes, as annotations of its lines'],
+      [
+        'fleetrelay validate --config relay.yaml --source team',
+        'as one of the sources of a server, within its rights and limits',
+      ],
       ['fleetrelay validate --fix', 'fix what can be fixed safely, and report the rest'],
       ['fleetrelay explain FR2003', 'what a code means, with an example'],
     ]);
@@ -98,6 +109,7 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
       flags.repository !== undefined && (flags.since !== undefined || paths.includes('-')),
       '--repository takes neither --since nor -: the paths are what is checked',
     ],
+    [flags.source !== undefined && flags.config === undefined, '--source needs --config'],
     [
       flags.strictKinds === true && flags.ignoreMissingSchemas === true,
       '--strict-kinds and --ignore-missing-schemas exclude each other',
@@ -160,7 +172,7 @@ async function versionsOfFleet(context: CliContext, flags: Flags): Promise<Parti
 
 /** The part of the request that the flags give. */
 function requestOf(flags: Flags): Partial<ValidationRequest> {
-  const { kubernetesVersion, schemaLocation, kubeconfig, context, since, repository } = flags;
+  const { kubernetesVersion, schemaLocation, kubeconfig, context, since, repository, config, source } = flags;
   const cluster = kubeTarget({ kubeconfig, context });
   return {
     ...(kubernetesVersion === undefined ? {} : { kubernetesVersions: kubernetesVersion }),
@@ -168,6 +180,7 @@ function requestOf(flags: Flags): Partial<ValidationRequest> {
     ...(cluster === undefined ? {} : { cluster }),
     ...(since === undefined ? {} : { since }),
     ...(repository === undefined ? {} : { repository }),
+    ...(config === undefined ? {} : { config, ...(source && { source }) }),
     skip: flags.skip,
     strictKinds: flags.strictKinds === true,
     ignoreMissingSchemas: flags.ignoreMissingSchemas === true,

@@ -6,6 +6,8 @@ import { compareText, type JsonObject } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import { locatedDiagnostics } from '../../runtime/api/locator.ts';
 import { declaredDocument, writtenBefore } from '../../runtime/status/status-documents.ts';
+import { configuredSource, type SourceChoice } from '../configured-source.ts';
+import { FINDINGS_OF_ABSENCE } from '../evaluate.ts';
 import { systemDeps } from '../kube.ts';
 import { type Checkout, readCheckout } from '../read-checkout.ts';
 import {
@@ -19,7 +21,7 @@ import { type Insights, readInsights } from './insights.ts';
 import { prepareFolder, type RenderedObject, writeObjects } from './object-files.ts';
 
 /** The options of `fleetrelay render`. Folders are relative to `cwd`. */
-export interface RenderRequest {
+export interface RenderRequest extends SourceChoice {
   /** The folder of the repository. */
   readonly folder: string;
   /** A folder with a directory cluster in each folder of it; absent: no cluster has reported. */
@@ -67,7 +69,7 @@ export async function renderRepository(request: RenderRequest): Promise<Renderin
   const deps = systemDeps();
   if (outputDir !== undefined) await prepareFolder(resolve(cwd, outputDir));
   const at = Math.floor((request.at ?? deps.clock.now()) / 1000);
-  const checkout = await readCheckout(deps, resolve(cwd, folder));
+  const checkout = await readCheckout(deps, resolve(cwd, folder), await configuredSource(request, cwd));
   const recorded = clusters === undefined ? [] : await readRecordedClusters(resolve(cwd, clusters), deps.clock);
   const insights =
     insightsFile === undefined ? undefined : await readInsights(resolve(cwd, insightsFile), insightsFile);
@@ -128,14 +130,14 @@ export async function renderingOf(
   const views = engine.domains
     .flatMap(({ parts }) => Object.entries(parts.views ?? {}))
     .map(([name, rows]) => [name, rows()] as const);
-  const diagnostics = [...checkout.diagnostics, ...recorded.flatMap(({ live }) => live.diagnostics)];
+  const findings = await findingsOf(engine, checkout, recorded);
   return {
     clusters: [...engine.clusters.entries('')].map(({ key }) => key).sort(compareText),
     objectsOf: (cluster) => objectsOf(engine, cluster),
     statuses: Object.fromEntries([...statuses, ...documents].sort(([a], [b]) => compareText(a, b))),
-    findings: await findingsOf(engine, checkout, recorded),
+    findings,
     views: Object.fromEntries(views.sort(([a], [b]) => compareText(a, b))),
-    isInvalid: diagnostics.some(({ severity }) => severity === 'error'),
+    isInvalid: findings.some(({ diagnostic: { severity } }) => severity === 'error'),
   };
 }
 
@@ -161,9 +163,12 @@ async function findingsOf(
   const declared = await locatedDiagnostics(engine, {
     find: async ({ path, identity, field }) => (identity === '' ? { path } : checkout.locate(path, identity, field)),
   });
+  // Another source may have what this one lacks.
+  const isAlone = checkout.source?.isOnly !== false;
+  const judged = declared.filter(({ reason }) => isAlone || !FINDINGS_OF_ABSENCE.includes(reason));
   return [
     ...checkout.diagnostics.map((diagnostic) => ({ folder: 'repository', diagnostic }) as const),
     ...inClusters.map((diagnostic) => ({ folder: 'clusters', diagnostic }) as const),
-    ...declared.map((diagnostic) => ({ folder: 'repository', diagnostic }) as const),
+    ...judged.map((diagnostic) => ({ folder: 'repository', diagnostic }) as const),
   ];
 }

@@ -42,7 +42,16 @@ export async function resolveServeConfig(options: ServeOptions, io: Pick<RunIo, 
       'there is nothing to follow: name a repository with --repo URL, a folder with --watch DIR, custom resources with --custom-resources, or a file with --config',
     );
   }
-  const { config, problems } = readRelayConfig(document, (path) => resolve(io.cwd, path));
+  return configOf(document, io.cwd);
+}
+
+/** Returns the configuration in a file, without environment and flags. All paths are absolute. Rejects with a text for a person. */
+export async function readConfigFile(file: string): Promise<RelayConfig> {
+  return configOf(await readDocument(file), dirname(file));
+}
+
+function configOf(document: JsonObject, folder: string): RelayConfig {
+  const { config, problems } = readRelayConfig(document, (path) => resolve(folder, path));
   if (config === undefined) throw unusable(problems.map(({ path, message }) => `${displayPath(path)}: ${message}`));
   return config;
 }

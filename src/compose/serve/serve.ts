@@ -28,7 +28,7 @@ import { openReplica } from './open-replica.ts';
 import { awaitStore, withSeals } from './open-store.ts';
 import { apiOfProcess } from './process-api.ts';
 import { openRelay } from './relay.ts';
-import { hookTargets, openSources, openStatusSink, type ProcessDeps } from './sources.ts';
+import { hookTargets, openSigners, openSources, openStatusSink, type ProcessDeps } from './sources.ts';
 import { openXds } from './xds.ts';
 
 /** Functions that close the opened parts, in the order of opening. */
@@ -144,7 +144,8 @@ async function openAllSources(config: RelayConfig, version: string, deps: Proces
   closers.push(closeDecoder);
   const custom = await openCustomResources(config, version, decode, deps);
   for (const { close } of custom) closers.push(close);
-  const sources = [...openSources(config, decode, deps), ...custom.map(({ source }) => source)];
+  const signers = await openSigners(config, deps);
+  const sources = [...openSources(config, decode, deps, signers), ...custom.map(({ source }) => source)];
   return { sources: withRights(config, sources), custom };
 }
 

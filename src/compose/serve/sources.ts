@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createFileTree } from '../../adapters/files/file-tree.ts';
+import type { GitSigners } from '../../adapters/git/file-signature.ts';
 import { createNativeGitRepo } from '../../adapters/git/native-git-repo.ts';
+import { prepareSigners } from '../../adapters/git/prepare-signers.ts';
 import type { GitCredentials } from '../../adapters/git/remote.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import { errorText } from '../../model/messages.ts';
@@ -29,8 +31,22 @@ export interface ProcessDeps {
 type GitSourceConfig = Extract<SourceConfig, { readonly type: 'git' }>;
 type Remote = Pick<GitSourceConfig, 'url' | 'credentials' | 'caFile'>;
 
+/** Prepares the signers of approvals; undefined: signatures do not count. Rejects with a text for people. */
+export async function openSigners(
+  { approvalSigners, dataDirectory }: Pick<RelayConfig, 'approvalSigners' | 'dataDirectory'>,
+  { clock, env }: Pick<ProcessDeps, 'clock' | 'env'>,
+): Promise<GitSigners | undefined> {
+  if (approvalSigners === undefined) return undefined;
+  return prepareSigners({ clock, environment: env }, approvalSigners, join(dataDirectory, 'signers'));
+}
+
 /** Opens the configured sources except custom resources. They begin to fetch at once, while the store is read. */
-export function openSources(config: RelayConfig, decode: DecodeFile, deps: ProcessDeps): readonly Source[] {
+export function openSources(
+  config: RelayConfig,
+  decode: DecodeFile,
+  deps: ProcessDeps,
+  signers?: GitSigners,
+): readonly Source[] {
   const { revision: limits, cloneBytes } = config.limits;
   const sources = config.sources.flatMap((source): readonly Source[] => {
     if (source.type === 'kubernetes') return [];
@@ -39,9 +55,11 @@ export function openSources(config: RelayConfig, decode: DecodeFile, deps: Proce
       const tree = createFileTree(deps, { folder: source.path, limits });
       return [createFilesSource({ tree, decode, ...deps }, { name, limits })];
     }
-    const repo = openRepo({ ...source, cloneBytes }, join(config.dataDirectory, 'git', name), deps);
+    const remote = { ...source, cloneBytes, ...(signers && { signers }) };
+    const repo = openRepo(remote, join(config.dataDirectory, 'git', name), deps);
     const { pollIntervalSeconds, path } = source;
-    return [createGitSource({ repo, decode, ...deps }, { name, pollIntervalSeconds, path, limits })];
+    const options = { name, pollIntervalSeconds, path, limits, judgesSignatures: signers !== undefined };
+    return [createGitSource({ repo, decode, ...deps }, options)];
   });
   for (const source of sources) source.prefetch?.();
   return sources;
@@ -79,15 +97,20 @@ export function openStatusSink(config: RelayConfig, deps: ProcessDeps): GitStatu
   );
 }
 
-type ToOpen = Remote & { readonly branch?: string; readonly cloneBytes: number };
+type ToOpen = Remote & { readonly branch?: string; readonly cloneBytes: number; readonly signers?: GitSigners };
 
 function openRepo(
-  { url: remote, branch, credentials: references, caFile, cloneBytes }: ToOpen,
+  { url: remote, branch, credentials: references, caFile, cloneBytes, signers }: ToOpen,
   directory: string,
   { clock, log, env }: ProcessDeps,
 ): GitRepo {
   const credentials = references && gitCredentials(references, env);
-  const optional = { ...(caFile && { caFile }), ...(branch && { branch }), ...(credentials && { credentials }) };
+  const optional = {
+    ...(caFile && { caFile }),
+    ...(branch && { branch }),
+    ...(credentials && { credentials }),
+    ...(signers && { signers }),
+  };
   return must(
     createNativeGitRepo({ clock, log, environment: env }, { remote, directory, maxCopyBytes: cloneBytes, ...optional }),
   );

@@ -5,6 +5,7 @@ import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { isToolFileName } from '../../manifest/tool-files.ts';
 import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
 import { compareText } from '../../model/json.ts';
+import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
 import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
 import { isToolPart, readToolFolders } from '../../sources/tree/tool-folders.ts';
 import { partOf, readRules, unreadableFile } from '../../sources/tree/tree-reader.ts';
@@ -52,6 +53,7 @@ export interface Inputs {
 export async function listInputs(
   { paths, cwd, readStdin }: Pick<ValidationRequest, 'paths' | 'cwd' | 'readStdin'>,
   read: ReadBytes,
+  limits: RevisionLimits = defaultRevisionLimits,
   found: (files: number) => Promise<void> = async () => undefined,
 ): Promise<Inputs> {
   const files = new Map<string, InputFile>();
@@ -60,7 +62,7 @@ export async function listInputs(
     const location = resolve(cwd, path);
     const kind = path === STDIN ? 'stdin' : kindOf(location);
     if (kind === 'stdin') await addStdin(readStdin, files, rest.refused);
-    else if (kind === 'folder') await listFolder(path, location, read, { files, ...rest, found });
+    else if (kind === 'folder') await listFolder(path, location, read, { files, ...rest, limits, found });
     else if (kind === 'file') files.set(location, { name: path, location, isNamed: true });
     else rest.failed.push(unreadable(path, kind));
   }
@@ -84,6 +86,7 @@ interface Listing {
   readonly refused: Diagnostic[];
   readonly failed: Diagnostic[];
   readonly ignoreFolders: string[];
+  readonly limits: RevisionLimits;
   readonly found: (files: number) => Promise<void>;
 }
 
@@ -100,7 +103,7 @@ async function listFolder(path: string, root: string, read: ReadBytes, listing: 
 
 async function listWithin(path: string, root: string, read: ReadBytes, listing: Listing): Promise<void> {
   const entries: Entry[] = [];
-  const count = createListingCount((relative) => below(path, relative));
+  const count = createListingCount(listing.limits, (relative) => below(path, relative));
   for (const entry of manifestsIn(root, count.entry, (folder, error) => {
     listing.failed.push(unreadable(below(path, folder), problemOf(error)));
   })) {

@@ -1,9 +1,10 @@
 import type { Diagnostic, Location } from '../../model/diagnostic.ts';
 import type { KubernetesVersion } from '../../validation/kubernetes-schemas.ts';
+import type { SourceChoice } from '../configured-source.ts';
 import type { KubeTarget } from '../options.ts';
 
-/** What to validate, and how. */
-export interface ValidationRequest {
+/** What to validate, and how. The source is what folders are judged as: its rights and limits count. */
+export interface ValidationRequest extends SourceChoice {
   /** Files and folders, relative to `cwd`; `-` is standard input. */
   readonly paths: readonly string[];
   readonly cwd: string;

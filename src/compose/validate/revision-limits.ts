@@ -1,14 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
-import {
-  defaultRevisionLimits,
-  type Excess,
-  excessOf,
-  excessText,
-  mostPathBytes,
-  type RevisionLimits,
-} from '../../model/revision-limits.ts';
+import { type Excess, excessOf, excessText, mostPathBytes, type RevisionLimits } from '../../model/revision-limits.ts';
 import { BeyondLimit, createRevisionCount } from '../../sources/tree/revision-count.ts';
 import type { CheckedFile } from './check-file.ts';
 
@@ -37,8 +30,9 @@ export class BeyondRevision extends Error {
 /** Counts what was found in files, in their order, as a server does; throws {@link BeyondRevision} at the first excess. */
 export function countChecked(
   files: readonly { readonly name: string }[],
+  limits: RevisionLimits,
 ): (checked: CheckedFile, index: number) => void {
-  const count = createRevisionCount(defaultRevisionLimits, Number.POSITIVE_INFINITY);
+  const count = createRevisionCount(limits, Number.POSITIVE_INFINITY);
   return ({ size, diagnostics }, index) => {
     try {
       count.decoded({ size, diagnostics });
@@ -49,8 +43,7 @@ export function countChecked(
 }
 
 /** Counts the entries and manifests of a folder as a server does; its methods throw {@link BeyondRevision} at the first excess. */
-export function createListingCount(nameOf: (path: string) => string) {
-  const limits = defaultRevisionLimits;
+export function createListingCount(limits: RevisionLimits, nameOf: (path: string) => string) {
   const refuse = (limit: keyof RevisionLimits, found: number, path: string): void => {
     const excess = excessOf(limits, limit, found);
     if (excess !== undefined) throw new BeyondRevision(tooLarge(nameOf(path), excess));

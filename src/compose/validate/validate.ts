@@ -3,7 +3,9 @@ import { resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { compareText } from '../../model/json.ts';
+import { defaultRevisionLimits } from '../../model/revision-limits.ts';
 import { type KubernetesVersion, newestKubernetesVersion } from '../../validation/kubernetes-schemas.ts';
+import type { ConfiguredSource } from '../configured-source.ts';
 import { withFindingsAcross } from './across-files/across-files.ts';
 import type { CheckedFile } from './check-file.ts';
 import { createBytesReader } from './file-bytes.ts';
@@ -26,24 +28,30 @@ export async function validatePaths(request: ValidationRequest): Promise<Validat
     const { checkRequest } = await import('./check-request.ts');
     await checkRequest(request);
   }
+  const source = request.config === undefined ? undefined : await readSource(request);
   const threads = createThreads({ count: request.threads, progress, signal });
   try {
     const { repository, paths } = request;
     const named = repository === undefined ? paths : [repository];
-    const inputs = await listInputs({ ...request, paths: named }, createBytesReader(), async (found) => {
-      progress(found, undefined);
-      await threads.expect(found);
-      // Lets signals come in.
-      await nextTurn();
-      signal.throwIfAborted();
-    });
-    const judged = await judge(request, inputs, threads).catch((error: unknown) => {
+    const inputs = await listInputs(
+      { ...request, paths: named },
+      createBytesReader(),
+      source?.limits,
+      async (found) => {
+        progress(found, undefined);
+        await threads.expect(found);
+        // Lets signals come in.
+        await nextTurn();
+        signal.throwIfAborted();
+      },
+    );
+    const judged = await judge({ request, source, threads }, inputs).catch((error: unknown) => {
       if (!(error instanceof BeyondRevision)) throw error;
       const failed = [...inputs.failed, error.diagnostic];
       // The files are not reported one by one: most of them were not checked.
-      return judge(request, { ...inputs, files: [], failed }, threads);
+      return judge({ request, source, threads }, { ...inputs, files: [], failed });
     });
-    return request.fix === true ? await mend(request, inputs, judged, threads) : judged.report;
+    return request.fix === true ? await mend({ request, source, threads }, inputs, judged) : judged.report;
   } finally {
     await threads.close();
   }
@@ -53,12 +61,8 @@ export async function validatePaths(request: ValidationRequest): Promise<Validat
 const MOST_ROUNDS = 10;
 
 /** Applies fixes until no finding has one, and reports what they leave. */
-async function mend(
-  request: ValidationRequest,
-  inputs: Inputs,
-  first: Judgement,
-  threads: Threads,
-): Promise<ValidationReport> {
+async function mend(judging: Judging, inputs: Inputs, first: Judgement): Promise<ValidationReport> {
+  const { request } = judging;
   const { mendFiles } = await import('./mend-files.ts');
   const fixed = new Map<string, number>();
   let { files } = inputs;
@@ -70,7 +74,7 @@ async function mend(
     for (const { path, findings } of mended.fixed) fixed.set(path, (fixed.get(path) ?? 0) + findings);
     ({ files } = mended);
     // What the fixes leave, and at other lines.
-    ({ report, checked } = await judge(request, { ...inputs, files }, threads));
+    ({ report, checked } = await judge(judging, { ...inputs, files }));
   }
   const stdin = files.find(({ name, bytes }) => name === STDIN && bytes !== undefined && isUtf8(bytes))?.bytes;
   return {
@@ -86,7 +90,19 @@ interface Judgement {
   readonly checked: readonly CheckedFile[];
 }
 
-async function judge(request: ValidationRequest, inputs: Inputs, threads: Threads): Promise<Judgement> {
+/** What every round of a run works with. */
+interface Judging {
+  readonly request: ValidationRequest;
+  readonly source: ConfiguredSource | undefined;
+  readonly threads: Threads;
+}
+
+async function readSource(request: ValidationRequest): Promise<ConfiguredSource | undefined> {
+  const { configuredSource } = await import('../configured-source.ts');
+  return configuredSource(request, request.cwd);
+}
+
+async function judge({ request, source, threads }: Judging, inputs: Inputs): Promise<Judgement> {
   const notEvaluated = new Set<string>();
   const check = async (
     files: readonly InputFile[],
@@ -100,12 +116,18 @@ async function judge(request: ValidationRequest, inputs: Inputs, threads: Thread
   const settings = settingsOf(request, inputs);
   // A source is a folder: files that are named one by one are none.
   const isSource = inputs.ignoreFolders.length > 0;
-  const first = await check(inputs.files, settings, isSource ? countChecked(inputs.files) : undefined);
+  const first = await check(
+    inputs.files,
+    settings,
+    isSource ? countChecked(inputs.files, source?.limits ?? defaultRevisionLimits) : undefined,
+  );
   const complete = await withCustomKinds(request, inputs.files, first, settings, check);
   // Threads take some time to end; fixes need them again.
   if (request.fix !== true) threads.end();
   const alone = await Promise.all(complete.map((found, index) => asRelayConfig(found, inputs.files[index])));
-  const checked = settings.collectsFacts ? await withFindingsAcross(inputs, alone, request.cwd) : alone;
+  const checked = settings.collectsFacts
+    ? await withFindingsAcross(inputs, alone, { cwd: request.cwd, source })
+    : alone;
   const all = { request, inputs, checked, notEvaluated };
   const isPart = request.since !== undefined || request.repository !== undefined;
   const part = isPart ? await partOf(request, inputs, checked, settings) : {};

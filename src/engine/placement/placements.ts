@@ -14,11 +14,11 @@ export interface PlacementValue {
   readonly globs: readonly Glob[];
   /** Selected clusters that are registered, in canonical order. */
   readonly clusters: readonly string[];
-  /** Names in its list that no KubernetesCluster has. */
+  /** Names in its list that its source may reach and that no KubernetesCluster has. */
   readonly unknownClusters: readonly string[];
   /** Its selector of clusters matches none. */
   readonly selectsNone: boolean;
-  /** Selected clusters that its source may not reach, in canonical order. */
+  /** Selected clusters, and names in its list, that its source may not reach; in canonical order. */
   readonly outOfReach: readonly string[];
   /** The rights of its source; absent: it may do everything. */
   readonly rights?: SourceRights;
@@ -47,9 +47,10 @@ export function derivePlacements(
       const { clusters: chosen, unknown, selectsNone } = chooseClusters(choice, read, clusters);
       const own = read.get(rights, '', declared.origin.source);
       emit('', key, {
-        ...{ declared, globs: paths.map(compileGlob), unknownClusters: unknown, selectsNone },
+        ...{ declared, globs: paths.map(compileGlob), selectsNone },
         clusters: chosen.filter((cluster) => reaches(own, cluster)),
-        outOfReach: chosen.filter((cluster) => !reaches(own, cluster)),
+        unknownClusters: unknown.filter((cluster) => reaches(own, cluster)),
+        outOfReach: [...chosen, ...unknown].filter((cluster) => !reaches(own, cluster)).sort(compareText),
         ...(own === undefined ? {} : { rights: own }),
       });
     },
@@ -118,7 +119,7 @@ export interface Assignment {
   readonly placedBy?: Readonly<Record<string, Origin>>;
   /** The document lies under `clusters/NAME/`, and its source may not reach that cluster. */
   readonly outOfReach?: string;
-  /** The document lies under `clusters/NAME/`, and no KubernetesCluster has that name. */
+  /** The document lies under `clusters/NAME/`, which its source may reach, and no KubernetesCluster has that name. */
   readonly unknownCluster?: string;
 }
 
@@ -140,8 +141,9 @@ export function deriveAssignments(
       const [own, foreign] = [placing.filter(isOf(partition)), placing.filter((entry) => !isOf(partition)(entry))];
       const targets = new Set(own.flatMap(({ value }) => value.clusters));
       const folder = clusterFolder(path);
-      const isUnknown = folder !== undefined && read.members(clusters, clusterGroup.name(folder)).length === 0;
       const isOut = folder !== undefined && !reaches(read.get(rights, '', partition), folder);
+      const isUnknown =
+        folder !== undefined && !isOut && read.members(clusters, clusterGroup.name(folder)).length === 0;
       if (folder !== undefined && !isUnknown && !isOut) targets.add(folder);
       const placedBy = Object.fromEntries(
         foreign
@@ -152,7 +154,7 @@ export function deriveAssignments(
       emit(partition, key, {
         clusters: [...targets, ...Object.keys(placedBy)].sort(compareText),
         ...(Object.keys(placedBy).length === 0 ? {} : { placedBy }),
-        ...(isUnknown ? { unknownCluster: folder } : isOut ? { outOfReach: folder } : {}),
+        ...(isOut ? { outOfReach: folder } : isUnknown ? { unknownCluster: folder } : {}),
       });
     },
   });

@@ -241,12 +241,17 @@ function judgedApprovals(engine: Engine): readonly EngineDiagnostic[] {
     if (judged === undefined) return [];
     const { reason, field, message } = OUTCOMES[judged.outcome];
     const at = [{ ...refOfDeclared(value), field }, ...value.losers];
-    return [{ severity: 'warning', reason, message: `RemovalApproval ${name} ${message}`, at }];
+    const text = typeof message === 'string' ? message : message(judged.problem ?? 'it is not signed');
+    return [{ severity: 'warning', reason, message: `RemovalApproval ${name} ${text}`, at }];
   });
 }
 
 const OUTCOMES: Readonly<
-  Record<ApprovalOutcome['outcome'], Pick<EngineDiagnostic, 'reason' | 'message'> & Required<Pick<ValueRef, 'field'>>>
+  Record<
+    ApprovalOutcome['outcome'],
+    Pick<EngineDiagnostic, 'reason'> &
+      Required<Pick<ValueRef, 'field'>> & { readonly message: string | ((problem: string) => string) }
+  >
 > = {
   used: {
     reason: 'ApprovalUsed',
@@ -264,6 +269,12 @@ const OUTCOMES: Readonly<
     field: ['kind'],
     message:
       'releases nothing: the RelayConfig lets no file approve removals (bounds.approvals). Approve them with "fleetrelay approve"',
+  },
+  unsigned: {
+    reason: 'ApprovalNotSigned',
+    field: ['kind'],
+    message: (problem) =>
+      `releases nothing: ${problem}. Delete the file, and let an approval signer of the RelayConfig add it with a signed commit`,
   },
   expired: {
     reason: 'ApprovalExpired',

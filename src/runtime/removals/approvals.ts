@@ -1,6 +1,7 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { RemovalApproval } from '../../model/desired.ts';
 import { sha256 } from '../../model/digest.ts';
+import type { FileSignature } from '../../model/file-signature.ts';
 import type { Digest } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import type { ApprovalOutcome } from '../../model/ledger.ts';
@@ -194,16 +195,30 @@ export function createApprovalFiles({
 }: ServerCore & { readonly heldSets: HeldSets }): () => boolean {
   const known = engine.inputs.approvalOutcomes;
   const { approvalOutcomes } = recordedInputs(engine, fleet);
-  const judge = ({ digest, expiresAt = Number.POSITIVE_INFINITY, name }: RemovalApproval, at: Origin) => {
-    if (!countsApproval(engine, 'file')) {
-      log.warn('a RemovalApproval does not count', { name, digest, source: at.source, path: at.path });
-      return 'notCounted';
+  const judge = (approval: RemovalApproval, at: Origin): Omit<ApprovalOutcome, 'digest'> => {
+    const { digest, expiresAt = Number.POSITIVE_INFINITY, name } = approval;
+    const about = { name, digest, source: at.source, path: at.path };
+    const signature = signatureOf(engine, at);
+    if (!countsApproval(engine, 'file') && signature === undefined) {
+      log.warn('a RemovalApproval does not count', about);
+      return { outcome: 'notCounted' };
     }
-    if (expiresAt <= clock.now()) return 'expired';
-    const by = `${at.source}:${at.path} (RemovalApproval ${name})`;
+    if (signature !== undefined && 'problem' in signature) {
+      log.warn('a RemovalApproval is not signed', { ...about, problem: signature.problem });
+      return { outcome: 'unsigned', problem: signature.problem };
+    }
+    if (expiresAt <= clock.now()) return { outcome: 'expired' };
+    const signed = signature === undefined ? '' : `, signed by ${signature.signer}`;
+    const by = `${at.source}:${at.path} (RemovalApproval ${name}${signed})`;
     const released = heldSets.release(digest, by, expiresAt);
     if (released > 0) log.info('removals are approved', { digest, by, released });
-    return released > 0 ? 'used' : 'stale';
+    return { outcome: released > 0 ? 'used' : 'stale' };
+  };
+  const isJudged = ({ name, digest }: RemovalApproval, at: Origin): boolean => {
+    const before = known.get('', name);
+    if (before?.digest !== digest) return false;
+    const signature = before.outcome === 'unsigned' ? signatureOf(engine, at) : undefined;
+    return signature === undefined || 'problem' in signature;
   };
 
   return () => {
@@ -211,8 +226,8 @@ export function createApprovalFiles({
     const changes: [name: string, outcome: ApprovalOutcome | null][] = [];
     for (const { key: name, value } of [...engine.declarations.entries('RemovalApproval')]) {
       const { value: approval, origin } = value;
-      if (known.get('', name)?.digest === approval.digest) continue;
-      changes.push([name, { digest: approval.digest, outcome: judge(approval, origin) }]);
+      if (isJudged(approval, origin)) continue;
+      changes.push([name, { digest: approval.digest, ...judge(approval, origin) }]);
     }
     // While a source is not complete, a file that cannot be read now would later be taken for a new one.
     const over = allAreComplete(engine) ? [...known.entries('')] : [];
@@ -222,6 +237,13 @@ export function createApprovalFiles({
     for (const [name, outcome] of changes) approvalOutcomes.set('', name, outcome);
     return changes.length > 0;
   };
+}
+
+/** The verdict on a RemovalApproval's file, if only signed files count; undefined: all count, or none. */
+function signatureOf({ inputs }: Engine, { source, path }: Origin): FileSignature | undefined {
+  if (countsApproval({ inputs }, 'file') || !countsApproval({ inputs }, 'signedFile')) return undefined;
+  const unsigned = { problem: 'only a commit in a git source can be signed' };
+  return inputs.sources.get('', source)?.signatures?.[path] ?? unsigned;
 }
 
 function allAreComplete(engine: Engine): boolean {

@@ -1,3 +1,4 @@
+import { parseSignatures } from '../../model/file-signature.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
 import { type AdmissionPosition, comparePositions, positionAfter } from '../../model/output.ts';
 import { parseRights, rightsJson, type SourceRights } from '../../model/source-rights.ts';
@@ -63,7 +64,8 @@ function parseSource({ rights: written, ...source }: JsonObject): AdmittedSource
 
 function parseAdmitted({ name, revision, at, engine }: JsonObject): AdmittedSource {
   const position = parsePosition(at);
-  const { revision: id, state, description } = objectOf(revision);
+  const { revision: id, state, description, signatures } = objectOf(revision);
+  const verdicts = parseSignatures(signatures);
   if (position === undefined || typeof id !== 'string') return { name: textOf(name) };
   const { subject, author, committedAt } = objectOf(description);
   const commit = {
@@ -79,6 +81,7 @@ function parseAdmitted({ name, revision, at, engine }: JsonObject): AdmittedSour
       revision: id,
       state: state === 'complete' ? 'complete' : 'partial',
       ...(isJsonObject(description) ? { description: commit } : {}),
+      ...(verdicts === undefined ? {} : { signatures: verdicts }),
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { FileReading } from '../../model/desired.ts';
+import { signaturesJson } from '../../model/file-signature.ts';
 import { jsonEquals } from '../../model/json.ts';
 import type { AdmissionPosition } from '../../model/output.ts';
 import { rightsJson, type SourceRights } from '../../model/source-rights.ts';
@@ -212,7 +213,13 @@ function isUpdated(
   if (reading === undefined || !isFresh) return false;
   if (isOtherGeneration(name) || changes.size > 0) return true;
   const admitted = staged.source(name)?.revision;
-  return admitted?.revision !== reading.revision || admitted.state !== reading.state;
+  const { revision, state, signatures } = reading;
+  if (admitted?.revision !== revision || admitted.state !== state) return true;
+  // Other signers may be configured.
+  return !jsonEquals(
+    admitted.signatures && signaturesJson(admitted.signatures),
+    signatures && signaturesJson(signatures),
+  );
 }
 
 /** The reading is admitted, and the store lacks its files: another replica could not start from it. */

@@ -23,12 +23,13 @@ export function createSoleIntake(deps: SoleDeps, configured: readonly Source[]):
   return {
     admitted: (source) => admitted.get(source),
     observed: ({ changes, ...reading }) => {
-      const { source, revision } = reading;
+      const { source, revision, signatures } = reading;
       const order = configured.findIndex(({ name }) => name === source);
       const rights = configured[order]?.rights;
       admitted.set(source, reading);
       loop.transact(() => {
-        engine.inputs.sources.set('', source, { order, read: true, ...(rights && { rights }) });
+        const known = { ...(rights && { rights }), ...(signatures && { signatures }) };
+        engine.inputs.sources.set('', source, { order, read: true, ...known });
         for (const { path, file } of changes) stageFile(engine, source, path, file);
       });
       ledger.setAdmittedRevision(source, revision);

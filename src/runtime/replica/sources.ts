@@ -97,7 +97,9 @@ export function createStagedSources({ engine, loop, counter }: StagedDeps) {
       loop.transact(() => {
         for (const { name } of current?.sources ?? []) if (!names.has(name)) forget(name);
         for (const [order, { name, revision, rights }] of record.sources.entries()) {
-          engine.inputs.sources.set('', name, { order, read: revision !== undefined, ...(rights && { rights }) });
+          const signatures = revision?.signatures;
+          const known = { ...(rights && { rights }), ...(signatures && { signatures }) };
+          engine.inputs.sources.set('', name, { order, read: revision !== undefined, ...known });
         }
         for (const [name, changed] of changes) stage(name, changed);
         also?.();

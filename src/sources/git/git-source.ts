@@ -15,6 +15,7 @@ import {
 } from '../tree/revision-check.ts';
 import type { DecodeFile, ReadTreeFile } from '../tree/tree-file.ts';
 import { changesTo, readTree } from '../tree/tree-reader.ts';
+import { approvalSignatures } from './approval-signatures.ts';
 
 export interface GitSourceOptions {
   readonly name: SourceName;
@@ -25,6 +26,8 @@ export interface GitSourceOptions {
   readonly maxFileBytes?: number;
   /** The defaults unless set. */
   readonly limits?: RevisionLimits;
+  /** Whether signatures of commits count for RemovalApprovals; they do not unless set. */
+  readonly judgesSignatures?: boolean;
   /** The longest wait between looks while they fail; 300 unless set. */
   readonly maxRetrySeconds?: number;
 }
@@ -47,6 +50,7 @@ interface Following {
   readonly folder: string;
   readonly maxFileBytes: number;
   readonly limits: RevisionLimits;
+  readonly judgesSignatures: boolean;
   /** A fetch that began before the first look, for that look. */
   prefetched: Promise<GitFetchOutcome> | undefined;
 }
@@ -61,12 +65,14 @@ const NO_BRANCH = 'no-branch';
 export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions): Source {
   const { repo, decode, clock, random } = deps;
   const { name, maxFileBytes = 16 * 1024 * 1024, limits = defaultRevisionLimits, maxRetrySeconds = 300 } = options;
+  const { judgesSignatures = false } = options;
   const log = deps.log.child({ source: name });
   const folder = folderOf(options.path ?? '');
   const describe = (revision: string): string =>
     revision === NO_BRANCH ? `no branch ${repo.branch}` : `${repo.branch} at ${revision.slice(0, 12)}`;
   const check = createRevisionCheck(log, name, describe);
-  const following: Following = { repo, decode, check, folder, maxFileBytes, limits, prefetched: undefined };
+  const read = { folder, maxFileBytes, limits, judgesSignatures };
+  const following: Following = { repo, decode, check, ...read, prefetched: undefined };
   const intervalMs = options.pollIntervalSeconds * 1000;
   const stopping = new AbortController();
   let isStarted = false;
@@ -166,7 +172,7 @@ async function fallBack(following: Following): Promise<boolean> {
 }
 
 async function readRevision(following: Following, revision: string): Promise<ReadRevision | ExceedingRevision> {
-  const { repo, check, decode, folder, maxFileBytes, limits } = following;
+  const { repo, check, decode, folder, maxFileBytes, limits, judgesSignatures } = following;
   const { observed, tree, waiting } = check.state;
   const reading = { decode, read: readerOf(following), maxFileBytes, limits, spare: waiting?.read.tree };
   if (revision === NO_BRANCH) return { revision, ...(await readTree(reading, tree, changesTo(tree, new Map()))) };
@@ -174,7 +180,9 @@ async function readRevision(following: Following, revision: string): Promise<Rea
   if (excess !== undefined) return { revision, excess };
   const from = observed === undefined || observed === NO_BRANCH ? null : observed;
   const [changes, description] = await Promise.all([repo.diff(from, revision, folder), repo.commitInfo(revision)]);
-  return { revision, description, ...(await readTree(reading, tree, changes)) };
+  const read = await readTree(reading, tree, changes);
+  if ('excess' in read || !judgesSignatures) return { revision, description, ...read };
+  return { revision, description, ...read, signatures: await approvalSignatures(repo, revision, folder, read.tree) };
 }
 
 function readerOf({ repo, maxFileBytes }: Following): ReadTreeFile {

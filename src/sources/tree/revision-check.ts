@@ -1,3 +1,4 @@
+import type { FileSignatures } from '../../model/file-signature.ts';
 import type { SourceName } from '../../model/ids.ts';
 import { canonicalJson } from '../../model/json.ts';
 import { counted, errorText } from '../../model/messages.ts';
@@ -10,6 +11,7 @@ import { emptyTree, type ReadTree, type Tree } from './tree-reader.ts';
 export interface ReadRevision extends ReadTree {
   readonly revision: string;
   readonly description?: NonNullable<RevisionObservation['description']>;
+  readonly signatures?: FileSignatures | undefined;
 }
 
 /** Why a revision is not admitted without a person. */
@@ -138,11 +140,12 @@ const EXCESS_ADVICE =
   'What was admitted before stays in force. Make the revision smaller, or raise the limit in the RelayConfig and restart the server; no command lifts it';
 
 function observationOf(source: SourceName, read: ReadRevision): RevisionObservation {
-  const { revision, description, tree, changes } = read;
+  const { revision, description, signatures, tree, changes } = read;
   return {
     source,
     revision,
     ...(description === undefined ? {} : { description }),
+    ...(signatures === undefined ? {} : { signatures }),
     state: tree.unreadable > 0 ? 'partial' : 'complete',
     changes,
     diagnostics: tree.diagnostics,

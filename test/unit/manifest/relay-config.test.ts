@@ -114,7 +114,7 @@ metrics: {listen: {address: 0.0.0.0, port: 2}}
 audit: {file: log}
 status: {git: {source: fleet, branch: s, author: {name: Robot}, enabled: false, credentials: {usernameFile: u, passwordFile: p}}, kubernetes: {enabled: false}}
 limits: {cluster: {objects: 7, bytes: 70000, kinds: 8}}
-bounds: {approvals: [api], guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}, care: {webhookRemediator: true}}
+bounds: {approvals: [signedFile, api], approvalSigners: {allowedSignersFile: s, openpgpKeysFile: k}, guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}, care: {webhookRemediator: true}}
 `;
     expect(decode(text)).toEqual({
       said: [],
@@ -205,8 +205,9 @@ bounds: {approvals: [api], guards: {maxRemovalsPerCluster: 5}, safeMode: {modes:
           guards: { maxRemovalsPerCluster: 5 },
           safeModes: ['strict'],
           webhookRemediator: true,
-          approvals: ['api'],
+          approvals: ['signedFile', 'api'],
         },
+        approvalSigners: { allowedSignersFile: 's', openpgpKeysFile: 'k' },
       },
     });
   });
@@ -229,6 +230,22 @@ bounds: {approvals: [api], guards: {maxRemovalsPerCluster: 5}, safeMode: {modes:
         'relay.yaml:3:15: error: fleet name "Prod" must be 1 to 63 lower-case letters, digits or "-", start with a letter and not end with "-"',
         'relay.yaml:4:47: error: the source name a is here twice',
       ],
+    ],
+    [
+      `${MINIMAL}bounds: {approvals: [signedFile]}\n`,
+      [
+        'relay.yaml:5:21: error: signedFile needs approvalSigners with allowedSignersFile (SSH keys) or openpgpKeysFile (OpenPGP keys)',
+      ],
+    ],
+    [
+      `${MINIMAL}bounds: {approvals: [file, signedFile], approvalSigners: {allowedSignersFile: s}}\n`,
+      [
+        'relay.yaml:5:21: error: with file, a RemovalApproval without a signature counts as well: leave out file or signedFile',
+      ],
+    ],
+    [
+      `${MINIMAL}bounds: {approvalSigners: {allowedSignersFile: s}}\n`,
+      ['relay.yaml:5:27: error: signers have no meaning unless bounds.approvals lists signedFile'],
     ],
     [
       source('{url: "https://me:pass@example.com/x"}'),

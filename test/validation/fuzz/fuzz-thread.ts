@@ -96,7 +96,7 @@ async function judgeFolder(files: readonly FolderFile[]): Promise<number> {
   const findIn = async (order: typeof all): Promise<readonly Diagnostic[]> => {
     const inputs = { files: order.map(({ file }) => file), refused: [], failed: [], ignoreFolders: [scratch] };
     const checked = order.map((each) => each.checked);
-    const found = await withFindingsAcross(inputs, checked, scratch);
+    const found = await withFindingsAcross(inputs, checked, { cwd: scratch, source: undefined });
     return found.flatMap(({ diagnostics }, index) => diagnostics.slice(checked[index]?.diagnostics.length));
   };
   const found = await findIn(all);

@@ -9,11 +9,18 @@ import { createReferenceCheck, type ReferenceCheck } from '../../../validation/a
 import { indexDeclared } from '../../../validation/across-files/declared.ts';
 import { findDuplicates } from '../../../validation/across-files/duplicates.ts';
 import { factsOf } from '../../../validation/across-files/facts.ts';
+import type { ConfiguredSource } from '../../configured-source.ts';
 import type { CheckedFile } from '../check-file.ts';
 import { createBytesReader, type ReadBytes } from '../file-bytes.ts';
 import type { FileFacts } from '../file-facts.ts';
 import { bytesOf, type InputFile, type Inputs } from '../inputs.ts';
 import { type FactsOfFile, locateFindings, type UnplacedFinding } from './locate-findings.ts';
+
+/** What the files are judged with. */
+interface Context {
+  readonly cwd: string;
+  readonly source: ConfiguredSource | undefined;
+}
 
 /**
  * Adds the findings of rules across files. There are none unless the request names a folder, because single files do not show
@@ -23,7 +30,7 @@ import { type FactsOfFile, locateFindings, type UnplacedFinding } from './locate
 export async function withFindingsAcross(
   inputs: Inputs,
   checked: readonly CheckedFile[],
-  cwd: string,
+  { cwd, source }: Context,
 ): Promise<readonly CheckedFile[]> {
   const files = inputs.files.flatMap((file, index): readonly FactsOfFile[] => {
     const { facts, definitions = [] } = checked[index] ?? {};
@@ -34,8 +41,8 @@ export async function withFindingsAcross(
   const read = createBytesReader();
   const unplaced = [
     ...(isFleet ? [] : duplicatesIn(files)),
-    ...(files.some(({ facts }) => facts.declarations.length > 0)
-      ? await engineFindings(inputs, files, isPartial, cwd)
+    ...(source?.rights !== undefined || files.some(({ facts }) => facts.declarations.length > 0)
+      ? await engineFindings(inputs, files, isPartial, { cwd, source })
       : []),
   ];
   const found = Map.groupBy(
@@ -54,10 +61,10 @@ async function engineFindings(
   inputs: Inputs,
   files: readonly FactsOfFile[],
   isPartial: boolean,
-  cwd: string,
+  context: Context,
 ): Promise<readonly UnplacedFinding[]> {
   const { judgeFleet } = await import('./fleet.ts');
-  return judgeFleet(files, { folders: inputs.ignoreFolders, cwd, isPartial });
+  return judgeFleet(files, { folders: inputs.ignoreFolders, isPartial, ...context });
 }
 
 /** Whether the document declares a cluster, or places documents in clusters. */

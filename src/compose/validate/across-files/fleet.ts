@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path';
 import type { EngineDiagnostic } from '../../../engine/domain.ts';
 import { engineDiagnostics, unusedPaths } from '../../../engine/status/diagnostics.ts';
 import type { FileReading, SourceDocument } from '../../../model/desired.ts';
-import type { FindingReason } from '../../../model/diagnostic.ts';
 import { objectDigest } from '../../../model/digest.ts';
 import { engineKindOf } from '../../../model/engine-kinds.ts';
 import { type JsonObject, objectOf } from '../../../model/json.ts';
 import { objectRefOf } from '../../../model/object-key.ts';
 import { IGNORE_FILE } from '../../../sources/tree/ignore-file.ts';
-import { openEvaluation } from '../../evaluate.ts';
+import type { ConfiguredSource } from '../../configured-source.ts';
+import { FINDINGS_OF_ABSENCE, openEvaluation } from '../../evaluate.ts';
 import { pathInSource, sourceRoot } from '../inputs.ts';
 import type { FactsOfFile, UnlocatedPlace, UnplacedFinding } from './locate-findings.ts';
 
@@ -19,15 +19,9 @@ interface FleetOptions {
   readonly cwd: string;
   /** Some files could not be read, or belong to other tools. */
   readonly isPartial: boolean;
+  /** The source that they are; absent: one that may say everything. */
+  readonly source: ConfiguredSource | undefined;
 }
-
-/** Findings about something that is missing, which may be in a file that was not read. */
-const OF_ABSENCE: readonly FindingReason[] = [
-  'GoesNowhere',
-  'UnknownCluster',
-  'PlacementSelectsNothing',
-  'SelectsNoCluster',
-];
 
 /**
  * The findings of the engine about the files of a fleet, as a server has them whose source is the named folder (several: the
@@ -35,7 +29,7 @@ const OF_ABSENCE: readonly FindingReason[] = [
  */
 export function judgeFleet(
   files: readonly FactsOfFile[],
-  { folders, cwd, isPartial }: FleetOptions,
+  { folders, cwd, isPartial, source }: FleetOptions,
 ): readonly UnplacedFinding[] {
   const root = sourceRoot(folders, cwd);
   const names = new Map<string, string>();
@@ -47,14 +41,14 @@ export function judgeFleet(
     names.set(path, file.name);
     readings.set(path, { reading: readingOf(each) });
   }
-  const engine = openEvaluation({ files: readings });
+  const engine = openEvaluation({ files: readings, source });
   engine.commit();
   const kinds = new Set(files.flatMap(({ facts }) => facts.declarations.map(({ content }) => kindOf(content))));
   const isFleet = kinds.has('KubernetesCluster') || kinds.has('Placement');
   const isWhole = (kinds.has('KubernetesCluster') && kinds.has('Placement')) || (folders.length <= 1 && isRoot(root));
-  const canMiss = isFleet && isWhole && !isPartial;
+  const canMiss = isFleet && isWhole && !isPartial && source?.isOnly !== false;
   return [...engineDiagnostics(engine), ...unusedPaths(engine)]
-    .filter(({ reason }) => canMiss || !OF_ABSENCE.includes(reason))
+    .filter(({ reason }) => canMiss || !FINDINGS_OF_ABSENCE.includes(reason))
     .flatMap((diagnostic) => unplacedOf(diagnostic, names));
 }
 
