@@ -74,9 +74,9 @@ export type LastKnownGood<Kind extends EngineKind = EngineKind> = {
 
 /**
  * The outcome of a `RemovalApproval`, decided when it is first read and again only if its digest changes, or if it was `unsigned` and
- * is signed now. `used`: it has
- * released removals. `stale`: no removal with this digest was held before the approval. `expired`: it was read too late.
- * `notCounted`: the RelayConfig lets no file approve. `unsigned`: it lets signed files approve, and this one is not, for `problem`.
+ * another commit has brought it now. `used`: it has released removals. `stale`: no removal with this digest was held before the
+ * approval. `expired`: it was read too late. `notCounted`: the RelayConfig lets no file approve. `unsigned`: it lets signed files
+ * approve, and this one is not, for `problem`.
  */
 export interface ApprovalOutcome {
   readonly digest: Digest;

@@ -8,6 +8,7 @@ import { load } from 'js-yaml';
 import { createSmartHttpServer } from '../../scripts/local/smart-http-server.ts';
 import { parseClusterName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
+import type { SourceAllow } from '../../src/model/source-rights.ts';
 import { clusterToken, type TokenUse } from '../../src/relay/trust/tokens.ts';
 import type { FleetView, OutputView } from '../../src/server/api.ts';
 import { apiFetch } from './api-fetch.ts';
@@ -32,6 +33,10 @@ export interface Fleet extends FleetAsked {
   readonly sandbox: GitSandbox;
   readonly bare: string;
   readonly repository: string;
+  /** The file of the RelayConfig, which counts with several sources or with `config`. */
+  readonly configFile: string;
+  /** Writes the RelayConfig anew, for the next start of a server. */
+  configure(configured: Configured): void;
   readonly server: ServerProcess;
   readonly dataDir: string;
   /**
@@ -117,6 +122,14 @@ export async function until<Value>(
   throw new Error(`this did not happen: ${what}${problem === undefined ? '' : ` (${String(problem)})`}`);
 }
 
+/** What a test says in a RelayConfig. */
+export interface Configured {
+  /** By the name of the source. */
+  readonly allow?: Readonly<Record<string, SourceAllow>>;
+  /** Other fields of the document. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
 /** How the server of a fleet is started. */
 export interface FleetOptions {
   /** Seconds between two looks at the repository, and no hook tells of a push. Otherwise a hook does, and they look seldom. */
@@ -125,6 +138,8 @@ export interface FleetOptions {
   readonly watch?: string;
   /** Further sources beside `fleet`, by name: a repository each, with these files. */
   readonly sources?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** The RelayConfig of the servers, beside their sources. */
+  readonly config?: Configured;
   /** More arguments of `fleetrelay serve`. */
   readonly serve?: readonly string[];
   /** For servers, beside this process's own environment. */
@@ -155,8 +170,11 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
   const dataDir = join(sandbox.path, 'server');
   const poll = options.poll ?? SELDOM_S;
   const one = options.watch === undefined ? ['--repo', repository, '--poll', `${poll}`] : ['--watch', options.watch];
-  const several = (): string => severalSources(sandbox.path, url, { names: [...bares.keys()], poll });
-  const following = bares.size === 1 ? one : ['--config', several()];
+  const configFile = join(sandbox.path, 'relay.yaml');
+  const configure = (configured: Configured): void =>
+    writeFileSync(configFile, configText(url, { names: [...bares.keys()], poll }, configured));
+  configure(options.config ?? {});
+  const following = bares.size === 1 && options.config === undefined ? one : ['--config', configFile];
   const { program = PROGRAM, serverEnv } = options;
   const args = [...following, ...(options.serve ?? [])];
   const server = createServerProcess(program, args, dataDir, { env: serverEnv });
@@ -188,6 +206,8 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
     ...asking(server),
     sandbox,
     bare,
+    configFile,
+    configure,
     repository,
     server,
     dataDir,
@@ -225,21 +245,23 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
 }
 
 /** The configuration that follows these repositories. */
-function severalSources(
-  folder: string,
+function configText(
   url: string,
   { names, poll }: { readonly names: readonly string[]; readonly poll: number },
+  { allow = {}, fields = {} }: Configured,
 ): string {
-  const file = join(folder, 'relay.yaml');
-  const document = {
+  return JSON.stringify({
     apiVersion: 'fleetrelay.dev/v1alpha1',
     kind: 'RelayConfig',
     fleet: { name: 'test' },
-    sources: names.map((name) => ({ name, git: { url: `${url}/${name}.git`, pollIntervalSeconds: poll } })),
+    sources: names.map((name) => ({
+      name,
+      git: { url: `${url}/${name}.git`, pollIntervalSeconds: poll },
+      allow: allow[name],
+    })),
     status: { git: { enabled: false } },
-  };
-  writeFileSync(file, JSON.stringify(document));
-  return file;
+    ...fields,
+  });
 }
 
 /** A server that does not run reads the repository when it starts; a stopped one receives the call when it continues. */

@@ -216,9 +216,9 @@ export function createApprovalFiles({
   };
   const isJudged = ({ name, digest }: RemovalApproval, at: Origin): boolean => {
     const before = known.get('', name);
-    if (before?.digest !== digest) return false;
-    const signature = before.outcome === 'unsigned' ? signatureOf(engine, at) : undefined;
-    return signature === undefined || 'problem' in signature;
+    if (before?.digest !== digest || before.outcome !== 'unsigned') return before?.digest === digest;
+    const signature = signatureOf(engine, at);
+    return signature === undefined || ('problem' in signature && signature.problem === before.problem);
   };
 
   return () => {

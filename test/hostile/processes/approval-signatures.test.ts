@@ -179,7 +179,7 @@ describe('signers that cannot be verified', () => {
   const FIELD = 'bounds\\.approvalSigners\\.';
   it.each([
     ['', /names no signer/],
-    ['# nobody\n', /names no signer/],
+    ['# a comment\n', /names no signer/],
     ['alice@example.com\n', /approvers:1 has no SSH public key/],
   ])('stop the start of the server: %j', async (text, problem) => {
     writeFileSync(world.allowedSignersFile, text);
