@@ -1,26 +1,31 @@
-/** Plays seeds of the simulated fleet: `npm run sim -- --seeds N [--from S] [--steps N]`, or one with its trace: `--seed S`; `--help` tells more. */
+/** Plays seeds of the simulated fleet: `npm run sim -- --seeds N [--from S] [--jobs N]`, or one with its trace: `--seed S`; `--help` tells more. */
+import { availableParallelism } from 'node:os';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { playInOrder } from './jobs.ts';
 import { type Played, type PlayOptions, playSeed } from './play.ts';
+import { createTally } from './tally.ts';
 
-const USAGE = 'npm run sim -- [--seeds N] [--from S] [--steps N] | --seed S [--steps N]';
+const USAGE = 'npm run sim -- [--seeds N] [--from S] [--steps N] [--jobs N] | --seed S [--steps N]';
 const HELP = `${USAGE}
 
 Plays histories of a simulated fleet, one for each seed: servers, agents, clusters, repositories and people on a virtual
-clock, with faults. Checkers look on; what they find is told with how to repeat it, and the exit code is 1.
+clock, with faults, and in some worlds one hostile agent. Checkers look on; what they find is told in the order of the
+seeds, with how to repeat it, and the exit code is 1. An interrupt ends it with the sum of what was played (code 130).
 
   --seeds N  so many seeds (default: 200)
   --from S   the first of them (default: 1)
   --steps N  events of each world before it comes to rest (default: 2000)
+  --jobs N   threads that play at once (default: one for each processor)
   --seed S   this one seed, with everything that happens in it
   --plain    people only commit and approve by hand: no percentages in policies, no approvals by file, no suspensions
 `;
-const PROGRESS_MS = 1_000;
 
 const OPTIONS = {
   seeds: { type: 'string', default: '200' },
   from: { type: 'string', default: '1' },
   steps: { type: 'string' },
+  jobs: { type: 'string', default: `${availableParallelism()}` },
   seed: { type: 'string' },
   plain: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
@@ -37,10 +42,11 @@ function readOptions() {
   }
 }
 
-function numberOf(option: 'seeds' | 'from' | 'steps' | 'seed'): number {
+function numberOf(option: 'seeds' | 'from' | 'steps' | 'seed' | 'jobs', least = 0): number {
   const value = Number(values[option]);
-  if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw new Error(`--${option} takes a whole number, not ${JSON.stringify(values[option])}; ${USAGE}`);
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  const most = least === 0 ? '' : ` of at least ${least}`;
+  throw new Error(`--${option} takes a whole number${most}, not ${JSON.stringify(values[option])}; ${USAGE}`);
 }
 
 /** One seed with everything that happens in it. */
@@ -51,41 +57,19 @@ async function playOne(seed: number): Promise<boolean> {
 }
 
 async function playMany(from: number, seeds: number): Promise<boolean> {
-  const began = process.hrtime.bigint();
-  const seconds = (): number => Number(process.hrtime.bigint() - began) / 1e9;
-  const faults = new Map<string, number>();
-  const sum = { seeds: 0, steps: 0, commits: 0, writes: 0, hours: 0, failed: 0 };
-  let said = 0;
-  for (let seed = from; seed < from + seeds; seed += 1) {
-    const played = await playSeed(seed, how());
-    for (const [kind, times] of played.faults) faults.set(kind, (faults.get(kind) ?? 0) + times);
-    sum.seeds += 1;
-    sum.steps += played.steps;
-    sum.commits += played.commits;
-    sum.writes += played.writes;
-    sum.hours += played.elapsed / 3_600_000;
-    if (played.violations.length > 0) {
-      sum.failed += 1;
-      process.stdout.write(`${describe(played)}\n  to repeat it: npm run sim -- --seed ${seed}${howText()}\n`);
-    }
-    if (process.stderr.isTTY && seconds() * 1_000 - said > PROGRESS_MS) {
-      said = seconds() * 1_000;
-      process.stderr.write(`\r${sum.seeds} of ${seeds} seeds, ${sum.steps} steps, ${sum.failed} failed `);
-    }
-  }
-  if (said > 0) process.stderr.write('\n');
-  const lines = [...faults].sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, times]) => `  ${kind}: ${times}`);
-  const took = seconds();
-  process.stdout.write(
-    [
-      `${sum.seeds} seeds, ${sum.failed} failed: ${sum.steps} steps in ${took.toFixed(1)} s`,
-      `  ${(sum.steps / took).toFixed(0)} steps/s, ${(sum.seeds / took).toFixed(2)} seeds/s, ${sum.hours.toFixed(1)} virtual hours`,
-      `  ${sum.commits} commits of people, ${sum.writes} writes in clusters, faults:`,
-      ...lines,
-      '',
-    ].join('\n'),
-  );
-  return sum.failed === 0;
+  const tally = createTally(seeds);
+  const onInterrupt = (): never => {
+    process.stdout.write(`interrupted after seed ${from + tally.played() - 1}\n${tally.sum()}`);
+    return process.exit(130);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onInterrupt);
+  await playInOrder({ from, seeds, jobs: numberOf('jobs', 1), how: how() }, (played) => {
+    tally.add(played);
+    if (played.violations.length === 0) return;
+    process.stdout.write(`${describe(played)}\n  to repeat it: npm run sim -- --seed ${played.seed}${howText()}\n`);
+  });
+  process.stdout.write(tally.sum());
+  return tally.failed() === 0;
 }
 
 function describe({ seed, setting, steps: taken, elapsed, commits, writes, violations }: Played): string {
@@ -93,7 +77,7 @@ function describe({ seed, setting, steps: taken, elapsed, commits, writes, viola
   return [head, ...violations.slice(0, 5).map(({ checker, message }) => `  ${checker}: ${message}`)].join('\n');
 }
 
-function how(): PlayOptions {
+function how(): Pick<PlayOptions, 'steps' | 'plain'> {
   return { plain: values.plain, ...(values.steps === undefined ? {} : { steps: numberOf('steps') }) };
 }
 
@@ -114,6 +98,7 @@ async function main(): Promise<number> {
 try {
   process.exitCode = await main();
 } catch (error) {
-  process.stderr.write(`sim: ${error instanceof Error ? error.message : String(error)}\n`);
+  const why = error instanceof Error && error.cause !== undefined ? `: ${String(error.cause)}` : '';
+  process.stderr.write(`sim: ${error instanceof Error ? error.message : String(error)}${why}\n`);
   process.exitCode = 2;
 }

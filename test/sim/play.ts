@@ -30,6 +30,8 @@ export interface PlayOptions extends WorldOptions {
 export interface Played {
   readonly seed: number;
   readonly setting: Setting;
+  /** The cluster whose agent is hostile; undefined: none is. */
+  readonly hostile: string | undefined;
   readonly steps: number;
   /** Virtual milliseconds. */
   readonly elapsed: number;
@@ -117,7 +119,8 @@ export async function playSeed(seed: number, options: PlayOptions = {}): Promise
   }
   const writes = world.agents.reduce((sum, { cluster }) => sum + cluster.writes, 0);
   const { time, violations, setting } = world;
-  return { seed, setting, steps: time.steps(), elapsed: time.elapsed(), commits, faults: struck, writes, violations };
+  const played = { steps: time.steps(), elapsed: time.elapsed(), commits, faults: struck, writes };
+  return { seed, setting, hostile: undefined, ...played, violations };
 }
 
 function makeChecker(world: World, make: MakeChecker): Checker {

@@ -285,8 +285,9 @@ const OUTCOMES: Readonly<
 
 /** Failed computations of the engine: each is a defect that concerns one key. */
 function failures(engine: Engine): readonly EngineDiagnostic[] {
-  return engine.derived.flatMap(({ name, failures: failed }) =>
-    [...failed.partitions()].flatMap((partition) =>
+  return engine.derived.flatMap(({ name, failures: failed }) => {
+    if (failed.size() === 0) return [];
+    return [...failed.partitions()].flatMap((partition) =>
       [...failed.entries(partition)].map(({ key, value }): EngineDiagnostic => {
         const subject = [partition, key.replaceAll('\u0000', ' ')].filter((part) => part !== '').join(' ');
         return {
@@ -296,8 +297,8 @@ function failures(engine: Engine): readonly EngineDiagnostic[] {
           at: [],
         };
       }),
-    ),
-  );
+    );
+  });
 }
 
 function atName(ref: DocumentRef): ValueRef {

@@ -21,19 +21,33 @@ export const stillness: MakeChecker = (world, fail) => {
   let lastAt = Number.NEGATIVE_INFINITY;
   let handedOver = 0;
   let lives: readonly unknown[] = [];
+  /** A new process or a new leader does not know when the earlier one committed, whose push may still arrive. */
+  const isHandedOver = (): boolean => {
+    let at = 0;
+    let is = false;
+    const note = (what: unknown): void => {
+      is ||= lives[at] !== what;
+      at += 1;
+    };
+    // After every event of the world: it makes nothing while nothing has changed.
+    for (const { life } of world.servers) {
+      const now = life();
+      if (now?.server === undefined) continue;
+      note(now.process.name);
+      note(now.server.replica.leads());
+    }
+    if (!is && at === lives.length) return false;
+    lives = world.servers.flatMap(({ life }) => {
+      const now = life();
+      return now?.server === undefined ? [] : [now.process.name, now.server.replica.leads()];
+    });
+    return true;
+  };
   return {
     name: 'stillness',
     stepped: () => {
       const at = world.time.elapsed();
-      const now = world.servers.map(({ life }) => life());
-      const ready = now.flatMap((life) =>
-        life?.server === undefined ? [] : [life.process.name, life.server.replica.leads()],
-      );
-      if (ready.length !== lives.length || ready.some((life, index) => life !== lives[index])) {
-        // A new process or a new leader does not know when the earlier one committed, whose push may still arrive.
-        handedOver = at;
-        lives = ready;
-      }
+      if (isHandedOver()) handedOver = at;
       const branch = world.repositories[0]?.remote.tip(STATUS_BRANCH);
       if (branch === lastBranch) return;
       lastBranch = branch;
