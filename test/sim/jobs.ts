@@ -36,7 +36,10 @@ export async function playInOrder({ from, seeds, jobs, how }: Seeds, tell: (play
     });
     let seed = next;
     const goOn = (): void => {
-      if (next >= from + seeds) return resolve();
+      if (next >= from + seeds) {
+        resolve();
+        return;
+      }
       seed = next;
       next += 1;
       worker.postMessage(seed);

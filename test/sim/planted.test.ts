@@ -17,7 +17,7 @@ async function caught(tampering: Tampering, from = 1, by?: string): Promise<read
   const found = new Set<string>();
   const isOver = (): boolean => (by === undefined ? found.size > 0 : found.has(by));
   for (let seed = from; seed < from + SEEDS && !isOver(); seed += 1) {
-    for (const { checker } of (await playSeed(seed, { tampering })).violations) found.add(checker);
+    for (const { checker } of (await playSeed(seed, { tampering, hostile: 'never' })).violations) found.add(checker);
   }
   return [...found];
 }

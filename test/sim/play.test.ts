@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { playSeed } from './play.ts';
+import { playInOrder } from './jobs.ts';
+import { type Played, playSeed } from './play.ts';
 
 /** Everything that happens in a seed's world, line by line. */
 async function historyOf(seed: number): Promise<readonly string[]> {
@@ -13,6 +14,15 @@ test.each([1, 2, 4, 7])('seed %i gives the same history again', async (seed) => 
   const first = await historyOf(seed);
   expect(first.length).toBeGreaterThan(50);
   expect(await historyOf(seed)).toEqual(first);
+});
+
+test('several threads play the same, in the order of the seeds', async () => {
+  const [one, two]: [Played[], Played[]] = [[], []];
+  const seeds = { from: 1, seeds: 3, how: { steps: 100 } };
+  await playInOrder({ ...seeds, jobs: 1 }, (played) => one.push(played));
+  await playInOrder({ ...seeds, jobs: 2 }, (played) => two.push(played));
+  expect(one.map(({ seed }) => seed)).toEqual([1, 2, 3]);
+  expect(two).toEqual(one);
 });
 
 test('seeds differ in their histories', async () => {

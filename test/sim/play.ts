@@ -4,6 +4,7 @@ import { createStewards, type Stewards, suspendedIn } from './actors/stewards.ts
 import { visitCluster } from './actors/visitors.ts';
 import { approvals } from './checkers/approvals.ts';
 import type { Checker, MakeChecker, Rest } from './checkers/checker.ts';
+import { containment } from './checkers/containment.ts';
 import { convergence, differences } from './checkers/convergence.ts';
 import { guards } from './checkers/guards.ts';
 import { lastingHolds } from './checkers/lasting-holds.ts';
@@ -58,6 +59,7 @@ const CHECKERS: readonly MakeChecker[] = [
   stillness,
   totalLoss,
   memoryBounded,
+  containment,
 ];
 const STEPS = 2_000;
 /** Faults are over, and this long it may take until everything is as it should be. */
@@ -67,11 +69,12 @@ const STILL_MS = 90_000;
 
 /** Plays the history of a seed, brings it to rest and checks it all along. Never rejects for what the world does. */
 export async function playSeed(seed: number, options: PlayOptions = {}): Promise<Played> {
-  const world = createWorld(seed, options);
+  const world = createWorld(seed, { hostile: 'drawn', ...options, ...(options.plain ? { hostile: 'never' } : {}) });
   const checkers = CHECKERS.map((make) => makeChecker(world, make));
   const people = createPeople(world);
   const stewards = createStewards(world);
   const stewarding = world.dice.fork('stewarding');
+  const raiding = world.dice.fork('raiding');
   const faults = createFaults(world);
   const struck = new Map<string, number>();
   let commits = 0;
@@ -93,6 +96,8 @@ export async function playSeed(seed: number, options: PlayOptions = {}): Promise
       struck.set(kind, (struck.get(kind) ?? 0) + 1);
     }
     if (!world.plain && stewarding.chance(0.15)) stewards.act();
+    if (world.hostile !== undefined && raiding.chance(0.3))
+      world.note(`${world.hostile.cluster.name} raids: ${world.hostile.raid()}`);
     approveSometimes(world, dice.chance(0.3));
     await world.time.advance(dice.chance(0.1) ? dice.int(60_000) : dice.int(4_000), stepped);
   }
@@ -101,6 +106,7 @@ export async function playSeed(seed: number, options: PlayOptions = {}): Promise
       'quiet',
       () => {
         faults.mend();
+        world.hostile?.end();
         people.mend();
         stewards.resumeAll();
       },
@@ -120,7 +126,7 @@ export async function playSeed(seed: number, options: PlayOptions = {}): Promise
   const writes = world.agents.reduce((sum, { cluster }) => sum + cluster.writes, 0);
   const { time, violations, setting } = world;
   const played = { steps: time.steps(), elapsed: time.elapsed(), commits, faults: struck, writes };
-  return { seed, setting, hostile: undefined, ...played, violations };
+  return { seed, setting, hostile: world.hostile?.cluster.name, ...played, violations };
 }
 
 function makeChecker(world: World, make: MakeChecker): Checker {
@@ -145,10 +151,15 @@ async function comeToRest(world: World, stewards: Stewards, stepped: () => void)
 
 /** Is a revision not admitted, an agent away, a cluster not as desired, or a decision left to a person? */
 function isUnsettled(world: World): boolean {
+  const isOfHostile = (name: string): boolean => name === world.hostile?.cluster.name;
   const tips = new Map(world.repositories.map(({ source, tip }) => [source, tip()]));
   const behind = world.servers.some(({ life }) => {
     const { api, replica } = life()?.server ?? {};
-    if (api === undefined || api.removals().length > 0) return true;
+    if (
+      api === undefined ||
+      api.removals().some(({ removals }) => removals.some(({ cluster }) => !isOfHostile(cluster)))
+    )
+      return true;
     if (replica?.leads() === true && api.status().statusBranch?.state === 'failing') return true;
     return api.sources().some(({ name, revision }) => tips.has(name) && revision !== tips.get(name));
   });
@@ -156,11 +167,15 @@ function isUnsettled(world: World): boolean {
 }
 
 /** Is an agent of a declared cluster connected to no server, or has it ended without its server noticing yet? */
-export function isAnyAgentAway({ servers, agents }: World): boolean {
+export function isAnyAgentAway({ servers, agents, hostile }: World): boolean {
   const views = servers.flatMap(({ life }) => life()?.server?.api.clusters() ?? []);
   return agents.some(({ cluster, life }) => {
     const here = views.filter(({ name }) => name === cluster.name);
-    return here.length > 0 && (life() === undefined || !here.some(({ connected }) => connected));
+    return (
+      cluster !== hostile?.cluster &&
+      here.length > 0 &&
+      (life() === undefined || !here.some(({ connected }) => connected))
+    );
   });
 }
 

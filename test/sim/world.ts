@@ -1,16 +1,20 @@
 import type { AgentHolding } from '../../src/model/agent.ts';
 import { parseFleetName } from '../../src/model/ids.ts';
 import { comparePositions, type ObjectMeta, type SequencedDelta } from '../../src/model/output.ts';
+import type { ClusterSize } from '../../src/model/quotas.ts';
 import { must } from '../../src/model/result.ts';
 import type { ClusterApi, InventoryState } from '../../src/ports/cluster-api.ts';
 import type { RevisionObservation, Source } from '../../src/ports/source.ts';
-import type { RelayClient } from '../../src/relay/session.ts';
+import type { RelayClient, RelayServer } from '../../src/relay/session.ts';
 import type { StatusSink } from '../../src/runtime/status/status-publisher.ts';
 import type { SuspensionKind } from '../../src/runtime/suspensions.ts';
 import { createMemoryLease, type MemoryLease } from '../support/memory-lease.ts';
 import { createSharedMemory, type SharedMemory } from '../support/shared-memory-store.ts';
 import { createSimAgent, type SimAgent } from './actors/agent.ts';
 import type { RelayEars } from './actors/heard-relay.ts';
+import { lyingClient } from './actors/hostile/liar.ts';
+import type { Surroundings } from './actors/hostile/lies.ts';
+import { createRaids, type Raids } from './actors/hostile/raids.ts';
 import { createSimServer, type SimServer } from './actors/server.ts';
 import { createDice, type Dice } from './core/dice.ts';
 import type { LogLine } from './core/log.ts';
@@ -92,8 +96,14 @@ export interface Violation {
 export interface Tampering {
   readonly source?: (world: World, source: Source) => Source;
   readonly sink?: (world: World, sink: StatusSink) => StatusSink;
+  readonly relay?: (world: World, relay: RelayServer) => RelayServer;
   readonly client?: (world: World, cluster: SimCluster, client: RelayClient) => RelayClient;
   readonly cluster?: (world: World, cluster: SimCluster, api: ClusterApi) => ClusterApi;
+}
+
+/** A cluster whose agent lies, and raids the servers with its token. */
+export interface HostileCluster extends Raids {
+  readonly cluster: SimCluster;
 }
 
 /** The whole fleet: repositories, servers, agents, clusters, and what is between them. */
@@ -102,6 +112,8 @@ export interface World {
   readonly setting: Setting;
   /** People only commit, and approve what is held by hand. */
   readonly plain: boolean;
+  /** The cluster whose agent is hostile; undefined: none is. */
+  readonly hostile: HostileCluster | undefined;
   /** Of a cluster, for servers that do not elect their leader in the store. */
   readonly lease: MemoryLease;
   readonly time: SimTime;
@@ -126,7 +138,12 @@ export interface WorldOptions {
   readonly tampering?: Tampering;
   /** Without what people do besides committing: no percentages in policies, no approvals by file, no suspensions. */
   readonly plain?: boolean;
+  /** Whether one agent is hostile; absent: none is. `drawn`: in one world of four. */
+  readonly hostile?: 'drawn' | 'always' | 'never';
 }
+
+/** The size of a cluster that servers accept, which a hostile agent exceeds. */
+export const QUOTAS: ClusterSize = { objects: 300, bytes: 1024 * 1024, kinds: 100 };
 
 const SERVERS = ['server', 'second', 'third'];
 const CLUSTERS = ['east', 'north', 'south', 'west'];
@@ -146,6 +163,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     seed,
     setting,
     plain: options.plain ?? false,
+    hostile: undefined,
     lease,
     time,
     dice,
@@ -167,13 +185,19 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     ...world,
     fleet: must(parseFleetName('fleet')),
     secret: SECRET,
+    quotas: QUOTAS,
     log: (line: LogLine) => {
       world.note(`${line.process} ${line.level}: ${line.message} ${JSON.stringify(line.data)}`);
       world.tell({ type: 'log', line });
     },
   };
   const offers: Offers = new Map();
-  const agents = CLUSTERS.slice(0, 2 + shape.int(CLUSTERS.length - 1)).map((name) => {
+  const names = CLUSTERS.slice(0, 2 + shape.int(CLUSTERS.length - 1));
+  const hostileName = drawHostile(options, dice.fork('hostile'), names);
+  const lies = dice.fork('lies');
+  const own = (of: SimCluster, client: RelayClient): RelayClient =>
+    of.name === hostileName ? lyingClient(client, lies, () => surroundingsOf(world, of)) : client;
+  const agents = names.map((name) => {
     const cluster = createSimCluster(name, dice.fork(`cluster/${name}`), {
       wrote: (cluster, write) => {
         world.note(`${cluster.name} ${write.type} ${write.key}`);
@@ -185,7 +209,8 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
       ...parts,
       dice: dice.fork(`agent/${name}`),
       wrapCluster: (of, api) => tampering.cluster?.(world, of, api) ?? api,
-      wrapClient: (of, client) => heardClient(world, offers, of, tampering.client?.(world, of, client) ?? client),
+      wrapClient: (of, client) =>
+        heardClient(world, offers, of, tampering.client?.(world, of, client) ?? own(of, client)),
     });
   });
   const servers = SERVERS.slice(0, setting.servers).map((name) =>
@@ -196,12 +221,30 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
       ears: (process) => earsOf(world, process),
       dice: dice.fork(name),
       remotes: new Map(world.repositories.map(({ source, remote }) => [source, remote])),
+      wrapRelay: (relay) => tampering.relay?.(world, relay) ?? relay,
       wrapSink: (sink) => tampering.sink?.(world, sink) ?? sink,
       wrapSource: (server, life, source) =>
         heardSource(world, server, life, tampering.source?.(world, source) ?? source),
     }),
   );
-  return Object.assign(world, { servers, agents });
+  const cluster = agents.find((agent) => agent.cluster.name === hostileName)?.cluster;
+  const hostile = cluster && { cluster, ...createRaids(parts, cluster, dice.fork('raids')) };
+  return Object.assign(world, { servers, agents, hostile });
+}
+
+function surroundingsOf({ time, agents, repositories }: World, cluster: SimCluster): Surroundings {
+  const others = agents.flatMap((agent) => (agent.cluster === cluster ? [] : [agent.cluster]));
+  return {
+    elapsed: time.elapsed(),
+    stolenTags: others.flatMap(({ memory }) => memory.inventory.current?.state.tag ?? []),
+    sources: repositories.map(({ source }) => source),
+    otherClusters: others.map(({ name }) => name),
+  };
+}
+
+function drawHostile({ hostile = 'never' }: WorldOptions, dice: Dice, clusters: readonly string[]): string | undefined {
+  const is = hostile === 'always' || (hostile === 'drawn' && dice.chance(0.25));
+  return is ? dice.pick(clusters) : undefined;
 }
 
 function earsOf(world: World, process: string): RelayEars {

@@ -6,11 +6,13 @@ import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { type FleetName, parseSourceName } from '../../../src/model/ids.ts';
 import type { JsonValue } from '../../../src/model/json.ts';
+import type { ClusterSize } from '../../../src/model/quotas.ts';
 import { must } from '../../../src/model/result.ts';
 import type { Lease } from '../../../src/ports/lease.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import type { Source } from '../../../src/ports/source.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../../src/relay/server.ts';
+import type { RelayServer } from '../../../src/relay/session.ts';
 import { createStepTags } from '../../../src/relay/trust/step-tags.ts';
 import { withFence } from '../../../src/runtime/replica/candidacy.ts';
 import type { StatusSink } from '../../../src/runtime/status/status-publisher.ts';
@@ -43,11 +45,14 @@ export interface ServerParts {
   readonly gitWeather: GitWeather;
   readonly secret: Uint8Array;
   readonly fleet: FleetName;
+  /** Of each cluster. */
+  readonly quotas: ClusterSize;
   readonly log: (line: LogLine) => void;
   readonly died: (process: string) => void;
   /** The listener of a process's relay. */
   readonly ears: (process: string) => RelayEars;
   /** Lets checkers listen in, or a planted fault in between. */
+  readonly wrapRelay: (relay: RelayServer) => RelayServer;
   readonly wrapSink: (sink: StatusSink) => StatusSink;
   readonly wrapSource: (server: string, life: number, source: Source) => Source;
 }
@@ -122,7 +127,7 @@ function open(
   const random = dice.fork(process.name);
   const relay = createRelayServer(
     { transport: parts.network.server(process), clock, log, tags: createStepTags([parts.secret]) },
-    { fleet, tokens: [parts.secret], version: '0.0.0' },
+    { fleet, tokens: [parts.secret], version: '0.0.0', limits: { quotas: parts.quotas } },
   );
   const life: ServerLife = { process, relay, server: undefined };
   const sources = [...parts.remotes].map(([source, remote]) =>
@@ -144,13 +149,13 @@ function open(
       store,
       ...(parts.setting.servers > 1 ? { replicas: replicaOf(process, store, parts) } : {}),
       sources: sources.map((source) => parts.wrapSource(name, lives, source)),
-      relay: heardRelay(relay, parts.ears(process.name)),
+      relay: heardRelay(parts.wrapRelay(relay), parts.ears(process.name)),
       statusSink: parts.wrapSink(sink),
       parseYaml: (text) => load(text) as JsonValue,
       clock,
       log,
     },
-    { fleet, version: '0.0.0', bounds: { guards: {}, safeModes: [], webhookRemediator: false } },
+    { fleet, version: '0.0.0', quotas: parts.quotas, bounds: { guards: {}, safeModes: [], webhookRemediator: false } },
   ).then((server) => {
     life.server = server;
     return server.start();

@@ -1,3 +1,4 @@
+import type { SimCluster } from '../ports/cluster.ts';
 import type { World } from '../world.ts';
 
 /**
@@ -13,6 +14,11 @@ export interface Checker {
   stepped?(): void;
   /** When everything has come to rest. */
   atRest?(rest: Rest): void;
+}
+
+/** Whether the agent of this cluster is hostile: what the fleet promises does not hold where its word decides. */
+export function isHostile({ hostile }: World, cluster: SimCluster): boolean {
+  return hostile?.cluster === cluster;
 }
 
 /** Makes a checker that listens to the world from then on. `fail` notes what it has found. */

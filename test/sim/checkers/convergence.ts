@@ -2,7 +2,7 @@ import { jsonEquals } from '../../../src/model/json.ts';
 import { valueOfObject } from '../desired.ts';
 import { type Wish, wantedBy } from '../oracle.ts';
 import type { World } from '../world.ts';
-import type { MakeChecker } from './checker.ts';
+import { isHostile, type MakeChecker } from './checker.ts';
 
 /** Once everything is quiet, every declared cluster holds what the tips of the repositories want there, and nothing else of ours. */
 export const convergence: MakeChecker = (world, fail) => ({
@@ -17,7 +17,7 @@ export function differences(world: World): readonly string[] {
   const { clusters } = wantedBy(world.repositories.map(({ source, tree }) => ({ source, tree: tree(), read: true })));
   return world.agents.flatMap(({ cluster }) => {
     const wanted = clusters.get(cluster.name);
-    if (wanted === undefined) return [];
+    if (wanted === undefined || isHostile(world, cluster)) return [];
     const { objects } = cluster.memory;
     const found: string[] = [];
     for (const [key, wishes] of wanted) {

@@ -4,7 +4,7 @@ import { wantedBy } from '../oracle.ts';
 import type { SimCluster } from '../ports/cluster.ts';
 import type { World } from '../world.ts';
 import { followAdmitted } from './admitted.ts';
-import type { MakeChecker } from './checker.ts';
+import { isHostile, type MakeChecker } from './checker.ts';
 import { followHoldings } from './holdings.ts';
 import { followLeave } from './leave.ts';
 import { excess, type Limits, limitsAt, type Owned } from './limits.ts';
@@ -32,7 +32,7 @@ interface Gone extends Departure {
 /**
  * No server removes more than the guards permit: unapproved removals and earlier ones within the window stay below the
  * limits of the policy, by count and by percentage, for one cluster and for the fleet. A Namespace is removed only with
- * a person's approval.
+ * a person's approval. What a hostile agent takes is not counted; what it was ever sent counts as owned.
  */
 export const guards: MakeChecker = (world, fail) => {
   const admitted = followAdmitted(world);
@@ -83,7 +83,7 @@ export const guards: MakeChecker = (world, fail) => {
         return;
       }
       case 'taken':
-        judge(event.cluster, event.delta);
+        if (!isHostile(world, event.cluster)) judge(event.cluster, event.delta);
         return;
       case 'storeLost':
         // What went lately is remembered nowhere else.

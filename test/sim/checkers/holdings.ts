@@ -1,5 +1,6 @@
 import type { ObjectKey } from '../../../src/model/object-key.ts';
-import type { World } from '../world.ts';
+import type { SimEvent, World } from '../world.ts';
+import { isHostile } from './checker.ts';
 
 /** How much the clusters own, by what their agents have taken; and by what was sent, where more may have been counted on. */
 export interface Holdings {
@@ -73,6 +74,10 @@ export function followHoldings(world: World): Holdings {
     if (!('cluster' in event) || event.type === 'offered' || event.type === 'wrote') return;
     const holding = of(event.cluster.name);
     holding.isAboutToLeave = false;
+    if (isHostile(world, event.cluster)) {
+      noteSent(holding, event);
+      return;
+    }
     if (event.type === 'departed') {
       for (const { key } of event.delta.upserts) holding.sent.add(key);
       for (const key of event.delta.removals) holding.going.add(key);
@@ -94,6 +99,12 @@ export function followHoldings(world: World): Holdings {
     }
     note(holding);
   });
+  /** A hostile agent may hold all that it was ever sent, and show the tags of it; what else it says counts for nothing. */
+  const noteSent = (holding: Holding, event: SimEvent): void => {
+    if (event.type !== 'departed') return;
+    for (const { key } of event.delta.upserts) holding.held.add(key);
+    note(holding);
+  };
   return {
     held: (cluster) => of(cluster).held,
     isUnderWay: (cluster) => of(cluster).isUnderWay,

@@ -3,7 +3,7 @@ import type { SequencedDelta } from '../../../src/model/output.ts';
 import { type Vector, wantedBy } from '../oracle.ts';
 import type { SimCluster } from '../ports/cluster.ts';
 import type { World } from '../world.ts';
-import type { MakeChecker } from './checker.ts';
+import { isHostile, type MakeChecker } from './checker.ts';
 import { followHoldings, type Holdings } from './holdings.ts';
 import { followLeave, type Leave } from './leave.ts';
 import { excess, isCertain, limitsAt, tightest } from './limits.ts';
@@ -43,6 +43,7 @@ export const lastingHolds: MakeChecker = (world, fail) => {
         departures.set(event.delta.to, world.time.elapsed());
         return;
       case 'taken':
+        if (isHostile(world, event.cluster)) return;
         taken(event.cluster, event.delta, departures.get(event.delta.to) ?? world.time.elapsed());
         return;
       case 'shown':
@@ -158,7 +159,8 @@ function heldBy(
 ): ReadonlyMap<string, readonly string[]> {
   const limits = before === undefined ? limitsAt(after) : tightest(limitsAt(before), limitsAt(after));
   const wanted = wantedBy(after).clusters;
-  const isJudged = (name: string): boolean => known.has(name) && !holdings.isUnderWay(name) && !decided.has(name);
+  const isJudged = (name: string): boolean =>
+    known.has(name) && !holdings.isUnderWay(name) && !decided.has(name) && name !== world.hostile?.cluster.name;
   const clusters = [...wanted].filter(([name]) => isJudged(name));
   const proposed = clusters.map(([cluster, here]) => {
     const isLetGo = (key: ObjectKey): boolean => leave.isGiven(cluster, displayKey(key), world.time.elapsed());

@@ -3,11 +3,12 @@ import type { SequencedDelta } from '../../../src/model/output.ts';
 import { declares, type Vector, type Wanted, wantedBy } from '../oracle.ts';
 import type { SimCluster } from '../ports/cluster.ts';
 import { followAdmitted } from './admitted.ts';
-import type { MakeChecker } from './checker.ts';
+import { isHostile, type MakeChecker } from './checker.ts';
 
 /**
  * An object goes only if a delta names it, and a delta names it only if the revisions that it comes from really do not
- * want it there: they were all admitted, the sources that gave it are completely known, and the cluster is declared.
+ * want it there: they were all admitted, the sources that gave it are completely known, and the cluster is declared. A hostile
+ * agent may remove what it likes in its own cluster.
  */
 export const noWrongDeletion: MakeChecker = (world, fail) => {
   const admitted = followAdmitted(world);
@@ -41,6 +42,7 @@ export const noWrongDeletion: MakeChecker = (world, fail) => {
   };
 
   world.listen((event) => {
+    if ('cluster' in event && isHostile(world, event.cluster)) return;
     if (event.type === 'offered') {
       judge(event.cluster, event.delta);
       const named = mayGo.get(event.cluster) ?? new Map();

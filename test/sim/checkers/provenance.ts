@@ -1,13 +1,13 @@
 import type { ObjectMeta } from '../../../src/model/output.ts';
 import { declares, wantedBy } from '../oracle.ts';
 import { followAdmitted } from './admitted.ts';
-import type { MakeChecker } from './checker.ts';
+import { isHostile, type MakeChecker } from './checker.ts';
 
 /** Everything that is sent says where it comes from, and there it is; everything that a server means to do says it too. */
 export const provenance: MakeChecker = (world, fail) => {
   const admitted = followAdmitted(world);
   world.listen((event) => {
-    if (event.type !== 'offered') return;
+    if (event.type !== 'offered' || isHostile(world, event.cluster)) return;
     const { delta, cluster } = event;
     const vector = admitted.vector(delta.revisions) ?? [];
     const { doubtful } = wantedBy(vector);
@@ -28,7 +28,8 @@ export const provenance: MakeChecker = (world, fail) => {
       for (const { life } of world.servers) {
         const outputs = life()?.server?.api.outputs(undefined) ?? [];
         for (const { cluster, object, origins } of outputs) {
-          if (origins.length === 0) fail(`${object} in ${cluster} has no known origin`);
+          if (origins.length === 0 && cluster !== world.hostile?.cluster.name)
+            fail(`${object} in ${cluster} has no known origin`);
         }
       }
     },

@@ -6,7 +6,7 @@ import { valueOfObject } from '../desired.ts';
 import { type Wish, wantedBy } from '../oracle.ts';
 import type { SimCluster } from '../ports/cluster.ts';
 import type { World } from '../world.ts';
-import type { MakeChecker } from './checker.ts';
+import { isHostile, type MakeChecker } from './checker.ts';
 
 interface ClusterFile {
   readonly status: { readonly counts: Readonly<Record<'targeted' | 'applied', number>> };
@@ -37,7 +37,7 @@ export const statusTruth: MakeChecker = (world, fail) => ({
       if (!wanted.clusters.has(name)) fail(`there is status of ${name}, which is not declared`);
     for (const { cluster } of world.agents) {
       const here = wanted.clusters.get(cluster.name);
-      if (here === undefined) continue;
+      if (here === undefined || isHostile(world, cluster)) continue;
       const truth = truthOf(cluster, here);
       const said = objects.get(cluster.name) ?? new Map<string, string>();
       for (const [object, state] of truth) {

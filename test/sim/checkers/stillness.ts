@@ -79,16 +79,22 @@ function tipOf({ repositories }: World): string | undefined {
  * All of the status branch as one text. Without lines: they are found by reading a file again, which may have failed when
  * it was written, and nothing tells that it would not now.
  */
-function statusOf({ repositories, setting }: World): string {
+function statusOf({ repositories, setting, hostile, agents }: World): string {
   const remote = repositories[0]?.remote;
   const tip = remote?.tip(STATUS_BRANCH);
   const all = remote === undefined || tip === undefined ? {} : remote.files(tip);
   // Agents of several servers are away for longer than their absence can be kept from being news.
-  const isKept = ([path]: readonly [string, string]): boolean => setting.servers === 1 || path.startsWith('objects/');
+  const isOfOthers = (path: string): boolean =>
+    agents.some(({ cluster }) => cluster !== hostile?.cluster && path === `clusters/${cluster.name}.yaml`);
+  const isKept = ([path]: readonly [string, string]): boolean => {
+    // Objects and revisions are in the hostile cluster too, and follow its word there.
+    if (hostile !== undefined) return setting.servers === 1 && isOfOthers(path);
+    return setting.servers === 1 || path.startsWith('objects/');
+  };
   const files = Object.fromEntries(Object.entries(all).filter(isKept));
   return JSON.stringify(files, Object.keys(files).sort()).replace(/:\d+:\d+/g, '');
 }
 
-function writesOf({ agents }: World): number {
-  return agents.reduce((sum, { cluster }) => sum + cluster.writes, 0);
+function writesOf({ agents, hostile }: World): number {
+  return agents.reduce((sum, { cluster }) => sum + (cluster === hostile?.cluster ? 0 : cluster.writes), 0);
 }

@@ -1,10 +1,10 @@
-import type { MakeChecker } from './checker.ts';
+import { isHostile, type MakeChecker } from './checker.ts';
 
 /** Servers that have lost everything they knew, and find everything as it is, send nothing. */
 export const totalLoss: MakeChecker = (world, fail) => {
   let sent: string[] | undefined;
   world.listen((event) => {
-    if (event.type === 'departed') sent?.push(event.cluster.name);
+    if (event.type === 'departed' && !isHostile(world, event.cluster)) sent?.push(event.cluster.name);
   });
   return {
     name: 'total loss',
