@@ -3,6 +3,7 @@ import {
   agentNamespace,
   agentNetworkPolicies,
   agentRights,
+  applyRights,
   furtherAgentRights,
   webhookRights,
 } from '../../src/compose/manifests/agent-manifests.ts';
@@ -12,11 +13,14 @@ import {
   WEBHOOK_CONTAINER_PORT,
   webhookArguments,
 } from '../../src/compose/manifests/agent-pod.ts';
+import { agentPolicy, policySpec } from '../../src/compose/manifests/agent-policy.ts';
 import {
   AGENT_ACCESS,
+  ALL_NAMESPACES,
   APPLIED,
   DISCOVERY,
   FURTHER,
+  namespaceRights,
   OWN_NAMESPACE,
   policyRule,
   WEBHOOK_RIGHTS,
@@ -26,6 +30,8 @@ import { printYaml } from '../../src/manifest/print-yaml.ts';
 import { type JsonObject, objectOf } from '../../src/model/json.ts';
 
 const NAMESPACE = 'fleetrelay';
+/** Stands for the Namespace that an overlay names. */
+const ONE_NAMESPACE = 'default';
 const BASE = 'deploy/kustomize/agent';
 const COMPONENTS = 'deploy/kustomize/components';
 const HEADER = '# Generated from src/compose/manifests/. Do not edit; run "npm run generate".\n';
@@ -35,25 +41,13 @@ export function agentFiles(): ReadonlyMap<string, string> {
   const files = new Map([
     [`${BASE}/namespace.yaml`, documents([agentNamespace(NAMESPACE)])],
     [`${BASE}/rights.yaml`, documents(agentRights(NAMESPACE))],
+    [`${BASE}/policy.yaml`, documents(agentPolicy())],
     [`${BASE}/deployment.yaml`, documents([agentDeployment({ namespace: NAMESPACE, image: 'fleetrelay', ca: true })])],
     [`${BASE}/network-policies.yaml`, documents(agentNetworkPolicies(NAMESPACE, 9900))],
     [`${BASE}/disruption-budget.yaml`, documents([agentDisruptionBudget(NAMESPACE)])],
     ['deploy/helm/fleetrelay-agent/files/rights.yaml', HEADER + printYaml(chartRights())],
   ]);
-  for (const access of AGENT_ACCESS) {
-    const folder = `${COMPONENTS}/agent-${access}`;
-    const [everywhere, inNamespaces] = partitioned(furtherAgentRights(NAMESPACE, access));
-    if (everywhere.length > 0) {
-      files.set(`${folder}/rights.yaml`, documents(everywhere));
-      files.set(`${folder}/kustomization.yaml`, component({ resources: ['rights.yaml'] }));
-    }
-    // An overlay moves everything into its own Namespace, so these are a base for an overlay of the other Namespace.
-    if (inNamespaces.length > 0) {
-      const base = `deploy/kustomize/agent-${access}-namespace`;
-      files.set(`${base}/rights.yaml`, documents(inNamespaces));
-      files.set(`${base}/kustomization.yaml`, kustomization({ resources: ['rights.yaml'] }));
-    }
-  }
+  for (const [path, text] of rightsFiles()) files.set(path, text);
   files.set(`${COMPONENTS}/agent-public-ca/deployment.yaml`, documents([withoutOwnAuthority()]));
   files.set(`${COMPONENTS}/agent-public-ca/kustomization.yaml`, component({ patches: [{ path: 'deployment.yaml' }] }));
   const webhook = `${COMPONENTS}/agent-webhook`;
@@ -63,8 +57,40 @@ export function agentFiles(): ReadonlyMap<string, string> {
   const patches = [{ target: { kind: 'Deployment', name: 'fleetrelay-agent' }, patch: printYaml(withWebhook()) }];
   const resources = ['rights.yaml', 'service.yaml', 'configuration.yaml'];
   files.set(`${webhook}/kustomization.yaml`, component({ resources, patches }));
+  const policy = { serviceAccount: 'ACCOUNT', namespaces: ['NAMESPACES'], webhook: 'NAME', webhookSecret: 'SECRET' };
+  files.set('deploy/helm/fleetrelay-agent/files/policy.yaml', HEADER + printYaml({ spec: policySpec(policy) }));
   const { webhooks = [] } = installedWebhook('NAMESPACE', 'SERVICE');
   files.set('deploy/helm/fleetrelay-agent/files/webhooks.yaml', HEADER + printYaml({ webhooks }));
+  return files;
+}
+
+/**
+ * A component for what an agent may do in the whole cluster. An overlay moves everything into its own Namespace, so what it may do in
+ * one Namespace is a base for an overlay of that Namespace.
+ */
+function rightsFiles(): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  const add = (name: string, everywhere: readonly JsonObject[], inOne: readonly JsonObject[]): void => {
+    for (const [folder, rights, frame] of [
+      [`${COMPONENTS}/agent-${name}`, everywhere.filter((each) => !isInNamespace(each)), component],
+      [`deploy/kustomize/agent-${name}-namespace`, inOne.filter(isInNamespace), kustomization],
+    ] as const) {
+      if (rights.length === 0) continue;
+      files.set(`${folder}/rights.yaml`, documents(rights));
+      files.set(`${folder}/kustomization.yaml`, frame({ resources: ['rights.yaml'] }));
+    }
+  };
+  add(ALL_NAMESPACES, applyRights(NAMESPACE, 'all'), []);
+  add('apply', [], applyRights(NAMESPACE, [ONE_NAMESPACE]));
+  for (const access of AGENT_ACCESS) {
+    const everywhere = furtherAgentRights(NAMESPACE, access, { writable: 'all' });
+    add(access, everywhere, furtherAgentRights(NAMESPACE, access, { writable: [ONE_NAMESPACE] }));
+  }
+  // For a fleet that an administrator trusts, and for API servers older than 1.30.
+  const patches = agentPolicy().map(({ apiVersion, kind, metadata }) => ({
+    patch: printYaml({ $patch: 'delete', apiVersion, kind, metadata: { name: objectOf(metadata).name } }),
+  }));
+  files.set(`${COMPONENTS}/agent-without-policy/kustomization.yaml`, component({ patches }));
   return files;
 }
 
@@ -78,8 +104,9 @@ function withWebhook(): readonly JsonObject[] {
 function chartRights(): JsonObject {
   const { secrets, rbac, crds, care, tunnel, webhooks } = FURTHER;
   const groups = {
-    ...{ discovery: DISCOVERY, apply: APPLIED, ownNamespace: OWN_NAMESPACE },
-    ...{ secrets: secrets.everywhere ?? [], rbac: rbac.everywhere ?? [], crds: crds.everywhere ?? [] },
+    ...{ discovery: DISCOVERY, apply: APPLIED, namespaces: namespaceRights('all'), ownNamespace: OWN_NAMESPACE },
+    ...{ secrets: secrets.whereWritable ?? [], rbac: rbac.whereWritable ?? [] },
+    ...{ rbacCluster: rbac.everywhere ?? [], crds: crds.everywhere ?? [] },
     ...{ care: care.everywhere ?? [], careNamespaces: care.inNamespaces ?? [] },
     ...{ tunnelKubeSystem: tunnel.inKubeSystem ?? [], webhooks: webhooks.everywhere ?? [] },
     ...{ webhook: WEBHOOK_RIGHTS.everywhere, webhookOwnNamespace: WEBHOOK_RIGHTS.ownNamespace },
@@ -111,10 +138,8 @@ function kustomization(content: JsonObject): string {
   return documents([{ apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization', ...content }]);
 }
 
-/** Cluster-scoped rights, and those of Namespaces. */
-function partitioned(rights: readonly JsonObject[]): readonly [readonly JsonObject[], readonly JsonObject[]] {
-  const isInNamespace = ({ metadata }: JsonObject): boolean => objectOf(metadata).namespace !== undefined;
-  return [rights.filter((each) => !isInNamespace(each)), rights.filter(isInNamespace)];
+function isInNamespace({ metadata }: JsonObject): boolean {
+  return objectOf(metadata).namespace !== undefined;
 }
 
 function documents(objects: readonly JsonObject[]): string {

@@ -2,6 +2,7 @@ import {
   APPLIED,
   DISCOVERY,
   FURTHER,
+  namespaceRights,
   OWN_NAMESPACE,
   type Permission,
   WEBHOOK_RIGHTS,
@@ -11,17 +12,21 @@ import { SERVER_CUSTOM_RESOURCES, SERVER_LEASE } from './server-permissions.ts';
 
 const PARTS: readonly (readonly [string, readonly Permission[]])[] = [
   ['Agent, everywhere: ClusterRole `fleetrelay-agent-discovery`', DISCOVERY],
-  ['Agent, everywhere: ClusterRole `fleetrelay-agent-apply`', APPLIED],
+  ['Agent, where it may write: Role `fleetrelay-agent-apply` in each Namespace, or ClusterRole', APPLIED],
+  ['Agent, these Namespaces themselves: ClusterRole `fleetrelay-agent-namespaces`', namespaceRights('all')],
   ['Agent, its own namespace: Role `fleetrelay-agent`', OWN_NAMESPACE],
-  ...Object.entries(FURTHER).flatMap(([choice, { everywhere = [], inNamespaces = [], inKubeSystem = [] }]) =>
-    [
-      [`Agent, only by choice: \`${choice}\``, everywhere] as const,
-      [
-        `Agent, only by choice: \`${choice}\`, a Role in \`kube-system\` or in each of \`--namespaces\``,
-        inNamespaces,
-      ] as const,
-      [`Agent, only by choice: \`${choice}\`, a Role in \`kube-system\``, inKubeSystem] as const,
-    ].filter(([, permissions]) => permissions.length > 0),
+  ...Object.entries(FURTHER).flatMap(
+    ([choice, { everywhere = [], whereWritable = [], inNamespaces = [], inKubeSystem = [] }]) =>
+      (
+        [
+          ['a Role where it may write, or a ClusterRole', whereWritable],
+          ['a ClusterRole', everywhere],
+          ['a Role in `kube-system` or in each of `--care-namespaces`', inNamespaces],
+          ['a Role in `kube-system`', inKubeSystem],
+        ] as const
+      )
+        .filter(([, permissions]) => permissions.length > 0)
+        .map(([how, permissions]) => [`Agent, only by choice: \`${choice}\`, ${how}`, permissions] as const),
   ),
   ['Agent, only with the webhook: ClusterRole `fleetrelay-agent-webhook`', WEBHOOK_RIGHTS.everywhere],
   ['Agent, only with the webhook, its own namespace: Role `fleetrelay-agent-webhook`', WEBHOOK_RIGHTS.ownNamespace],

@@ -1,22 +1,31 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { agentNamespace, agentRights, furtherAgentRights } from '../../src/compose/manifests/agent-manifests.ts';
-import type { AgentAccess } from '../../src/compose/manifests/agent-rights.ts';
+import {
+  agentNamespace,
+  agentRights,
+  applyRights,
+  furtherAgentRights,
+} from '../../src/compose/manifests/agent-manifests.ts';
+import { agentPolicy } from '../../src/compose/manifests/agent-policy.ts';
+import type { AgentAccess, WritableNamespaces } from '../../src/compose/manifests/agent-rights.ts';
 import type { ControlPlane } from './control-plane.ts';
 
 /**
- * Creates the agent's namespace, ServiceAccount and rights as an installation does. Returns the path of a kubeconfig that
+ * Creates the agent's namespace, ServiceAccount, policy and rights as an installation does. Returns the path of a kubeconfig that
  * has a token of the ServiceAccount and names the namespace.
  */
 export async function agentKubeconfig(
   plane: ControlPlane,
   namespace: string,
   access: readonly AgentAccess[] = [],
+  writable: WritableNamespaces = 'all',
 ): Promise<string> {
   const manifests = [
     agentNamespace(namespace),
+    ...agentPolicy(),
     ...agentRights(namespace),
-    ...access.flatMap((each) => furtherAgentRights(namespace, each)),
+    ...applyRights(namespace, writable),
+    ...access.flatMap((each) => furtherAgentRights(namespace, each, { writable })),
   ];
   const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests });
   await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: list });

@@ -40,9 +40,9 @@ const namespaceName = checked((text) =>
   NAMESPACE.test(text) ? ok(text) : problem('It must be the name of a Namespace'),
 );
 
-/** The names of Namespaces, with one more. */
+/** The names of Namespaces, with one more, or with several between commas. */
 export function addNamespace(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, namespaceName(text)];
+  return [...new Set([...before, ...text.split(',').map(namespaceName)])];
 }
 
 const SHOOT = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;

@@ -40,11 +40,24 @@ export const RESOURCES = {
   pods: { group: '', version: 'v1', resource: 'pods' },
   roles: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'roles' },
   roleBindings: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'rolebindings' },
+  clusterRoles: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles' },
+  clusterRoleBindings: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterrolebindings' },
   deployments: { group: 'apps', version: 'v1', resource: 'deployments' },
+  statefulSets: { group: 'apps', version: 'v1', resource: 'statefulsets' },
   mutatingWebhooks: {
     group: 'admissionregistration.k8s.io',
     version: 'v1',
     resource: 'mutatingwebhookconfigurations',
+  },
+  admissionPolicies: {
+    group: 'admissionregistration.k8s.io',
+    version: 'v1',
+    resource: 'validatingadmissionpolicies',
+  },
+  admissionPolicyBindings: {
+    group: 'admissionregistration.k8s.io',
+    version: 'v1',
+    resource: 'validatingadmissionpolicybindings',
   },
 } as const satisfies Readonly<Record<string, KubeResource>>;
 
@@ -128,6 +141,12 @@ export function resourceOf({ catalog, client }: Kube, manifest: JsonObject): Api
   const found = catalog.find(group, kind, version);
   if (found !== undefined) return found;
   throw new Error(`${client.server} has no kind ${kind} of ${String(manifest.apiVersion)}`);
+}
+
+/** Whether this API server has the kind of a manifest. */
+export function isOffered({ catalog }: Pick<Kube, 'catalog'>, manifest: JsonObject): boolean {
+  const { group, kind } = must(refOfObject(manifest));
+  return catalog.find(group, kind) !== undefined;
 }
 
 /** The path of the object of a manifest. */

@@ -11,7 +11,7 @@ describe.skipIf(noKubernetes || noHelm)('the command line beside an agent that H
 
   beforeAll(async () => {
     plane = await startControlPlane();
-    const values = { ...AGENT_RELEASES.least?.values, cluster: 'east' };
+    const values = { ...AGENT_RELEASES.least?.values, cluster: 'east', rbac: { namespaces: ['default'] } };
     const release = { name: 'fleetrelay-agent', namespace: 'fleetrelay', values };
     const env = { KUBECONFIG: plane.kubeconfig() };
     await runHelm(
@@ -27,7 +27,7 @@ describe.skipIf(noKubernetes || noHelm)('the command line beside an agent that H
   };
 
   test.each([
-    ['register', ['--install', '--server', 'relay.example.com:9900'], /helm upgrade fleetrelay-agent CHART/],
+    ['register', ['--install', '--server', 'relay.example.com:9900', '--namespaces', 'web'], /helm upgrade fleetrelay-agent CHART/],
     ['deregister', ['--uninstall-agent'], /helm uninstall fleetrelay-agent --namespace fleetrelay/],
   ])('cluster %s leaves it to Helm, and touches nothing', async (command, more, wayOut) => {
     const before = await everything();

@@ -24,6 +24,7 @@ const OVERLAY = `apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 namespace: fleetrelay
 resources: [../../../../deploy/kustomize/agent]
+components: [../../../../deploy/kustomize/components/agent-all-namespaces]
 configMapGenerator:
   - name: fleetrelay-agent-settings
     behavior: merge
@@ -38,7 +39,7 @@ secretGenerator:
 const CHART = {
   name: 'other',
   namespace: 'agents',
-  values: { cluster: 'east', relay: { serverAddress: '127.0.0.1:1', token: 'frt1_x', rootCA: CA } },
+  values: { cluster: 'east', rbac: { namespaces: ['default'] }, relay: { serverAddress: '127.0.0.1:1', token: 'frt1_x', rootCA: CA } },
 };
 
 describe.skipIf(noKubernetes)('commands and an agent that something else installed', () => {
@@ -110,7 +111,7 @@ describe.skipIf(noKubernetes)('commands and an agent that something else install
 
   it('neither registering nor deregistering touches the agent of another cluster', async () => {
     const before = await plane.get('deployments,configmaps', '-n', 'fleetrelay');
-    const server = ['--server', 'relay.example.com:9900'];
+    const server = ['--server', 'relay.example.com:9900', '--namespaces', 'web'];
     for (const more of [[], ['--force'], ['--dry-run']]) {
       const { code, err } = await cli('cluster', 'register', 'west', '--install', ...inCluster(), ...server, ...more);
       expect([code, err]).toEqual([1, expect.stringContaining('is the agent of east')]);

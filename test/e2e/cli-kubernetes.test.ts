@@ -77,7 +77,9 @@ describe.skipIf(noKubernetes)('commands on a real API server', () => {
   const register = (...more: string[]): Promise<Run> =>
     run(
       ...['cluster', 'register', 'east', '--install', '--agent-kubeconfig', plane.kubeconfig()],
-      ...['--server', fleet.server.relay(), '--data-dir', fleet.dataDir, ...more],
+      ...['--server', fleet.server.relay(), '--data-dir', fleet.dataDir],
+      // The rights of the agents of the pool.
+      ...['--allow', 'all-namespaces', 'secrets', 'crds', ...more],
     );
 
   describe('adopt, before the first sync', () => {
@@ -177,7 +179,7 @@ describe.skipIf(noKubernetes)('commands on a real API server', () => {
     });
 
     it('prints manifests with a token only together with the secret it is made of', async () => {
-      const server = ['--agent-manifests', '--server', 'relay.example.com:9900'];
+      const server = ['--agent-manifests', '--server', 'relay.example.com:9900', '--namespaces', 'web'];
       const without = await run('cluster', 'register', 'east', ...server);
       expect(without.out).not.toContain('kind: Secret');
       expect(without.err).toContain('fleetrelay cluster token east');
@@ -411,7 +413,7 @@ describe.skipIf(noKubernetes)('commands on a real API server', () => {
     it('uninstalls the agent, its rights in other namespaces too, and leaves what the fleet has made', async () => {
       const roles = () =>
         kubectl('get', 'roles,rolebindings', '-A', '-l', 'app.kubernetes.io/part-of=fleetrelay', '-o', 'name');
-      await register('--allow', 'care', 'tunnel', '--namespaces', 'web', '-o', 'json');
+      await register('--allow', 'care', 'tunnel', '--care-namespaces', 'web', '-o', 'json');
       expect(await roles()).toContain('fleetrelay-agent-care');
       const { code, out } = await deregister('--uninstall-agent');
       expect(code).toBe(0);

@@ -36,7 +36,7 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
       await apply(objects.filter(({ kind }) => kind === 'Namespace'));
     }
     await apply(crds());
-    await plane.kubectl(['create', 'namespace', CONTROL_PLANE]);
+    for (const name of [CONTROL_PLANE, 'web', 'shop']) await plane.kubectl(['create', 'namespace', name]);
   });
 
   afterAll(async () => {
@@ -91,7 +91,7 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
       /apiVersion: kustomize\.config\.k8s\.io\/v1beta1\n.*?(?=\nEOF|\n```)/gs,
     );
     const overlays = [...blocks].map(([text]) => text.replaceAll('../deploy/', '../../../../deploy/'));
-    expect(overlays).toHaveLength(4);
+    expect(overlays).toHaveLength(5);
     const config = readFileSync(join(KUSTOMIZE, 'management-server', 'relay-config.yaml'), 'utf8');
     for (const text of overlays) {
       const files = { 'kustomization.yaml': text, 'relay-config.yaml': config, 'ca.crt': CA, token: 'frt1_x' };
@@ -107,6 +107,7 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
       image: 'fleetrelay:0.1.0',
       token: 'frt1_x',
       ca: CA,
+      writable: 'all',
       access: AGENT_ACCESS,
       webhook: true,
     });
@@ -150,7 +151,8 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
   };
 
   test('an agent may do what it needs, and no more', async () => {
-    const rights = (await renderKustomization(join(KUSTOMIZE, 'agent'))).filter(({ kind }) =>
+    const overlays = overlay('agent', ['agent-all-namespaces']);
+    const rights = (await renderOverlay({ 'kustomization.yaml': overlays })).filter(({ kind }) =>
       /Role|ServiceAccount/.test(kind),
     );
     await apply(rights);
@@ -218,7 +220,7 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
         `delete ${webhooks}`,
       ];
       const byRegister = AGENT_ACCESS.filter((access) => /care|tunnel|webhooks/.test(access)).flatMap((access) =>
-        furtherAgentRights('fleetrelay', access, ['kube-system', CONTROL_PLANE]),
+        furtherAgentRights('fleetrelay', access, { writable: 'all', careNamespaces: ['kube-system', CONTROL_PLANE] }),
       ) as unknown as readonly Manifest[];
       const release = AGENT_RELEASES['the care of Shoots'];
       if (release === undefined) throw new Error('there is no such release');

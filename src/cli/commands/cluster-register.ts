@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { RegisterRequest } from '../../compose/cluster/register.ts';
-import { AGENT_ACCESS } from '../../compose/manifests/agent-rights.ts';
+import { SERVER_NAMESPACE } from '../../compose/manifests/agent-policy.ts';
+import { AGENT_ACCESS, ALL_NAMESPACES, KUBE_SYSTEM } from '../../compose/manifests/agent-rights.ts';
 import { ENROLMENT_SECONDS } from '../../model/enrolment.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { addNamespace, clusterName, serverAddress, tokenValidity } from '../arguments.ts';
@@ -27,19 +28,19 @@ export function registerCommand(command: CliCommand, context: CliContext): void 
       ['fleetrelay cluster register east --label env=prod', 'print its KubernetesCluster, for git'],
       ['fleetrelay cluster register east --label env=prod --directory ./fleet', 'write it into a checkout'],
       [
-        'fleetrelay cluster register east --directory ./fleet --install --agent-context east --server relay.example.com:9900 --data-dir /var/lib/fleetrelay',
-        'and install its agent, where the data of the server is at hand',
+        'fleetrelay cluster register east --directory ./fleet --install --agent-context east --server relay.example.com:9900 --data-dir /var/lib/fleetrelay --namespaces shop,payments',
+        'and install its agent, which may write in two Namespaces, where the data of the server is at hand',
       ],
       [
         'fleetrelay cluster register east --apply --context management -n fleetrelay',
         'as a custom resource in the management cluster',
       ],
       [
-        'fleetrelay cluster register east --agent-manifests --server relay.example.com:9900 --token-file east.token --ca-file ca.crt | kubectl --context east apply -f -',
+        'fleetrelay cluster register east --agent-manifests --server relay.example.com:9900 --token-file east.token --ca-file ca.crt --allow all-namespaces | kubectl --context east apply -f -',
         'print the manifests of its agent, with its token among them',
       ],
       [
-        'fleetrelay cluster register seed --install --agent-context seed --server relay.example.com:9900 --data-dir /var/lib/fleetrelay --allow care --namespaces shoot--web--blue',
+        'fleetrelay cluster register seed --install --agent-context seed --server relay.example.com:9900 --data-dir /var/lib/fleetrelay --namespaces monitoring --allow care --care-namespaces shoot--web--blue',
         'the agent of a Seed, with what the care of the Shoot garden-web/blue needs',
       ],
     ]);
@@ -92,16 +93,21 @@ function agentOptions(command: CliCommand): void {
     .option('--agent-context <name>', 'context of the cluster, for --install')
     .option('--agent-namespace <name>', 'namespace of the agent', 'fleetrelay')
     .option('--image <image>', 'image of the agent (default: the one of this version)')
+    .option(
+      '--namespaces <names...>',
+      'the agent may write in these Namespaces only, which are made if they are missing; or --allow all-namespaces',
+      addNamespace,
+    )
     .addOption(
       new Option(
         '--allow <what...>',
-        'more than the agent may do by itself: apply Secrets, roles or CRDs; read what the care of a Shoot needs, test its tunnel, mend webhooks of others; everything',
+        'more than the agent may do by itself: write in all Namespaces; apply Secrets, roles or CRDs; read what the care of a Shoot needs, test its tunnel, mend webhooks of others; everything',
       )
-        .choices([...AGENT_ACCESS])
+        .choices([ALL_NAMESPACES, ...AGENT_ACCESS])
         .default([], 'nothing'),
     )
     .option(
-      '--namespaces <names...>',
+      '--care-namespaces <names...>',
       'with --allow care: where the agent may read the metadata of Secrets (default: kube-system). In a Seed the control plane namespaces of its Shoots',
       addNamespace,
     )
@@ -131,14 +137,17 @@ function label(text: string, before: Readonly<Record<string, string>>): Readonly
 }
 
 function refuseContradictions(flags: Flags): void {
-  const { apply, install, agentManifests, agentKubeconfig, agentContext, server, webhook, allow, namespaces } = flags;
+  const { apply, install, agentManifests, agentKubeconfig, agentContext, server, webhook } = flags;
+  const { allow, namespaces, careNamespaces } = flags;
   const hasAgent = install !== undefined || agentManifests !== undefined;
-  const isMeant = (agentKubeconfig ?? agentContext ?? server ?? webhook ?? namespaces) !== undefined;
+  const isMeant =
+    allow.length > 0 ||
+    (agentKubeconfig ?? agentContext ?? server ?? webhook ?? namespaces ?? careNamespaces) !== undefined;
   refuseUsage([
     [hasAgent && server === undefined, 'the agent needs --server HOST:PORT', 'at which the cluster reaches the server'],
     [
-      namespaces !== undefined && !allow.includes('care'),
-      '--namespaces says where the agent may read the metadata of Secrets',
+      careNamespaces !== undefined && !allow.includes('care'),
+      '--care-namespaces says where the agent may read the metadata of Secrets',
       'add --allow care',
     ],
     [!hasAgent && isMeant, 'register does not know what to do with the agent', 'add --install or --agent-manifests'],
@@ -146,6 +155,35 @@ function refuseContradictions(flags: Flags): void {
       apply === undefined && kubeTarget(flags) !== undefined,
       '--kubeconfig, --context and --namespace say where --apply writes the KubernetesCluster',
       'the cluster that is registered is named by --agent-kubeconfig and --agent-context',
+    ],
+  ]);
+  if (hasAgent) refusePlaces(flags);
+}
+
+/** Where the agent may write has to be said, and once. */
+function refusePlaces({ allow, namespaces, agentNamespace }: Flags): void {
+  const isEverywhere = allow.includes(ALL_NAMESPACES);
+  const guarded = namespaces?.find((name) => [KUBE_SYSTEM, SERVER_NAMESPACE, agentNamespace].includes(name));
+  refuseUsage([
+    [
+      namespaces === undefined && !isEverywhere,
+      'where may the agent write?',
+      'say --namespaces NS,... (only there), or --allow all-namespaces (a commit can then run Pods in every Namespace that is not protected)',
+    ],
+    [
+      namespaces !== undefined && isEverywhere,
+      '--namespaces and --allow all-namespaces contradict each other',
+      'say one of them',
+    ],
+    [
+      guarded !== undefined,
+      `--namespaces names ${guarded}, which is protected`,
+      'a fleet that has to write there needs --allow all-namespaces cluster-admin',
+    ],
+    [
+      allow.includes('cluster-admin') && !isEverywhere,
+      'with cluster-admin the agent may write in all Namespaces',
+      'say --allow all-namespaces cluster-admin',
     ],
   ]);
 }

@@ -2,22 +2,13 @@ import { resolve } from 'node:path';
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
 import type { ClusterName } from '../../model/ids.ts';
-import { type JsonObject, objectOf, objectsOf } from '../../model/json.ts';
+import { type JsonObject, objectsOf } from '../../model/json.ts';
 import { counted } from '../../model/messages.ts';
 import { labelsOf, metadataOf } from '../../model/object-key.ts';
-import {
-  type Kube,
-  type KubeReader,
-  OUR_PARTS,
-  openAgentKube,
-  openKube,
-  RESOURCES,
-  refusalOf,
-  resourceOf,
-  systemDeps,
-} from '../kube.ts';
-import { agentManifests, agentOwnSecret, furtherRole } from '../manifests/agent-manifests.ts';
-import { AGENT_ACCESS, KUBE_SYSTEM } from '../manifests/agent-rights.ts';
+import { isOffered, type Kube, type KubeReader, openAgentKube, openKube, resourceOf, systemDeps } from '../kube.ts';
+import { agentManifests, agentOwnSecret } from '../manifests/agent-manifests.ts';
+import { isPolicy } from '../manifests/agent-policy.ts';
+import { agentRoles } from '../manifests/agent-roles.ts';
 import { webhookOwnSecret } from '../manifests/agent-webhook.ts';
 import { removeOne } from '../manifests/apply.ts';
 import { installedAgent, installedClusterName, refuseRelease } from '../manifests/installed-agent.ts';
@@ -117,11 +108,15 @@ async function removeAgent(kube: Kube, cluster: ClusterName, dryRun: boolean): P
   const { namespace } = kube;
   const { settings } = await installedAgent(kube);
   const unused = { server: 'none:1', image: '', token: '', ca: '' };
-  const installed = agentManifests({ cluster, namespace, ...unused, access: AGENT_ACCESS, webhook: true });
+  // The roles are looked for, because their Namespaces are not known here.
+  const installed = agentManifests({ cluster, namespace, ...unused, writable: [], webhook: true });
   const staying = (manifest: JsonObject): boolean =>
     manifest.kind === 'Namespace' || metadataOf(manifest).name === settings;
   const own = [agentOwnSecret(namespace), webhookOwnSecret(namespace)];
-  const manifests = [...installed.filter((manifest) => !staying(manifest)), ...(await rightsElsewhere(kube)), ...own];
+  const others = installed.filter(
+    (manifest) => !staying(manifest) && !isRole(manifest) && (!isPolicy(manifest) || isOffered(kube, manifest)),
+  );
+  const manifests = [...others, ...(await agentRoles(kube)), ...own];
   // A webhook that no agent serves would refuse Pods.
   const rank = ({ kind }: JsonObject): number => ['MutatingWebhookConfiguration', 'Deployment', kind].indexOf(kind);
   const steps: Step[] = [];
@@ -137,26 +132,8 @@ async function removeAgent(kube: Kube, cluster: ClusterName, dryRun: boolean): P
   return steps;
 }
 
-/** The roles and bindings of further access that the agent has in other Namespaces than `kube-system` and its own. */
-async function rightsElsewhere({ client, namespace }: Kube): Promise<readonly JsonObject[]> {
-  const names = AGENT_ACCESS.map(furtherRole);
-  const lists = (['RoleBinding', 'Role'] as const).map(async (kind) => {
-    const path = resourcePath({ resource: RESOURCES[kind === 'Role' ? 'roles' : 'roleBindings'] });
-    const answer = await client.request({ method: 'GET', path, query: OUR_PARTS });
-    if (answer.type !== 'ok') throw new Error(`${client.server}: the ${kind}s cannot be listed: ${refusalOf(answer)}`);
-    return objectsOf(answer.body.items).map((item) => ({ ...item, apiVersion: 'rbac.authorization.k8s.io/v1', kind }));
-  });
-  const [bindings = [], roles = []] = await Promise.all(lists);
-  const ours = bindings.filter(
-    (binding) =>
-      names.includes(String(metadataOf(binding).name)) &&
-      objectsOf(objectOf(binding).subjects).some((subject) => subject.namespace === namespace),
-  );
-  const place = (object: JsonObject): string => `${metadataOf(object).namespace}/${metadataOf(object).name}`;
-  const places = new Set(
-    ours.map(place).filter((at) => ![KUBE_SYSTEM, namespace].some((one) => at.startsWith(`${one}/`))),
-  );
-  return [...bindings, ...roles].filter((object) => places.has(place(object)));
+function isRole({ apiVersion }: JsonObject): boolean {
+  return String(apiVersion).startsWith('rbac.');
 }
 
 async function countOwned({ client, namespace }: KubeReader): Promise<number | null> {

@@ -6,15 +6,18 @@ import type { JsonObject } from '../../model/json.ts';
 import { metadataOf } from '../../model/object-key.ts';
 import { displayAddress, type ListenAddress } from '../../server/listen-address.ts';
 import { type KubeReader, openAgentKube, openKube } from '../kube.ts';
-import { agentManifests } from '../manifests/agent-manifests.ts';
-import type { AgentAccess } from '../manifests/agent-rights.ts';
+import { type AgentManifestOptions, agentManifests } from '../manifests/agent-manifests.ts';
+import { POLICY_KIND, SERVER_NAMESPACE } from '../manifests/agent-policy.ts';
+import { type AgentAccess, ALL_NAMESPACES } from '../manifests/agent-rights.ts';
 import { applyAll } from '../manifests/apply.ts';
 import { installedClusterName, installedToken, refuseRelease } from '../manifests/installed-agent.ts';
+import { serverNamespaceIn } from '../manifests/server-place.ts';
 import type { AgentPlace, KubeTarget, RunIo } from '../options.ts';
 import { trustFolder } from '../serve/relay.ts';
 import type { Step } from '../step.ts';
 import { writeOnce } from '../write-once.ts';
 import { clusterManifest, writeIntoCheckout } from './cluster-file.ts';
+import { installAgent } from './install-agent.ts';
 import { type EnrolmentRequest, printedToken } from './token.ts';
 
 /** The options of `fleetrelay cluster register`. At most one of `directory` and `apply` is given. */
@@ -32,9 +35,12 @@ export interface RegisterRequest extends KubeTarget, AgentPlace {
   /** The agent's manifests are applied to the cluster. */
   readonly install?: true;
   readonly image?: string;
-  readonly allow: readonly AgentAccess[];
-  /** The Namespaces in which `care` may read the metadata of Secrets; absent: `kube-system`. */
+  /** Has {@link ALL_NAMESPACES} if the agent may write in all of them; else `namespaces` is given. */
+  readonly allow: readonly (AgentAccess | typeof ALL_NAMESPACES)[];
+  /** The Namespaces in which the agent may write. */
   readonly namespaces?: readonly string[];
+  /** The Namespaces in which `care` may read the metadata of Secrets; absent: `kube-system`. */
+  readonly careNamespaces?: readonly string[];
   /** The agent serves the webhook that rewrites the probes of Pods. */
   readonly webhook?: true;
   /** The server's, for token and certificate authority. */
@@ -74,15 +80,17 @@ export async function registerCluster(request: RegisterRequest, io: Io): Promise
   const hasAgent = install === true || printing !== undefined;
   await using kube = install === true ? await openAgentKube(request, io) : undefined;
   const present = kube === undefined ? undefined : await installedToken(kube);
-  const agent = hasAgent ? await agentMaterial(request, io, present) : { manifests: [], notes: [] };
+  const agent = hasAgent ? await agentMaterial(request, io, present) : undefined;
   if (kube !== undefined) {
     await checkPlace(kube, name);
     if (!force) await refuseRelease(kube, (release) => `change it with: helm upgrade ${release} CHART`);
   }
   const declared = await declare(request, manifest, { force, dryRun }, io);
   const applying = { force, dryRun, progress: (line: string) => io.err(`${line}\n`) };
-  const installed = kube === undefined ? [] : await applyAll(kube, agent.manifests, applying);
-  const text = agent.manifests.map((each) => printYaml(each)).join('---\n');
+  const installed =
+    kube === undefined || agent === undefined ? undefined : await installAgent(kube, agent.options, applying);
+  const manifests = agent === undefined ? [] : agentManifests(agent.options);
+  const text = manifests.map((each) => printYaml(each)).join('---\n');
   const isPrinted = hasAgent && kube === undefined && (printing === true || printing === '-');
   const written =
     typeof printing === 'string' && printing !== '-'
@@ -92,9 +100,13 @@ export async function registerCluster(request: RegisterRequest, io: Io): Promise
   const isDeclared = declared.length > 0;
   return {
     cluster: name,
-    steps: [...declared, ...installed, ...written],
+    steps: [...declared, ...(installed?.steps ?? []), ...written],
     printed: isPrinted ? text : !isDeclared && !hasAgent ? printYaml(manifest) : '',
-    notes: [...agent.notes, ...nextSteps(request, hasAgent, isDeclared)],
+    notes: [
+      ...(agent?.notes ?? []),
+      ...(installed?.notes ?? (hasAgent ? notesOnPrinted(request) : [])),
+      ...nextSteps(request, hasAgent, isDeclared),
+    ],
   };
 }
 
@@ -124,14 +136,26 @@ async function declare(
   return applyAll(kube, [placed], { ...writing, progress: (line) => io.err(`${line}\n`) });
 }
 
-/** The agent's manifests, and what a person should know about them. */
+/** What the manifests need that they do not bring, because it depends on the cluster. */
+function notesOnPrinted({ namespaces, allow }: RegisterRequest): readonly string[] {
+  return [
+    ...(namespaces === undefined
+      ? []
+      : [`these Namespaces have to exist, since a Role is in each: ${namespaces.join(', ')}`]),
+    ...(allow.includes('cluster-admin')
+      ? []
+      : [`for an API server older than 1.30 leave out the ${POLICY_KIND} and its binding`]),
+  ];
+}
+
+/** What the agent's manifests are made of, and what a person should know about them. */
 async function agentMaterial(
   request: RegisterRequest,
   { cwd, version }: Io,
   present: string | undefined,
-): Promise<{ readonly manifests: readonly JsonObject[]; readonly notes: readonly string[] }> {
+): Promise<{ readonly options: AgentManifestOptions; readonly notes: readonly string[] }> {
   const { name, server, agentNamespace: namespace, allow, dataDir, relaySecretFile, tokenFile, caFile } = request;
-  const { image = `fleetrelay:${version}`, webhook, namespaces } = request;
+  const { image = `fleetrelay:${version}`, webhook, namespaces = [], careNamespaces } = request;
   if (server === undefined) throw new Error('the agent needs the address of the server');
   const hasSecret = dataDir !== undefined || relaySecretFile !== undefined;
   const token =
@@ -164,11 +188,12 @@ async function agentMaterial(
     notes.push('no certificate authority is among the manifests: the agent trusts those of its image (--ca-file FILE)');
   }
   return {
-    manifests: agentManifests({
-      ...{ cluster: name, server: address, namespace, image, token, ca, webhook },
-      access: allow,
-      careNamespaces: namespaces,
-    }),
+    options: {
+      ...{ cluster: name, server: address, namespace, image, token, ca, webhook, careNamespaces },
+      writable: allow.includes(ALL_NAMESPACES) ? 'all' : namespaces,
+      serverNamespaces: [...new Set([SERVER_NAMESPACE, serverNamespaceIn(address) ?? SERVER_NAMESPACE])],
+      access: allow.filter((each) => each !== ALL_NAMESPACES),
+    },
     notes,
   };
 }
@@ -200,7 +225,7 @@ function nextSteps(
     [install === true, 'see it come: fleetrelay cluster list --watch'],
     [
       !hasAgent,
-      `then install its agent: fleetrelay cluster register ${name} --install --server HOST:PORT --data-dir DIR`,
+      `then install its agent: fleetrelay cluster register ${name} --install --server HOST:PORT --data-dir DIR --namespaces NS,... (or --allow all-namespaces)`,
     ],
   ];
   return rows.filter(([when]) => when).map(([, note]) => note);

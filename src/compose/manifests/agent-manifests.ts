@@ -3,17 +3,21 @@ import { AGENT_LABELS, agentTemplateLabels } from '../../adapters/kubernetes/age
 import type { JsonObject } from '../../model/json.ts';
 import { AGENT_CREDENTIALS } from '../agent/names.ts';
 import { type AgentPodOptions, agentDeployment } from './agent-pod.ts';
+import { agentPolicy, SERVER_NAMESPACE } from './agent-policy.ts';
 import {
+  AGENT_ACCESS,
   type AgentAccess,
   APPLIED,
   DISCOVERY,
   FURTHER,
   KUBE_SYSTEM,
+  namespaceRights,
   OWN_NAMESPACE,
   type Permission,
   policyRule,
   WEBHOOK_RIGHTS,
   WIDEN_LABEL,
+  type WritableNamespaces,
 } from './agent-rights.ts';
 import { installedWebhook, webhookService } from './agent-webhook.ts';
 
@@ -27,6 +31,10 @@ export interface AgentManifestOptions extends Omit<AgentPodOptions, 'settingsDig
   readonly token?: string | undefined;
   /** Authority of the server's certificate (PEM); absent: those that the image trusts. */
   readonly ca?: string | undefined;
+  /** Where the agent may write. */
+  readonly writable: WritableNamespaces;
+  /** The Namespaces of management servers in this cluster, which the policy protects; absent: the usual one. */
+  readonly serverNamespaces?: readonly string[] | undefined;
   /** More than the agent may do by itself. */
   readonly access?: readonly AgentAccess[];
   /** The Namespaces in which `care` may read the metadata of Secrets; absent: `kube-system`. */
@@ -39,14 +47,19 @@ export interface AgentManifestOptions extends Omit<AgentPodOptions, 'settingsDig
  * pods.
  */
 export function agentManifests(options: AgentManifestOptions): readonly JsonObject[] {
-  const { namespace, cluster, server, token, ca, access = [], careNamespaces, webhook = false } = options;
+  const { namespace, cluster, server, token, ca, access = [], webhook = false } = options;
   const settingsDigest = createHash('sha256')
     .update(JSON.stringify([cluster, server, token, ca]))
     .digest('hex');
   return [
     agentNamespace(namespace),
+    // Before the rights that it limits.
+    ...(access.includes('cluster-admin')
+      ? []
+      : agentPolicy({ namespaces: options.serverNamespaces ?? [SERVER_NAMESPACE] })),
     ...agentRights(namespace),
-    ...access.flatMap((each) => furtherAgentRights(namespace, each, careNamespaces)),
+    ...applyRights(namespace, options.writable),
+    ...access.flatMap((each) => furtherAgentRights(namespace, each, options)),
     ...(webhook ? webhookRights(namespace) : []),
     inNamespace('v1', 'ConfigMap', namespace, 'fleetrelay-agent-settings', { data: { cluster, server } }),
     ...(ca === undefined
@@ -75,20 +88,25 @@ export function agentNamespace(name: string): JsonObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
 }
 
-/** ServiceAccount, roles and bindings of every agent. */
+/** ServiceAccount, roles and bindings of every agent: to read, and to write what it keeps for itself. */
 export function agentRights(namespace: string): readonly JsonObject[] {
   return [
     inNamespace('v1', 'ServiceAccount', namespace, 'fleetrelay-agent', { automountServiceAccountToken: false }),
-    role('fleetrelay-agent-discovery', DISCOVERY),
-    bound(namespace, 'fleetrelay-agent-discovery'),
-    role('fleetrelay-agent-apply', APPLIED),
-    bound(namespace, 'fleetrelay-agent-apply'),
+    ...clusterRights(namespace, 'fleetrelay-agent-discovery', DISCOVERY),
     // No member `rules`, not even an empty one: the aggregating controller owns it.
     clusterWide('ClusterRole', 'fleetrelay-agent-more', {
       aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [WIDEN_LABEL]: 'true' } }] },
     }),
     bound(namespace, 'fleetrelay-agent-more'),
-    ...ownRights(namespace, 'fleetrelay-agent', OWN_NAMESPACE),
+    ...rightsIn(namespace, namespace, 'fleetrelay-agent', OWN_NAMESPACE),
+  ];
+}
+
+/** The rights to write, everywhere or in the named Namespaces, which have to exist. */
+export function applyRights(namespace: string, writable: WritableNamespaces): readonly JsonObject[] {
+  return [
+    ...clusterRights(namespace, 'fleetrelay-agent-namespaces', namespaceRights(writable)),
+    ...rightsWhere(writable, namespace, 'fleetrelay-agent-apply', APPLIED),
   ];
 }
 
@@ -96,7 +114,7 @@ export function agentRights(namespace: string): readonly JsonObject[] {
 export function webhookRights(namespace: string): readonly JsonObject[] {
   const name = 'fleetrelay-agent-webhook';
   const { everywhere, ownNamespace } = WEBHOOK_RIGHTS;
-  return [role(name, everywhere), bound(namespace, name), ...ownRights(namespace, name, ownNamespace)];
+  return [...clusterRights(namespace, name, everywhere), ...rightsIn(namespace, namespace, name, ownNamespace)];
 }
 
 /** The Secret that the agent makes for its client certificate. It is not installed, but an uninstallation removes it. */
@@ -104,25 +122,32 @@ export function agentOwnSecret(namespace: string): JsonObject {
   return inNamespace('v1', 'Secret', namespace, AGENT_CREDENTIALS, {});
 }
 
-/** What one further access adds to them; `namespaces`: where it adds what it may do in some Namespaces only. */
+/** What one further access adds to them. `careNamespaces`: where `care` may read the metadata of Secrets. */
 export function furtherAgentRights(
   namespace: string,
   access: AgentAccess,
-  namespaces: readonly string[] = [KUBE_SYSTEM],
+  {
+    writable,
+    careNamespaces = [KUBE_SYSTEM],
+  }: { readonly writable: WritableNamespaces; readonly careNamespaces?: readonly string[] | undefined },
 ): readonly JsonObject[] {
   const name = furtherRole(access);
   if (access === 'cluster-admin') return [bound(namespace, name, 'cluster-admin')];
-  const { everywhere, inNamespaces, inKubeSystem } = FURTHER[access];
-  const rolesIn = (places: readonly string[], permissions: readonly Permission[] = []): readonly JsonObject[] =>
-    permissions.length === 0
-      ? []
-      : [...new Set(places)].flatMap((place) => rightsIn(place, namespace, name, permissions));
+  const { everywhere = [], whereWritable = [], inNamespaces = [], inKubeSystem = [] } = FURTHER[access];
+  const isOneRole = writable === 'all';
   return [
-    ...(everywhere === undefined ? [] : [role(name, everywhere), bound(namespace, name)]),
-    ...rolesIn(namespaces, inNamespaces),
-    ...rolesIn([KUBE_SYSTEM], inKubeSystem),
+    ...clusterRights(namespace, name, isOneRole ? [...everywhere, ...whereWritable] : everywhere),
+    ...(isOneRole ? [] : rightsWhere(writable, namespace, name, whereWritable)),
+    ...rightsWhere(careNamespaces, namespace, name, inNamespaces),
+    ...rightsWhere([KUBE_SYSTEM], namespace, name, inKubeSystem),
   ];
 }
+
+/** The names of all roles and bindings that an installation can have. */
+export const AGENT_ROLES: readonly string[] = [
+  ...['', '-discovery', '-more', '-namespaces', '-apply', '-webhook'].map((suffix) => `fleetrelay-agent${suffix}`),
+  ...AGENT_ACCESS.map(furtherRole),
+];
 
 /** The name of the roles and bindings of a further access. */
 export function furtherRole(access: AgentAccess): string {
@@ -162,13 +187,25 @@ export function agentDisruptionBudget(namespace: string): JsonObject {
 
 const RBAC = 'rbac.authorization.k8s.io';
 
-function role(name: string, permissions: readonly Permission[]): JsonObject {
-  return clusterWide('ClusterRole', name, { rules: permissions.map(policyRule) });
+/** A ClusterRole and its binding; nothing without permissions. */
+function clusterRights(namespace: string, name: string, permissions: readonly Permission[]): readonly JsonObject[] {
+  return permissions.length === 0 ? [] : [role(name, permissions), bound(namespace, name)];
 }
 
-/** A Role in the agent's own namespace, and its binding. */
-function ownRights(namespace: string, name: string, permissions: readonly Permission[]): readonly JsonObject[] {
-  return rightsIn(namespace, namespace, name, permissions);
+/** A Role in each of the Namespaces, or a ClusterRole for all of them; nothing without permissions. */
+function rightsWhere(
+  places: WritableNamespaces,
+  namespace: string,
+  name: string,
+  permissions: readonly Permission[],
+): readonly JsonObject[] {
+  if (permissions.length === 0) return [];
+  if (places === 'all') return clusterRights(namespace, name, permissions);
+  return [...new Set(places)].flatMap((place) => rightsIn(place, namespace, name, permissions));
+}
+
+function role(name: string, permissions: readonly Permission[]): JsonObject {
+  return clusterWide('ClusterRole', name, { rules: permissions.map(policyRule) });
 }
 
 /** A Role in a Namespace, and its binding to the agent of `namespace`. */

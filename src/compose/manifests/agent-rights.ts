@@ -17,6 +17,12 @@ export interface Permission {
 export const AGENT_ACCESS = ['secrets', 'rbac', 'crds', 'care', 'tunnel', 'webhooks', 'cluster-admin'] as const;
 export type AgentAccess = (typeof AGENT_ACCESS)[number];
 
+/** The choice to let the agent write in all Namespaces; without it they are named. */
+export const ALL_NAMESPACES = 'all-namespaces';
+
+/** The Namespaces in which an agent may write: those with these names, or all of them. */
+export type WritableNamespaces = readonly string[] | 'all';
+
 /** ClusterRoles with this label (value `"true"`) widen what the agent may do. */
 export const WIDEN_LABEL = 'rbac.fleetrelay.dev/aggregate-to-agent';
 
@@ -62,17 +68,12 @@ export const DISCOVERY: readonly Permission[] = rulesOf(READ, [
   [engineGroups.join(' '), '*', 'Input snapshot: the kinds that fleetrelay itself reads, where they are installed.'],
 ]);
 
-/** What may be applied and removed without a further choice. */
+/** What may be applied and removed, without a further choice, in the Namespaces in which the agent may write. */
 export const APPLIED: readonly Permission[] = rulesOf(APPLY, [
   [
     'core',
     'configmaps limitranges persistentvolumeclaims resourcequotas serviceaccounts services',
     'Applied kinds of the core group. No Secrets: that is a choice of its own.',
-  ],
-  [
-    'core',
-    'namespaces',
-    'Namespaces that the desired state declares. One is removed only when nothing of the fleet is left in it.',
   ],
   [
     'apps',
@@ -87,6 +88,16 @@ export const APPLIED: readonly Permission[] = rulesOf(APPLY, [
   [ISTIO, '*', 'Applied configuration of Istio and the Gateway API.'],
   ['cilium.io', 'ciliumnetworkpolicies', 'Applied network policies of Cilium.'],
 ]);
+
+/** To apply the Namespaces in which the agent may write: those with these names, or all. Every agent may read Namespaces. */
+export function namespaceRights(writable: WritableNamespaces): readonly Permission[] {
+  const why =
+    'Namespaces that the desired state declares, of those in which the agent may write. One is removed only when nothing of the fleet is left in it. `create` counts for server-side apply, which names it.';
+  // No names would mean all of them.
+  if (writable.length === 0) return [];
+  const names = writable === 'all' ? {} : { resourceNames: writable };
+  return [{ apiGroups: [''], resources: ['namespaces'], ...names, verbs: ['create', 'patch', 'delete'], why }];
+}
 
 /** In the agent's own namespace. The `create` of a POST cannot be tied to a name, and the pieces of the inventory have made-up ones. */
 export const OWN_NAMESPACE: readonly Permission[] = [
@@ -133,8 +144,10 @@ export const KUBE_SYSTEM = 'kube-system';
 
 /** What a further access adds. */
 export interface FurtherRights {
-  /** By a ClusterRole. */
+  /** By a ClusterRole: what has no Namespace, and what is only read. */
   readonly everywhere?: readonly Permission[];
+  /** By a Role in each Namespace in which the agent may write; by a ClusterRole if these are all. */
+  readonly whereWritable?: readonly Permission[];
   /** By a Role in `kube-system`, or in the Namespaces that the person who installs the agent names. */
   readonly inNamespaces?: readonly Permission[];
   /** By a Role in `kube-system`. */
@@ -144,20 +157,27 @@ export interface FurtherRights {
 /** What each further access adds; `cluster-admin` adds a binding to the ClusterRole of that name instead. */
 export const FURTHER: Readonly<Record<Exclude<AgentAccess, 'cluster-admin'>, FurtherRights>> = {
   secrets: {
-    everywhere: rulesOf(APPLY, [
+    whereWritable: rulesOf(APPLY, [
       [
         'core',
         'secrets',
-        'Applied Secrets. RBAC cannot tell them from others: the agent may then read every Secret of the cluster, though it asks only for those with the label of its fleet.',
+        'Applied Secrets. RBAC cannot tell them from others: the agent may then read every Secret of these Namespaces, though it asks only for those with the label of its fleet.',
       ],
     ]),
   },
   rbac: {
+    whereWritable: rulesOf(APPLY, [
+      [
+        'rbac.authorization.k8s.io',
+        'rolebindings roles',
+        'Applied roles and bindings. Without `escalate` and `bind`: the API server lets the agent grant only what it may do itself.',
+      ],
+    ]),
     everywhere: rulesOf(APPLY, [
       [
         'rbac.authorization.k8s.io',
-        'clusterrolebindings clusterroles rolebindings roles',
-        'Applied roles and bindings. Without `escalate` and `bind`: the API server lets the agent grant only what it may do itself.',
+        'clusterrolebindings clusterroles',
+        'The same for the whole cluster. The policy refuses them to an agent that may write in all Namespaces.',
       ],
     ]),
   },
@@ -199,7 +219,7 @@ export const FURTHER: Readonly<Record<Exclude<AgentAccess, 'cluster-admin'>, Fur
       [
         'core',
         'secrets',
-        'Labels and annotations of Secrets: the operating system configs of a Shoot in `kube-system`, the certificate authorities in the control plane namespaces of a Seed (`--namespaces`). The agent asks only for metadata. RBAC cannot tell that apart: it could read all Secrets of these Namespaces.',
+        'Labels and annotations of Secrets: the operating system configs of a Shoot in `kube-system`, the certificate authorities in the control plane namespaces of a Seed (`--care-namespaces`). The agent asks only for metadata. RBAC cannot tell that apart: it could read all Secrets of these Namespaces.',
       ],
     ]),
   },

@@ -94,6 +94,10 @@ describe.skipIf(noHelm)('charts', () => {
     ['fleetrelay-agent', { ...agent(), relay: { serverAddress: 'https://relay:9900' } }, /serverAddress/],
     ['fleetrelay-agent', { ...agent(), replicas: 3 }, /replicas/],
     ['fleetrelay-agent', { ...agent(), rbac: { secret: true } }, /secret/],
+    ['fleetrelay-agent', { ...agent(), rbac: {} }, /rbac\.namespaces names.*rbac\.allNamespaces: true/],
+    ['fleetrelay-agent', { ...agent(), rbac: { namespaces: ['web'], allNamespaces: true } }, /contradict each other/],
+    ['fleetrelay-agent', { ...agent(), rbac: { namespaces: ['kube-system'] } }, /kube-system, which is protected/],
+    ['fleetrelay-agent', { ...agent(), rbac: { namespaces: ['web'], clusterAdmin: true } }, /rbac\.allNamespaces: true/],
     [
       'fleetrelay-agent',
       { ...agent(), leaderElection: { enabled: false } },
@@ -190,7 +194,7 @@ describe.skipIf(noHelm)('charts', () => {
 
   test('an agent with a certificate from elsewhere demands no token', async () => {
     const podWith = async (relay: object) => {
-      const values = { cluster: 'east', relay: { serverAddress: 'a:1', ...relay } };
+      const values = { ...agent(), relay: { serverAddress: 'a:1', ...relay } };
       const objects = await renderChart('fleetrelay-agent', { name: 'fleetrelay-agent', namespace: 'x', values });
       const pod = objects.find(({ kind }) => kind === 'Deployment')?.spec.template.spec ?? missing();
       const secrets = pod.volumes.flatMap(({ secret }: Manifest) => (secret === undefined ? [] : [secret.secretName]));
@@ -288,7 +292,7 @@ describe.skipIf(noHelm)('charts', () => {
       });
       const byChart = await renderChart('fleetrelay-agent', AGENT_RELEASES['with the webhook'] ?? missing());
       const unused = { cluster: 'east', server: 'relay.example.com:9900', image: 'fleetrelay:0.1.0' };
-      const place = { namespace: 'fleetrelay', ca: CA };
+      const place = { namespace: 'fleetrelay', ca: CA, writable: 'all' } as const;
       const byCommand = agentManifests({ ...unused, ...place, webhook: true }) as unknown as readonly Manifest[];
       const part = (objects: readonly Manifest[], kind: string) =>
         ofWebhook(objects).find((object) => object.kind === kind) ?? missing();
@@ -397,7 +401,8 @@ describe.skipIf(noHelm)('charts', () => {
 const GIT = { name: 'fleet', git: { url: 'https://git.example.com/fleet.git' } };
 
 function agent() {
-  return { cluster: 'east', relay: { serverAddress: 'relay.example.com:9900', tokenSecret: { name: 'token' } } };
+  const relay = { serverAddress: 'relay.example.com:9900', tokenSecret: { name: 'token' } };
+  return { cluster: 'east', relay, rbac: { namespaces: ['web'] } };
 }
 
 function missing(): never {

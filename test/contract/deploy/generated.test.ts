@@ -14,6 +14,7 @@ test('what is generated of deploy/ is what it is made of', async () => {
 
 test('the table of rights says every rule of the manifests, and none besides', () => {
   const components = [
+    'agent-all-namespaces',
     'agent-secrets',
     'agent-rbac',
     'agent-crds',

@@ -109,10 +109,15 @@ export const SERVER_RELEASES: Readonly<Record<string, Release>> = {
   'two replicas, the leader elected by a Lease': REPLICATED.kubernetes,
 };
 
-const AGENT = { cluster: 'east', relay: { serverAddress: 'relay.example.com:9900' } };
+const AGENT = {
+  cluster: 'east',
+  relay: { serverAddress: 'relay.example.com:9900' },
+  rbac: { allNamespaces: true },
+};
 
 const LEAST_AGENT = {
   ...AGENT,
+  rbac: { namespaces: ['web'] },
   relay: {
     ...AGENT.relay,
     tokenSecret: { name: 'fleetrelay-agent-token' },
@@ -130,6 +135,7 @@ export const AGENT_RELEASES: Readonly<Record<string, Release>> = {
       relay: { serverAddress: '[2001:db8::1]:443', token: 'frt1_x', rootCA: CA },
       replicaCount: 3,
       rbac: {
+        allNamespaces: true,
         secrets: true,
         rbac: true,
         crds: true,
@@ -153,8 +159,16 @@ export const AGENT_RELEASES: Readonly<Record<string, Release>> = {
     namespace: 'fleetrelay',
     values: {
       ...LEAST_AGENT,
-      rbac: { care: true, careNamespaces: ['kube-system', 'shoot--web--blue'], tunnel: true, webhooks: true },
+      rbac: {
+        ...LEAST_AGENT.rbac,
+        ...{ care: true, careNamespaces: ['kube-system', 'shoot--web--blue'], tunnel: true, webhooks: true },
+      },
     },
+  },
+  'Secrets and roles in two Namespaces': {
+    name: 'fleetrelay-agent',
+    namespace: 'fleetrelay',
+    values: { ...LEAST_AGENT, rbac: { namespaces: ['web', 'shop'], secrets: true, rbac: true } },
   },
   'a certificate from elsewhere': {
     name: 'fleetrelay-agent',

@@ -10,7 +10,7 @@ export interface ApiAnswer {
   readonly body: any;
 }
 
-/** Speaks to an API server as `admin`, without the client under test and cheaper than kubectl. */
+/** Speaks to an API server as `admin`, or with another token, without the client under test and cheaper than kubectl. */
 export interface ApiRequests {
   /** Rejects if nothing answers. */
   send(method: string, path: string, body?: unknown, contentType?: string): Promise<ApiAnswer>;
@@ -22,14 +22,14 @@ export interface ApiRequests {
 const TIMEOUT_MS = 60_000;
 
 /** At most `sockets` requests are under way at once; further ones wait. */
-export function createApiRequests(plane: ControlPlane, sockets = 16): ApiRequests {
+export function createApiRequests(plane: ControlPlane, sockets = 16, token = 'token-admin'): ApiRequests {
   const ca = readFileSync(join(plane.folder, 'certs', 'apiserver.crt'));
   const agent = new Agent({ keepAlive: true, maxSockets: sockets, ca });
   const send: ApiRequests['send'] = (method, path, body, contentType = 'application/json') =>
     new Promise((resolve, reject) => {
       const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
       const headers = {
-        authorization: 'Bearer token-admin',
+        authorization: `Bearer ${token}`,
         ...(bytes === undefined ? {} : { 'content-type': contentType, 'content-length': bytes.length }),
       };
       const asked = request(`${plane.url}${path}`, { method, agent, headers, timeout: TIMEOUT_MS }, (response) => {

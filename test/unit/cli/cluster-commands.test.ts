@@ -22,6 +22,8 @@ const cluster = (...args: string[]): Promise<CliRun> =>
 const EAST =
   'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata:\n  name: east\n  labels:\n    env: prod\n';
 
+const INSTALL = ['register', 'east', '--install', '--server', 'a:1'];
+
 describe('a wrong command line exits with 2 and', () => {
   test.each([
     [['register', 'East'], 'lower-case'],
@@ -31,9 +33,17 @@ describe('a wrong command line exits with 2 and', () => {
     [['register', 'east', '--install'], '--server HOST:PORT'],
     [['register', 'east', '--server', 'a:1'], '--install or --agent-manifests'],
     [['register', 'east', '--install', '--agent-manifests', '--server', 'a:1'], 'cannot be used with'],
-    [['register', 'east', '--install', '--server', 'a:1', '--allow', 'everything'], 'Allowed choices are secrets'],
-    [['register', 'east', '--install', '--server', 'a:1', '--namespaces', 'web'], '--allow care'],
-    [['register', 'east', '--allow', 'care', '--namespaces', 'web', 'Shoots/blue'], 'the name of a Namespace'],
+    [[...INSTALL, '--allow', 'everything'], 'Allowed choices are all-namespaces, secrets'],
+    [INSTALL, 'say --namespaces NS,... (only there), or --allow all-namespaces'],
+    [['register', 'east', '--agent-manifests', '--server', 'a:1'], 'or --allow all-namespaces'],
+    [[...INSTALL, '--namespaces', 'web', '--allow', 'all-namespaces'], 'contradict each other'],
+    [[...INSTALL, '--namespaces', 'web,kube-system'], 'kube-system, which is protected'],
+    [[...INSTALL, '--namespaces', 'agents', '--agent-namespace', 'agents'], 'agents, which is protected'],
+    [[...INSTALL, '--namespaces', 'fleetrelay-server'], 'fleetrelay-server, which is protected'],
+    [[...INSTALL, '--namespaces', 'web', '--allow', 'cluster-admin'], '--allow all-namespaces cluster-admin'],
+    [[...INSTALL, '--namespaces', 'web', '--care-namespaces', 'web'], '--allow care'],
+    [[...INSTALL, '--namespaces', 'web,Shoots/blue'], 'the name of a Namespace'],
+    [['register', 'east', '--allow', 'all-namespaces'], '--install or --agent-manifests'],
     [['deregister', 'east'], '--directory CHECKOUT'],
     [['deregister', 'east', '--remove-objects'], '--confirm east'],
     [['deregister', 'east', '--remove-objects', '--confirm', 'west'], '--confirm east'],
@@ -90,7 +100,7 @@ describe('cluster register', () => {
 
   test('writes nothing in a dry run, nor when the agent’s part cannot be done', async () => {
     expect((await cluster('register', 'east', '--directory', '.', '--dry-run')).out).toContain('created (dry run)');
-    const missing = ['--agent-manifests', 'm.yaml', '--server', 'a:1', '--token-file', 'none'];
+    const missing = ['--agent-manifests', 'm.yaml', '--server', 'a:1', '--namespaces', 'web', '--token-file', 'none'];
     expect(await cluster('register', 'east', '--directory', '.', ...missing)).toMatchObject({ code: 1 });
     expect(existsSync(join(folder, 'clusters'))).toBe(false);
   });
@@ -102,7 +112,7 @@ describe('cluster register', () => {
 
   test('writes manifests with a token for their owner alone', async () => {
     put('token', 'frt1_abc\n');
-    const args = ['--agent-manifests', 'm.yaml', '--server', 'a:1', '--token-file', 'token'];
+    const args = ['--agent-manifests', 'm.yaml', '--server', 'a:1', '--namespaces', 'web', '--token-file', 'token'];
     const { code, out, err } = await cluster('register', 'east', '--directory', '.', ...args);
     expect([code, out + err]).toEqual([0, expect.not.stringContaining('frt1_abc')]);
     expect(readFileSync(join(folder, 'm.yaml'), 'utf8')).toContain('frt1_abc');
@@ -111,7 +121,7 @@ describe('cluster register', () => {
 });
 
 describe('cluster register by the secret of the server alone', () => {
-  const args = ['register', 'east', '--agent-manifests', '--server', 'a:1'];
+  const args = ['register', 'east', '--agent-manifests', '--server', 'a:1', '--namespaces', 'web,shop'];
   const secret = ['--relay-secret-file', 'secret'];
 
   test('notes that the token may have been renewed, and the way out', async () => {

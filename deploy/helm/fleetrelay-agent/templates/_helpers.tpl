@@ -83,8 +83,34 @@ configMap:
 {{- end }}
 {{- end }}
 
+{{/* Whether there is a policy: not for an agent that could remove it, nor on an API server older than 1.30. */}}
+{{- define "agent.hasPolicy" -}}
+{{- if and .Values.admissionPolicy.enabled (not .Values.rbac.clusterAdmin) (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy") }}true{{ end }}
+{{- end }}
+
+{{/* Where the agent may write has to be said, and once. */}}
+{{- define "agent.checkedPlaces" -}}
+{{- with .Values.rbac }}
+{{- if and (not .allNamespaces) (empty .namespaces) }}
+{{- fail "where may the agent write? rbac.namespaces names the Namespaces, which have to exist; rbac.allNamespaces: true lets it write in all of them" }}
+{{- end }}
+{{- if and .allNamespaces .namespaces }}
+{{- fail "rbac.namespaces and rbac.allNamespaces contradict each other: say one" }}
+{{- end }}
+{{- if and .clusterAdmin (not .allNamespaces) }}
+{{- fail "with rbac.clusterAdmin the agent may write in all Namespaces: say rbac.allNamespaces: true as well" }}
+{{- end }}
+{{- range append $.Values.admissionPolicy.namespaces $.Release.Namespace | concat (list "kube-system") }}
+{{- if has . $.Values.rbac.namespaces }}
+{{- fail (printf "rbac.namespaces names %s, which is protected; a fleet that has to write there needs rbac.allNamespaces and rbac.clusterAdmin" .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Only the leader writes: without election there can be but one. */}}
 {{- define "agent.checked" -}}
+{{- if .Values.rbac.create }}{{ include "agent.checkedPlaces" . }}{{ end }}
 {{- if and (not .Values.leaderElection.enabled) (gt (int .Values.replicaCount) 1) }}
 {{- fail "replicaCount is larger than 1, but leaderElection.enabled is false: two agents would work against each other" }}
 {{- end }}

@@ -21,7 +21,7 @@ import { findResource, pathOf, send, uidOf, type Writing } from './write.ts';
 /** The field manager of the remediator's changes. */
 const FIELD_MANAGER = 'fleetrelay-remediator';
 /** The ConfigMap with its record, in the agent's own namespace. */
-const RECORD_NAME = 'fleetrelay-remediations';
+export const REMEDIATION_RECORD = 'fleetrelay-remediations';
 const RECORD = 'record';
 const CONTROLLER = 'fleetrelay.dev/agent';
 
@@ -120,7 +120,7 @@ function createRecord(
   let version: string | undefined;
 
   async function read(): Promise<JsonObject | undefined> {
-    const answer = await client.request({ method: 'GET', path: configMapPath(namespace, RECORD_NAME) });
+    const answer = await client.request({ method: 'GET', path: configMapPath(namespace, REMEDIATION_RECORD) });
     if (answer.type === 'refused' && answer.status === 404) {
       version = '';
       return undefined;
@@ -133,10 +133,10 @@ function createRecord(
 
   function write(record: JsonObject): Promise<KubeAnswer> {
     const isNew = version === '';
-    const metadata = { name: RECORD_NAME, namespace, ...(isNew ? {} : { resourceVersion: version }) };
+    const metadata = { name: REMEDIATION_RECORD, namespace, ...(isNew ? {} : { resourceVersion: version }) };
     return client.request({
       method: isNew ? 'POST' : 'PUT',
-      path: isNew ? configMapPath(namespace) : configMapPath(namespace, RECORD_NAME),
+      path: isNew ? configMapPath(namespace) : configMapPath(namespace, REMEDIATION_RECORD),
       body: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [RECORD]: JSON.stringify(record) } },
       maySend: mayWrite,
     });

@@ -1,0 +1,144 @@
+import { WEBHOOK_CONFIGURATION, WEBHOOK_SECRET } from '../../adapters/kubernetes/admission/webhook-configuration.ts';
+import { AGENT_LABELS } from '../../adapters/kubernetes/agent-labels.ts';
+import { REMEDIATION_RECORD } from '../../adapters/kubernetes/cluster/webhook-configurations.ts';
+import { HEAD_NAME } from '../../adapters/kubernetes/inventory/pieces.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { AGENT_CREDENTIALS, AGENT_LEASE } from '../agent/names.ts';
+import { KUBE_SYSTEM } from './agent-rights.ts';
+
+/** The kind of {@link agentPolicy}; an API server older than 1.30 does not have it. */
+export const POLICY_KIND = 'ValidatingAdmissionPolicy';
+const POLICY_GROUP = 'admissionregistration.k8s.io';
+
+/** The Namespace of the management server in the manifests of `deploy/`. */
+export const SERVER_NAMESPACE = 'fleetrelay-server';
+
+/** Whom the policy judges, and what it protects. */
+export interface AgentPolicyOptions {
+  /** Of policy and binding. */
+  readonly name?: string;
+  /** Name of the agent's ServiceAccount; its namespace is protected as well. */
+  readonly serviceAccount?: string;
+  /** The protected Namespaces besides that of the agent. */
+  readonly namespaces?: readonly string[];
+  /** Name of its MutatingWebhookConfiguration. */
+  readonly webhook?: string;
+  /** Name of the Secret of its webhook. */
+  readonly webhookSecret?: string;
+}
+
+/**
+ * A ValidatingAdmissionPolicy and its binding (API server 1.30 or later). RBAC can only allow; this refuses what the agent's roles
+ * allow too much, such as a Pod in `kube-system` for an agent that may write in all Namespaces. It judges no other user. No right of
+ * an agent reaches the policy itself; only `cluster-admin` does.
+ */
+export function agentPolicy(options: AgentPolicyOptions = {}): readonly JsonObject[] {
+  const { name = 'fleetrelay-agent' } = options;
+  const binding = { policyName: name, validationActions: ['Deny'] };
+  return [object(POLICY_KIND, name, policySpec(options)), object(`${POLICY_KIND}Binding`, name, binding)];
+}
+
+/** Whether a manifest is the policy or its binding. */
+export function isPolicy({ kind }: JsonObject): boolean {
+  return String(kind).startsWith(POLICY_KIND);
+}
+
+/** The `spec` of the policy. */
+export function policySpec({
+  serviceAccount = 'fleetrelay-agent',
+  namespaces = [SERVER_NAMESPACE],
+  webhook = WEBHOOK_CONFIGURATION,
+  webhookSecret = WEBHOOK_SECRET,
+}: AgentPolicyOptions): JsonObject {
+  const ours = `request.userInfo.username.matches('^system:serviceaccount:[^:]+:${serviceAccount}$')`;
+  return {
+    // An error in an expression refuses the request, of this user only.
+    failurePolicy: 'Fail',
+    matchConstraints: {
+      matchPolicy: 'Equivalent',
+      resourceRules: [
+        // Every subresource, too: exec, ephemeral containers, tokens.
+        { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*'] },
+      ],
+    },
+    matchConditions: [{ name: 'our-service-account', expression: ours }],
+    variables: Object.entries(variables([KUBE_SYSTEM, ...namespaces], webhookSecret)).map(([variable, expression]) => ({
+      name: variable,
+      expression,
+    })),
+    validations: [
+      {
+        expression: '!variables.isProtected || variables.isOwn || variables.isTunnel',
+        messageExpression:
+          "'the agent may not write ' + variables.kind + ' here: the Namespace ' + variables.place + ' is protected'",
+        reason: 'Forbidden',
+      },
+      {
+        expression: `${isNot('rbac.authorization.k8s.io', ['clusterroles', 'clusterrolebindings'])} || !variables.reachesSystem`,
+        messageExpression:
+          "'the agent may write in all Namespaces, so it may not write ' + variables.kind + ': they could pass on rights in protected Namespaces'",
+        reason: 'Forbidden',
+      },
+      {
+        expression: [
+          isNot(POLICY_GROUP, ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations']),
+          'variables.mayCreate',
+          webhooksStay(webhook),
+        ].join(' || '),
+        messageExpression:
+          "'the agent may not change whom a webhook calls, nor for which requests, in ' + variables.kind + ' ' + variables.name",
+        reason: 'Forbidden',
+      },
+    ],
+  };
+}
+
+function variables(namespaces: readonly string[], webhookSecret: string): Readonly<Record<string, string>> {
+  const is = (group: string, resource: string): string =>
+    `request.resource.group == '${group}' && request.resource.resource == '${resource}'`;
+  const isNamed = (...names: readonly string[]): string => `variables.name in ${list(names)}`;
+  return {
+    kind: "request.resource.resource + (has(request.subResource) ? '/' + request.subResource : '')",
+    name: "has(request.name) ? request.name : ''",
+    agentNamespace: "request.userInfo.username.split(':')[2]",
+    // The Namespace of the object; of a Namespace itself, its name.
+    place: `${is('', 'namespaces')} ? variables.name : (has(request.namespace) ? request.namespace : '')`,
+    isProtected: `variables.place in ${list(namespaces)} || variables.place == variables.agentNamespace`,
+    // What an agent keeps for itself.
+    isOwn: `variables.place == variables.agentNamespace && !has(request.subResource) && (${[
+      `${is('coordination.k8s.io', 'leases')} && ${isNamed(AGENT_LEASE)}`,
+      `${is('', 'secrets')} && ${isNamed(AGENT_CREDENTIALS, webhookSecret)}`,
+      `${is('', 'configmaps')} && (${isNamed(REMEDIATION_RECORD)} || variables.name.startsWith('${HEAD_NAME}'))`,
+      is('events.k8s.io', 'events'),
+    ].join(' || ')})`,
+    // The right to it is a choice of the person who installs the agent.
+    isTunnel: `variables.kind == 'pods/portforward' && variables.place == '${KUBE_SYSTEM}'`,
+    reachesSystem: `authorizer.group('apps').resource('deployments').namespace('${KUBE_SYSTEM}').check('create').allowed()`,
+    mayCreate: `authorizer.group('${POLICY_GROUP}').resource(request.resource.resource).check('create').allowed()`,
+  };
+}
+
+function isNot(group: string, resources: readonly string[]): string {
+  return `request.resource.group != '${group}' || !(request.resource.resource in ${list(resources)})`;
+}
+
+/** Each webhook calls what it called before, for the same requests. In its own configuration the agent sets trust and policy only. */
+function webhooksStay(own: string): string {
+  const same = (path: string): string => {
+    const [last = '', ...before] = path.split('.').reverse();
+    const parent = ['', ...before.reverse()].join('.');
+    return `(has(w${parent}.${last}) ? has(o${parent}.${last}) && w${parent}.${last} == o${parent}.${last} : !has(o${parent}.${last}))`;
+  };
+  const always = ['clientConfig.url', 'clientConfig.service', 'rules'].map(same);
+  const ofOwn = ['namespaceSelector', 'objectSelector', 'matchConditions'].map(same);
+  const stays = `o.name == w.name && ${always.join(' && ')} && (variables.name != '${own}' || (${ofOwn.join(' && ')}))`;
+  return `(request.operation == 'UPDATE' && (!has(object.webhooks) || object.webhooks.all(w, has(oldObject.webhooks) && oldObject.webhooks.exists(o, ${stays}))))`;
+}
+
+function list(values: readonly string[]): string {
+  return `[${values.map((value) => `'${value}'`).join(', ')}]`;
+}
+
+function object(kind: string, name: string, spec: JsonObject): JsonObject {
+  return { apiVersion: `${POLICY_GROUP}/v1`, kind, metadata: { name, labels: AGENT_LABELS }, spec };
+}
