@@ -127,7 +127,7 @@ function clusterFindings(
         [isSkewed, 'warning', 'VersionSkew', `its agent is ${agentVersion}, the server ${serverVersion}`],
       ],
       {
-        NeverConnected: `fleetrelay cluster register ${name} --install --server HOST:PORT; in the cluster: fleetrelay check --context CONTEXT -n fleetrelay`,
+        NeverConnected: `fleetrelay cluster register ${name} --install --server HOST:PORT --namespaces NS,...; in the cluster: fleetrelay check --context CONTEXT -n fleetrelay`,
         AgentDisconnected: 'look from the other side: fleetrelay check --context CONTEXT -n fleetrelay',
         ClusterUnreadable: `see the log of the agent of ${name}`,
         ClusterPaused:
@@ -189,7 +189,7 @@ function objectFix(cluster: string, { state, reason, object }: OutputView): stri
   if (state === 'held') return 'name its namespace, or bring its CustomResourceDefinition';
   if (reason === 'NoSuchKind') return 'bring the CustomResourceDefinition of the kind, or correct its apiVersion';
   if (reason === 'Forbidden') {
-    return `let the agent write the kind: fleetrelay cluster register ${cluster} --install --allow secrets|rbac|crds with the options of its installation, or a ClusterRole with the label rbac.fleetrelay.dev/aggregate-to-agent: "true"; it tries again by itself within five minutes`;
+    return `let the agent write it: fleetrelay cluster register ${cluster} --install with the options of its installation, and this Namespace among --namespaces, or --allow secrets|rbac|crds for such a kind; or a ClusterRole with the label rbac.fleetrelay.dev/aggregate-to-agent: "true"; it tries again by itself within five minutes`;
   }
   if (state === 'conflict')
     return `fleetrelay cluster adopt ${cluster} --dry-run shows what taking it over would change`;

@@ -25,6 +25,7 @@ import type { KubeTarget } from '../options.ts';
 import { certificateOf, dateRows, shownCertificate } from './certificates.ts';
 import { type Finding, type Fixes, findingsOf, firstOf, type Row } from './finding.ts';
 import { rightsRows } from './rights.ts';
+import { serverBesideFindings } from './server-beside.ts';
 import { webhookRows } from './webhook.ts';
 
 const SKEW_MS = 30_000;
@@ -114,7 +115,8 @@ async function namespaceFindings(kube: Kube, now: number): Promise<readonly Find
   });
   if (answer.type !== 'ok') {
     const what = `there is no namespace ${namespace} in ${client.server}`;
-    const fix = 'name the namespace of the agent with -n, or install it: fleetrelay cluster register NAME --install';
+    const fix =
+      'name the namespace of the agent with -n, or install it: fleetrelay cluster register NAME --install --help';
     const rows = firstOf([
       [isMissing(answer), 'error', 'NamespaceMissing', what, fix],
       [true, 'unknown', 'NamespaceUnreadable', refusalOf(answer) ?? '', 'look with a user who may read it'],
@@ -140,6 +142,7 @@ async function namespaceFindings(kube: Kube, now: number): Promise<readonly Find
     ...(await webhookFindings(kube, agent, now, fixes)),
     ...findingsAt(`ConfigMap/${namespace}/fleetrelay-inventory`, await inventoryRows(kube), fixes),
     ...(await relayFindings(kube, agent, now)),
+    ...(await serverBesideFindings(kube, agent, (await settingOf(kube, agent.settings, 'server')) ?? '')),
   ];
 }
 
@@ -161,18 +164,21 @@ function fixesFor(namespace: string, { deployment, tokenSecret }: InstalledAgent
   const logs = `${kubectl} logs deployment/${deployment}`;
   return {
     ClusterPaused: `kubectl annotate namespace ${namespace} fleetrelay.dev/paused-`,
-    AgentMissing: 'fleetrelay cluster register NAME --install --server HOST:PORT --data-dir DIR',
+    AgentMissing:
+      'fleetrelay cluster register NAME --install --server HOST:PORT --data-dir DIR --namespaces NS,... (or --allow all-namespaces)',
     AgentScaledDown: `${kubectl} scale deployment ${deployment} --replicas=2`,
     AgentNotReady: `${kubectl} describe deployment ${deployment}; ${logs}`,
     TokenMissing: `where the server is: fleetrelay cluster token NAME --data-dir DIR | ${kubectl} create secret generic ${tokenSecret} --from-file=token=/dev/stdin`,
     WebhookMissing:
-      'install it again: fleetrelay cluster register NAME --install --webhook --server HOST:PORT (or helm upgrade, kubectl apply -k)',
+      'install it again: fleetrelay cluster register NAME --install --webhook --server HOST:PORT with the options of its installation (or helm upgrade, kubectl apply -k)',
     WebhookNotTrusted: logs,
     NeverLed: logs,
     NoLeader: logs,
     LeaseExpired: logs,
     RightsMissing:
-      'apply its roles again: fleetrelay cluster register NAME --install --server HOST:PORT (the manifests are the same)',
+      'apply its roles again: fleetrelay cluster register NAME --install --server HOST:PORT with the options of its installation (the manifests are the same)',
+    NothingWritable:
+      'fleetrelay cluster register NAME --install --server HOST:PORT --namespaces NS,... (or --allow all-namespaces); kustomize: an overlay of agent-apply-namespace',
     InventoryMissing: 'a leading agent makes it, and enters what bears its stamp',
     InventoryDamaged: `restore it from a backup, or: ${kubectl} delete configmap fleetrelay-inventory (the agent then enters what bears its stamp)`,
   };

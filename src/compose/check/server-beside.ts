@@ -1,0 +1,88 @@
+import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
+import { type JsonObject, objectOf, objectsOf } from '../../model/json.ts';
+import { type Kube, OUR_PARTS, RESOURCES } from '../kube.ts';
+import type { InstalledAgent } from '../manifests/installed-agent.ts';
+import { serverNamespaceIn, serverPlaces } from '../manifests/server-place.ts';
+import { type Finding, findingsOf } from './finding.ts';
+import { allowedOf, type Right } from './rights.ts';
+
+const AREA = { area: 'kubernetes' } as const;
+
+/** With one of these in the server's Namespace, a Pod there mounts the server's volume, or its files are read where they are mounted. */
+const WAYS: readonly Right[] = [
+  ...['deployments', 'daemonsets', 'statefulsets'].map((resource) => ({ group: 'apps', resource, verb: 'create' })),
+  ...['jobs', 'cronjobs'].map((resource) => ({ group: 'batch', resource, verb: 'create' })),
+  { group: '', resource: 'pods', verb: 'create' },
+  ...['create', 'get'].map((verb) => ({ group: '', resource: 'pods', subresource: 'exec', verb })),
+  { group: '', resource: 'pods', subresource: 'ephemeralcontainers', verb: 'patch' },
+];
+
+/**
+ * Warns if a management server is in the cluster of this agent, and the agent could read its volume: who has the relay secret and the
+ * CA key in it has the whole fleet. That the server is here is taken from its StatefulSet and from the address that the agent has:
+ * the server does not know in which cluster it is. What the agent may do is asked of RBAC (SubjectAccessReview), since a policy
+ * that refuses it leaves a way through the Node: a Pod in any other Namespace may mount the Node's files.
+ */
+export async function serverBesideFindings(
+  kube: Kube,
+  agent: InstalledAgent,
+  address: string,
+): Promise<readonly Finding[]> {
+  const places = await serverPlaces(kube);
+  const named = serverNamespaceIn(address);
+  const found = places.type === 'found' ? places.namespaces : [];
+  const findings: Finding[] = [];
+  if (places.type === 'refused' && named === undefined) {
+    const what = `whether a management server is in this cluster cannot be asked: ${places.message}`;
+    findings.push(
+      ...findingsOf({ ...AREA, where: kube.client.server }, [[true, 'unknown', 'ServerPlaceUnknown', what]]),
+    );
+  }
+  for (const namespace of new Set([...found, ...(named === undefined ? [] : [named])])) {
+    findings.push(...(await findingsIn(kube, agent, namespace)));
+  }
+  return findings;
+}
+
+async function findingsIn(kube: Kube, agent: InstalledAgent, namespace: string): Promise<readonly Finding[]> {
+  const everywhere = { group: 'apps', resource: 'deployments', verb: 'create' };
+  const allowed = await allowedOf(kube, agent, [...WAYS.map((way) => ({ ...way, namespace })), everywhere]);
+  const where = { ...AREA, where: `Namespace/${namespace}` };
+  if (allowed.type === 'refused') {
+    const what = `whether the agent could read the server's volume cannot be asked: ${allowed.message}`;
+    return findingsOf(where, [[true, 'unknown', 'RightsUnknown', what]]);
+  }
+  const isEverywhere = allowed.value.includes(everywhere);
+  const inside = allowed.value.filter((right) => right !== everywhere);
+  const words = inside.map(
+    ({ verb, resource, subresource }) => `${verb} ${[resource, subresource ?? []].flat().join('/')}`,
+  );
+  const policed = inside.length > 0 && (await hasPolicy(kube, agent));
+  const rights = isEverywhere ? 'may write workloads in all Namespaces' : `may ${words.join(', ')} here`;
+  const rest = policed
+    ? 'the policy keeps it out of this Namespace, not out of the Node: a Pod elsewhere could mount its files'
+    : 'it could read the volume of the server, with its relay secret and its CA key, and so be every cluster';
+  const what = `the server is in the cluster of this agent, which ${rights}: ${rest}`;
+  const fix =
+    'fleetrelay cluster register NAME --install --namespaces NS,... with the other options of its installation; or move the server to a cluster without an agent';
+  return findingsOf(where, [
+    [inside.length > 0 || isEverywhere, 'warning', 'ServerExposed', what, fix],
+    [inside.length === 0 && !isEverywhere, 'ok', 'ServerApart', 'the agent can write no workload where the server is'],
+  ]);
+}
+
+/** Whether a policy of ours judges the agent, and is bound. */
+async function hasPolicy({ client }: Kube, { serviceAccount }: InstalledAgent): Promise<boolean> {
+  const list = async (resource: keyof typeof RESOURCES): Promise<readonly JsonObject[]> => {
+    const path = resourcePath({ resource: RESOURCES[resource] });
+    const answer = await client.request({ method: 'GET', path, query: OUR_PARTS });
+    return answer.type === 'ok' ? objectsOf(answer.body.items) : [];
+  };
+  const judging = (await list('admissionPolicies')).filter(({ spec }) =>
+    objectsOf(objectOf(spec).matchConditions).some(({ expression }) =>
+      String(expression).includes(`:${serviceAccount}$`),
+    ),
+  );
+  const names = judging.map(({ metadata }) => objectOf(metadata).name);
+  return (await list('admissionPolicyBindings')).some(({ spec }) => names.includes(objectOf(spec).policyName));
+}
