@@ -12,9 +12,8 @@ const KINDS = [
 ] as const;
 
 /**
- * The roles of the agent in this namespace, by the names that an installation gives them, and their bindings. A role counts
- * if a binding to this agent is beside it; bindings are last, so that an interrupted removal finds the rest again. Rejects if they
- * cannot be listed.
+ * The roles of the agent in this namespace, by the names that an installation gives them, and their bindings. What is
+ * bound to the agent of another namespace is not among them. Rejects if they cannot be listed.
  */
 export async function agentRoles({ client, namespace }: KubeReader): Promise<readonly JsonObject[]> {
   const lists = KINDS.map(async ([kind, resource]) => {
@@ -26,10 +25,11 @@ export async function agentRoles({ client, namespace }: KubeReader): Promise<rea
   });
   const found = (await Promise.all(lists)).flat();
   const place = (object: JsonObject): string => `${metadataOf(object).namespace ?? ''}/${metadataOf(object).name}`;
-  const bound = new Set(
+  const foreign = new Set(
     found
-      .filter(({ subjects }: JsonObject) => objectsOf(subjects).some((subject) => subject.namespace === namespace))
+      .filter(({ kind }) => kind.endsWith('Binding'))
+      .filter(({ subjects }: JsonObject) => objectsOf(subjects).every((subject) => subject.namespace !== namespace))
       .map(place),
   );
-  return found.filter((object) => bound.has(place(object)));
+  return found.filter((object) => !foreign.has(place(object)));
 }
