@@ -27,7 +27,11 @@ describe.skipIf(noKubernetes || noHelm)('the command line beside an agent that H
   };
 
   test.each([
-    ['register', ['--install', '--server', 'relay.example.com:9900', '--namespaces', 'web'], /helm upgrade fleetrelay-agent CHART/],
+    [
+      'register',
+      ['--install', '--server', 'relay.example.com:9900', '--namespaces', 'web'],
+      /helm upgrade fleetrelay-agent CHART/,
+    ],
     ['deregister', ['--uninstall-agent'], /helm uninstall fleetrelay-agent --namespace fleetrelay/],
   ])('cluster %s leaves it to Helm, and touches nothing', async (command, more, wayOut) => {
     const before = await everything();

@@ -39,7 +39,11 @@ secretGenerator:
 const CHART = {
   name: 'other',
   namespace: 'agents',
-  values: { cluster: 'east', rbac: { namespaces: ['default'] }, relay: { serverAddress: '127.0.0.1:1', token: 'frt1_x', rootCA: CA } },
+  values: {
+    cluster: 'east',
+    rbac: { namespaces: ['default'] },
+    relay: { serverAddress: '127.0.0.1:1', token: 'frt1_x', rootCA: CA },
+  },
 };
 
 describe.skipIf(noKubernetes)('commands and an agent that something else installed', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { agentManifests } from '../../src/compose/manifests/agent-manifests.ts';
 import { isPolicy } from '../../src/compose/manifests/agent-policy.ts';
 import { AGENT_ACCESS, type AgentAccess, type WritableNamespaces } from '../../src/compose/manifests/agent-rights.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
+import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
 import { metadataOf } from '../../src/model/object-key.ts';
 
 /**
@@ -26,7 +26,7 @@ function manifestsFor(writable: WritableNamespaces, access: readonly AgentAccess
 
 /** `Namespace: verb group/resource` of each right to write; the Namespace is `*` if it is given everywhere. */
 function writesOf(manifests: readonly JsonObject[]): readonly string[] {
-  const isWriting = (verb: unknown): boolean => !['get', 'list', 'watch'].includes(textOf(verb));
+  const isWriting = (verb: string): boolean => !['get', 'list', 'watch'].includes(verb);
   return manifests
     .filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole')
     .flatMap((role) =>
@@ -45,7 +45,7 @@ function writesOf(manifests: readonly JsonObject[]): readonly string[] {
     );
 }
 
-function namesOf(value: unknown): readonly string[] {
+function namesOf(value: JsonValue | undefined): readonly string[] {
   return Array.isArray(value) ? value.map(textOf) : [];
 }
 

@@ -97,7 +97,11 @@ describe.skipIf(noHelm)('charts', () => {
     ['fleetrelay-agent', { ...agent(), rbac: {} }, /rbac\.namespaces names.*rbac\.allNamespaces: true/],
     ['fleetrelay-agent', { ...agent(), rbac: { namespaces: ['web'], allNamespaces: true } }, /contradict each other/],
     ['fleetrelay-agent', { ...agent(), rbac: { namespaces: ['kube-system'] } }, /kube-system, which is protected/],
-    ['fleetrelay-agent', { ...agent(), rbac: { namespaces: ['web'], clusterAdmin: true } }, /rbac\.allNamespaces: true/],
+    [
+      'fleetrelay-agent',
+      { ...agent(), rbac: { namespaces: ['web'], clusterAdmin: true } },
+      /rbac\.allNamespaces: true/,
+    ],
     [
       'fleetrelay-agent',
       { ...agent(), leaderElection: { enabled: false } },
