@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { dump } from 'js-yaml';
 import { agentKubeconfig } from '../../../scripts/local/agent-kubeconfig.ts';
-import type { AgentAccess } from '../../../src/compose/manifests/agent-rights.ts';
+import type { AgentAccess, WritableNamespaces } from '../../../src/compose/manifests/agent-rights.ts';
 import { objectOf } from '../../../src/model/json.ts';
 import { type ClusterKind, type ClusterPool, nameOf, type OwnedObject, type TestCluster } from '../test-clusters.ts';
 import { type ApiRequests, createApiRequests } from './api-request.ts';
@@ -39,14 +39,15 @@ interface Pooled {
   readonly agentConfig: string;
 }
 
-/** How the planes of a pool are started; `access`: what their agents may do beyond what every agent may. */
+/** How the planes of a pool are started; `access`: what their agents may do beyond what every agent may, `writable`: and where. */
 interface PoolOptions extends ControlPlaneOptions {
   readonly access?: readonly AgentAccess[];
+  readonly writable?: WritableNamespaces;
 }
 
 /** Planes are started when they are needed, share one etcd, and are emptied before they are taken again. */
 export function openKubernetesPool(given: PoolOptions = {}): KubernetesPool {
-  const { access = ['secrets', 'crds'], ...options } = given;
+  const { access = ['secrets', 'crds'], writable = 'all', ...options } = given;
   const all: Promise<Pooled>[] = [];
   let taken = 0;
   const start = async (): Promise<Pooled> => {
@@ -58,7 +59,7 @@ export function openKubernetesPool(given: PoolOptions = {}): KubernetesPool {
     const api = createApiRequests(plane);
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
     await api.send('POST', '/api/v1/namespaces', namespace);
-    return { plane, api, agentConfig: await agentKubeconfig(plane, AGENT_NAMESPACE, access) };
+    return { plane, api, agentConfig: await agentKubeconfig(plane, AGENT_NAMESPACE, access, writable) };
   };
   return {
     take: async (folder) => {

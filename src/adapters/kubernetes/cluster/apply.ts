@@ -104,7 +104,7 @@ export async function applyObject(writing: Writing, request: ApplyRequest): Prom
     const size = `${displayKey(key)} has ${(bytes / (1024 * 1024)).toFixed(1)} MiB`;
     return failed(false, 'TooLarge', `${size}, and an API server takes 3 MiB at most; make several objects of it`);
   }
-  writing.live.owns([nameOfKind(resource)]);
+  writing.live.owns([{ kind: nameOfKind(resource), namespace: objectRefOf(request.key).namespace }]);
   const applying: Applying = { ...writing, request, resource, body };
   const entry = writing.live.objects.get(key);
   let known: KnownState = entry === undefined ? { type: 'absent' } : { type: 'watched', entry };

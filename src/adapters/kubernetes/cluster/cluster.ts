@@ -2,7 +2,7 @@ import { type AgentSettings, NO_SETTINGS } from '../../../model/agent-settings.t
 import { createFlapping } from '../../../model/flapping.ts';
 import { type ClusterId, parseClusterId } from '../../../model/ids.ts';
 import { objectsOf } from '../../../model/json.ts';
-import { kindOf, nameOfKind } from '../../../model/object-key.ts';
+import { kindOf, nameOfKind, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import { must } from '../../../model/result.ts';
 import type { ClusterApi, LoadedInventory } from '../../../ports/cluster-api.ts';
 import { loadCatalog } from '../api/catalog.ts';
@@ -12,6 +12,7 @@ import { createKubernetesCare, noticeSilence } from '../care/care-api.ts';
 import { type KubernetesInventory, openInventory } from '../inventory/inventory.ts';
 import { applyObject, matches } from './apply.ts';
 import { isDiscovered } from './live/discovered-kinds.ts';
+import type { OwnedPlace } from './live/kinds.ts';
 import { createLive, type Live } from './live/live.ts';
 import { removeObject } from './remove.ts';
 import { FLEET_LABEL } from './stamp.ts';
@@ -71,7 +72,7 @@ export async function createKubernetesCluster(
     loadInventory: () => loadInventory(inventory, live, client),
     saveInventory: async (change) => {
       await inventory.save(change);
-      live.owns(change.put.map(({ key }) => kindOf(key)));
+      live.owns(change.put.map(placeOf));
     },
     care: createKubernetesCare(options.careClient ?? given.client, onSilence),
     webhooks: createWebhookConfigurations(writing, options),
@@ -92,11 +93,18 @@ async function readIdentity(client: KubeClient): Promise<ClusterId> {
   }
 }
 
+function placeOf({ key }: { readonly key: ObjectKey }): OwnedPlace {
+  return { kind: kindOf(key), namespace: objectRefOf(key).namespace };
+}
+
 /** Loads the inventory and follows every kind of which fleetrelay owns an object. */
 async function loadInventory(inventory: KubernetesInventory, live: Live, client: KubeClient): Promise<LoadedInventory> {
   const loaded = await inventory.load();
-  if (loaded.type === 'found') live.owns(loaded.records.map(({ key }) => kindOf(key)));
-  else live.owns(await labelledKinds(client, live.catalog.current()));
+  if (loaded.type === 'found') live.owns(loaded.records.map(placeOf));
+  else {
+    const kinds = await labelledKinds(client, live.catalog.current());
+    live.owns(kinds.map((kind) => ({ kind, namespace: '' })));
+  }
   return loaded;
 }
 

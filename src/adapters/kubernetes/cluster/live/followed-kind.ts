@@ -47,12 +47,18 @@ export interface FollowingOptions {
   /** Called after a change that this process did not make itself. */
   readonly news: () => void;
   readonly stateChanged: () => void;
+  /** Called if the agent may not list our objects in all namespaces at once: they are to be followed where we own some. */
+  readonly confine: () => void;
 }
 
 /** Follows all objects of a kind, or those with the label of a fleet, in all namespaces. */
 export function followWholeKind(options: FollowingOptions, resource: ApiResource, plan: WholePlan): FollowedKind {
-  const { deps, store, admits, news, stateChanged } = options;
+  const { deps, store, admits, news } = options;
   const { type, shown } = plan;
+  const stateChanged = (): void => {
+    if (type === 'labelled' && resource.namespaced && view.state().isForbidden) options.confine();
+    options.stateChanged();
+  };
   const keeps = (entry: LiveEntry): boolean => isOurs(entry) || (shown && admits(entry));
   const view = createKindView(store, { resource, keeps, news, stateChanged });
   const listener = nameOfKind(resource) === AUTOSCALER ? notingTargets(options, view.listener) : view.listener;

@@ -18,15 +18,21 @@ export interface WholePlan {
 /** The objects that one of the entries takes, and ours. */
 export interface NarrowedPlan {
   readonly type: 'narrowed';
-  readonly shown: true;
+  readonly shown: boolean;
   /** Without excluded Namespaces. */
   readonly entries: readonly KindNarrowing[];
-  /** Whether there are objects of ours. */
-  readonly owned: boolean;
+  readonly owned: Owned | undefined;
 }
 
+/** Where objects of a kind are followed that we own: all at once, or in these Namespaces, since the agent may not list all. */
+export type Owned = 'everywhere' | readonly string[];
+
 /** Plans what is followed of a kind; undefined: nothing. `owned`: we own an object of the kind. */
-export function planOf(resource: ApiResource, { discovery }: AgentSettings, owned: boolean): KindPlan | undefined {
+export function planOf(
+  resource: ApiResource,
+  { discovery }: AgentSettings,
+  owned: Owned | undefined,
+): KindPlan | undefined {
   const { group, kind, verbs, namespaced } = resource;
   if (!verbs.includes('list') || !verbs.includes('watch')) return undefined;
   const name = nameOfKind(resource);
@@ -45,7 +51,10 @@ export function planOf(resource: ApiResource, { discovery }: AgentSettings, owne
     return namespaces.length === 0 ? [] : [{ ...entry, namespaces }];
   });
   if (entries.length > 0) return { type: 'narrowed', shown: true, entries, owned };
-  return owned ? { type: 'labelled', shown: false } : undefined;
+  if (owned === undefined) return undefined;
+  return owned === 'everywhere'
+    ? { type: 'labelled', shown: false }
+    : { type: 'narrowed', shown: false, entries: [], owned };
 }
 
 function isUnnarrowed({ namespaces, namePrefixes, labels, metadataOnly }: KindNarrowing): boolean {

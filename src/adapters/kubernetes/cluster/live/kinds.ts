@@ -4,7 +4,7 @@ import type { ApiCatalog, ApiResource, FollowerDeps } from '../../api/types.ts';
 import type { Autoscaled } from './autoscaled.ts';
 import type { LiveEntry } from './entry.ts';
 import { type FollowedKind, type FollowingOptions, followWholeKind } from './followed-kind.ts';
-import { type KindPlan, NAMESPACE, planOf } from './kind-plan.ts';
+import { type KindPlan, NAMESPACE, type Owned, planOf } from './kind-plan.ts';
 import { followNarrowedKind, type NarrowedKind } from './narrowed-kind.ts';
 import { type Connections, createConnections } from './portions.ts';
 import type { LiveStore } from './store.ts';
@@ -19,10 +19,19 @@ export interface KindsOptions {
 
 export type Kinds = ReturnType<typeof createKinds>;
 
+/** A kind (`group/Kind`) and a Namespace in which we own an object of it; empty text: not known, or it has none. */
+export interface OwnedPlace {
+  readonly kind: string;
+  readonly namespace: string;
+}
+
 interface State extends KindsOptions {
   readonly deps: FollowerDeps;
   readonly followed: Map<string, Following>;
-  readonly owned: Set<string>;
+  /** The kinds of which we own objects, and in which Namespaces. */
+  readonly owned: Map<string, Set<string>>;
+  /** The kinds that the agent may not list in all Namespaces. */
+  readonly confined: Set<string>;
   readonly connections: Connections;
   readonly changes: ReturnType<typeof createChanges>;
   catalog: ApiCatalog | undefined;
@@ -44,12 +53,13 @@ export function createKinds(deps: FollowerDeps, options: KindsOptions) {
   const changes = createChanges();
   const unset = { catalog: undefined, settings: NO_SETTINGS, isClosed: false };
   const connections = createConnections();
-  const state: State = { ...options, ...unset, deps, followed, changes, connections, owned: new Set() };
+  const owned = { owned: new Map<string, Set<string>>(), confined: new Set<string>() };
+  const state: State = { ...options, ...unset, ...owned, deps, followed, changes, connections };
   const all = () => [...followed.values()].map(({ kind }) => kind);
   return {
     follow: (catalog: ApiCatalog) => follow(state, catalog),
     configure: (settings: AgentSettings) => configure(state, settings),
-    owns: (kinds: Iterable<string>) => owns(state, kinds),
+    owns: (places: Iterable<OwnedPlace>) => owns(state, places),
     all,
     /** Resolves when each kind was listed, or cannot be listed. */
     settled: () => changes.until(() => all().every((kind) => kind.isSettled())),
@@ -90,10 +100,10 @@ function follow(state: State, next: ApiCatalog): boolean {
 
 /** Follows a kind as it should be followed now. Returns whether that is a change. */
 function adjust(state: State, resource: ApiResource): boolean {
-  const { followed, settings, owned, store } = state;
+  const { followed, settings, store } = state;
   if (state.isClosed) return false;
   const name = nameOfKind(resource);
-  const plan = planOf(resource, settings, owned.has(name));
+  const plan = planOf(resource, settings, ownedOf(state, name));
   const now = followed.get(name);
   if (now === undefined && plan === undefined) return false;
   if (now?.kind.resource.version === resource.version && plan !== undefined) {
@@ -112,6 +122,12 @@ function begin(state: State, resource: ApiResource, plan: KindPlan): void {
   const options: FollowingOptions = {
     ...{ deps, store, autoscaled, connections, news },
     admits: (entry) => admits(entry, state.settings),
+    confine: () => {
+      const name = nameOfKind(resource);
+      if (state.confined.has(name)) return;
+      state.confined.add(name);
+      adjust(state, resource);
+    },
     stateChanged: () => {
       state.stateChanged();
       state.changes.report();
@@ -149,10 +165,18 @@ function configure(state: State, settings: AgentSettings): void {
   news();
 }
 
-function owns(state: State, kinds: Iterable<string>): void {
-  for (const name of kinds) {
-    if (state.owned.has(name)) continue;
-    state.owned.add(name);
+function ownedOf({ owned, confined }: State, name: string): Owned | undefined {
+  const namespaces = owned.get(name);
+  if (namespaces === undefined) return undefined;
+  return confined.has(name) ? [...namespaces].filter((namespace) => namespace !== '').sort() : 'everywhere';
+}
+
+function owns(state: State, places: Iterable<OwnedPlace>): void {
+  for (const { kind: name, namespace } of places) {
+    const known = state.owned.get(name);
+    if (known?.has(namespace) === true) continue;
+    state.owned.set(name, (known ?? new Set()).add(namespace));
+    if (known !== undefined && !state.confined.has(name)) continue;
     const [group = '', kind = ''] = name.split('/');
     const resource = state.catalog?.find(group, kind);
     if (resource !== undefined) adjust(state, resource);

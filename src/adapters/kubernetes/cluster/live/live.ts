@@ -42,7 +42,7 @@ export function createLive(deps: FollowerDeps, options: { readonly namespace: st
     list,
     watch: hints.add,
     configure,
-    /** We own an object of these kinds (`group/Kind`): they are followed from now on. */
+    /** We own an object of these kinds in these Namespaces: they are followed from now on. */
     owns: kinds.owns,
     wrote: kinds.wrote,
     removed: kinds.removed,

@@ -65,11 +65,8 @@ export function followNarrowedKind(options: FollowingOptions, resource: ApiResou
     plan: () => state.plan,
     state: () => stateOf(state),
     ownProblem: () => {
-      const own = state.parts
-        .values()
-        .find(({ portion }) => portion.own)
-        ?.view.state();
-      return own?.state === 'unknown' ? own.message : undefined;
+      const own = state.parts.values().filter(({ portion }) => portion.own);
+      return own.map(({ view }) => view.state()).find((found) => found.state === 'unknown')?.message;
     },
     isSettled: () => !state.isAsking && state.parts.values().every(({ view }) => view.state().state !== 'pending'),
     wrote: (entry) => {
@@ -193,8 +190,10 @@ function listNext({ waiting, listing, isStopped }: State): void {
 function noteState(state: State, part: Part): void {
   if (state.parts.get(part.portion.id) !== part) return;
   state.listing.delete(part);
-  const isRefused = !part.portion.own && part.portion.namespace === undefined && part.view.state().isForbidden;
-  if (isRefused && state.everywhere === true) {
+  const { own, namespace } = part.portion;
+  const isRefused = namespace === undefined && part.view.state().isForbidden;
+  if (isRefused && own && state.resource.namespaced) state.options.confine();
+  if (isRefused && !own && state.everywhere === true) {
     state.everywhere = false;
     divide(state);
   } else listNext(state);

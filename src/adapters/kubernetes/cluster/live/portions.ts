@@ -11,7 +11,7 @@ export interface Portion {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly metadataOnly: boolean;
-  /** Only objects with the label of a fleet: what we own in namespaces that no entry names. */
+  /** Only objects with the label of a fleet: what we own, also in namespaces that no entry names. */
   readonly own: boolean;
 }
 
@@ -71,9 +71,9 @@ export function divideKind(
   followed: { readonly has: (id: string) => boolean },
   most: number,
 ): Division {
-  const portions: Portion[] = owned
-    ? [portionOf({ labelSelector: FLEET_LABEL, metadataOnly: false }, undefined, true)]
-    : [];
+  const ours = { labelSelector: FLEET_LABEL, metadataOnly: false };
+  const places = owned === 'everywhere' ? [undefined] : (owned ?? []);
+  const portions: Portion[] = places.map((place) => portionOf(ours, place, true));
   const namespaces: { namespace: string; id: string }[] = [];
   const cut: string[] = [];
   let gains = false;

@@ -58,7 +58,7 @@ test('after the close no kind is followed any more, whatever catalog and ownersh
   await kinds.close();
   asked.length = 0;
   kinds.follow(createCatalog([kind('Pod'), kind('Service')]));
-  kinds.owns(['/Pod']);
+  kinds.owns([{ kind: '/Pod', namespace: '' }]);
   await clock.advance(60_000);
   expect(asked).toEqual([]);
 });
@@ -149,7 +149,7 @@ test('a newly followed kind that does not answer delays a look for a few seconds
   const catalog = createCatalog([kind('Pod'), kind('Secret')]);
   const live = createLive(deps, { namespace: 'ns', catalog });
   await live.list('complete');
-  live.owns(['/Secret']);
+  live.owns([{ kind: '/Secret', namespace: '' }]);
   let looked = false;
   const look = live.list('complete').then((state) => {
     looked = true;

@@ -367,7 +367,7 @@ test('our objects of a narrowed kind are followed wherever they are', async () =
     const metadata = { namespace, name, annotations, labels: { 'fleetrelay.dev/fleet': 'f' } };
     return { ...machine(namespace, name), metadata };
   };
-  live.owns(['machine.sapcloud.io/Machine']);
+  live.owns([{ kind: 'machine.sapcloud.io/Machine', namespace: '' }]);
   put(stamped('far', 'ours'));
   put(machine('a', 'theirs'));
   const key = (name: string) => `machine.sapcloud.io/Machine/${name}`;
@@ -445,5 +445,36 @@ test('a right to list all that is taken away leaves the namespaces', async () =>
   expect(await keys()).toEqual(['/Secret/shoot-3/x', '/Secret/shoot-4/y']);
   expect((await look()).kinds).toContainEqual(expect.objectContaining({ kind: '/Secret', state: 'complete' }));
   expect((await look()).kinds[0]).not.toHaveProperty('unlisted');
+  await live.close();
+});
+
+test('what we own is followed in its namespaces where the agent may not list all, and drift is seen there', async () => {
+  const { put, keys, look, api, live } = await follow([SECRET], []);
+  const ours = (namespace: string, more: Readonly<Record<string, string>> = {}): JsonObject => {
+    const annotations = { 'fleetrelay.dev/fleet': 'f', 'fleetrelay.dev/object': `/Secret/${namespace}/ours` };
+    const labels = { 'fleetrelay.dev/fleet': 'f', ...more };
+    return { ...secret(namespace, 'ours'), metadata: { namespace, name: 'ours', annotations, labels } };
+  };
+  api.refused.add('/secrets');
+  api.refused.add('c/secrets');
+  for (const namespace of ['a', 'b', 'c']) put(ours(namespace));
+  live.owns([{ kind: '/Secret', namespace: 'a' }]);
+  expect(await keys()).toEqual(['/Secret/a/ours']);
+  live.owns([{ kind: '/Secret', namespace: 'b' }]);
+  expect(await keys()).toEqual(['/Secret/a/ours', '/Secret/b/ours']);
+  expect(
+    [...api.open.keys()]
+      .map(({ path }) => path)
+      .filter((path) => path.endsWith('/secrets'))
+      .sort(),
+  ).toEqual(['/api/v1/namespaces/a/secrets', '/api/v1/namespaces/b/secrets']);
+  expect((await look()).diagnostics).toEqual([]);
+  put(ours('b', { drifted: 'true' }));
+  const { objects } = await look();
+  expect(objects.get('/Secret/b/ours' as ObjectKey)?.value).toMatchObject({
+    metadata: { labels: { drifted: 'true' } },
+  });
+  live.owns([{ kind: '/Secret', namespace: 'c' }]);
+  expect((await look()).diagnostics).toMatchObject([{ reason: 'KindNotFollowed' }]);
   await live.close();
 });
