@@ -85,7 +85,7 @@ configMap:
 
 {{/* Whether there is a policy: not for an agent that could remove it, nor on an API server older than 1.30. */}}
 {{- define "agent.hasPolicy" -}}
-{{- if and .Values.admissionPolicy.enabled (not .Values.rbac.clusterAdmin) (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy") }}true{{ end }}
+{{- if and .Values.admissionPolicy.enabled (not .Values.rbac.clusterAdmin) (semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version) }}true{{ end }}
 {{- end }}
 
 {{/* Where the agent may write has to be said, and once. */}}
