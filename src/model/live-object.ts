@@ -9,18 +9,29 @@ import type { ObjectKey } from './object-key.ts';
  * collector needs the memory. `value`: the parsed text, if it is known.
  */
 export function liveObjectOf(key: ObjectKey, digest: Digest, text: string, value?: JsonObject): LiveObject {
-  let parsed = value === undefined ? undefined : new WeakRef(value);
-  return {
-    key,
-    digest,
-    text,
-    get value(): JsonObject {
-      const known = parsed?.deref();
-      if (known !== undefined) return known;
-      const read = parseJson(text);
-      if (!isJsonObject(read)) throw new Error('the content of a live object is not an object');
-      parsed = new WeakRef(read);
-      return read;
-    },
-  };
+  return new TextObject(key, digest, text, value === undefined ? undefined : new WeakRef(value));
+}
+
+/** A class, because a getter of its own takes several hundred bytes for each object. */
+class TextObject implements LiveObject {
+  readonly key: ObjectKey;
+  readonly digest: Digest;
+  readonly text: string;
+  #parsed: WeakRef<JsonObject> | undefined;
+
+  constructor(key: ObjectKey, digest: Digest, text: string, parsed: WeakRef<JsonObject> | undefined) {
+    this.key = key;
+    this.digest = digest;
+    this.text = text;
+    this.#parsed = parsed;
+  }
+
+  get value(): JsonObject {
+    const known = this.#parsed?.deref();
+    if (known !== undefined) return known;
+    const read = parseJson(this.text);
+    if (!isJsonObject(read)) throw new Error('the content of a live object is not an object');
+    this.#parsed = new WeakRef(read);
+    return read;
+  }
 }

@@ -2,7 +2,7 @@ import { packed, unpacked } from './bag.ts';
 import { changed, duplicateOf, endCall, isOrphan, relink, unlink } from './computation.ts';
 import { addEmission, hasFailed, messageOf, settleEmissions, settleFailures, withdrawEmissions } from './emissions.ts';
 import { emptyScope, isSameList, type Scope, wholeScope } from './scopes.ts';
-import { absent, type Cell, type Computation, type DerivedNode, type Slices } from './state.ts';
+import { absent, type Cell, type Computation, type DerivedNode, type Emission, type Slices } from './state.ts';
 import { sameValue, scopeOfCell, writeValue } from './storage.ts';
 import type { EntryAddress } from './types.ts';
 import { describeAddress } from './values.ts';
@@ -115,10 +115,17 @@ function replaceEmissions(node: DerivedNode, computation: Computation, scope: Sc
     withdrawEmissions(node, cell, computation);
   }
   const rescoped = scope !== computation.scope;
+  let emission: Emission | undefined;
   for (let place = 0; place < cells.length; place += 1) {
     const cell = cells[place] as Cell;
-    if (cell.origin === computation) renew(cell, values[place], computation.scope, rescoped);
-    else addEmission(node, cell, { by: computation, value: values[place], scope });
+    const value = values[place];
+    if (cell.origin === computation) {
+      renew(cell, value, computation.scope, rescoped);
+      continue;
+    }
+    // One value often goes to many partitions.
+    if (emission === undefined || emission.value !== value) emission = { by: computation, value, scope };
+    addEmission(node, cell, emission);
   }
   if (stays !== undefined) computation.outputs = packed(stays.size === cells.length ? cells : [...stays]);
 }

@@ -49,23 +49,35 @@ function touch(node: DerivedNode, cell: Cell): Touch {
 export function* settleEmissions(node: DerivedNode): Slices {
   const { touched, kernel } = node;
   node.touched = [];
+  let last: Sole | undefined;
   for (const one of touched) {
-    settle(node, one);
+    last = settle(node, one, last);
     if (kernel.isUp()) yield;
   }
 }
 
-function settle(node: DerivedNode, touched: Touch): void {
+/** The origin and the value of a gathered cell with one emission. The next cells often have the same emission. */
+interface Sole {
+  readonly origin: Emissions;
+  readonly value: readonly Contribution<unknown>[];
+}
+
+/** Decides a cell. `last`: of the cell before; returns that of this one. */
+function settle(node: DerivedNode, touched: Touch, last: Sole | undefined): Sole | undefined {
   const { cell, origin, scope: scopeBefore } = touched;
   const { scopes } = node.kernel;
   const emissions = emissionsAfter(touched);
   const [first] = emissions;
   const before = cell.value;
-  const next = first === undefined ? absent : node.store.gathers ? listOf(cell, origin, emissions) : first.value;
+  const isSole = node.store.gathers && emissions.length === 1 && origin === undefined;
+  const shared = isSole && last?.origin.list[0] === first ? last : undefined;
+  const next =
+    shared?.value ??
+    (first === undefined ? absent : node.store.gathers ? listOf(cell, origin, emissions) : first.value);
   if (first !== undefined && (node.store.gathers || emissions.length > 1)) {
     // Held before the old scope is released, so that an equal set stays the same object.
     const scope = scopes.holdJoined(emissions.map((emission) => emission.scope));
-    cell.origin = { kind: 'emissions', list: emissions, scope } satisfies Emissions;
+    cell.origin = shared?.origin ?? ({ kind: 'emissions', list: emissions, scope } satisfies Emissions);
   } else cell.origin = first?.by;
   if (!node.store.gathers) noteLosers(node, cell, origin, emissions);
   const same = sameValue(node.store, before, next);
@@ -74,7 +86,9 @@ function settle(node: DerivedNode, touched: Touch): void {
     scopeOfCell(cell) !== scopeBefore || (node.store.scoped && !hasSameEmissions(node, touched, emissions));
   if (!same || rescoped) changed(cell, before, scopeBefore, rescoped);
   if (origin?.kind === 'emissions') scopes.release(origin.scope);
+  const sole = isSole ? { origin: cell.origin as Emissions, value: next as Sole['value'] } : undefined;
   releaseCell(cell);
+  return shared ?? sole;
 }
 
 /** The emissions of a cell after the visit, in canonical order; several of one computation in the order of emission. */

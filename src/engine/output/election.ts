@@ -51,6 +51,11 @@ export function originsOf(
   { origin: winner }: Candidate,
   candidates: readonly Candidate[],
 ): readonly Origin[] {
+  const only = entry?.origins.length === 1 ? entry.origins : undefined;
+  const isSole =
+    candidates.length === 1 && candidates[0]?.derived === undefined && candidates[0]?.placedBy === undefined;
+  // The common case. The list of the entry is taken, which clusters share.
+  if (isSole && only !== undefined && isSameOrigin(winner, only[0])) return only;
   const others = new Map<string, Origin>();
   const named = candidates.flatMap(({ origin, derived, placedBy }) => [
     ...[origin, ...(derived?.declaredIn ?? [])],

@@ -43,10 +43,11 @@ export function deriveOutputs(
     type === 'remove' ? containersOf(partition, key as ObjectKey) : [],
   );
   const contents = { staying, removed };
+  const stopping = stops.map((each) => ({ stopped: each, places: derivePlaces(graph, each) }));
   return graph.derive<Decision, Output>({
     name: 'outputs',
     from: decisions,
-    reads: [staying, removed, ...guards.reads, ...stops],
+    reads: [staying, removed, ...guards.reads, ...stopping.flatMap(({ stopped, places }) => [stopped, places])],
     // An object is the same value as its decision; all others are short.
     equals: (a, b) => a === b || (a.type === b.type && a.type !== 'object' && JSON.stringify(a) === JSON.stringify(b)),
     compute: ({ partition: cluster, key: text, value }, read, emit) => {
@@ -56,10 +57,31 @@ export function deriveOutputs(
       const output = value.type === 'object' ? guardedUpdate(at, key, value) : value;
       // Other content is another attempt.
       const isStopped =
-        output.type === 'object' && stops.some((each) => read.get(each, cluster, key) === output.digest);
+        output.type === 'object' &&
+        stopping.some(
+          ({ stopped, places }) =>
+            read.get(places, '', placeOf(cluster, key)) === true && read.get(stopped, cluster, key) === output.digest,
+        );
       emit(cluster, key, isStopped ? { ...output, stopped: true } : output);
     },
   });
+}
+
+/** The namespaces with an entry, so that an object of another one needs no look-up of its own. Partition empty. */
+function derivePlaces(graph: Graph, entries: Collection<unknown>): Derived<true> {
+  const { name } = entries;
+  const byPlace = graph.index(`${name}ByPlace`, entries, ({ partition, key }) => [
+    placeOf(partition, key as ObjectKey),
+  ]);
+  return graph.derive<number, true>({
+    name: `${name}Places`,
+    from: graph.counts(`${name}Counts`, byPlace),
+    compute: ({ key }, _read, emit) => emit('', key, true),
+  });
+}
+
+function placeOf(cluster: string, key: ObjectKey): string {
+  return `${cluster}/${objectRefOf(key).namespace}`;
 }
 
 /** The removal, or a keep or hold. A container stays while objects in it stay, also while their removals are held. */

@@ -208,12 +208,17 @@ function deriveKindScopes(graph: Graph, { documents, kinds, ledger }: DocumentWa
     owned: graph.derive<LedgerEntry, true>({
       name: 'ownedCustomKeys',
       from: ledger,
+      keys: isOfCustomKind,
       compute: ({ partition, key, value: { phase } }, _read, emit) => {
-        const { group, kind } = objectRefOf(key as ObjectKey);
-        if (phase !== 'removing' && builtInKindScope(group, kind) === undefined) emit(partition, key, true);
+        if (phase !== 'removing') emit(partition, key, true);
       },
     }),
   };
+}
+
+function isOfCustomKind(key: string): boolean {
+  const { group, kind } = objectRefOf(key as ObjectKey);
+  return builtInKindScope(group, kind) === undefined;
 }
 
 /**

@@ -81,7 +81,11 @@ function progressOf(
     case 'object': {
       const { digest } = output;
       // Only the winning origin is reported.
-      return { ...objectProgress(digest, result, connected), digest, origins: origins.slice(0, 1) };
+      return {
+        ...objectProgress(digest, result, connected),
+        digest,
+        origins: origins.length === 1 ? origins : origins.slice(0, 1),
+      };
     }
     case 'keep':
     case 'held':
@@ -146,17 +150,17 @@ export function documentSubject({ source, path }: Origin): string {
   return `${source}\u0000${path}`;
 }
 
-/** The group of a subject's objects in a state, in the index of {@link indexProgress}. */
+/** The group of a subject's objects in a state and without a known health, in the index of {@link indexProgress}. */
 export function stateGroup(subject: string, state: ProgressState): string {
   return `${subject}\u0000${state}`;
 }
 
-/** The group of a subject's objects of a health, in the same index. */
+/** The group of a subject's applied objects of a health, in the same index. */
 export function healthGroup(subject: string, state: ObjectHealth['state']): string {
   return `${subject}\u0000health\u0000${state}`;
 }
 
-/** Indexes progress by subject and state, and by subject and health. */
+/** Indexes progress by subject and state; applied objects whose health is known by their health, in place of their state. */
 export function indexProgress(graph: Graph, progress: Collection<Progress>): Index<Progress> {
   return graph.index('progressBySubject', progress, ({ partition: cluster, value }) => {
     const { state, health, origins, isDerived } = value;
@@ -165,10 +169,9 @@ export function indexProgress(graph: Graph, progress: Collection<Progress>): Ind
       ...origins.map(({ source }) => clusterSubject(cluster, source)),
       ...(isDerived === true ? origins.map(documentSubject) : []),
     ];
-    return subjects.flatMap((subject) => [
-      stateGroup(subject, state),
-      ...(health === undefined ? [] : [healthGroup(subject, health.state)]),
-    ]);
+    return subjects.map((subject) =>
+      health === undefined ? stateGroup(subject, state) : healthGroup(subject, health.state),
+    );
   });
 }
 
@@ -209,8 +212,10 @@ export const asCommitted: Lookups = {
 
 /** Tallies the objects of a subject. `index`: as of `indexProgress`. */
 export function tallyOf(look: Lookups, index: Index<Progress>, subject: string): Tally {
-  const states = countEach(progressStates, (state) => look.count(index, stateGroup(subject, state)));
+  const without = countEach(progressStates, (state) => look.count(index, stateGroup(subject, state)));
   const health = countEach(healthStates, (state) => look.count(index, healthGroup(subject, state)));
+  const applied = healthStates.reduce((sum, state) => sum + health[state], without.applied);
+  const states = { ...without, applied };
   return tally(states, health, (state) => look.first(index, stateGroup(subject, state), 1)[0]?.value);
 }
 

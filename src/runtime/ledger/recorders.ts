@@ -155,11 +155,14 @@ function isPlain(engine: Engine, cluster: string, key: string, lost: readonly Ob
   if (inputs.contenders.get(cluster, key) !== undefined) return false;
   const candidates = engine.candidates.get(cluster, key) ?? NO_CANDIDATES;
   const entry = inputs.ledger.get(cluster, key);
-  const named = [...(entry === undefined ? [] : [entry]), ...candidates.map(metaOfCandidate)];
-  const source = named.flatMap(({ origins }) => origins)[0]?.source;
+  const source = entry?.origins[0]?.source ?? candidates[0]?.value.origin.source;
   const isOfSource = ({ origins, scope }: ObjectMeta): boolean =>
     scope.length === 0 && origins.every((origin) => origin.source === source);
-  return [...named, ...lost].every(isOfSource);
+  if (entry !== undefined && !isOfSource(entry)) return false;
+  return (
+    candidates.every(({ value }) => value.scope.length === 0 && value.origin.source === source) &&
+    lost.every(isOfSource)
+  );
 }
 
 /** One origin per source, with its first path, as in a ledger entry. */

@@ -9,8 +9,9 @@ import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
 import type { RecordWriter } from '../stored/group.ts';
 import { decodeMap, listMaps, readMap } from '../stored/read-map.ts';
+import { createSharing } from '../stored/sharing.ts';
 import type { ValueCodec } from '../stored/stored-map.ts';
-import { type ClusterReadings, clusterCodecs, clusterMapOf } from './cluster-state.ts';
+import { type ClusterReadings, clusterCodecs, clusterMapKinds, clusterMapOf } from './cluster-state.ts';
 
 /** The format of the store; a server refuses a newer one (`../replica/conditioned-store.ts`). */
 export const STORE_FORMAT = 1;
@@ -208,12 +209,14 @@ export function readDeclarations(store: SnapshotStore, log: Log): Promise<Nested
 /** Reads the clusters' maps in one listing. A map that is damaged there is read again, and a lasting damage is logged. */
 async function readClusterMaps(store: SnapshotStore, log: Log): Promise<ReadonlyMap<string, ClusterReadings>> {
   const readings = new Map<string, ClusterReadings>();
+  const keys = new Map<string, string>();
+  const sharing = new Map(clusterMapKinds.map((kind) => [kind, createSharing<never>(keys)]));
   for await (const listed of listMaps(store, 'clusters/')) {
     const owner = clusterMapOf(listed.name);
     if (owner === undefined) continue;
     const { cluster, kind } = owner;
     const codec: ValueCodec<never> = clusterCodecs[kind] as ValueCodec<never>;
-    const first = decodeMap(listed, codec);
+    const first = decodeMap(listed, codec, { sharing: sharing.get(kind) });
     const reading = first.type === 'complete' ? first : await readMap(store, listed.name, codec);
     if (reading.type === 'damaged') {
       const detail = reading.message;

@@ -1,5 +1,6 @@
 import { type JsonValue, parseJson } from '../../model/json.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
+import type { Sharing } from './sharing.ts';
 import {
   type BucketRef,
   bucketKeys,
@@ -31,7 +32,7 @@ export async function readMap<Value>(
   for (let attempt = 1; ; attempt += 1) {
     const record = await store.get(name);
     const raw = await fetchRecords(store, name, record, before);
-    const reading = decodeMap(raw, codec, before);
+    const reading = decodeMap(raw, codec, { before });
     if (reading.type !== 'damaged') return reading;
     // Buckets that are replaced during the reading look like damage; then the manifest has changed too.
     if (attempt === TRIES || (await store.get(name))?.version === record?.version) return reading;
@@ -87,11 +88,14 @@ export async function* listMaps(store: SnapshotStore, prefix: string): AsyncGene
   if (current !== undefined) yield current;
 }
 
-/** Checks and decodes a map. */
+/** Checks and decodes a map. `before`: as read last; `sharing`: with other maps of its kind. */
 export function decodeMap<Value>(
   { name, manifest: record, records }: RawMap,
   codec: ValueCodec<Value>,
-  before?: StoredMap<Value>,
+  {
+    before,
+    sharing,
+  }: { readonly before?: StoredMap<Value> | undefined; readonly sharing?: Sharing<Value> | undefined } = {},
 ): MapReading<Value> {
   const orphans = new Set(records.keys());
   if (record === undefined) return { type: 'missing', version: null, orphans: [...orphans] };
@@ -103,7 +107,7 @@ export function decodeMap<Value>(
     const keys = bucketKeys(name, number, ref);
     const known = before?.width === manifest.width ? before.buckets.get(number) : undefined;
     const chunks = keys.map((key) => records.get(key));
-    const bucket = known?.digest === ref.digest ? known : decodeBucket(chunks, ref, codec, before?.values);
+    const bucket = known?.digest === ref.digest ? known : decodeBucket(chunks, ref, codec, before?.values, sharing);
     if (bucket === undefined) return damaged(`bucket ${number} of ${name} is missing or damaged`);
     for (const key of keys) orphans.delete(key);
     buckets.set(number, bucket);
@@ -146,9 +150,13 @@ function decodeBucket<Value>(
   ref: BucketRef,
   codec: ValueCodec<Value>,
   before: ReadonlyMap<string, Value> | undefined,
+  sharing: Sharing<Value> | undefined,
 ): StoredBucket<Value> | undefined {
   const present = chunks.filter((chunk) => chunk !== undefined);
-  const text = present.length === chunks.length ? unpack(present, ref.digest) : undefined;
+  if (present.length < chunks.length) return undefined;
+  const decoded = sharing?.decoded(ref.digest, present);
+  if (decoded !== undefined) return decoded;
+  const text = unpack(present, ref.digest);
   const entries = text === undefined ? undefined : parseJson(text);
   if (!Array.isArray(entries)) return undefined;
   const values = new Map<string, Value>();
@@ -156,7 +164,11 @@ function decodeBucket<Value>(
     const value = codec.decode(json, key);
     if (value === undefined) return undefined;
     const known = before?.get(key);
-    values.set(key, known !== undefined && codec.equals(known, value) ? known : value);
+    const own = known !== undefined && codec.equals(known, value) ? known : value;
+    if (sharing === undefined) values.set(key, own);
+    else values.set(...sharing.shared(key, own, codec.equals));
   }
-  return { ...ref, values };
+  const bucket = { ...ref, values };
+  sharing?.remember(present, bucket);
+  return bucket;
 }
