@@ -53,7 +53,7 @@ function recompute(node: DerivedNode, computation: Computation): void {
   } catch (error) {
     thrown = messageOf(error);
   }
-  scope ??= holdScope(node, computation, []);
+  scope ??= holdScope(node, computation, noClusters);
   relink(computation, call.reads);
   if (thrown === undefined) replaceEmissions(node, computation, scope);
   else withdrawAll(node, computation);
@@ -73,8 +73,10 @@ function presentValue(cell: Cell | undefined): unknown {
   return cell === undefined || cell.value === absent ? undefined : cell.value;
 }
 
+const noClusters: readonly string[] = [];
+
 function declaredScope({ functions }: DerivedNode, entry: EntryAddress): readonly string[] {
-  return functions.scope === undefined ? [] : [...functions.scope(entry, functions.read)];
+  return functions.scope === undefined ? noClusters : [...functions.scope(entry, functions.read)];
 }
 
 /** The union of the declared scope and the scope of the primary. An unchanged set stays the same object. */
@@ -108,7 +110,8 @@ function doubleEmission(cells: readonly Cell[]): string | undefined {
 function replaceEmissions(node: DerivedNode, computation: Computation, scope: Scope): void {
   const { cells, values, aligned } = node.kernel.call;
   const before = unpacked(computation.outputs);
-  const stays = aligned && cells.length === before.length ? undefined : new Set(cells);
+  const isFirst = before.length === 0 && cells.length < 2;
+  const stays = isFirst || (aligned && cells.length === before.length) ? undefined : new Set(cells);
   for (const cell of before) {
     // A cell with this computation as its only emitter, before and now, needs no decision: see `renew`.
     if (cell.origin === computation && (stays === undefined || stays.has(cell))) continue;
@@ -127,7 +130,8 @@ function replaceEmissions(node: DerivedNode, computation: Computation, scope: Sc
     if (emission === undefined || emission.value !== value) emission = { by: computation, value, scope };
     addEmission(node, cell, emission);
   }
-  if (stays !== undefined) computation.outputs = packed(stays.size === cells.length ? cells : [...stays]);
+  if (isFirst) computation.outputs = cells[0];
+  else if (stays !== undefined) computation.outputs = packed(stays.size === cells.length ? cells : [...stays]);
 }
 
 function withdrawAll(node: DerivedNode, computation: Computation): void {

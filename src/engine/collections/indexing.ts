@@ -101,7 +101,7 @@ function regroup(index: IndexNode, cell: Cell, sizesBefore: Map<Group, number>):
   let stayed: Set<string> | undefined;
   for (const dependent of itemsOf(cell.dependents)) {
     if (dependent.kind !== 'group' || dependent.index !== index) continue;
-    if (wanted.has(dependent.name)) {
+    if (has(wanted, dependent.name)) {
       stayed ??= new Set();
       stayed.add(dependent.name);
     } else {
@@ -135,16 +135,28 @@ function noteMembership(group: Group, sizesBefore: Map<Group, number>): void {
   for (const computation of itemsOf(group.dependents)) enqueue(computation);
 }
 
-const noGroups: ReadonlySet<string> = new Set();
+/** Different names. A list if they are few, which is the common case. */
+type Names = readonly string[] | ReadonlySet<string>;
 
-function wantedGroups(index: IndexNode, cell: Cell): ReadonlySet<string> {
+const noGroups: Names = [];
+const longestSearchedList = 8;
+
+function namesOf(names: Iterable<string>): Names {
+  if (!Array.isArray(names) || names.length > longestSearchedList) return new Set(names);
+  return names.every((name, place) => names.indexOf(name) === place) ? names : new Set(names);
+}
+
+function has(names: Names, name: string): boolean {
+  return 'has' in names ? names.has(name) : names.includes(name);
+}
+
+function wantedGroups(index: IndexNode, cell: Cell): Names {
   const { partition, key, value } = cell;
   let groups = noGroups;
   let message: string | undefined;
   if (value !== absent) {
     try {
-      const names = index.groupsOf({ partition: partition.name, key, value });
-      if (!Array.isArray(names) || names.length > 0) groups = new Set(names);
+      groups = namesOf(index.groupsOf({ partition: partition.name, key, value }));
     } catch (error) {
       message = messageOf(error);
     }

@@ -1,5 +1,5 @@
 import { itemsOf } from './bag.ts';
-import type { Scope } from './scopes.ts';
+import { emptyScope, type Scope } from './scopes.ts';
 import {
   absent,
   type Cell,
@@ -18,6 +18,13 @@ interface Known extends Earlier {
   isThereNow: boolean;
 }
 
+/** What a cell was before. */
+interface Changed {
+  readonly cell: Cell;
+  readonly before: unknown;
+  readonly scope: Scope;
+}
+
 /** By the name of a group: the cells that have joined (positive) or left (negative) since the barrier. */
 type PastIndex = Map<string, Map<Cell, number>>;
 
@@ -26,44 +33,42 @@ type PastIndex = Map<string, Map<Cell, number>>;
  * is under way. A change costs a line in a list; only a pause makes look-ups of the lines, and most commits have no pause.
  */
 export function createPast(): Past {
-  const cells: Cell[] = [];
-  const values: unknown[] = [];
-  const scopes: Scope[] = [];
+  /** Cells alone were absent: in the first commit almost all are. */
+  const changes: (Cell | Changed)[] = [];
   const moved: Cell[] = [];
-  const groups: Group[] = [];
-  const steps: number[] = [];
+  /** Of each moved cell the group that it has joined; in a list, the group that it has left. */
+  const groups: (Group | readonly [Group])[] = [];
   const stores = new Map<Store, PastStore>();
   const indexes = new Map<IndexNode, PastIndex>();
   let isShown = false;
 
   const fold = (): void => {
-    for (let at = 0; at < cells.length; at += 1) {
-      noteEarlier(stores, cells[at] as Cell, values[at], (scopes[at] as Scope).clusters);
+    for (const change of changes) {
+      if ('cell' in change) noteEarlier(stores, change.cell, change.before, change.scope.clusters);
+      else noteEarlier(stores, change, absent, emptyScope.clusters);
     }
     for (let at = 0; at < moved.length; at += 1) {
-      const { index, name } = groups[at] as Group;
+      const of = groups[at] as Group | readonly [Group];
+      const [{ index, name }, step] = 'kind' in of ? [of, 1] : [of[0], -1];
       const changed = obtain(indexes, index, () => new Map<string, Map<Cell, number>>());
       const members = obtain(changed, name, () => new Map<Cell, number>());
-      members.set(moved[at] as Cell, (members.get(moved[at] as Cell) ?? 0) + (steps[at] as number));
+      members.set(moved[at] as Cell, (members.get(moved[at] as Cell) ?? 0) + step);
     }
     clearLists();
   };
   const clearLists = (): void => {
-    for (const list of [cells, values, scopes, moved, groups, steps]) if (list.length > 0) list.length = 0;
+    for (const list of [changes, moved, groups]) if (list.length > 0) list.length = 0;
   };
   const earlierOf = (cell: Cell): Known | undefined =>
     stores.get(cell.partition.store)?.partitions.get(cell.partition.name)?.entries.get(cell.key);
 
   return {
     note: (cell, before, scopeBefore) => {
-      cells.push(cell);
-      values.push(before);
-      scopes.push(scopeBefore);
+      changes.push(before === absent && scopeBefore === emptyScope ? cell : { cell, before, scope: scopeBefore });
     },
     noteMember: (cell, group, step) => {
       moved.push(cell);
-      groups.push(group);
-      steps.push(step);
+      groups.push(step === 1 ? group : [group]);
     },
     isShown: () => isShown,
     show: () => {
