@@ -28,7 +28,7 @@ const SOURCE = must(parseSourceName('main'));
 /** The engine and the sender of a server with one cluster; store, timers and network are stand-ins. */
 export function createServerEnd(objects: number) {
   const engine = createEngine(createGraph());
-  const loop = createLoop({ commit: engine.commit, clock: stillClock, log: complainingLog });
+  const loop = createLoop({ engine, clock: stillClock, log: complainingLog });
   const sent: { readonly delta: SequencedDelta; readonly answer: (outcome: SendOutcome) => void }[] = [];
   let sequence = 0;
   const ledger = {
@@ -67,7 +67,14 @@ export function createServerEnd(objects: number) {
     stage('cluster.yaml', clusterYaml(CLUSTER));
     for (let at = 0; at < objects; at += 1) stage(path(at), configMapYaml(`object-${at}`, `0 ${'x'.repeat(200)}`));
   });
-  sessions.set(CLUSTER, { session, holds: snapshotDigest([]), inFlight: false, rejections: 0, isPaused: false });
+  sessions.set(CLUSTER, {
+    session,
+    holds: snapshotDigest([]),
+    inFlight: false,
+    isStaging: false,
+    rejections: 0,
+    isPaused: false,
+  });
   sender.connected(CLUSTER, { entries: [] } as never);
   loop.settle();
 

@@ -55,7 +55,7 @@ async function measure(open: (deps: TargetDeps) => Target): Promise<Figures> {
   const engine = createEngine(createGraph());
   engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: false }, role: 'leader' });
   const log = { debug: ignore, info: ignore, warn: complain, error: complain, child: () => log };
-  const loop = createLoop({ commit: engine.commit, clock: stillClock, log });
+  const loop = createLoop({ engine, clock: stillClock, log });
   const target = open({ engine, loop, objects: OBJECTS });
   const { source, path } = target;
   loop.begin();

@@ -95,11 +95,32 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
         limits,
       ],
     ] as readonly Derived<unknown>[],
+    ...createCommit(graph, stageTallies),
+  };
+}
+
+/** A commit of the engine: one of the graph, and another one if its tallies have changed. */
+function createCommit(graph: Graph, stageTallies: () => boolean) {
+  /** Computed by the first commit of the graph, while the second one is under way. */
+  let computedFirst: number | undefined;
+  const advance = (isUp: () => boolean): CommitReport | undefined => {
+    const report = graph.advance(isUp);
+    if (report === undefined) return undefined;
+    if (computedFirst === undefined && stageTallies()) {
+      computedFirst = report.computed;
+      return advance(isUp);
+    }
+    const computed = report.computed + (computedFirst ?? 0);
+    computedFirst = undefined;
+    return { revision: report.revision, computed };
+  };
+  return {
+    /** Begins or continues a commit, as `advance` of the graph does. The caller closes it with the graph's barrier. */
+    advance,
     commit: (): CommitReport => {
-      const report = graph.commit();
-      if (!stageTallies()) return report;
-      const { revision, computed } = graph.commit();
-      return { revision, computed: report.computed + computed };
+      const report = advance(() => false) as CommitReport;
+      graph.barrier();
+      return report;
     },
   };
 }

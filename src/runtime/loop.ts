@@ -1,75 +1,191 @@
+import type { CommitReport, Graph } from '../engine/collections/types.ts';
 import { errorText } from '../model/messages.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 
-/** Commits in which bookkeepers may stage more changes; more of them are a defect. */
+/** Rounds of one commit in which bookkeepers may stage more changes; more of them are a defect. */
 const MAX_ROUNDS = 10;
+/** A slice of a commit ends after this time; then the event loop turns once. */
+const SLICE_MS = 10;
 
 export type Loop = ReturnType<typeof createLoop>;
 
+/** Begins a slice; the returned function says whether it is over, and is asked after each record of work. */
+export type BeginSlice = () => () => boolean;
+
+export interface LoopDeps {
+  readonly engine: {
+    readonly advance: (isUp: () => boolean) => CommitReport | undefined;
+    readonly graph: Pick<Graph, 'pause' | 'resume' | 'barrier'>;
+  };
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Default: a slice lasts ten milliseconds. */
+  readonly beginSlice?: BeginSlice;
+  /** Called after each commit of the engine, with the time that its slices took. */
+  readonly committed?: (seconds: number, computed: number) => void;
+}
+
+/** Works at once, or yields after each piece of work. */
+type Sink = () => Iterable<undefined> | undefined;
+
 /**
  * The single writer. All changes of the engine's inputs are staged in `transact`; the changes of one turn of the event loop share
- * one commit.
+ * one commit. A commit is done in slices, between which the event loop turns: until its barrier all other code sees the state
+ * before it, and what is staged meanwhile is in the next commit, where the last write of a key counts.
  */
-export function createLoop(deps: { readonly commit: () => unknown; readonly clock: Clock; readonly log: Log }) {
-  const bookkeepers: (() => boolean)[] = [];
-  const sinks: (() => void)[] = [];
-  let scheduled = false;
-  let dirty = false;
-  let settling = false;
+export function createLoop(deps: LoopDeps) {
+  const { clock } = deps;
+  const beginSlice = deps.beginSlice ?? (() => sliceOf(clock));
+  const parts: Parts = { bookkeepers: [], sinks: [] };
+  /** Of what is staged for the next commit, and of the commit that is under way. */
+  let next = createBatch();
+  let current = next;
+  /** The rest of the commit that is under way, or of its sinks. */
+  let rest: Iterator<undefined> | undefined;
+  let isUp = never;
+  let isRunning = false;
+  let isScheduled = false;
   let hasBegun = false;
 
-  const settle = (): void => {
-    if (!hasBegun || settling || !dirty) return;
-    settling = true;
+  const isOpen = (): boolean => rest !== undefined || next.isStaged;
+  const begin = (): Iterator<undefined> => {
+    current = next;
+    next = createBatch();
+    return commitInSlices(deps, parts, current, () => isUp());
+  };
+  /** Works until the slice is over, or the commit has ended that contains all that was staged before; then the next one is due. */
+  const work = (slice: () => boolean): void => {
+    if (isRunning || !hasBegun) return;
+    isRunning = true;
+    isUp = slice;
     try {
-      let rounds = 0;
-      do {
-        dirty = false;
-        deps.commit();
-        if (++rounds > MAX_ROUNDS) throw new Error('bookkeepers stage changes without end');
-        for (const bookkeeper of bookkeepers) if (bookkeeper()) dirty = true;
-      } while (dirty);
+      for (let commits = Number(rest !== undefined) + Number(next.isStaged); commits > 0; commits -= 1) {
+        rest ??= begin();
+        if (rest.next().done !== true) break;
+        rest = undefined;
+      }
+    } catch (error) {
+      rest = undefined;
+      throw error;
     } finally {
-      settling = false;
+      isRunning = false;
+      if (isOpen()) schedule();
     }
-    for (const sink of sinks) runSink(sink, deps.log);
-    // Changes that a sink has staged (a delta is in flight now) are in the next commit.
-    if (dirty) schedule();
   };
   const schedule = (): void => {
-    if (!hasBegun || scheduled) return;
-    scheduled = true;
-    deps.clock.schedule(0, () => {
-      scheduled = false;
-      settle();
+    if (!hasBegun || isScheduled) return;
+    isScheduled = true;
+    clock.schedule(0, () => {
+      isScheduled = false;
+      work(beginSlice());
     });
   };
 
   return {
-    /** Runs `stage` now, which stages changes of inputs, and commits soon. */
-    transact: (stage: () => void): void => {
+    /**
+     * Runs `stage` now, which stages changes of inputs, and commits soon. `committed` is called when all other code can rely on
+     * them: after the engine has committed them, before the bookkeepers and sinks of that commit.
+     */
+    transact: (stage: () => void, committed?: () => void): void => {
       stage();
-      dirty = true;
-      if (!settling) schedule();
+      // Between two slices only the next commit can take a change; the change of a bookkeeper is in the commit that runs it.
+      const batch = isRunning && rest !== undefined && !current.isClosed ? current : next;
+      batch.isStaged = true;
+      if (committed !== undefined) batch.committed.push(committed);
+      if (!isRunning) schedule();
     },
-    /** Commits the staged changes at once, for a caller that reads the result next. Does nothing before `begin`. */
-    settle,
+    /**
+     * Commits the staged changes at once and as a whole, for a caller that cannot wait: the event loop does not turn meanwhile.
+     * Does nothing before `begin`, and within a bookkeeper or a sink.
+     */
+    settle: (): void => work(never),
+    /** Resolves when all that is staged now is committed and the sinks were notified; at once before `begin`. */
+    settled: (): Promise<void> => {
+      if (!hasBegun || !isOpen()) return Promise.resolve();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      (next.isStaged ? next : current).settled.push(resolve);
+      work(beginSlice());
+      return promise;
+    },
     /** All bookkeepers and sinks are added, and receive the first commit: from now on staged changes are committed. */
     begin: (): void => {
       hasBegun = true;
     },
     /** Runs after each commit, before the sinks; it may stage more, and returns true if it did. */
-    addBookkeeper: (bookkeeper: () => boolean): void => void bookkeepers.push(bookkeeper),
+    addBookkeeper: (bookkeeper: () => boolean): void => void parts.bookkeepers.push(bookkeeper),
     /** Runs after each settled commit. */
-    addSink: (sink: () => void): void => void sinks.push(sink),
+    addSink: (sink: Sink | (() => void)): void => void parts.sinks.push(sink as Sink),
   };
 }
 
-function runSink(sink: () => void, log: Log): void {
+interface Parts {
+  readonly bookkeepers: (() => boolean)[];
+  readonly sinks: Sink[];
+}
+
+/** What belongs to one commit. */
+interface Batch {
+  /** Something was staged that the commit has not applied yet. */
+  isStaged: boolean;
+  /** The barrier has been: what is staged from now on is in the next commit. */
+  isClosed: boolean;
+  readonly committed: (() => void)[];
+  readonly settled: (() => void)[];
+}
+
+function createBatch(): Batch {
+  return { isStaged: false, isClosed: false, committed: [], settled: [] };
+}
+
+/** One commit, its bookkeepers and its sinks. Yields where a slice ends. */
+function* commitInSlices(deps: LoopDeps, parts: Parts, batch: Batch, isUp: () => boolean): Generator<undefined> {
+  const { graph } = deps.engine;
+  for (let round = 1; batch.isStaged; round += 1) {
+    if (round > MAX_ROUNDS) throw new Error('bookkeepers stage changes without end');
+    batch.isStaged = false;
+    yield* advanceInSlices(deps, isUp);
+    for (const committed of batch.committed.splice(0)) committed();
+    for (const bookkeeper of parts.bookkeepers) {
+      if (bookkeeper()) batch.isStaged = true;
+      if (!isUp()) continue;
+      graph.pause();
+      yield;
+      graph.resume();
+    }
+  }
+  batch.isClosed = true;
+  graph.barrier();
+  // Changes that a sink stages (a delta is in flight now) are in the next commit.
+  for (const sink of parts.sinks) for (const _ of piecesOf(sink, deps.log)) if (isUp()) yield;
+  for (const settled of batch.settled) settled();
+}
+
+function* advanceInSlices({ engine, clock, committed }: LoopDeps, isUp: () => boolean): Generator<undefined> {
+  let spent = 0;
+  for (;;) {
+    const before = clock.monotonic();
+    const report = engine.advance(isUp);
+    spent += clock.monotonic() - before;
+    if (report !== undefined) return committed?.(spent / 1000, report.computed);
+    yield;
+  }
+}
+
+function* piecesOf(sink: Sink, log: Log): Generator<undefined> {
   try {
-    sink();
+    yield* sink() ?? [];
   } catch (error) {
     log.error('a sink failed', { error: errorText(error) });
   }
+  yield;
+}
+
+function sliceOf(clock: Clock): () => boolean {
+  const end = clock.monotonic() + SLICE_MS;
+  return () => clock.monotonic() >= end;
+}
+
+function never(): boolean {
+  return false;
 }

@@ -19,6 +19,8 @@ export interface ClusterSession {
   inFlight: boolean;
   /** Number of deltas rejected in a row. */
   rejections: number;
+  /** What the agent has reported or answered is staged and not committed: the next delta cannot be computed yet. */
+  isStaging: boolean;
   /** Nothing is sent for a while after a rejection. */
   isPaused: boolean;
 }

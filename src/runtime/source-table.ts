@@ -29,13 +29,14 @@ export function createSourceTable(deps: ServerCore & { readonly sources: readonl
   warnOfVanishedSources(deps);
 
   const allHaveSpoken = (): boolean =>
+    intake.isStaging?.() !== true &&
     sources.every(({ name }) => observed.has(name) || conditions.get(name)?.state !== 'pending');
   /** Commits even if nothing was staged: the start-up gate may open now, and the first commit stages what the ledger has. */
   const commit = (): void => {
     loop.transact(() => undefined);
     if (hasBegun || !allHaveSpoken()) return;
     hasBegun = true;
-    loop.settle();
+    void loop.settled();
   };
   const listener: SourceListener = {
     observe: (observation) => {
@@ -68,10 +69,12 @@ export function createSourceTable(deps: ServerCore & { readonly sources: readonl
     },
     get: (name: string) => all().find(({ source }) => source.name === name),
     all,
-    /** Every source has synced or failed once. */
+    /** Every source has synced or failed once, and what they reported is committed. */
     allHaveSpoken,
     /** Every source has been read by this process, and does not wait for a person. */
-    allWereRead: () => sources.every(({ name }) => observed.has(name) && conditions.get(name)?.state !== 'refused'),
+    allWereRead: () =>
+      intake.isStaging?.() !== true &&
+      sources.every(({ name }) => observed.has(name) && conditions.get(name)?.state !== 'refused'),
     /** Every source has been read completely. */
     allAreComplete: () => sources.every(({ name }) => engine.sourceProofs.get('', name) === 'complete'),
     revisions: (): readonly RevisionRef[] =>

@@ -90,8 +90,10 @@ describe('an inventory with a valid tag', () => {
     const world = await createFleetWorld({ store: createMemoryStore(), clock, agents: first.agents });
     const policy = guards({ maxRemovalsPerFleet: 1 });
     world.source.push({ ...withoutC, 'fleet/policy.yaml': policy });
-    for (const cluster of ['east', 'west']) world.agent(cluster).connect();
-    await world.settle();
+    for (const cluster of ['east', 'west']) {
+      world.agent(cluster).connect();
+      await world.settle();
+    }
     expect(world.server.api.removals()[0]?.message).toMatch(/1 removals in the fleet, after 1 within/);
   });
 });

@@ -42,6 +42,7 @@ import type {
   SendOutcome,
 } from '../../src/relay/session.ts';
 import { createStepTags, type StepTags } from '../../src/relay/trust/step-tags.ts';
+import type { BeginSlice } from '../../src/runtime/loop.ts';
 import type { StoreLock } from '../../src/runtime/replica/store-lock.ts';
 import { createKubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';
 import type { XdsSetup } from '../../src/xds/xds.ts';
@@ -179,6 +180,8 @@ export async function createFleetWorld(
     readonly serverClock?: Clock;
     readonly log?: Log;
     readonly quotas?: ClusterSize;
+    /** Where commits of the server are cut into slices. Default: nowhere, since its clock stands still. */
+    readonly beginSlice?: BeginSlice;
   } = {},
 ): Promise<FleetWorld> {
   const clock = given.clock ?? createVirtualClock();
@@ -242,6 +245,7 @@ export async function createFleetWorld(
       ...(given.replicas === undefined ? {} : { replicas: given.replicas }),
       ...(given.lock === undefined ? {} : { lock: given.lock }),
       ...(given.xds === undefined ? {} : { xds: given.xds }),
+      ...(given.beginSlice === undefined ? {} : { beginSlice: given.beginSlice }),
     },
     { fleet: fleetName, version: '0.0.0', bounds, ...(given.quotas && { quotas: given.quotas }) },
   );

@@ -24,7 +24,7 @@ import {
   createDeregistration,
   createHoldRecorder,
 } from '../../runtime/ledger/recorders.ts';
-import { createLoop } from '../../runtime/loop.ts';
+import { type BeginSlice, createLoop } from '../../runtime/loop.ts';
 import { createOperationRequests, type OperationRequests } from '../../runtime/operation-requests.ts';
 import { createRemediationAudit } from '../../runtime/remediation-audit.ts';
 import { createApprovalFiles, createHeldSets } from '../../runtime/removals/approvals.ts';
@@ -80,6 +80,8 @@ interface ServerDeps {
   readonly audit?: AuditLog;
   /** Called after each commit, for metrics. */
   readonly committed?: (seconds: number, computed: number) => void;
+  /** Where commits are cut into slices. Default: by time. */
+  readonly beginSlice?: BeginSlice;
 }
 
 interface ServerOptions {
@@ -106,7 +108,7 @@ export type ManagementServer = Awaited<ReturnType<typeof createManagementServer>
 export async function createManagementServer(deps: ServerDeps, options: ServerOptions) {
   const { relay, replicas: setup } = deps;
   const engine = openEngine(deps, options);
-  const loop = createLoop({ ...deps, commit: timedCommit(engine, deps) });
+  const loop = createLoop({ ...deps, engine });
   const branch = statusBranchOf(deps);
   const foundation = await layFoundation({ ...deps, engine, loop, lock: deps.lock }, setup, branch);
   const suspensions = await createSuspensions(foundation);
@@ -379,12 +381,4 @@ function whyNotReady({ sources, journal, store }: Parts): readonly string[] {
     ...silent.map(({ source }) => `source ${source.name} has not been read yet`),
     ...(problem === undefined ? [] : [`the store cannot be written: ${problem}`]),
   ];
-}
-
-function timedCommit(engine: Engine, { clock, committed }: ServerDeps): () => void {
-  return () => {
-    const before = clock.monotonic();
-    const { computed } = engine.commit();
-    committed?.((clock.monotonic() - before) / 1000, computed);
-  };
 }

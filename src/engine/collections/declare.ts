@@ -1,12 +1,22 @@
 import { itemsOf } from './bag.ts';
 import { noteEmit, openComputation } from './computation.ts';
 import { createCounts, createIndexNode } from './indexing.ts';
-import { createInputNode, latestOf, stageDrop, stageRemoval, stageValue } from './input.ts';
+import { createInputNode, latestEntries, latestOf, stageDrop, stageRemoval, stageValue } from './input.ts';
 import { createReader, type Readable } from './reader.ts';
 import { checkReadable, createIndex, publish, type Registry, storeOf, takeName } from './registry.ts';
 import { absent, type Cell, type DerivedNode, type IndexNode, type NodeFunctions, type Store } from './state.ts';
-import { createStore, obtainCell } from './storage.ts';
-import type { Collection, Contribution, Derivation, Derived, Failure, Index, Input, JoinDerivation } from './types.ts';
+import { createStore, findCell, obtainCell } from './storage.ts';
+import type {
+  Collection,
+  Contribution,
+  Derivation,
+  Derived,
+  Entry,
+  Failure,
+  Index,
+  Input,
+  JoinDerivation,
+} from './types.ts';
 import { structurallyEqual } from './values.ts';
 
 /** Declares an input. */
@@ -30,24 +40,36 @@ export function declareInput<Value>(
   });
   const node = createInputNode(store);
   registry.nodes.push(node);
-  return publish<Value, Pick<Input<Value>, 'latest' | 'set' | 'delete' | 'drop'>>(registry, store, {
-    latest: (partition, key) => {
-      checkReadable(registry);
-      return latestOf(node, partition, key) as Value | undefined;
+  return publish<Value, Pick<Input<Value>, 'latest' | 'latestEntries' | 'provenance' | 'set' | 'delete' | 'drop'>>(
+    registry,
+    store,
+    {
+      latest: (partition, key) => {
+        checkReadable(registry);
+        return latestOf(node, partition, key) as Value | undefined;
+      },
+      latestEntries: (partition) => {
+        checkReadable(registry);
+        return latestEntries(node, partition) as Iterable<Entry<Value>>;
+      },
+      provenance: (partition, key) => {
+        checkReadable(registry);
+        return findCell(store, partition, key)?.origin;
+      },
+      set: (partition, key, value, provenance) => {
+        checkReadable(registry);
+        stageValue(node, partition, key, value, provenance);
+      },
+      delete: (partition, key) => {
+        checkReadable(registry);
+        stageRemoval(node, partition, key);
+      },
+      drop: (partition) => {
+        checkReadable(registry);
+        stageDrop(node, partition);
+      },
     },
-    set: (partition, key, value, provenance) => {
-      checkReadable(registry);
-      stageValue(node, partition, key, value, provenance);
-    },
-    delete: (partition, key) => {
-      checkReadable(registry);
-      stageRemoval(node, partition, key);
-    },
-    drop: (partition) => {
-      checkReadable(registry);
-      stageDrop(node, partition);
-    },
-  });
+  );
 }
 
 /** Declares an index. */

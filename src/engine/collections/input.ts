@@ -1,6 +1,7 @@
 import { changed } from './computation.ts';
 import { absent, type Cell, type Kernel, type Slices, type Store } from './state.ts';
 import { findCell, obtainCell, presentCells, releaseCell, sameValue, scopeOfCell, writeValue } from './storage.ts';
+import type { Entry } from './types.ts';
 
 /** An input: its entries, and the writes that the next commit applies. */
 export interface InputNode {
@@ -45,19 +46,32 @@ export function stageValue(
   provenance: unknown,
 ): void {
   if (value === undefined) throw new TypeError(`${JSON.stringify(key)} of "${input.name}" was set without a value`);
-  stagedPartition(input, partition).writes.set(key, { value, provenance });
+  stageWrite(input, partition, key, { value, provenance });
 }
 
 /** Stages the removal of one entry. */
 export function stageRemoval(input: InputNode, partition: string, key: string): void {
-  stagedPartition(input, partition).writes.set(key, removal);
+  stageWrite(input, partition, key, removal);
 }
 
 /** Stages the removal of all entries of a partition, and discards its staged writes. */
 export function stageDrop(input: InputNode, partition: string): void {
-  const staged = stagedPartition(input, partition);
-  staged.dropped = true;
-  staged.writes.clear();
+  for (const staged of [stagedPartition(input, partition), overruled(input, partition)]) {
+    if (staged === undefined) continue;
+    staged.dropped = true;
+    staged.writes.clear();
+  }
+}
+
+function stageWrite(input: InputNode, partition: string, key: string, write: Write): void {
+  stagedPartition(input, partition).writes.set(key, write);
+  const waiting = overruled(input, partition);
+  if (waiting !== undefined && (waiting.dropped || waiting.writes.has(key))) waiting.writes.set(key, write);
+}
+
+/** What waits for the next commit, and is older than a write of the commit that is under way. */
+function overruled({ store, waiting }: InputNode, partition: string): StagedPartition | undefined {
+  return store.past.isShown() ? undefined : waiting?.get(partition);
 }
 
 /** The number of staged writes. */
@@ -78,6 +92,23 @@ export function latestOf({ store, staged, applying, waiting }: InputNode, partit
   }
   const value = findCell(store, partition, key)?.value;
   return value === absent ? undefined : value;
+}
+
+/** The entries that a partition has when everything staged is committed, in no particular order. */
+export function* latestEntries(input: InputNode, partition: string): Iterable<Entry<unknown>> {
+  const layers = [input.waiting, input.staged, input.applying].flatMap((staged) => staged?.get(partition) ?? []);
+  const written = new Set<string>();
+  for (const { dropped, writes } of layers) {
+    for (const [key, { value }] of writes) {
+      if (written.has(key)) continue;
+      written.add(key);
+      if (value !== absent) yield { partition, key, value };
+    }
+    if (dropped) return;
+  }
+  for (const { key, value } of presentCells(input.store, partition)) {
+    if (!written.has(key)) yield { partition, key, value };
+  }
 }
 
 function stagedPartition(input: InputNode, name: string): StagedPartition {

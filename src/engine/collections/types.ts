@@ -34,6 +34,10 @@ export interface Collection<Value> {
 export interface Input<Value> extends Collection<Value> {
   /** The value that the address has when everything staged is committed: what a writer reads who depends on earlier writes. */
   latest(partition: string, key: string): Value | undefined;
+  /** The entries that the partition has then, in no particular order. */
+  latestEntries(partition: string): Iterable<Entry<Value>>;
+  /** What was staged with the value that was written last; while a commit is under way, that may be a later value. */
+  provenance(partition: string, key: string): unknown;
   /**
    * Stages a value. `provenance` is returned by `why` and is no part of the value: a change of it alone is not propagated.
    */

@@ -34,8 +34,7 @@ export function createLocator(deps: { readonly engine: Engine; readonly sources:
   };
 
   const look = async (ref: ValueRef, part: Place['part']): Promise<FoundValue> => {
-    const blob = (engine.graph.why(engine.inputs.files, ref.source, ref.path)?.provenance as FileProvenance | undefined)
-      ?.blob;
+    const blob = (engine.inputs.files.provenance(ref.source, ref.path) as FileProvenance | undefined)?.blob;
     if (blob === undefined || ref.identity === '') return { at: { path: ref.path }, found: 'file' };
     const field = JSON.stringify(ref.field ?? []);
     const key = [ref.source, ref.path, blob, ref.identity, part, field].join('\u0000');

@@ -42,22 +42,27 @@ interface ServerApiDeps extends Omit<ServerParts, 'fleet'> {
   readonly xds: () => XdsAddressView | null;
 }
 
-/** Answers commands. Settles the loop first, so that an answer contains all earlier changes. */
+/**
+ * Answers commands. A command is executed when all earlier changes are committed. An answer to a question contains them too,
+ * unless their commit takes longer than a slice: then it shows the state before that commit.
+ */
 export function createServerApi(deps: ServerApiDeps): ServerApi {
   const { engine, heldSets, sources } = deps;
   const diagnostics = (): readonly Diagnostic[] => [...sources.diagnostics(), ...deps.engineDiagnostics()];
   const viewOf = (state: SourceState): SourceView => sourceView(state, deps.suspensions);
   const held = (): FleetView['heldRemovals'] => heldView(heldSets.current());
-  const settled =
+  const upToDate =
     <Args extends readonly unknown[], Answered>(answer: (...args: Args) => Answered) =>
     (...args: Args): Answered => {
-      deps.loop.settle();
+      void deps.loop.settled();
       return answer(...args);
     };
   const asLeader =
-    <Args extends readonly unknown[], View>(command: (...args: Args) => Answer<View>) =>
-    async (...args: Args): Promise<Answer<View>> =>
-      notLeader(deps) ?? settled(command)(...args);
+    <Args extends readonly unknown[], View>(command: (...args: Args) => Answer<View> | Promise<Answer<View>>) =>
+    async (...args: Args): Promise<Answer<View>> => {
+      await deps.loop.settled();
+      return notLeader(deps) ?? command(...args);
+    };
   const ofClusters = suspensionCommands(deps, 'cluster', (name) => clusterView(deps, name));
   const ofSources = suspensionCommands(deps, 'source', (name) => {
     const state = sources.get(name);
@@ -66,7 +71,7 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
   const isKnown = (cluster: string): boolean => engine.clusters.get('', cluster) !== undefined;
 
   return {
-    status: settled(() => ({
+    status: upToDate(() => ({
       fleet: deps.fleet,
       version: deps.version,
       ready: deps.ready(),
@@ -78,28 +83,28 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
       diagnostics: diagnostics(),
       statusBranch: deps.statusBranch(),
     })),
-    clusters: settled(() => clusterViews(deps)),
-    outputs: settled((cluster) => {
+    clusters: upToDate(() => clusterViews(deps)),
+    outputs: upToDate((cluster) => {
       if (cluster !== undefined && !isKnown(cluster)) return undefined;
       const names = cluster === undefined ? clusterViews(deps).map(({ name }) => name) : [cluster];
       return names.flatMap((name) => outputViews(engine, name));
     }),
-    desired: settled((cluster) =>
+    desired: upToDate((cluster) =>
       isKnown(cluster) ? desiredViews(engine, cluster, { withSecrets: false }) : undefined,
     ),
-    sources: settled(() => sources.all().map(viewOf)),
+    sources: upToDate(() => sources.all().map(viewOf)),
     elsewhere: () => notLeader(deps),
-    removals: settled(held),
+    removals: upToDate(held),
     diagnostics,
-    view: settled((name, filter) => viewRows(engine, name, filter)),
-    dataplane: settled((mesh, name) => {
+    view: upToDate((name, filter) => viewRows(engine, name, filter)),
+    dataplane: upToDate((mesh, name) => {
       // Before the sources are read, a missing declaration means nothing.
       if (!deps.ready()) return { ok: false, kind: 'unavailable', message: 'the server is not ready yet' };
       const declared = declaredDataplane(engine, `${mesh}/${name}`);
       if (declared !== undefined) return { ok: true, value: { mesh, name, spec: declared.spec, xds: deps.xds() } };
       return { ok: false, kind: 'notFound', message: `no data plane ${quote(`${mesh}/${name}`)} is declared` };
     }),
-    explain: settled((question) => explain(deps, question)),
+    explain: upToDate((question) => explain(deps, question)),
     suspendCluster: asLeader(ofClusters.suspend),
     resumeCluster: asLeader(ofClusters.resume),
     suspendSource: asLeader(ofSources.suspend),
@@ -124,7 +129,7 @@ function suspensionCommands<View>(
   kind: SuspensionKind,
   viewOf: (name: string) => View | undefined,
 ) {
-  const change = (name: string, by: string, suspension: Suspension | null): Answer<View> => {
+  const change = async (name: string, by: string, suspension: Suspension | null): Promise<Answer<View>> => {
     const unknown = { ok: false, kind: 'notFound', message: `there is no ${kind} ${quote(name)}` } as const;
     if (viewOf(name) === undefined) return unknown;
     if (suspension === null && suspensions.get(kind, name) === undefined) {
@@ -132,7 +137,7 @@ function suspensionCommands<View>(
     }
     suspensions.set(kind, name, suspension);
     log.info(suspension === null ? 'resumed' : 'suspended', { [kind]: name, by, reason: suspension?.reason });
-    loop.settle();
+    await loop.settled();
     const value = viewOf(name);
     return value === undefined ? unknown : { ok: true, value };
   };
@@ -142,13 +147,17 @@ function suspensionCommands<View>(
   };
 }
 
-function approve({ engine, heldSets, log }: ServerApiDeps, digest: string, by: string): Answer<ApprovalView> {
+async function approve(
+  { engine, heldSets, log }: ServerApiDeps,
+  digest: string,
+  by: string,
+): Promise<Answer<ApprovalView>> {
   if (!countsApproval(engine, 'api')) {
     const message =
       'the RelayConfig lets no command approve removals (bounds.approvals): commit a RemovalApproval instead';
     return { ok: false, kind: 'conflict', message };
   }
-  const approved = heldSets.approve(digest, by);
+  const approved = await heldSets.approve(digest, by);
   if (approved !== undefined) {
     log.info('removals are approved', { digest, by, released: approved.released });
     return { ok: true, value: { digest, released: approved.released, expiresAt: rfc3339(approved.expiresAt) } };
@@ -159,16 +168,16 @@ function approve({ engine, heldSets, log }: ServerApiDeps, digest: string, by: s
   return { ok: false, kind: 'conflict', message };
 }
 
-function operateShoot(
+async function operateShoot(
   { operationRequests, engine, loop }: ServerApiDeps,
   { namespace, name }: { readonly namespace: string; readonly name: string },
   request: OperationRequest,
   by: string,
-): Answer<JsonObject> {
+): Promise<Answer<JsonObject>> {
   const shoot = `${namespace}/${name}`;
   const refusal = REFUSED_REQUESTS[operationRequests.ask(shoot, request, by)];
   if (refusal !== undefined) return { ok: false, kind: refusal.kind, message: refusal.message(shoot) };
-  loop.settle();
+  await loop.settled();
   const rows = viewRows(engine, 'shoots', {});
   if (!rows.ok) return rows;
   const row = rows.value.find((each) => each.namespace === namespace && each.name === name);

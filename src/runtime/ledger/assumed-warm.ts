@@ -32,17 +32,17 @@ export function createAssumedWarmRecovery(
 
   function stage(clusters: Iterable<string>): void {
     for (const cluster of clusters) {
-      agents.set('', cluster, { ...(agents.get('', cluster) ?? unseenAgent), assumedWarm: true });
+      agents.set('', cluster, { ...(agents.latest('', cluster) ?? unseenAgent), assumedWarm: true });
     }
   }
-  const isAssumedWarm = (cluster: string): boolean => agents.get('', cluster)?.assumedWarm === true;
+  const isAssumedWarm = (cluster: string): boolean => agents.latest('', cluster)?.assumedWarm === true;
   const mark = (state: RecoveryRecord['state']): void => {
     marker = { epoch: ledger.epoch(), state };
     journal.put(recordKey.recovery, marker);
   };
   /** A cluster that was registered since the loss can have been warm before, too, until it has sent a complete snapshot. */
   const mayHaveBeenWarm = (cluster: string): boolean =>
-    ledger.registration(cluster)?.warm !== true && engine.inputs.snapshots.get('', cluster) === undefined;
+    ledger.registration(cluster)?.warm !== true && engine.inputs.snapshots.latest('', cluster) === undefined;
   const assumeNotWarm = (): boolean => {
     const clusters = [...engine.clusters.entries('')]
       .map(({ key }) => key)
@@ -57,7 +57,7 @@ export function createAssumedWarmRecovery(
   };
 
   return {
-    /** As of the last commit. */
+    /** As of all that is staged. */
     isAssumedWarm,
     /** Checks the inventory of an agent for evidence; must be called before the cluster is registered. */
     consider: (cluster: string, { position, entries, proof }: ReportedHolding): void => {
@@ -71,7 +71,6 @@ export function createAssumedWarmRecovery(
       log.warn('an agent owns objects from before this store: the store was lost', { cluster, epoch: position.epoch });
       mark(knowsAll() ? 'closed' : 'open');
       loop.transact(assumeNotWarm);
-      loop.settle();
     },
     /** Ends the assumption: the cluster is known or no longer declared. Returns true if it was assumed warm; the caller stages the change. */
     end: (cluster: string): boolean => {

@@ -1,4 +1,4 @@
-import type { Collection, Input } from '../../engine/collections/types.ts';
+import type { Input } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { InputDelta, InventoryEntry, KindState, LiveObject, ObjectResult } from '../../model/agent.ts';
 import type { Digest } from '../../model/ids.ts';
@@ -185,7 +185,7 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
   };
 
   const dropOtherResults = (cluster: string, isOwned: (key: string) => boolean): void => {
-    for (const { key } of [...inputs.results.entries(cluster)]) {
+    for (const { key } of [...inputs.results.latestEntries(cluster)]) {
       if (!isOwned(key)) set('results', cluster, key, null);
     }
   };
@@ -198,9 +198,9 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
     markEntriesComplete: (cluster: string) => void complete.add(cluster),
     /**
      * True if the cluster provably does not own the object: its entries are complete, as read or as its agent reported them, and
-     * omit the object. False while the entries are missing. As of the last commit.
+     * omit the object. False while the entries are missing. As of all that is staged.
      */
-    omits: (cluster: string, key: string) => complete.has(cluster) && inputs.ledger.get(cluster, key) === undefined,
+    omits: (cluster: string, key: string) => complete.has(cluster) && inputs.ledger.latest(cluster, key) === undefined,
     /** Replaces the entries by the inventory that an agent reports, and deletes results of other objects. */
     replaceEntries: (cluster: string, holding: Pick<ReportedHolding, 'entries' | 'proof'>): void => {
       complete.add(cluster);
@@ -212,7 +212,7 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
     takeInput: (cluster: string, { upserts, removals, kinds }: InputDelta, since: number): void => {
       const written = writers.of(cluster);
       // The delta may start from objects in the engine that were not stored, because they were no complete snapshot.
-      if (inputs.snapshots.get('', cluster) === undefined) written?.live.replaceAll(pairsOf(inputs.live, cluster));
+      if (inputs.snapshots.latest('', cluster) === undefined) written?.live.replaceAll(pairsOf(inputs.live, cluster));
       const changes = [
         ...upserts.map((object) => [object.key, object] as const),
         ...removals.map((key) => [key, null] as const),
@@ -227,11 +227,11 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
       inputs.snapshots.set('', cluster, { since });
       written?.live.setMeta({ since });
     },
-    /** Writes the committed state of the cluster; `to`: with these writers instead of those of this process. */
+    /** Writes the state of the cluster as of all that is staged; `to`: with these writers instead of those of this process. */
     write: (cluster: string, to: ClusterWriters | undefined = writers.of(cluster)): void => {
       to?.entries.replaceAll(pairsOf(inputs.ledger, cluster));
       to?.results.replaceAll(pairsOf(inputs.results, cluster));
-      const snapshot = inputs.snapshots.get('', cluster);
+      const snapshot = inputs.snapshots.latest('', cluster);
       if (snapshot === undefined) {
         to?.live.drop();
         to?.kinds.drop();
@@ -252,9 +252,9 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
   };
 }
 
-/** The inventory of a cluster as its agent would report it, by the ledger as of the last commit. */
+/** The inventory of a cluster as its agent would report it, by the ledger as of all that is staged. */
 export function inventoryOf({ inputs: { ledger } }: Engine, cluster: string): readonly InventoryEntry[] {
-  return Array.from(ledger.entries(cluster), ({ key, value: { digest, phase, lost, ...meta } }) => ({
+  return Array.from(ledger.latestEntries(cluster), ({ key, value: { digest, phase, lost, ...meta } }) => ({
     key: key as ObjectKey,
     digest,
     phase: phase === 'removing' ? phase : 'held',
@@ -274,19 +274,20 @@ function stageEntries(
 ): ReadonlyMap<string, LedgerEntry> {
   const owned = new Map<string, LedgerEntry>();
   for (const entry of entries) {
-    const before = ledger.get(cluster, entry.key);
+    const before = ledger.latest(cluster, entry.key);
     const now = entryOf(entry, before, proof);
     // An unchanged entry stays the same object, which makes later comparisons cheap.
     const isSame = before !== undefined && jsonEquals(before as unknown as JsonValue, now as unknown as JsonValue);
     if (!isSame) ledger.set(cluster, entry.key, now);
     owned.set(entry.key, isSame ? before : now);
   }
-  for (const { key } of [...ledger.entries(cluster)]) if (!owned.has(key)) ledger.delete(cluster, key);
+  for (const { key } of [...ledger.latestEntries(cluster)]) if (!owned.has(key)) ledger.delete(cluster, key);
   return owned;
 }
 
-function pairsOf<Value>(collection: Collection<Value>, cluster: string): readonly [string, Value][] {
-  return [...collection.entries(cluster)].map(({ key, value }) => [key, value]);
+/** The entries of the cluster as of all that is staged. */
+function pairsOf<Value>(input: Input<Value>, cluster: string): readonly [string, Value][] {
+  return [...input.latestEntries(cluster)].map(({ key, value }) => [key, value]);
 }
 
 /** Keeps `serves`, which an inventory does not contain, while the content is unchanged. */

@@ -63,7 +63,7 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
   const forgetCluster = (cluster: string): void => {
     state.forgetSnapshot(cluster);
     const { held } = recordedInputs(engine, fleet);
-    for (const { key } of [...engine.inputs.heldRemovals.entries(cluster)]) held.set(cluster, key, null);
+    for (const { key } of [...engine.inputs.heldRemovals.latestEntries(cluster)]) held.set(cluster, key, null);
   };
 
   return {
@@ -89,7 +89,7 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
       engine.inputs.agents.delete('', cluster);
     },
     /**
-     * Makes this process the writer of the cluster's records, or lets it continue, and writes the committed state of the engine.
+     * Makes this process the writer of the cluster's records, or lets it continue, and writes the staged state of the engine.
      * `readings`: the maps in the store, as far as known.
      */
     own: (cluster: string, readings: ClusterReadings, guard?: WriteGuard): void => {

@@ -61,7 +61,7 @@ export function createApprovals({ engine, loop, fleet, records, clock }: ServerC
     counts: () => ({ ...counts }),
     /** Stages the end of all approvals of a cluster. */
     endAll: (cluster: string): void => {
-      for (const { key } of [...input.entries(cluster)]) end(cluster, key);
+      for (const { key } of [...input.latestEntries(cluster)]) end(cluster, key);
     },
     isApproved: (cluster: string, key: string): boolean => input.get(cluster, key) === true,
     /** Stages the approvals of the store. */
@@ -166,15 +166,18 @@ export function createHeldSets({
       return released.length;
     },
     /** Releases those removals of the named set that are still held; undefined if no such set was held lately. */
-    approve: (digest: string, by: string): { readonly released: number; readonly expiresAt: number } | undefined => {
-      loop.settle();
+    approve: async (
+      digest: string,
+      by: string,
+    ): Promise<{ readonly released: number; readonly expiresAt: number } | undefined> => {
+      await loop.settled();
       current();
       const set = remembered.get(digest);
       if (set === undefined) return undefined;
       const expiresAt = clock.now() + APPROVAL_LIFE_MS;
       const released = set.removals.filter(isHeld);
       loop.transact(() => grant(released, { digest, by, expiresAt }));
-      loop.settle();
+      await loop.settled();
       remembered.delete(digest);
       return { released: released.length, expiresAt };
     },

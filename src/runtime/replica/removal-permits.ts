@@ -108,9 +108,8 @@ export function createRemovalPermits(deps: PermitDeps) {
 function stageRemovalPermits({ engine, loop }: PermitDeps, cluster: string, removals: readonly string[]): void {
   const { removalPermits } = engine.inputs;
   const permitted = new Set(removals);
-  loop.settle();
-  const ended = [...removalPermits.entries(cluster)].filter(({ key }) => !permitted.has(key));
-  const added = removals.filter((key) => removalPermits.get(cluster, key) !== true);
+  const ended = [...removalPermits.latestEntries(cluster)].filter(({ key }) => !permitted.has(key));
+  const added = removals.filter((key) => removalPermits.latest(cluster, key) !== true);
   if (ended.length === 0 && added.length === 0) return;
   loop.transact(() => {
     for (const { key } of ended) removalPermits.delete(cluster, key);

@@ -79,6 +79,8 @@ export function createReplicatedClusters(deps: ReplicatedClusterDeps) {
     const waits = waitsForWriter(cluster, isSameWriter && isOlderCopy(before, maps));
     const after = waits ? before : maps;
     const revocation = await readShaped<Revocation>(store, recordKey.revocation(cluster), recordShape.revocation);
+    // Whether the cluster is still declared is known when all is committed.
+    if (found === undefined) await deps.loop.settled();
     // The agent may have connected to this replica meanwhile.
     if (isOwn(cluster)) return;
     const registration = found ?? lostRegistration(deps, cluster, revocation);
@@ -166,11 +168,10 @@ function isOlderCopy(before: ClusterReadings, found: ClusterReadings): boolean {
  * declared any more, or its certificates were revoked since. Undefined: there is none.
  */
 function lostRegistration(
-  { engine, ledger, loop }: ReplicatedClusterDeps,
+  { engine, ledger }: ReplicatedClusterDeps,
   cluster: string,
   revocation: Revocation | undefined,
 ): Registration | undefined {
-  loop.settle();
   const isRevoked = revocation !== undefined && isLater(revocation, ledger.revocation(cluster));
   const isOver = engine.clusters.get('', cluster) === undefined || isRevoked;
   return isOver ? undefined : ledger.registration(cluster);
@@ -191,7 +192,6 @@ function stage(
   after: ClusterReadings,
 ): ClusterReadings {
   const { engine, loop, ledger } = deps;
-  loop.settle();
   // The input snapshot belongs to a registration, also if the store still has it.
   const isOther = registration?.id !== ledger.registration(cluster)?.id;
   const last = isOther ? onlyEntries(before) : before;
@@ -229,7 +229,7 @@ function stageKind<Kind extends ClusterMapKind>(
   }
   const { ledger: entries, live, kinds, results } = engine.inputs;
   const input = { entries, live, kinds, results }[kind];
-  const gone = [...input.entries(cluster)].filter(({ key }) => !now.map.values.has(key));
+  const gone = [...input.latestEntries(cluster)].filter(({ key }) => !now.map.values.has(key));
   for (const { key } of gone) input.delete(cluster, key);
   stageClusterMap(engine, cluster, kind, now.map.values as never);
 }
@@ -245,7 +245,7 @@ function stageAgent(
   isRecorded: boolean,
 ): void {
   const { agents } = engine.inputs;
-  const isHeld = agents.get('', cluster)?.assumedWarm === true;
+  const isHeld = agents.latest('', cluster)?.assumedWarm === true;
   const assumedWarm = (isRecorded || isHeld) && registration?.warm !== true;
   if (registration !== undefined) {
     const { id, warm, since, kindsAsWritten = false, excess, ownNamespace } = registration;

@@ -258,7 +258,6 @@ function connect(
   holding: ReportedHolding,
 ): void {
   const { cluster } = session.hello;
-  deps.loop.settle();
   deps.ledger.own(cluster, clusters.readings(cluster), leases.guard(cluster));
   const stated = provenAdmission(holding);
   deps.counter.stated(stated);

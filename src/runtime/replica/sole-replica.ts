@@ -17,24 +17,31 @@ interface SoleDeps extends ServerCore {
 export function createSoleIntake(deps: SoleDeps, configured: readonly Source[]): Intake {
   const { engine, loop, ledger } = deps;
   const admitted = new Map<string, AdmittedRevision>();
+  let staging = 0;
   for (const [order, { name, rights }] of configured.entries()) {
     engine.inputs.sources.set('', name, { order, read: false, ...(rights && { rights }) });
   }
   return {
     admitted: (source) => admitted.get(source),
+    isStaging: () => staging > 0,
     observed: ({ changes, ...reading }) => {
       const { source, revision, signatures } = reading;
       const order = configured.findIndex(({ name }) => name === source);
       const rights = configured[order]?.rights;
-      admitted.set(source, reading);
-      loop.transact(() => {
+      const stage = (): void => {
         const known = { ...(rights && { rights }), ...(signatures && { signatures }) };
         engine.inputs.sources.set('', source, { order, read: true, ...known });
         for (const { path, file } of changes) stageFile(engine, source, path, file);
+      };
+      staging += 1;
+      // Outputs count as computed from it when they are.
+      loop.transact(stage, () => {
+        staging -= 1;
+        admitted.set(source, reading);
+        ledger.setAdmittedRevision(source, revision);
+        admit(deps);
       });
-      ledger.setAdmittedRevision(source, revision);
-      admit(deps);
-      loop.settle();
+      void loop.settled();
     },
   };
 }

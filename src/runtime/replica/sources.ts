@@ -25,6 +25,8 @@ export interface Intake {
   conditionChanged?(source: string, hasSynced: boolean): void;
   /** The admitted revision of a source; undefined: none yet. */
   admitted(source: string): AdmittedRevision | undefined;
+  /** An observation is staged that the engine has not committed yet. */
+  isStaging?(): boolean;
 }
 
 /** Changes of one source's files by path; null: the file is removed. */

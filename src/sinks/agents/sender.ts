@@ -39,10 +39,8 @@ export function createSender(deps: SenderDeps) {
 
   const answered = (cluster: string, state: ClusterSession, delta: SequencedDelta, outcome: SendOutcome): void => {
     if (sessions.get(cluster) !== state) return;
-    // The entries in flight must be committed before the answer is staged.
-    loop.settle();
     state.inFlight = false;
-    woken.add(cluster);
+    whenCommitted(loop, state, () => woken.add(cluster));
     if (outcome.type === 'accepted') {
       state.holds = delta.to;
       state.admitted = delta.admitted;
@@ -67,7 +65,8 @@ export function createSender(deps: SenderDeps) {
   };
   const sendNext = (cluster: string): void => {
     const state = sessions.get(cluster);
-    if (state === undefined || state.inFlight || state.isPaused || !isRegistered(deps, cluster)) return;
+    if (state === undefined || state.inFlight || state.isStaging || state.isPaused || !isRegistered(deps, cluster))
+      return;
     if (noteObstacle(deps, cluster, state)) {
       // Looked at again after each commit, until the obstacle is gone.
       woken.add(cluster);
@@ -88,10 +87,11 @@ export function createSender(deps: SenderDeps) {
   };
 
   return {
-    /** A cluster has connected and reported its inventory: it is looked at after the next commit. */
+    /** A cluster has connected and reported its inventory, which is being staged: it is looked at when that is committed. */
     connected: (cluster: string, holding: AgentHolding): void => {
       windows.holds(cluster, ownedKeys(holding));
-      woken.add(cluster);
+      const state = sessions.get(cluster);
+      if (state !== undefined) whenCommitted(loop, state, () => woken.add(cluster));
     },
     /** Looks at every cluster that was woken or whose pending changes have changed; runs after each commit. */
     run: (): void => {
@@ -111,6 +111,16 @@ export function createSender(deps: SenderDeps) {
       }
     },
   };
+}
+
+/** The next delta is computed from what the agent holds: it waits until all that is staged now is committed. */
+function whenCommitted(loop: SenderDeps['loop'], state: ClusterSession, wake: () => void): void {
+  state.isStaging = true;
+  const committed = (): void => {
+    state.isStaging = false;
+    wake();
+  };
+  loop.transact(() => undefined, committed);
 }
 
 /**
@@ -210,14 +220,14 @@ function noteTag({ ledger, signer }: SenderDeps, cluster: string): void {
 
 /** Shows in the cluster's status why it does not receive or accept its output; empty: it does. */
 function noteProblem({ engine, loop }: ServerParts, cluster: string, problem: string): void {
-  const agent = engine.inputs.agents.get('', cluster);
+  const agent = engine.inputs.agents.latest('', cluster);
   if (agent === undefined || agent.problem === problem) return;
   loop.transact(() => engine.inputs.agents.set('', cluster, { ...agent, problem }));
 }
 
 function markAccepted({ engine, ledger }: ServerParts, cluster: string, { upserts }: SequencedDelta): void {
   for (const { key, digest } of upserts) {
-    const entry = engine.inputs.ledger.get(cluster, key);
+    const entry = engine.inputs.ledger.latest(cluster, key);
     if (entry?.phase === 'inFlight' && entry.digest === digest)
       ledger.setEntry(cluster, key, { ...entry, phase: 'accepted' });
   }

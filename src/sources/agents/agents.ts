@@ -15,6 +15,7 @@ import type { AssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
 import { inventoryOf } from '../../runtime/ledger/cluster-state.ts';
 import { newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
+import type { ClusterSession } from '../../runtime/sessions.ts';
 import { endedRegistrations, type HelloDeps, judgeHello, judgeRegistration } from './admission.ts';
 import { createQuotas, excessIn } from './quotas.ts';
 import { createResultTaker } from './results.ts';
@@ -29,8 +30,8 @@ interface AgentSourceDeps extends HelloDeps, Pick<ServerParts, 'loop' | 'approva
 }
 
 /**
- * Turns messages of agents into observations for the engine. A handler that depends on an earlier observation settles the loop
- * first: changes that are staged and not committed cannot be read.
+ * Turns messages of agents into observations for the engine. A handler that depends on an earlier observation reads the latest
+ * value of the input: a commit takes many turns of the event loop, in which more messages arrive.
  */
 export function createAgentSource(deps: AgentSourceDeps): AgentListener {
   const { engine, loop, ledger, recovery, sessions, clock, log } = deps;
@@ -55,9 +56,8 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     enrolledAgain: deps.enrolledAgain,
     connected: (session, holding) => {
       const { cluster, capabilities, version } = session.hello;
-      loop.settle();
       recovery.consider(cluster, holding);
-      sessions.set(cluster, { session, holds: holding.digest, inFlight: false, rejections: 0, isPaused: false });
+      sessions.set(cluster, newSession(session, holding));
       log.info('an agent is connected', { cluster, version, owned: holding.entries.length, known: holding.isKnown });
       deps.connected(cluster, holding);
       loop.transact(() => {
@@ -82,9 +82,8 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       if (sessions.get(cluster)?.session !== session) return;
       sessions.delete(cluster);
       quotas.forget(cluster);
-      loop.settle();
       log.info('an agent is disconnected', { cluster, reason });
-      const before = agents.get('', cluster);
+      const before = agents.latest('', cluster);
       const registration = ledger.registration(cluster);
       if (before === undefined || registration === undefined) return;
       ledger.setRegistration(cluster, { ...registration, connected: false, since: clock.now() });
@@ -104,18 +103,19 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
   };
 }
 
+function newSession(session: AgentSession, { digest: holds }: ReportedHolding): ClusterSession {
+  return { session, holds, inFlight: false, isStaging: true, rejections: 0, isPaused: false };
+}
+
 /** What the server remembers of a cluster, as of all that was staged. */
-function createLookups({ engine, loop }: AgentSourceDeps): Pick<AgentListener, 'remembered' | 'inputDigests'> {
+function createLookups({ engine }: AgentSourceDeps): Pick<AgentListener, 'remembered' | 'inputDigests'> {
   return {
     remembered: (cluster, digest) => {
-      loop.settle();
       const entries = inventoryOf(engine, cluster);
       return inventoryDigest(entries) === digest ? entries : undefined;
     },
-    inputDigests: (cluster): ReadonlyMap<string, Digest> => {
-      loop.settle();
-      return new Map([...engine.inputs.live.entries(cluster)].map(({ key, value }) => [key, value.digest]));
-    },
+    inputDigests: (cluster): ReadonlyMap<string, Digest> =>
+      new Map(Array.from(engine.inputs.live.latestEntries(cluster), ({ key, value }) => [key, value.digest])),
   };
 }
 
@@ -172,9 +172,8 @@ function certificateRecord({ serial, issuedAt, expiresAt }: AgentCertificate): P
 
 /** Shows in the cluster's status why an agent of it was refused. */
 function noteProblem({ engine, loop }: AgentSourceDeps, cluster: ClusterName, problem: string): void {
-  loop.settle();
   const { agents } = engine.inputs;
-  const known = agents.get('', cluster) ?? unseenAgent;
+  const known = agents.latest('', cluster) ?? unseenAgent;
   // The refusal of a second agent, while the first is connected, is only logged.
   if (known.connected || known.problem === problem) return;
   loop.transact(() => agents.set('', cluster, { ...known, problem }));
@@ -187,8 +186,7 @@ function markWarm({ engine, ledger, loop, recovery }: AgentSourceDeps, cluster: 
   const wasAssumedWarm = recovery.end(cluster);
   if (registration.warm && !wasAssumedWarm) return;
   ledger.setRegistration(cluster, { ...registration, warm: true });
-  loop.settle();
-  const agent = engine.inputs.agents.get('', cluster);
+  const agent = engine.inputs.agents.latest('', cluster);
   if (agent === undefined) return;
   loop.transact(() => engine.inputs.agents.set('', cluster, { ...agent, warm: true, assumedWarm: false }));
 }

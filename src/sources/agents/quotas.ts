@@ -50,8 +50,7 @@ function note({ engine, ledger, loop }: QuotaDeps, cluster: ClusterName, excess:
   if (registration === undefined) return;
   const { excess: _, ...known } = registration;
   ledger.setRegistration(cluster, { ...known, ...excessIn({ excess }) });
-  loop.settle();
-  const agent = engine.inputs.agents.get('', cluster);
+  const agent = engine.inputs.agents.latest('', cluster);
   if (agent === undefined) return;
   const { excess: __, ...state } = agent;
   loop.transact(() => engine.inputs.agents.set('', cluster, { ...state, ...excessIn({ excess }) }));

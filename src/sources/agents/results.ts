@@ -18,9 +18,7 @@ export function createResultTaker(deps: ResultDeps): AgentListener['results'] {
   const logsInMs = createRateLimit(clock.monotonic, UNKNOWN_LOGGED);
 
   return (cluster, reported) => {
-    const isSent = ({ key }: ObjectResult): boolean => engine.inputs.ledger.get(cluster, key) !== undefined;
-    // To settle for every message would commit once per agent. The entry of a new object is committed soon after sending.
-    if (reported.some((result) => result.state === 'removed' || !isSent(result))) loop.settle();
+    const isSent = ({ key }: ObjectResult): boolean => engine.inputs.ledger.latest(cluster, key) !== undefined;
     const known = reported.filter(isSent);
     const unknown = reported.length - known.length;
     if (unknown > 0 && logsInMs(cluster) === 0) {
@@ -42,7 +40,7 @@ function takeResult(deps: ResultDeps, cluster: ClusterName, result: ObjectResult
     return;
   }
   ledger.setResult(cluster, result.key, null);
-  const entry = engine.inputs.ledger.get(cluster, result.key);
+  const entry = engine.inputs.ledger.latest(cluster, result.key);
   if (entry?.phase === 'removing') ledger.setEntry(cluster, result.key, null);
 }
 
@@ -56,7 +54,7 @@ function withSince(
   result: ObjectResult,
 ): ObjectResult {
   if (result.state === 'applied') return result;
-  const before = engine.inputs.results.get(cluster, result.key);
+  const before = engine.inputs.results.latest(cluster, result.key);
   const goesOn = before?.digest === result.digest && (before.state === 'removing') === (result.state === 'removing');
   return { ...result, since: (goesOn ? before.since : undefined) ?? clock.now() };
 }

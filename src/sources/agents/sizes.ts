@@ -13,25 +13,22 @@ interface SnapshotSize extends ClusterSize {
  * The sizes of the input snapshots of connected clusters: counted once for each session, and then by the steps, so that the cost
  * of a step depends on the step.
  */
-export function createSnapshotSizes({ engine, loop }: Pick<ServerParts, 'engine' | 'loop'>) {
+export function createSnapshotSizes({ engine }: Pick<ServerParts, 'engine'>) {
   const { live, kinds } = engine.inputs;
   const sizes = new Map<string, SnapshotSize>();
-  /** Clusters with a step that is staged and not committed: what it replaces cannot be read. */
-  const staged = new Set<string>();
-  loop.addSink(() => staged.clear());
 
   const now = (cluster: ClusterName): SnapshotSize => {
-    if (staged.has(cluster)) loop.settle();
     const known = sizes.get(cluster);
     if (known !== undefined) return known;
-    const kindBytes = bytesOfKinds([...kinds.entries(cluster)].map(({ value }) => value));
+    const listed = Array.from(kinds.latestEntries(cluster), ({ value }) => value);
+    const kindBytes = bytesOfKinds(listed);
     let objects = 0;
     let bytes = kindBytes;
-    for (const { value } of live.entries(cluster)) {
+    for (const { value } of live.latestEntries(cluster)) {
       objects += 1;
       bytes += bytesOf(value);
     }
-    const size = { objects, bytes, kinds: kinds.size(cluster), kindBytes };
+    const size = { objects, bytes, kinds: listed.length, kindBytes };
     sizes.set(cluster, size);
     return size;
   };
@@ -40,12 +37,12 @@ export function createSnapshotSizes({ engine, loop }: Pick<ServerParts, 'engine'
     after: (cluster: ClusterName, { upserts, removals, kinds: listed }: InputDelta): SnapshotSize => {
       let { objects, bytes, kinds: count, kindBytes } = now(cluster);
       for (const object of upserts) {
-        const before = live.get(cluster, object.key);
+        const before = live.latest(cluster, object.key);
         if (before === undefined) objects += 1;
         bytes += bytesOf(object) - (before === undefined ? 0 : bytesOf(before));
       }
       for (const key of removals) {
-        const before = live.get(cluster, key);
+        const before = live.latest(cluster, key);
         if (before === undefined) continue;
         objects -= 1;
         bytes -= bytesOf(before);
@@ -61,7 +58,6 @@ export function createSnapshotSizes({ engine, loop }: Pick<ServerParts, 'engine'
     take: (cluster: ClusterName, size: SnapshotSize | undefined): void => {
       if (size === undefined) sizes.delete(cluster);
       else sizes.set(cluster, size);
-      staged.add(cluster);
     },
     /** The session of the cluster begins or has ended. */
     forget: (cluster: ClusterName): void => void sizes.delete(cluster),

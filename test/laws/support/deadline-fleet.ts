@@ -181,7 +181,7 @@ async function startProcess(given: {
   const clock = mortal(given.clock, life);
   const lateness = createLateness();
   const { graph, elapsed } = lateness;
-  const loop = createLoop({ commit: () => graph.commit(), clock, log });
+  const loop = createLoop({ engine: { advance: graph.advance, graph }, clock, log });
   const journal = createJournal({ store, clock, log });
   // Only the leader writes.
   const check = () => (given.isLeader() ? { key: 'leader' } : undefined);

@@ -209,9 +209,9 @@ export function createOracle(): Oracle {
         for (const write of staged.splice(0)) write();
       });
       return Object.assign(handle, {
-        latest: () => {
-          throw new Error('the oracle does not know what is staged');
-        },
+        latest: unknown,
+        latestEntries: unknown,
+        provenance: unknown,
         set: (partition: string, key: string, value: Value) => {
           const scope = table.live ? new Set([partition]) : nowhere;
           staged.push(() => table.rows.set(id(partition, key), { partition, key, value, scope, given: [] }));
@@ -326,4 +326,8 @@ function handleOf<Value>(table: Table): Collection<Value> {
       return row === undefined ? undefined : [...row.scope].sort();
     },
   };
+}
+
+function unknown(): never {
+  throw new Error('the oracle does not know what is staged');
 }

@@ -27,6 +27,7 @@ import { createProcess, type SimProcess } from '../core/process.ts';
 import type { SimTime } from '../core/time.ts';
 import { createSimRepo, type GitWeather } from '../ports/git.ts';
 import type { SimNetwork } from '../ports/network.ts';
+import { createSimSlices } from '../ports/slices.ts';
 import { createSimStore, type StoreWeather } from '../ports/store.ts';
 import type { Setting } from '../setting.ts';
 import { heardRelay, type RelayEars } from './heard-relay.ts';
@@ -152,7 +153,7 @@ function open(
       relay: heardRelay(parts.wrapRelay(relay), parts.ears(process.name)),
       statusSink: parts.wrapSink(sink),
       parseYaml: (text) => load(text) as JsonValue,
-      clock,
+      ...createSimSlices(clock, random.fork('slices')),
       log,
     },
     { fleet, version: '0.0.0', quotas: parts.quotas, bounds: { guards: {}, safeModes: [], webhookRemediator: false } },

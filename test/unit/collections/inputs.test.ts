@@ -91,3 +91,20 @@ test('an own equality decides, and one that throws says no', () => {
   expect(input.get('', 'k')).toEqual({ id: 1, note: 'throw' });
   expect(watch.take()).toHaveLength(1);
 });
+
+test('between two commits of one barrier, a write also replaces the older write that waits for the next one', () => {
+  const { graph, input } = counted();
+  graph.pause();
+  input.set('p', 'k', { n: 1 });
+  input.set('q', 'k', { n: 1 });
+  input.drop('r');
+  graph.resume();
+  input.set('p', 'k', { n: 2 });
+  input.drop('q');
+  input.set('r', 'k', { n: 3 });
+  const latest = ['p', 'q', 'r'].map((partition) => input.latest(partition, 'k')?.n);
+  expect(latest).toEqual([2, undefined, 3]);
+  graph.commit();
+  graph.commit();
+  expect(['p', 'q', 'r'].map((partition) => input.get(partition, 'k')?.n)).toEqual(latest);
+});

@@ -25,11 +25,10 @@ function createScene({ stored = {}, wrap = (deps) => deps, derive = asTheyAre }:
   const elapsed = graph.input<number>('elapsed');
   const deadlines = derive(graph, subjects, elapsed);
   let commits = 0;
-  const commit = (): void => {
+  const committed = (): void => {
     commits += 1;
-    graph.commit();
   };
-  const loop: Loop = createLoop({ commit, clock, log: silentLog });
+  const loop: Loop = createLoop({ engine: { advance: graph.advance, graph }, clock, log: silentLog, committed });
   const records = new Map(Object.entries(stored).map(([key, at]) => [`elapsed/${key}`, at]));
   const puts: (readonly [string, number | null])[] = [];
   const journal: DeadlinesDeps['journal'] = {

@@ -80,12 +80,22 @@ function noChanges({ watches }: Side): readonly string[] {
   return watches.map(() => textOf([]));
 }
 
-const addresses = ['', 's1', 'c1', 'c2', 'c3'].flatMap((partition) =>
-  ['k1', 'k2', 'k3', 'k4'].map((key) => [partition, key] as const),
-);
+const partitions = ['', 's1', 'c1', 'c2', 'c3'];
+
+const addresses = partitions.flatMap((partition) => ['k1', 'k2', 'k3', 'k4'].map((key) => [partition, key] as const));
 
 function latestOf({ built }: Side): readonly string[] {
-  return built.inputs.map(({ input }) => textOf(addresses.map(([partition, key]) => input.latest(partition, key))));
+  return built.inputs.map(({ input }) => {
+    const entries = new Map(
+      partitions.flatMap((name) =>
+        Array.from(input.latestEntries(name), ({ partition, key, value }) => [`${partition}/${key}`, value] as const),
+      ),
+    );
+    const listed = addresses.map(([partition, key]) => entries.get(`${partition}/${key}`));
+    const latest = addresses.map(([partition, key]) => input.latest(partition, key));
+    expect(textOf(listed)).toBe(textOf(latest));
+    return textOf(latest);
+  });
 }
 
 function presentOf({ built }: Side): readonly string[] {

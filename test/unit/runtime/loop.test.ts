@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import { createGraph } from '../../../src/engine/collections/graph.ts';
+import { createLoop } from '../../../src/runtime/loop.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+/** A loop whose slices are cut after so many records, and whose turns a test plays one by one. */
+function createScene(records: number) {
+  const clock = createVirtualClock();
+  const turns: (() => void)[] = [];
+  const schedule = (_milliseconds: number, turn: () => void): (() => void) => {
+    turns.push(turn);
+    return () => undefined;
+  };
+  const graph = createGraph();
+  const input = graph.input<number>('input');
+  const doubled = graph.derive<number, number>({
+    name: 'doubled',
+    from: input,
+    compute: ({ partition, key, value }, _read, emit) => emit(partition, key, value * 2),
+  });
+  const loop = createLoop({
+    engine: { advance: graph.advance, graph },
+    clock: { ...clock, schedule },
+    log: silentLog,
+    beginSlice: () => {
+      let left = records;
+      return () => --left < 0;
+    },
+  });
+  const keys = ['a', 'b', 'c', 'd'];
+  const stageAll = (value: number): void => {
+    for (const key of keys) input.set('', key, value);
+  };
+  const seen = (): readonly (number | undefined)[] => keys.map((key) => doubled.get('', key));
+  return { loop, input, stageAll, seen, turn: () => turns.shift()?.(), waiting: () => turns.length };
+}
+
+const all = (value: number): readonly number[] => [value, value, value, value];
+const none = [undefined, undefined, undefined, undefined];
+
+describe('a commit in slices', () => {
+  it('shows nothing before its barrier, and everything to bookkeepers and sinks', () => {
+    const { loop, stageAll, seen, turn, waiting } = createScene(1);
+    const told: string[] = [];
+    loop.addBookkeeper(() => {
+      told.push(`bookkeeper ${seen()}`);
+      return false;
+    });
+    loop.addSink(() => void told.push(`sink ${seen()}`));
+    loop.begin();
+    loop.transact(
+      () => stageAll(1),
+      () => void told.push(`committed ${seen()}`),
+    );
+    let turns = 0;
+    for (; told.length < 3; turns += 1) {
+      expect(seen()).toEqual(none);
+      turn();
+    }
+    expect(turns).toBeGreaterThan(4);
+    expect(told).toEqual([`committed ${all(2)}`, `bookkeeper ${all(2)}`, `sink ${all(2)}`]);
+    while (waiting() > 0) turn();
+    expect(seen()).toEqual(all(2));
+    expect(told).toHaveLength(3);
+  });
+
+  it('leaves what is staged meanwhile to the next commit, where the last write counts', () => {
+    const { loop, input, stageAll, seen, turn, waiting } = createScene(1);
+    const committed: string[] = [];
+    const states: (readonly (number | undefined)[])[] = [];
+    loop.addSink(() => void states.push(seen()));
+    loop.begin();
+    loop.transact(
+      () => stageAll(1),
+      () => void committed.push('first'),
+    );
+    turn();
+    loop.transact(
+      () => stageAll(2),
+      () => void committed.push('second'),
+    );
+    turn();
+    loop.transact(
+      () => stageAll(3),
+      () => void committed.push('third'),
+    );
+    expect(input.latest('', 'a')).toBe(3);
+    while (waiting() > 0) turn();
+    expect(states).toEqual([all(2), all(6)]);
+    expect(committed).toEqual(['first', 'second', 'third']);
+  });
+
+  it('has what bookkeepers stage in it, also if it is cut between two of them', () => {
+    const { loop, input, stageAll, seen, turn, waiting } = createScene(1);
+    const states: (readonly (number | undefined)[])[] = [];
+    for (const [from, to] of [
+      ['a', 'b'],
+      ['b', 'c'],
+    ] as const)
+      loop.addBookkeeper(() => {
+        const next = (input.get('', from) ?? 0) + 1;
+        if (input.get('', to) === next) return false;
+        input.set('', to, next);
+        return true;
+      });
+    loop.addSink(() => void states.push(seen()));
+    loop.begin();
+    loop.transact(() => stageAll(1));
+    while (waiting() > 0) turn();
+    expect(states).toEqual([[2, 4, 6, 2]]);
+  });
+
+  it('is run to its end by settle, with what was staged meanwhile', () => {
+    const { loop, stageAll, seen, turn } = createScene(1);
+    loop.begin();
+    loop.transact(() => stageAll(1));
+    turn();
+    loop.transact(() => stageAll(2));
+    loop.settle();
+    expect(seen()).toEqual(all(4));
+  });
+
+  it('that fits into one slice is done at once by settled', () => {
+    const { loop, stageAll, seen } = createScene(1_000);
+    loop.begin();
+    loop.transact(() => stageAll(1));
+    void loop.settled();
+    expect(seen()).toEqual(all(2));
+  });
+
+  it('resolves settled after the sinks of the commit that has everything staged before', async () => {
+    const { loop, stageAll, seen, turn, waiting } = createScene(1);
+    const told: string[] = [];
+    loop.addSink(() => void told.push(`sink ${seen()}`));
+    loop.begin();
+    loop.transact(() => stageAll(1));
+    turn();
+    loop.transact(() => stageAll(2));
+    const settled = loop.settled().then(() => told.push('settled'));
+    while (waiting() > 0) turn();
+    await settled;
+    expect(told).toEqual([`sink ${all(2)}`, `sink ${all(4)}`, 'settled']);
+    await loop.settled();
+  });
+
+  it('turns the event loop between two pieces of a sink, and between two sinks', () => {
+    const { loop, stageAll, turn, waiting } = createScene(0);
+    const told: string[] = [];
+    loop.addSink(function* () {
+      for (const piece of ['one', 'two']) {
+        told.push(piece);
+        yield undefined;
+      }
+    });
+    loop.addSink(() => void told.push('another sink'));
+    loop.begin();
+    loop.transact(() => stageAll(1));
+    const byTurn: string[] = [];
+    while (waiting() > 0) {
+      turn();
+      byTurn.push(told.splice(0).join('+'));
+    }
+    expect(byTurn.filter((each) => each !== '')).toEqual(['one', 'two', 'another sink']);
+  });
+
+  it('ends with an error, and not endlessly, if bookkeepers stage changes without end', () => {
+    const { loop, input, stageAll } = createScene(1_000);
+    let value = 1;
+    loop.addBookkeeper(() => {
+      value += 1;
+      input.set('', 'a', value);
+      return true;
+    });
+    loop.begin();
+    loop.transact(() => stageAll(1));
+    expect(loop.settle).toThrow('bookkeepers stage changes without end');
+  });
+});
