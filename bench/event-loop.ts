@@ -1,15 +1,23 @@
 /**
- * Loaded into the server by `--import`: SIGUSR2 writes what the longest time without a turn of its event loop was since the last
- * signal, in milliseconds: by the clock, and as processor time of its thread.
+ * Loaded into the server by `--import`: SIGUSR2 writes how long its event loop was without a turn since the last signal, in
+ * milliseconds: by the clock, and as processor time of its thread.
  */
 import { renameSync, writeFileSync } from 'node:fs';
+import { createHistogram } from 'node:perf_hooks';
 import process from 'node:process';
 
-/** What is written. */
+/** The longest time without a turn. */
 export interface LongestBlock {
   readonly millis: number;
   /** Without the time in which other processes had the processor. */
   readonly cpuMillis: number;
+}
+
+/** What is written. */
+export interface LoopDelays extends LongestBlock {
+  /** Of a thousand delays of a timer 999 are below it, by the clock. */
+  readonly p999Millis: number;
+  readonly cpuP999Millis: number;
 }
 
 const file = process.env.BENCH_EVENT_LOOP ?? '';
@@ -21,9 +29,16 @@ const now = (): LongestBlock => {
 };
 let last = now();
 let longest: LongestBlock = { millis: 0, cpuMillis: 0 };
+/** In microseconds, from 1. */
+const delays = { clock: createHistogram(), cpu: createHistogram() };
+const record = (name: keyof typeof delays, millis: number): void =>
+  delays[name].record(Math.max(1, Math.round(millis * 1_000)));
+const p999 = (name: keyof typeof delays): number => delays[name].percentile(99.9) / 1_000;
 
 setInterval(() => {
   const next = now();
+  record('clock', next.millis - last.millis - TICK_MS);
+  record('cpu', next.cpuMillis - last.cpuMillis);
   longest = {
     millis: Math.max(longest.millis, next.millis - last.millis - TICK_MS),
     cpuMillis: Math.max(longest.cpuMillis, next.cpuMillis - last.cpuMillis),
@@ -32,8 +47,10 @@ setInterval(() => {
 }, TICK_MS).unref();
 
 process.on('SIGUSR2', () => {
-  writeFileSync(`${file}.new`, JSON.stringify(longest));
+  const written: LoopDelays = { ...longest, p999Millis: p999('clock'), cpuP999Millis: p999('cpu') };
+  writeFileSync(`${file}.new`, JSON.stringify(written));
   renameSync(`${file}.new`, file);
   longest = { millis: 0, cpuMillis: 0 };
+  for (const histogram of Object.values(delays)) histogram.reset();
   last = now();
 });

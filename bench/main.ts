@@ -16,6 +16,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   engine: () => import('./engine/engine.ts'),
   hds: () => import('./hds/hds.ts'),
   health: () => import('./health/health.ts'),
+  hostile: () => import('./hostile/hostile.ts'),
   idle: () => import('./fleet/idle.ts'),
   'probe-proxy': () => import('./probes/probe-proxy.ts'),
   push: () => import('./push/push.ts'),

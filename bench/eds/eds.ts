@@ -13,11 +13,11 @@ import { apiFetch } from '../../test/support/api-fetch.ts';
 import { type Fleet, startFleet, until } from '../../test/support/fleet-processes.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { installBundle } from '../../test/support/installed-bundle.ts';
+import type { LongestBlock } from '../event-loop.ts';
 import { serverSettings } from '../fleet/as-shipped.ts';
 import type { HealthOfAll, ManyEnvoysRequest, ResponsesOfAll } from '../hds/many-envoys.ts';
 import { memoryOf } from '../process-figures.ts';
 import { percentile } from '../push/percentile.ts';
-import type { LongestBlock } from './event-loop.ts';
 
 const ENDPOINTS = Number(process.env.BENCH_ENDPOINTS ?? 10_000);
 const ENVOYS = Number(process.env.BENCH_ENVOYS ?? 1_000);
@@ -39,7 +39,7 @@ export async function run(args: readonly string[]): Promise<void> {
       serve: ['--log-level', 'info', '--poll', '60', '--xds', xds],
       serverEnv: {
         ...serverSettings(),
-        NODE_OPTIONS: `--import=${new URL('./event-loop.ts', import.meta.url).href}`,
+        NODE_OPTIONS: `--import=${new URL('../event-loop.ts', import.meta.url).href}`,
         BENCH_EVENT_LOOP: blocks,
       },
     },

@@ -9,11 +9,18 @@ import { openWorkTree } from '../../scripts/local/work-tree.ts';
 import { printedToken } from '../../src/compose/cluster/token.ts';
 import { must } from '../../src/model/result.ts';
 import { parseListenAddress } from '../../src/server/listen-address.ts';
+import { apiFetch } from '../../test/support/api-fetch.ts';
 import type { AgentsRequest } from './agents.ts';
 
 /** A git server and a management server, and a work tree to push from. */
 export interface PushFleet {
   readonly agentsRequest: AgentsRequest;
+  /** The process of the management server. */
+  readonly pid: number;
+  /** URL of its health and metrics. */
+  readonly metrics: string;
+  /** Calls of its API. */
+  readonly ask: (path: string) => Promise<unknown>;
   /** Writes the marker into the manifest that every cluster gets, and commits. */
   edit(marker: string): Promise<void>;
   push(): Promise<void>;
@@ -23,10 +30,21 @@ export interface PushFleet {
 const PROGRAM = { file: fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url)), env: process.env };
 const HOOK_SECRET = 'a secret of the benchmark';
 
+interface PushOptions {
+  /** More files of the repository. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Variables of the server's environment. */
+  readonly serverEnv?: Readonly<Record<string, string>>;
+}
+
 /** Starts the servers; a repository declares that many clusters and one ConfigMap for all of them. */
-export async function startPushFleet(folder: string, agents: number): Promise<PushFleet> {
+export async function startPushFleet(
+  folder: string,
+  agents: number,
+  { files = {}, serverEnv = {} }: PushOptions = {},
+): Promise<PushFleet> {
   const names = Array.from({ length: agents }, (_, index) => `c${index}`);
-  const work = await createWorkTree(folder, names);
+  const work = await createWorkTree(folder, names, files);
   const root = join(folder, 'git');
   const bare = await createBare(root);
   let hook: (() => void) | undefined;
@@ -51,8 +69,9 @@ export async function startPushFleet(folder: string, agents: number): Promise<Pu
     hookSecretFile,
   ];
   const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--metrics', '127.0.0.1:0'];
-  const server = startChild(PROGRAM, ['serve', ...following, ...listening, '--data-dir', data, '--log-level', 'info']);
-  const { relay, http, caFile } = await server.logged('the server is up');
+  const program = { ...PROGRAM, env: { ...PROGRAM.env, ...serverEnv } };
+  const server = startChild(program, ['serve', ...following, ...listening, '--data-dir', data, '--log-level', 'info']);
+  const { relay, http, metrics, caFile } = await server.logged('the server is up');
   hook = () => void callHook(String(http));
   return {
     agentsRequest: {
@@ -61,6 +80,9 @@ export async function startPushFleet(folder: string, agents: number): Promise<Pu
       clusters: await Promise.all(names.map((name) => prepareCluster(folder, data, name))),
       file: 'namespaces/web/configmap/marker.yaml',
     },
+    pid: server.pid,
+    metrics: String(metrics),
+    ask: async (path) => (await apiFetch(`${http}${path}`)).json(),
     edit: async (marker) => {
       await writeManifest(work.directory, marker);
       await work.git('commit', '--quiet', '--all', '-m', marker);
@@ -83,7 +105,7 @@ async function createBare(root: string) {
   return bare;
 }
 
-async function createWorkTree(folder: string, names: readonly string[]) {
+async function createWorkTree(folder: string, names: readonly string[], files: Readonly<Record<string, string>>) {
   const directory = join(folder, 'work');
   await mkdir(join(directory, 'clusters'), { recursive: true });
   await mkdir(join(directory, 'apps'), { recursive: true });
@@ -94,6 +116,7 @@ async function createWorkTree(folder: string, names: readonly string[]) {
   const placement =
     'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata:\n  name: apps\nspec:\n  paths: [apps/**]\n';
   await writeFile(join(directory, 'placement.yaml'), `${placement}  clusters:\n    selector: {}\n`);
+  for (const [path, text] of Object.entries(files)) await writeFile(join(directory, path), text);
   const work = openWorkTree(directory, process.env.PATH);
   await work.git('init', '--quiet', '--initial-branch=main', '.');
   return work;
