@@ -100,19 +100,39 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
 }
 
 /** A commit of the engine: one of the graph, and another one if its tallies have changed. */
-function createCommit(graph: Graph, stageTallies: () => boolean) {
-  /** Computed by the first commit of the graph, while the second one is under way. */
-  let computedFirst: number | undefined;
-  const advance = (isUp: () => boolean): CommitReport | undefined => {
-    const report = graph.advance(isUp);
-    if (report === undefined) return undefined;
-    if (computedFirst === undefined && stageTallies()) {
-      computedFirst = report.computed;
-      return advance(isUp);
+function createCommit(graph: Graph, stageTallies: () => Generator<undefined, boolean>) {
+  /** Of the first commit of the graph, after it has ended. */
+  let first: CommitReport | undefined;
+  let counting: Generator<undefined, boolean> | undefined;
+
+  /** True: different tallies are staged; undefined: the slice is over. */
+  const count = (isUp: () => boolean): boolean | undefined => {
+    counting ??= stageTallies();
+    graph.resume();
+    for (let piece = counting.next(); ; piece = counting.next()) {
+      if (piece.done === true) {
+        counting = undefined;
+        return piece.value;
+      }
+      if (!isUp()) continue;
+      graph.pause();
+      return undefined;
     }
-    const computed = report.computed + (computedFirst ?? 0);
-    computedFirst = undefined;
-    return { revision: report.revision, computed };
+  };
+  const advance = (isUp: () => boolean): CommitReport | undefined => {
+    if (first === undefined || counting !== undefined) {
+      first ??= graph.advance(isUp);
+      if (first === undefined) return undefined;
+      const isDifferent = count(isUp);
+      if (isDifferent === undefined) return undefined;
+      if (!isDifferent) return ended(first, 0);
+    }
+    const second = graph.advance(isUp);
+    return second && ended(second, first.computed);
+  };
+  const ended = ({ revision, computed }: CommitReport, more: number): CommitReport => {
+    first = undefined;
+    return { revision, computed: computed + more };
   };
   return {
     /** Begins or continues a commit, as `advance` of the graph does. The caller closes it with the graph's barrier. */

@@ -28,6 +28,8 @@ export interface LoopDeps {
 
 /** Works at once, or yields after each piece of work. */
 type Sink = () => Iterable<undefined> | undefined;
+/** True: it has staged a change. */
+type Bookkeeper = () => boolean | Generator<undefined, boolean>;
 
 /**
  * The single writer. All changes of the engine's inputs are staged in `transact`; the changes of one turn of the event loop share
@@ -113,14 +115,14 @@ export function createLoop(deps: LoopDeps) {
       hasBegun = true;
     },
     /** Runs after each commit, before the sinks; it may stage more, and returns true if it did. */
-    addBookkeeper: (bookkeeper: () => boolean): void => void parts.bookkeepers.push(bookkeeper),
+    addBookkeeper: (bookkeeper: Bookkeeper): void => void parts.bookkeepers.push(bookkeeper),
     /** Runs after each settled commit. */
     addSink: (sink: Sink | (() => void)): void => void parts.sinks.push(sink as Sink),
   };
 }
 
 interface Parts {
-  readonly bookkeepers: (() => boolean)[];
+  readonly bookkeepers: Bookkeeper[];
   readonly sinks: Sink[];
 }
 
@@ -147,11 +149,17 @@ function* commitInSlices(deps: LoopDeps, parts: Parts, batch: Batch, isUp: () =>
     yield* advanceInSlices(deps, isUp);
     for (const committed of batch.committed.splice(0)) committed();
     for (const bookkeeper of parts.bookkeepers) {
-      if (bookkeeper()) batch.isStaged = true;
-      if (!isUp()) continue;
-      graph.pause();
-      yield;
-      graph.resume();
+      const pieces = piecesOfBookkeeper(bookkeeper);
+      for (let piece = pieces.next(); ; piece = pieces.next()) {
+        if (isUp()) {
+          graph.pause();
+          yield;
+          graph.resume();
+        }
+        if (piece.done !== true) continue;
+        if (piece.value) batch.isStaged = true;
+        break;
+      }
     }
   }
   batch.isClosed = true;
@@ -170,6 +178,11 @@ function* advanceInSlices({ engine, clock, committed }: LoopDeps, isUp: () => bo
     if (report !== undefined) return committed?.(spent / 1000, report.computed);
     yield;
   }
+}
+
+function* piecesOfBookkeeper(bookkeeper: Bookkeeper): Generator<undefined, boolean> {
+  const worked = bookkeeper();
+  return typeof worked === 'boolean' ? worked : yield* worked;
 }
 
 function* piecesOf(sink: Sink, log: Log): Generator<undefined> {

@@ -148,6 +148,14 @@ export interface Change<Value> extends EntryAddress {
   readonly after: Value | undefined;
 }
 
+/** The changes of a collection since they were taken last. */
+export interface Watch<Value> {
+  /** In canonical order. */
+  take(): readonly Change<Value>[];
+  /** In the order in which they happened, each computed when it is asked for: for code that works in slices. All are taken at once. */
+  drain(): Iterable<Change<Value>>;
+}
+
 /** What a commit did. */
 export interface CommitReport {
   /** Counts commits from 1. */
@@ -200,8 +208,8 @@ export interface Graph {
    * scope, and its entries have none, as after `seesAll`.
    */
   counts(name: string, index: Index<unknown>): Collection<number>;
-  /** Collects the changes of a collection. `take` returns them in canonical order and clears them; A→B→A is no change. */
-  watch<Value>(collection: Collection<Value>): { take(): readonly Change<Value>[] };
+  /** Collects the changes of a collection. A→B→A is no change. */
+  watch<Value>(collection: Collection<Value>): Watch<Value>;
   /**
    * Applies the staged writes and recomputes in rank order, each changed key at most once. Throws only for a defect. A commit
    * that is under way is run to its end instead: what was staged meanwhile is in the next one.

@@ -1,7 +1,7 @@
 import { emptyScope, isSameList, type Scope } from './scopes.ts';
 import { absent, type Store, type Watcher } from './state.ts';
 import { findCell, sameValue, scopeOfCell } from './storage.ts';
-import type { Change } from './types.ts';
+import type { Change, Watch } from './types.ts';
 import { compareText } from './values.ts';
 
 interface Earlier {
@@ -13,7 +13,7 @@ interface Earlier {
 const appeared: Earlier = { value: absent, clusters: emptyScope.clusters };
 
 /** Collects the changes of a store from now on. Stores the state before the first change of each address. */
-export function createWatch<Value>(store: Store): { take(): readonly Change<Value>[] } {
+export function createWatch<Value>(store: Store): Watch<Value> {
   let earlier = new Map<string, Map<string, Earlier>>();
   const watcher: Watcher = {
     note: ({ partition: { name }, key }, value, { clusters }: Scope) => {
@@ -27,26 +27,36 @@ export function createWatch<Value>(store: Store): { take(): readonly Change<Valu
     },
   };
   store.watchers.push(watcher);
+  const taken = (): typeof earlier => {
+    // The changes of a commit that is under way are no changes yet for readers outside.
+    if (store.past.isShown()) return new Map();
+    const all = earlier;
+    earlier = new Map();
+    return all;
+  };
   return {
-    take: () => {
-      // The changes of a commit that is under way are no changes yet for readers outside.
-      if (store.past.isShown()) return [];
-      const taken = earlier;
-      earlier = new Map();
-      const changes: Change<Value>[] = [];
-      for (const [partition, keys] of inOrder(taken)) {
-        for (const [key, before] of inOrder(keys)) {
-          const change = changeSince(store, partition, key, before);
-          if (change !== undefined) changes.push(change as Change<Value>);
-        }
-      }
-      return changes;
-    },
+    take: () => [...changesOf<Value>(store, inOrder(taken()), inOrder)],
+    drain: () => changesOf<Value>(store, taken(), (keys) => keys),
   };
 }
 
+type Entries<Value> = Iterable<readonly [string, Value]>;
+
+function* changesOf<Value>(
+  store: Store,
+  taken: Entries<ReadonlyMap<string, Earlier>>,
+  ordered: (keys: ReadonlyMap<string, Earlier>) => Entries<Earlier>,
+): Iterable<Change<Value>> {
+  for (const [partition, keys] of taken) {
+    for (const [key, before] of ordered(keys)) {
+      const change = changeSince(store, partition, key, before);
+      if (change !== undefined) yield change as Change<Value>;
+    }
+  }
+}
+
 /** The entries sorted by key. One entry, the common case, is not copied. */
-function inOrder<Value>(entries: ReadonlyMap<string, Value>): Iterable<readonly [string, Value]> {
+function inOrder<Value>(entries: ReadonlyMap<string, Value>): Entries<Value> {
   return entries.size < 2 ? entries : [...entries].sort(([a], [b]) => compareText(a, b));
 }
 

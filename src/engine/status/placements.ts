@@ -82,18 +82,19 @@ interface Example extends Cause {
 /**
  * Counts the objects of each Placement. Placements and objects are related by paths, many to many: an index by Placement
  * would need an entry for each pair, so the changes of each commit are counted instead. The returned function counts the
- * changes of the last commit and stages different tallies; true: another commit is needed.
+ * changes of the last commit and stages different tallies; true: another commit is needed. It yields after each piece of work.
  */
-export function createTallies(graph: Graph, deps: TallyDeps): () => boolean {
+export function createTallies(graph: Graph, deps: TallyDeps): () => Generator<undefined, boolean> {
   const changedProgress = graph.watch(deps.progress);
   const changedPlacements = graph.watch(deps.placements);
   const known = new Map<string, Counted>();
-  return () => {
-    const changes = changedProgress.take();
+  return function* () {
+    const changes = changedProgress.drain();
     const touched = new Set<string>();
     const namesOf = placementNames(deps.placementsByFolder);
     const recounts = applyPlacements(deps, known, changedPlacements.take(), touched);
     for (const { partition: cluster, key, before, after } of changes) {
+      yield;
       for (const [value, by] of [[before, -1] as const, [after, 1] as const]) {
         if (value === undefined) continue;
         for (const name of namesOf(value)) {
@@ -106,6 +107,7 @@ export function createTallies(graph: Graph, deps: TallyDeps): () => boolean {
     }
     for (const [cluster, names] of recounts) {
       for (const { key, value } of deps.progress.entries(cluster)) {
+        yield;
         for (const name of namesOf(value)) {
           const counted = known.get(name);
           if (counted !== undefined && names.has(name)) count(counted, cluster, key, value, 1);

@@ -29,7 +29,7 @@ interface Due {
  * a complete read of its source omits the key, or when the entry names it. The returned function runs after each commit; it
  * returns true if it has staged a change.
  */
-export function createContenderRecorder(engine: Engine, fleet: RecordWriter): () => boolean {
+export function createContenderRecorder(engine: Engine, fleet: RecordWriter): () => Generator<undefined, boolean> {
   const { inputs } = engine;
   const takeDue = followDue(engine);
   const note = ({ cluster, key, lost }: Due): boolean => {
@@ -42,15 +42,22 @@ export function createContenderRecorder(engine: Engine, fleet: RecordWriter): ()
     if (inputs.fleet.get('', '')?.role === 'leader') fleet.put(recordKey.contenders(cluster, key), after ?? null);
     return true;
   };
-  return () => [...takeDue()].map(note).includes(true);
+  return function* () {
+    let hasStaged = false;
+    for (const due of yield* takeDue()) {
+      if (note(due)) hasStaged = true;
+      yield;
+    }
+    return hasStaged;
+  };
 }
 
 function isSame(a: unknown, b: unknown): boolean {
   return jsonEquals(a as JsonValue | undefined, b as JsonValue | undefined);
 }
 
-/** Keys whose contenders may have changed since the last call. */
-function followDue(engine: Engine): () => Iterable<Due> {
+/** Keys whose contenders may have changed since the last call. Yields after each piece of work. */
+function followDue(engine: Engine): () => Generator<undefined, Iterable<Due>> {
   const { inputs, graph } = engine;
   const candidates = graph.watch(engine.candidates);
   const entries = graph.watch(inputs.ledger);
@@ -58,7 +65,7 @@ function followDue(engine: Engine): () => Iterable<Due> {
   const proofs = graph.watch(engine.sourceProofs);
   const unseen = graph.watch(engine.safeMode.unseen);
 
-  return () => {
+  return function* () {
     const due = new Map<string, Due>();
     const add = (cluster: string, key: string, lost: readonly ObjectMeta[]): void => {
       if (isPlain(engine, cluster, key, lost)) return;
@@ -67,15 +74,20 @@ function followDue(engine: Engine): () => Iterable<Due> {
       if (known === undefined) due.set(address, { cluster, key, lost: [...lost] });
       else known.lost.push(...lost);
     };
-    for (const { partition, key, before } of entries.take()) {
+    for (const { partition, key, before } of entries.drain()) {
+      yield;
       // A removed object has no contenders any more; an object that was lost in flight still has them.
       const isGone = inputs.ledger.get(partition, key) === undefined && before?.phase !== 'inFlight';
       add(partition, key, before === undefined || isGone ? [] : [before]);
     }
-    for (const { partition, key, before = NO_CANDIDATES } of candidates.take()) {
+    for (const { partition, key, before = NO_CANDIDATES } of candidates.drain()) {
+      yield;
       add(partition, key, before.map(metaOfCandidate));
     }
-    for (const { partition, key } of records.take()) add(partition, key, []);
+    for (const { partition, key } of records.drain()) {
+      yield;
+      add(partition, key, []);
+    }
     const mayBeProven = proofs.take().length + unseen.take().length > 0;
     for (const cluster of mayBeProven ? inputs.contenders.partitions() : []) {
       for (const { key } of inputs.contenders.entries(cluster)) add(cluster, key, []);
@@ -189,7 +201,11 @@ function isReadCompletely({ sourceProofs }: Engine, source: string): boolean {
  * an approval ends when its object is wanted again or is removed. A source that cannot be read ends neither. The returned
  * function runs after each commit; it returns true if it has staged a change.
  */
-export function createHoldRecorder(engine: Engine, fleet: RecordWriter, approvals: Approvals): () => boolean {
+export function createHoldRecorder(
+  engine: Engine,
+  fleet: RecordWriter,
+  approvals: Approvals,
+): () => Generator<undefined, boolean> {
   const outputs = engine.graph.watch(engine.outputs);
   const { held } = recordedInputs(engine, fleet);
   const note = ({ partition: cluster, key, after }: Change<Output>): boolean => {
@@ -207,7 +223,14 @@ export function createHoldRecorder(engine: Engine, fleet: RecordWriter, approval
     else if (endsApproval) approvals.end(cluster, key);
     return begins || ends || endsApproval;
   };
-  return () => outputs.take().map(note).includes(true);
+  return function* () {
+    let hasStaged = false;
+    for (const change of outputs.drain()) {
+      if (note(change)) hasStaged = true;
+      yield;
+    }
+    return hasStaged;
+  };
 }
 
 /**

@@ -94,8 +94,8 @@ export function createSender(deps: SenderDeps) {
       if (state !== undefined) whenCommitted(loop, state, () => woken.add(cluster));
     },
     /** Looks at every cluster that was woken or whose pending changes have changed; runs after each commit. */
-    run: (): void => {
-      for (const { partition } of changes.take()) woken.add(partition);
+    run: function* (): Generator<undefined> {
+      for (const { partition } of changes.drain()) yield void woken.add(partition);
       digests.follow();
       // Clusters stay woken until the start-up gate opens.
       if (!deps.replica.mayStart()) return;
@@ -108,6 +108,7 @@ export function createSender(deps: SenderDeps) {
           // A failure of one cluster does not stop the others.
           log.error('a delta could not be made', { cluster, error: errorText(error) });
         }
+        yield;
       }
     },
   };

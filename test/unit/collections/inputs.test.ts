@@ -108,3 +108,20 @@ test('between two commits of one barrier, a write also replaces the older write 
   graph.commit();
   expect(['p', 'q', 'r'].map((partition) => input.get(partition, 'k')?.n)).toEqual(latest);
 });
+
+test('changes can be drained one by one, in the order in which they happened; what changes meanwhile is drained later', () => {
+  const { graph, input } = counted();
+  const watch = graph.watch(input);
+  for (const key of ['b', 'a', 'c']) input.set('p', key, { n: 1 });
+  graph.commit();
+  const drained: string[] = [];
+  for (const { key, before, after } of watch.drain()) {
+    drained.push(`${key} ${before?.n} ${after?.n}`);
+    if (key !== 'b') continue;
+    input.set('p', 'd', { n: 1 });
+    graph.commit();
+  }
+  expect(drained).toEqual(['b undefined 1', 'a undefined 1', 'c undefined 1']);
+  expect([...watch.drain()].map(({ key }) => key)).toEqual(['d']);
+  expect(watch.take()).toEqual([]);
+});

@@ -11,7 +11,14 @@ it.each(['leader', 'follower'] as const)(
     const engine = createEngine(createGraph());
     engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: false }, role });
     const puts: string[] = [];
-    const recorder = createContenderRecorder(engine, { put: (key) => void puts.push(key), noted: () => undefined });
+    const work = createContenderRecorder(engine, { put: (key) => void puts.push(key), noted: () => undefined });
+    const recorder = (): boolean => {
+      const pieces = work();
+      for (;;) {
+        const { done, value } = pieces.next();
+        if (done === true) return value;
+      }
+    };
     engine.commit();
     recorder();
     const origin = { source: must(parseSourceName('gone')), path: 'x.yaml' };

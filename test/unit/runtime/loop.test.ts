@@ -111,6 +111,30 @@ describe('a commit in slices', () => {
     expect(states).toEqual([[2, 4, 6, 2]]);
   });
 
+  it('turns the event loop between two pieces of a bookkeeper, which sees what is committed', () => {
+    const { loop, input, stageAll, seen, turn, waiting } = createScene(0);
+    const told: string[] = [];
+    loop.addBookkeeper(function* () {
+      const isFirst = input.get('', 'a') === 1;
+      for (const piece of ['one', 'two']) {
+        told.push(`${piece} ${seen()}`);
+        yield undefined;
+      }
+      if (isFirst) stageAll(2);
+      return isFirst;
+    });
+    const states: (readonly (number | undefined)[])[] = [];
+    loop.addSink(() => void states.push(seen()));
+    loop.begin();
+    loop.transact(() => stageAll(1));
+    while (waiting() > 0) {
+      turn();
+      if (states.length === 0) expect(seen()).toEqual(none);
+    }
+    expect(told).toEqual([`one ${all(2)}`, `two ${all(2)}`, `one ${all(4)}`, `two ${all(4)}`]);
+    expect(states).toEqual([all(4)]);
+  });
+
   it('is run to its end by settle, with what was staged meanwhile', () => {
     const { loop, stageAll, seen, turn } = createScene(1);
     loop.begin();
