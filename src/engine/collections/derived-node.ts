@@ -126,6 +126,10 @@ function replaceEmissions(node: DerivedNode, computation: Computation, scope: Sc
       renew(cell, value, computation.scope, rescoped);
       continue;
     }
+    if (cell.origin === undefined && !node.store.gathers) {
+      appear(cell, value, computation, scope);
+      continue;
+    }
     // One value often goes to many partitions.
     if (emission === undefined || emission.value !== value) emission = { by: computation, value, scope };
     addEmission(node, cell, emission);
@@ -137,6 +141,13 @@ function replaceEmissions(node: DerivedNode, computation: Computation, scope: Sc
 function withdrawAll(node: DerivedNode, computation: Computation): void {
   for (const cell of unpacked(computation.outputs)) withdrawEmissions(node, cell, computation);
   computation.outputs = undefined;
+}
+
+/** A cell without an emitter gets its value at once. If another computation emits to it too, it is decided after the queue. */
+function appear(cell: Cell, value: unknown, by: Computation, scope: Scope): void {
+  cell.origin = by;
+  writeValue(cell, value);
+  changed(cell, absent, emptyScope, cell.partition.store.scoped && scope !== emptyScope);
 }
 
 /** The common case: a cell with one emitter gets its new value at once. */

@@ -13,6 +13,8 @@ export type LedgerDigests = ReturnType<typeof createLedgerDigests>;
  */
 export function createLedgerDigests({ graph, inputs: { ledger } }: Engine, sessions: Sessions) {
   let changes: ReturnType<typeof graph.watch<LedgerEntry>> | undefined;
+  /** Of the last delta of each session: when the ledger has its entries, their bucket is hashed already. */
+  const planned = new WeakMap<ClusterSession, SessionEntries>();
 
   /** Takes over the changes of the last commits; to be called after each. */
   const follow = (): void => {
@@ -23,7 +25,9 @@ export function createLedgerDigests({ graph, inputs: { ledger } }: Engine, sessi
       const known = session.entries;
       const differing = changed.filter(({ key, after }) => known.get(key as ObjectKey) !== digestOf(after));
       // An object that arrives is accepted with the digest that it had in flight.
-      if (differing.length > 0) session.entries = withChanges(known, differing);
+      if (differing.length === 0) continue;
+      const plan = planned.get(session);
+      session.entries = plan !== undefined && isPlan(plan, known, differing) ? plan : withChanges(known, differing);
     }
   };
   const read = (cluster: string): SessionEntries =>
@@ -43,15 +47,27 @@ export function createLedgerDigests({ graph, inputs: { ledger } }: Engine, sessi
         session.entries,
         Array.from(changed, ([key, after]) => ({ key, after })),
       );
+      planned.set(session, next);
       return next.digest();
     },
   };
 }
 
-function withChanges(
-  entries: SessionEntries,
-  changes: readonly { readonly key: string; readonly after: LedgerEntry | undefined }[],
-): SessionEntries {
+/** Whether the changes are all that lead from the entries to the planned ones. */
+function isPlan(plan: SessionEntries, known: SessionEntries, changes: readonly EntryChange[]): boolean {
+  const isAsPlanned = ({ key, after }: EntryChange): boolean => plan.get(key as ObjectKey) === digestOf(after);
+  if (!changes.every(isAsPlanned)) return false;
+  const keys = new Set<string>(changes.map(({ key }) => key));
+  for (const key of plan.changedSince(known)) if (!keys.has(key)) return false;
+  return true;
+}
+
+interface EntryChange {
+  readonly key: string;
+  readonly after?: LedgerEntry | undefined;
+}
+
+function withChanges(entries: SessionEntries, changes: readonly EntryChange[]): SessionEntries {
   const put: [ObjectKey, Digest][] = [];
   const drop: ObjectKey[] = [];
   for (const { key, after } of changes) {
