@@ -363,6 +363,10 @@ export interface Drift {
  * @maxItems 100
  */
 ignoredFields?: IgnoredFields[]
+/**
+ * Whether the annotations fleetrelay.dev/reconcile: disabled and fleetrelay.dev/prune: disabled count on the declared object only. On a live object, which others may annotate, they then have no effect.
+ */
+ignoreLiveOptOuts?: boolean
 }
 /**
  * Fields of all objects of one kind that are left alone.

@@ -694,6 +694,7 @@ safeMode: SafeModeBounds
  */
 approvals: ("file" | "signedFile" | "api")[]
 approvalSigners?: ApprovalSigners
+drift: DriftBounds
 care: CareBounds
 }
 /**
@@ -748,6 +749,15 @@ allowedSignersFile?: string
  * File with their OpenPGP public keys, as gpg --export writes it. It is read when the server starts.
  */
 openpgpKeysFile?: string
+}
+/**
+ * What a FleetPolicy may say of drift.
+ */
+export interface DriftBounds {
+/**
+ * What drift.ignoreLiveOptOuts is, whatever a FleetPolicy says. Left out: the policy decides.
+ */
+ignoreLiveOptOuts?: boolean
 }
 /**
  * What a FleetPolicy may switch on in the care of Shoots.

@@ -120,7 +120,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   function settingsReceived({ reconciler, observer }: Running, next: AgentSettings): void {
     if (!settings.take(next)) return;
     deps.log.info('the policy of the fleet has new settings for agents');
-    reconciler.saveSettings(next);
+    reconciler.takeSettings(next);
     care.configure(next);
     observer.observeSoon();
   }

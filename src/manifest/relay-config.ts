@@ -151,6 +151,7 @@ function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | und
       safeModes: bounds.safeMode.modes,
       webhookRemediator: bounds.care.webhookRemediator,
       approvals: bounds.approvals,
+      ...bounds.drift,
     },
     ...readSigners(bounds, refuse),
     limits,

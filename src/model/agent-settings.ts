@@ -9,6 +9,8 @@ export interface AgentSettings {
   readonly discovery: DiscoverySettings;
   /** Fields that other managers own, besides those that every agent leaves alone (the replicas of an autoscaler). */
   readonly ignoredFields: readonly IgnoredFields[];
+  /** Annotations of live objects that switch off drift repair or pruning have no effect; only for agents that take it. */
+  readonly ignoreLiveOptOuts?: true;
   /** Absent: the cluster belongs to no Shoot. */
   readonly care?: CareTasks;
   /** How the probes of admitted Pods are rewritten; only for agents that take it. */
@@ -179,7 +181,7 @@ const SETTINGS = members(
     ),
     ignoredFields: list(members({ kind: KIND, fields: list(FIELD) })),
   },
-  { injector: INJECTOR, care: CARE },
+  { injector: INJECTOR, care: CARE, ignoreLiveOptOuts: BOOLEAN },
 );
 
 function members(required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check {

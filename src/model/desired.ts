@@ -101,7 +101,11 @@ export interface FleetPolicy {
     readonly namespaceSelector?: LabelSelector;
     readonly objectSelector?: LabelSelector;
   };
-  readonly drift: { readonly ignoredFields: readonly IgnoredFields[] };
+  readonly drift: {
+    readonly ignoredFields: readonly IgnoredFields[];
+    /** Annotations of live objects that switch off drift repair or pruning have no effect, unless they are declared. */
+    readonly ignoreLiveOptOuts: boolean;
+  };
   readonly health: HealthSettings;
   readonly care: CareSettings;
 }

@@ -19,7 +19,7 @@ export const defaultFleetPolicy: FleetPolicy = {
   safeMode: { mode: 'scoped', safeStartWindowSeconds: 180 },
   status: { enabled: true, minIntervalSeconds: 2 },
   discovery: { excludedNamespaces: [], excludedKinds: [] },
-  drift: { ignoredFields: [] },
+  drift: { ignoredFields: [], ignoreLiveOptOuts: false },
   health: {
     sidecars: ['kuma-sidecar', 'istio-proxy'],
     injector: {
@@ -57,7 +57,11 @@ export const defaultFleetPolicy: FleetPolicy = {
  */
 export function settingsOfPolicy({ discovery, drift, health }: FleetPolicy, needs?: AgentNeeds): AgentSettings {
   const excludedKinds = discovery.excludedKinds.map(kindAsInKeys).sort(compareText);
-  const common = { ignoredFields: drift.ignoredFields ?? [], injector: health.injector };
+  const common = {
+    ignoredFields: drift.ignoredFields ?? [],
+    injector: health.injector,
+    ...(drift.ignoreLiveOptOuts === true ? ({ ignoreLiveOptOuts: true } as const) : {}),
+  };
   if (needs === undefined) return { ...common, discovery: { ...discovery, excludedKinds } };
   const { kinds, care } = needs;
   const narrowed = (lists: 'short' | 'none'): AgentSettings => {
@@ -107,7 +111,8 @@ export function boundPolicy(policy: FleetPolicy, bounds: PolicyBounds): BoundedP
     });
   }
   const safeMode = { ...policy.safeMode, mode: allowedMode(policy, bounds, cuts) };
-  return { policy: { ...policy, guards, safeMode, care: allowedCare(policy, bounds, cuts) }, cuts };
+  const [drift, care] = [allowedDrift(policy, bounds, cuts), allowedCare(policy, bounds, cuts)];
+  return { policy: { ...policy, guards, safeMode, drift, care }, cuts };
 }
 
 function allowedMode({ safeMode: { mode } }: FleetPolicy, { safeModes }: PolicyBounds, cuts: PolicyCut[]) {
@@ -117,6 +122,15 @@ function allowedMode({ safeMode: { mode } }: FleetPolicy, { safeModes }: PolicyB
     message: `safeMode.mode is ${mode}, the server allows ${safeModes.join(', ')}`,
   });
   return safeModes.includes('scoped') ? 'scoped' : safeModes.includes('strict') ? 'strict' : (safeModes[0] ?? 'strict');
+}
+
+function allowedDrift({ drift }: FleetPolicy, { ignoreLiveOptOuts }: PolicyBounds, cuts: PolicyCut[]) {
+  if (ignoreLiveOptOuts === undefined || drift.ignoreLiveOptOuts === ignoreLiveOptOuts) return drift;
+  cuts.push({
+    field: ['spec', 'drift', 'ignoreLiveOptOuts'],
+    message: `drift.ignoreLiveOptOuts is ${drift.ignoreLiveOptOuts}, the server sets ${ignoreLiveOptOuts}`,
+  });
+  return { ...drift, ignoreLiveOptOuts };
 }
 
 function allowedCare({ care }: FleetPolicy, { webhookRemediator }: PolicyBounds, cuts: PolicyCut[]) {

@@ -92,6 +92,8 @@ export interface PolicyBounds {
   readonly safeModes: readonly FleetPolicy['safeMode']['mode'][];
   /** Whether a policy may let agents change webhooks that others own. */
   readonly webhookRemediator: boolean;
+  /** Of the policy's `drift`; absent: the policy decides. */
+  readonly ignoreLiveOptOuts?: boolean;
   /** Which approvals of held removals count; absent: all. */
   readonly approvals?: readonly ApprovalWay[];
 }

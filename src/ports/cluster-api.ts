@@ -91,11 +91,16 @@ export interface ObservedObject {
   readonly stale?: true;
 }
 
-/** Written onto each applied object. Fleetrelay owns an object only if its stamp names this object and this fleet. */
-export interface Stamp extends ObjectMeta {
+/** Proves that an object was written for an entry of the inventory. */
+export interface Ownership {
   readonly fleet: FleetName;
   readonly key: ObjectKey;
+  /** Random, of the entry: what was stamped by others before the object was created does not have it. */
+  readonly nonce: string;
 }
+
+/** Written onto each applied object. Fleetrelay owns an object only if all of its {@link Ownership} is that of the inventory. */
+export interface Stamp extends ObjectMeta, Ownership {}
 
 export interface ApplyRequest {
   readonly key: ObjectKey;
@@ -122,11 +127,11 @@ export type ApplyOutcome =
 export const NO_SUCH_KIND = 'NoSuchKind';
 export const NAMESPACE_NOT_FOUND = 'NamespaceNotFound';
 
-export interface RemoveRequest {
-  readonly key: ObjectKey;
-  readonly fleet: FleetName;
+export interface RemoveRequest extends Ownership {
   /** Id of the owned object; an object of the same key with another id is not removed. Absent: only the stamp is compared. */
   readonly identity?: string;
+  /** The content that was declared last; absent: it is not known. */
+  readonly declared?: JsonObject;
 }
 
 /**
@@ -141,6 +146,10 @@ export type RemoveOutcome =
 
 /** An entry of the inventory as it is stored in the cluster. */
 export interface InventoryRecord extends InventoryEntry {
+  /** As of {@link Ownership}: entered with the key, before the object is created. */
+  readonly nonce: string;
+  /** Entered from the stamp of a live object, because the inventory was lost. Absent: a server has sent the content. */
+  readonly rebuilt?: true;
   /** The cluster's id of the created object; absent if it is not created yet, or the cluster has no such ids. */
   readonly identity?: string;
 }

@@ -1,7 +1,7 @@
-/** Randomness for jitter and ids. Not for secrets, which need the platform's cryptography. */
+/** Randomness for jitter and ids. Not for keys, which need the platform's cryptography. */
 export interface Random {
   /** Uniform in [0, 1). */
   next(): number;
-  /** A fresh id of 32 hex digits. */
+  /** A fresh id of 32 hex digits. That of the system cannot be guessed. */
   id(): string;
 }

@@ -1,5 +1,6 @@
 import type { HoldingHead } from '../../generated/relay_pb.ts';
-import { type AgentHello, TAKES_INJECTOR, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
+import type { AgentSettings } from '../model/agent-settings.ts';
+import { type AgentHello, TAKES_INJECTOR, TAKES_LIVE_OPT_OUTS, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
 import { heldDigest } from '../model/inventory-digest.ts';
 import type { SequencedDelta } from '../model/output.ts';
 import type { StreamEnd } from '../ports/transport.ts';
@@ -91,6 +92,16 @@ export function sendRoots({ deps: { roots } }: ServerState, { hello, link }: Pul
   link.post({ case: 'roots', value: { roots: roots.current() } });
 }
 
+/** The settings without members that the agent does not know: it would refuse them. */
+function knownSettings(settings: AgentSettings, { capabilities }: AgentHello): AgentSettings {
+  const { injector, ignoreLiveOptOuts, ...common } = settings;
+  return {
+    ...common,
+    ...(injector !== undefined && capabilities.includes(TAKES_INJECTOR) ? { injector } : {}),
+    ...(ignoreLiveOptOuts === true && capabilities.includes(TAKES_LIVE_OPT_OUTS) ? { ignoreLiveOptOuts } : {}),
+  };
+}
+
 function createPullStream({ state, slot, link, hello, certificate, peerLimits }: Greeted): PullStream {
   const { deps, limits } = state;
   const transfers = createTransfers({ link, clock: deps.clock, limits, memory: state.memory }, (subject, answer) =>
@@ -110,9 +121,7 @@ function createPullStream({ state, slot, link, hello, certificate, peerLimits }:
     },
     settings(settings) {
       if (!hello.capabilities.includes(TAKES_SETTINGS)) return;
-      // An agent refuses settings with a member that it does not know.
-      const { injector: _, ...common } = settings;
-      const frame = settingsFrame(hello.capabilities.includes(TAKES_INJECTOR) ? settings : common);
+      const frame = settingsFrame(knownSettings(settings, hello));
       if (frame !== undefined) return link.post(frame);
       deps.log.error('relay: no agent accepts these settings', { cluster: hello.cluster });
     },

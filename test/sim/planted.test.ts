@@ -116,7 +116,7 @@ describe('a planted fault is caught', () => {
       ...api,
       apply: async (request) => {
         const [other] = [...memory.objects.values()].filter(({ stamp, key }) => stamp && key !== request.key);
-        if (other?.stamp !== undefined) await api.remove({ key: other.key, fleet: other.stamp.fleet });
+        if (other?.stamp !== undefined) await api.remove(other.stamp);
         return api.apply(request);
       },
     });

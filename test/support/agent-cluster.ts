@@ -13,6 +13,7 @@ import {
   type InventoryRecord,
   type LiveState,
   type ObservedObject,
+  type Ownership,
   type RemoveOutcome,
   type RemoveRequest,
   takenOverError,
@@ -205,7 +206,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     const fault = faults.get(key);
     if (fault !== undefined && fault !== 'waiting') return fault;
     const live = objects.get(key);
-    if (live !== undefined && !owns(live, stamp.fleet)) return theirs(key);
+    if (live !== undefined && !owns(live, stamp)) return theirs(key);
     if (live !== undefined && jsonEquals(live.value, value) && JSON.stringify(live.stamp) === JSON.stringify(stamp)) {
       const known = memory.identify ? ids.get(key) : undefined;
       return { type: 'unchanged', ...(known === undefined ? {} : { identity: known }) };
@@ -219,7 +220,8 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     return { type: 'applied', identity };
   }
 
-  function remove({ key, fleet, identity }: RemoveRequest): RemoveOutcome {
+  function remove(request: RemoveRequest): RemoveOutcome {
+    const { key, identity } = request;
     if (paused) return { type: 'paused' };
     const fault = faults.get(key);
     if (fault === 'waiting') return { type: 'waiting', message: 'a finalizer holds it' };
@@ -227,7 +229,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     const live = objects.get(key);
     if (live === undefined) return { type: 'gone' };
     const isOther = identity !== undefined && identity !== ids.get(key);
-    if (isOther || !owns(live, fleet)) return { ...theirs(key), type: 'notOwned' };
+    if (isOther || !owns(live, request)) return { ...theirs(key), type: 'notOwned' };
     calls.push(`remove ${key}`);
     objects.delete(key);
     changed.add(key);
@@ -236,8 +238,8 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   }
 }
 
-function owns({ key, stamp }: ObservedObject, fleet: string): boolean {
-  return stamp?.fleet === fleet && stamp.key === key;
+function owns({ key, stamp }: ObservedObject, { fleet, nonce }: Ownership): boolean {
+  return stamp?.fleet === fleet && stamp.key === key && stamp.nonce === nonce;
 }
 
 function theirs(key: ObjectKey) {

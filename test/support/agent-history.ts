@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Agent, createAgent } from '../../src/agent/agent.ts';
 import { objectDigest, snapshotDigest } from '../../src/model/digest.ts';
 import type { JsonObject } from '../../src/model/json.ts';
@@ -111,7 +112,7 @@ async function live(history: History): Promise<Life> {
     disk: mortalDisk(history, life, disk),
     relay: client,
     clock: history.clock,
-    random: { next: () => 0.5, id: () => 'id' },
+    random: { next: () => 0.5, id: randomUUID },
     log: createRecordingLog(),
   };
   life.agent = createAgent(deps);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Agent, createAgent } from '../../src/agent/agent.ts';
 import type { ObjectResult } from '../../src/model/agent.ts';
 import { objectDigest, snapshotDigest } from '../../src/model/digest.ts';
@@ -85,7 +86,7 @@ export async function createAgentWorld(care?: CareApi): Promise<AgentWorld> {
   const make = () => {
     const scripted = createScriptedServer(expected);
     const deps = { cluster: cluster.open(), relay: scripted.client, disk: disk.open(), clock, log };
-    const random = { next: () => 0.5, id: () => 'id' };
+    const random = { next: () => 0.5, id: randomUUID };
     const agent = createAgent({ ...deps, random }, { takenOver: () => world.takenOver.push(scripted.server) });
     return { agent, server: scripted.server };
   };

@@ -166,6 +166,8 @@ export async function createFleetWorld(
     readonly sources?: readonly string[];
     /** Which approvals count; absent: all. */
     readonly approvals?: PolicyBounds['approvals'];
+    /** As in the RelayConfig. */
+    readonly ignoreLiveOptOuts?: boolean;
     /** What the RelayConfig allows to sources, by name; absent: everything is allowed to each. */
     readonly allow?: Readonly<Record<string, SourceAllow>>;
     /** A last source, `custom`, of these custom resources; their status is written. */
@@ -193,8 +195,12 @@ export async function createFleetWorld(
   const agents: FakeAgents = given.agents ?? { listener: undefined, known: new Map() };
   const fakes = (given.sources ?? ['main']).map((name) => createFakeSource(must(parseSourceName(name))));
   const custom = given.custom === undefined ? [] : [customSource(given.custom, serverClock)];
-  const { approvals } = given;
-  const bounds = { guards: {}, safeModes: [], webhookRemediator: false, ...(approvals && { approvals }) };
+  const { approvals, ignoreLiveOptOuts } = given;
+  const bounds = {
+    ...{ guards: {}, safeModes: [], webhookRemediator: false },
+    ...(approvals && { approvals }),
+    ...(ignoreLiveOptOuts === undefined ? {} : { ignoreLiveOptOuts }),
+  };
   const rights = rightsOfSources(
     given.allow === undefined
       ? []

@@ -1,15 +1,15 @@
 import { mkdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { FleetName } from '../../model/ids.ts';
 import { jsonEquals } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
-import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { displayKey, objectRefOf } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type {
   ApplyOutcome,
   ApplyRequest,
   ClusterApi,
   ObservedObject,
+  Ownership,
   RemoveOutcome,
   RemoveRequest,
 } from '../../ports/cluster-api.ts';
@@ -133,15 +133,15 @@ function attempt<Outcome>(assertPresent: () => void, write: () => Outcome): Outc
 function apply({ root, observer }: Context, request: ApplyRequest): ApplyOutcome {
   const { key, stamp, value } = request;
   const path = pathOfObject(key);
-  const ownership = () => ownershipOf(root, observer, stamp.fleet, key);
+  const owner = () => ownerOf(root, observer, { ...stamp, key });
   if (observer.isPaused()) return { type: 'paused' };
-  const found = ownership();
+  const found = owner();
   if (found.type === 'theirs') return { type: 'conflict', owner: found.owner, message: found.message };
   if (found.type === 'ours' && matches(request, found.object)) return { type: 'unchanged' };
   const bytes = renderLiveFile(value, stamp);
   const isWritten = writeFileAtomically(root, path, bytes, {
     mode: objectRefOf(key).kind === 'Secret' ? 0o600 : 0o644,
-    mayReplace: () => !observer.isPaused() && ownership().type !== 'theirs',
+    mayReplace: () => !observer.isPaused() && owner().type !== 'theirs',
   });
   if (isWritten) {
     observer.files.wrote(path, bytes, { key, value: withoutStamp(value), stamp, where: path });
@@ -152,15 +152,15 @@ function apply({ root, observer }: Context, request: ApplyRequest): ApplyOutcome
     : failed('ChangedMeanwhile', `${path} was changed while it was being written`);
 }
 
-function remove({ root, observer }: Context, { key, fleet }: RemoveRequest): RemoveOutcome {
+function remove({ root, observer }: Context, request: RemoveRequest): RemoveOutcome {
   if (observer.isPaused()) return { type: 'paused' };
-  const path = pathOfObject(key);
-  const ownership = ownershipOf(root, observer, fleet, key);
-  switch (ownership.type) {
+  const path = pathOfObject(request.key);
+  const found = ownerOf(root, observer, request);
+  switch (found.type) {
     case 'free':
       return { type: 'gone' };
     case 'theirs':
-      return { type: 'notOwned', owner: ownership.owner, message: ownership.message };
+      return { type: 'notOwned', owner: found.owner, message: found.message };
     case 'ours':
     case 'remnant':
       removeFile(root, path);
@@ -184,10 +184,10 @@ function reasonOf(error: unknown): string {
 
 /**
  * The owner of an object and of the path where fleetrelay writes it.
- * `free`: neither exists. `ours`: the file carries our stamp for this object and holds no other object. `remnant`: the file
+ * `free`: neither exists. `ours`: the file carries the stamp of the inventory and holds no other object. `remnant`: the file
  * is unreadable, but its remaining text carries our stamp. `theirs`: anything else; it is never changed or removed.
  */
-type Ownership =
+type Owner =
   | { readonly type: 'free' | 'remnant' }
   | { readonly type: 'ours'; readonly object: ObservedObject }
   | { readonly type: 'theirs'; readonly owner: string; readonly message: string };
@@ -195,7 +195,8 @@ type Ownership =
 const ABSENT: PathState = { type: 'absent' };
 
 /** Reads the disk anew. Throws `BlockedPath` if a symbolic link is on the path: files behind a link are never ours. */
-function ownershipOf(root: string, { files: live }: FolderObserver, fleet: FleetName, key: ObjectKey): Ownership {
+function ownerOf(root: string, { files: live }: FolderObserver, ownership: Ownership): Owner {
+  const { key } = ownership;
   const path = pathOfObject(key);
   const state = checkedFolder(root, dirname(path)) === undefined ? ABSENT : statePath(root, path);
   if (state.type === 'folder') return theirs(path, `${path} is a folder`);
@@ -212,15 +213,15 @@ function ownershipOf(root: string, { files: live }: FolderObserver, fleet: Fleet
   if (file === undefined || file.problem !== undefined || object === undefined) {
     // The text of a file that was read shows whether it was ours.
     const bytes = file?.read && readRegularFile(root, path, LARGEST_FILE_BYTES)?.bytes;
-    if (bytes !== undefined && isRemnant(bytes, fleet, key)) return { type: 'remnant' };
+    if (bytes !== undefined && isRemnant(bytes, ownership)) return { type: 'remnant' };
     const reason = file === undefined ? 'it changes' : (file.problem?.message ?? 'no object');
     return theirs(path, `${path} cannot be read (${reason}), so it is left alone; mend or delete it`);
   }
   if (others.length > 0) return theirs(path, `${path} holds other objects too; move them to another file`);
-  return byStamp(path, object, fleet, key);
+  return byStamp(path, object, ownership);
 }
 
-function byStamp(path: string, object: ObservedObject, fleet: FleetName, key: ObjectKey): Ownership {
+function byStamp(path: string, object: ObservedObject, { fleet, key, nonce }: Ownership): Owner {
   const { stamp } = object;
   const [name, wanted] = [displayKey(object.key), displayKey(key)];
   if (object.key !== key) {
@@ -233,11 +234,14 @@ function byStamp(path: string, object: ObservedObject, fleet: FleetName, key: Ob
     return theirs(path, `${path} was not written by fleetrelay; delete or move it to let it be managed`);
   }
   if (stamp.fleet !== fleet) return theirs(`fleet ${stamp.fleet}`, `${path} belongs to the fleet ${stamp.fleet}`);
-  return stamp.key === key
-    ? { type: 'ours', object }
-    : theirs(path, `${path} is a copy of ${displayKey(stamp.key)} and is not owned by fleetrelay`);
+  if (stamp.key !== key) {
+    return theirs(path, `${path} is a copy of ${displayKey(stamp.key)} and is not owned by fleetrelay`);
+  }
+  if (stamp.nonce === nonce) return { type: 'ours', object };
+  const why = 'carries the stamp of this fleet, and the inventory of the cluster does not know that stamp';
+  return theirs(path, `${path} ${why}; delete or move it to let it be managed`);
 }
 
-function theirs(owner: string, message: string): Ownership {
+function theirs(owner: string, message: string): Owner {
   return { type: 'theirs', owner, message };
 }

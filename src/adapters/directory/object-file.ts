@@ -5,13 +5,12 @@ import { type DecodeLimits, defaultDecodeLimits } from '../../manifest/limits.ts
 import { parseYamlEvents } from '../../manifest/parse-yaml.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import { readText } from '../../manifest/text.ts';
-import type { FleetName } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { builtInKindScope } from '../../model/kinds.ts';
 import { type ObjectKey, type ObjectRef, objectKey, objectRefOf, refOfObject } from '../../model/object-key.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
-import type { ObservedObject, Stamp } from '../../ports/cluster-api.ts';
-import { FLEET_ANNOTATION, OBJECT_ANNOTATION, stampOf, withoutStamp, withStamp } from './stamp.ts';
+import type { ObservedObject, Ownership, Stamp } from '../../ports/cluster-api.ts';
+import { FLEET_ANNOTATION, NONCE_ANNOTATION, OBJECT_ANNOTATION, stampOf, withoutStamp, withStamp } from './stamp.ts';
 
 /** Largest live file in bytes that is read. */
 export const LARGEST_FILE_BYTES = 64 * 1024 * 1024;
@@ -151,9 +150,9 @@ function impliedNamespace(path: string, ref: ObjectRef, stamp?: Stamp): string {
 
 /**
  * True if an unreadable file is ours and may be overwritten. It is empty (or all zeros after a power failure), or it has
- * both lines of our stamp for this object and this fleet and no second document.
+ * the lines of our stamp for this object and no second document.
  */
-export function isRemnant(bytes: Uint8Array, fleet: FleetName, key: ObjectKey): boolean {
+export function isRemnant(bytes: Uint8Array, { fleet, key, nonce }: Ownership): boolean {
   const text = new TextDecoder().decode(bytes);
   if (text.replaceAll('\0', '').trim() === '') return true;
   const lines = text.split('\n');
@@ -164,5 +163,5 @@ export function isRemnant(bytes: Uint8Array, fleet: FleetName, key: ObjectKey): 
     [`${name}: ${value}`, `${name}: '${value}'`, `${name}: "${value}"`, `"${name}": "${value}",`].some((line) =>
       trimmed.has(line),
     );
-  return hasLine(FLEET_ANNOTATION, fleet) && hasLine(OBJECT_ANNOTATION, key);
+  return hasLine(FLEET_ANNOTATION, fleet) && hasLine(OBJECT_ANNOTATION, key) && hasLine(NONCE_ANNOTATION, nonce);
 }

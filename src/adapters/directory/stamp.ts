@@ -9,7 +9,11 @@ export const FLEET_ANNOTATION = 'fleetrelay.dev/fleet';
 export const OBJECT_ANNOTATION = 'fleetrelay.dev/object';
 const ORIGIN_ANNOTATION = 'fleetrelay.dev/origin';
 const SCOPE_ANNOTATION = 'fleetrelay.dev/scope';
-const ANNOTATIONS: readonly string[] = [FLEET_ANNOTATION, OBJECT_ANNOTATION, ORIGIN_ANNOTATION, SCOPE_ANNOTATION];
+export const NONCE_ANNOTATION = 'fleetrelay.dev/nonce';
+const ANNOTATIONS: readonly string[] = [
+  ...[FLEET_ANNOTATION, OBJECT_ANNOTATION, NONCE_ANNOTATION],
+  ...[ORIGIN_ANNOTATION, SCOPE_ANNOTATION],
+];
 
 /**
  * The object with the stamp, its identity first. So the stamp is near the beginning of the file, and the owner of a file
@@ -50,7 +54,9 @@ export function stampOf(value: JsonObject): Stamp | undefined {
       const parsed = parseClusterName(name);
       return parsed.ok ? [parsed.value] : [];
     });
-  return { fleet: fleet.value, key: key.value, origins: originsOf(textOf(annotations[ORIGIN_ANNOTATION])), scope };
+  const nonce = textOf(annotations[NONCE_ANNOTATION]);
+  const origins = originsOf(textOf(annotations[ORIGIN_ANNOTATION]));
+  return { fleet: fleet.value, key: key.value, nonce, origins, scope };
 }
 
 /** Whether two stamps have equal annotations. */
@@ -62,6 +68,7 @@ function stampAnnotations(stamp: Stamp): JsonObject {
   return {
     [FLEET_ANNOTATION]: stamp.fleet,
     [OBJECT_ANNOTATION]: stamp.key,
+    [NONCE_ANNOTATION]: stamp.nonce,
     [ORIGIN_ANNOTATION]: stamp.origins.map(({ source, path }) => `${source}:${toOneLine(path)}`).join('\n'),
     ...(stamp.scope.length === 0 ? {} : { [SCOPE_ANNOTATION]: stamp.scope.join(',') }),
   };

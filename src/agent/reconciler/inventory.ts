@@ -89,12 +89,17 @@ export interface Rejection {
 /**
  * Verifies a delta against the inventory. The delta must be of the same fleet, have a later position and no older
  * admission, start from the inventory's digest, lead to the digest that it names, and remove only objects in the inventory.
- * A keep of an object that is being removed cancels the removal if only then the digest matches.
+ * `newNonce`: of a new entry. A keep of an object that is being removed cancels the removal if only then the digest matches.
  */
-export function acceptDelta(inventory: Inventory, delta: SequencedDelta, fleet: FleetName): Acceptance | Rejection {
+export function acceptDelta(
+  inventory: Inventory,
+  delta: SequencedDelta,
+  fleet: FleetName,
+  newNonce: () => string,
+): Acceptance | Rejection {
   const rejected = wrongOrigin(inventory, delta, fleet) ?? misnamedKey(inventory, delta);
   if (rejected !== undefined) return rejected;
-  const put = changedRecords(inventory, delta);
+  const put = changedRecords(inventory, delta, newNonce);
   const plain = advance(inventory, delta, fleet, put);
   if (plain.next.state.digest === delta.to) return plain;
   const cancelled = delta.keeps.flatMap(({ key }): InventoryRecord[] => {
@@ -142,15 +147,23 @@ function misnamedKey({ records }: Inventory, delta: SequencedDelta): Rejection |
   );
 }
 
-function changedRecords({ records }: Inventory, delta: SequencedDelta): readonly InventoryRecord[] {
+function changedRecords(
+  { records }: Inventory,
+  delta: SequencedDelta,
+  newNonce: () => string,
+): readonly InventoryRecord[] {
   const changed = (key: ObjectKey, by: Partial<InventoryRecord>): InventoryRecord[] => {
     const record = records.get(key);
     return record === undefined ? [] : [{ ...record, ...by }];
   };
   return [
     ...delta.upserts.map(({ key, digest, ...meta }): InventoryRecord => {
-      const identity = records.get(key)?.identity;
-      return { key, digest, ...metaOf(meta), phase: 'held', ...(identity === undefined ? {} : { identity }) };
+      const known = records.get(key);
+      // A stamp alone owns nothing: the entry of one is confirmed by a server that declares the content of the stamp.
+      const nonce =
+        known === undefined || (known.rebuilt === true && known.digest !== digest) ? newNonce() : known.nonce;
+      const identity = known?.identity === undefined ? {} : { identity: known.identity };
+      return { key, digest, ...metaOf(meta), phase: 'held', nonce, ...identity };
     }),
     ...delta.touches.flatMap(({ key, ...meta }) => {
       const record = records.get(key);

@@ -36,8 +36,8 @@ export function workRank({ key, phase }: InventoryRecord): number {
 
 /** The request that applies an owned object. */
 export function applyRequest(fleet: FleetName, record: InventoryRecord, { value }: StoredObject): ApplyRequest {
-  const { key, origins, scope } = record;
-  return { key, value, stamp: { fleet, key, origins, scope } };
+  const { key, nonce, origins, scope } = record;
+  return { key, value, stamp: { fleet, key, nonce, origins, scope } };
 }
 
 /**
@@ -105,10 +105,19 @@ async function removeObject(
   record: InventoryRecord,
   identity: string | undefined,
 ): Promise<Step> {
-  const { key } = record;
+  const { key, nonce } = record;
+  if (record.rebuilt === true) {
+    const why = 'after the loss of the inventory only its stamp says that fleetrelay owns it';
+    return stepOf('removed', 'Released', `${displayKey(key)} stays: ${why}`);
+  }
   const occupant = occupantOf(record, inventory.contents.get(key)?.value, inventory.records.values());
   if (occupant !== undefined) return stepOf('removing', OCCUPIED, `${displayKey(occupant)} is still in it`);
-  const outcome = await cluster.remove({ key, fleet, ...(identity === undefined ? {} : { identity }) });
+  const declared = contentOf(inventory, key)?.value;
+  const outcome = await cluster.remove({
+    ...{ key, fleet, nonce },
+    ...(identity === undefined ? {} : { identity }),
+    ...(declared === undefined ? {} : { declared }),
+  });
   switch (outcome.type) {
     case 'gone':
       return stepOf('removed', 'Removed', '');

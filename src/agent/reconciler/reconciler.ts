@@ -1,4 +1,5 @@
 import type { ObjectResult } from '../../model/agent.ts';
+import type { AgentSettings } from '../../model/agent-settings.ts';
 import type { FleetName } from '../../model/ids.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { SequencedDelta } from '../../model/output.ts';
@@ -52,8 +53,13 @@ export function createReconciler(deps: ReconcilerDeps, recovered: Recovered) {
     observe: (live: LiveState): void => observe(state, live),
     /** Verifies a delta, makes it durable and queues its objects. */
     accept: acceptDelta,
-    /** Makes the policy's settings durable, for a start without a server. */
-    saveSettings: store.writeSettings,
+    /** Makes the policy's settings durable, for a start without a server, and tries again what they may allow now. */
+    takeSettings: (settings: AgentSettings): void => {
+      store.writeSettings(settings);
+      for (const key of store.current().records.keys()) {
+        if (deps.results.get(key)?.state === 'paused' && !queue.isActive(key)) queue.add(key);
+      }
+    },
     /** The server is connected: the contents that it has not replaced are right. */
     connected: (): void => trust(state),
     /** The server is away: removals wait. */
@@ -120,7 +126,7 @@ async function accept(
   disconnectCount: number,
 ): ReturnType<ServerListener['delta']> {
   const before = state.store.current();
-  const answer = acceptDelta(before, delta, fleet);
+  const answer = acceptDelta(before, delta, fleet, () => state.deps.random.id());
   if (!answer.accepted) return answer;
   const keys = answer.change.put.map(({ key }) => key);
   try {

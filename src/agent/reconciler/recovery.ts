@@ -1,7 +1,5 @@
 import { objectDigest } from '../../model/digest.ts';
-import { parseDigest } from '../../model/ids.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
-import { must } from '../../model/result.ts';
 import type { AgentDisk, StoredObject, StoredOutput } from '../../ports/agent-disk.ts';
 import type { InventoryRecord, LiveState, LoadedInventory, ObservedObject } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';
@@ -17,13 +15,12 @@ export interface Recovered {
   readonly trusted: boolean;
 }
 
-/** The digest of an object of which nothing tells what the server sent. No content has this digest. */
-const UNKNOWN_DIGEST = must(parseDigest('0'.repeat(64)));
-
 /**
  * Recovers the inventory of the cluster, with the contents on the disk if the two match. If they do not match, the stored
  * output is ignored and contents are taken from live objects that are as declared; the others are lost, and the server sends
  * them again. The inventory stays as its tag proves it. If the inventory is missing or damaged, it is rebuilt from the stamps on live objects.
+ * A stamp proves no ownership, so the server sends all contents, and an object is owned again if its stamp has the digest of
+ * the content that arrives.
  */
 export async function recover(
   { disk, log }: { readonly disk: AgentDisk; readonly log: Log },
@@ -54,12 +51,13 @@ function matches({ state, records }: Inventory, stored: StoredOutput | undefined
 /** Replaces the contents by those of live objects that carry our stamp and have the digest of their record. */
 function withLiveContents({ state, records }: Inventory, live: LiveState): Inventory {
   const contents: [ObjectKey, StoredObject][] = [];
-  for (const [key, { digest }] of records) {
+  for (const [key, { digest, nonce }] of records) {
     const observed = live.objects.get(key);
     const isOwned =
       observed?.stamp !== undefined &&
       observed.stamp.fleet === state.fleet &&
       observed.stamp.key === key &&
+      observed.stamp.nonce === nonce &&
       observed.stale !== true;
     const content = observed === undefined || !isOwned ? undefined : declaredContent(observed);
     if (content?.digest === digest) contents.push([key, content]);
@@ -75,19 +73,18 @@ function rebuildFromStamps(log: Log, live: LiveState): Recovered {
   if (fleets.length > 1)
     log.error('the inventory is lost and live objects carry the stamps of several fleets', { fleets });
   if (fleet === undefined || fleets.length > 1) return { inventory: EMPTY_INVENTORY, trusted: true };
-  const records: InventoryRecord[] = [];
-  for (const observed of owned) {
-    const { origins, scope } = observed.stamp ?? { origins: [], scope: [] };
-    const digest = declaredContent(observed)?.digest ?? UNKNOWN_DIGEST;
-    records.push({ key: observed.key, digest, phase: 'held', origins, scope });
-  }
+  const entries = owned.flatMap(({ key, stamp, value, declared }): InventoryRecord[] => {
+    if (stamp === undefined) return [];
+    const { nonce, origins, scope } = stamp;
+    return [{ key, digest: declared ?? objectDigest(value), phase: 'held', origins, scope, nonce, rebuilt: true }];
+  });
   log.warn(
     'the inventory is rebuilt from the stamps on live objects; drift is not corrected before the server connects',
-    { objects: records.length },
+    { objects: entries.length },
   );
-  const rebuilt = recordsOf(records);
-  const state = { ...EMPTY_INVENTORY.state, digest: rebuilt.digest(), fleet };
-  return { inventory: withLiveContents({ ...EMPTY_INVENTORY, state, records: rebuilt }, live), trusted: false };
+  const records = recordsOf(entries);
+  const state = { ...EMPTY_INVENTORY.state, digest: records.digest(), fleet };
+  return { inventory: { ...EMPTY_INVENTORY, state, records }, trusted: false };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { ownershipOf } from '../../adapters/kubernetes/cluster/ownership.ts';
+import { ownerOf } from '../../adapters/kubernetes/cluster/ownership.ts';
 import {
   type FieldChange,
   openLooking,
@@ -112,7 +112,8 @@ async function judge(judging: Judging, item: DesiredView): Promise<AdoptedObject
       : { ...object, verdict: 'failed' };
   }
   const { fleet } = judging.request;
-  const stamp = { fleet, key, origins: item.origins as readonly Origin[], scope: [] };
+  // A preview knows no inventory.
+  const stamp = { fleet, key, nonce: '', origins: item.origins as readonly Origin[], scope: [] };
   const preview = await previewApply(judging.looking, { key, value: item.value, stamp });
   return { ...object, ...verdictOf(judging, key, item.value, preview) };
 }
@@ -173,14 +174,14 @@ async function judgeHidden({ looking, request, wanted }: Judging, key: ObjectKey
     return { verdict: 'create', message: later };
   }
   if (answer.type !== 'ok') return { verdict: 'failed', message: refusalOf(answer) ?? '' };
-  const ownership = ownershipOf(answer.body, request.fleet, key);
+  const owner = ownerOf(answer.body, { fleet: request.fleet, key });
   const note = 'the server does not tell what a Secret holds; compare with --directory CHECKOUT';
-  if (ownership.type === 'ours') return { verdict: 'hidden', message: note };
-  return ownership.adoptable
+  if (owner.type === 'ours') return { verdict: 'hidden', message: note };
+  return owner.adoptable
     ? {
         verdict: 'refused',
-        owner: ownership.owner,
-        message: `${ownership.owner} has it, unless its manifest has the annotation adopt; ${note}`,
+        owner: owner.owner,
+        message: `${owner.owner} has it, unless its manifest has the annotation adopt; ${note}`,
       }
-    : { verdict: 'conflict', owner: ownership.owner, message: ownership.message };
+    : { verdict: 'conflict', owner: owner.owner, message: owner.message };
 }

@@ -45,7 +45,8 @@ export async function removeObjects(kube: Kube, removing: Removing): Promise<rea
   try {
     await untilLeading(elector, deps.clock);
     // A slow API server can end a term. The removal continues in the next term, unless an agent has taken the lease.
-    const options = { namespace, mayWrite: () => elector.term()?.mayWrite() === true, holder: identity };
+    const mayWrite = (): boolean => elector.term()?.mayWrite() === true;
+    const options = { namespace, allowOwnNamespace: true, mayWrite, holder: identity };
     const cluster = await createKubernetesCluster(deps, options);
     try {
       return await removeAll(kube, cluster, deps.clock, removing);
@@ -96,9 +97,9 @@ async function removeAll(
       steps.push(stepOf(kube, record, 'container'));
       continue;
     }
-    const { key, identity } = record;
+    const { key, nonce, identity } = record;
     progress(`${steps.length + 1}/${records.length} ${displayKey(key)}`);
-    const request = { key, fleet, ...(identity === undefined ? {} : { identity }) };
+    const request = { key, fleet, nonce, ...(identity === undefined ? {} : { identity }) };
     const outcome = await removeWithin(cluster, request, clock, deadline);
     steps.push(stepOf(kube, record, outcome));
     if (!isEnd(outcome)) continue;

@@ -16,7 +16,7 @@ export const readPolicy = decoder(validate, ({ spec = {} }, problems): FleetPoli
     safeMode: { ...defaultFleetPolicy.safeMode, ...spec.safeMode },
     status: { ...defaultFleetPolicy.status, ...spec.status },
     discovery: readDiscovery(spec, problems),
-    drift: { ignoredFields: readIgnoredFields(spec) },
+    drift: { ...defaultFleetPolicy.drift, ...spec.drift, ignoredFields: readIgnoredFields(spec) },
     health: readHealth(spec, problems),
     care: readCare(spec, problems),
   };

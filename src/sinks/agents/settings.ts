@@ -2,7 +2,7 @@ import type { Derived } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { type AgentNeeds, type AgentSettings, settingsText } from '../../model/agent-settings.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
-import { defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.ts';
+import { boundPolicy, defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 
 /**
@@ -16,6 +16,8 @@ export function createSettingsSender(
   const changes = needsOf(engine).map((needs) => engine.graph.watch(needs));
   /** Suspended clusters with unsent settings. */
   const unsent = new Set<string>();
+  /** The policy in force as it was declared, and within the bounds of the server. */
+  let declared: FleetPolicy | undefined;
   let policy: FleetPolicy | undefined;
   /** The settings that all clusters share; undefined: no policy is known yet. */
   let common: string | undefined;
@@ -23,10 +25,12 @@ export function createSettingsSender(
   /** Takes the policy in force; true if its settings for all agents have changed. */
   const refresh = (): boolean => {
     const inForce = engine.policy.get('', '')?.value ?? (knowsAll() ? defaultFleetPolicy : undefined);
-    if (inForce === undefined || inForce === policy) return false;
-    policy = inForce;
+    if (inForce === undefined || inForce === declared) return false;
+    declared = inForce;
+    const bounds = engine.inputs.fleet.get('', '')?.bounds;
+    policy = bounds === undefined ? inForce : boundPolicy(inForce, bounds).policy;
     const before = common;
-    common = settingsText(settingsOfPolicy(inForce));
+    common = settingsText(settingsOfPolicy(policy));
     return before !== common;
   };
   const send = (cluster: string): void => {

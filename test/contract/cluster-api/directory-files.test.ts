@@ -24,7 +24,7 @@ import type { ObjectKey } from '../../../src/model/object-key.ts';
 import { must } from '../../../src/model/result.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
-import { configMap, fleet, inventoryChange, keyOf, request } from './suite.ts';
+import { configMap, fleet, inventoryChange, keyOf, request, nonce } from './suite.ts';
 
 let home: string;
 let directory: string;
@@ -65,6 +65,7 @@ test('a file is at the path of its object, as YAML with the stamp; its empty fol
       '  annotations:',
       '    fleetrelay.dev/fleet: fleet',
       '    fleetrelay.dev/object: /ConfigMap/web/a',
+      `    fleetrelay.dev/nonce: ${nonce}`,
       '    fleetrelay.dev/origin: git:clusters/west/web.yaml',
       'data:',
       "  k: '1'",
@@ -75,7 +76,7 @@ test('a file is at the path of its object, as YAML with the stamp; its empty fol
     request({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd', namespace: 'web' } }),
   );
   expect(existsSync(at('namespaces/web/deployment.apps/d.yaml'))).toBe(true);
-  await cluster.remove({ key: keyOf(a), fleet });
+  await cluster.remove({ key: keyOf(a), fleet, nonce });
   expect(readdirSync(at('namespaces/web'))).toEqual(['deployment.apps']);
 });
 
@@ -98,7 +99,7 @@ test('a link at the place of a file is neither followed nor replaced', async () 
   mkdirSync(dirname(at(pathOfA)), { recursive: true });
   symlinkSync(outside, at(pathOfA));
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'conflict', owner: pathOfA });
-  expect(await cluster.remove({ key: keyOf(a), fleet })).toMatchObject({ type: 'notOwned' });
+  expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject({ type: 'notOwned' });
   expect(readFileSync(outside, 'utf8')).toBe('untouched');
 });
 
@@ -136,7 +137,9 @@ test('a copy of our file under another name owns nothing', async () => {
   await cluster.apply(request(a));
   const copy = readFileSync(at(pathOfA), 'utf8').replace('name: a', 'name: copy');
   put('namespaces/web/configmap/copy.yaml', copy);
-  expect(await cluster.remove({ key: '/ConfigMap/web/copy' as ObjectKey, fleet })).toMatchObject({ type: 'notOwned' });
+  expect(await cluster.remove({ key: '/ConfigMap/web/copy' as ObjectKey, fleet, nonce })).toMatchObject({
+    type: 'notOwned',
+  });
   expect(existsSync(at('namespaces/web/configmap/copy.yaml'))).toBe(true);
 });
 
@@ -161,7 +164,7 @@ test('a broken file with our stamp is restored; a broken file without it is not 
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'applied' });
   writeFileSync(at(pathOfA), 'other: [text');
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'conflict', owner: pathOfA });
-  expect(await cluster.remove({ key: keyOf(a), fleet })).toMatchObject({ type: 'notOwned' });
+  expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject({ type: 'notOwned' });
   expect(readFileSync(at(pathOfA), 'utf8')).toBe('other: [text');
 });
 

@@ -18,7 +18,7 @@ import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
-import { configMap, fleet, keyOf, request } from './suite.ts';
+import { configMap, fleet, keyOf, request, nonce } from './suite.ts';
 
 let home: string;
 let directory: string;
@@ -56,7 +56,7 @@ test("a person's copy of our file does not change who owns ours: ours is changed
   await cluster.list('complete');
   expect(await cluster.apply(request(a2))).toMatchObject({ type: 'applied' });
   expect((await cluster.list('complete')).objects.get(keyOf(a))?.value).toEqual(a2);
-  expect(await cluster.remove({ key: keyOf(a), fleet })).toEqual({ type: 'gone' });
+  expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toEqual({ type: 'gone' });
   expect([existsSync(at(pathOfA)), read('backup/a.yaml')]).toEqual([false, text]);
 });
 
@@ -72,7 +72,7 @@ test('a file of comments is not ours, an empty file is free to write', async () 
   for (const text of ['# to be written\n', '---\n# later\n', 'null\n']) {
     put(pathOfA, text);
     expect(await cluster.apply(request(a))).toMatchObject({ type: 'conflict', owner: pathOfA });
-    expect(await cluster.remove({ key: keyOf(a), fleet })).toMatchObject({ type: 'notOwned' });
+    expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject({ type: 'notOwned' });
     expect(read(pathOfA)).toBe(text);
   }
   put(pathOfA, '\n \n');
@@ -84,7 +84,7 @@ test('a second object that is partly typed into our file is not lost', async () 
   const typed = `${read(pathOfA)}---\nkind: ConfigMap\nmetadata: {name: hal`;
   put(pathOfA, typed);
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'conflict', owner: pathOfA });
-  expect(await cluster.remove({ key: keyOf(a), fleet })).toMatchObject({ type: 'notOwned' });
+  expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject({ type: 'notOwned' });
   expect(read(pathOfA)).toBe(typed);
 });
 
@@ -94,7 +94,7 @@ test('an unreadable path in place of our file is neither reported as applied nor
   put(pathOfA, 'a large file of a person');
   truncateSync(at(pathOfA), 65 * 1024 * 1024);
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'conflict', owner: pathOfA });
-  expect(await cluster.remove({ key: keyOf(a), fleet })).toMatchObject({ type: 'notOwned' });
+  expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject({ type: 'notOwned' });
   expect(existsSync(at(pathOfA))).toBe(true);
   const seen = (await cluster.list('complete')).objects.get(keyOf(a));
   expect(seen === undefined || cluster.matches(request(a), seen)).toBe(false);
@@ -110,7 +110,10 @@ test('a file behind a link is never ours, even if its content is as declared', a
   renameSync(at('namespaces'), join(home, 'moved'));
   symlinkSync(join(home, 'moved'), at('namespaces'));
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'failed', reason: 'BlockedPath' });
-  expect(await cluster.remove({ key: keyOf(a), fleet })).toMatchObject({ type: 'failed', reason: 'BlockedPath' });
+  expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject({
+    type: 'failed',
+    reason: 'BlockedPath',
+  });
   expect((await cluster.list('complete')).objects.has(keyOf(a))).toBe(false);
   expect(existsSync(join(home, 'moved/web/configmap/a.yaml'))).toBe(true);
 });

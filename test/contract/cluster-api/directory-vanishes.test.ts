@@ -9,7 +9,7 @@ import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
-import { configMap, fleet, inventoryChange, keyOf, request } from './suite.ts';
+import { configMap, fleet, inventoryChange, keyOf, request, nonce } from './suite.ts';
 
 let home: string;
 let directory: string;
@@ -39,7 +39,7 @@ test.each([
   await expect(cluster.list('complete')).rejects.toThrow();
   await expect(cluster.list('hinted')).rejects.toThrow();
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'failed', retryable: true });
-  expect(await cluster.remove({ key: keyOf(a), fleet })).toMatchObject({ type: 'failed', retryable: true });
+  expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject({ type: 'failed', retryable: true });
   await expect(cluster.saveInventory(inventoryChange(2, [], [keyOf(a)]))).rejects.toThrow();
   if (existsSync(directory)) {
     expect(readdirSync(directory)).toEqual([]);
@@ -48,7 +48,7 @@ test.each([
   // The directory is there again: listing works.
   renameSync(join(home, 'away'), directory);
   expect((await cluster.list('complete')).objects.get(keyOf(a))?.value).toEqual(a);
-  expect(await cluster.remove({ key: keyOf(a), fleet })).toEqual({ type: 'gone' });
+  expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toEqual({ type: 'gone' });
   await cluster.saveInventory(inventoryChange(2, [], [keyOf(a)]));
   await cluster.close();
   cluster = await createDirectoryCluster(deps, { directory });

@@ -5,7 +5,7 @@ import type { ClusterApi, ObservedObject } from '../../../src/ports/cluster-api.
 import { noControllers } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { createKubernetesWorld, type KubernetesWorld } from './kubernetes-harness.ts';
-import { fleet, keyOf, request } from './suite.ts';
+import { fleet, keyOf, request, nonce } from './suite.ts';
 
 describe.skipIf(noControllers)('a Kubernetes cluster whose controllers run', () => {
   let plane: ControlPlane;
@@ -64,7 +64,7 @@ describe.skipIf(noControllers)('a Kubernetes cluster whose controllers run', () 
     for (const { key, stamp, value } of [slice, replicaSet]) {
       expect(stamp?.key).not.toBe(key);
       expect(JSON.stringify(value)).not.toContain('fleetrelay.dev');
-      expect(await cluster.remove({ key, fleet })).toMatchObject({ type: 'notOwned' });
+      expect(await cluster.remove({ key, fleet, nonce })).toMatchObject({ type: 'notOwned' });
       expect(await cluster.apply(request({ ...value, metadata: metadataOf(key) }))).toMatchObject({ type: 'conflict' });
     }
     const status = await cluster.list('hinted');
@@ -78,17 +78,17 @@ describe.skipIf(noControllers)('a Kubernetes cluster whose controllers run', () 
     const inside = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'held', namespace: name } };
     await cluster.apply(request(namespace));
     await cluster.apply(request({ ...inside, metadata: { ...inside.metadata, finalizers: ['example.com/hold'] } }));
-    expect(await cluster.remove({ key: keyOf(namespace), fleet })).toMatchObject({ type: 'waiting' });
+    expect(await cluster.remove({ key: keyOf(namespace), fleet, nonce })).toMatchObject({ type: 'waiting' });
     // The controller says in the namespace's conditions what holds it.
     await world.seen(cluster, keyOf(namespace), (object) => JSON.stringify(object?.value).includes('example.com/hold'));
-    expect(await cluster.remove({ key: keyOf(namespace), fleet })).toMatchObject({
+    expect(await cluster.remove({ key: keyOf(namespace), fleet, nonce })).toMatchObject({
       type: 'waiting',
       message: expect.stringContaining('example.com/hold'),
     });
     const release = ['patch', 'configmap', 'held', '-n', name, '--type', 'merge'];
     await plane.kubectl([...release, '-p', '{"metadata":{"finalizers":null}}']);
     await world.seen(cluster, keyOf(namespace), (object) => object === undefined);
-    expect(await cluster.remove({ key: keyOf(namespace), fleet })).toEqual({ type: 'gone' });
+    expect(await cluster.remove({ key: keyOf(namespace), fleet, nonce })).toEqual({ type: 'gone' });
     expect(await cluster.apply(request(namespace))).toMatchObject({ type: 'applied' });
   });
 });

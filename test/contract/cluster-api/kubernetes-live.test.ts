@@ -5,7 +5,7 @@ import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
-import { fleet, inventoryChange, keyOf, configMap as mapIn, request } from './suite.ts';
+import { fleet, inventoryChange, keyOf, configMap as mapIn, nonce, request } from './suite.ts';
 
 describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
   let plane: ControlPlane;
@@ -132,7 +132,9 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
       retryable: true,
       reason: 'Unreachable',
     });
-    expect(await cluster.remove({ key: keyOf(configMap('a', {})), fleet })).toMatchObject({ reason: 'Unreachable' });
+    expect(await cluster.remove({ key: keyOf(configMap('a', {})), fleet, nonce })).toMatchObject({
+      reason: 'Unreachable',
+    });
     await expect(world.open()).rejects.toThrow('127.0.0.1');
     // Observed objects stay while no API server answers.
     expect((await cluster.list('hinted')).objects.has(keyOf(configMap('a', {})))).toBe(true);

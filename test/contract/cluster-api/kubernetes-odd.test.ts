@@ -4,7 +4,7 @@ import type { ApplyRequest, ClusterApi } from '../../../src/ports/cluster-api.ts
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
-import { fleet, keyOf, configMap as mapIn, request } from './suite.ts';
+import { fleet, keyOf, configMap as mapIn, request, nonce } from './suite.ts';
 
 describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
   let plane: ControlPlane;
@@ -196,7 +196,7 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
     const away = await comesTo((n) => request(secret(n + 1)), 'WebhookUnavailable');
     expect(away).toMatchObject({ type: 'failed', retryable: true });
     expect(JSON.stringify(away)).not.toContain('c2VjcmV0');
-    expect(await cluster.remove({ key: keyOf(secret(0)), fleet })).toMatchObject({
+    expect(await cluster.remove({ key: keyOf(secret(0)), fleet, nonce })).toMatchObject({
       type: 'failed',
       retryable: true,
       reason: 'WebhookUnavailable',
@@ -287,7 +287,7 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
     await fresh.loadInventory();
     const { objects } = await fresh.list('complete');
     expect(fresh.matches(request(newer), objects.get(key)!)).toBe(true);
-    expect(await fresh.remove({ key, fleet })).toEqual({ type: 'gone' });
+    expect(await fresh.remove({ key, fleet, nonce })).toEqual({ type: 'gone' });
   });
 
   test('what is of a kind that is not served now is not gone', async () => {
@@ -311,16 +311,16 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
       expect(await isOffered()).toBe(served);
     };
     await serve(false);
-    expect(await cluster.remove({ key, fleet })).toMatchObject({
+    expect(await cluster.remove({ key, fleet, nonce })).toMatchObject({
       type: 'failed',
       retryable: true,
       reason: 'NoSuchKind',
     });
     await serve(true);
     await plane.get('rest', 'x', '-n', world.web);
-    expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
+    expect(await cluster.remove({ key, fleet, nonce })).toEqual({ type: 'gone' });
     await plane.kubectl(['delete', 'crd', 'rests.rests.example.com']);
-    expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
+    expect(await cluster.remove({ key, fleet, nonce })).toEqual({ type: 'gone' });
   });
 
   test('what an admission policy sets otherwise than declared is not fought over', async () => {
@@ -394,7 +394,7 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
     await fresh.loadInventory();
     const { objects } = await fresh.list('complete');
     expect(fresh.matches(wanted, objects.get(wanted.key)!)).toBe(true);
-    expect(await fresh.remove({ key: wanted.key, fleet })).toEqual({ type: 'gone' });
+    expect(await fresh.remove({ key: wanted.key, fleet, nonce })).toEqual({ type: 'gone' });
   });
 });
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../src/model/json.ts';
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
-import { configMap, fleet, inventoryChange, keyOf, request } from './suite.ts';
+import { configMap, fleet, inventoryChange, keyOf, request, nonce } from './suite.ts';
 
 const ADOPT = { 'fleetrelay.dev/adopt': 'true' };
 
@@ -68,13 +68,13 @@ describe.skipIf(noKubernetes)("the agent's own namespace in a Kubernetes cluster
     expect(await allowing.apply(request(agent(1)))).toMatchObject({ type: 'applied' });
     const cluster = await world.begin();
     expect(await cluster.apply(request(configMap('a', { k: '2' }, world.own)))).toMatchObject(refused);
-    expect(await cluster.remove({ key: keyOf(agent(1)), fleet })).toMatchObject({
+    expect(await cluster.remove({ key: keyOf(agent(1)), fleet, nonce })).toMatchObject({
       type: 'exempt',
       reason: 'OwnNamespace',
     });
     expect(await plane.get('configmap', 'a', '-n', world.own)).toMatchObject({ data: { k: '1' } });
     expect(await plane.get('deployment', 'fleetrelay-agent', '-n', world.own)).toMatchObject({ spec: { replicas: 1 } });
     const again = await world.begin({ allowOwnNamespace: true });
-    expect(await again.remove({ key: keyOf(map), fleet })).toEqual({ type: 'gone' });
+    expect(await again.remove({ key: keyOf(map), fleet, nonce })).toEqual({ type: 'gone' });
   });
 });

@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
-import { fleet, inventoryChange, keyOf, configMap as mapIn, request } from './suite.ts';
+import { fleet, inventoryChange, keyOf, configMap as mapIn, request, nonce } from './suite.ts';
 
 describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
   let plane: ControlPlane;
@@ -42,7 +43,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
       data: { k: '2' },
       metadata: { labels: { 'fleetrelay.dev/fleet': 'fleet' } },
     });
-    expect(await again.remove({ key: keyOf(a), fleet })).toEqual({ type: 'gone' });
+    expect(await again.remove({ key: keyOf(a), fleet, nonce })).toEqual({ type: 'gone' });
   });
 
   test('what a person changes with kubectl edit is drift and is put back', async () => {
@@ -202,13 +203,13 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     await cluster.apply(request(b));
     await patch('configmap', 'a', { metadata: { finalizers: ['example.com/hold'] } }, 'holder');
     const waiting = { type: 'waiting', message: expect.stringContaining('example.com/hold') };
-    expect(await cluster.remove({ key: keyOf(a), fleet })).toMatchObject(waiting);
-    expect(await cluster.remove({ key: keyOf(a), fleet })).toMatchObject(waiting);
-    expect(await cluster.remove({ key: keyOf(b), fleet })).toEqual({ type: 'gone' });
+    expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject(waiting);
+    expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject(waiting);
+    expect(await cluster.remove({ key: keyOf(b), fleet, nonce })).toEqual({ type: 'gone' });
     expect(await cluster.apply(request(a))).toMatchObject({ type: 'failed', retryable: true, reason: 'BeingDeleted' });
     await patch('configmap', 'a', { metadata: { finalizers: null } }, 'holder');
     await world.seen(cluster, keyOf(a), (object) => object === undefined);
-    expect(await cluster.remove({ key: keyOf(a), fleet })).toEqual({ type: 'gone' });
+    expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toEqual({ type: 'gone' });
   });
 
   test('a namespace that does not end refuses what is new and says so', async () => {
@@ -223,7 +224,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     });
     await world.seen(cluster, keyOf(namespace), (object) => JSON.stringify(object?.value).includes('Terminating'));
     expect(await cluster.apply(request(annotated(namespace, { a: 'b' })))).toMatchObject({ reason: 'BeingDeleted' });
-    expect(await cluster.remove({ key: keyOf(namespace), fleet })).toMatchObject({ type: 'waiting' });
+    expect(await cluster.remove({ key: keyOf(namespace), fleet, nonce })).toMatchObject({ type: 'waiting' });
     expect(await cluster.apply(request(mapIn('a', {}, 'nowhere')))).toMatchObject({ reason: 'NamespaceNotFound' });
   });
 
@@ -298,12 +299,61 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     const { labels, annotations } = backup.metadata as JsonObject;
     const restored = { ...backup, metadata: { name: 'a', namespace: world.web, labels, annotations } } as JsonObject;
     await plane.kubectl(['create', '--field-manager', 'backup-tool', '-f', '-'], { input: manifest(restored) });
-    expect(await cluster.remove({ key: keyOf(a), fleet, identity: identity! })).toMatchObject({ type: 'notOwned' });
+    expect(await cluster.remove({ key: keyOf(a), fleet, nonce, identity: identity! })).toMatchObject({
+      type: 'notOwned',
+    });
     const again = await cluster.apply(request(a));
     expect(again).toMatchObject({ type: 'applied', identity: expect.not.stringMatching(identity!) });
     await plane.kubectl(['delete', 'configmap', 'a', '-n', world.web]);
     await plane.kubectl(['create', '-f', '-'], { input: manifest(configMap('a', { k: 'mine' })) });
     expect(await cluster.apply(request(a))).toMatchObject({ type: 'conflict', owner: '"kubectl-create"' });
+  });
+
+  test('annotations of people have no effect where the policy ignores them; declared ones have', async () => {
+    cluster.configure({ ...NO_SETTINGS, ignoreLiveOptOuts: true });
+    const a = configMap('a', { k: '1' });
+    await cluster.apply(request(a));
+    const optOut = ['fleetrelay.dev/reconcile=disabled', 'fleetrelay.dev/prune=disabled'];
+    await plane.kubectl(['annotate', 'configmap', 'a', ...optOut, '-n', world.web]);
+    expect(await cluster.apply(request(configMap('a', { k: '2' })))).toMatchObject({ type: 'applied' });
+    expect(await live('configmap', 'a')).toMatchObject({ data: { k: '2' } });
+    // What was declared is not known: the live annotation counts.
+    expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject({ type: 'exempt' });
+    expect(await cluster.remove({ key: keyOf(a), fleet, nonce, declared: a })).toEqual({ type: 'gone' });
+    const kept = annotated(configMap('b', { k: '1' }), { 'fleetrelay.dev/prune': 'disabled' });
+    await cluster.apply(request(kept));
+    expect(await cluster.remove({ key: keyOf(kept), fleet, nonce, declared: kept })).toMatchObject({
+      type: 'exempt',
+      reason: 'PruneDisabled',
+    });
+  });
+
+  test('a stamp that the inventory does not know is a conflict with a name, until its manifest adopts the object', async () => {
+    const a = configMap('a', { k: '1' });
+    await cluster.apply(request(a));
+    const stamped = await live('configmap', 'a');
+    const { annotations, labels } = stamped.metadata as JsonObject;
+    const theirs = { ...configMap('b', { k: 'theirs' }), metadata: { name: 'b', namespace: world.web, labels } };
+    const key = keyOf(theirs);
+    const forged = {
+      ...(annotations as JsonObject),
+      'fleetrelay.dev/object': key,
+      'fleetrelay.dev/nonce': '0'.repeat(32),
+    };
+    const made = manifest({ ...theirs, metadata: { ...theirs.metadata, annotations: forged } });
+    await plane.kubectl(['create', '-f', '-'], { input: made });
+    const b = configMap('b', { k: '1' });
+    expect(await cluster.apply(request(b))).toMatchObject({
+      type: 'conflict',
+      owner: '"kubectl-create"',
+      message: expect.stringContaining('does not know that stamp'),
+    });
+    expect(await cluster.remove({ key, fleet, nonce })).toMatchObject({ type: 'notOwned' });
+    expect(await live('configmap', 'b')).toMatchObject({ data: { k: 'theirs' } });
+    const adopting = annotated(b, { 'fleetrelay.dev/adopt': 'true' });
+    expect(await cluster.apply(request(adopting))).toMatchObject({ type: 'applied' });
+    expect(await live('configmap', 'b')).toMatchObject({ data: { k: '1' } });
+    expect(await cluster.remove({ key, fleet, nonce })).toEqual({ type: 'gone' });
   });
 
   test('annotations of people: an object is left alone, and one is let go', async () => {
@@ -316,7 +366,10 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     });
     expect(await live('configmap', 'a')).toMatchObject({ data: { k: '1' } });
     await plane.kubectl(['annotate', 'configmap', 'a', 'fleetrelay.dev/prune=disabled', '-n', world.web]);
-    expect(await cluster.remove({ key: keyOf(a), fleet })).toMatchObject({ type: 'exempt', reason: 'PruneDisabled' });
+    expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject({
+      type: 'exempt',
+      reason: 'PruneDisabled',
+    });
     expect(await live('configmap', 'a')).toBeDefined();
   });
 
@@ -403,9 +456,9 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     const written = role({ namespace: world.web });
     expect(await cluster.apply(request(written))).toMatchObject({ reason: 'WrongScope' });
     expect(await cluster.apply(request(role({})))).toMatchObject({ type: 'applied' });
-    expect(await cluster.remove({ key: keyOf(written), fleet })).toEqual({ type: 'gone' });
+    expect(await cluster.remove({ key: keyOf(written), fleet, nonce })).toEqual({ type: 'gone' });
     expect(await plane.get('clusterrole', `scoped-${world.web}`)).toBeDefined();
-    expect(await cluster.remove({ key: keyOf(role({})), fleet })).toEqual({ type: 'gone' });
+    expect(await cluster.remove({ key: keyOf(role({})), fleet, nonce })).toEqual({ type: 'gone' });
   });
 
   test('kinds and namespaces that the policy excludes are not listed, and are listed again once it includes them', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest, snapshotDigest } from '../../../src/model/digest.ts';
 import { parseFleetName, parseSourceName } from '../../../src/model/ids.ts';
 import { canonicalJson, type JsonObject } from '../../../src/model/json.ts';
@@ -30,6 +31,8 @@ export interface ClusterCapabilities {
 const EVERYTHING: ClusterCapabilities = { asWritten: true, discovered: (name, k) => configMap(name, { k }) };
 
 export const fleet = must(parseFleetName('fleet'));
+/** Of every entry of the inventory. */
+export const nonce = 'e4'.repeat(16);
 const origins = [{ source: must(parseSourceName('git')), path: 'clusters/west/web.yaml' }];
 
 export function configMap(name: string, data: Record<string, string>, namespace = 'web'): JsonObject {
@@ -42,7 +45,7 @@ export function keyOf(value: JsonObject): ObjectKey {
 
 export function request(value: JsonObject, stamp: Partial<Stamp> = {}): ApplyRequest {
   const key = keyOf(value);
-  return { key, value, stamp: { fleet, key, origins, scope: [], ...stamp } };
+  return { key, value, stamp: { fleet, key, nonce, origins, scope: [], ...stamp } };
 }
 
 export function inventoryChange(
@@ -56,6 +59,7 @@ export function inventoryChange(
     phase: 'held' as const,
     origins,
     scope: [],
+    nonce,
   }));
   return {
     state: {
@@ -138,7 +142,7 @@ export function clusterContract(
         type: 'conflict',
         owner: expect.stringMatching(/./),
       });
-      expect(await cluster.remove({ key, fleet })).toMatchObject({ type: 'notOwned' });
+      expect(await cluster.remove({ key, fleet, nonce })).toMatchObject({ type: 'notOwned' });
       expect((await cluster.list('complete')).objects.get(key)?.value).toEqual(theirs);
     });
 
@@ -147,19 +151,48 @@ export function clusterContract(
       const otherFleet = must(parseFleetName('other'));
       await cluster.apply(request(a, { fleet: otherFleet }));
       expect(await cluster.apply(request(a))).toMatchObject({ type: 'conflict' });
-      expect(await cluster.remove({ key, fleet })).toMatchObject({ type: 'notOwned' });
+      expect(await cluster.remove({ key, fleet, nonce })).toMatchObject({ type: 'notOwned' });
       const b = configMap('b', {});
       await cluster.apply(request(b, { key }));
       expect(await cluster.apply(request(b))).toMatchObject({ type: 'conflict' });
-      expect(await cluster.remove({ key: keyOf(b), fleet })).toMatchObject({ type: 'notOwned' });
+      expect(await cluster.remove({ key: keyOf(b), fleet, nonce })).toMatchObject({ type: 'notOwned' });
+    });
+
+    test('a stamp of this object and this fleet that the inventory does not know owns nothing', async () => {
+      const { cluster } = await make();
+      await cluster.apply(request(a, { nonce: 'made up' }));
+      expect(await cluster.apply(request(configMap('a', { k: '2' })))).toMatchObject({
+        type: 'conflict',
+        owner: expect.stringMatching(/./),
+      });
+      expect(await cluster.remove({ key, fleet, nonce })).toMatchObject({ type: 'notOwned' });
+      const live = (await cluster.list('complete')).objects.get(key);
+      expect(live?.value).toEqual(a);
+      expect(cluster.matches(request(a), live!)).toBe(false);
+    });
+
+    test('opt-outs on live objects have no effect where the policy ignores them', async () => {
+      const { cluster, personEdits } = await make();
+      cluster.configure({ ...NO_SETTINGS, ignoreLiveOptOuts: true });
+      await cluster.apply(request(a));
+      const optOut = { 'fleetrelay.dev/reconcile': 'disabled', 'fleetrelay.dev/prune': 'disabled' };
+      const edited = {
+        ...configMap('a', { k: 'theirs' }),
+        metadata: { name: 'a', namespace: 'web', annotations: optOut },
+      };
+      await personEdits(key, () => edited);
+      await cluster.list('complete');
+      expect(await cluster.apply(request(a))).toMatchObject({ type: 'applied' });
+      expect((await cluster.list('complete')).objects.get(key)?.value).toMatchObject({ data: { k: '1' } });
+      expect(await cluster.remove({ key, fleet, nonce, declared: a })).toEqual({ type: 'gone' });
     });
 
     test('removing takes our object away, and what is not there is gone', async () => {
       const { cluster } = await make();
       await cluster.apply(request(a));
-      expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
+      expect(await cluster.remove({ key, fleet, nonce })).toEqual({ type: 'gone' });
       expect((await cluster.list('complete')).objects.has(key)).toBe(false);
-      expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
+      expect(await cluster.remove({ key, fleet, nonce })).toEqual({ type: 'gone' });
     });
 
     test('the stop button stops writing at once and lets the inventory go on', async () => {
@@ -168,12 +201,12 @@ export function clusterContract(
       await pause(true);
       expect((await cluster.list('complete')).paused).toBe(true);
       expect(await cluster.apply(request(configMap('a', { k: '2' })))).toEqual({ type: 'paused' });
-      expect(await cluster.remove({ key, fleet })).toEqual({ type: 'paused' });
+      expect(await cluster.remove({ key, fleet, nonce })).toEqual({ type: 'paused' });
       await cluster.saveInventory(inventoryChange(1, [a]));
       expect((await cluster.list('complete')).objects.get(key)?.value).toEqual(a);
       await pause(false);
       expect((await cluster.list('hinted')).paused).toBe(false);
-      expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
+      expect(await cluster.remove({ key, fleet, nonce })).toEqual({ type: 'gone' });
     });
 
     test('bytes of a live object, where they are kept, are those of its value', async () => {

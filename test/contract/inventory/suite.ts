@@ -42,7 +42,7 @@ export function record(name: string, more: Partial<InventoryRecord> & { padding?
   const { padding = 0, ...rest } = more;
   const origins = [{ source: must(parseSourceName('main')), path: `clusters/${'p'.repeat(padding)}${name}.yaml` }];
   const digest = snapshotDigest([[name, snapshotDigest([])]]);
-  return { key: keyNamed(name), digest, phase: 'held', origins, scope: [], ...rest };
+  return { key: keyNamed(name), digest, phase: 'held', origins, scope: [], nonce: 'e4'.repeat(16), ...rest };
 }
 
 export function stateAt(sequence: number): InventoryState {

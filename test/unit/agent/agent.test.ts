@@ -484,9 +484,19 @@ test('a server of another fleet changes nothing while the cluster has owned obje
 
 test('without an inventory, stamps of several fleets do not decide the fleet of the cluster', async () => {
   const world = await createAgentWorld();
-  world.cluster.objects.set(keyA, { key: keyA, value: a, stamp: { fleet, key: keyA, ...meta }, where: 'a' });
+  world.cluster.objects.set(keyA, {
+    key: keyA,
+    value: a,
+    stamp: { fleet, key: keyA, nonce: 'n', ...meta },
+    where: 'a',
+  });
   const other = must(parseFleetName('other'));
-  world.cluster.objects.set(keyB, { key: keyB, value: b, stamp: { fleet: other, key: keyB, ...meta }, where: 'b' });
+  world.cluster.objects.set(keyB, {
+    key: keyB,
+    value: b,
+    stamp: { fleet: other, key: keyB, nonce: 'n', ...meta },
+    where: 'b',
+  });
   await world.agent.start();
   expect([world.server.fleet(), world.server.holding().entries]).toEqual([undefined, []]);
   expect(world.log.lines.map(({ text }) => text)).toContainEqual(expect.stringContaining('several fleets'));

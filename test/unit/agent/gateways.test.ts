@@ -127,7 +127,7 @@ describe('addresses of gateways', () => {
   test('a Service that was derived from other clusters is no gateway', () => {
     const { see, latest } = createWorld();
     const gateway = service('LoadBalancer', {}, { ingress: [{ ip: '1.1.1.1' }] });
-    const stamp = { fleet, key: keyOf(gateway), origins: [], scope: ['west' as ClusterName] };
+    const stamp = { fleet, key: keyOf(gateway), nonce: 'n', origins: [], scope: ['west' as ClusterName] };
     see([pod('p', 'a')]);
     expect(see([gateway], [], [], stamp)).toBeUndefined();
     expect([...(latest()?.objects.keys() ?? [])]).toEqual([keyOf(pod('p', 'a'))]);

@@ -55,6 +55,8 @@ test.each(losses)(
   async (_, lose) => {
     const world = await restartedOnDrift(lose);
     world.server.connect();
+    const from = world.server.holding().digest;
+    expect(await world.server.say({ upserts: [a, b], forged: { from } })).toEqual({ accepted: true });
     await world.clock.advance(5_000);
     await world.agent.stop();
     world.cluster.personRemoves(keyB);

@@ -111,7 +111,7 @@ describe.each([true, false])('what stays out of the input snapshot (a view that 
     const world = createWorld(view);
     const labels = { 'gimbal.projectcontour.io/backend': 'default' };
     const stampOf = (key: string): ObservedObject['stamp'] => ({
-      ...{ fleet: 'f' as FleetName, key: key as ObjectKey, origins: [], scope: [] },
+      ...{ fleet: 'f' as FleetName, key: key as ObjectKey, nonce: 'n', origins: [], scope: [] },
     });
     world.put(namespace('web'));
     world.putStamped(stampOf('/Service/web/a'), service('a', 'web', { labels }));

@@ -44,7 +44,8 @@ test('settings do not make an inventory durable that was recovered without proof
   const key = '/ConfigMap/web/a' as never;
   world.cluster.personPuts(key, value);
   const object = world.cluster.objects.get(key);
-  const stamp = { fleet: 'fleet' as never, key, origins: [{ source: 'git' as never, path: 'a.yaml' }], scope: [] };
+  const origins = [{ source: 'git' as never, path: 'a.yaml' }];
+  const stamp = { fleet: 'fleet' as never, key, nonce: 'n', origins, scope: [] };
   world.cluster.objects.set(key, { ...object!, stamp });
   await world.agent.start();
   world.server.settings(settings);
@@ -66,4 +67,18 @@ test('settings that arrive faster than they can be written are written once', as
   await world.settle();
   expect(world.cluster.inventory.current?.state.settings).toEqual(said(999));
   expect(world.cluster.calls.filter((call) => call === 'inventory').length).toBeLessThan(4);
+});
+
+test('an object that was left alone is tried again as soon as the policy ignores opt-outs on live objects', async () => {
+  const world = await createConnectedWorld();
+  const value = configMap('a', '1');
+  const key = '/ConfigMap/web/a' as never;
+  world.cluster.fail(key, { type: 'exempt', reason: 'ReconcileDisabled', message: 'left alone' });
+  await world.server.say({ upserts: [value] });
+  await world.settle();
+  expect(world.server.lastResults()).toEqual({ [key]: 'paused ReconcileDisabled' });
+  world.cluster.fail(key, undefined);
+  world.server.settings({ ...settings, ignoreLiveOptOuts: true });
+  await world.settle();
+  expect(world.server.lastResults()).toEqual({ [key]: 'applied Applied' });
 });

@@ -11,7 +11,8 @@ import { clusterName, configMapKey, FLEET } from '../../support/relay-world.ts';
 
 const POISON = { epoch: 2 ** 53 - 1, sequence: 2 ** 53 - 1 };
 const name = clusterName('west');
-const record = { key: configMapKey('a'), digest: sha256('a'), phase: 'held', origins: [], scope: [] } as const;
+const entry = { key: configMapKey('a'), digest: sha256('a'), phase: 'held', origins: [], scope: [] } as const;
+const record = { ...entry, nonce: 'n' };
 const DIGEST = heldDigest([record]);
 let folder: string;
 

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { type AgentHello, type ObjectResult, TAKES_INJECTOR, TAKES_SETTINGS } from '../../../src/model/agent.ts';
+import {
+  type AgentHello,
+  type ObjectResult,
+  TAKES_INJECTOR,
+  TAKES_LIVE_OPT_OUTS,
+  TAKES_SETTINGS,
+} from '../../../src/model/agent.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
 import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
@@ -542,12 +548,13 @@ test('an agent leaves a server of another fleet before it reports its holding, a
   expect(said.every(({ data }) => /another.*the fleet fleet/.test(String(data.detail)))).toBe(true);
 });
 
-test('only an agent that takes them is sent the settings of the injector', async () => {
+test('only an agent that takes them is sent the settings of the injector, and of opt-outs on live objects', async () => {
   const world = await createRelayHarness();
   const other = clusterName('west');
-  const east = await world.connect({ capabilities: [TAKES_SETTINGS, TAKES_INJECTOR] });
+  const east = await world.connect({ capabilities: [TAKES_SETTINGS, TAKES_INJECTOR, TAKES_LIVE_OPT_OUTS] });
   const west = await world.connect({ cluster: other, capabilities: [TAKES_SETTINGS] });
-  const settings: AgentSettings = { ...NO_SETTINGS, injector: defaultFleetPolicy.health.injector };
+  const { injector } = defaultFleetPolicy.health;
+  const settings: AgentSettings = { ...NO_SETTINGS, injector, ignoreLiveOptOuts: true };
   sessionOf(world).settings(settings);
   world.owner.sessions.get(other)?.session.settings(settings);
   await world.clock.settle();

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
+import { createFleetWorld } from '../../support/fleet-world.ts';
 import { policyYaml } from '../../support/manifests.ts';
 import { base, restart, startedWorld, typo } from '../../support/started-world.ts';
 
@@ -63,4 +64,22 @@ it('a server without state sends no settings while the policy may only be unread
   world.source.push({ 'fleet/policy.yaml': policy });
   await world.settle();
   expect(world.agent('east').settings).toEqual([asSettings]);
+});
+
+it('whether opt-outs on live objects count is said by the policy, within the bounds of the server', async () => {
+  const ignoring =
+    'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: { name: fleet }\nspec:\n  drift: { ignoreLiveOptOuts: true }\n';
+  const open = await startedWorld({ ...base, 'fleet/policy.yaml': ignoring });
+  expect(open.agent('east').settings).toEqual([{ ...defaults, ignoreLiveOptOuts: true }]);
+  for (const ignoreLiveOptOuts of [true, false]) {
+    const world = await createFleetWorld({ ignoreLiveOptOuts });
+    world.source.push({ ...base, 'fleet/policy.yaml': ignoreLiveOptOuts ? policyYaml(7) : ignoring });
+    world.agent('east').connect();
+    await world.settle();
+    const expected = ignoreLiveOptOuts ? { ...defaults, ignoreLiveOptOuts } : defaults;
+    expect(world.agent('east').settings).toEqual([expected]);
+    expect(world.server.api.diagnostics().map(({ message }) => message)).toContainEqual(
+      expect.stringContaining(`ignoreLiveOptOuts is ${!ignoreLiveOptOuts}, the server sets ${ignoreLiveOptOuts}`),
+    );
+  }
 });

@@ -1,3 +1,7 @@
+import type { AgentSettings } from '../../../model/agent-settings.ts';
+import type { JsonObject } from '../../../model/json.ts';
+import { annotationOf } from '../../../model/object-key.ts';
+
 /** What people write onto objects; each has its meaning in one place only. */
 export const ADOPT = 'fleetrelay.dev/adopt';
 export const REPLACE = 'fleetrelay.dev/replace';
@@ -7,3 +11,17 @@ export const RECONCILE = 'fleetrelay.dev/reconcile';
 export const DISCOVERY = 'fleetrelay.dev/discovery';
 export const PAUSED = 'fleetrelay.dev/paused';
 export const IGNORE_FIELDS = 'fleetrelay.dev/ignore-fields';
+
+/**
+ * Whether an annotation (RECONCILE, PRUNE) takes the live object out of management. If opt-outs on live objects are ignored, the
+ * declared object must have it too. `declared` undefined: its content is not known, so the live annotation counts.
+ */
+export function optsOut(
+  annotation: string,
+  live: JsonObject,
+  declared: JsonObject | undefined,
+  { ignoreLiveOptOuts }: AgentSettings,
+): boolean {
+  if (annotationOf(live, annotation) !== 'disabled') return false;
+  return ignoreLiveOptOuts !== true || declared === undefined || annotationOf(declared, annotation) === 'disabled';
+}

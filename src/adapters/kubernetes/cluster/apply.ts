@@ -3,11 +3,11 @@ import { annotationOf, displayKey, metadataOf, nameOfKind, objectRefOf } from '.
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
 import type { ApplyOutcome, ApplyRequest, ObservedObject } from '../../../ports/cluster-api.ts';
 import type { ApiResource, KubeAnswer } from '../api/types.ts';
-import { ADOPT, FORCE_CONFLICTS, RECONCILE, REPLACE } from './annotations.ts';
+import { ADOPT, FORCE_CONFLICTS, optsOut, RECONCILE, REPLACE } from './annotations.ts';
 import { awaitServed, isDefinition, isServed } from './definitions.ts';
 import { handOver, ignoredFields, withoutFields } from './ignored-fields.ts';
 import { digestOfStamp, type LiveEntry, readEntry } from './live/entry.ts';
-import { byTimeDescending, compareFields, fieldManagers, isOurs, ownershipOf } from './ownership.ts';
+import { byTimeDescending, compareFields, fieldManagers, isOurs, ownerOf } from './ownership.ts';
 import {
   conflictsOf,
   type FieldConflict,
@@ -146,9 +146,10 @@ async function applyToWatched(applying: Applying, entry: LiveEntry): Promise<Ste
   const isPlain =
     stamp?.key === request.key &&
     stamp.fleet === request.stamp.fleet &&
+    stamp.nonce === request.stamp.nonce &&
     !hasStampOf(request, entry) &&
     !isBeingDeleted(value) &&
-    annotationOf(value, RECONCILE) !== 'disabled';
+    !optsOut(RECONCILE, value, request.value, applying.settings());
   if (!isPlain || ignoredOf(applying, request).length > 0) return 'readAgain';
   const bound = asOf(body, { metadata: { uid, resourceVersion } });
   const answer = await send(applying, applyRequestOf(resource, request.key, bound, { force: false }));
@@ -162,18 +163,18 @@ async function applyToWatched(applying: Applying, entry: LiveEntry): Promise<Ste
 async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   const { request, resource, live, flapping } = applying;
   const { key, stamp, value } = request;
-  const ownership = ownershipOf(raw, stamp.fleet, key);
-  const isAdopted = ownership.type === 'theirs' && ownership.adoptable && annotationOf(value, ADOPT) === 'true';
-  if (ownership.type === 'theirs' && !isAdopted) {
-    return { type: 'conflict', owner: ownership.owner, message: ownership.message };
+  const owner = ownerOf(raw, { ...stamp, key });
+  const isAdopted = owner.type === 'theirs' && owner.adoptable && annotationOf(value, ADOPT) === 'true';
+  if (owner.type === 'theirs' && !isAdopted) {
+    return { type: 'conflict', owner: owner.owner, message: owner.message };
   }
-  if (annotationOf(raw, RECONCILE) === 'disabled') return exempt(request);
+  if (optsOut(RECONCILE, raw, value, applying.settings())) return exempt(request);
   if (isBeingDeleted(raw)) {
     const message = `${displayKey(key)} is being deleted, and made anew when it is gone: ${whatHolds(raw)}`;
     return failed(true, 'BeingDeleted', message);
   }
   const entry = readEntry(raw, resource);
-  if (ownership.type === 'ours') live.wrote(entry);
+  if (owner.type === 'ours') live.wrote(entry);
   if (entryMatches(applying, request, entry)) return unchanged(applying, entry.uid);
   const taken = isAdopted ? [] : takenFields(applying, raw, entry);
   const flappingWith = flapping.among(key, managersOf(taken));

@@ -1,4 +1,3 @@
-import type { FleetName } from '../../../model/ids.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -10,6 +9,7 @@ import {
   textOf,
 } from '../../../model/json.ts';
 import { displayKey, metadataOf, type ObjectKey } from '../../../model/object-key.ts';
+import type { Ownership } from '../../../ports/cluster-api.ts';
 import { ADOPT } from './annotations.ts';
 import { readStamp } from './stamp.ts';
 
@@ -17,15 +17,19 @@ import { readStamp } from './stamp.ts';
 export const FIELD_MANAGER = 'fleetrelay';
 
 /** The owner of a live object. An object that is `theirs` is changed only if it is `adoptable` and its manifest adopts it. */
-export type Ownership =
+export type Owner =
   | { readonly type: 'ours' }
   | { readonly type: 'theirs'; readonly adoptable: boolean; readonly owner: string; readonly message: string };
 
-/** Judges by the stamp alone, which must name this object and this fleet. Field managers are only named in the message. */
-export function ownershipOf(live: JsonObject, fleet: FleetName, key: ObjectKey): Ownership {
+/**
+ * Judges by the stamp, which must be that of the inventory. Field managers are only named in the message. Without a nonce, for
+ * who does not know the inventory, a stamp of this object and this fleet is taken for ours.
+ */
+export function ownerOf(live: JsonObject, { fleet, key, nonce }: Omit<Ownership, 'nonce'> & Partial<Ownership>): Owner {
   const stamp = readStamp(live)?.stamp;
-  if (stamp?.key === key && stamp.fleet === fleet) return { type: 'ours' };
-  if (stamp?.key === key) {
+  const isOfFleet = stamp?.key === key && stamp.fleet === fleet;
+  if (isOfFleet && (nonce === undefined || stamp.nonce === nonce)) return { type: 'ours' };
+  if (stamp?.key === key && !isOfFleet) {
     return {
       type: 'theirs',
       adoptable: false,
@@ -33,8 +37,8 @@ export function ownershipOf(live: JsonObject, fleet: FleetName, key: ObjectKey):
       message: `${displayKey(key)} belongs to the fleet ${stamp.fleet}; remove it there first`,
     };
   }
-  const owner = ownerOf(live);
-  const copied = stamp === undefined ? '' : ` (its annotations are a copy of those of ${displayKey(stamp.key)})`;
+  const owner = managerOf(live);
+  const copied = stamp === undefined ? '' : ` (${isOfFleet ? UNKNOWN_STAMP : copyOf(stamp.key)})`;
   return {
     type: 'theirs',
     adoptable: true,
@@ -43,8 +47,14 @@ export function ownershipOf(live: JsonObject, fleet: FleetName, key: ObjectKey):
   };
 }
 
+const UNKNOWN_STAMP = 'it carries the stamp of this fleet, and the inventory of the cluster does not know that stamp';
+
+function copyOf(key: ObjectKey): string {
+  return `its annotations are a copy of those of ${displayKey(key)}`;
+}
+
 /** The manager that applied the object last, else the one that updated it last. */
-function ownerOf(live: JsonObject): string {
+function managerOf(live: JsonObject): string {
   const others = fieldManagers(live).filter((manager) => !isOurs(manager) && manager.subresource === '');
   const newest = others.toSorted(byTimeDescending);
   const { manager } = newest.find(({ operation }) => operation === 'Apply') ?? newest[0] ?? { manager: '' };

@@ -15,7 +15,7 @@ import { handOver, ignoredFields } from './ignored-fields.ts';
 import { type Autoscaled, createAutoscaled } from './live/autoscaled.ts';
 import { keyOfLive } from './live/entry.ts';
 import { trimObject } from './live/trim.ts';
-import { fieldManagers, ownershipOf } from './ownership.ts';
+import { fieldManagers, ownerOf } from './ownership.ts';
 import { conflictsOf, type Failure, type FieldConflict, failureOf, isFieldConflict } from './refusals.ts';
 import { applyBody, applyRequestOf, asNew, asOf, findResource, isSecret, type Looking, readLive } from './write.ts';
 
@@ -73,9 +73,9 @@ export async function previewApply(looking: Looking, request: ApplyRequest): Pro
     const answer = await client.request(applyRequestOf(resource, key, asNew(body), { force: false, dryRun: true }));
     return answer.type === 'ok' ? { type: 'create' } : failureOf(answer, isSecret(key));
   }
-  const ownership = ownershipOf(raw, stamp.fleet, key);
-  if (ownership.type === 'theirs' && !ownership.adoptable)
-    return { type: 'conflict', owner: ownership.owner, message: ownership.message };
+  const owner = ownerOf(raw, { fleet: stamp.fleet, key });
+  if (owner.type === 'theirs' && !owner.adoptable)
+    return { type: 'conflict', owner: owner.owner, message: owner.message };
   const managers = fieldManagers(raw);
   const kept = ignoredFields(request, settings(), live.autoscaled.has(key));
   const now = asOf(handOver(body, raw, managers, kept), raw);
@@ -90,8 +90,8 @@ export async function previewApply(looking: Looking, request: ApplyRequest): Pro
     ...changesBetween(trimObject(raw, true), trimObject(answer.body, true)),
     ...(isSecret(key) ? secretChanges(raw, answer.body) : []),
   ];
-  const adopts = ownership.type === 'theirs' ? { adopts: ownership.owner } : {};
-  if (changes.length === 0 && conflicts.length === 0 && ownership.type === 'ours') return { type: 'unchanged' };
+  const adopts = owner.type === 'theirs' ? { adopts: owner.owner } : {};
+  if (changes.length === 0 && conflicts.length === 0 && owner.type === 'ours') return { type: 'unchanged' };
   return { type: 'change', ...adopts, changes, conflicts };
 }
 

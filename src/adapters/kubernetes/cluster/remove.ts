@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../../model/json.ts';
-import { annotationOf, displayKey, metadataOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
+import { displayKey, metadataOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
 import { NO_SUCH_KIND, type RemoveOutcome, type RemoveRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
-import { PRUNE } from './annotations.ts';
+import { optsOut, PRUNE } from './annotations.ts';
 import { isDefined } from './definitions.ts';
 import { readEntry } from './live/entry.ts';
-import { ownershipOf } from './ownership.ts';
+import { ownerOf } from './ownership.ts';
 import { type Failure, failed, failureOf, isStaleWrite } from './refusals.ts';
 import {
   findResource,
@@ -23,7 +23,7 @@ import {
 
 const ATTEMPTS = 5;
 
-/** Removes the object if it is ours: its stamp must name it and this fleet, and it must have the UID of the object that was created. */
+/** Removes the object if it is ours: its stamp must be that of the inventory, and it must have the UID of the object that was created. */
 export async function removeObject(writing: Writing, request: RemoveRequest): Promise<RemoveOutcome> {
   const { key } = request;
   const { live, flapping } = writing;
@@ -42,7 +42,7 @@ export async function removeObject(writing: Writing, request: RemoveRequest): Pr
       flapping.forget(key);
       return { type: 'gone' };
     }
-    const kept = reasonToKeep(request, found.raw);
+    const kept = reasonToKeep(writing, request, found.raw);
     if (kept !== undefined) return kept;
     const removed = await deleteJudged(writing, resource, key, found.raw);
     if (removed.type === 'changed') continue;
@@ -62,17 +62,18 @@ async function withoutKind({ live, client }: Writing, key: ObjectKey, why: Failu
   return defined === true ? why : defined;
 }
 
-function reasonToKeep({ key, fleet, identity }: RemoveRequest, raw: JsonObject): RemoveOutcome | undefined {
-  const ownership = ownershipOf(raw, fleet, key);
-  if (ownership.type === 'theirs') {
-    const { owner } = ownership;
+function reasonToKeep({ settings }: Writing, request: RemoveRequest, raw: JsonObject): RemoveOutcome | undefined {
+  const { key, identity, declared } = request;
+  const found = ownerOf(raw, request);
+  if (found.type === 'theirs') {
+    const { owner } = found;
     return { type: 'notOwned', owner, message: `${displayKey(key)} is held by ${owner} and stays` };
   }
   if (identity !== undefined && identity !== uidOf(raw)) {
     const message = `${displayKey(key)} was deleted and created again by others (it has another UID), and stays`;
     return { type: 'notOwned', owner: 'the manager that created it again', message };
   }
-  if (annotationOf(raw, PRUNE) !== 'disabled') return undefined;
+  if (!optsOut(PRUNE, raw, declared, settings())) return undefined;
   const message = `${displayKey(key)} carries the annotation ${PRUNE}: disabled; it stays, and is not managed any more`;
   return { type: 'exempt', reason: 'PruneDisabled', message };
 }

@@ -13,8 +13,9 @@ const FLEET = 'fleetrelay.dev/fleet';
 const OBJECT = 'fleetrelay.dev/object';
 const ORIGINS = 'fleetrelay.dev/origins';
 const SCOPE = 'fleetrelay.dev/scope';
+const NONCE = 'fleetrelay.dev/nonce';
 const DIGEST = 'fleetrelay.dev/digest';
-const ANNOTATIONS: readonly string[] = [FLEET, OBJECT, ORIGINS, SCOPE, DIGEST];
+const ANNOTATIONS: readonly string[] = [FLEET, OBJECT, NONCE, ORIGINS, SCOPE, DIGEST];
 
 /** The annotations of a stamp in canonical form. Equal texts are equal stamps of equal contents. */
 export type StampText = string;
@@ -85,7 +86,8 @@ function stampOf(annotations: JsonObject): Stamp | undefined {
   if (!fleet.ok || !key.ok) return undefined;
   const clusters = textOf(annotations[SCOPE]).split(',').map(parseClusterName);
   const scope = clusters.flatMap((cluster) => (cluster.ok ? [cluster.value] : []));
-  return { fleet: fleet.value, key: key.value, origins: originsOf(textOf(annotations[ORIGINS])), scope };
+  const nonce = textOf(annotations[NONCE]);
+  return { fleet: fleet.value, key: key.value, nonce, origins: originsOf(textOf(annotations[ORIGINS])), scope };
 }
 
 function declaredDigest(value: JsonObject): string {
@@ -100,6 +102,7 @@ function stampAnnotations(stamp: Stamp, digest: string): JsonObject {
   return {
     [FLEET]: stamp.fleet,
     [OBJECT]: stamp.key,
+    [NONCE]: stamp.nonce,
     [ORIGINS]: listed(stamp.origins.map(({ source, path }) => `${source}:${toItem(path)}`)),
     ...(stamp.scope.length === 0 ? {} : { [SCOPE]: listed(stamp.scope) }),
     [DIGEST]: digest,

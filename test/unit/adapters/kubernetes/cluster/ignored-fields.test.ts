@@ -14,7 +14,7 @@ const key = must(parseObjectKey('apps/Deployment/web/a'));
 const request = (annotations: JsonObject) => ({
   key,
   value: { metadata: { name: 'a', annotations } },
-  stamp: { fleet: must(parseFleetName('f')), key, origins: [], scope: [] },
+  stamp: { fleet: must(parseFleetName('f')), key, nonce: 'n', origins: [], scope: [] },
 });
 const holder = (manager: string, operation: 'Apply' | 'Update', fields: JsonObject) => ({
   manager,

@@ -21,6 +21,7 @@ const value: JsonObject = {
 const stamp = {
   fleet: must(parseFleetName('fleet')),
   key,
+  nonce: 'e4'.repeat(16),
   origins: [
     { source: must(parseSourceName('git')), path: 'odd, name%\n.yaml' },
     { source: must(parseSourceName('other')), path: 'b.yaml' },
