@@ -247,13 +247,13 @@ export function inventoryContract(name: string, make: () => Promise<InventoryHom
     test('a large save of a fenced process changes nothing, and its pieces are removed', async () => {
       const home = await make();
       const first = await openFenced(home);
-      await first.save(change(1, many(2_000)));
+      await first.save(change(1, many(1_800)));
       const second = await openFenced(home);
       await expect(first.save(change(2, many(3_000, 100)))).rejects.toThrow('fenced');
       expect((await found(home)).sequence).toBe(1);
       await second.load();
       const after = await found(home);
-      expect(after.records.size).toBe(2_000);
+      expect(after.records.size).toBe(1_800);
       expect((await configMaps(home)).length).toBe(2);
       expect(second.overtaken()).toBe(0);
     });
