@@ -1,6 +1,6 @@
 import type { HoldingHead } from '../../generated/relay_pb.ts';
-import type { AgentSettings } from '../model/agent-settings.ts';
 import { type AgentHello, TAKES_INJECTOR, TAKES_LIVE_OPT_OUTS, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
+import type { AgentSettings } from '../model/agent-settings.ts';
 import { heldDigest } from '../model/inventory-digest.ts';
 import type { SequencedDelta } from '../model/output.ts';
 import type { StreamEnd } from '../ports/transport.ts';

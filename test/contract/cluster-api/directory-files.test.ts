@@ -24,7 +24,7 @@ import type { ObjectKey } from '../../../src/model/object-key.ts';
 import { must } from '../../../src/model/result.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
-import { configMap, fleet, inventoryChange, keyOf, request, nonce } from './suite.ts';
+import { configMap, fleet, inventoryChange, keyOf, nonce, request } from './suite.ts';
 
 let home: string;
 let directory: string;

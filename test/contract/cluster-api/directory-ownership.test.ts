@@ -18,7 +18,7 @@ import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
-import { configMap, fleet, keyOf, request, nonce } from './suite.ts';
+import { configMap, fleet, keyOf, nonce, request } from './suite.ts';
 
 let home: string;
 let directory: string;

@@ -9,7 +9,7 @@ import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
-import { configMap, fleet, inventoryChange, keyOf, request, nonce } from './suite.ts';
+import { configMap, fleet, inventoryChange, keyOf, nonce, request } from './suite.ts';
 
 let home: string;
 let directory: string;

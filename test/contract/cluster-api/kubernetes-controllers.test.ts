@@ -5,7 +5,7 @@ import type { ClusterApi, ObservedObject } from '../../../src/ports/cluster-api.
 import { noControllers } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { createKubernetesWorld, type KubernetesWorld } from './kubernetes-harness.ts';
-import { fleet, keyOf, request, nonce } from './suite.ts';
+import { fleet, keyOf, nonce, request } from './suite.ts';
 
 describe.skipIf(noControllers)('a Kubernetes cluster whose controllers run', () => {
   let plane: ControlPlane;

@@ -4,7 +4,7 @@ import type { ApplyRequest, ClusterApi } from '../../../src/ports/cluster-api.ts
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
-import { fleet, keyOf, configMap as mapIn, request, nonce } from './suite.ts';
+import { fleet, keyOf, configMap as mapIn, nonce, request } from './suite.ts';
 
 describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
   let plane: ControlPlane;

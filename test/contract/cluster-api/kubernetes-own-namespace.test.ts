@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../src/model/json.ts';
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
-import { configMap, fleet, inventoryChange, keyOf, request, nonce } from './suite.ts';
+import { configMap, fleet, inventoryChange, keyOf, nonce, request } from './suite.ts';
 
 const ADOPT = { 'fleetrelay.dev/adopt': 'true' };
 

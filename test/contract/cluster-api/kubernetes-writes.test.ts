@@ -5,7 +5,7 @@ import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
-import { fleet, inventoryChange, keyOf, configMap as mapIn, request, nonce } from './suite.ts';
+import { fleet, inventoryChange, keyOf, configMap as mapIn, nonce, request } from './suite.ts';
 
 describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
   let plane: ControlPlane;
