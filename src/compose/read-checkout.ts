@@ -1,6 +1,6 @@
 import { createFileTree } from '../adapters/files/file-tree.ts';
 import { defaultDecodeLimits } from '../manifest/limits.ts';
-import { locate } from '../manifest/locate.ts';
+import { createLocator } from '../manifest/locate.ts';
 import type { DecodedFile, SourceDocument } from '../model/desired.ts';
 import type { Diagnostic, Location } from '../model/diagnostic.ts';
 import type { WrittenPath } from '../model/field-path.ts';
@@ -26,6 +26,8 @@ export interface Checkout {
   locate(path: string, identity: string, field?: WrittenPath): Promise<Location>;
 }
 
+type Find = ReturnType<typeof createLocator>;
+
 /** Reads all manifests of a folder. Rejects with a text for a person if the folder cannot be listed. */
 export async function readCheckout(
   deps: { readonly log: Log },
@@ -48,18 +50,20 @@ export async function readCheckout(
   const found = await readTree(options, emptyTree, changes);
   if ('excess' in found) throw new Error(`the folder ${folder} ${excessText(found.excess)}`);
   const { nodes, diagnostics } = found.tree;
+  const findIn = async (path: string): Promise<Find | undefined> => {
+    const content = await tree.read(path, maxBytes);
+    return content.type === 'read' ? createLocator(path, content.bytes) : undefined;
+  };
+  /** The file of the last question: most questions about a file come together. */
+  let last: { readonly path: string; readonly find: Promise<Find | undefined> } | undefined;
   return {
     folder: tree.address,
     files: new Map([...nodes].flatMap(([path, { file }]) => (file === undefined ? [] : [[path, file] as const]))),
     diagnostics,
     ...(source === undefined ? {} : { source }),
     locate: async (path, identity, field = []) => {
-      const content = await tree.read(path, maxBytes);
-      return (
-        (content.type === 'read' ? locate(path, content.bytes, { identity, field, part: 'value' })?.at : undefined) ?? {
-          path,
-        }
-      );
+      if (last?.path !== path) last = { path, find: findIn(path) };
+      return (await last.find)?.({ identity, field, part: 'value' })?.at ?? { path };
     },
   };
 }

@@ -29,6 +29,13 @@ export function locate(path: string, bytes: Uint8Array, place: Place): FoundPlac
   return createLocator(path, bytes)(place);
 }
 
+/** Finds places in the bytes of a file, in their order. */
+export type LocateAll = (
+  path: string,
+  bytes: Uint8Array,
+  places: readonly Place[],
+) => Promise<readonly (FoundPlace | undefined)[]>;
+
 /** Like {@link locate}, for several places in one file: its bytes are parsed once. */
 export function createLocator(path: string, bytes: Uint8Array): (place: Place) => FoundPlace | undefined {
   const file = readFile(path, bytes, defaultDecodeLimits);

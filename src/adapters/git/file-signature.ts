@@ -35,7 +35,8 @@ const VERDICTS: Readonly<Record<string, string>> = {
  * no merge can bring back what was signed once and removed since.
  */
 export function createSignatureReader(git: GitCommand, repository: string, signers: GitSigners) {
-  const run = async (what: string, args: readonly string[]): Promise<string> => {
+  /** Undefined: there is more output than is read. */
+  const run = async (what: string, args: readonly string[]): Promise<string | undefined> => {
     const call = { args, repository, settings: settingsOf(signers), deadlineMs: DEADLINE_MS };
     const { openpgpHome } = signers;
     const outcome = await git.run({
@@ -43,15 +44,18 @@ export function createSignatureReader(git: GitCommand, repository: string, signe
       maxOutputBytes: MOST_HISTORY_BYTES,
       ...(openpgpHome === undefined ? {} : { environment: { GNUPGHOME: openpgpHome } }),
     });
+    if (outcome.end === 'overflow') return undefined;
     if (!outcome.succeeded) throw copyFailure(what, outcome);
     return outcome.output.toString('utf8');
   };
   return async (tip: string, path: string, blob: string): Promise<FileSignature> => {
-    const found = lastChange(await run('walking the history of a file', ['log', ...HISTORY, tip, '--', path]));
+    const history = await run('walking the history of a file', ['log', ...HISTORY, tip, '--', path]);
+    if (history === undefined) return { problem: 'its history is too long to find the commit that brought it' };
+    const found = lastChange(history);
     if (found?.blob !== blob) return { problem: 'no commit of the branch has given it this content' };
     const { commit } = found;
     const shown = await run('verifying a commit', ['log', '-1', '--format=%G?%n%GS', commit]);
-    const [verdict = '', signer = ''] = shown.split('\n');
+    const [verdict = '', signer = ''] = (shown ?? '').split('\n');
     if (verdict === 'G' && signer !== '') return { signer: printable(signer) };
     return { problem: `the commit ${commit.slice(0, 12)} that brought it ${VERDICTS[verdict] ?? VERDICTS.E}` };
   };

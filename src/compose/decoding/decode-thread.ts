@@ -1,27 +1,32 @@
 import { parentPort } from 'node:worker_threads';
+import { createLocator, type FoundPlace, type Place } from '../../manifest/locate.ts';
 import type { DecodedFile } from '../../model/desired.ts';
 import { errorText } from '../../model/messages.ts';
 import { openDecoder } from './decode-with-warnings.ts';
 
-/** A file to decode. */
-export interface DecodeTask {
+/** A file to decode, or one in which `places` are to be found. */
+export type DecodeTask = {
   readonly path: string;
   readonly bytes: Uint8Array;
-  readonly blob: string;
-}
+} & ({ readonly blob: string } | { readonly places: readonly Place[] });
 
-/** `defect`: decoding threw. */
-export type DecodeAnswer = { readonly file: DecodedFile } | { readonly defect: string };
+/** `defect`: the task threw. */
+export type DecodeAnswer =
+  | { readonly file: DecodedFile }
+  | { readonly found: readonly (FoundPlace | undefined)[] }
+  | { readonly defect: string };
 
-/** Decodes the files that the main thread sends, and answers in their order. */
+/** Does the tasks that the main thread sends, and answers in their order. */
 export function runThread(): void {
   const port = parentPort;
   const opening = openDecoder();
-  port?.on('message', async ({ path, bytes, blob }: DecodeTask) => {
+  port?.on('message', async (task: DecodeTask) => {
+    const { path, bytes } = task;
     const decode = await opening;
     const answer = (sent: DecodeAnswer): void => port.postMessage(sent);
     try {
-      answer({ file: decode(path, bytes, blob) });
+      if ('blob' in task) answer({ file: decode(path, bytes, task.blob) });
+      else answer({ found: task.places.map(createLocator(path, bytes)) });
     } catch (error) {
       answer({ defect: errorText(error) });
     }

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { DecodedFile } from '../../model/desired.ts';
+import { createLocator, type LocateAll } from '../../manifest/locate.ts';
 import { createTurns } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -9,15 +9,17 @@ import { type Running, startWorker } from '../start-worker.ts';
 import type { DecodeAnswer, DecodeTask } from './decode-thread.ts';
 import { openDecoder } from './decode-with-warnings.ts';
 
-/** Decodes the files of all sources of a server. */
+/** Decodes the files of all sources of a server, and finds places in them. */
 export interface SourceDecoder {
   /** Rejects with a {@link DecodingEnded} if the thread ended or took too long, which says nothing about the file. */
   readonly decode: DecodeFile;
+  /** Rejects as `decode` does, or if finding threw. */
+  readonly locate: LocateAll;
   /** Ends the thread, if one runs. */
   close(): Promise<void>;
 }
 
-/** Larger files are decoded in a thread. Smaller ones take a few milliseconds, and other work gets its turn between them. */
+/** Larger files are parsed in a thread. Smaller ones take a few milliseconds, and other work gets its turn between them. */
 const LARGE_BYTES = 16 * 1024;
 /** Parsers need at most half of that for a file within the limits. */
 const HEAP_MIB = 512;
@@ -34,7 +36,7 @@ export interface SourceDecoderOptions {
   readonly deadlineMs?: number;
 }
 
-/** Opens a decoder that keeps the event loop free: large files are decoded one after the other in one thread. */
+/** Opens a decoder that keeps the event loop free: large files are parsed one after the other in one thread. */
 export async function openSourceDecoder(
   { clock }: { readonly clock: Clock },
   { heapMiB = HEAP_MIB, deadlineMs = DEADLINE_MS }: SourceDecoderOptions = {},
@@ -53,14 +55,14 @@ export async function openSourceDecoder(
     await worker?.terminate();
   }
 
-  async function inThread(task: DecodeTask): Promise<DecodedFile> {
+  async function inThread(task: DecodeTask): Promise<Exclude<DecodeAnswer, { readonly defect: string }>> {
     cancelIdle();
     if (isClosed) throw new DecodingEnded('the server stops');
     running ??= startWorker(new URL(MODULE, import.meta.url), { maxOldGenerationSizeMb: heapMiB });
     try {
       const answer = await answerTo(running, task, clock, deadlineMs);
       if ('defect' in answer) throw new Error(answer.defect);
-      return answer.file;
+      return answer;
     } catch (error) {
       if (error instanceof DecodingEnded) await end();
       throw error;
@@ -70,13 +72,23 @@ export async function openSourceDecoder(
   }
   return {
     decode: async (path, bytes, blob) => {
-      if (bytes.length > LARGE_BYTES) return inTurn(() => inThread({ path, bytes, blob }));
+      if (bytes.length > LARGE_BYTES) {
+        const answer = await inTurn(() => inThread({ path, bytes, blob }));
+        if ('file' in answer) return answer.file;
+        throw new Error('the thread has answered something else');
+      }
       decodedHere += bytes.length;
       if (decodedHere > LARGE_BYTES) {
         decodedHere = 0;
         await nextTurn();
       }
       return here(path, bytes, blob);
+    },
+    locate: async (path, bytes, places) => {
+      if (bytes.length <= LARGE_BYTES) return places.map(createLocator(path, bytes));
+      const answer = await inTurn(() => inThread({ path, bytes, places }));
+      if ('found' in answer) return answer.found;
+      throw new Error('the thread has answered something else');
     },
     close: async () => {
       isClosed = true;
@@ -93,7 +105,7 @@ async function answerTo(
   deadlineMs: number,
 ): Promise<DecodeAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<DecodeAnswer>();
-  const passed = (): void => reject(new DecodingEnded(`decoding ${task.path} took longer than its deadline`));
+  const passed = (): void => reject(new DecodingEnded(`parsing ${task.path} took longer than its deadline`));
   const cancel = clock.schedule(deadlineMs, passed);
   worker.once('message', resolve).postMessage(task);
   try {
@@ -106,6 +118,6 @@ async function answerTo(
 
 function refuseEnd({ path }: DecodeTask) {
   return (error: unknown): never => {
-    throw new DecodingEnded(`the thread that decodes ${path} has ended: ${errorText(error)}`);
+    throw new DecodingEnded(`the thread that parses ${path} has ended: ${errorText(error)}`);
   };
 }

@@ -1,6 +1,7 @@
 import type { Graph } from '../../engine/collections/types.ts';
 import { createEngine, type Engine } from '../../engine/graph.ts';
 import { clusterTally, revisionStatus } from '../../engine/status/rollout.ts';
+import type { LocateAll } from '../../manifest/locate.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
@@ -72,6 +73,8 @@ interface ServerDeps {
   /** Custom resources among the sources whose status is written. */
   readonly customResources?: readonly StatusOfCustomResources[];
   readonly parseYaml: (text: string) => JsonValue;
+  /** Finds lines in files of the sources; absent: in this thread. */
+  readonly locate?: LocateAll;
   readonly clock: Clock;
   readonly log: Log;
   /** Absent: no Envoy is served. */
@@ -122,7 +125,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const enrolledAgain = tellOfEnrolments(parts, deps.audit, () => otherStatus);
   const relaying = wireAgents(parts, { ...options, signer: relay.signer }, enrolledAgain);
   const xds = createXds({ ...parts, id: setup?.id ?? '' }, deps.xds);
-  const locator = createLocator({ engine, sources });
+  const locator = createLocator({ engine, sources, ...(deps.locate && { locate: deps.locate }) });
   const diagnostics = followDiagnostics(parts, locator);
   const isSettled = settledAfterStart(parts);
   const status = wireStatus(parts, deps, branch, locator, isSettled);

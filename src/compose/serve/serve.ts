@@ -87,7 +87,7 @@ async function openServer(
   const opened = await openRelay(config, version, deps, metered);
   closers.push(opened.close);
   const store = await withSeals(metered, opened.storeSecrets, deps);
-  const { sources, custom } = await openAllSources(config, version, deps, closers);
+  const { sources, custom, locate } = await openAllSources(config, version, deps, closers);
   const targets = await hookTargets(config, sources, env);
   const sink = openStatusSink(config, deps);
   const replica = await openReplica(config, version, store, deps, signal);
@@ -104,6 +104,7 @@ async function openServer(
       ...(xdsSetup && { xds: xdsSetup }),
       customResources: custom.flatMap(({ status, ...rest }) => (status ? [{ ...deps, ...rest, status }] : [])),
       parseYaml: (text) => load(text) as JsonValue,
+      locate,
       committed: metrics.engineCommit,
     },
     { fleet: config.fleet, version, bounds: config.bounds, quotas: config.limits.cluster },
@@ -140,13 +141,13 @@ async function openServer(
 
 /** Custom resources are the last sources: a repository's declaration wins over theirs. */
 async function openAllSources(config: RelayConfig, version: string, deps: ProcessDeps, closers: Closers) {
-  const { decode, close: closeDecoder } = await openSourceDecoder(deps);
+  const { decode, locate, close: closeDecoder } = await openSourceDecoder(deps);
   closers.push(closeDecoder);
   const custom = await openCustomResources(config, version, decode, deps);
   for (const { close } of custom) closers.push(close);
   const signers = await openSigners(config, deps);
   const sources = [...openSources(config, decode, deps, signers), ...custom.map(({ source }) => source)];
-  return { sources: withRights(config, sources), custom };
+  return { sources: withRights(config, sources), custom, locate };
 }
 
 /** The sink without what the API does not show of its condition. */

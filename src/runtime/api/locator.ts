@@ -2,7 +2,7 @@ import type { ValueRef } from '../../engine/domain.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { FileProvenance } from '../../engine/inputs.ts';
 import { engineDiagnostics } from '../../engine/status/diagnostics.ts';
-import { locate, type Place } from '../../manifest/locate.ts';
+import { createLocator as createPlaceLocator, type LocateAll, type Place } from '../../manifest/locate.ts';
 import { type Diagnostic, diagnosticOf, displayLocation, type Location } from '../../model/diagnostic.ts';
 import type { SourceTable } from '../source-table.ts';
 
@@ -12,38 +12,74 @@ interface FoundValue {
   readonly found: 'value' | 'parent' | 'file';
 }
 
-/** Largest number of remembered places, by blob, identity and field. */
-const CACHED = 10_000;
+/** Largest number of remembered places, by blob, identity and field: as many as a revision may have findings. */
+const CACHED = 100_000;
 
 export type Locator = ReturnType<typeof createLocator>;
 
-/** Finds lines. They are no part of any value, so the blob is read and parsed again on request. */
-export function createLocator(deps: { readonly engine: Engine; readonly sources: Pick<SourceTable, 'get'> }) {
-  const { engine, sources } = deps;
-  const cache = new Map<string, FoundValue>();
+interface LocatorDeps {
+  readonly engine: Engine;
+  readonly sources: Pick<SourceTable, 'get'>;
+  /** Absent: in this thread. */
+  readonly locate?: LocateAll;
+}
 
-  const search = async ({ source, path, ...part }: ValueRef & Place, blob: string): Promise<FoundValue> => {
-    // If the source cannot be read now, the answer lacks the line.
+/** A place that is asked for. */
+interface Asked {
+  readonly key: string;
+  readonly place: Place;
+  readonly answer: (found: FoundValue) => void;
+}
+
+/**
+ * Finds lines. They are no part of any value, so the blob is read and parsed again on request: once for all places in it that
+ * are asked for in the same turn.
+ */
+export function createLocator({ engine, sources, locate = locateHere }: LocatorDeps) {
+  const cache = new Map<string, FoundValue>();
+  /** By source, path and blob, until the turn ends. */
+  const waiting = new Map<string, Asked[]>();
+
+  const answer = async ({ source, path }: Pick<ValueRef, 'source' | 'path'>, blob: string, asked: readonly Asked[]) => {
     const bytes = await sources
       .get(source)
       ?.source.read(path, blob)
       .catch(() => undefined);
-    const place = bytes === undefined ? undefined : locate(path, bytes, part);
-    if (place === undefined) return { at: { path }, found: 'file' };
-    return { at: place.at, found: place.isParent ? 'parent' : 'value' };
+    const places = asked.map(({ place }) => place);
+    // A file that cannot be parsed in time has no lines.
+    const found = bytes === undefined ? [] : await locate(path, bytes, places).catch(() => []);
+    for (const [index, { key, answer: tell }] of asked.entries()) {
+      const place = found[index];
+      const value: FoundValue =
+        place === undefined
+          ? { at: { path }, found: 'file' }
+          : { at: place.at, found: place.isParent ? 'parent' : 'value' };
+      if (cache.size >= CACHED) cache.clear();
+      // While the source cannot be read, the answer lacks the line.
+      if (bytes !== undefined) cache.set(key, value);
+      tell(value);
+    }
   };
 
-  const look = async (ref: ValueRef, part: Place['part']): Promise<FoundValue> => {
-    const blob = (engine.inputs.files.provenance(ref.source, ref.path) as FileProvenance | undefined)?.blob;
-    if (blob === undefined || ref.identity === '') return { at: { path: ref.path }, found: 'file' };
-    const field = JSON.stringify(ref.field ?? []);
-    const key = [ref.source, ref.path, blob, ref.identity, part, field].join('\u0000');
+  const look = (ref: ValueRef, part: Place['part']): Promise<FoundValue> => {
+    const { source, path, identity } = ref;
+    const blob = (engine.inputs.files.provenance(source, path) as FileProvenance | undefined)?.blob;
+    if (blob === undefined || identity === '') return Promise.resolve({ at: { path }, found: 'file' });
+    const file = [source, path, blob].join('\u0000');
+    const key = [file, identity, part, JSON.stringify(ref.field ?? [])].join('\u0000');
     const known = cache.get(key);
-    if (known !== undefined) return known;
-    const found = await search({ ...ref, part }, blob);
-    if (cache.size >= CACHED) cache.clear();
-    cache.set(key, found);
-    return found;
+    if (known !== undefined) return Promise.resolve(known);
+    const { promise, resolve } = Promise.withResolvers<FoundValue>();
+    const asked = waiting.get(file) ?? [];
+    if (asked.length === 0) {
+      waiting.set(file, asked);
+      queueMicrotask(() => {
+        waiting.delete(file);
+        void answer(ref, blob, asked);
+      });
+    }
+    asked.push({ key, place: { identity, part, ...(ref.field && { field: ref.field }) }, answer: resolve });
+    return promise;
   };
 
   return {
@@ -52,6 +88,10 @@ export function createLocator(deps: { readonly engine: Engine; readonly sources:
     /** The place of a value, of a field that of its key. */
     findField: (ref: ValueRef): Promise<FoundValue> => look(ref, 'key'),
   };
+}
+
+async function locateHere(...[path, bytes, places]: Parameters<LocateAll>): ReturnType<LocateAll> {
+  return places.map(createPlaceLocator(path, bytes));
 }
 
 /** The engine's diagnostics with lines, of one source or of all. A message names the places if there are several. */

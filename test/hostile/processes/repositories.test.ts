@@ -115,6 +115,17 @@ describe('a server with a hostile repository beside a good one', () => {
     await judged(() => fleet.push({ ...manyWildcards }, 'bad'), entered);
   });
 
+  it('lines of findings in a large file are found beside the event loop, once for all of them', async () => {
+    const documents = Array.from({ length: 9_000 }, (_, index) => configMapYaml(`n${index}`, 'one')).join('---\n');
+    await judged(() => fleet.push({ 'b.yaml': documents }, 'bad'), entered);
+    const large = `${manifestOfBytes(4_000_000)}---\n${clusterYaml('another')}`;
+    await judged(() => fleet.push({ 'b.yaml': null, 'c.yaml': large }, 'bad'), entered);
+    const at = await until('the finding has its line', async () =>
+      (await fleet.status()).diagnostics.find(({ reason }) => reason === 'NotAllowed'),
+    );
+    expect(at.at).toMatchObject({ path: 'c.yaml', line: large.split('\n').findIndex((line) => line === '---') + 3 });
+  });
+
   it('one small blob under 10,000 paths is read once', async () => {
     const git = rawGit(fleet.sandbox, bad());
     await judged(() => git.commit(git.repeated(manifestOfBytes(1_000), 100, 100)), entered);
