@@ -36,9 +36,13 @@ export type LocateAll = (
   places: readonly Place[],
 ) => Promise<readonly (FoundPlace | undefined)[]>;
 
-/** Like {@link locate}, for several places in one file: its bytes are parsed once. */
-export function createLocator(path: string, bytes: Uint8Array): (place: Place) => FoundPlace | undefined {
-  const file = readFile(path, bytes, defaultDecodeLimits);
+/** Like {@link locate}, for several places in one file: its bytes are parsed once. A file above the limits has no documents. */
+export function createLocator(
+  path: string,
+  bytes: Uint8Array,
+  limits = defaultDecodeLimits,
+): (place: Place) => FoundPlace | undefined {
+  const file = readFile(path, bytes, limits);
   const documents = new Map([...readDocuments(file)].map((read) => [read.identity, read] as const));
   return ({ identity, field = [], part }) => {
     const found = documents.get(identity);

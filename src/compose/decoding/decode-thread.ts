@@ -1,8 +1,12 @@
 import { parentPort } from 'node:worker_threads';
+import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { createLocator, type FoundPlace, type Place } from '../../manifest/locate.ts';
 import type { DecodedFile } from '../../model/desired.ts';
 import { errorText } from '../../model/messages.ts';
 import { openDecoder } from './decode-with-warnings.ts';
+
+/** Larger files have no lines: parsing them once more takes seconds and hundreds of MiB. About 100,000 lines are below that. */
+const LOCATED = { ...defaultDecodeLimits, maxNodes: 100_000 };
 
 /** A file to decode, or one in which `places` are to be found. */
 export type DecodeTask = {
@@ -26,7 +30,7 @@ export function runThread(): void {
     const answer = (sent: DecodeAnswer): void => port.postMessage(sent);
     try {
       if ('blob' in task) answer({ file: decode(path, bytes, task.blob) });
-      else answer({ found: task.places.map(createLocator(path, bytes)) });
+      else answer({ found: task.places.map(createLocator(path, bytes, LOCATED)) });
     } catch (error) {
       answer({ defect: errorText(error) });
     }

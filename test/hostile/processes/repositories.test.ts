@@ -118,12 +118,20 @@ describe('a server with a hostile repository beside a good one', () => {
   it('lines of findings in a large file are found beside the event loop, once for all of them', async () => {
     const documents = Array.from({ length: 9_000 }, (_, index) => configMapYaml(`n${index}`, 'one')).join('---\n');
     await judged(() => fleet.push({ 'b.yaml': documents }, 'bad'), entered);
-    const large = `${manifestOfBytes(4_000_000)}---\n${clusterYaml('another')}`;
-    await judged(() => fleet.push({ 'b.yaml': null, 'c.yaml': large }, 'bad'), entered);
-    const at = await until('the finding has its line', async () =>
-      (await fleet.status()).diagnostics.find(({ reason }) => reason === 'NotAllowed'),
-    );
-    expect(at.at).toMatchObject({ path: 'c.yaml', line: large.split('\n').findIndex((line) => line === '---') + 3 });
+    for (const [bytes, hasLine] of [
+      [1_000_000, true],
+      [4_000_000, false],
+    ] as const) {
+      const path = `c${bytes}.yaml`;
+      const large = `${manifestOfBytes(bytes)}---\n${clusterYaml('another')}`;
+      await judged(() => fleet.push({ 'b.yaml': null, [path]: large }, 'bad'), entered);
+      const { at } = await until('the finding is shown', async () =>
+        (await fleet.status()).diagnostics.find((found) => found.reason === 'NotAllowed' && found.at?.path === path),
+      );
+      const line = large.split('\n').indexOf('---') + 3;
+      expect(at).toEqual(hasLine ? expect.objectContaining({ path, line }) : { path });
+      await judged(() => fleet.push({ [path]: null, 'b.yaml': configMapYaml('b', 'one') }, 'bad'), entered);
+    }
   });
 
   it('one small blob under 10,000 paths is read once', async () => {
