@@ -115,25 +115,6 @@ describe('a server with a hostile repository beside a good one', () => {
     await judged(() => fleet.push({ ...manyWildcards }, 'bad'), entered);
   });
 
-  it('lines of findings in a large file are found beside the event loop, once for all of them', async () => {
-    const documents = Array.from({ length: 9_000 }, (_, index) => configMapYaml(`n${index}`, 'one')).join('---\n');
-    await judged(() => fleet.push({ 'b.yaml': documents }, 'bad'), entered);
-    for (const [bytes, hasLine] of [
-      [1_000_000, true],
-      [4_000_000, false],
-    ] as const) {
-      const path = `c${bytes}.yaml`;
-      const large = `${manifestOfBytes(bytes)}---\n${clusterYaml('another')}`;
-      await judged(() => fleet.push({ 'b.yaml': null, [path]: large }, 'bad'), entered);
-      const { at } = await until('the finding is shown', async () =>
-        (await fleet.status()).diagnostics.find((found) => found.reason === 'NotAllowed' && found.at?.path === path),
-      );
-      const line = large.split('\n').indexOf('---') + 3;
-      expect(at).toEqual(hasLine ? expect.objectContaining({ path, line }) : { path });
-      await judged(() => fleet.push({ [path]: null, 'b.yaml': configMapYaml('b', 'one') }, 'bad'), entered);
-    }
-  });
-
   it('one small blob under 10,000 paths is read once', async () => {
     const git = rawGit(fleet.sandbox, bad());
     await judged(() => git.commit(git.repeated(manifestOfBytes(1_000), 100, 100)), entered);
