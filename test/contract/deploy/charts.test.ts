@@ -338,6 +338,25 @@ describe.skipIf(noHelm)('charts', () => {
     },
   );
 
+  test('the policy protects Namespaces only, and is left out where it cannot be or would not hold', async () => {
+    const policyWith = async (values: object) => {
+      const release = { name: 'fleetrelay-agent', namespace: 'relay', values: { ...agent(), ...values } };
+      const objects = await renderChart('fleetrelay-agent', release);
+      return objects.find(({ kind }) => kind === 'ValidatingAdmissionPolicy');
+    };
+    const placesIn = (policy: Manifest = missing()) =>
+      policy.spec.variables.find(({ name }: Manifest) => name === 'isProtected').expression;
+    const own = '|| variables.place == variables.agentNamespace';
+    expect(placesIn(await policyWith({ admissionPolicy: { namespaces: [] } }))).toBe(
+      `variables.place in ['kube-system', 'relay'] ${own}`,
+    );
+    expect(placesIn(await policyWith({ admissionPolicy: { namespaces: ['a', 'b'] } }))).toBe(
+      `variables.place in ['kube-system', 'a', 'b', 'relay'] ${own}`,
+    );
+    expect(await policyWith({ admissionPolicy: { enabled: false } })).toBeUndefined();
+    expect(await policyWith({ rbac: { allNamespaces: true, clusterAdmin: true } })).toBeUndefined();
+  });
+
   test('a release of another name has a webhook, rights and a Secret of its own; a certificate may come from elsewhere', async () => {
     const objects = await renderChart('fleetrelay-agent', AGENT_RELEASES.most ?? missing());
     const of = (kind: string, name: string) =>
