@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest, snapshotDigest } from '../../../src/model/digest.ts';
 import { parseFleetName, parseSourceName } from '../../../src/model/ids.ts';
-import { canonicalJson, type JsonObject } from '../../../src/model/json.ts';
-import { type ObjectKey, objectKey, refOfObject } from '../../../src/model/object-key.ts';
+import { canonicalJson, type JsonObject, objectOf } from '../../../src/model/json.ts';
+import { metadataOf, type ObjectKey, objectKey, refOfObject } from '../../../src/model/object-key.ts';
 import { must } from '../../../src/model/result.ts';
 import type { ApplyRequest, ClusterApi, InventoryChange, Stamp } from '../../../src/ports/cluster-api.ts';
 
@@ -176,11 +176,11 @@ export function clusterContract(
       cluster.configure({ ...NO_SETTINGS, ignoreLiveOptOuts: true });
       await cluster.apply(request(a));
       const optOut = { 'fleetrelay.dev/reconcile': 'disabled', 'fleetrelay.dev/prune': 'disabled' };
-      const edited = {
-        ...configMap('a', { k: 'theirs' }),
-        metadata: { name: 'a', namespace: 'web', annotations: optOut },
-      };
-      await personEdits(key, () => edited);
+      await personEdits(key, (value) => {
+        const metadata = metadataOf(value);
+        const annotations = { ...objectOf(metadata.annotations), ...optOut };
+        return { ...value, metadata: { ...metadata, annotations }, data: { k: 'drift' } };
+      });
       await cluster.list('complete');
       expect(await cluster.apply(request(a))).toMatchObject({ type: 'applied' });
       expect((await cluster.list('complete')).objects.get(key)?.value).toMatchObject({ data: { k: '1' } });
