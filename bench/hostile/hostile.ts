@@ -14,7 +14,7 @@ import { type PushFleet, startPushFleet } from '../push/fleet.ts';
 import { percentile } from '../push/percentile.ts';
 import type { AttackCounts, AttackRequest } from './attack.ts';
 
-const AGENTS = 100;
+const AGENTS = Number(process.env.BENCH_AGENTS ?? 100);
 const WARM_UP = 5;
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 40);
 const OBJECTS = Number(process.env.BENCH_OBJECTS ?? 100_000);

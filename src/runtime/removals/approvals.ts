@@ -165,7 +165,10 @@ export function createHeldSets({
       if (released.length > 0) remembered.delete(digest);
       return released.length;
     },
-    /** Releases those removals of the named set that are still held; undefined if no such set was held lately. */
+    /**
+     * Releases those removals of the named set that are still held; undefined if no such set was held lately. Resolves before the
+     * commit that lets them leave.
+     */
     approve: async (
       digest: string,
       by: string,
@@ -177,7 +180,6 @@ export function createHeldSets({
       const expiresAt = clock.now() + APPROVAL_LIFE_MS;
       const released = set.removals.filter(isHeld);
       loop.transact(() => grant(released, { digest, by, expiresAt }));
-      await loop.settled();
       remembered.delete(digest);
       return { released: released.length, expiresAt };
     },
