@@ -5,7 +5,7 @@ import type { DecodedFile } from '../../model/desired.ts';
 import { errorText } from '../../model/messages.ts';
 import { openDecoder } from './decode-with-warnings.ts';
 
-/** Larger files have no lines: parsing them once more takes seconds and hundreds of MiB. About 100,000 lines are below that. */
+/** Larger files have no lines: parsing them once more takes seconds and hundreds of MiB. Some 50,000 lines are below that. */
 const LOCATED = { ...defaultDecodeLimits, maxNodes: 100_000 };
 
 /** A file to decode, or one in which `places` are to be found. */
