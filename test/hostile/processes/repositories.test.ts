@@ -42,10 +42,16 @@ function watchHealth(fleet: Fleet) {
     while (!isOver) {
       const before = loopMs(pid);
       const begin = performance.now();
-      const response = await fetch(`${fleet.server.metrics()}/healthz`);
-      await response.text();
+      // A server closes a connection that was idle for a while; on a busy machine that can be this one.
+      const isOk = await fetch(`${fleet.server.metrics()}/healthz`).then(
+        async (response) => {
+          await response.text();
+          return response.ok;
+        },
+        () => false,
+      );
       const busy = Math.min(performance.now() - begin, loopMs(pid) - before);
-      if (response.ok) answers += 1;
+      if (isOk) answers += 1;
       longestMs = Math.max(longestMs, busy);
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
@@ -113,6 +119,25 @@ describe('a server with a hostile repository beside a good one', () => {
 
   it('globs with many wildcards are matched in time', async () => {
     await judged(() => fleet.push({ ...manyWildcards }, 'bad'), entered);
+  });
+
+  it('lines of findings in a large file are found beside the event loop, once for all of them', async () => {
+    const documents = Array.from({ length: 9_000 }, (_, index) => configMapYaml(`n${index}`, 'one')).join('---\n');
+    await judged(() => fleet.push({ 'b.yaml': documents }, 'bad'), entered);
+    for (const [bytes, hasLine] of [
+      [900_000, true],
+      [4_000_000, false],
+    ] as const) {
+      const path = `c${bytes}.yaml`;
+      const large = `${manifestOfBytes(bytes)}---\n${clusterYaml('another')}`;
+      await judged(() => fleet.push({ 'b.yaml': null, [path]: large }, 'bad'), entered);
+      const { at } = await until('the finding is shown', async () =>
+        (await fleet.status()).diagnostics.find((found) => found.reason === 'NotAllowed' && found.at?.path === path),
+      );
+      const line = large.split('\n').indexOf('---') + 3;
+      expect(at).toEqual(hasLine ? expect.objectContaining({ path, line }) : { path });
+      await judged(() => fleet.push({ [path]: null, 'b.yaml': configMapYaml('b', 'one') }, 'bad'), entered);
+    }
   });
 
   it('one small blob under 10,000 paths is read once', async () => {
