@@ -122,6 +122,36 @@ describe.skipIf(noKubernetes)('an agent in a Kubernetes cluster', () => {
     expect(await Promise.all([live('configmap', 'a'), live('secret', 's'), live('service', 'web')])).toEqual(before);
   });
 
+  test('refuses objects in its own namespace, and leaves what a tenant has stamped before its first start', async () => {
+    const declared = configMap('b', { k: '1' }, world.web);
+    const stamp = { 'fleetrelay.dev/fleet': 'fleet', 'fleetrelay.dev/object': keyOf(declared) };
+    const metadata = {
+      name: 'b',
+      namespace: world.web,
+      labels: { 'fleetrelay.dev/fleet': 'fleet' },
+      annotations: stamp,
+    };
+    const made = JSON.stringify({ ...configMap('b', { k: 'of a tenant' }), metadata });
+    await plane.kubectl(['create', '-f', '-'], { input: made });
+    const pausing = {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: world.own, annotations: { 'fleetrelay.dev/adopt': 'true', 'fleetrelay.dev/paused': 'true' } },
+    };
+    const inOwn = configMap('a', { k: '1' }, world.own);
+    await startAgent();
+    expect(server.holding().entries.map(({ key }) => key)).toEqual([keyOf(declared)]);
+    await sayAnew({ upserts: [declared, pausing, inOwn, service()] });
+    await until('the service is applied', isSaid(service(), 'applied Applied'));
+    await until('the stamped object is a conflict', isSaid(declared, 'conflict Conflict'));
+    for (const value of [pausing, inOwn]) await until('it is refused', isSaid(value, 'failed OwnNamespace'));
+    expect(await live('configmap', 'b')).toMatchObject({ data: { k: 'of a tenant' } });
+    expect(agent?.health().paused).toBe(false);
+    await sayAnew({ removals: [keyOf(declared), keyOf(inOwn)] });
+    await until('both are released', () => server.holding().entries.length === 2);
+    expect(await live('configmap', 'b')).toMatchObject({ data: { k: 'of a tenant' } });
+  });
+
   /** An agent whose process ends before or after one of its writes; which, counts from 0. False: it came to its end. */
   async function endsAt(write: number, fault: 'crash' | 'crashAfter', work: () => Promise<unknown>): Promise<boolean> {
     let faulty: FaultyClient | undefined;
