@@ -14,7 +14,7 @@ const OBJECTS = Number(process.env.BENCH_OBJECTS ?? 2_000);
 const FILES = 20;
 const SETTLE_MS = 5_000;
 const LOOK_MS = 100;
-const GOALS = { inSyncMillis: 10_000, writes: 0, peakMiB: 1_536 };
+const GOALS = { inSyncMillis: 10_000, cpuMillis: 8_000, writes: 0, peakMiB: 1_536 };
 
 /** Runs the benchmark; `--json` prints one object, `--store redis` keeps the state in a real Redis. */
 export async function run(args: readonly string[]): Promise<void> {
@@ -124,7 +124,7 @@ function report(figures: Figures, args: readonly string[]): void {
     [
       `${pairs} (object, cluster) pairs, nothing changed, store ${store}`,
       `server started again → all in sync (ms)   ${inSyncMillis}   goal ${goals.inSyncMillis}`,
-      `processor time of the server until then   ${cpuMillis}`,
+      `processor time of the server until then   ${cpuMillis}   goal ${goals.cpuMillis}`,
       `objects written in clusters               ${writes}   goal ${goals.writes}`,
       `server memory at most (MiB)               ${peakMiB}   goal ${goals.peakMiB}`,
       `the first time, with everything to write  ${firstMillis}`,
