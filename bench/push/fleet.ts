@@ -128,7 +128,8 @@ async function writeManifest(directory: string, marker: string): Promise<void> {
 }
 
 async function prepareCluster(folder: string, data: string, name: string): Promise<AgentsRequest['clusters'][number]> {
-  const token = await printedToken({ subject: name, dataDir: data, cwd: '/' });
+  const enrolment = { validFor: 24 * 3600, singleUse: false };
+  const token = await printedToken({ subject: name, dataDir: data, enrolment, cwd: '/' });
   const tokenFile = join(folder, `${name}.token`);
   await writeFile(tokenFile, token);
   return { name, tokenFile, directory: join(folder, 'clusters', name) };
