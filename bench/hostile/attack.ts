@@ -34,7 +34,12 @@ export interface AttackRequest {
   readonly turnMs: number;
 }
 
-/** What it answers when it is told to end: how often it did what. */
+/** What it says after each round of all kinds of attack. */
+export interface AttackRound {
+  readonly finished: number;
+}
+
+/** What it answers when it is told to end: how often it did what; snapshots that the server took. */
 export type AttackCounts = Readonly<Record<'snapshots' | 'results' | 'reconnects' | 'registrations', number>>;
 
 const clock = createSystemClock();
@@ -57,7 +62,10 @@ async function attack(request: AttackRequest): Promise<void> {
     () => reconnect(request, identity),
     () => registerAgain(request),
   ];
-  for (let at = 0; !isOver; at += 1) await turns[at % turns.length]?.();
+  for (let round = 1; !isOver; round += 1) {
+    for (const turn of turns) if (!isOver) await turn();
+    process.send?.({ finished: round });
+  }
   process.send?.({ counts });
 }
 
@@ -135,15 +143,19 @@ async function sendSnapshots(
   snapshots: readonly InputSnapshot[],
 ): Promise<void> {
   const isUp = untilTurnEnds(request);
+  const before = counts.snapshots;
   const publish = (): void => {
     const next = snapshots[counts.snapshots % snapshots.length];
-    counts.snapshots += 1;
     if (next !== undefined) client.publishInput(next);
   };
-  const client = clientOf(request, identity, { acknowledged: () => isUp() || publish() });
+  const acknowledged = (): void => {
+    counts.snapshots += 1;
+    if (!isUp()) publish();
+  };
+  const client = clientOf(request, identity, { acknowledged });
   publish();
-  // The last one is sent to its end.
-  for (let waited = 0; !isOver && (!isUp() || waited < request.turnMs); waited += 50) await clock.sleep(50);
+  // A turn has at least one whole snapshot.
+  while (!isOver && (!isUp() || counts.snapshots === before)) await clock.sleep(50);
   await client.stop();
 }
 

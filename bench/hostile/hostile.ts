@@ -12,7 +12,7 @@ import { memoryOf } from '../process-figures.ts';
 import type { WaitAnswer } from '../push/agents.ts';
 import { type PushFleet, startPushFleet } from '../push/fleet.ts';
 import { percentile } from '../push/percentile.ts';
-import type { AttackCounts, AttackRequest } from './attack.ts';
+import type { AttackCounts, AttackRequest, AttackRound } from './attack.ts';
 
 const AGENTS = Number(process.env.BENCH_AGENTS ?? 100);
 const WARM_UP = 5;
@@ -69,7 +69,11 @@ export async function run(args: readonly string[]): Promise<void> {
       { ...request, ...size } satisfies AttackRequest,
       ({ ready }: { ready?: true }) => ready === true,
     );
-    const attacked = await phase(fleet, agents, delays, ROUNDS, 'attacked');
+    let finished = 0;
+    hostile.on('message', (said: Partial<AttackRound>) => {
+      finished = said.finished ?? finished;
+    });
+    const attacked = await phase(fleet, agents, delays, ROUNDS, 'attacked', () => finished > 0);
     const named = await namesOf(fleet, cluster);
     const { counts } = await ask<{ counts: AttackCounts }>(hostile, { end: true }, (answer) => 'counts' in answer);
     report(quiet, attacked, { counts, named }, args.includes('--json'));
@@ -95,11 +99,12 @@ async function phase(
   delays: string,
   rounds: number,
   name: string,
+  isDone = (): boolean => true,
 ): Promise<Phase> {
   await loopDelays(fleet, delays);
   const endAsking = askHealth(fleet);
   const appliedMillis: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < rounds || !isDone(); round += 1) {
     const marker = `${name}-${round}`;
     await fleet.edit(marker);
     const applied = ask<WaitAnswer>(agents, { marker }, (answer) => answer.marker === marker);
@@ -179,6 +184,7 @@ function report(
     loopDelayMillis: { p999: rounded(loop.p999Millis), max: rounded(loop.millis) },
     loopCpuMillis: { p999: rounded(loop.cpuP999Millis), max: rounded(loop.cpuMillis) },
     healthzMaxMillis: rounded(healthzMaxMillis),
+    pushes: appliedMillis.length,
     peakMiB,
     load: rounded(load),
   });
