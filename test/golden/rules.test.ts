@@ -41,6 +41,7 @@ const WITHOUT_EXAMPLE: Readonly<Record<string, string>> = {
   FR3006: 'the RelayConfig of a server',
   FR3012: 'the RelayConfig of a server',
   FR3013: 'the RelayConfig of a server',
+  FR3014: 'the RelayConfig of a server',
   FR3007: 'held removals',
   FR3008: 'held removals',
   FR3009: 'held removals',
