@@ -86,15 +86,16 @@ export function createLoop(deps: LoopDeps) {
 
   return {
     /**
-     * Runs `stage` now, which stages changes of inputs, and commits soon. `committed` is called when all other code can rely on
-     * them: after the engine has committed them, before the bookkeepers and sinks of that commit.
+     * Runs `stage` now, which stages changes of inputs, and commits soon. `committed` is called after the engine has committed
+     * them, before the bookkeepers of that commit; `published` at its barrier, before its sinks: all other code sees them then.
      */
-    transact: (stage: () => void, committed?: () => void): void => {
+    transact: (stage: () => void, { committed, published }: CommitHooks = {}): void => {
       stage();
       // Between two slices only the next commit can take a change; the change of a bookkeeper is in the commit that runs it.
       const batch = isRunning && rest !== undefined && !current.isClosed ? current : next;
       batch.isStaged = true;
       if (committed !== undefined) batch.committed.push(committed);
+      if (published !== undefined) batch.published.push(published);
       if (!isRunning) schedule();
     },
     /**
@@ -121,6 +122,12 @@ export function createLoop(deps: LoopDeps) {
   };
 }
 
+/** What is called when the changes of a transaction have come so far. */
+interface CommitHooks {
+  readonly committed?: () => void;
+  readonly published?: () => void;
+}
+
 interface Parts {
   readonly bookkeepers: Bookkeeper[];
   readonly sinks: Sink[];
@@ -133,11 +140,12 @@ interface Batch {
   /** The barrier has been: what is staged from now on is in the next commit. */
   isClosed: boolean;
   readonly committed: (() => void)[];
+  readonly published: (() => void)[];
   readonly settled: (() => void)[];
 }
 
 function createBatch(): Batch {
-  return { isStaged: false, isClosed: false, committed: [], settled: [] };
+  return { isStaged: false, isClosed: false, committed: [], published: [], settled: [] };
 }
 
 /** One commit, its bookkeepers and its sinks. Yields where a slice ends. */
@@ -164,6 +172,7 @@ function* commitInSlices(deps: LoopDeps, parts: Parts, batch: Batch, isUp: () =>
   }
   batch.isClosed = true;
   graph.barrier();
+  for (const published of batch.published) published();
   // Changes that a sink stages (a delta is in flight now) are in the next commit.
   for (const sink of parts.sinks) for (const _ of piecesOf(sink, deps.log)) if (isUp()) yield;
   for (const settled of batch.settled) settled();

@@ -28,9 +28,14 @@ export function createSourceTable(deps: ServerCore & { readonly sources: readonl
   let hasBegun = false;
   warnOfVanishedSources(deps);
 
-  const allHaveSpoken = (): boolean =>
-    intake.isStaging?.() !== true &&
-    sources.every(({ name }) => observed.has(name) || conditions.get(name)?.state !== 'pending');
+  let spoken = false;
+  // A later revision that is being committed does not close the gate again.
+  const allHaveSpoken = (): boolean => {
+    spoken ||=
+      intake.isStaging?.() !== true &&
+      sources.every(({ name }) => observed.has(name) || conditions.get(name)?.state !== 'pending');
+    return spoken;
+  };
   /** Commits even if nothing was staged: the start-up gate may open now, and the first commit stages what the ledger has. */
   const commit = (): void => {
     loop.transact(() => undefined);
@@ -69,7 +74,7 @@ export function createSourceTable(deps: ServerCore & { readonly sources: readonl
     },
     get: (name: string) => all().find(({ source }) => source.name === name),
     all,
-    /** Every source has synced or failed once, and what they reported is committed. */
+    /** Every source has synced or failed once, and what they reported first is committed. Stays true. */
     allHaveSpoken,
     /** Every source has been read by this process, and does not wait for a person. */
     allWereRead: () =>

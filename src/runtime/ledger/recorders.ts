@@ -10,7 +10,7 @@ import { compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { Contenders, LastKnownGood } from '../../model/ledger.ts';
 import type { ObjectMeta } from '../../model/output.ts';
 import type { ServerCore } from '../core.ts';
-import type { Approvals } from '../removals/approvals.ts';
+import { type Approvals, needsNoRemoval } from '../removals/approvals.ts';
 import type { RecordWriter } from '../stored/group.ts';
 import type { AssumedWarmRecovery } from './assumed-warm.ts';
 import type { Ledger } from './ledger.ts';
@@ -211,10 +211,10 @@ export function createHoldRecorder(
   const note = ({ partition: cluster, key, after }: Change<Output>): boolean => {
     const recorded = engine.inputs.heldRemovals.get(cluster, key)?.reason;
     const isEmptied = after?.type === 'object' && after.empties === true;
-    const isOver = after === undefined || (after.type === 'object' && !isEmptied);
+    const isOver = needsNoRemoval(after);
     const begins =
       after?.type === 'held' && (recorded === undefined || (recorded === EMPTIED && after.reason !== EMPTIED));
-    const ends = recorded !== undefined && (isOver || isEmptied || after.type === 'removing');
+    const ends = recorded !== undefined && (isOver || isEmptied || after?.type === 'removing');
     if (begins) held.set(cluster, key, { reason: after.reason, message: after.message });
     if (ends) held.set(cluster, key, null);
     // The approval lasts until the object is removed, so a removal that was lost needs no second approval.

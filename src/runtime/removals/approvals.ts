@@ -1,4 +1,5 @@
 import type { Engine } from '../../engine/graph.ts';
+import type { Output } from '../../engine/output/outputs.ts';
 import type { RemovalApproval } from '../../model/desired.ts';
 import { sha256 } from '../../model/digest.ts';
 import type { FileSignature } from '../../model/file-signature.ts';
@@ -73,6 +74,11 @@ export function createApprovals({ engine, loop, fleet, records, clock }: ServerC
       for (const cluster of [...input.partitions()]) input.drop(cluster);
     },
   };
+}
+
+/** Whether an object is removed, or wanted and not emptied: then no removal of it waits. */
+export function needsNoRemoval(output: Output | undefined): boolean {
+  return output === undefined || (output.type === 'object' && output.empties !== true);
 }
 
 interface Removal {
@@ -179,7 +185,15 @@ export function createHeldSets({
       if (set === undefined) return undefined;
       const expiresAt = clock.now() + APPROVAL_LIFE_MS;
       const released = set.removals.filter(isHeld);
-      loop.transact(() => grant(released, { digest, by, expiresAt }));
+      // An object that is wanted again by then was changed by an earlier commit, which the recorder of holds has seen.
+      const endUnneeded = (): void => {
+        const unneeded = released.filter(({ cluster, key }) => needsNoRemoval(engine.outputs.get(cluster, key)));
+        if (unneeded.length === 0) return;
+        loop.transact(() => {
+          for (const { cluster, key } of unneeded) approvals.end(cluster, key);
+        });
+      };
+      loop.transact(() => grant(released, { digest, by, expiresAt }), { committed: endUnneeded });
       remembered.delete(digest);
       return { released: released.length, expiresAt };
     },

@@ -34,12 +34,14 @@ export function createSoleIntake(deps: SoleDeps, configured: readonly Source[]):
         for (const { path, file } of changes) stageFile(engine, source, path, file);
       };
       staging += 1;
-      // Outputs count as computed from it when they are.
-      loop.transact(stage, () => {
-        staging -= 1;
-        admitted.set(source, reading);
-        ledger.setAdmittedRevision(source, revision);
-        admit(deps);
+      loop.transact(stage, {
+        committed: () => {
+          staging -= 1;
+          ledger.setAdmittedRevision(source, revision);
+          admit(deps);
+        },
+        // What others see counts as computed from it when it is.
+        published: () => void admitted.set(source, reading),
       });
       void loop.settled();
     },

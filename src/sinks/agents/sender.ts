@@ -121,7 +121,7 @@ function whenCommitted(loop: SenderDeps['loop'], state: ClusterSession, wake: ()
     state.isStaging = false;
     wake();
   };
-  loop.transact(() => undefined, committed);
+  loop.transact(() => undefined, { committed });
 }
 
 /**

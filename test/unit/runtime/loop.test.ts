@@ -49,20 +49,20 @@ describe('a commit in slices', () => {
     });
     loop.addSink(() => void told.push(`sink ${seen()}`));
     loop.begin();
-    loop.transact(
-      () => stageAll(1),
-      () => void told.push(`committed ${seen()}`),
-    );
+    loop.transact(() => stageAll(1), {
+      committed: () => void told.push(`committed ${seen()}`),
+      published: () => void told.push(`published ${seen()}`),
+    });
     let turns = 0;
-    for (; told.length < 3; turns += 1) {
+    for (; told.length < 4; turns += 1) {
       expect(seen()).toEqual(none);
       turn();
     }
     expect(turns).toBeGreaterThan(4);
-    expect(told).toEqual([`committed ${all(2)}`, `bookkeeper ${all(2)}`, `sink ${all(2)}`]);
+    expect(told).toEqual([`committed ${all(2)}`, `bookkeeper ${all(2)}`, `published ${all(2)}`, `sink ${all(2)}`]);
     while (waiting() > 0) turn();
     expect(seen()).toEqual(all(2));
-    expect(told).toHaveLength(3);
+    expect(told).toHaveLength(4);
   });
 
   it('leaves what is staged meanwhile to the next commit, where the last write counts', () => {
@@ -71,20 +71,11 @@ describe('a commit in slices', () => {
     const states: (readonly (number | undefined)[])[] = [];
     loop.addSink(() => void states.push(seen()));
     loop.begin();
-    loop.transact(
-      () => stageAll(1),
-      () => void committed.push('first'),
-    );
+    loop.transact(() => stageAll(1), { committed: () => void committed.push('first') });
     turn();
-    loop.transact(
-      () => stageAll(2),
-      () => void committed.push('second'),
-    );
+    loop.transact(() => stageAll(2), { committed: () => void committed.push('second') });
     turn();
-    loop.transact(
-      () => stageAll(3),
-      () => void committed.push('third'),
-    );
+    loop.transact(() => stageAll(3), { committed: () => void committed.push('third') });
     expect(input.latest('', 'a')).toBe(3);
     while (waiting() > 0) turn();
     expect(states).toEqual([all(2), all(6)]);
