@@ -134,6 +134,13 @@ function restoreEarlier({ world: { repositories, note }, dice, past }: Scene): v
 }
 
 /** Returns the process that leads, with its server. */
+function isRunning({ servers }: World, name: string): boolean {
+  return servers.some(({ life }) => {
+    const process = life()?.process;
+    return process?.name === name && process.state() !== 'dead';
+  });
+}
+
 function leaderOf({ servers }: World): { readonly process: string; readonly server: ManagementServer } | undefined {
   for (const { life } of servers) {
     const { process, server } = life() ?? {};
@@ -150,7 +157,8 @@ function suspend(world: World, dice: Dice, what: SuspensionKind, name: string): 
   const revision = api.sources().find((source) => source.name === name)?.revision ?? undefined;
   const asked = what === 'cluster' ? api.suspendCluster(name, STEWARD, '') : api.suspendSource(name, STEWARD, '');
   void asked.then(({ ok }) => {
-    if (!ok) return;
+    // A server that has ended gives no answer, and the store may lack its suspension.
+    if (!ok || !isRunning(world, leader.process)) return;
     world.note(`a steward suspends the ${what} ${name}`);
     world.tell({ type: 'suspended', process: leader.process, what, name, revision });
   });
