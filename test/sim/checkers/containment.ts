@@ -80,7 +80,9 @@ export const containment: MakeChecker = (world, fail) => {
 /** What a server believes of the hostile cluster without proof. */
 function* unfounded({ inputs }: Engine, { name }: SimCluster, sent: ReadonlySet<string>): Generator<string> {
   for (const { key, value } of inputs.ledger.entries(name)) {
-    if (value.unproven !== true && !sent.has(key)) yield `${key} of ${name} counts as sent, and no server has sent it`;
+    // What is in flight is of a server, and of no agent; the delta may never have left.
+    if (value.phase === 'inFlight' || value.unproven === true || sent.has(key)) continue;
+    yield `${key} of ${name} counts as sent, and no server has sent it`;
   }
 }
 

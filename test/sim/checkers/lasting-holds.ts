@@ -2,12 +2,12 @@ import { displayKey, type ObjectKey } from '../../../src/model/object-key.ts';
 import type { SequencedDelta } from '../../../src/model/output.ts';
 import { type Vector, wantedBy } from '../oracle.ts';
 import type { SimCluster } from '../ports/cluster.ts';
-import type { World } from '../world.ts';
+import type { SimEvent, World } from '../world.ts';
 import { isHostile, type MakeChecker } from './checker.ts';
 import { followHoldings, type Holdings } from './holdings.ts';
 import { followLeave, type Leave } from './leave.ts';
 import { excess, isCertain, limitsAt, tightest } from './limits.ts';
-import { followUnwritten } from './unwritten.ts';
+import { followUnwritten, type Unwritten } from './unwritten.ts';
 
 /** By cluster and key: the time since which the checker knows the removal to be held. */
 type Frozen = Map<string, Map<string, number>>;
@@ -21,7 +21,7 @@ export const lastingHolds: MakeChecker = (world, fail) => {
   const leave = followLeave(world);
   const holdings = followHoldings(world);
   const unwritten = followUnwritten(world);
-  const seen = followSeen(world, holdings);
+  const seen = followSeen(world, holdings, unwritten);
   const frozen: Frozen = new Map();
   let isForgetful = false;
 
@@ -109,11 +109,24 @@ interface Step {
 }
 
 /** What the one server has seen of its sources since it began, and of its agents. */
-function followSeen(world: World, holdings: Holdings) {
+function followSeen(world: World, holdings: Holdings, unwritten: Unwritten) {
   const revisions = new Map<string, string>();
   const known = new Set<string>();
   const stopped = new Set<string>();
   let pending: (Pick<Step, 'before' | 'decided'> & { readonly at: number }) | undefined;
+  /** When each source was resumed that had been suspended. */
+  const resumed = new Map<string, number>();
+  const followStopped = (event: SimEvent): void => {
+    if (event.type === 'suspended' && event.what === 'source') stopped.add(event.name);
+    if (event.type === 'resumed' && event.what === 'source') {
+      stopped.delete(event.name);
+      resumed.set(event.name, world.time.elapsed());
+    }
+    if (event.type !== 'died' && event.type !== 'storeLost') return;
+    // What was resumed is suspended again where the store does not have it, or is an older copy.
+    const since = event.type === 'died' ? unwritten.since(event.process) : 0;
+    for (const [source, at] of resumed) if (at >= since) stopped.add(source);
+  };
   const latest = (): Vector =>
     world.repositories.map(({ source, treeAt }) => {
       const revision = revisions.get(source);
@@ -124,8 +137,7 @@ function followSeen(world: World, holdings: Holdings) {
       for (const one of [revisions, known]) one.clear();
       pending = undefined;
     }
-    if (event.type === 'suspended' && event.what === 'source') stopped.add(event.name);
-    if (event.type === 'resumed' && event.what === 'source') stopped.delete(event.name);
+    followStopped(event);
     if (event.type === 'connected') known.add(event.cluster.name);
     if (event.type !== 'observed') return;
     const before = latest();

@@ -37,6 +37,9 @@ export const memoryBounded: MakeChecker = (world, fail) => {
 const LEFT: Readonly<Record<string, number>> = {
   timers: 25,
   records: 20,
+  // An agent of an unknown cluster asks again now and then, and each for a moment.
+  streams: 4,
+  clients: 4,
   // The policy stays, and so do the records of sources and of clusters that may reconnect.
   files: 1,
   documents: 1,
@@ -58,8 +61,8 @@ const LEFT: Readonly<Record<string, number>> = {
   recentRemovals: 4,
 };
 
-/** What goes by itself as time passes, by how much at most. */
-const PASSING: Readonly<Record<string, number>> = { timers: 10, recentRemovals: 4 };
+/** What goes by itself as time passes, by how much at most. A removal counts until the window of the guards is over. */
+const PASSING: Readonly<Record<string, number>> = { timers: 10, recentRemovals: 4, departures: 20 };
 
 /** What is known of a cluster that is not registered any more is known to who knew it before, and of no use. */
 const OF_CLUSTERS = ['ledger', 'decisions', 'outputs', 'agents', 'results', 'live', 'kinds'];

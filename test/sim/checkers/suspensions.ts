@@ -3,7 +3,10 @@ import type { SimEvent } from '../world.ts';
 import type { MakeChecker } from './checker.ts';
 import { followUnwritten } from './unwritten.ts';
 
-type Suspended = Extract<SimEvent, { readonly type: 'suspended' }> & { readonly at: number };
+type Suspended = Extract<SimEvent, { readonly type: 'suspended' }> & {
+  readonly at: number;
+  readonly underWay: string | undefined;
+};
 
 /** Every replica has heard of it by then, if the store was there: word of a change may be lost, and is looked for anew. */
 const HEARD_MS = 150_000;
@@ -15,6 +18,8 @@ const HEARD_MS = 150_000;
 export const suspensions: MakeChecker = (world, fail) => {
   const unwritten = followUnwritten(world);
   const all = new Map<string, Suspended>();
+  /** The revision of each source that a server saw last, and may be committing when the source is suspended. */
+  const latest = new Map<string, string>();
   let storeFailedAt = 0;
 
   const isHeard = ({ process, at }: Suspended, by: string): boolean => {
@@ -26,7 +31,8 @@ export const suspensions: MakeChecker = (world, fail) => {
     if (stopped !== undefined && isHeard(stopped, by)) fail(`${cluster} is sent something, and it is suspended`);
     for (const { source, revision } of revisions) {
       const held = all.get(`source ${source}`);
-      if (held === undefined || held.revision === revision || !isHeard(held, by)) continue;
+      if (held === undefined || held.revision === revision || held.underWay === revision || !isHeard(held, by))
+        continue;
       fail(`${cluster} is sent ${revision.slice(0, 8)} of ${source}, which is suspended`);
     }
   };
@@ -35,9 +41,14 @@ export const suspensions: MakeChecker = (world, fail) => {
       case 'suspended': {
         const address = `${event.what} ${event.name}`;
         // A second time it is only given another reason.
-        if (!all.has(address)) all.set(address, { ...event, at: world.time.elapsed() });
+        // One of several servers admits it before all commit it.
+        const underWay = world.setting.servers === 1 ? latest.get(event.name) : undefined;
+        if (!all.has(address)) all.set(address, { ...event, underWay, at: world.time.elapsed() });
         return;
       }
+      case 'observed':
+        if (!all.has(`source ${event.said.source}`)) latest.set(event.said.source, event.said.revision);
+        return;
       case 'resumed':
         all.delete(`${event.what} ${event.name}`);
         return;
