@@ -106,6 +106,8 @@ interface Step {
   readonly known: ReadonlySet<string>;
   /** Clusters for which it had decided on a delta before that, which had not left: what that removes is not judged anew. */
   readonly decided: ReadonlySet<string>;
+  /** The most that each cluster owned when the turn began: what it has sent since may be a removal that people approved. */
+  readonly most: ReadonlyMap<string, number>;
 }
 
 /** What the one server has seen of its sources since it began, and of its agents. */
@@ -113,7 +115,7 @@ function followSeen(world: World, holdings: Holdings, unwritten: Unwritten) {
   const revisions = new Map<string, string>();
   const known = new Set<string>();
   const stopped = new Set<string>();
-  let pending: (Pick<Step, 'before' | 'decided'> & { readonly at: number }) | undefined;
+  let pending: (Pick<Step, 'before' | 'decided' | 'most'> & { readonly at: number }) | undefined;
   /** When each source was resumed that had been suspended. */
   const resumed = new Map<string, number>();
   const followStopped = (event: SimEvent): void => {
@@ -141,8 +143,11 @@ function followSeen(world: World, holdings: Holdings, unwritten: Unwritten) {
     if (event.type === 'connected') known.add(event.cluster.name);
     if (event.type !== 'observed') return;
     const before = latest();
-    const begun = pending ?? { at: world.time.elapsed(), before: isCertain(before) ? before : undefined, decided: [] };
     const names = world.agents.map(({ cluster }) => cluster.name);
+    const begun = pending ?? {
+      ...{ at: world.time.elapsed(), before: isCertain(before) ? before : undefined, decided: [] },
+      most: new Map(names.map((name) => [name, holdings.most(name)])),
+    };
     pending = { ...begun, decided: new Set([...begun.decided, ...names.filter(holdings.isAboutToLeave)]) };
     revisions.set(event.said.source, event.said.revision);
     // A suspended source gives nothing; what it has seen comes in without a word when it is resumed.
@@ -156,35 +161,36 @@ function followSeen(world: World, holdings: Holdings, unwritten: Unwritten) {
     /** What came in at one moment, once that is over: it is judged together. */
     step: (): Step | undefined => {
       if (pending === undefined || world.time.elapsed() <= pending.at) return undefined;
-      const { before, decided } = pending;
+      const { before, decided, most } = pending;
       pending = undefined;
       const after = latest();
-      return isCertain(after) ? { before, after, known, decided } : undefined;
+      return isCertain(after) ? { before, after, known, decided, most } : undefined;
     },
   };
 }
 
 /** What must be held of that step, by cluster. */
 function heldBy(
-  { before, after, known, decided }: Step,
+  { before, after, known, decided, most }: Step,
   { holdings, leave, world }: { readonly holdings: Holdings; readonly leave: Leave; readonly world: World },
 ): ReadonlyMap<string, readonly string[]> {
   const limits = before === undefined ? limitsAt(after) : tightest(limitsAt(before), limitsAt(after));
   const wanted = wantedBy(after).clusters;
   const isJudged = (name: string): boolean =>
     known.has(name) && !holdings.isUnderWay(name) && !decided.has(name) && name !== world.hostile?.cluster.name;
+  const mostOf = (name: string): number => Math.max(most.get(name) ?? 0, holdings.most(name));
   const clusters = [...wanted].filter(([name]) => isJudged(name));
   const proposed = clusters.map(([cluster, here]) => {
     const isLetGo = (key: ObjectKey): boolean => leave.isGiven(cluster, displayKey(key), world.time.elapsed());
     const keys = [...holdings.held(cluster)].filter((key) => !here.has(key) && !isLetGo(key));
-    return { cluster, keys, owned: { most: holdings.most(cluster), least: holdings.least(cluster) } };
+    return { cluster, keys, owned: { most: mostOf(cluster), least: holdings.least(cluster) } };
   });
   const isHeld = (keys: readonly string[], owned: { most: number; least: number }, whose: 'cluster' | 'fleet') =>
     excess({ removed: keys.length, owned }, limits, whose) !== undefined;
   const all = proposed.flatMap(({ keys }) => keys);
   const names = [...wanted.keys()];
   const ofFleet = {
-    most: names.reduce((sum, name) => sum + holdings.most(name), 0),
+    most: names.reduce((sum, name) => sum + mostOf(name), 0),
     least: names.reduce((sum, name) => sum + holdings.least(name), 0),
   };
   const fleetHolds = isHeld(all, ofFleet, 'fleet');
