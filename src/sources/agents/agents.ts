@@ -56,6 +56,11 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     enrolledAgain: deps.enrolledAgain,
     connected: (session, holding) => {
       const { cluster, capabilities, version } = session.hello;
+      if (engine.clusters.get('', cluster) === undefined) {
+        // It was deregistered after its hello was admitted; its next hello gets the reason.
+        session.close('drain', 'Undeclared', `no KubernetesCluster ${cluster} is declared any more`);
+        return;
+      }
       recovery.consider(cluster, holding);
       sessions.set(cluster, newSession(session, holding));
       log.info('an agent is connected', { cluster, version, owned: holding.entries.length, known: holding.isKnown });
@@ -86,6 +91,11 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       const before = agents.latest('', cluster);
       const registration = ledger.registration(cluster);
       if (before === undefined || registration === undefined) return;
+      if (engine.clusters.get('', cluster) === undefined) {
+        // It connected while the commit that deregistered it was not published, which has bound the name again.
+        loop.transact(() => ledger.endRegistration(cluster));
+        return;
+      }
       ledger.setRegistration(cluster, { ...registration, connected: false, since: clock.now() });
       loop.transact(() => agents.set('', cluster, { ...before, connected: false, since: clock.now() }));
     },
