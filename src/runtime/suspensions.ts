@@ -62,6 +62,10 @@ export async function createSuspensions({ store, fleet, loop, engine }: ServerCo
         replicate(key, record?.value);
       } else if (!leads()) {
         await store.write([jsonWrite(key, own === undefined ? null : { ...own }, record?.version ?? null)]);
+      } else {
+        // A replica that led before may have written it again after a loss of the store.
+        fleet.noted(key, stored ?? null);
+        fleet.put(key, own ?? null);
       }
     }
   };

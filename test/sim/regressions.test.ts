@@ -53,6 +53,11 @@ const REGRESSIONS = [
   { seed: 163487, found: 'no fault: an agent asked at the moment of the look' },
   { seed: 164039, found: 'no fault: what a cluster owned was looked at after its approved removals had left' },
   { seed: 161862, found: 'a cluster that connected while it was being deregistered stayed registered' },
+  {
+    seed: 164350,
+    hostile: 'drawn',
+    found: 'a replica that had led wrote a suspension again that the next leader had resumed',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

@@ -88,16 +88,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       sessions.delete(cluster);
       quotas.forget(cluster);
       log.info('an agent is disconnected', { cluster, reason });
-      const before = agents.latest('', cluster);
-      const registration = ledger.registration(cluster);
-      if (before === undefined || registration === undefined) return;
-      if (engine.clusters.get('', cluster) === undefined) {
-        // It connected while the commit that deregistered it was not published, which has bound the name again.
-        loop.transact(() => ledger.endRegistration(cluster));
-        return;
-      }
-      ledger.setRegistration(cluster, { ...registration, connected: false, since: clock.now() });
-      loop.transact(() => agents.set('', cluster, { ...before, connected: false, since: clock.now() }));
+      noteDisconnected(deps, cluster);
     },
     broken: (cluster, reason) => noteProblem(deps, cluster, `its session was ended: ${reason}`),
     latestEpoch: ledger.epoch,
@@ -111,6 +102,21 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       markWarm(deps, cluster);
     },
   };
+}
+
+/** Stages that the agent of a cluster is away. */
+function noteDisconnected({ engine, ledger, loop, clock }: AgentSourceDeps, cluster: ClusterName): void {
+  const { agents } = engine.inputs;
+  const before = agents.latest('', cluster);
+  const registration = ledger.registration(cluster);
+  if (before === undefined || registration === undefined) return;
+  if (engine.clusters.get('', cluster) === undefined) {
+    // It connected while the commit that deregistered it was not published, which has bound the name again.
+    loop.transact(() => ledger.endRegistration(cluster));
+    return;
+  }
+  ledger.setRegistration(cluster, { ...registration, connected: false, since: clock.now() });
+  loop.transact(() => agents.set('', cluster, { ...before, connected: false, since: clock.now() }));
 }
 
 function newSession(session: AgentSession, { digest: holds }: ReportedHolding): ClusterSession {
