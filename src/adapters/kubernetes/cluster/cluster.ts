@@ -1,26 +1,21 @@
 import { type AgentSettings, NO_SETTINGS } from '../../../model/agent-settings.ts';
 import { createFlapping } from '../../../model/flapping.ts';
 import { type ClusterId, parseClusterId } from '../../../model/ids.ts';
-import { objectsOf } from '../../../model/json.ts';
-import { kindOf, nameOfKind, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
+import { kindOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import { must } from '../../../model/result.ts';
 import type { ClusterApi, LoadedInventory } from '../../../ports/cluster-api.ts';
 import { loadCatalog } from '../api/catalog.ts';
 import { resourcePath } from '../api/paths.ts';
-import type { ApiCatalog, ApiResource, FollowerDeps, KubeClient } from '../api/types.ts';
+import type { FollowerDeps, KubeClient } from '../api/types.ts';
 import { createKubernetesCare, noticeSilence } from '../care/care-api.ts';
 import { type KubernetesInventory, openInventory } from '../inventory/inventory.ts';
 import { applyObject, matches } from './apply.ts';
-import { isDiscovered } from './live/discovered-kinds.ts';
+import { labelledPlaces } from './labelled-places.ts';
 import type { OwnedPlace } from './live/kinds.ts';
 import { createLive, type Live } from './live/live.ts';
 import { removeObject } from './remove.ts';
-import { FLEET_LABEL } from './stamp.ts';
 import { createWebhookConfigurations } from './webhook-configurations.ts';
 import { uidOf, type Writing } from './write.ts';
-
-const NAMES_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
-const LISTS_AT_ONCE = 8;
 
 export interface KubernetesClusterOptions {
   /** The agent's own namespace: its inventory and the stop button are there. It must exist. */
@@ -97,39 +92,10 @@ function placeOf({ key }: { readonly key: ObjectKey }): OwnedPlace {
   return { kind: kindOf(key), namespace: objectRefOf(key).namespace };
 }
 
-/** Loads the inventory and follows every kind of which fleetrelay owns an object. */
+/** Loads the inventory and follows every kind of which fleetrelay owns an object. Rejects if the cluster does not answer. */
 async function loadInventory(inventory: KubernetesInventory, live: Live, client: KubeClient): Promise<LoadedInventory> {
   const loaded = await inventory.load();
   if (loaded.type === 'found') live.owns(loaded.records.map(placeOf));
-  else {
-    const kinds = await labelledKinds(client, live.catalog.current());
-    live.owns(kinds.map((kind) => ({ kind, namespace: '' })));
-  }
+  else live.owns(await labelledPlaces(client, live.catalog.current()));
   return loaded;
-}
-
-/**
- * Returns the kinds of which an object has the label of a fleet. The agent follows them if it has no valid inventory. Discovered
- * kinds are left out, since the agent follows them in any case.
- */
-async function labelledKinds(client: KubeClient, catalog: ApiCatalog): Promise<readonly string[]> {
-  const candidates = catalog.preferred.filter(
-    ({ group, kind, verbs }) => verbs.includes('list') && verbs.includes('watch') && !isDiscovered(group, kind),
-  );
-  const found: string[] = [];
-  // The workers share one iterator.
-  const remaining = candidates.values();
-  await Promise.all(
-    Array.from({ length: LISTS_AT_ONCE }, async () => {
-      for (const resource of remaining) if (await hasLabelled(client, resource)) found.push(nameOfKind(resource));
-    }),
-  );
-  return found;
-}
-
-/** Whether an object of the kind has the label of a fleet; false if the kind cannot be listed. */
-async function hasLabelled(client: KubeClient, resource: ApiResource): Promise<boolean> {
-  const query = { labelSelector: FLEET_LABEL, limit: '1' };
-  const answer = await client.request({ method: 'GET', path: resourcePath({ resource }), query, accept: NAMES_ONLY });
-  return answer.type === 'ok' && objectsOf(answer.body.items).length > 0;
 }
