@@ -38,6 +38,7 @@ export const RESOURCES = {
   configMaps: { group: '', version: 'v1', resource: 'configmaps' },
   secrets: { group: '', version: 'v1', resource: 'secrets' },
   pods: { group: '', version: 'v1', resource: 'pods' },
+  serviceAccounts: { group: '', version: 'v1', resource: 'serviceaccounts' },
   roles: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'roles' },
   roleBindings: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'rolebindings' },
   clusterRoles: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles' },

@@ -147,6 +147,23 @@ describe.skipIf(noKubernetes)('where an installed agent may write', () => {
     expect(await may('create', 'pods', 'kube-system')).toBe(false);
   });
 
+  it('the policy stays as long as another agent of the cluster uses it, and protects what it has protected', async () => {
+    await api.send('POST', '/api/v1/namespaces', { metadata: { name: 'second' } });
+    const account = '/api/v1/namespaces/second/serviceaccounts';
+    await api.send('POST', account, { metadata: { name: 'fleetrelay-agent' } });
+    await api.send('DELETE', `/apis/apps/v1/namespaces/${SERVER}/statefulsets/a-server`);
+    const left = /ValidatingAdmissionPolicy\S*\/fleetrelay-agent left.*the agent in second uses it, too/;
+    await installed('--namespaces', 'web');
+    expect(await policy()).toContain(`'kube-system', 'fleetrelay-server', '${SERVER}'`);
+    expect(await installed('--allow', 'all-namespaces', 'cluster-admin')).toMatch(left);
+    const { code, out } = await cli('cluster', 'deregister', 'east', '--uninstall-agent', ...inCluster());
+    expect([code, out]).toEqual([0, expect.stringMatching(left)]);
+    expect(await policy()).toContain(`'${SERVER}'`);
+    await api.send('DELETE', `${account}/fleetrelay-agent`);
+    await installed('--namespaces', 'web');
+    expect(await policy()).not.toContain(`'${SERVER}'`);
+  });
+
   it('an uninstallation removes roles and policy wherever they are', async () => {
     const { code } = await cli('cluster', 'deregister', 'east', '--uninstall-agent', ...inCluster());
     expect(code).toBe(0);

@@ -12,6 +12,7 @@ import { agentRoles } from '../manifests/agent-roles.ts';
 import { webhookOwnSecret } from '../manifests/agent-webhook.ts';
 import { removeOne } from '../manifests/apply.ts';
 import { installedAgent, installedClusterName, refuseRelease } from '../manifests/installed-agent.ts';
+import { otherAgentPlaces, whyPolicyStays } from '../manifests/other-agents.ts';
 import type { AgentPlace, KubeTarget, RunIo } from '../options.ts';
 import type { Step } from '../step.ts';
 import { clusterManifest, removeFromCheckout } from './cluster-file.ts';
@@ -119,14 +120,15 @@ async function removeAgent(kube: Kube, cluster: ClusterName, dryRun: boolean): P
   const manifests = [...others, ...(await agentRoles(kube)), ...own];
   // A webhook that no agent serves would refuse Pods.
   const rank = ({ kind }: JsonObject): number => ['MutatingWebhookConfiguration', 'Deployment', kind].indexOf(kind);
+  const policyStays = whyPolicyStays(await otherAgentPlaces(kube));
   const steps: Step[] = [];
   for (const manifest of manifests.toSorted((a, b) => rank(a) - rank(b))) {
-    // An object of this name without our label belongs to another installation.
-    const step = await removeOne(kube, manifest, dryRun, (live) =>
-      labelsOf(live)['app.kubernetes.io/part-of'] === 'fleetrelay'
-        ? undefined
-        : 'it is not labelled as part of fleetrelay',
-    );
+    const step = await removeOne(kube, manifest, dryRun, (live) => {
+      // An object of this name without our label belongs to another installation.
+      if (labelsOf(live)['app.kubernetes.io/part-of'] !== 'fleetrelay')
+        return 'it is not labelled as part of fleetrelay';
+      return isPolicy(manifest) ? policyStays : undefined;
+    });
     if (step.outcome !== 'absent') steps.push(step);
   }
   return steps;

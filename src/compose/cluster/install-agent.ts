@@ -1,16 +1,17 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { isMissing, isOffered, type Kube, nameOf, RESOURCES } from '../kube.ts';
+import { isMissing, isOffered, type Kube, nameOf, RESOURCES, refusalOf } from '../kube.ts';
 import { type AgentManifestOptions, agentManifests } from '../manifests/agent-manifests.ts';
-import { agentPolicy, isPolicy, POLICY_KIND } from '../manifests/agent-policy.ts';
+import { AGENT_ACCOUNT, agentPolicy, isPolicy, POLICY_KIND, protectedNamespaces } from '../manifests/agent-policy.ts';
 import { agentRoles } from '../manifests/agent-roles.ts';
 import { applyAll, type KubeApplying, removeOne } from '../manifests/apply.ts';
-import { serverPlaces } from '../manifests/server-place.ts';
+import { otherAgentPlaces, whyPolicyStays } from '../manifests/other-agents.ts';
+import { type ServerPlaces, serverPlaces } from '../manifests/server-place.ts';
 import type { Step } from '../step.ts';
 
 /**
- * Applies the agent's manifests: beforehand the missing Namespaces in which it may write, since a Role is in each; afterwards it takes
- * away the roles of an earlier installation with more rights. Rejects with a text for a person.
+ * Applies the agent's manifests. The missing Namespaces in which the agent may write are made before, because a Role is in each. The
+ * roles of an earlier installation with more rights are removed afterwards. Rejects with a text for a person.
  */
 export async function installAgent(
   kube: Kube,
@@ -18,15 +19,12 @@ export async function installAgent(
   applying: KubeApplying,
 ): Promise<{ readonly steps: readonly Step[]; readonly notes: readonly string[] }> {
   const servers = await serverPlaces(kube);
-  const found = servers.type === 'found' ? servers.namespaces : [];
-  const options = { ...given, serverNamespaces: [...new Set([...(given.serverNamespaces ?? []), ...found])] };
+  const others = await otherAgentPlaces(kube);
+  const serverNamespaces = placesOfServers(kube, given, servers);
+  // Other agents of the cluster are judged by the same policy.
+  const before = others.length === 0 ? [] : await protectedBefore(kube);
+  const options = { ...given, serverNamespaces: [...new Set([...serverNamespaces, ...before])] };
   const named = options.writable === 'all' ? [] : options.writable;
-  const guarded = named.find((name) => options.serverNamespaces.includes(name));
-  if (guarded !== undefined) {
-    throw new Error(
-      `in namespace ${guarded} of ${kube.client.server} is a management server: leave it out of --namespaces`,
-    );
-  }
   const missing = await missingNamespaces(kube, named);
   const manifests = agentManifests(options);
   const offered = manifests.filter((manifest) => !isPolicy(manifest) || isOffered(kube, manifest));
@@ -35,15 +33,38 @@ export async function installAgent(
   const policies = agentPolicy().filter((manifest) => isOffered(kube, manifest));
   const former: Step[] = [];
   for (const manifest of [...(await agentRoles(kube)), ...policies]) {
-    if (!wanted.has(nameOf(manifest))) former.push(await removeOne(kube, manifest, applying.dryRun));
+    if (wanted.has(nameOf(manifest))) continue;
+    const stays = isPolicy(manifest) ? whyPolicyStays(others) : undefined;
+    former.push(await removeOne(kube, manifest, applying.dryRun, () => stays));
   }
   return {
     steps: [...applied, ...former.filter(({ outcome }) => outcome !== 'absent')],
-    notes: notesOf(missing, offered.length < manifests.length),
+    notes: notesOf(missing, offered.length < manifests.length, servers),
   };
 }
 
-function notesOf(missing: readonly JsonObject[], lacksPolicy: boolean): readonly string[] {
+/** The Namespaces of management servers. Rejects if the agent is to write in one of them. */
+function placesOfServers(
+  { client }: Kube,
+  { writable, serverNamespaces = [] }: AgentManifestOptions,
+  servers: ServerPlaces,
+): readonly string[] {
+  const places = [...serverNamespaces, ...(servers.type === 'found' ? servers.namespaces : [])];
+  const guarded = writable === 'all' ? undefined : writable.find((name) => places.includes(name));
+  if (guarded === undefined) return places;
+  throw new Error(`in namespace ${guarded} of ${client.server} is a management server: leave it out of --namespaces`);
+}
+
+/** The Namespaces that the policy in the cluster protects; none if there is no policy. */
+async function protectedBefore({ client }: Kube): Promise<readonly string[]> {
+  const path = resourcePath({ resource: RESOURCES.admissionPolicies, name: AGENT_ACCOUNT });
+  const answer = await client.request({ method: 'GET', path });
+  if (isMissing(answer)) return [];
+  if (answer.type !== 'ok') throw new Error(`${client.server}: the policy cannot be read: ${refusalOf(answer)}`);
+  return protectedNamespaces(answer.body);
+}
+
+function notesOf(missing: readonly JsonObject[], lacksPolicy: boolean, servers: ServerPlaces): readonly string[] {
   const rows: readonly (readonly [when: boolean, note: string])[] = [
     [
       missing.length > 0,
@@ -53,11 +74,15 @@ function notesOf(missing: readonly JsonObject[], lacksPolicy: boolean): readonly
       lacksPolicy,
       `this API server is older than 1.30 and has no ${POLICY_KIND}: only RBAC keeps the agent out of kube-system and of the namespaces of fleetrelay`,
     ],
+    [
+      servers.type === 'refused',
+      `whether a management server is in this cluster could not be seen${servers.type === 'refused' ? ` (${servers.message})` : ''}: register again as a user who may list StatefulSets, so that its Namespace is protected, too`,
+    ],
   ];
   return rows.filter(([when]) => when).map(([, note]) => note);
 }
 
-/** The Namespaces of these names that do not exist. What exists is not touched. */
+/** The Namespaces of these names that do not exist. What exists is not touched. Rejects if one cannot be read. */
 async function missingNamespaces({ client }: Kube, names: readonly string[]): Promise<readonly JsonObject[]> {
   const missing: JsonObject[] = [];
   for (const name of names) {
@@ -66,6 +91,7 @@ async function missingNamespaces({ client }: Kube, names: readonly string[]): Pr
       path: resourcePath({ resource: RESOURCES.namespaces, name }),
     });
     if (isMissing(answer)) missing.push({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    else if (answer.type !== 'ok') throw new Error(`Namespace/${name} cannot be read: ${refusalOf(answer)}`);
   }
   return missing;
 }

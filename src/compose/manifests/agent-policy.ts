@@ -2,13 +2,16 @@ import { WEBHOOK_CONFIGURATION, WEBHOOK_SECRET } from '../../adapters/kubernetes
 import { AGENT_LABELS } from '../../adapters/kubernetes/agent-labels.ts';
 import { REMEDIATION_RECORD } from '../../adapters/kubernetes/cluster/webhook-configurations.ts';
 import { HEAD_NAME } from '../../adapters/kubernetes/inventory/pieces.ts';
-import type { JsonObject } from '../../model/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { AGENT_CREDENTIALS, AGENT_LEASE } from '../agent/names.ts';
 import { KUBE_SYSTEM } from './agent-rights.ts';
 
 /** The kind of {@link agentPolicy}; an API server older than 1.30 does not have it. */
 export const POLICY_KIND = 'ValidatingAdmissionPolicy';
 const POLICY_GROUP = 'admissionregistration.k8s.io';
+
+/** Name of the ServiceAccount of an agent, and of its policy, unless a chart names them otherwise. */
+export const AGENT_ACCOUNT = 'fleetrelay-agent';
 
 /** The Namespace of the management server in the manifests of `deploy/`. */
 export const SERVER_NAMESPACE = 'fleetrelay-server';
@@ -33,7 +36,7 @@ export interface AgentPolicyOptions {
  * an agent reaches the policy itself; only `cluster-admin` does.
  */
 export function agentPolicy(options: AgentPolicyOptions = {}): readonly JsonObject[] {
-  const { name = 'fleetrelay-agent' } = options;
+  const { name = AGENT_ACCOUNT } = options;
   const binding = { policyName: name, validationActions: ['Deny'] };
   return [object(POLICY_KIND, name, policySpec(options)), object(`${POLICY_KIND}Binding`, name, binding)];
 }
@@ -43,9 +46,16 @@ export function isPolicy({ kind }: JsonObject): boolean {
   return String(kind).startsWith(POLICY_KIND);
 }
 
+/** The Namespaces that a live policy protects besides that of the agent; empty if it has another form. */
+export function protectedNamespaces({ spec }: JsonObject): readonly string[] {
+  const { expression } = objectsOf(objectOf(spec).variables).find(({ name }) => name === 'isProtected') ?? {};
+  const [, names = ''] = /^variables\.place in \[([^\]]*)\]/.exec(textOf(expression)) ?? [];
+  return [...names.matchAll(/'([a-z0-9-]+)'/g)].flatMap(([, name]) => name ?? []);
+}
+
 /** The `spec` of the policy. */
 export function policySpec({
-  serviceAccount = 'fleetrelay-agent',
+  serviceAccount = AGENT_ACCOUNT,
   namespaces = [SERVER_NAMESPACE],
   webhook = WEBHOOK_CONFIGURATION,
   webhookSecret = WEBHOOK_SECRET,
@@ -62,10 +72,12 @@ export function policySpec({
       ],
     },
     matchConditions: [{ name: 'our-service-account', expression: ours }],
-    variables: Object.entries(variables([KUBE_SYSTEM, ...namespaces], webhookSecret)).map(([variable, expression]) => ({
-      name: variable,
-      expression,
-    })),
+    variables: Object.entries(variables([...new Set([KUBE_SYSTEM, ...namespaces])], webhookSecret)).map(
+      ([variable, expression]) => ({
+        name: variable,
+        expression,
+      }),
+    ),
     validations: [
       {
         expression: '!variables.isProtected || variables.isOwn || variables.isTunnel',

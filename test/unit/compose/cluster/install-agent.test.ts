@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import type { ApiCatalog, KubeAnswer, KubeClient } from '../../../../src/adapters/kubernetes/api/types.ts';
+import { installAgent } from '../../../../src/compose/cluster/install-agent.ts';
+import { parseClusterName } from '../../../../src/model/ids.ts';
+import { must } from '../../../../src/model/result.ts';
+
+const STATEFUL_SETS = '/apis/apps/v1/statefulsets';
+
+describe('installing an agent', () => {
+  it('says nothing of servers if StatefulSets can be listed', async () => {
+    const { notes } = await install({});
+
+    expect(notes).toEqual([]);
+  });
+
+  it('says that a server in the cluster could not be seen if StatefulSets cannot be listed', async () => {
+    const { notes } = await install({ [STATEFUL_SETS]: forbidden('statefulsets is forbidden') });
+
+    expect(notes).toEqual([
+      'whether a management server is in this cluster could not be seen (statefulsets is forbidden): register again as a user who may list StatefulSets, so that its Namespace is protected, too',
+    ]);
+  });
+
+  it('rejects if it cannot be seen whether a Namespace exists', async () => {
+    const installing = install({ '/api/v1/namespaces/web': forbidden('namespaces is forbidden') });
+
+    await expect(installing).rejects.toThrow('Namespace/web cannot be read: namespaces is forbidden');
+  });
+
+  it('rejects if other agents of the cluster cannot be seen', async () => {
+    const installing = install({ '/api/v1/serviceaccounts': forbidden('serviceaccounts is forbidden') });
+
+    await expect(installing).rejects.toThrow('the ServiceAccounts cannot be listed: serviceaccounts is forbidden');
+  });
+});
+
+/** A dry run on an API server where everything exists, except for the given answers to GET. */
+function install(answers: Readonly<Record<string, KubeAnswer>>) {
+  const client: Pick<KubeClient, 'server' | 'request'> = {
+    server: 'https://api.example.com',
+    request: async ({ method, path }) => {
+      const given = method === 'GET' ? answers[path] : undefined;
+      return given ?? { type: 'ok', status: 200, body: { metadata: { resourceVersion: '1', uid: 'a' }, items: [] } };
+    },
+  };
+  const kube = {
+    client: client as KubeClient,
+    catalog: everyKind(),
+    namespace: 'fleetrelay',
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+  const options = { server: 'relay.example.com:9900', image: 'fleetrelay', namespace: kube.namespace };
+  const cluster = must(parseClusterName('east'));
+  const applying = { dryRun: true, force: false, progress: () => undefined };
+  return installAgent(kube, { ...options, cluster, writable: ['web'] }, applying);
+}
+
+function everyKind(): ApiCatalog {
+  const find: ApiCatalog['find'] = (group, kind, version = 'v1') => ({
+    ...{ group, version, kind, resource: `${kind.toLowerCase()}s`, namespaced: true },
+    ...{ verbs: [], subresources: [] },
+  });
+  return { find, resources: [], preferred: [], unreadableGroups: new Set() };
+}
+
+function forbidden(message: string): KubeAnswer {
+  return { type: 'refused', status: 403, refusal: { reason: 'Forbidden', message, causes: [] } };
+}
