@@ -85,6 +85,8 @@ function isPlainEnough(value: JsonValue | undefined, depth: number): boolean {
 
 /** The objects of one live file (path relative to the root, with `/`), or why it cannot be read. */
 export function readLiveFile(path: string, bytes: Uint8Array): Result<readonly ObservedObject[]> {
+  // A program that writes a file empties it first: what it had before is not gone.
+  if (bytes.length === 0) return problem('the file is empty; if its object is gone, delete the file');
   const decoded = readText(bytes);
   if (!decoded.ok) return problem(decoded.message);
   // Text that begins like JSON is parsed as JSON first: that is much faster, and YAML is tried afterwards.

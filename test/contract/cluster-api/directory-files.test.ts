@@ -187,6 +187,17 @@ test('an unreadable file makes its kind unknown, never empty, and keeps its last
   ]);
 });
 
+test('an emptied file keeps its last known objects, because a program may be writing it', async () => {
+  put('mine.yaml', 'apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: web}\n');
+  await cluster.list('complete');
+  put('mine.yaml', '');
+  const { objects, kinds } = await cluster.list('complete');
+  expect([...objects.keys()]).toEqual(['/Service/web/s']);
+  expect(kinds).toEqual([{ kind: '/Service', state: 'unknown', message: 'mine.yaml cannot be read' }]);
+  rmSync(at('mine.yaml'));
+  expect((await cluster.list('complete')).objects.size).toBe(0);
+});
+
 test('hidden files, other extensions and temporary files of a crash are no live state', async () => {
   await cluster.close();
   for (const path of ['.hidden.yaml', '.git/x.yaml', 'README.md', 'x.yaml~', '.x.yaml.swp']) put(path, 'kind: [');
