@@ -6,13 +6,15 @@ import { policyYaml } from '../support/manifests.ts';
 import { abc, base, names } from '../support/started-world.ts';
 
 const tight = { ...base, 'fleet/policy.yaml': policyYaml(0) };
-const approval = (digest: string): string =>
+const endless = (digest: string): string =>
   `apiVersion: fleetrelay.dev/v1alpha1\nkind: RemovalApproval\nmetadata: {name: mine}\nspec:\n  digest: ${digest}\n`;
+const approval = (digest: string): string => `${endless(digest)}  expires: '2999-01-01T00:00:00Z'\n`;
 
 /** One author removes an object in a commit, which a guard holds, and approves that in the next one. */
 async function selfApproved(
   approvals: PolicyBounds['approvals'],
   signatures?: FileSignatures,
+  text = approval,
 ): Promise<{ world: FleetWorld; digest: string }> {
   const world = await createFleetWorld({ approvals });
   world.source.push(tight);
@@ -22,7 +24,7 @@ async function selfApproved(
   await world.settle();
   const digest = world.server.api.removals()[0]?.digest ?? '';
   world.source.signatures = signatures;
-  world.source.push({ 'approvals/mine.yaml': approval(digest) });
+  world.source.push({ 'approvals/mine.yaml': text(digest) });
   await world.settle();
   return { world, digest };
 }
@@ -82,6 +84,17 @@ describe('who removes and then approves in a file where only signed files count'
   it('releases nothing with the verdict on another file', async () => {
     const { world } = await selfApproved(['signedFile'], { 'approvals/other.yaml': { signer: 'alice@example.com' } });
     expect([names(world, 'east'), names(world, 'west')]).toEqual([abc, abc]);
+  });
+
+  it('releases nothing with a signed file that never expires, and something once it does', async () => {
+    const signatures = { [path]: { signer: 'alice@example.com' } };
+    const { world, digest } = await selfApproved(['signedFile'], signatures, endless);
+    expect([names(world, 'east'), names(world, 'west')]).toEqual([abc, abc]);
+    expect(await reasons(world)).toEqual([`ApprovalNotSigned ${path}:2`]);
+    expect(world.server.api.diagnostics()[0]?.message).toContain('it has no spec.expires');
+    world.source.push({ [path]: approval(digest) });
+    await world.settle();
+    expect([names(world, 'east'), names(world, 'west')]).toEqual(released);
   });
 
   it('releases it with a signature at once, and not a second time', async () => {

@@ -217,7 +217,7 @@ export function createApprovalFiles({
   const judge = (approval: RemovalApproval, at: Origin): Omit<ApprovalOutcome, 'digest'> => {
     const { digest, expiresAt = Number.POSITIVE_INFINITY, name } = approval;
     const about = { name, digest, source: at.source, path: at.path };
-    const signature = signatureOf(engine, at);
+    const signature = signatureOf(engine, approval, at);
     if (!countsApproval(engine, 'file') && signature === undefined) {
       log.warn('a RemovalApproval does not count', about);
       return { outcome: 'notCounted' };
@@ -233,10 +233,11 @@ export function createApprovalFiles({
     if (released > 0) log.info('removals are approved', { digest, by, released });
     return { outcome: released > 0 ? 'used' : 'stale' };
   };
-  const isJudged = ({ name, digest }: RemovalApproval, at: Origin): boolean => {
+  const isJudged = (approval: RemovalApproval, at: Origin): boolean => {
+    const { name, digest } = approval;
     const before = known.get('', name);
     if (before?.digest !== digest || before.outcome !== 'unsigned') return before?.digest === digest;
-    const signature = signatureOf(engine, at);
+    const signature = signatureOf(engine, approval, at);
     return signature === undefined || ('problem' in signature && signature.problem === before.problem);
   };
 
@@ -259,10 +260,17 @@ export function createApprovalFiles({
 }
 
 /** The verdict on a RemovalApproval's file, if only signed files count; undefined: all count, or none. */
-function signatureOf({ inputs }: Engine, { source, path }: Origin): FileSignature | undefined {
+function signatureOf(
+  { inputs }: Engine,
+  { expiresAt }: RemovalApproval,
+  { source, path }: Origin,
+): FileSignature | undefined {
   if (countsApproval({ inputs }, 'file') || !countsApproval({ inputs }, 'signedFile')) return undefined;
   const unsigned = { problem: 'only a commit in a git source can be signed' };
-  return inputs.sources.get('', source)?.signatures?.[path] ?? unsigned;
+  const signature = inputs.sources.get('', source)?.signatures?.[path] ?? unsigned;
+  if ('problem' in signature || expiresAt !== undefined) return signature;
+  // Its outcome is forgotten with the file; then a person without the key could merge the signed commit again.
+  return { problem: 'it has no spec.expires, without which it could be used again later' };
 }
 
 function allAreComplete(engine: Engine): boolean {

@@ -15,7 +15,7 @@ const files = {
 const A = 'ConfigMap/web/a';
 const FILE = 'approvals/mine.yaml';
 const approval = (digest: string): string =>
-  `apiVersion: fleetrelay.dev/v1alpha1\nkind: RemovalApproval\nmetadata: {name: mine}\nspec:\n  digest: ${digest}\n`;
+  `apiVersion: fleetrelay.dev/v1alpha1\nkind: RemovalApproval\nmetadata: {name: mine}\nspec:\n  digest: ${digest}\n  expires: '2999-01-01T00:00:00Z'\n`;
 
 describe('a server that counts signed files only', () => {
   let signing: SigningWorld;
