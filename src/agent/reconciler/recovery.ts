@@ -16,11 +16,12 @@ export interface Recovered {
 }
 
 /**
- * Recovers the inventory of the cluster, with the contents on the disk if the two match. If they do not match, the stored
- * output is ignored and contents are taken from live objects that are as declared; the others are lost, and the server sends
- * them again. The inventory stays as its tag proves it. If the inventory is missing or damaged, it is rebuilt from the stamps on live objects.
- * A stamp proves no ownership, so the server sends all contents, and an object is owned again if its stamp has the digest of
- * the content that arrives.
+ * Recovers the inventory of the cluster, with the contents on the disk if the two match. If they do not match, the stored output is
+ * ignored and contents are taken from live objects that are as declared. The other contents are lost, and the server sends them again.
+ * The inventory stays as its tag proves it.
+ *
+ * A missing or damaged inventory is rebuilt from the stamps on live objects. A stamp proves no ownership, so the server sends all
+ * contents, and an object is owned again if its stamp has the digest of the content that arrives.
  */
 export async function recover(
   { disk, log }: { readonly disk: AgentDisk; readonly log: Log },
