@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../support/fleet-processes.ts';
 import { noKubernetes } from '../support/kubernetes/binaries.ts';
-import { type KubernetesPool, openKubernetesPool } from '../support/kubernetes/clusters.ts';
+import { AGENT_NAMESPACE, type KubernetesPool, openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';
 import { clusterYaml, configMapYaml } from '../support/manifests.ts';
 
@@ -53,5 +53,18 @@ describe.skipIf(noKubernetes)('an agent that may write in one Namespace', () => 
     fleet.push({ 'clusters/east/a.yaml': configMapYaml('a', 'two'), 'clusters/east/secret.yaml': null });
     await holds('ConfigMap/web/a', 'value: two');
     await until('the Secret is gone', async () => (await fleet.live('east', 'Secret/web/keys')) === undefined);
+  });
+
+  it('owns its objects again after its inventory was lost, of kinds too that it may not list in all Namespaces', async () => {
+    await fleet.agent('east').kill('SIGKILL');
+    const { plane, edit } = await fleet.cluster('east');
+    await plane.kubectl(['delete', 'configmap', 'fleetrelay-inventory', '-n', AGENT_NAMESPACE]);
+    await edit('ConfigMap/web/a', '"value":"two"', '"value":"drifted"');
+    await fleet.agent('east').start();
+    await holds('ConfigMap/web/a', 'value: two');
+    fleet.push({ 'clusters/east/a.yaml': configMapYaml('a', 'three') });
+    await holds('ConfigMap/web/a', 'value: three');
+    fleet.push({ 'clusters/east/a.yaml': null });
+    await until('the ConfigMap is gone', async () => (await fleet.live('east', 'ConfigMap/web/a')) === undefined);
   });
 });
