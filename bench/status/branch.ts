@@ -1,3 +1,4 @@
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { parseSourceName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
 import type { SourceCondition } from '../../src/ports/source.ts';
@@ -31,6 +32,7 @@ export function branchTarget({ engine }: TargetDeps): Target {
     customSources: new Set(),
     observed: { branchRead: () => undefined, written: () => undefined },
     diagnosticsOf: (of) => locatedDiagnostics(engine, locator, of),
+    clock: createSystemClock(),
   });
   return {
     source: name,

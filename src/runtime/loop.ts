@@ -203,7 +203,8 @@ function* piecesOf(sink: Sink, log: Log): Generator<undefined> {
   yield;
 }
 
-function sliceOf(clock: Clock): () => boolean {
+/** Begins a slice of work; the returned function says whether it is over. */
+export function sliceOf(clock: Pick<Clock, 'monotonic'>): () => boolean {
   const end = clock.monotonic() + SLICE_MS;
   return () => clock.monotonic() >= end;
 }

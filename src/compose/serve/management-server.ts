@@ -338,6 +338,7 @@ function wireStatus(
     observed: parts.observed,
     customSources: branch.customSources,
     diagnosticsOf: (source) => locatedDiagnostics(engine, locator, source),
+    clock,
   });
   const publisher = createStatusPublisher({
     renderer,

@@ -53,16 +53,17 @@ export function createStatusPublisher(deps: {
   let phase: 'idle' | 'settling' | 'reading' | 'publishing' | 'stopped' = 'idle';
   let settleBy = 0;
   let cancel: (() => void) | undefined;
-  let isRendering = false;
+  /** Files are being read or rendered: in slices, which must not mix. */
+  let isBusy = false;
 
   const schedule = (): void => {
     if (cancel !== undefined || (phase !== 'settling' && phase !== 'publishing')) return;
     cancel = clock.schedule(GATHER_MS, () => {
       cancel = undefined;
-      if (phase === 'settling' && (deps.isSettled() || clock.monotonic() > settleBy)) {
+      if (phase === 'settling' && !isBusy && (deps.isSettled() || clock.monotonic() > settleBy)) {
         read().catch((error: unknown) => log.error('the status branch cannot be read', { error: errorText(error) }));
       }
-      if (phase === 'publishing' && !isRendering) void publish();
+      if (phase === 'publishing' && !isBusy) void publish();
       else schedule();
     });
   };
@@ -71,14 +72,14 @@ export function createStatusPublisher(deps: {
     // While the policy disables the branch, changes are collected: the first commit after that contains them all.
     if (!enabled) return;
     sink.setMinInterval(minIntervalSeconds);
-    isRendering = true;
+    isBusy = true;
     try {
       const changes = await renderer.render(clock.now(), deps.isComplete());
       sink.update(changes, deps.summary(), () => renderer.published(changes));
     } catch (error) {
       log.error('status cannot be rendered', { error: errorText(error) });
     }
-    isRendering = false;
+    isBusy = false;
     if (renderer.hasWork()) schedule();
   };
   const read = async (): Promise<void> => {
@@ -87,7 +88,12 @@ export function createStatusPublisher(deps: {
       const written = await sink.readAll();
       if (phase !== 'reading') return;
       if (written.ok) {
-        renderer.load(written.files, deps.parse, clock.now());
+        isBusy = true;
+        await renderer.load(written.files, deps.parse, clock.now()).finally(() => {
+          isBusy = false;
+        });
+        // It was stopped meanwhile.
+        if (phase !== 'reading') return;
         phase = 'publishing';
         return publish();
       }

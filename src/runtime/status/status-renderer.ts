@@ -6,9 +6,12 @@ import { objectStatus, revisionStatus } from '../../engine/status/rollout.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { isEngineKind } from '../../model/engine-kinds.ts';
-import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { inSlices } from '../in-slices.ts';
 import type { SourceTable } from '../source-table.ts';
 import type { ObservedStatuses } from './observed-statuses.ts';
+import { createRevisionFiles } from './revision-files.ts';
 import {
   declaredDocument,
   nothingWritten,
@@ -32,19 +35,24 @@ interface RendererDeps {
   readonly observed: Pick<ObservedStatuses, 'branchRead' | 'written'>;
   /** The engine's diagnostics of a source, with lines. */
   readonly diagnosticsOf: (source: string) => Promise<readonly Diagnostic[]>;
+  readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
 }
 
 export type StatusRenderer = ReturnType<typeof createStatusRenderer>;
 
-/** Renders the status files whose subject has changed since they were rendered last. */
+/**
+ * Renders the status files whose subject has changed since they were rendered last, in slices. Each file says what the engine has when
+ * it is rendered; what a commit changes after that is noted for the next rendering.
+ */
 export function createStatusRenderer(deps: RendererDeps) {
-  const { engine, sources, customSources, diagnosticsOf } = deps;
+  const { engine, sources, diagnosticsOf, clock } = deps;
   const documents = engine.domains.flatMap(({ parts }) => parts.documents ?? []);
   const dirty = trackDirty(engine, sources, documents);
   const rendered = createRenderedStatuses(deps.observed);
   const revisions = createRevisionFiles();
   const writer = createWriter();
-  const { beforeAt, put, putChanged } = writer;
+  const { beforeAt, putChanged } = writer;
+  const parts: Parts = { ...deps, documents, rendered, revisions, writer };
 
   const putSources = async (changes: Map<string, string | null>, now: number): Promise<void> => {
     for (const state of sources.all()) {
@@ -59,26 +67,6 @@ export function createStatusRenderer(deps: RendererDeps) {
       for (const [path, file] of revisions.put(source, revision, document)) putChanged(changes, path, file);
     }
   };
-  const isOnBranch = ({ origin }: DeclaredStatus): boolean => origin === undefined || !customSources.has(origin.source);
-  const putNoted = (changes: Map<string, string | null>, { objects, declared, paths }: Noted, now: number): void => {
-    for (const key of objects) {
-      const status = objectStatus(engine, key);
-      const path = statusPath.object(key);
-      put(changes, path, status === undefined ? null : objectDocument(key, status, beforeAt(path), now));
-    }
-    for (const [path, { partition, key }] of declared) {
-      const status = engine.statuses.get(partition, key);
-      const isThere = status?.path === path && isOnBranch(status) && status.isOfOthers !== true;
-      const document = isThere ? declaredDocument(status, beforeAt(path), now) : null;
-      put(changes, path, document);
-      rendered.note(path, { partition, key }, changes.get(path) ?? null, document);
-    }
-    for (const path of paths) {
-      const found = documents.map(({ of }) => of.get('', path)).find((document) => document !== undefined);
-      put(changes, path, found ?? null);
-    }
-  };
-
   const isSeen = (): boolean =>
     [...engine.clusters.entries('')].every(({ key }) => engine.inputs.snapshots.get('', key) !== undefined);
   /** Whether a file of the branch that was not rendered has no subject any more. */
@@ -90,15 +78,14 @@ export function createStatusRenderer(deps: RendererDeps) {
      * Takes the files of the branch: conditions keep their times, and files of revisions stay. A text that is not YAML is
      * ignored. Other writers may have changed files: a time later than `now` (milliseconds since 1970) counts as `now`.
      */
-    load: (files: ReadonlyMap<string, string>, parse: (text: string) => JsonValue, now: number): void => {
+    load: async (
+      files: ReadonlyMap<string, string>,
+      parse: (text: string) => JsonValue,
+      now: number,
+    ): Promise<void> => {
       writer.forget();
       dirty.noteAll();
-      for (const [path, text] of files) {
-        const value = parseOrNothing(text, parse);
-        if (value === undefined) continue;
-        writer.load(path, text, writtenBefore(value, now));
-        if (isRevision(path) && isJsonObject(value)) revisions.load(path, value);
-      }
+      await inSlices(clock, loadFiles(parts, files, parse, now));
       deps.observed.branchRead(files);
     },
     /** Notes the changes of the last commit. */
@@ -113,7 +100,7 @@ export function createStatusRenderer(deps: RendererDeps) {
       const changes = new Map<string, string | null>();
       const noted = dirty.drain();
       try {
-        putNoted(changes, noted, now);
+        await inSlices(clock, putNoted(parts, changes, noted, now));
         await putSources(changes, now);
       } catch (error) {
         dirty.putBack(noted);
@@ -124,6 +111,57 @@ export function createStatusRenderer(deps: RendererDeps) {
     /** The branch has these texts now. */
     published: rendered.published,
   };
+}
+
+interface Parts extends Pick<RendererDeps, 'engine' | 'customSources'> {
+  readonly documents: readonly NonNullable<DomainParts['documents']>[];
+  readonly rendered: ReturnType<typeof createRenderedStatuses>;
+  readonly revisions: ReturnType<typeof createRevisionFiles>;
+  readonly writer: ReturnType<typeof createWriter>;
+}
+
+/** Renders the files of what was noted. Yields after each. */
+function* putNoted(
+  { engine, customSources, documents, rendered, writer: { beforeAt, put } }: Parts,
+  changes: Map<string, string | null>,
+  { objects, declared, paths }: Noted,
+  now: number,
+): Generator<undefined> {
+  const isOnBranch = ({ origin }: DeclaredStatus): boolean => origin === undefined || !customSources.has(origin.source);
+  for (const key of objects) {
+    const status = objectStatus(engine, key);
+    const path = statusPath.object(key);
+    put(changes, path, status === undefined ? null : objectDocument(key, status, beforeAt(path), now));
+    yield;
+  }
+  for (const [path, { partition, key }] of declared) {
+    const status = engine.statuses.get(partition, key);
+    const isThere = status?.path === path && isOnBranch(status) && status.isOfOthers !== true;
+    const document = isThere ? declaredDocument(status, beforeAt(path), now) : null;
+    put(changes, path, document);
+    rendered.note(path, { partition, key }, changes.get(path) ?? null, document);
+    yield;
+  }
+  for (const path of paths) {
+    const found = documents.map(({ of }) => of.get('', path)).find((document) => document !== undefined);
+    put(changes, path, found ?? null);
+    yield;
+  }
+}
+
+/** Takes the files of the branch. Yields after each. */
+function* loadFiles(
+  { writer, revisions }: Parts,
+  files: ReadonlyMap<string, string>,
+  parse: (text: string) => JsonValue,
+  now: number,
+): Generator<undefined> {
+  for (const [path, text] of files) {
+    const value = parseOrNothing(text, parse);
+    if (value !== undefined) writer.load(path, text, writtenBefore(value, now));
+    if (isRevision(path) && isJsonObject(value)) revisions.load(path, value);
+    yield;
+  }
 }
 
 /** The rendered statuses that may not be on the branch yet, by path. */
@@ -204,44 +242,6 @@ function parseOrNothing(text: string, parse: (text: string) => JsonValue): JsonV
 
 function isRevision(path: string): boolean {
   return path.startsWith('revisions/');
-}
-
-/** Files of revisions that are kept for each source. */
-const KEPT = 50;
-
-/** The files of the revisions of each source: the newest ones are kept. */
-function createRevisionFiles() {
-  const files = new Map<string, JsonObject>();
-  const admittedAt = (path: string): string => String(files.get(path)?.admittedAt ?? '');
-  const byAdmission = (a: string, b: string): number => compareText(admittedAt(a), admittedAt(b)) || compareText(a, b);
-
-  return {
-    load: (path: string, value: JsonObject) => void files.set(path, value),
-    /**
-     * Puts the file of the current revision. Returns the changed files: the current one, the superseded one, and those that
-     * are too old to keep (null).
-     */
-    put: (source: string, revision: string, document: JsonObject): ReadonlyMap<string, JsonObject | null> => {
-      const changes = new Map<string, JsonObject | null>();
-      const current = statusPath.revision(source, revision);
-      const older = [...files.keys()]
-        .filter((path) => path.startsWith(statusPath.revisionsOf(source)) && path !== current)
-        .sort(byAdmission);
-      for (const path of older) {
-        const file = files.get(path);
-        if (file !== undefined && file.supersededBy === undefined) {
-          changes.set(path, { ...file, supersededBy: revision });
-        }
-      }
-      for (const path of older.slice(0, -(KEPT - 1))) changes.set(path, null);
-      changes.set(current, document);
-      for (const [path, file] of changes) {
-        if (file === null) files.delete(path);
-        else files.set(path, file);
-      }
-      return changes;
-    },
-  };
 }
 
 /** Subjects whose status may have changed. */

@@ -7,14 +7,17 @@ function publishing() {
   const clock = createVirtualClock();
   const done: string[] = [];
   let settled = false;
+  /** What a rendering waits for. */
+  const rendering = { wait: Promise.resolve() };
   const publisher = createStatusPublisher({
     renderer: {
-      load: () => void done.push('load'),
+      load: async () => void done.push('load'),
       note: () => undefined,
       hasWork: () => false,
       published: () => undefined,
       render: async () => {
         done.push('render');
+        await rendering.wait;
         return new Map();
       },
     },
@@ -37,7 +40,7 @@ function publishing() {
   });
   publisher.start();
   return {
-    ...{ clock, done, publisher },
+    ...{ clock, done, publisher, rendering },
     settle: () => {
       settled = true;
     },
@@ -61,4 +64,19 @@ it('waits at most 20 s for agents that do not reconnect', async () => {
   expect(done).toEqual([]);
   await clock.advance(600);
   expect(done).toEqual(['read', 'load', 'render', 'update']);
+});
+
+it('that leads again while files are still rendered reads the branch after that', async () => {
+  const { clock, done, publisher, settle, rendering } = publishing();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  rendering.wait = promise;
+  settle();
+  await clock.advance(300);
+  publisher.stop();
+  publisher.start();
+  await clock.advance(3_000);
+  expect(done).toEqual(['read', 'load', 'render']);
+  resolve();
+  await clock.advance(300);
+  expect(done).toEqual(['read', 'load', 'render', 'update', 'read', 'load', 'render', 'update']);
 });
