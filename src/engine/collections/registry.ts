@@ -1,6 +1,6 @@
 import { createCall } from './computation.ts';
 import type { GraphNode } from './inspect.ts';
-import { createPast, earlierAt, pastEntries, pastPartitions } from './past.ts';
+import { createPast, earlierAt, pastEntries, pastPartitions, pastSize } from './past.ts';
 import { createScopeTable } from './scopes.ts';
 import { absent, type IndexNode, type Kernel, type Store } from './state.ts';
 import { countOf, findCell, firstOf, membersOf, presentCells, scopeOfCell } from './storage.ts';
@@ -91,8 +91,8 @@ function createCollection<Value>(registry: Registry, store: Store): Collection<V
     },
     size: (partition) => {
       const past = pastOf();
-      if (partition === undefined) return store.size + (past?.difference ?? 0);
-      return (store.partitions.get(partition)?.present ?? 0) + (past?.partitions.get(partition)?.difference ?? 0);
+      if (past !== undefined) return pastSize(store, past, partition);
+      return partition === undefined ? store.size : (store.partitions.get(partition)?.present ?? 0);
     },
     scopeOf: (partition, key) => {
       const earlier = earlierAt(pastOf(), partition, key);
@@ -135,7 +135,7 @@ export function createIndex<Value>(registry: Registry, node: IndexNode, failures
     failures,
     members: (name) => (isPresent() ? membersNow(name) : past.members(node, name)) as readonly Entry<Value>[],
     first: (name, count) =>
-      (isPresent() ? firstNow(name, count) : past.members(node, name).slice(0, count)) as readonly Entry<Value>[],
+      (isPresent() ? firstNow(name, count) : past.first(node, name, count)) as readonly Entry<Value>[],
     count: (name) => (isPresent() ? countNow(name) : past.count(node, name)),
     groups: () => (isPresent() ? presentGroups(node) : past.groups(node)),
   };

@@ -31,6 +31,8 @@ export interface Partition {
   present: number;
   /** Of a live input: the partition itself. Empty for any other store. */
   readonly scope: Scope;
+  /** What was at the last barrier, if an entry has changed since. */
+  past: 'unchanged' | 'empty' | 'changed';
 }
 
 /** The entries of one collection. */
@@ -69,8 +71,10 @@ export interface Earlier {
   readonly clusters: readonly string[];
 }
 
-/** The addresses of one partition that have changed since the barrier. */
-export interface PastPartition {
+/** The addresses of one partition that have changed since the barrier; `empty`: there was no entry. */
+export type PastPartition = 'empty' | ChangedPartition;
+
+export interface ChangedPartition {
   readonly entries: Map<string, Earlier & { isThereNow: boolean }>;
   /** Entries at the barrier minus entries now. */
   difference: number;
@@ -79,6 +83,9 @@ export interface PastPartition {
 /** The addresses of one store that have changed since the barrier. */
 export interface PastStore {
   readonly partitions: Map<string, PastPartition>;
+  /** Partitions that were empty. */
+  readonly filled: Partition[];
+  /** Entries at the barrier minus entries now, without those of `filled`. */
   difference: number;
 }
 
@@ -88,6 +95,8 @@ export interface Past {
   note(cell: Cell, before: unknown, scopeBefore: Scope): void;
   /** Notes that a cell has joined (1) or left (-1) a group. */
   noteMember(cell: Cell, group: Group, step: 1 | -1): void;
+  /** Notes that a partition without cells was deleted. */
+  noteDeleted(partition: Partition): void;
   /** Readers outside see the state of the last barrier. */
   isShown(): boolean;
   /** Shows the state of the last barrier. */
@@ -102,6 +111,8 @@ export interface Past {
   isPresent(index: IndexNode): boolean;
   /** The members of a group at the barrier, in canonical order. */
   members(index: IndexNode, name: string): readonly Entry<unknown>[];
+  /** The first of {@link members}. */
+  first(index: IndexNode, name: string, count: number): readonly Entry<unknown>[];
   /** The number of {@link members}. */
   count(index: IndexNode, name: string): number;
   /** The groups of an index that had members. */
@@ -211,6 +222,8 @@ export interface Group {
   readonly index: IndexNode;
   readonly name: string;
   members: Bag<Cell>;
+  /** The number of members from partitions that were empty at the last barrier. */
+  appeared: number;
   /** The computations that have read the members. */
   dependents: Bag<Computation>;
   counter: Counter | undefined;

@@ -28,7 +28,7 @@ export function obtainCell(store: Store, partitionName: string, key: string): Ce
   let partition = store.partitions.get(partitionName);
   if (partition === undefined) {
     const scope = store.live ? store.scopes.hold([partitionName]) : emptyScope;
-    partition = { store, name: partitionName, cells: new Map(), present: 0, scope };
+    partition = { store, name: partitionName, cells: new Map(), present: 0, scope, past: 'unchanged' };
     store.partitions.set(partitionName, partition);
   }
   let cell = partition.cells.get(key);
@@ -47,6 +47,7 @@ export function releaseCell(cell: Cell): void {
   partition.cells.delete(cell.key);
   if (partition.cells.size > 0) return;
   partition.store.partitions.delete(partition.name);
+  partition.store.past.noteDeleted(partition);
   partition.store.scopes.release(partition.scope);
 }
 
@@ -57,6 +58,11 @@ export function writeValue(cell: Cell, value: unknown): void {
   if (step === 0) return;
   cell.partition.present += step;
   cell.partition.store.size += step;
+}
+
+/** Whether the partition of a cell had no entry before this cell changed. */
+export function wasEmpty({ partition, value }: Cell, before: unknown): boolean {
+  return partition.present - Number(value !== absent) + Number(before !== absent) === 0;
 }
 
 /** Whether two values are equal for a store. If its `equals` throws, they are not. */
@@ -101,7 +107,7 @@ const cheapToSort = 8;
 export function obtainGroup(index: IndexNode, name: string): Group {
   let group = index.groups.get(name);
   if (group === undefined) {
-    group = { kind: 'group', index, name, members: undefined, dependents: undefined, counter: undefined };
+    group = { kind: 'group', index, name, members: undefined, appeared: 0, dependents: undefined, counter: undefined };
     index.groups.set(name, group);
   }
   return group;
@@ -139,20 +145,31 @@ export function membersOf(group: Group, scope?: Scope): readonly Entry<unknown>[
 
 /** The first members of {@link membersOf}, without sorting the others. */
 export function firstOf(group: Group, count: number, scope?: Scope): readonly Entry<unknown>[] {
+  const limit = isLimited(group, scope) ? scope : undefined;
+  const isSeen = (cell: Cell): boolean => limit === undefined || isWithin(scopeOfCell(cell), limit);
+  return firstCells(itemsOf(group.members), count, isSeen).map(entryOf);
+}
+
+/** The first of these cells in canonical order, without sorting the others. */
+export function firstCells(cells: Iterable<Cell>, count: number, isSeen: (cell: Cell) => boolean): readonly Cell[] {
   const first: Cell[] = [];
-  for (const cell of itemsOf(group.members)) {
-    if (isLimited(group, scope) && !isWithin(scopeOfCell(cell), scope)) continue;
+  for (const cell of cells) {
+    if (!isSeen(cell)) continue;
     const last = first[count - 1];
     if (last !== undefined && compareCells(cell, last) > 0) continue;
     const place = first.findIndex((other) => compareCells(cell, other) < 0);
     first.splice(place < 0 ? first.length : place, 0, cell);
     first.length = Math.min(first.length, count);
   }
-  return sortedEntries(first);
+  return first;
 }
 
 function sortedEntries(cells: Cell[]): Entry<unknown>[] {
-  return cells.sort(compareCells).map(({ partition, key, value }) => ({ partition: partition.name, key, value }));
+  return cells.sort(compareCells).map(entryOf);
+}
+
+function entryOf({ partition, key, value }: Cell): Entry<unknown> {
+  return { partition: partition.name, key, value };
 }
 
 /** The number of {@link membersOf}. */

@@ -362,6 +362,7 @@ export function bytesOf({ collections, indexes }: Built, except?: readonly [stri
           group,
           one.count(group),
           one.members(group).map(({ partition, key, value }) => [partition, key, value]),
+          one.first(group, 2).map(({ partition, key, value }) => [partition, key, value]),
         ]),
     ]),
   });

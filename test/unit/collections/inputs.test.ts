@@ -125,3 +125,15 @@ test('changes can be drained one by one, in the order in which they happened; wh
   expect([...watch.drain()].map(({ key }) => key)).toEqual(['d']);
   expect(watch.take()).toEqual([]);
 });
+
+test('an entry that appears, vanishes and appears again between two looks is one change', () => {
+  const graph = createGraph();
+  const input = graph.input<number>('input');
+  const watch = graph.watch(input);
+  for (const value of [1, undefined, 2]) {
+    if (value === undefined) input.delete('p', 'a');
+    else input.set('p', 'a', value);
+    graph.commit();
+  }
+  expect([...watch.drain()]).toEqual([{ partition: 'p', key: 'a', before: undefined, after: 2 }]);
+});
