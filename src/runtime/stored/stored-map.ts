@@ -10,6 +10,7 @@ import {
   jsonEquals,
   parseJsonBytes,
 } from '../../model/json.ts';
+import { pieceFor } from '../../model/zlib-piece.ts';
 
 /**
  * A checked map: values by key, stored as the records of each bucket and a manifest with the digest of each bucket. A reader
@@ -237,10 +238,8 @@ const MAX_WINDOW_LOG = 23;
 /** No written text is longer. */
 const MAX_UNPACKED_BYTES = 1024 * 1024 * 1024;
 
-/** Usual ratio of a text to its packed bytes: sizes the first output buffer. */
+/** Usual ratio of a text to its packed bytes. */
 const USUAL_RATIO = 6;
-const SMALLEST_PIECE = 1024;
-const LARGEST_PIECE = 64 * 1024;
 
 const PLAIN = 0;
 const ZSTD = 1;
@@ -256,7 +255,10 @@ export function pack(text: string): readonly Uint8Array[] {
   const compressed =
     bytes.length < COMPRESS_FROM
       ? bytes
-      : zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
+      : zstdCompressSync(bytes, {
+          params: { [constants.ZSTD_c_compressionLevel]: 1 },
+          chunkSize: pieceFor(bytes.length / 2),
+        });
   const [kind, body] = compressed.length < bytes.length ? [ZSTD, compressed] : [PLAIN, bytes];
   const packed = Buffer.concat([Uint8Array.of(kind), body]);
   const chunks: Uint8Array[] = [];
@@ -280,8 +282,7 @@ export function unpack(chunks: readonly Uint8Array[], digest: string): string | 
 function decompress(body: Uint8Array): Uint8Array | undefined {
   try {
     const params = { [constants.ZSTD_d_windowLogMax]: MAX_WINDOW_LOG };
-    // zlib allocates a buffer of this size per piece of the result; most buckets are small, and there are very many.
-    const chunkSize = Math.min(Math.max(body.length * USUAL_RATIO, SMALLEST_PIECE), LARGEST_PIECE);
+    const chunkSize = pieceFor(body.length * USUAL_RATIO);
     return zstdDecompressSync(body, { maxOutputLength: MAX_UNPACKED_BYTES, chunkSize, params });
   } catch {
     return undefined;
