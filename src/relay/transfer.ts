@@ -318,7 +318,8 @@ export function* packChunks(records: Iterable<RecordInit>): Generator<ReturnType
 }
 
 function* packParts(records: Iterable<RecordInit>): Generator<Uint8Array<ArrayBuffer>, void, void> {
-  let writer = new BinaryWriter();
+  // The same for all parts: it keeps its buffer, which grows by doubling.
+  const writer = new BinaryWriter();
   let size = 0;
   for (const record of records) {
     const bytes = toBinary(RecordSchema, create(RecordSchema, { record }));
@@ -326,7 +327,6 @@ function* packParts(records: Iterable<RecordInit>): Generator<Uint8Array<ArrayBu
     if (more > CHUNK_BYTES) throw new Error(`a record of ${bytes.length} bytes fits in no chunk`);
     if (size + more > CHUNK_BYTES) {
       yield writer.finish();
-      writer = new BinaryWriter();
       size = 0;
     }
     writer.tag(PartSchema.field.records.number, WireType.LengthDelimited).bytes(bytes);

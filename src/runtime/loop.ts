@@ -7,6 +7,8 @@ import type { Log } from '../ports/log.ts';
 const MAX_ROUNDS = 10;
 /** A slice of a commit ends after this time; then the event loop turns once. */
 const SLICE_MS = 10;
+/** A record takes a few microseconds, so the clock is read after so many. */
+const RECORDS_PER_LOOK = 16;
 
 export type Loop = ReturnType<typeof createLoop>;
 
@@ -40,6 +42,7 @@ export function createLoop(deps: LoopDeps) {
   const { clock } = deps;
   const beginSlice = deps.beginSlice ?? (() => sliceOf(clock));
   const parts: Parts = { bookkeepers: [], sinks: [] };
+  const isUpAfterRecord = deps.beginSlice === undefined ? everySo(RECORDS_PER_LOOK, () => isUp()) : () => isUp();
   /** Of what is staged for the next commit, and of the commit that is under way. */
   let next = createBatch();
   let current = next;
@@ -54,7 +57,7 @@ export function createLoop(deps: LoopDeps) {
   const begin = (): Iterator<undefined> => {
     current = next;
     next = createBatch();
-    return commitInSlices(deps, parts, current, () => isUp());
+    return commitInSlices(deps, parts, current, { isUp: () => isUp(), isUpAfterRecord });
   };
   /** Works until the slice is over, or the commit has ended that contains all that was staged before; then the next one is due. */
   const work = (slice: () => boolean): void => {
@@ -149,17 +152,22 @@ function createBatch(): Batch {
 }
 
 /** One commit, its bookkeepers and its sinks. Yields where a slice ends. */
-function* commitInSlices(deps: LoopDeps, parts: Parts, batch: Batch, isUp: () => boolean): Generator<undefined> {
+function* commitInSlices(
+  deps: LoopDeps,
+  parts: Parts,
+  batch: Batch,
+  { isUp, isUpAfterRecord }: { readonly isUp: () => boolean; readonly isUpAfterRecord: () => boolean },
+): Generator<undefined> {
   const { graph } = deps.engine;
   for (let round = 1; batch.isStaged; round += 1) {
     if (round > MAX_ROUNDS) throw new Error('bookkeepers stage changes without end');
     batch.isStaged = false;
-    yield* advanceInSlices(deps, isUp);
+    yield* advanceInSlices(deps, isUpAfterRecord);
     for (const committed of batch.committed.splice(0)) committed();
     for (const bookkeeper of parts.bookkeepers) {
       const pieces = piecesOfBookkeeper(bookkeeper);
       for (let piece = pieces.next(); ; piece = pieces.next()) {
-        if (isUp()) {
+        if (isUpAfterRecord()) {
           graph.pause();
           yield;
           graph.resume();
@@ -207,6 +215,15 @@ function* piecesOf(sink: Sink, log: Log): Generator<undefined> {
 export function sliceOf(clock: Pick<Clock, 'monotonic'>): () => boolean {
   const end = clock.monotonic() + SLICE_MS;
   return () => clock.monotonic() >= end;
+}
+
+/** Asks each time after so many calls, and returns false otherwise. */
+function everySo(calls: number, ask: () => boolean): () => boolean {
+  let count = 0;
+  return () => {
+    count = (count + 1) % calls;
+    return count === 0 && ask();
+  };
 }
 
 function never(): boolean {

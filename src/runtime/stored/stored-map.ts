@@ -251,7 +251,8 @@ export function textDigest(text: string): string {
 
 /** The bytes of a text as records hold them, in order; compressed if that makes them shorter. */
 export function pack(text: string): readonly Uint8Array[] {
-  const bytes = Buffer.from(text);
+  // Not from the pool of Buffer: a short record would keep the bytes of its neighbours until it is written.
+  const bytes = new TextEncoder().encode(text);
   const compressed =
     bytes.length < COMPRESS_FROM
       ? bytes
@@ -260,7 +261,9 @@ export function pack(text: string): readonly Uint8Array[] {
           chunkSize: pieceFor(bytes.length / 2),
         });
   const [kind, body] = compressed.length < bytes.length ? [ZSTD, compressed] : [PLAIN, bytes];
-  const packed = Buffer.concat([Uint8Array.of(kind), body]);
+  const packed = new Uint8Array(1 + body.length);
+  packed[0] = kind;
+  packed.set(body, 1);
   const chunks: Uint8Array[] = [];
   for (let start = 0; start < packed.length; start += CHUNK_BYTES) {
     chunks.push(packed.subarray(start, start + CHUNK_BYTES));
