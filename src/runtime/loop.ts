@@ -72,6 +72,7 @@ export function createLoop(deps: LoopDeps) {
       }
     } catch (error) {
       rest = undefined;
+      for (const { reject } of current.settled.splice(0)) reject(error);
       throw error;
     } finally {
       isRunning = false;
@@ -106,13 +107,20 @@ export function createLoop(deps: LoopDeps) {
      * Does nothing before `begin`, and within a bookkeeper or a sink.
      */
     settle: (): void => work(never),
-    /** Resolves when all that is staged now is committed and the sinks were notified; at once before `begin`. */
+    /**
+     * Resolves when all that is staged now is committed and the sinks were notified; at once before `begin`. Rejects if that
+     * commit throws, or an earlier one that this call has continued.
+     */
     settled: (): Promise<void> => {
       if (!hasBegun || !isOpen()) return Promise.resolve();
-      const { promise, resolve } = Promise.withResolvers<void>();
-      (next.isStaged ? next : current).settled.push(resolve);
-      work(beginSlice());
-      return promise;
+      const waiter = Promise.withResolvers<void>();
+      (next.isStaged ? next : current).settled.push(waiter);
+      try {
+        work(beginSlice());
+      } catch (error) {
+        waiter.reject(error);
+      }
+      return waiter.promise;
     },
     /** All bookkeepers and sinks are added, and receive the first commit: from now on staged changes are committed. */
     begin: (): void => {
@@ -144,7 +152,7 @@ interface Batch {
   isClosed: boolean;
   readonly committed: (() => void)[];
   readonly published: (() => void)[];
-  readonly settled: (() => void)[];
+  readonly settled: Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>[];
 }
 
 function createBatch(): Batch {
@@ -183,7 +191,7 @@ function* commitInSlices(
   for (const published of batch.published) published();
   // Changes that a sink stages (a delta is in flight now) are in the next commit.
   for (const sink of parts.sinks) for (const _ of piecesOf(sink, deps.log)) if (isUp()) yield;
-  for (const settled of batch.settled) settled();
+  for (const { resolve } of batch.settled) resolve();
 }
 
 function* advanceInSlices({ engine, clock, committed }: LoopDeps, isUp: () => boolean): Generator<undefined> {

@@ -179,6 +179,47 @@ describe('a commit in slices', () => {
     expect(byTurn.filter((each) => each !== '')).toEqual(['one', 'two', 'another sink']);
   });
 
+  it('rejects settled if the commit fails, and commits again afterwards', async () => {
+    const { loop, stageAll, seen, turn } = createScene(1);
+    let isBroken = true;
+    loop.addBookkeeper(() => {
+      if (isBroken) throw new Error('a record cannot be written');
+      return false;
+    });
+    loop.begin();
+    loop.transact(() => stageAll(1));
+    const outcome = loop.settled().then(
+      () => 'resolved',
+      (error: unknown) => `${error}`,
+    );
+    let failures = 0;
+    for (let turns = 0; failures === 0 && turns < 100; turns += 1) {
+      try {
+        turn();
+      } catch {
+        failures += 1;
+      }
+    }
+    expect(failures).toBe(1);
+    expect(await Promise.race([outcome, new Promise((resolve) => setImmediate(resolve, 'still waits'))])).toBe(
+      'Error: a record cannot be written',
+    );
+    isBroken = false;
+    loop.transact(() => stageAll(2));
+    loop.settle();
+    expect(seen()).toEqual(all(4));
+  });
+
+  it('rejects settled, and does not throw, if the commit fails that it has begun', async () => {
+    const { loop, stageAll } = createScene(1_000);
+    loop.addBookkeeper(() => {
+      throw new Error('a record cannot be written');
+    });
+    loop.begin();
+    loop.transact(() => stageAll(1));
+    await expect(loop.settled()).rejects.toThrow('a record cannot be written');
+  });
+
   it('ends with an error, and not endlessly, if bookkeepers stage changes without end', () => {
     const { loop, input, stageAll } = createScene(1_000);
     let value = 1;
