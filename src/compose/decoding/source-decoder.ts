@@ -23,9 +23,13 @@ export interface SourceDecoder {
 const LARGE_BYTES = 16 * 1024;
 /** Parsers need at most half of that for a file within the limits. */
 const HEAP_MIB = 512;
+/** A larger young generation takes up to 100 MiB more, above all on a busy machine, and saves little time. */
+const YOUNG_MIB = 16;
 const DEADLINE_MS = 60_000;
 /** A thread without work ends after this time. */
 const IDLE_MS = 10_000;
+/** After a larger file the thread ends at once: its heap would be kept beside the objects that were made of the file. */
+const KEPT_BYTES = 512 * 1024;
 
 /** Beside this module in the sources, at the root of the bundle, whose chunks are in a folder. */
 const MODULE = import.meta.url.endsWith('.ts') ? './decode-thread.ts' : '../decode-thread.js';
@@ -58,9 +62,13 @@ export async function openSourceDecoder(
   async function inThread(task: DecodeTask): Promise<Exclude<DecodeAnswer, { readonly defect: string }>> {
     cancelIdle();
     if (isClosed) throw new DecodingEnded('the server stops');
-    running ??= startWorker(new URL(MODULE, import.meta.url), { maxOldGenerationSizeMb: heapMiB });
+    running ??= startWorker(new URL(MODULE, import.meta.url), {
+      maxOldGenerationSizeMb: heapMiB,
+      maxYoungGenerationSizeMb: YOUNG_MIB,
+    });
     try {
       const answer = await answerTo(running, task, clock, deadlineMs);
+      if (task.bytes.length > KEPT_BYTES) await end();
       if ('defect' in answer) throw new Error(answer.defect);
       return answer;
     } catch (error) {

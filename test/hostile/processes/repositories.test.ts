@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serverSettings } from '../../../bench/fleet/as-shipped.ts';
 import { memoryOf } from '../../../bench/process-figures.ts';
 import type { SourceView } from '../../../src/server/api.ts';
 import { type Fleet, PROGRAM, startFleet, until } from '../../support/fleet-processes.ts';
@@ -12,7 +13,7 @@ import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifes
 
 /** Repositories that are made to harm who reads them, given to a real server and to `fleetrelay validate`. */
 
-const MOST_MIB = 600;
+const MOST_MIB = 500;
 const MOST_SILENCE_MS = 500;
 const MOST_SECONDS = 10;
 const TICK_MS = 10;
@@ -73,7 +74,8 @@ describe('a server with a hostile repository beside a good one', () => {
       'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
       'apps/a.yaml': configMapYaml('a', 'one'),
     };
-    fleet = await startFleet(good, { poll: 1, sources: { bad: { 'b.yaml': configMapYaml('b', 'one') } } });
+    const sources = { bad: { 'b.yaml': configMapYaml('b', 'one') } };
+    fleet = await startFleet(good, { poll: 1, sources, serverEnv: serverSettings() });
     await fleet.agent('east').start();
     await until('east holds a', async () => (await fleet.live('east', 'ConfigMap/web/a'))?.includes('one'));
   });
