@@ -1,4 +1,4 @@
-import { BUCKETS, bucketDigest, bucketOf, digestOfBuckets } from './digest.ts';
+import { BUCKETS, bucketDigest, bucketOf, digestOfBuckets, inKeyOrder } from './digest.ts';
 import type { Digest } from './ids.ts';
 
 /**
@@ -18,7 +18,8 @@ export interface BucketedMap<Key extends string, Value> extends ReadonlyMap<Key,
 }
 
 interface Bucket<Key, Value> {
-  readonly values: Map<Key, Value>;
+  /** In key order since `digest` was computed: a changed copy of the bucket is hashed without sorting. */
+  values: Map<Key, Value>;
   /** Absent: not computed yet. */
   digest?: string;
 }
@@ -70,15 +71,15 @@ function withBuckets<Key extends string, Value>(
       }
       return withBuckets(next, total, textOf);
     },
-    digest: () =>
-      digestOfBuckets(
-        Array.from({ length: BUCKETS }, (_, index) => {
-          const bucket = buckets.get(index);
-          if (bucket === undefined) return '';
-          bucket.digest ??= digestOf(bucket.values, textOf);
-          return bucket.digest;
-        }),
-      ),
+    digest: () => {
+      const digests: string[] = [];
+      for (let index = 0; index < BUCKETS; index += 1) {
+        const bucket = buckets.get(index);
+        if (bucket !== undefined) bucket.digest ??= digestOf(bucket, textOf);
+        digests.push(bucket?.digest ?? '');
+      }
+      return digestOfBuckets(digests);
+    },
     *changedSince(other) {
       for (const index of new Set([...buckets.keys(), ...other.buckets.keys()])) {
         const [before, now] = [other.buckets.get(index)?.values, buckets.get(index)?.values];
@@ -92,11 +93,14 @@ function withBuckets<Key extends string, Value>(
 }
 
 function digestOf<Key extends string, Value>(
-  values: ReadonlyMap<Key, Value>,
+  bucket: Bucket<Key, Value>,
   textOf: (value: Value) => string | undefined,
 ): string {
+  const entries = [...bucket.values];
+  const sorted = inKeyOrder(entries);
+  if (sorted !== entries) bucket.values = new Map(sorted);
   const texts: [Key, string][] = [];
-  for (const [key, value] of values) {
+  for (const [key, value] of sorted) {
     const text = textOf(value);
     if (text !== undefined) texts.push([key, text]);
   }

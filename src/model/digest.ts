@@ -25,8 +25,17 @@ export function bucketOf(key: string): number {
 /** The digest of one bucket: sha256 of its list of (key, text), sorted by key; the empty text for an empty bucket. */
 export function bucketDigest(entries: readonly (readonly [key: string, text: string])[]): string {
   if (entries.length === 0) return '';
-  const lines = entries.toSorted((a, b) => compareText(a[0], b[0])).map(([key, text]) => `${key}\u0000${text}\n`);
-  return sha256(lines.join(''));
+  let lines = '';
+  for (const [key, text] of inKeyOrder(entries)) lines += `${key}\u0000${text}\n`;
+  return sha256(lines);
+}
+
+/** Sorted by key; the same list if it is sorted already. */
+export function inKeyOrder<Entry extends readonly [key: string, value: unknown]>(
+  entries: readonly Entry[],
+): readonly Entry[] {
+  const isSorted = entries.every(([key], place) => place === 0 || (entries[place - 1] as Entry)[0] <= key);
+  return isSorted ? entries : entries.toSorted((a, b) => compareText(a[0], b[0]));
 }
 
 /** The digest of all buckets, from their digests in order. */

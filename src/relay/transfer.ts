@@ -296,7 +296,7 @@ function checkSize(what: string, size: number, limit: number): void {
 }
 
 /** Compressing fewer bytes saves nothing worth its time. */
-const COMPRESS_FROM = 256;
+const COMPRESS_FROM = 1024;
 /** Usual ratio of a chunk to its compressed bytes. */
 const USUAL_RATIO = 6;
 /** A small frame may request a window of gigabytes; every decoder is expected to have 8 MiB. */
