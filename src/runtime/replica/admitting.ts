@@ -34,7 +34,7 @@ export type Admitting = ReturnType<typeof createAdmitting>;
 
 /** Follows the admissions of the leader; admits while this replica leads itself. */
 export function createAdmitting(deps: AdmittingDeps, options: { readonly needsStore: boolean }) {
-  const { staged, own, followed, publisher, counter, candidacy, judgement, permits } = deps;
+  const { loop, staged, own, followed, publisher, counter, candidacy, judgement, permits } = deps;
   const { turn } = candidacy;
   const judging = createJudging(deps);
   /** The turn that this replica has begun. */
@@ -65,18 +65,20 @@ export function createAdmitting(deps: AdmittingDeps, options: { readonly needsSt
     begun = now;
     return true;
   };
-  /** Stages the admission in the store. True: files of it are missing at the moment. Rejects if the store does not answer. */
+  /** Commits the admission in the store. True: files of it are missing at the moment. Rejects if the store does not answer. */
   const follow = async (): Promise<boolean> => {
     const record = await followed.peek();
     const current = staged.record();
     if (record === undefined) return false;
-    if (current !== undefined && comparePositions(record.position, current.position) <= 0) return false;
+    const isStaged = current !== undefined && comparePositions(record.position, current.position) <= 0;
+    // Another call may have staged it just now.
+    if (isStaged) return loop.settled().then(() => false);
     const changes = await followed.read(record);
     if (changes === undefined) return true;
     const stageDeclarations = await judgement.declarations();
     // Another call was quicker: these changes do not start from what is staged now.
     if (staged.record() !== current) return follow();
-    staged.enter(record, changes, () => {
+    await staged.enter(record, changes, () => {
       stageDeclarations();
       permits.stageNone();
     });
@@ -121,7 +123,10 @@ function createJudging({ engine, loop, judgement, permits }: AdmittingDeps) {
   let judges = false;
   let ending = false;
 
-  /** Stages whether this process judges removals. Commits. */
+  /**
+   * Stages whether this process judges removals. Commits at once: a turn can end at any moment, and no event may come between
+   * the role and what is judged by it.
+   */
   const setRole = (role: FleetSettings['role']): void => {
     loop.settle();
     const settings = engine.inputs.fleet.get('', '');

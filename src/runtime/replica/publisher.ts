@@ -79,11 +79,11 @@ export function createPublisher(deps: PublisherDeps, options: PublisherOptions) 
     if (!(await journal.flush(FLUSH_MS))) return false;
     return isSamePosition(parsePosition((await readJson(store, ADMISSION_KEY)).value), record.position);
   };
-  const enter = (current: Turn, { record, changes }: Proposal): void => {
+  const enter = (current: Turn, { record, changes }: Proposal): Promise<void> => {
     current.proposal = undefined;
     const sources = record.sources.map(({ name, revision }) => `${name}: ${revision?.revision ?? 'not read'}`);
     log.info('admitted', { ...record.position, sources });
-    staged.enter(record, changes);
+    return staged.enter(record, changes);
   };
 
   return {
@@ -128,7 +128,8 @@ export function createPublisher(deps: PublisherDeps, options: PublisherOptions) 
         // The proposal was taken back meanwhile.
         if (current.proposal !== proposal) continue;
         if (!written && options.needsStore) return true;
-        enter(current, proposal);
+        await enter(current, proposal);
+        if (turn !== current || !deps.leads()) return false;
       }
       return false;
     },

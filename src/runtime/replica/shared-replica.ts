@@ -101,12 +101,12 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
   return {
     leads: admitting.judges,
     admitted: counter.current,
-    mayStart: () => staged.record()?.open === true,
+    mayStart: () => staged.published()?.open === true,
     knowsAll: () => sources.allAreComplete(),
     obstacle: (cluster) => {
       // This process was suspended beyond the end of its turn: another leader may have judged otherwise since.
       if (admitting.isOver()) return '';
-      const engine = staged.record()?.engine;
+      const engine = staged.published()?.engine;
       if (engine !== undefined && engine !== options.engine) return otherGeneration(engine, options.engine);
       if (!leases.holds(cluster) && !isDown && !leases.isStuck()) return '';
       return behindAgent(cluster, counter.current(), sessions.get(cluster)?.admitted);
@@ -120,7 +120,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
       const registration = deps.ledger.registration(cluster) as unknown as JsonValue | undefined;
       leases.revoke(cluster, jsonWrite(recordKey.registration(cluster), registration ?? null));
     },
-    lastAdmitted: (source) => staged.source(source)?.revision?.revision,
+    lastAdmitted: (source) => staged.publishedSource(source)?.revision?.revision,
     isAlive: peers.isAlive,
     view: () => viewOf(deps, options, parts, isDown),
     start: async () => {
@@ -234,7 +234,7 @@ function leaseChanged({ ledger, loop }: SharedDeps, parts: Parts, cluster: strin
 /** Accepts at this replica the revisions that a person has accepted at another one. */
 function acceptElsewhere({ sources, staged }: ReplicaDeps): void {
   for (const { source, condition } of sources.all()) {
-    const admitted = staged.source(source.name)?.revision?.revision;
+    const admitted = staged.publishedSource(source.name)?.revision?.revision;
     if (admitted !== undefined && condition.refusedRevision === admitted) source.accept(admitted);
   }
 }
@@ -289,7 +289,7 @@ function problemOf(
   leader: string | undefined,
   isDown: boolean,
 ): string {
-  const admitted = staged.record();
+  const admitted = staged.published();
   if (admitted !== undefined && admitted.engine !== engine) return otherGeneration(admitted.engine, engine);
   if (isDown && needsStore) return 'the store does not answer: what was admitted is sent, and nothing new is admitted';
   return leader === undefined ? 'no replica leads just now: nothing new is admitted' : '';

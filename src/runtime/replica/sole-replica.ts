@@ -5,7 +5,7 @@ import type { Sessions } from '../sessions.ts';
 import type { SourceTable } from '../source-table.ts';
 import { ADMISSION_KEY, type AdmissionCounter, type AdmittedRevision } from './admission.ts';
 import { behindAgent, provenAdmission, type Replica } from './replica.ts';
-import { type Intake, stageFile } from './sources.ts';
+import { type Intake, judgedBy, stageFile } from './sources.ts';
 import type { StoreLock } from './store-lock.ts';
 
 interface SoleDeps extends ServerCore {
@@ -19,7 +19,7 @@ export function createSoleIntake(deps: SoleDeps, configured: readonly Source[]):
   const admitted = new Map<string, AdmittedRevision>();
   let staging = 0;
   for (const [order, { name, rights }] of configured.entries()) {
-    engine.inputs.sources.set('', name, { order, read: false, ...(rights && { rights }) });
+    engine.inputs.sources.set('', name, { order, read: false, ...judgedBy(rights, undefined) });
   }
   return {
     admitted: (source) => admitted.get(source),
@@ -29,8 +29,7 @@ export function createSoleIntake(deps: SoleDeps, configured: readonly Source[]):
       const order = configured.findIndex(({ name }) => name === source);
       const rights = configured[order]?.rights;
       const stage = (): void => {
-        const known = { ...(rights && { rights }), ...(signatures && { signatures }) };
-        engine.inputs.sources.set('', source, { order, read: true, ...known });
+        engine.inputs.sources.set('', source, { order, read: true, ...judgedBy(rights, signatures) });
         for (const { path, file } of changes) stageFile(engine, source, path, file);
       };
       staging += 1;

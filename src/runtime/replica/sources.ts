@@ -1,6 +1,8 @@
 import type { Engine } from '../../engine/graph.ts';
-import type { FileValue } from '../../engine/inputs.ts';
+import type { FileValue, SourceValue } from '../../engine/inputs.ts';
 import type { FileReading } from '../../model/desired.ts';
+import type { FileSignatures } from '../../model/file-signature.ts';
+import type { SourceRights } from '../../model/source-rights.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { RevisionObservation, Source } from '../../ports/source.ts';
 import type { ServerCore } from '../core.ts';
@@ -49,6 +51,14 @@ export function stageFile(
   }
 }
 
+/** What the documents of a source are judged by, as a part of its input. */
+export function judgedBy(
+  rights: SourceRights | undefined,
+  signatures: FileSignatures | undefined,
+): Pick<SourceValue, 'rights' | 'signatures'> {
+  return { ...(rights && { rights }), ...(signatures && { signatures }) };
+}
+
 interface StagedDeps extends Pick<ServerCore, 'engine' | 'loop'> {
   readonly counter: AdmissionCounter;
 }
@@ -59,7 +69,10 @@ export type StagedSources = ReturnType<typeof createStagedSources>;
 export function createStagedSources({ engine, loop, counter }: StagedDeps) {
   /** By source and path. */
   const staged = new Map<string, Map<string, FileReading>>();
+  /** As staged. */
   let current: AdmissionRecord | undefined;
+  /** As of the last commit that is published. */
+  let published: AdmissionRecord | undefined;
 
   const stage = (name: string, changes: FileChanges): void => {
     const files = staged.get(name) ?? new Map<string, FileReading>();
@@ -78,9 +91,12 @@ export function createStagedSources({ engine, loop, counter }: StagedDeps) {
   const files = (name: string): ReadonlyMap<string, FileReading> => staged.get(name) ?? new Map();
   return {
     files,
-    /** Undefined: no admission is staged yet. */
+    /** The last admission that is staged, which the next one starts from; undefined: none yet. */
     record: (): AdmissionRecord | undefined => current,
-    source: (wanted: string): AdmittedSource | undefined => current?.sources.find(({ name }) => name === wanted),
+    source: (wanted: string): AdmittedSource | undefined => sourceOf(current, wanted),
+    /** The admission that what others see was computed from; undefined: none yet. */
+    published: (): AdmissionRecord | undefined => published,
+    publishedSource: (wanted: string): AdmittedSource | undefined => sourceOf(published, wanted),
     /** The changes from the staged files of a source to these files. */
     difference: (name: string, wanted: ReadonlyMap<string, FileReading>): FileChanges => {
       const before = files(name);
@@ -92,25 +108,35 @@ export function createStagedSources({ engine, loop, counter }: StagedDeps) {
       }
       return changes;
     },
-    /** Stages an admission with the changed files of its sources; `also` stages more in the same transaction. Commits. */
-    enter: (record: AdmissionRecord, changes: ReadonlyMap<string, FileChanges>, also?: () => void): void => {
+    /**
+     * Stages an admission with the changed files of its sources; `also` stages more in the same transaction. Resolves when it
+     * is committed and the sinks were notified.
+     */
+    enter: (record: AdmissionRecord, changes: ReadonlyMap<string, FileChanges>, also?: () => void): Promise<void> => {
       const names = new Set(record.sources.map(({ name }) => name));
-      loop.settle();
-      loop.transact(() => {
+      const stageAll = (): void => {
         for (const { name } of current?.sources ?? []) if (!names.has(name)) forget(name);
         for (const [order, { name, revision, rights }] of record.sources.entries()) {
-          const signatures = revision?.signatures;
-          const known = { ...(rights && { rights }), ...(signatures && { signatures }) };
-          engine.inputs.sources.set('', name, { order, read: revision !== undefined, ...known });
+          const read = revision !== undefined;
+          engine.inputs.sources.set('', name, { order, read, ...judgedBy(rights, revision?.signatures) });
         }
         for (const [name, changed] of changes) stage(name, changed);
         also?.();
+        current = record;
+      };
+      loop.transact(stageAll, {
+        committed: () => counter.set(record.position),
+        published: () => {
+          published = record;
+        },
       });
-      current = record;
-      counter.set(record.position);
-      loop.settle();
+      return loop.settled();
     },
   };
+}
+
+function sourceOf(record: AdmissionRecord | undefined, wanted: string): AdmittedSource | undefined {
+  return record?.sources.find(({ name }) => name === wanted);
 }
 
 /** True if two readings of one path have the same content. */
@@ -271,7 +297,7 @@ export function createOwnSources(sources: readonly Source[], staged: StagedSourc
 
 /** Diagnostics are known only of a revision that this process has read. */
 function admittedOf(staged: StagedSources, state: State | undefined): AdmittedRevision | undefined {
-  const revision = state === undefined ? undefined : staged.source(state.source.name)?.revision;
+  const revision = state === undefined ? undefined : staged.publishedSource(state.source.name)?.revision;
   if (state === undefined || revision === undefined) return undefined;
   const diagnostics = state.reading?.revision === revision.revision ? state.reading.diagnostics : [];
   return { source: state.source.name, ...revision, diagnostics };

@@ -112,6 +112,7 @@ describe('several servers of one fleet', () => {
   it('do not return to the earlier revision that a new leader has read: it reads again', async () => {
     const { world, leader, follower } = await pair();
     follower.agent('west').connect();
+    await world.pass();
     leader.world.source.push({ 'apps/a.yaml': configMapYaml('a', '2') });
     await world.pass();
     let look = (): void => undefined;
