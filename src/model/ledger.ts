@@ -67,6 +67,16 @@ export interface Registration {
   readonly certificate?: { readonly serial: string; readonly issuedAt: number; readonly expiresAt: number };
 }
 
+/** What an agent and its input snapshot say of its cluster, as members of a registration and of the state of the agent. */
+export function reportedIn({
+  excess,
+  ownNamespace,
+}: { readonly [Name in keyof Reported]?: Reported[Name] | undefined } = {}): Reported {
+  return { ...(excess === undefined ? {} : { excess }), ...(ownNamespace === undefined ? {} : { ownNamespace }) };
+}
+
+type Reported = Pick<Registration, 'excess' | 'ownNamespace'>;
+
 /** The last known good value of a declaration: it stays in force while its document cannot be read. */
 export type LastKnownGood<Kind extends EngineKind = EngineKind> = {
   [Each in Kind]: Omit<Declaration<Each>, 'type' | 'key'> & { readonly origin: Origin };

@@ -1,6 +1,6 @@
 import type { AgentValue } from '../../engine/inputs.ts';
 import type { ClusterName } from '../../model/ids.ts';
-import type { Registration } from '../../model/ledger.ts';
+import { type Registration, reportedIn } from '../../model/ledger.ts';
 import type { StoreWrite } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import type { RecordWriter, WriteGuard } from '../stored/group.ts';
@@ -197,14 +197,11 @@ function loadRecords({ engine, fleet, records, clock }: LedgerDeps): void {
   lastKnownGood.load(records.declared);
   for (const [name, record] of records.sources) fleet.noted(recordKey.source(name), record);
   for (const [name, record] of records.revocations) fleet.noted(recordKey.revocation(name), record);
-  for (const [cluster, { id, warm, connected, since, excess, ownNamespace }] of records.registrations) {
+  for (const [cluster, registration] of records.registrations) {
+    const { id, warm, connected, since } = registration;
     // An agent that was connected when the server stopped counts as disconnected since this start.
     const known = { since: connected ? clock.now() : since, id, warm };
-    const reported = {
-      ...(excess === undefined ? {} : { excess }),
-      ...(ownNamespace === undefined ? {} : { ownNamespace }),
-    };
-    engine.inputs.agents.set('', cluster, { ...unseenAgent, ...known, ...reported });
+    engine.inputs.agents.set('', cluster, { ...unseenAgent, ...known, ...reportedIn(registration) });
   }
   for (const [cluster, readings] of records.readings) {
     stageClusterReadings(engine, cluster, readings, records.registrations.has(cluster));

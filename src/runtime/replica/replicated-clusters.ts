@@ -1,6 +1,6 @@
 import type { Engine } from '../../engine/graph.ts';
 import { objectOf, textOf } from '../../model/json.ts';
-import type { Registration } from '../../model/ledger.ts';
+import { type Registration, reportedIn } from '../../model/ledger.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import {
@@ -248,7 +248,7 @@ function stageAgent(
   const isHeld = agents.latest('', cluster)?.assumedWarm === true;
   const assumedWarm = (isRecorded || isHeld) && registration?.warm !== true;
   if (registration !== undefined) {
-    const { id, warm, since, kindsAsWritten = false, excess, ownNamespace } = registration;
+    const { id, warm, since, kindsAsWritten = false } = registration;
     agents.set('', cluster, {
       ...unseenAgent,
       connected: isConnected(cluster),
@@ -257,8 +257,7 @@ function stageAgent(
       warm,
       assumedWarm,
       kindsAsWritten,
-      ...(excess === undefined ? {} : { excess }),
-      ...(ownNamespace === undefined ? {} : { ownNamespace }),
+      ...reportedIn(registration),
     });
   } else if (assumedWarm) agents.set('', cluster, { ...unseenAgent, assumedWarm });
   else agents.delete('', cluster);

@@ -1,7 +1,7 @@
 import { KINDS_AS_WRITTEN, TAKES_STOPPED } from '../../model/agent.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
 import { inventoryDigest } from '../../model/inventory-digest.ts';
-import type { Registration } from '../../model/ledger.ts';
+import { type Registration, reportedIn } from '../../model/ledger.ts';
 import { comparePositions } from '../../model/output.ts';
 import type { ClusterSize } from '../../model/quotas.ts';
 import type {
@@ -17,7 +17,7 @@ import { newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import type { ClusterSession } from '../../runtime/sessions.ts';
 import { endedRegistrations, type HelloDeps, judgeHello, judgeRegistration } from './admission.ts';
-import { createQuotas, excessIn } from './quotas.ts';
+import { createQuotas } from './quotas.ts';
 import { createResultTaker } from './results.ts';
 
 interface AgentSourceDeps extends HelloDeps, Pick<ServerParts, 'loop' | 'approvals' | 'clock' | 'log'> {
@@ -76,8 +76,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
           warm: ledger.registration(cluster)?.warm === true,
           assumedWarm: recovery.isAssumedWarm(cluster) && !isReplaced,
           kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
-          ...excessIn(ledger.registration(cluster)),
-          ...ownNamespaceIn(session.hello),
+          ...reportedIn(ledger.registration(cluster)),
           ...(capabilities.includes(TAKES_STOPPED) ? { takesStopped: true } : {}),
         });
       });
@@ -158,17 +157,13 @@ function bind(deps: AgentSourceDeps, { hello, certificate }: AgentSession, holdi
   ledger.setRegistration(cluster, {
     ...rest,
     ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
-    ...ownNamespaceIn(hello),
+    ...reportedIn({ ownNamespace: hello.ownNamespace }),
     ...(holding.proof.type === 'nothing' ? {} : { tagKey: holding.proof.key }),
     ...(certificate === undefined ? {} : certificateRecord(certificate)),
     ...{ position: isStoreOlder ? holding.position : known.position, connected: true, since: clock.now() },
     kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
   });
   return isReplaced;
-}
-
-function ownNamespaceIn({ ownNamespace }: Pick<Registration, 'ownNamespace'>): Pick<Registration, 'ownNamespace'> {
-  return ownNamespace === undefined ? {} : { ownNamespace };
 }
 
 /** Notes the newest certificate of a connected agent. Another replica notes it when the agent shows it there. */

@@ -1,6 +1,6 @@
 import type { InputDelta } from '../../model/agent.ts';
 import type { ClusterName } from '../../model/ids.ts';
-import type { Registration } from '../../model/ledger.ts';
+import { reportedIn } from '../../model/ledger.ts';
 import { type ClusterSize, type Excess, excessOf, excessText } from '../../model/quotas.ts';
 import type { AgentListener } from '../../relay/session.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
@@ -49,16 +49,9 @@ function note({ engine, ledger, loop }: QuotaDeps, cluster: ClusterName, excess:
   const registration = ledger.registration(cluster);
   if (registration === undefined) return;
   const { excess: _, ...known } = registration;
-  ledger.setRegistration(cluster, { ...known, ...excessIn({ excess }) });
+  ledger.setRegistration(cluster, { ...known, ...reportedIn({ excess }) });
   const agent = engine.inputs.agents.latest('', cluster);
   if (agent === undefined) return;
   const { excess: __, ...state } = agent;
-  loop.transact(() => engine.inputs.agents.set('', cluster, { ...state, ...excessIn({ excess }) }));
-}
-
-/** The member `excess` of a registration, if it has one. */
-export function excessIn(
-  registration: { readonly excess?: Excess | undefined } | undefined,
-): Pick<Registration, 'excess'> {
-  return registration?.excess === undefined ? {} : { excess: registration.excess };
+  loop.transact(() => engine.inputs.agents.set('', cluster, { ...state, ...reportedIn({ excess }) }));
 }
