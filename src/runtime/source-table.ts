@@ -16,8 +16,8 @@ export interface SourceState {
 
 export type SourceTable = ReturnType<typeof createSourceTable>;
 
-/** The first commit waits so long for the first reads of the sources, in milliseconds. */
-const FIRST_READS_MS = 1_000;
+/** The first commit waits so long for the first reads of the sources, in milliseconds: without them it would be computed twice. */
+const FIRST_READS_MS = 5_000;
 
 /** The configured sources: starts them, passes on their observations, and knows whether each was read. */
 export function createSourceTable(deps: ServerCore & { readonly sources: readonly Source[]; readonly intake: Intake }) {

@@ -26,6 +26,9 @@ function service(name: string, port = 80): LiveObject {
   return { key: `/Service/shop/${name}` as ObjectKey, value, digest: objectDigest(value) };
 }
 
+/** The first commit waits so long for sources that say nothing. */
+const FIRST_READS_MS = 5_000;
+
 /** The agent of a cluster says what lives there. */
 function discovers(
   world: FleetWorld,
@@ -76,7 +79,7 @@ describe('a server that starts again', () => {
     expect(before.live).toHaveLength(1);
     expect(before.results).toHaveLength(3);
     const world = await restart(first);
-    await world.settle();
+    await world.clock.advance(FIRST_READS_MS);
     expect(knownOf(world, 'east')).toEqual(before);
     expect(knownOf(world, 'west').live).toHaveLength(2);
     const held = world.agents.listener?.inputDigests('east' as ClusterName);
@@ -110,7 +113,7 @@ describe('a server that starts again', () => {
         await first.store.write([{ key, value: value.map((byte) => byte ^ 1) }]);
       }
       const world = await restart(first);
-      await world.settle();
+      await world.clock.advance(FIRST_READS_MS);
       const known = knownOf(world, 'east');
       expect([known.live, known.since, known.ledger.length]).toEqual([[], undefined, 3]);
       expect(knownOf(world, 'west').live).toHaveLength(2);
@@ -119,7 +122,7 @@ describe('a server that starts again', () => {
       discovers(world, 'east', [service('cart')]);
       await world.settle();
       const again = await restart(world);
-      await again.settle();
+      await again.clock.advance(FIRST_READS_MS);
       expect(knownOf(again, 'east').live).toHaveLength(1);
     },
   );
@@ -145,7 +148,7 @@ describe('a store that is lost while the server lives', () => {
     const after = [...memory.copy()].filter(([key]) => !key.startsWith('clusters/'));
     expect(text(after)).toEqual(text(before));
     const world = await restart({ ...first, store: memory.open() });
-    await world.settle();
+    await world.clock.advance(FIRST_READS_MS);
     expect(knownOf(world, 'east')).toEqual(maps);
     expect(agentValue(world, 'west')).toMatchObject({ warm: true, assumedWarm: false });
   });
@@ -174,7 +177,7 @@ describe('a store that was lost while no server was there', () => {
     expect(agentValue(world, 'east')).toMatchObject({ warm: true, assumedWarm: false });
 
     const again = await restart(world);
-    await again.settle();
+    await again.clock.advance(FIRST_READS_MS);
     expect(agentValue(again, 'west')?.assumedWarm).toBe(true);
     expect(agentValue(again, 'east')?.assumedWarm).toBe(false);
     again.source.push({
