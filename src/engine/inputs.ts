@@ -75,9 +75,12 @@ export interface FleetSettings {
   readonly version?: string;
 }
 
-/** The complete input snapshot of a cluster at `since` (milliseconds since 1970). */
+/** The input snapshot of a cluster. */
 export interface SnapshotValue {
+  /** When it was complete last, in milliseconds since 1970. */
   readonly since: number;
+  /** A part of the next one is here, so an absent object proves nothing. */
+  readonly isArriving?: true;
 }
 
 /** All inputs of the core: sources, agents, settings and the ledger. */

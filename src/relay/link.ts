@@ -18,6 +18,8 @@ export interface Link {
   send(frame: FrameInit): Promise<boolean>;
   /** Ends the link for this reason. Later calls do nothing. */
   end(end: StreamEnd): void;
+  /** Ends the link because handling a frame of the peer threw this. */
+  fail(error: unknown): void;
   /** Sends a ping. Resolves true at the next frame from the peer, or false after `milliseconds` or at the end. */
   probe(milliseconds: number): Promise<boolean>;
   isOver(): boolean;
@@ -75,6 +77,7 @@ export function createLink(options: LinkOptions): Link {
     over: state.over.promise,
     isOver: () => state.ended,
     end: (end) => endLink(state, end),
+    fail: (error) => endLink(state, endAfter(state, error)),
     post: (frame) => post(state, frame),
     send: (frame) => send(state, frame),
     probe: (milliseconds) => probe(state, milliseconds),
@@ -110,11 +113,14 @@ function handle(state: LinkState, bytes: Uint8Array): StreamEnd | undefined {
     else if (frame.case !== 'pong') state.options.onFrame(frame);
     return undefined;
   } catch (error) {
-    if (error instanceof ProtocolError) return { code: error.code, reason: error.reason, message: error.message };
-    const { log, cluster } = state.options;
-    log.error('relay: handling a frame failed', { ...(cluster === undefined ? {} : { cluster }), error });
-    return { code: 'unavailable', reason: 'Internal', message: 'handling a frame failed; the log says why' };
+    return endAfter(state, error);
   }
+}
+
+function endAfter({ options: { log, cluster } }: LinkState, error: unknown): StreamEnd {
+  if (error instanceof ProtocolError) return { code: error.code, reason: error.reason, message: error.message };
+  log.error('relay: handling a frame failed', { ...(cluster === undefined ? {} : { cluster }), error });
+  return { code: 'unavailable', reason: 'Internal', message: 'handling a frame failed; the log says why' };
 }
 
 function heardFrom(state: LinkState): void {

@@ -1,6 +1,8 @@
 import type { InputDelta } from '../model/agent.ts';
 import { createBucketedMap } from '../model/bucketed-map.ts';
 import { quote } from '../model/ids.ts';
+import { atOnce, inSlices } from '../model/in-slices.ts';
+import { inputParts, isOnePart } from '../model/input-parts.ts';
 import { type Excess, excessText } from '../model/quotas.ts';
 import { digestsAfter, type InputDigests } from './input-digests.ts';
 import { endOfDecision, type Greeted, type PullStream, welcomeFrame } from './server-state.ts';
@@ -37,8 +39,11 @@ function startPush(greeted: Greeted, pull: PullStream): void {
   void pull.link.over.then(({ reason, message }) => link.end({ code: 'unavailable', reason, message }));
   let digests = createBucketedMap(listener.inputDigests(slot.cluster), (digest) => digest);
   let notBefore = 0;
+  /** A complete step has no answer yet. */
+  let isTaking = false;
   const transfers = createTransfers({ link, clock: deps.clock, limits, memory: state.memory }, (subject, answer) => {
     if (subject.case !== 'input') throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" on Push`);
+    if (isTaking) throw new ProtocolError('OutOfTurn', 'a step before the answer to the last one');
     if (deps.clock.monotonic() < notBefore) {
       const message = `a step less than ${limits.aboveQuotaMs / 1000} s after one that was above a quota`;
       throw new ProtocolError('RetriedTooSoon', message, 'exhausted');
@@ -49,19 +54,26 @@ function startPush(greeted: Greeted, pull: PullStream): void {
       listener.aboveQuota(slot.cluster, excess);
       answer({ reason: ABOVE_QUOTA, message: excessText(excess) });
     };
-    const take = (delta: InputDelta): void => {
-      const after = checkedInput(digests, delta);
-      const excess = listener.excessAfter(slot.cluster, delta);
-      if (excess !== undefined) {
-        refuse(excess);
-        return;
-      }
-      digests = after;
-      counts.inputDeltas += 1;
-      listener.input(slot.cluster, delta);
-      answer();
+    const take = (delta: InputDelta, after: InputDigests): void =>
+      listener.input(slot.cluster, delta, (excess) => {
+        isTaking = false;
+        if (excess !== undefined) {
+          refuse(excess);
+          return;
+        }
+        digests = after;
+        counts.inputDeltas += 1;
+        answer();
+      });
+    const check = (delta: InputDelta): void => {
+      isTaking = true;
+      if (isOnePart(delta)) take(delta, atOnce(checkedInput(digests, delta)));
+      else
+        inSlices(deps.clock, checkedInput(digests, delta)).then((after) => {
+          if (!link.isOver()) take(delta, after);
+        }, link.fail);
     };
-    return createInputAssembler(subject.value, limits, take, refuse);
+    return createInputAssembler(subject.value, limits, check, refuse);
   });
   transfers.setWindow(peerLimits.window);
   let listed = false;
@@ -80,8 +92,11 @@ function startPush(greeted: Greeted, pull: PullStream): void {
 /** The step leads above a quota of the cluster. */
 const ABOVE_QUOTA = 'AboveQuota';
 
-/** The digests after a step. Throws unless it starts from these, removes known keys, and leads to the digest that it names. */
-function checkedInput(digests: InputDigests, delta: InputDelta): InputDigests {
+/**
+ * The digests after a step. Throws unless it starts from these, removes known keys, and leads to the digest that it names. Stops
+ * after each part of it.
+ */
+function* checkedInput(digests: InputDigests, delta: InputDelta): Generator<undefined, InputDigests> {
   if (delta.from !== digests.digest()) {
     const message = `the delta starts from ${delta.from}, held is ${digests.digest()}`;
     throw new ProtocolError('DifferentBase', message, 'unavailable');
@@ -90,7 +105,13 @@ function checkedInput(digests: InputDigests, delta: InputDelta): InputDigests {
   if (unknown !== undefined) {
     throw new ProtocolError('UnknownKey', `a removal of ${quote(unknown)}, which is not held`);
   }
-  const after = digestsAfter(digests, delta);
+  let after = digests;
+  for (const part of inputParts(delta)) {
+    after = digestsAfter(after, part);
+    // Each part has few buckets, which are hashed now.
+    after.digest();
+    yield;
+  }
   if (after.digest() === delta.to) return after;
   throw new ProtocolError('DigestMismatch', 'the delta does not lead to the digest that it names');
 }

@@ -115,14 +115,19 @@ export interface AgentListener {
   latestEpoch(): number;
   /** Returns how many of the results are about keys that the cluster was never sent, and are dropped. */
   results(cluster: ClusterName, results: readonly ObjectResult[]): number;
-  /** Keys and digests of the cluster's input snapshot at the server; empty if it has none. */
+  /**
+   * Keys and digests of the cluster's input snapshot at the server; empty if it has none. A Push stream begins: what is not
+   * staged of a step of the last one is dropped.
+   */
   inputDigests(cluster: ClusterName): ReadonlyMap<string, Digest>;
-  /** What of the cluster would be above its quota after the step; undefined: nothing, and the step may be taken. */
-  excessAfter(cluster: ClusterName, delta: InputDelta): Excess | undefined;
   /** A step was refused because it leads above a quota: the snapshot stays as it was. */
   aboveQuota(cluster: ClusterName, excess: Excess): void;
-  /** A verified step of the input snapshot, from the digest of the snapshot at the server. */
-  input(cluster: ClusterName, delta: InputDelta): void;
+  /**
+   * A verified step of the input snapshot, from the digest of the snapshot at the server. One at a time for each cluster: `taken`
+   * is called when all of it is staged, or with what was above a quota, and then it was refused. Never called if the streams of
+   * the cluster end before.
+   */
+  input(cluster: ClusterName, delta: InputDelta, taken: (excess?: Excess) => void): void;
 }
 
 /** The owner of a relay client. */

@@ -64,11 +64,7 @@ export function inOrder(
     try {
       advance();
     } catch (error) {
-      const { code, reason, message } =
-        error instanceof ProtocolError
-          ? error
-          : new ProtocolError('Internal', 'handling a frame failed', 'unavailable');
-      link.end({ code, reason, message });
+      link.fail(error);
     }
   };
   const advance = (): void => {

@@ -1,12 +1,11 @@
 import type { CommitReport, Graph } from '../engine/collections/types.ts';
+import { sliceOf } from '../model/in-slices.ts';
 import { errorText } from '../model/messages.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 
 /** Rounds of one commit in which bookkeepers may stage more changes; more of them are a defect. */
 const MAX_ROUNDS = 10;
-/** A slice of a commit ends after this time; then the event loop turns once. */
-const SLICE_MS = 10;
 /** A record takes a few microseconds, so the clock is read after so many. */
 const RECORDS_PER_LOOK = 16;
 
@@ -217,12 +216,6 @@ function* piecesOf(sink: Sink, log: Log): Generator<undefined> {
     log.error('a sink failed', { error: errorText(error) });
   }
   yield;
-}
-
-/** Begins a slice of work; the returned function says whether it is over. */
-export function sliceOf(clock: Pick<Clock, 'monotonic'>): () => boolean {
-  const end = clock.monotonic() + SLICE_MS;
-  return () => clock.monotonic() >= end;
 }
 
 /** Asks each time after so many calls, and returns false otherwise. */

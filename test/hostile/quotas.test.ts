@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { objectDigest, snapshotDigest } from '../../src/model/digest.ts';
-import { type ClusterSize, excessText } from '../../src/model/quotas.ts';
+import { type ClusterSize, type Excess, excessText } from '../../src/model/quotas.ts';
 import { packChunks } from '../../src/relay/transfer.ts';
 import type { FrameInit } from '../../src/relay/wire/frames.ts';
 import { objectRecords, type RecordInit } from '../../src/relay/wire/records.ts';
@@ -54,11 +54,13 @@ describe('the server of the fleet', () => {
     };
     const listener = world.agent('west').at();
     const cluster = world.agent('west').hello().cluster;
-    const excess = listener?.excessAfter(cluster, delta);
-    if (excess === undefined) listener?.input(cluster, delta);
-    else listener?.aboveQuota(cluster, excess);
+    let above: Excess | undefined;
+    listener?.input(cluster, delta, (excess) => {
+      above = excess;
+    });
+    if (above !== undefined) listener?.aboveQuota(cluster, above);
     await world.settle();
-    return excess === undefined ? undefined : excessText(excess);
+    return above === undefined ? undefined : excessText(above);
   }
   const condition = (world: FleetWorld, cluster = 'west') =>
     world.server.api

@@ -4,7 +4,14 @@ import { createManagementServer, type ManagementServer } from '../../src/compose
 import type { ReplicaSetup } from '../../src/compose/serve/wire-replica.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
-import type { AgentHello, AgentHolding, InventoryEntry, KindState, ObjectResult } from '../../src/model/agent.ts';
+import type {
+  AgentHello,
+  AgentHolding,
+  InputDelta,
+  InventoryEntry,
+  KindState,
+  ObjectResult,
+} from '../../src/model/agent.ts';
 import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import { objectDigest, sha256, snapshotDigest } from '../../src/model/digest.ts';
 import type { FileSignatures } from '../../src/model/file-signature.ts';
@@ -467,6 +474,10 @@ function createFakeAgent(
     }
   };
 
+  const takes = (step: Partial<Pick<InputDelta, 'upserts' | 'removals' | 'kinds'>>): void => {
+    const digest = snapshotDigest([]);
+    listenerNow().input(cluster, { from: digest, to: digest, upserts: [], removals: [], ...step }, () => undefined);
+  };
   const agent: FakeAgent = {
     get dial() {
       return dial;
@@ -551,18 +562,9 @@ function createFakeAgent(
         found.map(({ key, digest: content }) => ({ ...resultOf(key, content, failing), health })),
       );
     },
-    lists: (kinds) =>
-      listenerNow().input(cluster, {
-        from: snapshotDigest([]),
-        to: snapshotDigest([]),
-        upserts: [],
-        removals: [],
-        kinds,
-      }),
+    lists: (kinds) => takes({ kinds }),
     discovers: ({ upserts = [], removals = [], kinds }) =>
-      listenerNow().input(cluster, {
-        from: snapshotDigest([]),
-        to: snapshotDigest([]),
+      takes({
         upserts: upserts.map((value) => ({ key: keyOf(value), value, digest: objectDigest(value) })),
         removals: removals.map(keyOf),
         ...(kinds === undefined ? {} : { kinds }),

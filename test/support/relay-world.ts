@@ -237,15 +237,15 @@ export function createFakeOwner(): FakeOwner {
       owner.received.push(...results);
       return 0;
     },
-    excessAfter: () => undefined,
     aboveQuota: (cluster, excess) => void owner.breaches.push(`${cluster} ${excessText(excess)}`),
     inputDigests: (cluster) => owner.held.get(cluster) ?? new Map(),
-    input(cluster, delta) {
+    input(cluster, delta, taken) {
       const held = owner.held.get(cluster) ?? new Map();
       owner.held.set(cluster, held);
       for (const key of delta.removals) held.delete(key);
       for (const { key, digest } of delta.upserts) held.set(key, digest);
       owner.inputs.push({ cluster, delta });
+      taken();
     },
   };
   return owner;

@@ -181,7 +181,9 @@ function whyUnread(
     if (isRemoval && declared.isLastKnownGood && declared.refusal === undefined) return clusterInDoubt(cluster);
     const [unknown] = read.get(safeMode.unseen, '', cluster)?.unknownKinds ?? [];
     if (unknown !== undefined) return kindUnknown(cluster, unknown.kind, unknown.message);
-    if (!isRemoval || read.get(snapshots, '', cluster) === undefined) continue;
+    const snapshot = isRemoval ? read.get(snapshots, '', cluster) : undefined;
+    if (snapshot === undefined) continue;
+    if (snapshot.isArriving === true) return snapshotArriving(cluster);
     const isListed = (kind: string): boolean => read.get(kinds, cluster, kind)?.state === 'complete';
     const unlisted = liveReads.neededFor(kindOf(key)).find((kind) => !isListed(kind));
     if (unlisted !== undefined) return kindUnknown(cluster, unlisted, 'the cluster does not say that it was listed');
@@ -196,6 +198,11 @@ function kindUnknown(cluster: string, kind: string, message: string): Hold {
     reason: 'KindUnknown',
     message: `${name} of cluster ${cluster} cannot be read, and what is not read is not gone${why}`,
   };
+}
+
+function snapshotArriving(cluster: string): Hold {
+  const message = `a part of the next input snapshot of cluster ${cluster} is here, and what is gone is known when it is complete`;
+  return { reason: 'SnapshotArriving', message };
 }
 
 function clusterInDoubt(cluster: string): Hold {

@@ -1,7 +1,9 @@
 import type { Input } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
+import type { SnapshotValue } from '../../engine/inputs.ts';
 import type { InputDelta, InventoryEntry, KindState, LiveObject, ObjectResult } from '../../model/agent.ts';
 import type { Digest } from '../../model/ids.ts';
+import { inputParts, isOnePart } from '../../model/input-parts.ts';
 import { canonicalJson, type JsonValue, jsonEquals, objectOf } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import { liveObjectOf } from '../../model/live-object.ts';
@@ -54,10 +56,10 @@ export function clusterMapOf(name: string): { readonly cluster: string; readonly
 /** The maps of a cluster as read from the store; an absent one is missing. */
 export type ClusterReadings = { readonly [Kind in ClusterMapKind]?: MapReading<ClusterMapTypes[Kind]> };
 
-/** When a stored input snapshot was last complete, in milliseconds since 1970. */
-export function snapshotSince({ meta }: StoredMap<LiveObject>): number {
-  const { since } = objectOf(meta);
-  return typeof since === 'number' ? since : 0;
+/** The state of a stored input snapshot. */
+export function snapshotOf({ meta }: StoredMap<LiveObject>): SnapshotValue {
+  const { since, isArriving } = objectOf(meta);
+  return { since: typeof since === 'number' ? since : 0, ...(isArriving === true ? { isArriving } : {}) };
 }
 
 /** The engine's input for each map of a cluster; the cluster is the partition. */
@@ -105,7 +107,7 @@ export function stageClusterReadings(
 ): void {
   const valid = validReadings(readings, isRegistered);
   for (const kind of clusterMapKinds) stageClusterMap(engine, cluster, kind, valid[kind]?.map.values ?? []);
-  if (valid.live !== undefined) engine.inputs.snapshots.set('', cluster, { since: snapshotSince(valid.live.map) });
+  if (valid.live !== undefined) engine.inputs.snapshots.set('', cluster, snapshotOf(valid.live.map));
 }
 
 function restoredObject(
@@ -208,37 +210,22 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
       writers.of(cluster)?.entries.replaceAll(owned);
       dropOtherResults(cluster, (key) => owned.has(key));
     },
-    /** Applies a delta that leads to a complete input snapshot; `since`: now, in milliseconds since 1970. */
-    takeInput: (cluster: string, { upserts, removals, kinds }: InputDelta, since: number): void => {
-      const written = writers.of(cluster);
-      // The delta may start from objects in the engine that were not stored, because they were no complete snapshot.
-      if (inputs.snapshots.latest('', cluster) === undefined) written?.live.replaceAll(pairsOf(inputs.live, cluster));
-      const changes = [
-        ...upserts.map((object) => [object.key, object] as const),
-        ...removals.map((key) => [key, null] as const),
-      ];
-      stageClusterMap(engine, cluster, 'live', changes);
-      for (const [key, object] of changes) written?.live.set(key, object);
-      if (kinds !== undefined) {
-        inputs.kinds.drop(cluster);
-        for (const state of kinds) inputs.kinds.set(cluster, state.kind, state);
-        written?.kinds.replaceAll(kinds.map((state) => [state.kind, state]));
-      }
-      inputs.snapshots.set('', cluster, { since });
-      written?.live.setMeta({ since });
-    },
+    takeInput: (cluster: string, delta: InputDelta, now: () => number) =>
+      takeInput(engine, () => writers.of(cluster), cluster, delta, now),
     /** Writes the state of the cluster as of all that is staged; `to`: with these writers instead of those of this process. */
     write: (cluster: string, to: ClusterWriters | undefined = writers.of(cluster)): void => {
       to?.entries.replaceAll(pairsOf(inputs.ledger, cluster));
       to?.results.replaceAll(pairsOf(inputs.results, cluster));
       const snapshot = inputs.snapshots.latest('', cluster);
+      const live = pairsOf(inputs.live, cluster);
+      // Without kinds they are no snapshot: a part of the first one is here.
+      if (snapshot !== undefined || live.length > 0) to?.live.replaceAll(live);
       if (snapshot === undefined) {
-        to?.live.drop();
+        if (live.length === 0) to?.live.drop();
         to?.kinds.drop();
         return;
       }
-      to?.live.replaceAll(pairsOf(inputs.live, cluster));
-      to?.live.setMeta({ since: snapshot.since });
+      to?.live.setMeta({ ...snapshot });
       to?.kinds.replaceAll(pairsOf(inputs.kinds, cluster));
     },
     /** Forgets the input snapshot and the results; the ledger entries stay. */
@@ -250,6 +237,47 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
       inputs.snapshots.delete('', cluster);
     },
   };
+}
+
+/**
+ * Stages a delta that leads to a complete input snapshot, and stops after each part of it; each may have a commit of its own. Until
+ * the last part the snapshot is marked: it is neither the one before nor the next one. `now`: in milliseconds since 1970.
+ */
+function* takeInput(
+  engine: Engine,
+  writersNow: () => ClusterWriters | undefined,
+  cluster: string,
+  delta: InputDelta,
+  now: () => number,
+): Generator<undefined, void> {
+  const { inputs } = engine;
+  const before = inputs.snapshots.latest('', cluster);
+  const setSnapshot = (snapshot: SnapshotValue): void => {
+    inputs.snapshots.set('', cluster, snapshot);
+    writersNow()?.live.setMeta({ ...snapshot });
+  };
+  // The delta may start from objects in the engine that were not stored, because they were no complete snapshot.
+  if (before === undefined) writersNow()?.live.replaceAll(pairsOf(inputs.live, cluster));
+  else if (!isOnePart(delta)) setSnapshot({ ...before, isArriving: true });
+  let isFirst = true;
+  for (const { upserts, removals } of inputParts(delta)) {
+    if (!isFirst) yield;
+    isFirst = false;
+    const changes = [
+      ...upserts.map((object) => [object.key, object] as const),
+      ...removals.map((key) => [key, null] as const),
+    ];
+    stageClusterMap(engine, cluster, 'live', changes);
+    const written = writersNow();
+    for (const [key, object] of changes) written?.live.set(key, object);
+  }
+  const { kinds } = delta;
+  if (kinds !== undefined) {
+    inputs.kinds.drop(cluster);
+    for (const state of kinds) inputs.kinds.set(cluster, state.kind, state);
+    writersNow()?.kinds.replaceAll(kinds.map((state) => [state.kind, state]));
+  }
+  setSnapshot({ since: now() });
 }
 
 /** The inventory of a cluster as its agent would report it, by the ledger as of all that is staged. */

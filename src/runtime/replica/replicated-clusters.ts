@@ -9,7 +9,7 @@ import {
   clusterCodecs,
   clusterMapKinds,
   clusterMapName,
-  snapshotSince,
+  snapshotOf,
   stageClusterMap,
 } from '../ledger/cluster-state.ts';
 import { type Ledger, unseenAgent } from '../ledger/ledger.ts';
@@ -203,7 +203,7 @@ function stage(
     for (const kind of clusterMapKinds) stageKind(engine, cluster, kind, last, now);
     if (now.entries?.type === 'complete') ledger.markEntriesComplete(cluster);
     if (now.live?.type === 'complete' && now.kinds?.type === 'complete') {
-      engine.inputs.snapshots.set('', cluster, { since: snapshotSince(now.live.map) });
+      engine.inputs.snapshots.set('', cluster, snapshotOf(now.live.map));
     }
   });
   return now;

@@ -17,6 +17,7 @@ import { newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import type { ClusterSession } from '../../runtime/sessions.ts';
 import { endedRegistrations, type HelloDeps, judgeHello, judgeRegistration } from './admission.ts';
+import { createIntake } from './intake.ts';
 import { createQuotas } from './quotas.ts';
 import { createResultTaker } from './results.ts';
 
@@ -37,6 +38,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
   const { engine, loop, ledger, recovery, sessions, clock, log } = deps;
   const { agents } = engine.inputs;
   const quotas = createQuotas(deps);
+  const intake = createIntake({ ...deps, quotas, complete: (cluster) => markWarm(deps, cluster) });
 
   return {
     caughtUp: async () => true,
@@ -62,6 +64,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
         return;
       }
       recovery.consider(cluster, holding);
+      intake.drop(cluster);
       sessions.set(cluster, newSession(session, holding));
       log.info('an agent is connected', { cluster, version, owned: holding.entries.length, known: holding.isKnown });
       deps.connected(cluster, holding);
@@ -85,21 +88,23 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       const { cluster } = session.hello;
       if (sessions.get(cluster)?.session !== session) return;
       sessions.delete(cluster);
-      quotas.forget(cluster);
+      intake.drop(cluster);
       log.info('an agent is disconnected', { cluster, reason });
       noteDisconnected(deps, cluster);
     },
     broken: (cluster, reason) => noteProblem(deps, cluster, `its session was ended: ${reason}`),
     latestEpoch: ledger.epoch,
     results: createResultTaker(deps),
-    ...createLookups(deps),
-    excessAfter: quotas.excessAfter,
-    aboveQuota: quotas.aboveQuota,
-    input: (cluster, delta) => {
-      quotas.taken(cluster, delta);
-      loop.transact(() => ledger.takeInput(cluster, delta, clock.now()));
-      markWarm(deps, cluster);
+    remembered: (cluster, digest) => {
+      const entries = inventoryOf(engine, cluster);
+      return inventoryDigest(entries) === digest ? entries : undefined;
     },
+    inputDigests: (cluster): ReadonlyMap<string, Digest> => {
+      intake.drop(cluster);
+      return new Map(Array.from(engine.inputs.live.latestEntries(cluster), ({ key, value }) => [key, value.digest]));
+    },
+    aboveQuota: quotas.aboveQuota,
+    input: intake.input,
   };
 }
 
@@ -120,18 +125,6 @@ function noteDisconnected({ engine, ledger, loop, clock }: AgentSourceDeps, clus
 
 function newSession(session: AgentSession, { digest: holds }: ReportedHolding): ClusterSession {
   return { session, holds, inFlight: false, isStaging: true, rejections: 0, isPaused: false };
-}
-
-/** What the server remembers of a cluster, as of all that was staged. */
-function createLookups({ engine }: AgentSourceDeps): Pick<AgentListener, 'remembered' | 'inputDigests'> {
-  return {
-    remembered: (cluster, digest) => {
-      const entries = inventoryOf(engine, cluster);
-      return inventoryDigest(entries) === digest ? entries : undefined;
-    },
-    inputDigests: (cluster): ReadonlyMap<string, Digest> =>
-      new Map(Array.from(engine.inputs.live.latestEntries(cluster), ({ key, value }) => [key, value.digest])),
-  };
 }
 
 /** Binds the cluster's name to the agent's cluster id; true if it belonged to another one. */

@@ -1,41 +1,35 @@
-import type { InputDelta } from '../../model/agent.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { reportedIn } from '../../model/ledger.ts';
-import { type ClusterSize, type Excess, excessOf, excessText } from '../../model/quotas.ts';
+import { type ClusterSize, type Excess, excessText } from '../../model/quotas.ts';
 import type { AgentListener } from '../../relay/session.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
-import { createSnapshotSizes } from './sizes.ts';
+import { createSnapshotSizes, type SnapshotSize } from './sizes.ts';
 
 type QuotaDeps = Pick<ServerParts, 'engine' | 'ledger' | 'loop' | 'log'> & { readonly quotas: ClusterSize };
+
+export type Quotas = ReturnType<typeof createQuotas>;
 
 /** Judges the steps of input snapshots by the quotas, and notes in a cluster's registration and status what was refused. */
 export function createQuotas(deps: QuotaDeps) {
   const { ledger, log, quotas } = deps;
   const sizes = createSnapshotSizes(deps);
-  /** The size after the step that was judged last. */
-  let judged: { readonly delta: InputDelta; readonly size: ReturnType<typeof sizes.after> } | undefined;
 
-  const calls: Pick<AgentListener, 'excessAfter' | 'aboveQuota'> = {
-    excessAfter: (cluster, delta) => {
-      judged = { delta, size: sizes.after(cluster, delta) };
-      return excessOf(judged.size, quotas);
-    },
-    aboveQuota: (cluster, excess) => {
-      const before = ledger.registration(cluster)?.excess;
-      note(deps, cluster, excess);
-      if (before?.what === excess.what && before.limit === excess.limit) return;
-      const { what, number, limit } = excess;
-      log.warn('an input of a cluster is above a quota; the input snapshot of before stays', {
-        ...{ cluster, what, number, limit, detail: excessText(excess) },
-      });
-    },
+  const aboveQuota: AgentListener['aboveQuota'] = (cluster, excess) => {
+    const before = ledger.registration(cluster)?.excess;
+    note(deps, cluster, excess);
+    if (before?.what === excess.what && before.limit === excess.limit) return;
+    const { what, number, limit } = excess;
+    log.warn('an input of a cluster is above a quota; the input snapshot of before stays', {
+      ...{ cluster, what, number, limit, detail: excessText(excess) },
+    });
   };
   return {
-    ...calls,
-    /** The step is being staged. */
-    taken: (cluster: ClusterName, delta: InputDelta): void => {
-      sizes.take(cluster, judged?.delta === delta ? judged.size : undefined);
-      judged = undefined;
+    limits: quotas,
+    aboveQuota,
+    after: sizes.after,
+    /** The step is staged, and has led to this size. */
+    taken: (cluster: ClusterName, size: SnapshotSize): void => {
+      sizes.take(cluster, size);
       if (ledger.registration(cluster)?.excess === undefined) return;
       log.info('the input of a cluster is within its quotas again', { cluster });
       note(deps, cluster, undefined);

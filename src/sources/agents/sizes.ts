@@ -5,7 +5,7 @@ import type { ClusterSize } from '../../model/quotas.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 
 /** The size of an input snapshot; `kindBytes` are a part of `bytes`. */
-interface SnapshotSize extends ClusterSize {
+export interface SnapshotSize extends ClusterSize {
   readonly kindBytes: number;
 }
 
@@ -33,15 +33,17 @@ export function createSnapshotSizes({ engine }: Pick<ServerParts, 'engine'>) {
     return size;
   };
   return {
-    /** The size after the step, which is not taken yet. */
-    after: (cluster: ClusterName, { upserts, removals, kinds: listed }: InputDelta): SnapshotSize => {
+    /** Counts the size after the step, which is not taken yet; stops after each of its objects. */
+    *after(cluster: ClusterName, { upserts, removals, kinds: listed }: InputDelta): Generator<undefined, SnapshotSize> {
       let { objects, bytes, kinds: count, kindBytes } = now(cluster);
       for (const object of upserts) {
+        yield;
         const before = live.latest(cluster, object.key);
         if (before === undefined) objects += 1;
         bytes += bytesOf(object) - (before === undefined ? 0 : bytesOf(before));
       }
       for (const key of removals) {
+        yield;
         const before = live.latest(cluster, key);
         if (before === undefined) continue;
         objects -= 1;
@@ -54,12 +56,9 @@ export function createSnapshotSizes({ engine }: Pick<ServerParts, 'engine'>) {
       }
       return { objects, bytes, kinds: count, kindBytes };
     },
-    /** A step is being staged, and leads to this size; undefined: to one that is counted later. */
-    take: (cluster: ClusterName, size: SnapshotSize | undefined): void => {
-      if (size === undefined) sizes.delete(cluster);
-      else sizes.set(cluster, size);
-    },
-    /** The session of the cluster begins or has ended. */
+    /** A step is staged, and has led to this size. */
+    take: (cluster: ClusterName, size: SnapshotSize): void => void sizes.set(cluster, size),
+    /** The size is counted anew when it is needed. */
     forget: (cluster: ClusterName): void => void sizes.delete(cluster),
   };
 }

@@ -19,6 +19,7 @@ function countingLink() {
     post: () => undefined,
     send: async () => true,
     end: () => undefined,
+    fail: () => undefined,
     probe: async () => true,
     isOver: () => false,
     over: promise,

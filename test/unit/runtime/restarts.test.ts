@@ -37,10 +37,8 @@ function discovers(
   gone: readonly string[] = [],
 ): void {
   const digest = objectDigest({});
-  world.agents.listener?.input(cluster as ClusterName, {
-    ...{ from: digest, to: digest, upserts: objects, removals: gone as readonly ObjectKey[] },
-    kinds: [services],
-  });
+  const delta = { from: digest, to: digest, upserts: objects, removals: gone as readonly ObjectKey[] };
+  world.agents.listener?.input(cluster as ClusterName, { ...delta, kinds: [services] }, () => undefined);
 }
 
 async function discoveredWorld(store: SnapshotStore = createMemoryStore()): Promise<FleetWorld> {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createGraph } from '../../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../../src/engine/graph.ts';
 import { sha256 } from '../../../../src/model/digest.ts';
+import { atOnce } from '../../../../src/model/in-slices.ts';
 import type { Registration } from '../../../../src/model/ledger.ts';
 import type { ObjectKey } from '../../../../src/model/object-key.ts';
 import type { SnapshotStore, StoreWrite } from '../../../../src/ports/snapshot-store.ts';
@@ -33,6 +34,8 @@ async function replica(store: SnapshotStore, clock: VirtualClock) {
   return { engine, ledger, lead };
 }
 
+const step = { from: sha256(''), to: sha256(''), upserts: [], removals: [] };
+
 describe('the records of a cluster among several processes', () => {
   it('are not deleted by what a new leader remembers of an earlier registration', async () => {
     const [memory, clock] = [createSharedMemory(), createVirtualClock()];
@@ -41,7 +44,7 @@ describe('the records of a cluster among several processes', () => {
     a.ledger.endRegistration('east');
     b.ledger.own('east', {}, always);
     b.ledger.setRegistration('east', registration);
-    b.ledger.takeInput('east', { from: sha256(''), to: sha256(''), upserts: [], removals: [], kinds: [] }, 1);
+    atOnce(b.ledger.takeInput('east', { ...step, kinds: [] }, () => 1));
     await clock.advance(200);
     a.ledger.replicateRegistration('east', registration, undefined);
     a.lead();
@@ -55,7 +58,7 @@ describe('the records of a cluster among several processes', () => {
     const [a, b] = [await replica(memory.open(), clock), await replica(memory.open(), clock)];
     b.ledger.own('east', {}, always);
     b.ledger.setRegistration('east', registration);
-    b.ledger.takeInput('east', { from: sha256(''), to: sha256(''), upserts: [], removals: [], kinds: [] }, 1);
+    atOnce(b.ledger.takeInput('east', { ...step, kinds: [] }, () => 1));
     await clock.advance(200);
     b.ledger.disown('east');
     a.ledger.endRegistration('east');

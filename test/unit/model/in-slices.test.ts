@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inSlices } from '../../../src/runtime/in-slices.ts';
+import { inSlices } from '../../../src/model/in-slices.ts';
 
 it('lets the event loop turn whenever ten milliseconds of work are over, and does every piece in order', async () => {
   let now = 0;

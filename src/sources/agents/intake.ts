@@ -1,0 +1,123 @@
+import type { InputDelta } from '../../model/agent.ts';
+import type { ClusterName } from '../../model/ids.ts';
+import { atOnce, inSlices } from '../../model/in-slices.ts';
+import { isOnePart } from '../../model/input-parts.ts';
+import { type Excess, excessOf } from '../../model/quotas.ts';
+import type { AgentListener } from '../../relay/session.ts';
+import type { ServerParts } from '../../runtime/parts.ts';
+import type { Quotas } from './quotas.ts';
+import type { SnapshotSize } from './sizes.ts';
+
+interface IntakeDeps extends Pick<ServerParts, 'ledger' | 'loop' | 'clock' | 'log'> {
+  readonly quotas: Quotas;
+  /** A step is staged: the cluster has a complete input snapshot. */
+  readonly complete: (cluster: ClusterName) => void;
+}
+
+/** A step within the quotas. */
+interface Step {
+  readonly cluster: ClusterName;
+  readonly size: SnapshotSize;
+  /** The parts that are not staged. */
+  readonly rest: Iterator<undefined, void>;
+  readonly taken: (excess?: Excess) => void;
+}
+
+export type Intake = ReturnType<typeof createIntake>;
+
+/**
+ * Takes the steps of input snapshots. A large one is divided into parts, each with a commit of its own, and the clusters take
+ * turns: the changes of all others wait for one part, however large the snapshots are that one cluster sends.
+ */
+export function createIntake(deps: IntakeDeps) {
+  const { ledger, quotas, clock, log } = deps;
+  /** The step of each cluster that is measured. */
+  const measured = new Map<string, InputDelta>();
+  const turns = createTurns(deps);
+
+  const begin = (cluster: ClusterName, delta: InputDelta, size: SnapshotSize, taken: Step['taken']): void => {
+    const excess = excessOf(size, quotas.limits);
+    if (excess !== undefined) {
+      taken(excess);
+      return;
+    }
+    const step: Step = { cluster, size, rest: ledger.takeInput(cluster, delta, clock.now), taken };
+    if (isOnePart(delta)) turns.stageAll(step);
+    else turns.add(step);
+  };
+  const input: AgentListener['input'] = (cluster, delta, taken) => {
+    const work = quotas.after(cluster, delta);
+    if (isOnePart(delta)) {
+      begin(cluster, delta, atOnce(work), taken);
+      return;
+    }
+    log.info('a large step of an input snapshot is taken in parts', {
+      ...{ cluster, upserts: delta.upserts.length, removals: delta.removals.length },
+    });
+    measured.set(cluster, delta);
+    void inSlices(clock, work).then((size) => {
+      if (measured.get(cluster) !== delta) return;
+      measured.delete(cluster);
+      begin(cluster, delta, size, taken);
+    });
+  };
+  return {
+    input,
+    /** The rest of the cluster's step is dropped. */
+    drop: (cluster: ClusterName): void => {
+      measured.delete(cluster);
+      turns.drop(cluster);
+      quotas.forget(cluster);
+    },
+  };
+}
+
+/** Stages the parts of steps; one after the other of all clusters, each after the commit of the last one. */
+function createTurns({ ledger, loop, quotas, complete }: IntakeDeps) {
+  /** Steps of which a part is due, in turn. */
+  const due = new Map<string, Step>();
+  let isStaged = false;
+
+  const end = ({ cluster, size }: Step): void => {
+    quotas.taken(cluster, size);
+    complete(cluster);
+  };
+  const stageNext = (): void => {
+    const [step] = due.values();
+    if (isStaged || step === undefined) return;
+    due.delete(step.cluster);
+    // A cluster without registration was deregistered: its streams are about to end.
+    if (ledger.registration(step.cluster) === undefined) {
+      stageNext();
+      return;
+    }
+    isStaged = true;
+    let isDone = false;
+    const stage = (): void => {
+      isDone = step.rest.next().done === true;
+      if (isDone) end(step);
+    };
+    const published = (): void => {
+      isStaged = false;
+      stageNext();
+    };
+    loop.transact(stage, { published });
+    if (isDone) step.taken();
+    else due.set(step.cluster, step);
+  };
+  return {
+    add: (step: Step): void => {
+      due.set(step.cluster, step);
+      stageNext();
+    },
+    /** Stages all parts in one commit. */
+    stageAll: (step: Step): void => {
+      loop.transact(() => {
+        atOnce(step.rest);
+        end(step);
+      });
+      step.taken();
+    },
+    drop: (cluster: ClusterName): void => void due.delete(cluster),
+  };
+}
