@@ -106,8 +106,8 @@ export type GitBlobOutcome =
 export interface GitPublishRequest {
   /** The commit to build on, as fetched; null: the branch does not exist, and the commit becomes its root. */
   readonly expected: string | null;
-  /** New content by path, null to remove the path; all other paths stay as in `expected`. */
-  readonly changes: ReadonlyMap<string, Uint8Array | null>;
+  /** New text by path, null to remove the path; all other paths stay as in `expected`. */
+  readonly changes: ReadonlyMap<string, string | null>;
   readonly author: { readonly name: string; readonly email: string };
   /** Milliseconds since 1970. */
   readonly at: number;

@@ -1,11 +1,11 @@
 import type { InputDelta } from '../model/agent.ts';
 import { createBucketedMap } from '../model/bucketed-map.ts';
-import { quote } from '../model/ids.ts';
+import { type Digest, quote } from '../model/ids.ts';
 import { atOnce, inSlices } from '../model/in-slices.ts';
-import { inputParts, isOnePart } from '../model/input-parts.ts';
+import { bucketParts, inputParts, isOnePart } from '../model/input-parts.ts';
 import { type Excess, excessText } from '../model/quotas.ts';
 import { digestsAfter, type InputDigests } from './input-digests.ts';
-import { endOfDecision, type Greeted, type PullStream, welcomeFrame } from './server-state.ts';
+import { endOfDecision, type Greeted, welcomeFrame } from './server-state.ts';
 import { createTransfers } from './transfer.ts';
 import { createInputAssembler, digestRecords } from './wire/input.ts';
 import { ProtocolError } from './wire/scalars.ts';
@@ -26,18 +26,29 @@ export async function welcomePush(greeted: Greeted): Promise<void> {
   const decision = state.listener.admit(hello, greeted.certificate);
   if (decision.type !== 'admitted') return link.end(endOfDecision(decision));
   slot.push?.end({ code: 'unavailable', reason: 'Superseded', message: 'a newer Push stream has taken its place' });
-  startPush(greeted, pull);
-}
-
-function startPush(greeted: Greeted, pull: PullStream): void {
-  const { state, slot, link, peerLimits } = greeted;
-  const { limits, listener, counts, deps } = state;
   slot.push = link;
   void link.over.then(() => {
     if (slot.push === link) slot.push = undefined;
   });
   void pull.link.over.then(({ reason, message }) => link.end({ code: 'unavailable', reason, message }));
-  let digests = createBucketedMap(listener.inputDigests(slot.cluster), (digest) => digest);
+  const digests = await inSlices(state.deps.clock, hashed(state.listener.inputDigests(slot.cluster)));
+  if (!link.isOver()) startPush(greeted, digests);
+}
+
+/** The digests in buckets, which are all hashed. Stops after each part. */
+function* hashed(entries: readonly (readonly [string, Digest])[]): Generator<undefined, InputDigests> {
+  let digests: InputDigests = createBucketedMap<string, Digest>([], (digest) => digest);
+  for (const part of bucketParts(entries, ([key]) => key)) {
+    digests = digests.with(part);
+    digests.digest();
+    yield;
+  }
+  return digests;
+}
+
+function startPush({ state, slot, link, peerLimits, ...greeted }: Greeted, held: InputDigests): void {
+  const { limits, listener, counts, deps } = state;
+  let digests = held;
   let notBefore = 0;
   /** A complete step has no answer yet. */
   let isTaking = false;
@@ -86,7 +97,7 @@ function startPush(greeted: Greeted, pull: PullStream): void {
     listed = true;
     void transfers.send({ case: 'inputDigests', value: {} }, digestRecords([...digests]));
   });
-  link.post(welcomeFrame(greeted, { inputDigest: digests.digest() }));
+  link.post(welcomeFrame({ state, slot, link, peerLimits, ...greeted }, { inputDigest: digests.digest() }));
 }
 
 /** The step leads above a quota of the cluster. */

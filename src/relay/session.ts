@@ -119,7 +119,7 @@ export interface AgentListener {
    * Keys and digests of the cluster's input snapshot at the server; empty if it has none. A Push stream begins: what is not
    * staged of a step of the last one is dropped.
    */
-  inputDigests(cluster: ClusterName): ReadonlyMap<string, Digest>;
+  inputDigests(cluster: ClusterName): readonly (readonly [string, Digest])[];
   /** A step was refused because it leads above a quota: the snapshot stays as it was. */
   aboveQuota(cluster: ClusterName, excess: Excess): void;
   /**

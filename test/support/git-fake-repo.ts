@@ -181,10 +181,7 @@ function fakeRepo(
       if (typeof planned === 'function') planned();
       else if (planned !== undefined) return planned;
       if ((world.branches.get(branch) ?? null) !== request.expected) return { type: 'race' };
-      const changes = [...request.changes].map(
-        ([path, bytes]) => [path, bytes === null ? null : Buffer.from(bytes).toString()] as const,
-      );
-      const id = world.commit(request.expected ?? undefined, changes, request.message, request.at);
+      const id = world.commit(request.expected ?? undefined, [...request.changes], request.message, request.at);
       world.branches.set(branch, id);
       take(id);
       return { type: 'published', commit: id };

@@ -238,7 +238,7 @@ export function createFakeOwner(): FakeOwner {
       return 0;
     },
     aboveQuota: (cluster, excess) => void owner.breaches.push(`${cluster} ${excessText(excess)}`),
-    inputDigests: (cluster) => owner.held.get(cluster) ?? new Map(),
+    inputDigests: (cluster) => [...(owner.held.get(cluster) ?? [])],
     input(cluster, delta, taken) {
       const held = owner.held.get(cluster) ?? new Map();
       owner.held.set(cluster, held);

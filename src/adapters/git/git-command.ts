@@ -1,4 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../../ports/clock.ts';
 import type { AuthorizationHeader, Environment, Remote } from './remote.ts';
 
@@ -6,7 +8,8 @@ export interface GitCall {
   readonly args: readonly string[];
   /** The repository; absent for commands that need none. */
   readonly repository?: string;
-  readonly input?: readonly (string | Uint8Array)[];
+  /** Read as the program takes it. */
+  readonly input?: Iterable<string | Uint8Array>;
   /** Override settings of the repository. */
   readonly settings?: readonly Setting[];
   /** Variables for the programs that git starts. */
@@ -168,15 +171,13 @@ function outcomeOf(clock: Clock, call: GitCall, child: ChildProcessWithoutNullSt
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors = (errors + text).slice(-ERROR_TAIL_LENGTH);
   });
-  // A program that ends early closes its input; its exit says more than the broken pipe.
-  child.stdin.on('error', () => undefined);
   child.once('error', (error) => finish(endedEarly('missing', error.message)));
   child.once('close', (exitCode) => {
     const code = forced === undefined ? (exitCode ?? -1) : -1;
     finish({ end: forced ?? 'exited', code, succeeded: code === 0, output: Buffer.concat(output), errors });
   });
-  for (const part of input) child.stdin.write(part);
-  child.stdin.end();
+  // A program that ends early closes its input; its exit says more than the broken pipe.
+  pipeline(Readable.from(input), child.stdin).catch(() => undefined);
   return promise;
 }
 

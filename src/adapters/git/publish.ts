@@ -52,6 +52,7 @@ async function writeCommit({ git, repository, signal }: PublishContext, request:
   if (request.expected !== null && !isObjectId(request.expected)) {
     throw new Error('the expected commit is no commit id');
   }
+  for (const path of request.changes.keys()) checkPath(path);
   const args = ['fast-import', '--quiet', '--done', '--force', '--date-format=raw'];
   const input = importStream(request);
   const outcome = await git.run({ args, repository, input, deadlineMs: IMPORT_DEADLINE_MS, signal });
@@ -60,28 +61,23 @@ async function writeCommit({ git, repository, signal }: PublishContext, request:
   throw gitCopyError(`writing the commit failed: ${cleanMessage(outcome.errors, []) || outcome.end}`);
 }
 
-/** The commands for `git fast-import`, which answers with the id of the new commit. */
-function importStream(request: GitPublishRequest): readonly (string | Uint8Array)[] {
+/** The commands for `git fast-import`, which answers with the id of the new commit. Made as git reads them. */
+function* importStream(request: GitPublishRequest): Generator<string, void> {
   const { author, at, message, expected, changes } = request;
   const who = `${withoutDelimiters(author.name)} <${withoutDelimiters(author.email)}> ${Math.floor(at / 1000)} +0000`;
-  const stream: (string | Uint8Array)[] = [
-    // Without this line, a commit without `from` would continue from the old value of the ref.
-    `reset ${PUBLISH_REF}\n\n`,
-    `commit ${PUBLISH_REF}\nmark :1\nauthor ${who}\ncommitter ${who}\n`,
-    ...dataCommand(Buffer.from(message, 'utf8')),
-    expected === null ? '' : `from ${expected}\n`,
-  ];
+  // Without this line, a commit without `from` would continue from the old value of the ref.
+  yield `reset ${PUBLISH_REF}\n\n`;
+  yield `commit ${PUBLISH_REF}\nmark :1\nauthor ${who}\ncommitter ${who}\n${dataCommand(message)}`;
+  if (expected !== null) yield `from ${expected}\n`;
   // Removals first: a removed file can make room for a folder of the same name.
-  for (const [path, bytes] of changes) if (bytes === null) stream.push(`D ${quotePath(path)}\n`);
-  for (const [path, bytes] of changes) {
-    if (bytes !== null) stream.push(`M 100644 inline ${quotePath(path)}\n`, ...dataCommand(bytes));
-  }
-  stream.push('\nget-mark :1\ndone\n');
-  return stream;
+  for (const [path, text] of changes) if (text === null) yield `D ${quotePath(path)}\n`;
+  for (const [path, text] of changes)
+    if (text !== null) yield `M 100644 inline ${quotePath(path)}\n${dataCommand(text)}`;
+  yield '\nget-mark :1\ndone\n';
 }
 
-function dataCommand(bytes: Uint8Array): readonly (string | Uint8Array)[] {
-  return [`data ${bytes.length}\n`, bytes, '\n'];
+function dataCommand(text: string): string {
+  return `data ${Buffer.byteLength(text)}\n${text}\n`;
 }
 
 function withoutDelimiters(text: string): string {
@@ -89,10 +85,14 @@ function withoutDelimiters(text: string): string {
   return text.replace(/[<>\u0000-\u001f\u007f]/g, ' ').trim();
 }
 
-/** Quotes a path for the stream. Throws on a path that a tree must not contain, which is a defect of the caller. */
-function quotePath(path: string): string {
+/** Throws on a path that a tree must not contain, which is a defect of the caller. */
+function checkPath(path: string): void {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a line end would start another command.
   const bad = /[\u0000-\u001f\u007f]/.test(path) || path.split('/').some((part) => /^(|\.|\.\.|\.git)$/i.test(part));
   if (bad) throw new Error(`${JSON.stringify(path)} is not a path that can be published`);
+}
+
+/** Quotes a path for the stream. */
+function quotePath(path: string): string {
   return `"${path.replace(/["\\]/g, '\\$&')}"`;
 }

@@ -6,8 +6,8 @@ import { objectOf, textOf } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
 import { mirrorLabels } from '../../model/mirror-labels.ts';
 import { matchesAnyName } from '../../model/name-glob.ts';
-import { kindOf, labelsOf, objectRefOf } from '../../model/object-key.ts';
-import type { Collection, Entry, Graph, Reader } from '../collections/types.ts';
+import { kindOf, labelsOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import type { Collection, Graph, Index } from '../collections/types.ts';
 
 /** The kinds of live objects that mirroring reads, by `group/Kind`. */
 export const liveKinds = {
@@ -15,29 +15,17 @@ export const liveKinds = {
   slice: 'discovery.k8s.io/EndpointSlice',
 } as const satisfies Readonly<Record<string, (typeof engineKinds)['ServiceMirror']['discovers'][number]>>;
 
-const EXPORT = 'fleetrelay.dev/service-export';
-
-/** Live services and their slices by cluster. */
-export type LiveServices = ReturnType<typeof indexLiveServices>;
-
-/** Indexes live Services and EndpointSlices. Other kinds are in no group of the index. */
-export function indexLiveServices(graph: Graph, live: Collection<LiveObject>) {
-  return {
-    services: graph.index('liveServices', live, ({ partition, value }) => {
-      if (kindOf(value.key) !== liveKinds.service) return [];
-      const isMarked = labelsOf(value.value)[EXPORT] === 'true';
-      return [servicesGroup(partition, 'all'), ...(isMarked ? [servicesGroup(partition, 'marked')] : [])];
-    }),
-    slices: graph.index('liveSlices', live, ({ partition, value }) => {
-      if (kindOf(value.key) !== liveKinds.slice) return [];
-      const { [SERVICE_NAME_LABEL]: named, [mirrorLabels.backend]: backend } = labelsOf(value.value);
-      const service = textOf(named);
-      // A slice that mirroring made may name a service of this cluster, but has no addresses of it.
-      return service === '' || backend !== undefined
-        ? []
-        : [slicesOf(partition, objectRefOf(value.key).namespace, service)];
-    }),
-  };
+/** Indexes live EndpointSlices by {@link slicesOf}. Other kinds are in no group of the index. */
+export function indexSlices(graph: Graph, live: Collection<LiveObject>): Index<LiveObject> {
+  return graph.index('liveSlices', live, ({ partition, value }) => {
+    if (kindOf(value.key) !== liveKinds.slice) return [];
+    const { [SERVICE_NAME_LABEL]: named, [mirrorLabels.backend]: backend } = labelsOf(value.value);
+    const service = textOf(named);
+    // A slice that mirroring made may name a service of this cluster, but has no addresses of it.
+    return service === '' || backend !== undefined
+      ? []
+      : [slicesOf(partition, objectRefOf(value.key).namespace, service)];
+  });
 }
 
 /** The group of the EndpointSlices of a service. */
@@ -51,21 +39,18 @@ export interface ServiceChoice {
   readonly namespaces: MirrorNamespaces;
 }
 
-/** The live services of a cluster that a mirror chooses, without those that are never mirrored. */
-export function selectServices(
-  read: Reader,
-  { services }: LiveServices,
-  cluster: string,
-  { selector, namespaces }: ServiceChoice,
-): readonly Entry<LiveObject>[] {
-  const group = servicesGroup(cluster, selector.matchLabels[EXPORT] === 'true' ? 'marked' : 'all');
-  return read
-    .members(services, group)
-    .filter(({ value }) => mayBeMirrored(value) && isIn(namespaces, value))
-    .filter(({ value }) => matchesLabels(selector, labelsOf(value.value)));
+/** Whether the key is that of a Service. */
+export function isService(key: string): boolean {
+  return kindOf(key as ObjectKey) === liveKinds.service;
 }
 
-function mayBeMirrored(service: LiveObject): boolean {
+/** Whether a mirror chooses a live Service that {@link mayBeMirrored}. */
+export function chooses({ selector, namespaces }: ServiceChoice, service: LiveObject): boolean {
+  return isIn(namespaces, service) && matchesLabels(selector, labelsOf(service.value));
+}
+
+/** False for the Services that are never mirrored. */
+export function mayBeMirrored(service: LiveObject): boolean {
   const { namespace, name } = objectRefOf(service.key);
   if (namespace === 'kube-system' || (namespace === 'default' && name === 'kubernetes')) return false;
   if (labelsOf(service.value)[mirrorLabels.backend] !== undefined) return false;
@@ -75,8 +60,4 @@ function mayBeMirrored(service: LiveObject): boolean {
 function isIn({ include, exclude }: MirrorNamespaces, service: LiveObject): boolean {
   const { namespace } = objectRefOf(service.key);
   return matchesAnyName(include, namespace) && !matchesAnyName(exclude, namespace);
-}
-
-function servicesGroup(cluster: string, which: 'all' | 'marked'): string {
-  return `${cluster}/${which}`;
 }

@@ -1,10 +1,11 @@
+import type { LiveObject } from '../../model/agent.ts';
 import type { ClusterChoice, MirrorCopy, MirrorFrom } from '../../model/desired.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { outOfReach, reaches } from '../../model/source-rights.ts';
-import type { Derived, Graph, Index } from '../collections/types.ts';
+import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import type { DomainCore } from '../domain.ts';
 import { type ClusterValue, chooseClusters } from '../fleet/clusters.ts';
 import { type Declarations, type Declared, declaredOf } from '../fleet/declared.ts';
@@ -19,7 +20,15 @@ import {
   summarise,
   tallyOf,
 } from '../status/progress.ts';
-import { type LiveServices, liveKinds, type ServiceChoice, selectServices, slicesOf } from './live-services.ts';
+import {
+  chooses,
+  indexSlices,
+  isService,
+  liveKinds,
+  mayBeMirrored,
+  type ServiceChoice,
+  slicesOf,
+} from './live-services.ts';
 
 /** A ServiceMirror with the clusters that it selects. Partition empty, key its name. */
 export interface MirrorValue {
@@ -58,7 +67,7 @@ export interface SliceExport extends ServiceExport {
 }
 
 interface MirrorReads extends Pick<DomainCore, 'rights' | 'documents'> {
-  readonly live: LiveServices;
+  readonly live: Collection<LiveObject>;
 }
 
 /**
@@ -71,6 +80,7 @@ export function deriveMirrors(
   clusters: Index<ClusterValue>,
   { live, rights, documents }: MirrorReads,
 ) {
+  const slices = indexSlices(graph, live);
   const mirrors = graph.derive<Declared<'ServiceMirror'>, MirrorValue>({
     name: 'mirrors',
     ...declaredOf(declarations, 'ServiceMirror'),
@@ -109,15 +119,21 @@ export function deriveMirrors(
       }
     },
   });
-  const exports = graph.derive<Feed, ServiceExport>({
+  const feedsByCluster = graph.index('mirrorFeedsByCluster', feeds, ({ value }) => [value.from]);
+  // One computation for each Service: one that changes wakes no other.
+  const exports = graph.derive<LiveObject, ServiceExport>({
     name: 'serviceExports',
-    from: feeds,
-    reads: [live.services],
-    scope: ({ value }) => [value.from],
-    compute: ({ partition, key, value: { choice, ...feed } }, read, emit) => {
-      for (const { value } of selectServices(read, live, feed.from, choice)) {
-        const { namespace, name } = objectRefOf(value.key);
-        emit(partition, `${key}\u0000${namespace}/${name}`, { ...feed, service: value.key });
+    from: live,
+    keys: isService,
+    reads: [feedsByCluster],
+    compute: ({ partition: cluster, value: service }, read, emit) => {
+      const chosen = read.members(feedsByCluster, cluster);
+      if (chosen.length === 0 || !mayBeMirrored(service)) return;
+      const { namespace, name } = objectRefOf(service.key);
+      for (const { partition, key, value } of chosen) {
+        const { choice, ...feed } = value;
+        if (!chooses(choice, service)) continue;
+        emit(partition, `${key}\u0000${namespace}/${name}`, { ...feed, service: service.key });
       }
     },
   });
@@ -125,15 +141,15 @@ export function deriveMirrors(
   const sliceExports = graph.derive<ServiceExport, SliceExport>({
     name: 'sliceExports',
     from: exports,
-    reads: [live.slices],
+    reads: [slices],
     compute: ({ partition, key, value }, read, emit) => {
       const { namespace, name } = objectRefOf(value.service);
-      for (const { value: slice } of read.members(live.slices, slicesOf(value.from, namespace, name))) {
+      for (const { value: slice } of read.members(slices, slicesOf(value.from, namespace, name))) {
         emit(partition, `${key}\u0000${slice.key}`, { ...value, slice: slice.key });
       }
     },
   });
-  return { mirrors, feeds, exports, sliceExports, ...deriveBarred(graph, mirrors, documents) };
+  return { mirrors, feeds, feedsByCluster, exports, sliceExports, ...deriveBarred(graph, mirrors, documents) };
 }
 
 const MIRRORED = [liveKinds.service, liveKinds.slice];

@@ -9,7 +9,7 @@ import { health } from '../health/health.ts';
 import type { Collisions } from '../output/decisions.ts';
 import { notReached } from '../status/not-reached.ts';
 import { explainLive } from './explain.ts';
-import { indexLiveServices, liveKinds } from './live-services.ts';
+import { liveKinds } from './live-services.ts';
 import { deriveServiceWants, deriveSliceWants, SERVICES } from './live-wants.ts';
 import type { MeshExport } from './mesh-mirrors.ts';
 import { deriveMeshes } from './meshes.ts';
@@ -23,10 +23,13 @@ export const services: Domain = {
     [liveKinds.slice]: [liveKinds.service, liveKinds.slice],
   },
   derive: (graph, { inputs, rights, documents, declarations, clusters, clusterIndex, earlier }) => {
-    const liveServices = indexLiveServices(graph, inputs.live);
-    const mirrorReads = { live: liveServices, rights, documents };
-    const { barred, mirrors, feeds, ...ofLive } = deriveMirrors(graph, declarations, clusterIndex, mirrorReads);
-    const { exports, sliceExports } = ofLive;
+    const mirrorReads = { live: inputs.live, rights, documents };
+    const { barred, mirrors, feeds, feedsByCluster, exports, sliceExports } = deriveMirrors(
+      graph,
+      declarations,
+      clusterIndex,
+      mirrorReads,
+    );
     const { inbounds, declared, awaited } = earlier(health);
     const serviceWants = deriveServiceWants(graph, exports, inputs.live);
     const sliceWants = deriveSliceWants(graph, sliceExports, { ...inputs, inbounds });
@@ -53,7 +56,7 @@ export const services: Domain = {
       wants,
       barred,
       reading: {
-        clusters: graph.index('mirrorFeedsByCluster', feeds, ({ value }) => [value.from]),
+        clusters: feedsByCluster,
         wayOut: 'leave the cluster out of the ServiceMirrors that read it',
       },
       collisions,

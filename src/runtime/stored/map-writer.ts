@@ -16,6 +16,7 @@ import {
 
 /** Space left in a batch. The first write of a batch is taken even if it exceeds the budget. */
 export interface Budget {
+  /** Of texts, before they are packed: making them takes the time. */
   bytes: number;
   records: number;
 }
@@ -224,9 +225,9 @@ function stage<Value>(state: State<Value>, budget: Budget): Part {
       const value = chunks[index] ?? null;
       writes.push({ key, value });
       orphans.add(key);
-      budget.bytes -= value?.length ?? 0;
       budget.records -= 1;
     }
+    budget.bytes -= text.length;
   }
   const failed = (): void => {
     for (const number of taken) {

@@ -1,6 +1,7 @@
 import { backOffMs } from '../../model/back-off.ts';
 import { sha256 } from '../../model/digest.ts';
 import type { FleetName } from '../../model/ids.ts';
+import { inSlices } from '../../model/in-slices.ts';
 import { createTurns } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -261,14 +262,13 @@ async function tryToPublish(context: Context): Promise<BranchProblem | undefined
       state.treeIsFresh = true;
     }
     const { version, tree } = state;
-    const changes = changesTo(tree, state.wanted);
+    const { changes, digests } = await inSlices(clock, changesTo(tree, state.wanted));
     if (changes.size === 0) {
       recordPublished(context, version, tree.commit);
       return undefined;
     }
     const message = commitMessage(options.fleet, state.summary);
     const request = { expected: tree.commit, changes, author: options.author, at: clock.now(), message };
-    const digests = new Map([...state.wanted].map(([path, { digest }]) => [path, digest] as const));
     const outcome = await repo.publish(request, stopping);
     switch (outcome.type) {
       case 'published':

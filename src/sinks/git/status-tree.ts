@@ -1,6 +1,5 @@
 import { sha256 } from '../../model/digest.ts';
 import { type Digest, type FleetName, quote } from '../../model/ids.ts';
-import { compareText } from '../../model/json.ts';
 import type { GitRepo, TreeChange } from '../../ports/git-repo.ts';
 
 /** The file at the root of a status branch that names its fleet. */
@@ -121,17 +120,29 @@ function fleetOf(text: string): string | undefined {
   }
 }
 
-/** Returns the changes from the tree to exactly the wanted files, in canonical order. */
-export function changesTo(
+/**
+ * Finds the changes from the tree to exactly the wanted files, and the digests of the files after them. Stops after each file; what
+ * is wanted may change meanwhile, and the result is a state of each file that was wanted since the beginning.
+ */
+export function* changesTo(
   tree: StatusTree,
   wanted: ReadonlyMap<string, WantedFile>,
-): ReadonlyMap<string, Uint8Array | null> {
-  const changes: (readonly [string, Uint8Array | null])[] = [];
+): Generator<
+  undefined,
+  { readonly changes: ReadonlyMap<string, string | null>; readonly digests: ReadonlyMap<string, Digest> }
+> {
+  const changes = new Map<string, string | null>();
+  const digests = new Map<string, Digest>();
   for (const [path, { text, digest }] of wanted) {
+    yield;
     const known = tree.digests.get(path);
+    digests.set(path, digest);
     // A fleet file that names this fleet in other bytes stays.
-    if (known !== digest && (path !== FLEET_FILE || known === undefined)) changes.push([path, Buffer.from(text)]);
+    if (known !== digest && (path !== FLEET_FILE || known === undefined)) changes.set(path, text);
   }
-  for (const path of tree.digests.keys()) if (!wanted.has(path)) changes.push([path, null]);
-  return new Map(changes.sort((a, b) => compareText(a[0], b[0])));
+  for (const path of tree.digests.keys()) {
+    yield;
+    if (!digests.has(path)) changes.set(path, null);
+  }
+  return { changes, digests };
 }

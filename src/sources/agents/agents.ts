@@ -99,9 +99,9 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       const entries = inventoryOf(engine, cluster);
       return inventoryDigest(entries) === digest ? entries : undefined;
     },
-    inputDigests: (cluster): ReadonlyMap<string, Digest> => {
+    inputDigests: (cluster): readonly (readonly [string, Digest])[] => {
       intake.drop(cluster);
-      return new Map(Array.from(engine.inputs.live.latestEntries(cluster), ({ key, value }) => [key, value.digest]));
+      return Array.from(engine.inputs.live.latestEntries(cluster), ({ key, value }) => [key, value.digest] as const);
     },
     aboveQuota: quotas.aboveQuota,
     input: intake.input,

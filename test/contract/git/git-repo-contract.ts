@@ -39,9 +39,7 @@ export function describeGitRepo(subject: GitRepoSubject): void {
       return outcome.commit;
     };
     const publish = (expected: string | null, files: Readonly<Record<string, string | null>>, from: GitRepo = repo) => {
-      const changes = new Map(
-        Object.entries(files).map(([path, text]) => [path, text === null ? null : Buffer.from(text)] as const),
-      );
+      const changes = new Map(Object.entries(files));
       const request: GitPublishRequest = { expected, changes, author, at: 1_700_000_000_000, message: 'Status\n' };
       return from.publish(request);
     };
