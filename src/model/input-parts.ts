@@ -2,33 +2,34 @@ import type { InputDelta } from './agent.ts';
 import { BUCKETS, bucketOf } from './digest.ts';
 
 /** A part has at most so many records, and only its last one goes beyond this length of contents. */
-const PART_RECORDS = 500;
+export const PART_RECORDS = 500;
 const PART_LENGTH = 1024 * 1024;
 
 type InputPart = Pick<InputDelta, 'upserts' | 'removals'>;
 
 /** Whether a step is one part. */
-export function isOnePart({ upserts, removals }: InputPart): boolean {
-  if (upserts.length + removals.length > PART_RECORDS) return false;
+export function isOnePart({ upserts, removals }: InputPart, most = PART_RECORDS): boolean {
+  if (upserts.length + removals.length > most) return false;
   return upserts.reduce((length, { text }) => length + (text?.length ?? 0), 0) <= PART_LENGTH;
 }
 
 /** Divides a step into parts, so that work on it can stop between them: first all upserts, then all removals. */
-export function* inputParts(step: InputPart): Generator<InputPart, void> {
-  if (isOnePart(step)) {
+export function* inputParts(step: InputPart, most = PART_RECORDS): Generator<InputPart, void> {
+  if (isOnePart(step, most)) {
     yield step;
     return;
   }
   const lengthOf = ({ text }: { readonly text?: string }): number => text?.length ?? 0;
-  for (const upserts of bucketParts(step.upserts, ({ key }) => key, lengthOf)) yield { upserts, removals: [] };
-  for (const removals of bucketParts(step.removals, (key) => key)) yield { upserts: [], removals };
+  for (const upserts of bucketParts(step.upserts, ({ key }) => key, { most, lengthOf }))
+    yield { upserts, removals: [] };
+  for (const removals of bucketParts(step.removals, (key) => key, { most })) yield { upserts: [], removals };
 }
 
 /** Divides keyed items into parts, bucket by bucket: a structure in buckets has few of them changed by one part. */
 export function* bucketParts<Item>(
   items: Iterable<Item>,
   keyOf: (item: Item) => string,
-  lengthOf: (item: Item) => number = () => 0,
+  { most = PART_RECORDS, lengthOf }: { readonly most?: number; readonly lengthOf?: (item: Item) => number } = {},
 ): Generator<readonly Item[], void> {
   const buckets: Item[][] = Array.from({ length: BUCKETS }, () => []);
   for (const item of items) buckets[bucketOf(keyOf(item))]?.push(item);
@@ -37,8 +38,8 @@ export function* bucketParts<Item>(
   for (const bucket of buckets) {
     for (const item of bucket) {
       part.push(item);
-      length += lengthOf(item);
-      if (part.length < PART_RECORDS && length < PART_LENGTH) continue;
+      length += lengthOf?.(item) ?? 0;
+      if (part.length < most && length < PART_LENGTH) continue;
       yield part;
       [part, length] = [[], 0];
     }

@@ -178,6 +178,19 @@ describe('an agent whose cluster is above its quota', () => {
     expect(await push.ended).toMatchObject({ code: 'exhausted', reason: 'RetriedTooSoon' });
   });
 
+  test('that sends the next step before the answer loses its link', async () => {
+    const owner = createFakeOwner();
+    owner.input = () => undefined;
+    const world = await createRelayHarness({ quotas: QUOTAS }, owner);
+    const push = await pushing(world);
+    await push.say(inputBegin(1n));
+    const [chunk] = packChunks([]);
+    if (chunk !== undefined) await push.say({ case: 'chunk', value: { transfer: 1n, index: 0, ...chunk } });
+    await world.clock.settle();
+    await push.say(inputBegin(2n));
+    expect(await push.ended).toMatchObject({ reason: 'OutOfTurn', message: expect.stringContaining('the answer') });
+  });
+
   test('sends sixteen times as much, of which nothing is kept', async () => {
     const world = await createRelayHarness({ quotas: { ...QUOTAS, bytes: MIB, objects: 1_000 } });
     const push = await pushing(world);

@@ -136,11 +136,14 @@ export interface FakeAgent {
   /** The agent says which kinds its cluster has: a step of its input. */
   lists(kinds: readonly KindState[]): void;
   /** The agent says what lives in its cluster: a step of its input. Kinds: absent, as after the step before. */
-  discovers(step: {
-    readonly upserts?: readonly JsonObject[];
-    readonly removals?: readonly JsonObject[];
-    readonly kinds?: readonly KindState[];
-  }): void;
+  discovers(
+    step: {
+      readonly upserts?: readonly JsonObject[];
+      readonly removals?: readonly JsonObject[];
+      readonly kinds?: readonly KindState[];
+    },
+    taken?: () => void,
+  ): void;
   /** The agent says how an applied object is, by its key as people write it. */
   finds(object: string, health: ObjectHealth): void;
   /** Objects that the agent cannot apply, by key as people write it. */
@@ -474,9 +477,12 @@ function createFakeAgent(
     }
   };
 
-  const takes = (step: Partial<Pick<InputDelta, 'upserts' | 'removals' | 'kinds'>>): void => {
+  const takes = (
+    step: Partial<Pick<InputDelta, 'upserts' | 'removals' | 'kinds'>>,
+    taken = (): void => undefined,
+  ): void => {
     const digest = snapshotDigest([]);
-    listenerNow().input(cluster, { from: digest, to: digest, upserts: [], removals: [], ...step }, () => undefined);
+    listenerNow().input(cluster, { from: digest, to: digest, upserts: [], removals: [], ...step }, taken);
   };
   const agent: FakeAgent = {
     get dial() {
@@ -563,12 +569,15 @@ function createFakeAgent(
       );
     },
     lists: (kinds) => takes({ kinds }),
-    discovers: ({ upserts = [], removals = [], kinds }) =>
-      takes({
-        upserts: upserts.map((value) => ({ key: keyOf(value), value, digest: objectDigest(value) })),
-        removals: removals.map(keyOf),
-        ...(kinds === undefined ? {} : { kinds }),
-      }),
+    discovers: ({ upserts = [], removals = [], kinds }, taken) =>
+      takes(
+        {
+          upserts: upserts.map((value) => ({ key: keyOf(value), value, digest: objectDigest(value) })),
+          removals: removals.map(keyOf),
+          ...(kinds === undefined ? {} : { kinds }),
+        },
+        taken,
+      ),
     closed,
     settings,
     restore: (restored) => {

@@ -6,6 +6,7 @@ import type { FleetPolicy } from '../../model/desired.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { FleetName } from '../../model/ids.ts';
+import { PART_RECORDS } from '../../model/input-parts.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { type ClusterSize, DEFAULT_QUOTAS } from '../../model/quotas.ts';
 import type { PolicyBounds } from '../../model/relay-config.ts';
@@ -94,6 +95,8 @@ interface ServerOptions {
   readonly bounds: PolicyBounds;
   /** Of each cluster; absent: the default. */
   readonly quotas?: ClusterSize;
+  /** So many records of a large step of an input snapshot share a commit; absent: the default. */
+  readonly partRecords?: number;
 }
 
 /** A bound address. */
@@ -220,7 +223,7 @@ interface Parts extends Foundation {
 
 function wireAgents(
   parts: Parts,
-  { fleet, signer, quotas = DEFAULT_QUOTAS }: ServerOptions & { readonly signer: string },
+  { fleet, signer, quotas = DEFAULT_QUOTAS, partRecords = PART_RECORDS }: ServerOptions & { readonly signer: string },
   enrolledAgain: AgentListener['enrolledAgain'],
 ) {
   const { engine, loop, fleet: records, sessions, replica, approvals } = parts;
@@ -247,7 +250,7 @@ function wireAgents(
   loop.addSink(endSessionsOfDeregistered(engine, sessions));
   const listener = createAgentSource({
     ...parts,
-    ...{ fleet, quotas },
+    ...{ fleet, quotas, partRecords },
     approvals,
     recovery,
     sessions,

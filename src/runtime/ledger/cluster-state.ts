@@ -210,8 +210,8 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
       writers.of(cluster)?.entries.replaceAll(owned);
       dropOtherResults(cluster, (key) => owned.has(key));
     },
-    takeInput: (cluster: string, delta: InputDelta, now: () => number) =>
-      takeInput(engine, () => writers.of(cluster), cluster, delta, now),
+    takeInput: (cluster: string, delta: InputDelta, options: TakeOptions) =>
+      takeInput(engine, () => writers.of(cluster), cluster, delta, options),
     /** Writes the state of the cluster as of all that is staged; `to`: with these writers instead of those of this process. */
     write: (cluster: string, to: ClusterWriters | undefined = writers.of(cluster)): void => {
       to?.entries.replaceAll(pairsOf(inputs.ledger, cluster));
@@ -239,16 +239,22 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
   };
 }
 
+interface TakeOptions {
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+  readonly partRecords?: number;
+}
+
 /**
  * Stages a delta that leads to a complete input snapshot, and stops after each part of it; each may have a commit of its own. Until
- * the last part the snapshot is marked: it is neither the one before nor the next one. `now`: in milliseconds since 1970.
+ * the last part the snapshot is marked: it is neither the one before nor the next one.
  */
 function* takeInput(
   engine: Engine,
   writersNow: () => ClusterWriters | undefined,
   cluster: string,
   delta: InputDelta,
-  now: () => number,
+  { now, partRecords }: TakeOptions,
 ): Generator<undefined, void> {
   const { inputs } = engine;
   const before = inputs.snapshots.latest('', cluster);
@@ -258,9 +264,9 @@ function* takeInput(
   };
   // The delta may start from objects in the engine that were not stored, because they were no complete snapshot.
   if (before === undefined) writersNow()?.live.replaceAll(pairsOf(inputs.live, cluster));
-  else if (!isOnePart(delta)) setSnapshot({ ...before, isArriving: true });
+  else if (!isOnePart(delta, partRecords)) setSnapshot({ ...before, isArriving: true });
   let isFirst = true;
-  for (const { upserts, removals } of inputParts(delta)) {
+  for (const { upserts, removals } of inputParts(delta, partRecords)) {
     if (!isFirst) yield;
     isFirst = false;
     const changes = [

@@ -10,6 +10,7 @@ import type { SnapshotSize } from './sizes.ts';
 
 interface IntakeDeps extends Pick<ServerParts, 'ledger' | 'loop' | 'clock' | 'log'> {
   readonly quotas: Quotas;
+  readonly partRecords: number;
   /** A step is staged: the cluster has a complete input snapshot. */
   readonly complete: (cluster: ClusterName) => void;
 }
@@ -30,7 +31,7 @@ export type Intake = ReturnType<typeof createIntake>;
  * turns: the changes of all others wait for one part, however large the snapshots are that one cluster sends.
  */
 export function createIntake(deps: IntakeDeps) {
-  const { ledger, quotas, clock, log } = deps;
+  const { ledger, quotas, partRecords, clock, log } = deps;
   /** The step of each cluster that is measured. */
   const measured = new Map<string, InputDelta>();
   const turns = createTurns(deps);
@@ -41,13 +42,18 @@ export function createIntake(deps: IntakeDeps) {
       taken(excess);
       return;
     }
-    const step: Step = { cluster, size, rest: ledger.takeInput(cluster, delta, clock.now), taken };
-    if (isOnePart(delta)) turns.stageAll(step);
+    const step: Step = {
+      cluster,
+      size,
+      rest: ledger.takeInput(cluster, delta, { now: clock.now, partRecords }),
+      taken,
+    };
+    if (isOnePart(delta, partRecords)) turns.stageAll(step);
     else turns.add(step);
   };
   const input: AgentListener['input'] = (cluster, delta, taken) => {
     const work = quotas.after(cluster, delta);
-    if (isOnePart(delta)) {
+    if (isOnePart(delta, partRecords)) {
       begin(cluster, delta, atOnce(work), taken);
       return;
     }

@@ -156,7 +156,13 @@ function open(
       ...createSimSlices(clock, random.fork('slices')),
       log,
     },
-    { fleet, version: '0.0.0', quotas: parts.quotas, bounds: { guards: {}, safeModes: [], webhookRemediator: false } },
+    {
+      fleet,
+      version: '0.0.0',
+      quotas: parts.quotas,
+      partRecords: 1 + random.fork('parts').int(3),
+      bounds: { guards: {}, safeModes: [], webhookRemediator: false },
+    },
   ).then((server) => {
     life.server = server;
     return server.start();

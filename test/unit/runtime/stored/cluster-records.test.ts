@@ -6,8 +6,10 @@ import { atOnce } from '../../../../src/model/in-slices.ts';
 import type { Registration } from '../../../../src/model/ledger.ts';
 import type { ObjectKey } from '../../../../src/model/object-key.ts';
 import type { SnapshotStore, StoreWrite } from '../../../../src/ports/snapshot-store.ts';
+import { snapshotOf } from '../../../../src/runtime/ledger/cluster-state.ts';
 import { createLedger } from '../../../../src/runtime/ledger/ledger.ts';
 import { readRecords } from '../../../../src/runtime/ledger/records.ts';
+import { liveConfigMap } from '../../../support/relay-world.ts';
 import { createSharedMemory } from '../../../support/shared-memory-store.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import { journalOn, keysOf, read } from '../../../support/stored-maps.ts';
@@ -44,7 +46,7 @@ describe('the records of a cluster among several processes', () => {
     a.ledger.endRegistration('east');
     b.ledger.own('east', {}, always);
     b.ledger.setRegistration('east', registration);
-    atOnce(b.ledger.takeInput('east', { ...step, kinds: [] }, () => 1));
+    atOnce(b.ledger.takeInput('east', { ...step, kinds: [] }, { now: () => 1 }));
     await clock.advance(200);
     a.ledger.replicateRegistration('east', registration, undefined);
     a.lead();
@@ -58,7 +60,7 @@ describe('the records of a cluster among several processes', () => {
     const [a, b] = [await replica(memory.open(), clock), await replica(memory.open(), clock)];
     b.ledger.own('east', {}, always);
     b.ledger.setRegistration('east', registration);
-    atOnce(b.ledger.takeInput('east', { ...step, kinds: [] }, () => 1));
+    atOnce(b.ledger.takeInput('east', { ...step, kinds: [] }, { now: () => 1 }));
     await clock.advance(200);
     b.ledger.disown('east');
     a.ledger.endRegistration('east');
@@ -67,6 +69,40 @@ describe('the records of a cluster among several processes', () => {
     expect(
       (await keysOf(memory.open())).filter((each) => /^(registrations|clusters\/east\/(live|kinds))/.test(each)),
     ).toEqual([]);
+  });
+
+  it('have the whole first input snapshot, also if its parts began before this process wrote them', async () => {
+    const [memory, clock] = [createSharedMemory(), createVirtualClock()];
+    const { ledger } = await replica(memory.open(), clock);
+    ledger.setRegistration('east', registration);
+    const upserts = ['a', 'b', 'c'].map((name) => liveConfigMap(name, '1'));
+    const parts = ledger.takeInput('east', { ...step, upserts, kinds: [] }, { now: () => 1, partRecords: 1 });
+    parts.next();
+    ledger.own('east', {}, always);
+    await clock.advance(200);
+    expect((await read(memory.open(), 'clusters/east/kinds')).type).toBe('missing');
+    parts.next();
+    ledger.own('east', {}, always);
+    atOnce(parts);
+    await clock.advance(200);
+    const reading = await read(memory.open(), 'clusters/east/live');
+    expect(reading.type === 'complete' && [...reading.map.values.keys()].sort()).toEqual(
+      upserts.map((each) => each.key),
+    );
+    expect(reading.type === 'complete' && reading.map.meta).toEqual({ since: 1 });
+  });
+
+  it('say that a part of the next input snapshot is here', async () => {
+    const [memory, clock] = [createSharedMemory(), createVirtualClock()];
+    const { ledger } = await replica(memory.open(), clock);
+    ledger.setRegistration('east', registration);
+    ledger.own('east', {}, always);
+    atOnce(ledger.takeInput('east', { ...step, kinds: [] }, { now: () => 1 }));
+    const upserts = ['a', 'b'].map((name) => liveConfigMap(name, '1'));
+    ledger.takeInput('east', { ...step, upserts }, { now: () => 2, partRecords: 1 }).next();
+    await clock.advance(200);
+    const reading = await read(memory.open(), 'clusters/east/live');
+    expect(reading.type === 'complete' && snapshotOf(reading.map as never)).toEqual({ since: 1, isArriving: true });
   });
 
   it('match the memory of a replica that read them long ago when the agent reconnects to it', async () => {
