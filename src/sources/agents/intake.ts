@@ -24,8 +24,6 @@ interface Step {
   readonly taken: (excess?: Excess) => void;
 }
 
-export type Intake = ReturnType<typeof createIntake>;
-
 /**
  * Takes the steps of input snapshots. A large one is divided into parts, each with a commit of its own, and the clusters take
  * turns: the changes of all others wait for one part, however large the snapshots are that one cluster sends.
