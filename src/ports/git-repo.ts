@@ -33,10 +33,13 @@ export interface GitRepo {
    */
   measure(commit: string, folder: string, limits: RevisionLimits): Promise<Excess | undefined>;
   /**
-   * Judges the signature of the commit that gave a file the content `blob`, which it has at `commit`: the last one in the complete
+   * Judges, for each of these files, the signature of the commit that gave it its content at `commit`: the last one in the complete
    * history of `commit` that changed the file. A merge that takes the file as one of its parents has it does not change it.
+   *
+   * @param files the blobs by path
+   * @returns the verdicts by path
    */
-  signatureOf(commit: string, path: string, blob: string): Promise<FileSignature>;
+  signaturesOf(commit: string, files: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, FileSignature>>;
   /** Reads a blob. Many calls may be pending at once; they are answered in order. */
   readBlob(blob: string, maxBytes: number): Promise<GitBlobOutcome>;
   /**

@@ -161,7 +161,8 @@ function fakeRepo(
       const before = from === null ? new Map<string, TreeEntry>() : commitHere(from).files;
       return diffOf(before, commitHere(to).files, folder);
     },
-    signatureOf: async (commit, path) => remote.signatureOf(commit, path),
+    signaturesOf: async (commit, files) =>
+      new Map([...files.keys()].map((path) => [path, remote.signatureOf(commit, path)])),
     measure: async (id, folder, limits) => {
       const prefix = folder === '' ? '' : `${folder}/`;
       const paths = [...commitHere(id).files.keys()].filter((path) => path.startsWith(prefix));

@@ -52,6 +52,28 @@ export function createSigningWorld() {
     if (ssh !== undefined) return ['-c', 'gpg.format=ssh', '-c', `user.signingKey=${sshKey(ssh)}`];
     return openpgp === undefined ? [] : ['-c', `user.signingKey=${openpgp}@example.com`];
   };
+  /** The verdicts on these files, in their order, of a server that has these signers. */
+  const verdicts = async (
+    paths: readonly string[],
+    signers: ApprovalSigners = { allowedSignersFile },
+  ): Promise<readonly (FileSignature | undefined)[]> => {
+    const deps = { clock: createSystemClock(), environment: process.env };
+    const prepared = await prepareSigners(deps, signers, join(sandbox.path, 'server', 'signers'));
+    const directory = join(sandbox.path, 'server', 'git');
+    const repo = must(
+      createNativeGitRepo({ ...deps, log: silentLog }, { remote: work, branch: 'main', directory, signers: prepared }),
+    );
+    try {
+      const fetched = await repo.fetch();
+      if (fetched.type !== 'fetched') throw new Error(JSON.stringify(fetched));
+      const changes = await repo.diff(null, fetched.commit, '');
+      const blobOf = (path: string): string => changes.find((change) => change.path === path)?.entry?.blob ?? '';
+      const verdicts = await repo.signaturesOf(fetched.commit, new Map(paths.map((path) => [path, blobOf(path)])));
+      return paths.map((path) => verdicts.get(path));
+    } finally {
+      await repo.close();
+    }
+  };
   return {
     sandbox,
     work,
@@ -99,27 +121,10 @@ export function createSigningWorld() {
       writeFileSync(text, commit.replace('\n\n', `\ngpgsig ${signature}\n\n`));
       git('update-ref', 'refs/heads/main', git('hash-object', '-t', 'commit', '-w', text));
     },
-    /** The verdict of a server that has these signers. */
-    verdict: async (path: string, signers: ApprovalSigners = { allowedSignersFile }): Promise<FileSignature> => {
-      const deps = { clock: createSystemClock(), environment: process.env };
-      const prepared = await prepareSigners(deps, signers, join(sandbox.path, 'server', 'signers'));
-      const directory = join(sandbox.path, 'server', 'git');
-      const repo = must(
-        createNativeGitRepo(
-          { ...deps, log: silentLog },
-          { remote: work, branch: 'main', directory, signers: prepared },
-        ),
-      );
-      try {
-        const fetched = await repo.fetch();
-        if (fetched.type !== 'fetched') throw new Error(JSON.stringify(fetched));
-        const changes = await repo.diff(null, fetched.commit, '');
-        const blob = changes.find((change) => change.path === path)?.entry?.blob ?? '';
-        return await repo.signatureOf(fetched.commit, path, blob);
-      } finally {
-        await repo.close();
-      }
-    },
+    verdicts,
+    /** The verdict on one file. */
+    verdict: async (path: string, signers?: ApprovalSigners): Promise<FileSignature | undefined> =>
+      (await verdicts([path], signers))[0],
     remove: sandbox.remove,
   };
 }

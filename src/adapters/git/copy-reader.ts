@@ -46,7 +46,7 @@ export function createCopyReader(git: GitCommand, clock: Clock, repository: stri
     return object?.type === 'tree' ? (object.bytes ?? 'oversized') : undefined;
   });
   const context = { git, repository, objects, headers, meter };
-  const signatureOf = createSignatureReader(git, repository, signers);
+  const signaturesOf = createSignatureReader(git, repository, signers);
   const stop = (): void => {
     objects.stop();
     headers.stop();
@@ -66,7 +66,7 @@ export function createCopyReader(git: GitCommand, clock: Clock, repository: stri
     commitInfo: (commit) => noticed(commitInfo(context, commit)),
     diff: (from, to, folder) => noticed(diff(context, from, to, folder)),
     measure: (commit, folder, limits) => noticed(measure(context, commit, folder, limits)),
-    signatureOf: (commit, path, blob) => noticed(signatureOf(commit, path, blob)),
+    signaturesOf: (commit, files) => noticed(signaturesOf(commit, files)),
     readBlob: (blob, maxBytes) => noticed(readBlob(context, blob, maxBytes)),
   };
   return {

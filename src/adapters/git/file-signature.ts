@@ -11,13 +11,22 @@ export interface GitSigners {
   readonly openpgpHome?: string;
 }
 
-/** Commits that changed the file, the newest first, with what git says of the change. */
-const HISTORY = ['--full-history', '--topo-order', '-c', '--raw', '--no-abbrev', '--no-renames', '--format=%H'];
+/** Commits that changed the files, the newest first, with what git says of the changes. */
+const HISTORY = ['--full-history', '--topo-order', '-c', '--raw', '--no-abbrev', '--no-renames', '-z', '--format=%H'];
 /** Merges are listed even if they change nothing. */
 const MOST_HISTORY_BYTES = 32 * 1024 * 1024;
 const DEADLINE_MS = 120_000;
 /** A program that does not exist. */
 const NONE = 'no-program-verifies-this';
+
+const TOO_LONG = { problem: 'the history is too long to find the commit that brought it' };
+const NO_COMMIT = { problem: 'no commit of the branch has given it this content' };
+
+/** A commit that changed a file, and the content that it gave the file. */
+interface Change {
+  readonly commit: string;
+  readonly blob: string;
+}
 
 /** What git finds wrong with a signature (`%G?`). */
 const VERDICTS: Readonly<Record<string, string>> = {
@@ -31,8 +40,8 @@ const VERDICTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Judges the signature of the commit that gave a file its content; see `GitRepo.signatureOf`. The full history is walked, so that
- * no merge can bring back what was signed once and removed since.
+ * Judges the signatures of the commits that gave files their content; see `GitRepo.signaturesOf`. The full history is walked, once
+ * for all files, so that no merge can bring back what was signed once and removed since.
  */
 export function createSignatureReader(git: GitCommand, repository: string, signers: GitSigners) {
   /** Undefined: there is more output than is read. */
@@ -48,28 +57,52 @@ export function createSignatureReader(git: GitCommand, repository: string, signe
     if (!outcome.succeeded) throw copyFailure(what, outcome);
     return outcome.output.toString('utf8');
   };
-  return async (tip: string, path: string, blob: string): Promise<FileSignature> => {
-    const history = await run('walking the history of a file', ['log', ...HISTORY, tip, '--', path]);
-    if (history === undefined) return { problem: 'its history is too long to find the commit that brought it' };
-    const found = lastChange(history);
-    if (found?.blob !== blob) return { problem: 'no commit of the branch has given it this content' };
-    const { commit } = found;
+  const verdictOn = async (commit: string): Promise<FileSignature> => {
     const shown = await run('verifying a commit', ['log', '-1', '--format=%G?%n%GS', commit]);
     const [verdict = '', signer = ''] = (shown ?? '').split('\n');
     if (verdict === 'G' && signer !== '') return { signer: printable(signer) };
     return { problem: `the commit ${commit.slice(0, 12)} that brought it ${VERDICTS[verdict] ?? VERDICTS.E}` };
   };
+  return async (tip: string, files: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, FileSignature>> => {
+    const verdicts = new Map<string, FileSignature>();
+    if (files.size === 0) return verdicts;
+    const history = await run('walking the history of files', ['log', ...HISTORY, tip, '--', ...files.keys()]);
+    const changes = history === undefined ? undefined : lastChanges(history);
+    const ofCommits = new Map<string, FileSignature>();
+    for (const [path, blob] of files) {
+      const found = changes?.get(path);
+      if (changes === undefined) verdicts.set(path, TOO_LONG);
+      else if (found === undefined || found.blob !== blob) verdicts.set(path, NO_COMMIT);
+      else {
+        const verdict = ofCommits.get(found.commit) ?? (await verdictOn(found.commit));
+        ofCommits.set(found.commit, verdict);
+        verdicts.set(path, verdict);
+      }
+    }
+    return verdicts;
+  };
 }
 
-/** The first commit for which git shows a change: a merge has one only if its file differs from that of every parent. */
-function lastChange(history: string): { readonly commit: string; readonly blob: string | undefined } | undefined {
+/**
+ * By path, the first commit for which git shows a change of it: a merge has one only if the file differs from that of every
+ * parent. A part of the output is the id of a commit or a change, after which the next part is its path.
+ */
+function lastChanges(history: string): ReadonlyMap<string, Change> {
+  const changes = new Map<string, Change>();
   let commit = '';
-  for (const line of history.split('\n')) {
-    if (/^[0-9a-f]+$/.test(line)) commit = line;
+  let blob: string | undefined;
+  for (const part of history.split('\0')) {
+    if (blob !== undefined) {
+      if (!changes.has(part)) changes.set(part, { commit, blob });
+      blob = undefined;
+      continue;
+    }
+    const text = part.trim();
     // Modes, ids of the parents, id of the result, status.
-    else if (line.startsWith(':')) return { commit, blob: line.split('\t', 1)[0]?.split(' ').at(-2) };
+    if (text.startsWith(':')) blob = text.split(' ').at(-2) ?? '';
+    else if (text !== '') commit = text;
   }
-  return undefined;
+  return changes;
 }
 
 function settingsOf({ allowedSignersFile, openpgpHome }: GitSigners): readonly Setting[] {

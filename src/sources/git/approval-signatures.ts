@@ -1,15 +1,15 @@
 import type { SourceDocument } from '../../model/desired.ts';
-import type { FileSignature, FileSignatures } from '../../model/file-signature.ts';
+import type { FileSignatures } from '../../model/file-signature.ts';
 import { compareText } from '../../model/json.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
 import type { Tree } from '../tree/tree-reader.ts';
 
-/** Each file costs a walk of the history. */
+/** For each file a commit is verified. */
 const MOST_FILES = 20;
 
 /** The verdicts on the files of a revision that hold a RemovalApproval. Rejects if the local copy cannot be read. */
 export async function approvalSignatures(
-  repo: Pick<GitRepo, 'signatureOf'>,
+  repo: Pick<GitRepo, 'signaturesOf'>,
   commit: string,
   folder: string,
   { nodes }: Tree,
@@ -17,13 +17,10 @@ export async function approvalSignatures(
   const files = [...nodes]
     .filter(([, { file }]) => file?.reading.readable === true && file.reading.documents.some(isApproval))
     .sort(([a], [b]) => compareText(a, b));
-  const verdicts: [path: string, verdict: FileSignature][] = [];
-  for (const [index, [path, { entry }]] of files.entries()) {
-    const fullPath = folder === '' ? path : `${folder}/${path}`;
-    const verdict = index < MOST_FILES ? await repo.signatureOf(commit, fullPath, entry.blob) : TOO_MANY;
-    verdicts.push([path, verdict]);
-  }
-  return Object.fromEntries(verdicts);
+  const fullPath = (path: string): string => (folder === '' ? path : `${folder}/${path}`);
+  const judged = files.slice(0, MOST_FILES).map(([path, { entry }]) => [fullPath(path), entry.blob] as const);
+  const verdicts = await repo.signaturesOf(commit, new Map(judged));
+  return Object.fromEntries(files.map(([path]) => [path, verdicts.get(fullPath(path)) ?? TOO_MANY]));
 }
 
 const TOO_MANY = {

@@ -175,6 +175,28 @@ describe('signatures of OpenPGP', () => {
   });
 });
 
+describe('the commits that brought several approvals', () => {
+  it('are found each for its own file, also for names that git quotes or that look like an id', async () => {
+    world.allow('bob');
+    const files = ['approvals/ä "b".yaml', 'approvals/two\nlines.yaml', 'a'.repeat(40), 'approvals/unsigned.yaml'];
+    const [quoted = '', lines = '', id = '', unsigned = ''] = files;
+    world.commit({ [quoted]: approval('a'), [lines]: approval('b') }, { ssh: 'alice' });
+    world.commit({ [id]: approval('c'), [unsigned]: approval('d') });
+    world.commit({ [id]: approval('e') }, { ssh: 'bob' });
+    world.git('checkout', '--quiet', '-b', 'other', 'HEAD~2');
+    world.commit({ [lines]: approval('f') }, { ssh: 'eve' });
+    world.git('checkout', '--quiet', 'main');
+    world.git('merge', '--quiet', '--no-gpg-sign', '-m', 'Merge', 'other');
+    expect(await world.verdicts([...files, 'approvals/missing.yaml'])).toEqual([
+      by('alice'),
+      refused(OTHER_KEY),
+      by('bob'),
+      refused(NO_SIGNATURE),
+      refused(/no commit of the branch has given it this content/),
+    ]);
+  });
+});
+
 describe('signers that cannot be verified', () => {
   const FIELD = 'bounds\\.approvalSigners\\.';
   it.each([

@@ -51,7 +51,7 @@ describe('the verdicts on approvals of a git source', () => {
     expect(await verdictsOn({ 'a.yaml': approval('a') }, {})).toEqual({ verdicts: undefined, asked: [] });
   });
 
-  it('are made for a bounded number of files, since each costs a walk of the history', async () => {
+  it('are made for a bounded number of files, since each costs the verification of a commit', async () => {
     const names = Array.from({ length: 30 }, (_, index) => `a${String(index).padStart(2, '0')}`);
     const files = Object.fromEntries(names.map((name) => [`${name}.yaml`, approval(name)]));
     const { verdicts = {}, asked } = await verdictsOn(files, { judgesSignatures: true });
