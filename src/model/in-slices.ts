@@ -13,14 +13,17 @@ export function sliceOf(clock: Pick<SliceClock, 'monotonic'>): () => boolean {
   return () => clock.monotonic() >= end;
 }
 
-/** Does this work in slices of ten milliseconds, between which the event loop turns. The work yields after each piece. */
-export async function inSlices<Value>(clock: SliceClock, work: Iterator<undefined, Value>): Promise<Value> {
+/**
+ * Does this work in slices of ten milliseconds, between which the event loop turns. The work yields after each piece. `restMs`: the
+ * time between two slices, for work that nobody waits for.
+ */
+export async function inSlices<Value>(clock: SliceClock, work: Iterator<undefined, Value>, restMs = 0): Promise<Value> {
   let isUp = sliceOf(clock);
   for (;;) {
     const piece = work.next();
     if (piece.done === true) return piece.value;
     if (!isUp()) continue;
-    await clock.sleep(0);
+    await clock.sleep(restMs);
     isUp = sliceOf(clock);
   }
 }

@@ -6,6 +6,7 @@ import type { SequencedDelta } from '../model/output.ts';
 import type { StreamEnd } from '../ports/transport.ts';
 import {
   type ClusterSlot,
+  count,
   endOfDecision,
   type Greeted,
   type PullStream,
@@ -174,7 +175,8 @@ function openTransfer(
   if (subject.case === 'results' && pull.phase === 'established') {
     return createResultsAssembler((results) => {
       counts.results += results.length;
-      counts.unknownResults += listener.results(cluster, results);
+      const unknown = listener.results(cluster, results);
+      if (unknown > 0) count(state.ofClusters.unknownResults, cluster, unknown);
       answer();
     });
   }

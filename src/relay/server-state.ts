@@ -100,8 +100,6 @@ export function noCounts() {
     /** Steps of inputs that were above a quota. */
     inputDeltasRefused: 0,
     results: 0,
-    /** Results of keys that were never sent. */
-    unknownResults: 0,
     /** Tokens that were wrong or not the newest, on streams and in registrations. */
     wrongTokens: 0,
   };
@@ -125,8 +123,17 @@ export function createServerState(deps: RelayServerDeps, options: RelayServerOpt
     ended: new Map<string, number>(),
     /** Registrations by outcome. */
     registrations: new Map<string, number>(),
-    /** Enrolments of clusters that had enrolled before, by cluster. */
-    enrolledAgain: new Map<string, number>(),
+    /** By cluster. */
+    ofClusters: {
+      /** Streams that were opened. */
+      streams: new Map<string, number>(),
+      /** Bytes that were received on its streams. */
+      bytesIn: new Map<string, number>(),
+      /** Results of keys that were never sent. */
+      unknownResults: new Map<string, number>(),
+      /** Enrolments of a cluster that had enrolled before. */
+      enrolledAgain: new Map<string, number>(),
+    },
     /** Last log line per reason and caller, in monotonic milliseconds. */
     logged: new Map<string, number>(),
     /** Callers with a wrong token whose answer is delayed. */
@@ -172,9 +179,9 @@ export function endOfDecision({
   return { code: codes[type], reason, message };
 }
 
-/** Counts one event by its name. */
-export function countOne(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1);
+/** Counts events by their name. */
+export function count(counts: Map<string, number>, name: string, number = 1): void {
+  counts.set(name, (counts.get(name) ?? 0) + number);
 }
 
 const LOG_EVERY_MS = 60_000;
@@ -192,7 +199,7 @@ export function noteEnd(
 ): void {
   // The peer chooses the reason of a goodbye, and must not create new counters.
   const reason = end.code === 'done' ? 'Closed' : end.reason;
-  countOne(state.ended, reason);
+  count(state.ended, reason);
   const { clock, log } = state.deps;
   const now = clock.monotonic();
   const key = `${reason} ${caller}`;

@@ -5,6 +5,7 @@ import { sendRoots, welcomePull } from './server-pull.ts';
 import { welcomePush } from './server-push.ts';
 import {
   type ClusterSlot,
+  count,
   createServerState,
   type Greeted,
   noCounts,
@@ -91,8 +92,13 @@ function readStats({ expiries }: RelayServerDeps, state: ServerState | undefined
     ended: record(state?.ended),
     /** Registrations by outcome: `Issued`, `IssuedAgain`, `Renewed`, or the constant word of the refusal. */
     registrations: record(state?.registrations),
-    /** Enrolments of clusters that had enrolled before, by cluster. */
-    enrolledAgain: record(state?.enrolledAgain),
+    /** What clusters did, each by cluster: it names the one that floods the server. */
+    ofClusters: {
+      streams: record(state?.ofClusters.streams),
+      bytesIn: record(state?.ofClusters.bytesIn),
+      unknownResults: record(state?.ofClusters.unknownResults),
+      enrolledAgain: record(state?.ofClusters.enrolledAgain),
+    },
     /** Certificates of the server, and when they expire. */
     certificates: expiries?.() ?? [],
   };
@@ -148,6 +154,7 @@ function enter(state: ServerState, cluster: ClusterName, stream: IncomingStream)
   };
   state.slots.set(cluster, slot);
   slot.streams += 1;
+  count(state.ofClusters.streams, cluster);
   void stream.ended.then(() => {
     slot.streams -= 1;
     if (slot.streams === 0 && state.slots.get(cluster) === slot) state.slots.delete(cluster);
@@ -161,7 +168,7 @@ function greet(
   stream: IncomingStream,
   { certificate, generation }: Caller,
 ): void {
-  const { limits, counts } = state;
+  const { limits, counts, ofClusters } = state;
   const { clock, log } = state.deps;
   const { cluster } = slot;
   let handler = (frame: Frame): void => onHello(frame);
@@ -172,6 +179,7 @@ function greet(
     onFrame: (frame) => handler(frame),
     onBytes: (direction, bytes) => {
       counts[direction === 'in' ? 'bytesIn' : 'bytesOut'] += bytes;
+      if (direction === 'in') count(ofClusters.bytesIn, slot.cluster, bytes);
     },
   });
   if (generation !== undefined) endWithToken(state, cluster, link, generation);

@@ -176,9 +176,17 @@ const METRICS: Readonly<Record<string, Metric>> = {
     ({ relay }) => relay.inputDeltasRefused,
   ],
   fleetrelay_results_total: ['Results of objects received.', ({ relay }) => relay.results],
-  fleetrelay_unknown_results_total: [
+  'fleetrelay_unknown_results_total{cluster}': [
     'Results of objects that the cluster was never sent; they are dropped.',
-    ({ relay }) => relay.unknownResults,
+    ({ relay }) => Object.entries(relay.ofClusters.unknownResults),
+  ],
+  'fleetrelay_agent_received_bytes_total{cluster}': [
+    'Bytes received from the agents of a cluster: the rate names the cluster that floods the server.',
+    ({ relay }) => Object.entries(relay.ofClusters.bytesIn),
+  ],
+  'fleetrelay_agent_streams_total{cluster}': [
+    'Streams that the agents of a cluster have opened: the rate names the cluster whose agent reconnects all the time.',
+    ({ relay }) => Object.entries(relay.ofClusters.streams),
   ],
   fleetrelay_transfer_memory_bytes: [
     'Memory for transfers of agents that are arriving.',
@@ -196,7 +204,7 @@ const METRICS: Readonly<Record<string, Metric>> = {
   ],
   'fleetrelay_enrolments_again_total{cluster}': [
     'Client certificates that were issued for a token although the cluster had enrolled before.',
-    ({ relay }) => Object.entries(relay.enrolledAgain),
+    ({ relay }) => Object.entries(relay.ofClusters.enrolledAgain),
   ],
   'fleetrelay_certificate_expiry_timestamp_seconds{certificate}': [
     "When the server's certificate, or an authority that signs certificates now, runs out, in seconds since 1970.",

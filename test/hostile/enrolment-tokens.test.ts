@@ -204,12 +204,12 @@ describe('a revoked certificate', () => {
 describe('a second enrolment', () => {
   test('of a bound cluster is counted by its name, and the listener hears of it', async () => {
     expect(await outcome(lastingToken(SECRET, EAST))).toBe('issued');
-    expect(harness.server.stats()).toMatchObject({ registrations: { Issued: 1 }, enrolledAgain: {} });
+    expect(harness.server.stats()).toMatchObject({ registrations: { Issued: 1 }, ofClusters: { enrolledAgain: {} } });
     harness.owner.registration = () => ({ type: 'admitted', isBound: true });
     expect(await outcome(lastingToken(SECRET, EAST))).toBe('issued');
     expect(harness.server.stats()).toMatchObject({
       registrations: { Issued: 1, IssuedAgain: 1 },
-      enrolledAgain: { east: 1 },
+      ofClusters: { enrolledAgain: { east: 1 } },
     });
     expect(harness.owner.events).toContainEqual(expect.stringMatching(/^enrolled again east/));
   });

@@ -5,7 +5,7 @@ import { createRateLimit } from '../../model/rate-limit.ts';
 import { unreachable } from '../../model/result.ts';
 import type { CertificateAuthority, CertificateRequestFacts } from '../../ports/certificate-authority.ts';
 import type { IncomingRegistration, RegistrationAnswer, StreamEnd } from '../../ports/transport.ts';
-import { countOne, endOfDecision, noteEnd, type ServerState } from '../server-state.ts';
+import { count, endOfDecision, noteEnd, type ServerState } from '../server-state.ts';
 import type { RegistrationRequest } from '../session.ts';
 import { readRegisterRequest, registerResponseBytes } from '../wire/frames.ts';
 import { ProtocolError } from '../wire/scalars.ts';
@@ -99,7 +99,7 @@ export function createRegistrar(
   }
 
   function refuse({ peer, metadata }: IncomingRegistration, refused: StreamEnd): Refused {
-    countOne(state.registrations, refused.reason);
+    count(state.registrations, refused.reason);
     const claimed = quote(metadata['fleetrelay-cluster'] ?? '');
     noteEnd(state, refused, callerOf(peer), { peer, claimed, what: 'registration' });
     return { refused };
@@ -191,13 +191,13 @@ async function issue(
   const serial = readCertificate(certificate)?.serial ?? '';
   listener.issued(proven, { serial, issuedAt: validFrom + BACKDATE_MS, expiresAt });
   const line = { cluster, proof, version, serial, expires: new Date(expiresAt).toISOString() };
-  if (proof === 'certificate') countOne(state.registrations, 'Renewed');
+  if (proof === 'certificate') count(state.registrations, 'Renewed');
   else if (isBound) {
-    countOne(state.registrations, 'IssuedAgain');
-    countOne(state.enrolledAgain, cluster);
+    count(state.registrations, 'IssuedAgain');
+    count(state.ofClusters.enrolledAgain, cluster);
     deps.log.warn('relay: an agent has enrolled for a cluster that has enrolled before', line);
     listener.enrolledAgain(proven, serial);
-  } else countOne(state.registrations, 'Issued');
+  } else count(state.registrations, 'Issued');
   deps.log.info('relay: a client certificate was issued', line);
   return responseWith(state, certificate);
 }

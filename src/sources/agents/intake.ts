@@ -76,25 +76,36 @@ export function createIntake(deps: IntakeDeps) {
   };
 }
 
+/** After a part the cluster waits so many times as long as its commit took, and no longer than this: others use the rest. */
+const REST = 2;
+const LONGEST_REST_MS = 100;
+
 /** Stages the parts of steps; one after the other of all clusters, each after the commit of the last one. */
-function createTurns({ ledger, loop, quotas, complete }: IntakeDeps) {
-  /** Steps of which a part is due, in turn. */
-  const due = new Map<string, Step>();
+function createTurns({ ledger, loop, quotas, complete, clock }: IntakeDeps) {
+  /** The steps in turn, and when their next part is due, in monotonic milliseconds. */
+  const waiting = new Map<string, Step & { readonly at: number }>();
   let isStaged = false;
+  let cancel = (): void => undefined;
 
   const end = ({ cluster, size }: Step): void => {
     quotas.taken(cluster, size);
     complete(cluster);
   };
   const stageNext = (): void => {
-    const [step] = due.values();
-    if (isStaged || step === undefined) return;
-    due.delete(step.cluster);
-    // A cluster without registration was deregistered: its streams are about to end.
-    if (ledger.registration(step.cluster) === undefined) {
-      stageNext();
+    cancel();
+    if (isStaged || waiting.size === 0) return;
+    const now = clock.monotonic();
+    const step = waiting.values().find(({ at }) => at <= now);
+    if (step === undefined) {
+      cancel = clock.schedule(Math.min(...waiting.values().map(({ at }) => at)) - now, stageNext);
       return;
     }
+    waiting.delete(step.cluster);
+    // A cluster without registration was deregistered: its streams are about to end.
+    if (ledger.registration(step.cluster) === undefined) stageNext();
+    else stagePart(step, now);
+  };
+  const stagePart = (step: Step, began: number): void => {
     isStaged = true;
     let isDone = false;
     const stage = (): void => {
@@ -103,15 +114,19 @@ function createTurns({ ledger, loop, quotas, complete }: IntakeDeps) {
     };
     const published = (): void => {
       isStaged = false;
+      const now = clock.monotonic();
+      const known = waiting.get(step.cluster);
+      const rest = Math.min(REST * (now - began), LONGEST_REST_MS);
+      if (known !== undefined) waiting.set(step.cluster, { ...known, at: now + rest });
       stageNext();
     };
     loop.transact(stage, { published });
     if (isDone) step.taken();
-    else due.set(step.cluster, step);
+    else waiting.set(step.cluster, { ...step, at: began });
   };
   return {
     add: (step: Step): void => {
-      due.set(step.cluster, step);
+      waiting.set(step.cluster, { ...step, at: clock.monotonic() });
       stageNext();
     },
     /** Stages all parts in one commit. */
@@ -122,6 +137,6 @@ function createTurns({ ledger, loop, quotas, complete }: IntakeDeps) {
       });
       step.taken();
     },
-    drop: (cluster: ClusterName): void => void due.delete(cluster),
+    drop: (cluster: ClusterName): void => void waiting.delete(cluster),
   };
 }

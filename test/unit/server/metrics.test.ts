@@ -178,10 +178,14 @@ function relayView(clients: readonly (Omit<Client, 'cluster'> & { readonly clust
     memory: { held: 0, queued: 0, waiting: 0 },
     inputDeltasRefused: 0,
     results: 0,
-    unknownResults: 0,
     wrongTokens: 2,
     registrations: { Issued: 3, WrongToken: 1 },
-    enrolledAgain: { east: 1 },
+    ofClusters: {
+      streams: { east: 3 },
+      bytesIn: { east: 1_000 },
+      unknownResults: { east: 2 },
+      enrolledAgain: { east: 1 },
+    },
     certificates: [{ what: 'server', expiresAt: 1_800_000_000_000 }],
     ended: {},
   };
