@@ -24,6 +24,7 @@ const TURN_MS = Number(process.env.BENCH_TURN_MS ?? 5_000);
 const ASK_MS = 50;
 const GOALS = { othersP99Ratio: 1.5, loopDelayP999: 50, loopDelayMax: 200, healthzMaxMillis: 200, serverPeakMiB: 256 };
 /** The hostile agent's Services are mirrored to a cluster without an agent. */
+const MIRRORED = process.env.BENCH_MIRRORED !== 'no';
 const MIRROR = {
   'clusters/target.yaml': 'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata:\n  name: target\n',
   'mirror.yaml': `apiVersion: fleetrelay.dev/v1alpha1\nkind: ServiceMirror\nmetadata:\n  name: all\nspec:\n  from: {names: [c${AGENTS - 1}]}\n  to: {names: [target]}\n`,
@@ -48,7 +49,7 @@ export async function run(args: readonly string[]): Promise<void> {
   let fleet: PushFleet | undefined;
   try {
     fleet = await startPushFleet(folder, AGENTS, {
-      files: MIRROR,
+      files: MIRRORED ? MIRROR : {},
       serverEnv: {
         NODE_OPTIONS: `--import=${new URL('../event-loop.ts', import.meta.url).href}`,
         BENCH_EVENT_LOOP: delays,
@@ -190,7 +191,7 @@ function report(
   });
   const [before, after] = [figures(quiet), figures(attacked)];
   const result = {
-    ...{ agents: AGENTS, rounds: ROUNDS, objects: OBJECTS, counts },
+    ...{ agents: AGENTS, rounds: ROUNDS, objects: OBJECTS, mirrored: MIRRORED, counts },
     othersP99Ratio: rounded(after.appliedMillis.p99 / before.appliedMillis.p99),
     loopDelayMillis: after.loopDelayMillis,
     healthzMaxMillis: after.healthzMaxMillis,

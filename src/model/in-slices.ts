@@ -15,7 +15,7 @@ export function sliceOf(clock: Pick<SliceClock, 'monotonic'>): () => boolean {
 
 /**
  * Does this work in slices of ten milliseconds, between which the event loop turns. The work yields after each piece. `restMs`: the
- * time between two slices, for work that nobody waits for.
+ * time between two slices, for work that can wait.
  */
 export async function inSlices<Value>(clock: SliceClock, work: Iterator<undefined, Value>, restMs = 0): Promise<Value> {
   let isUp = sliceOf(clock);
