@@ -1,9 +1,11 @@
 import type { InputDelta } from './agent.ts';
 import { BUCKETS, bucketOf } from './digest.ts';
 
-/** A part has at most so many records, and only its last one goes beyond this length of contents. */
+/** A part has at most so many records, and only its last record goes beyond this length of contents. */
 export const PART_RECORDS = 500;
 const PART_LENGTH = 1024 * 1024;
+/** Hashing so many keys takes about five milliseconds. */
+const SORTED_AT_ONCE = 5_000;
 
 type InputPart = Pick<InputDelta, 'upserts' | 'removals'>;
 
@@ -25,14 +27,22 @@ export function* inputParts(step: InputPart, most = PART_RECORDS): Generator<Inp
   for (const removals of bucketParts(step.removals, (key) => key, { most })) yield { upserts: [], removals };
 }
 
-/** Divides keyed items into parts, bucket by bucket: a structure in buckets has few of them changed by one part. */
+/**
+ * Divides keyed items into parts, bucket by bucket: a structure in buckets has few of them changed by one part. The first parts are
+ * empty: sorting many items into buckets stops too.
+ */
 export function* bucketParts<Item>(
   items: Iterable<Item>,
   keyOf: (item: Item) => string,
   { most = PART_RECORDS, lengthOf }: { readonly most?: number; readonly lengthOf?: (item: Item) => number } = {},
 ): Generator<readonly Item[], void> {
   const buckets: Item[][] = Array.from({ length: BUCKETS }, () => []);
-  for (const item of items) buckets[bucketOf(keyOf(item))]?.push(item);
+  let sorted = 0;
+  for (const item of items) {
+    buckets[bucketOf(keyOf(item))]?.push(item);
+    sorted += 1;
+    if (sorted % SORTED_AT_ONCE === 0) yield [];
+  }
   let part: Item[] = [];
   let length = 0;
   for (const bucket of buckets) {

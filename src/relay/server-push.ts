@@ -52,6 +52,15 @@ function startPush({ state, slot, link, peerLimits, ...greeted }: Greeted, held:
   let notBefore = 0;
   /** A complete step has no answer yet. */
   let isTaking = false;
+  let cancel = (): void => undefined;
+  void link.over.then(() => cancel());
+  /** Tells the sender again and again that its step is being taken. */
+  const stillTaking = (): void => {
+    cancel = deps.clock.schedule(limits.stallMs / 3, () => {
+      transfers.acknowledgeAgain();
+      stillTaking();
+    });
+  };
   const transfers = createTransfers({ link, clock: deps.clock, limits, memory: state.memory }, (subject, answer) => {
     if (subject.case !== 'input') throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" on Push`);
     if (isTaking) throw new ProtocolError('OutOfTurn', 'a step before the answer to the last one');
@@ -68,6 +77,7 @@ function startPush({ state, slot, link, peerLimits, ...greeted }: Greeted, held:
     const take = (delta: InputDelta, after: InputDigests): void =>
       listener.input(slot.cluster, delta, (excess) => {
         isTaking = false;
+        cancel();
         if (excess !== undefined) {
           refuse(excess);
           return;
@@ -78,11 +88,14 @@ function startPush({ state, slot, link, peerLimits, ...greeted }: Greeted, held:
       });
     const check = (delta: InputDelta): void => {
       isTaking = true;
+      stillTaking();
       if (isOnePart(delta)) take(delta, atOnce(checkedInput(digests, delta)));
       else
-        inSlices(deps.clock, checkedInput(digests, delta)).then((after) => {
-          if (!link.isOver()) take(delta, after);
-        }, link.fail);
+        inSlices(deps.clock, checkedInput(digests, delta))
+          .then((after) => {
+            if (!link.isOver()) take(delta, after);
+          })
+          .catch(link.fail);
     };
     return createInputAssembler(subject.value, limits, check, refuse);
   });

@@ -179,8 +179,12 @@ export function endOfDecision({
   return { code: codes[type], reason, message };
 }
 
+/** Names that a counter has at most: where tokens prove nothing, a caller can invent names of clusters. */
+const MOST_NAMES = 10_000;
+
 /** Counts events by their name. */
 export function count(counts: Map<string, number>, name: string, number = 1): void {
+  if (counts.size >= MOST_NAMES && !counts.has(name)) return;
   counts.set(name, (counts.get(name) ?? 0) + number);
 }
 

@@ -116,8 +116,8 @@ export interface AgentListener {
   /** Returns how many of the results are about keys that the cluster was never sent, and are dropped. */
   results(cluster: ClusterName, results: readonly ObjectResult[]): number;
   /**
-   * Keys and digests of the cluster's input snapshot at the server; empty if it has none. A Push stream begins: what is not
-   * staged of a step of the last one is dropped.
+   * Keys and digests of the cluster's input snapshot at the server; empty if it has none. A Push stream begins: the rest
+   * of a step that an earlier stream sent is dropped.
    */
   inputDigests(cluster: ClusterName): readonly (readonly [string, Digest])[];
   /** A step was refused because it leads above a quota: the snapshot stays as it was. */

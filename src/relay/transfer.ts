@@ -60,6 +60,8 @@ export interface Transfers {
   exchange(subject: Subject, records: Iterable<RecordInit>): Promise<ExchangeOutcome>;
   /** Handles a frame about transfers; false for any other frame. Throws a {@link ProtocolError} if it is out of order. */
   take(frame: Frame): boolean;
+  /** Acknowledges the chunks of the newest transfer from the peer again: its answer takes time, and is not lost. */
+  acknowledgeAgain(): void;
   /** Sets how many unacknowledged chunks the peer accepts; 1 before that. */
   setWindow(chunks: number): void;
 }
@@ -97,6 +99,8 @@ function begin(sender: { last: bigint }, answered: boolean) {
     complete: false,
     /** Resumes the sender after an acknowledgement. */
     wake: (): void => {},
+    /** Waits anew for the answer. */
+    heard: (): void => {},
     outcome: answered ? Promise.withResolvers<ExchangeOutcome>() : undefined,
   };
 }
@@ -109,13 +113,15 @@ function begin(sender: { last: bigint }, answered: boolean) {
 export function createTransfers(deps: Deps, open: (subject: ReadSubject, answer: Answer) => Assembler): Transfers {
   const state = newSender(deps);
   const inTurn = createTurns();
-  const receive = inOrder(deps, createReceiver(deps, open));
+  const receiver = createReceiver(deps, open);
+  const receive = inOrder(deps, receiver);
   // Once, not at each wait: a promise keeps its callbacks, and a link lives for months.
   void deps.link.over.then(() => {
     state.current?.wake();
     state.current?.outcome?.resolve({ type: 'over' });
   });
   return {
+    acknowledgeAgain: receiver.acknowledgeAgain,
     setWindow(chunks) {
       state.window = Math.max(1, chunks);
     },
@@ -149,10 +155,16 @@ async function exchange(state: Sender, subject: Subject, records: Iterable<Recor
   const { link, clock, limits } = state.deps;
   const transfer = begin(state, true);
   if (!(await transmit(state, subject, records, transfer)) || transfer.outcome === undefined) return { type: 'over' };
-  const cancel = clock.schedule(limits.answerMs, () => {
-    const message = `no answer to a transfer within ${limits.answerMs / 1000} s`;
-    link.end({ code: 'lost', reason: 'NoAnswer', message });
-  });
+  let cancel = (): void => undefined;
+  // An acknowledgement says that the answer is still to come.
+  transfer.heard = () => {
+    cancel();
+    cancel = clock.schedule(limits.answerMs, () => {
+      const message = `no answer to a transfer within ${limits.answerMs / 1000} s`;
+      link.end({ code: 'lost', reason: 'NoAnswer', message });
+    });
+  };
+  transfer.heard();
   const outcome = await transfer.outcome.promise;
   cancel();
   state.current = undefined;
@@ -204,6 +216,7 @@ function noteChunkAck({ current, last }: Sender, ack: ChunkAck): void {
   if (ack.received > current.sent) throw new ProtocolError('OutOfTurn', 'an acknowledgement of unsent chunks');
   current.acknowledged = Math.max(current.acknowledged, ack.received);
   current.wake();
+  if (current.complete) current.heard();
 }
 
 function noteAnswer({ current }: Sender, transfer: bigint, outcome: ExchangeOutcome): void {

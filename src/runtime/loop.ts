@@ -6,7 +6,7 @@ import type { Log } from '../ports/log.ts';
 
 /** Rounds of one commit in which bookkeepers may stage more changes; more of them are a defect. */
 const MAX_ROUNDS = 10;
-/** A record takes a few microseconds, so the clock is read after so many. */
+/** Most records take a few microseconds, so the clock is read after so many. */
 const RECORDS_PER_LOOK = 16;
 
 export type Loop = ReturnType<typeof createLoop>;
@@ -72,6 +72,8 @@ export function createLoop(deps: LoopDeps) {
     } catch (error) {
       rest = undefined;
       for (const { reject } of current.settled.splice(0)) reject(error);
+      // What was staged is committed with the next changes.
+      next.published.unshift(...current.published);
       throw error;
     } finally {
       isRunning = false;

@@ -201,7 +201,7 @@ function kindUnknown(cluster: string, kind: string, message: string): Hold {
 }
 
 function snapshotArriving(cluster: string): Hold {
-  const message = `a part of the next input snapshot of cluster ${cluster} is here, and what is gone is known when it is complete`;
+  const message = `a part of the next input snapshot of cluster ${cluster} is here: what is gone is known when its agent has sent the rest, or the cluster is deregistered`;
   return { reason: 'SnapshotArriving', message };
 }
 

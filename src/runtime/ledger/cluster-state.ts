@@ -218,7 +218,7 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
       to?.results.replaceAll(pairsOf(inputs.results, cluster));
       const snapshot = inputs.snapshots.latest('', cluster);
       const live = pairsOf(inputs.live, cluster);
-      // Without kinds they are no snapshot: a part of the first one is here.
+      // A part of the first snapshot is here: without kinds, a server that starts drops it and a replica marks it as arriving.
       if (snapshot !== undefined || live.length > 0) to?.live.replaceAll(live);
       if (snapshot === undefined) {
         if (live.length === 0) to?.live.drop();

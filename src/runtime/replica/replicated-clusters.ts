@@ -204,6 +204,10 @@ function stage(
     if (now.entries?.type === 'complete') ledger.markEntriesComplete(cluster);
     if (now.live?.type === 'complete' && now.kinds?.type === 'complete') {
       engine.inputs.snapshots.set('', cluster, snapshotOf(now.live.map));
+    } else if (now.live?.type === 'complete') {
+      // A part of a first snapshot replaces the objects of the one that is staged here, so their absence proves nothing.
+      const held = engine.inputs.snapshots.latest('', cluster);
+      if (held !== undefined) engine.inputs.snapshots.set('', cluster, { ...held, isArriving: true });
     }
   });
   return now;

@@ -121,8 +121,8 @@ function fleetOf(text: string): string | undefined {
 }
 
 /**
- * Finds the changes from the tree to exactly the wanted files, and the digests of the files after them. Stops after each file; what
- * is wanted may change meanwhile, and the result is a state of each file that was wanted since the beginning.
+ * Finds the changes from the tree to the files that are wanted when it begins, and the digests of the files after them. Stops after
+ * each file. A file that is not wanted any more at the end is removed.
  */
 export function* changesTo(
   tree: StatusTree,
@@ -133,7 +133,7 @@ export function* changesTo(
 > {
   const changes = new Map<string, string | null>();
   const digests = new Map<string, Digest>();
-  for (const [path, { text, digest }] of wanted) {
+  for (const [path, { text, digest }] of [...wanted]) {
     yield;
     const known = tree.digests.get(path);
     digests.set(path, digest);
@@ -142,7 +142,9 @@ export function* changesTo(
   }
   for (const path of tree.digests.keys()) {
     yield;
-    if (!digests.has(path)) changes.set(path, null);
+    if (wanted.has(path)) continue;
+    digests.delete(path);
+    changes.set(path, null);
   }
   return { changes, digests };
 }

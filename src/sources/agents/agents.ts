@@ -40,7 +40,8 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
   const { engine, loop, ledger, recovery, sessions, clock, log } = deps;
   const { agents } = engine.inputs;
   const quotas = createQuotas(deps);
-  const intake = createIntake({ ...deps, quotas, complete: (cluster) => markWarm(deps, cluster) });
+  const ends = { complete: (cluster: ClusterName) => markWarm(deps, cluster), failed: endAfterDefect(deps) };
+  const intake = createIntake({ ...deps, quotas, ...ends });
 
   return {
     caughtUp: async () => true,
@@ -107,6 +108,14 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     },
     aboveQuota: quotas.aboveQuota,
     input: intake.input,
+  };
+}
+
+/** Ends the session of a cluster whose input could not be taken; its agent connects again. */
+function endAfterDefect({ sessions, log }: AgentSourceDeps) {
+  return (cluster: ClusterName, error: unknown): void => {
+    log.error('taking an input failed', { cluster, error });
+    sessions.get(cluster)?.session.close('drain', 'Internal', 'taking the input failed; the log says why');
   };
 }
 

@@ -13,6 +13,8 @@ interface IntakeDeps extends Pick<ServerParts, 'ledger' | 'loop' | 'clock' | 'lo
   readonly partRecords: number;
   /** A step is staged: the cluster has a complete input snapshot. */
   readonly complete: (cluster: ClusterName) => void;
+  /** Taking a step threw, which is a defect: the rest of it is dropped. */
+  readonly failed: (cluster: ClusterName, error: unknown) => void;
 }
 
 /** A step within the quotas. */
@@ -59,11 +61,13 @@ export function createIntake(deps: IntakeDeps) {
       ...{ cluster, upserts: delta.upserts.length, removals: delta.removals.length },
     });
     measured.set(cluster, delta);
-    void inSlices(clock, work).then((size) => {
-      if (measured.get(cluster) !== delta) return;
-      measured.delete(cluster);
-      begin(cluster, delta, size, taken);
-    });
+    inSlices(clock, work)
+      .then((size) => {
+        if (measured.get(cluster) !== delta) return;
+        measured.delete(cluster);
+        begin(cluster, delta, size, taken);
+      })
+      .catch((error: unknown) => deps.failed(cluster, error));
   };
   return {
     input,
@@ -81,7 +85,7 @@ const REST = 2;
 const LONGEST_REST_MS = 100;
 
 /** Stages the parts of steps; one after the other of all clusters, each after the commit of the last one. */
-function createTurns({ ledger, loop, quotas, complete, clock }: IntakeDeps) {
+function createTurns({ ledger, loop, quotas, complete, failed, clock }: IntakeDeps) {
   /** The steps in turn, and when their next part is due, in monotonic milliseconds. */
   const waiting = new Map<string, Step & { readonly at: number }>();
   let isStaged = false;
@@ -106,7 +110,6 @@ function createTurns({ ledger, loop, quotas, complete, clock }: IntakeDeps) {
     else stagePart(step, now);
   };
   const stagePart = (step: Step, began: number): void => {
-    isStaged = true;
     let isDone = false;
     const stage = (): void => {
       isDone = step.rest.next().done === true;
@@ -117,26 +120,34 @@ function createTurns({ ledger, loop, quotas, complete, clock }: IntakeDeps) {
       const now = clock.monotonic();
       const known = waiting.get(step.cluster);
       const rest = Math.min(REST * (now - began), LONGEST_REST_MS);
-      if (known !== undefined) waiting.set(step.cluster, { ...known, at: now + rest });
+      if (isDone) clock.schedule(rest, step.taken);
+      else if (known !== undefined) waiting.set(step.cluster, { ...known, at: now + rest });
       stageNext();
     };
-    loop.transact(stage, { published });
-    if (isDone) step.taken();
-    else waiting.set(step.cluster, { ...step, at: began });
+    try {
+      loop.transact(stage, { published });
+    } catch (error) {
+      failed(step.cluster, error);
+      stageNext();
+      return;
+    }
+    isStaged = true;
+    if (!isDone) waiting.set(step.cluster, { ...step, at: began });
   };
   return {
     add: (step: Step): void => {
       waiting.set(step.cluster, { ...step, at: clock.monotonic() });
       stageNext();
     },
-    /** Stages all parts in one commit. */
-    stageAll: (step: Step): void => {
-      loop.transact(() => {
-        atOnce(step.rest);
-        end(step);
-      });
-      step.taken();
-    },
+    /** Stages all parts in one commit. The answer comes after it, so that steps do not pile up for the next one. */
+    stageAll: (step: Step): void =>
+      loop.transact(
+        () => {
+          atOnce(step.rest);
+          end(step);
+        },
+        { published: step.taken },
+      ),
     drop: (cluster: ClusterName): void => void waiting.delete(cluster),
   };
 }
