@@ -37,6 +37,19 @@ describe('an agent that sends a large step', () => {
     expect(mirroredIn(world)).toBe(MANY);
   });
 
+  it('or many small ones: each is answered after its commit', async () => {
+    const world = await startedWorld(files);
+    const all = services(MANY);
+    const next = (from: number): void => {
+      if (from >= MANY) return;
+      world.agent('east').discovers({ upserts: all.slice(from, from + 400), kinds: kindsOf() }, () => next(from + 400));
+    };
+    next(0);
+    await world.settle();
+    expect(mirroredIn(world)).toBe(MANY);
+    expect(Math.max(...world.agent('west').deltas.map(({ upserts }) => upserts.length))).toBe(400);
+  });
+
   it('has its removals judged together, however many parts they are in', async () => {
     // One part would be within the guard.
     const policy = guards({ ...LOOSE, maxRemovalsPerCluster: 1_000 });

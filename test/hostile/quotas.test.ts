@@ -178,6 +178,16 @@ describe('an agent whose cluster is above its quota', () => {
     expect(await push.ended).toMatchObject({ code: 'exhausted', reason: 'RetriedTooSoon' });
   });
 
+  test('whose step takes long keeps its link, because the server says that it goes on', async () => {
+    const owner = createFakeOwner();
+    owner.input = () => undefined;
+    const world = await createRelayHarness({ quotas: QUOTAS }, owner);
+    const { client, agent } = await world.connect();
+    client.publishInput(inputOf(data(2)));
+    await world.clock.advance(900_000);
+    expect(agent.states.map(({ type }) => type)).toEqual(['connecting', 'connected']);
+  });
+
   test('that sends the next step before the answer loses its link', async () => {
     const owner = createFakeOwner();
     owner.input = () => undefined;

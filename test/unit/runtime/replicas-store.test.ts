@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { configMapYaml } from '../../support/manifests.ts';
 import { createMemoryLease } from '../../support/memory-lease.ts';
-import { discoverOne, liveSlice, mirrorYaml } from '../../support/mirrors.ts';
+import { discoverOne, kindsOf, liveService, liveSlice, mirrorYaml } from '../../support/mirrors.ts';
 import {
   createReplicaWorld,
   type FakeReplica,
@@ -9,7 +9,7 @@ import {
   type ReplicaWorld,
   startedReplicas,
 } from '../../support/replica-world.ts';
-import { abc, base } from '../../support/started-world.ts';
+import { abc, base, guards } from '../../support/started-world.ts';
 
 const [KEY_A] = abc as [string];
 const SLICE = 'discovery.k8s.io/EndpointSlice/web/west-shop-1';
@@ -131,6 +131,36 @@ describe('a shared store that was lost', () => {
     expect(late.agent('east').connect({ instance: 'east' }).type).toBe('admitted');
     await world.pass();
     expect(late.agent('east').deltas).toHaveLength(2);
+    expect(removed(world)).toEqual([]);
+  });
+
+  it('receives a part of the first snapshot of a cluster: the other replicas take nothing for gone', async () => {
+    const { world, leader, follower } = await connected();
+    const many = Array.from({ length: 1_200 }, (_, at) => liveService(`s${at}`));
+    const percent = { maxRemovalPercentPerCluster: 100, maxRemovalPercentPerFleet: 100 };
+    const files = {
+      'mirror.yaml': mirrorYaml('shared', 'names: [west]', 'names: [east]'),
+      'policy.yaml': guards({ maxRemovalsPerCluster: 10_000, maxRemovalsPerFleet: 10_000, ...percent }),
+    };
+    world.push(files);
+    await world.pass();
+    follower.world.agent('west').discovers({ upserts: many, kinds: kindsOf() });
+    await world.pass();
+    const held = heldAt(leader, 'east').length;
+    expect(held).toBeGreaterThan(many.length);
+    follower.kill();
+    world.memory.lose();
+    const late = await world.add('c');
+    late.world.source.push({ ...base, ...files });
+    await world.pass(60_000);
+    expect(late.agent('west').connect({ instance: 'west' }).type).toBe('admitted');
+    await world.pass();
+    late.world.agent('west').discovers({ upserts: many, kinds: kindsOf() });
+    // The first part is staged when the step has been measured.
+    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+    late.agent('west').disconnect();
+    await world.pass(60_000);
+    expect(heldAt(leader, 'east')).toHaveLength(held);
     expect(removed(world)).toEqual([]);
   });
 
