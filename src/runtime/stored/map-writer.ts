@@ -246,13 +246,14 @@ function textOf<Value>({ values, codec }: State<Value>, number: number): string 
 }
 
 function commit<Value>(state: State<Value>): Part | undefined {
-  if (isCommitted(state)) return undefined;
   const { name, committed, read } = state;
   const { meta, width, staged: buckets } = state;
   const next = state.wanted === 'present' ? makeManifest({ sequence: state.sequence + 1, meta, width, buckets }) : null;
   const before = recordsOf(name, committed);
   const named = new Set(recordsOf(name, next));
   const obsolete = [...new Set([...state.orphans, ...before])].filter((key) => !named.has(key));
+  // A change that was undone before its manifest was written leaves records behind.
+  if (state.wanted === 'asIs' || (isCommitted(state) && obsolete.length === 0)) return undefined;
   const writes: StoreWrite[] = [
     { key: name, value: next && encodeManifest(name, next), ...(read === undefined ? {} : { ifVersion: read }) },
     ...obsolete.map((key): StoreWrite => ({ key, value: null })),

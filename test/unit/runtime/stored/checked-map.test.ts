@@ -49,6 +49,27 @@ describe.each(Object.entries(stores))('a checked map in a store of %s', (_name, 
     await store.close();
   });
 
+  it('leaves no record behind of a change that is undone before its manifest is written', async () => {
+    const [store, clock] = [await make(), createVirtualClock()];
+    const group = journalOn(store, clock).group();
+    const [writer, other] = [group.map('m', codec), group.map('other', codec)];
+    writer.set('a', 'one');
+    await clock.advance(100);
+    const before = await keysOf(store);
+    // The manifests of a group are written when all of its buckets are, and the other map has many.
+    writer.set('a', 'two');
+    other.replaceAll(many(40, () => randomBytes(100 * 1024).toString('base64')));
+    const { write } = store;
+    store.write = (writes) => {
+      store.write = write;
+      writer.set('a', 'one');
+      return write(writes);
+    };
+    await clock.advance(1_000);
+    expect((await keysOf(store)).filter((key) => key.startsWith('m'))).toEqual(before);
+    await store.close();
+  });
+
   it('of ten thousand values is written in bounded batches, the manifest last; later writes cost what changes', async () => {
     const [store, clock] = [await make(), createVirtualClock()];
     const watched = dyingStore(store, Number.MAX_SAFE_INTEGER, 'after');
