@@ -14,16 +14,20 @@ export function sliceOf(clock: Pick<SliceClock, 'monotonic'>): () => boolean {
 }
 
 /**
- * Does this work in slices of ten milliseconds, between which the event loop turns. The work yields after each piece. `restMs`: the
+ * Does this work in slices of ten milliseconds, between which the event loop turns. The work yields after each piece. `pauseMs`: the
  * time between two slices, for work that can wait.
  */
-export async function inSlices<Value>(clock: SliceClock, work: Iterator<undefined, Value>, restMs = 0): Promise<Value> {
+export async function inSlices<Value>(
+  clock: SliceClock,
+  work: Iterator<undefined, Value>,
+  pauseMs = 0,
+): Promise<Value> {
   let isUp = sliceOf(clock);
   for (;;) {
     const piece = work.next();
     if (piece.done === true) return piece.value;
     if (!isUp()) continue;
-    await clock.sleep(restMs);
+    await clock.sleep(pauseMs);
     isUp = sliceOf(clock);
   }
 }

@@ -28,8 +28,8 @@ export function* inputParts(step: InputPart, most = PART_RECORDS): Generator<Inp
 }
 
 /**
- * Divides keyed items into parts, bucket by bucket: a structure in buckets has few of them changed by one part. The first parts are
- * empty: sorting many items into buckets stops too.
+ * Divides keyed items into parts, bucket by bucket: a structure in buckets has few of them changed by one part. The first parts of
+ * many items are empty: sorting them into buckets yields too.
  */
 export function* bucketParts<Item>(
   items: Iterable<Item>,

@@ -35,7 +35,7 @@ export async function welcomePush(greeted: Greeted): Promise<void> {
   if (!link.isOver()) startPush(greeted, digests);
 }
 
-/** The digests in buckets, which are all hashed. Stops after each part. */
+/** Hashes the digests bucket by bucket. Yields after each part. */
 function* hashed(entries: readonly (readonly [string, Digest])[]): Generator<undefined, InputDigests> {
   let digests: InputDigests = createBucketedMap<string, Digest>([], (digest) => digest);
   for (const part of bucketParts(entries, ([key]) => key)) {
@@ -46,7 +46,8 @@ function* hashed(entries: readonly (readonly [string, Digest])[]): Generator<und
   return digests;
 }
 
-function startPush({ state, slot, link, peerLimits, ...greeted }: Greeted, held: InputDigests): void {
+function startPush(greeted: Greeted, held: InputDigests): void {
+  const { state, slot, link, peerLimits } = greeted;
   const { limits, listener, counts, deps } = state;
   let digests = held;
   let notBefore = 0;
@@ -54,7 +55,7 @@ function startPush({ state, slot, link, peerLimits, ...greeted }: Greeted, held:
   let isTaking = false;
   let cancel = (): void => undefined;
   void link.over.then(() => cancel());
-  /** Tells the sender again and again that its step is being taken. */
+  /** Tells the sender from time to time that its step is being taken. */
   const stillTaking = (): void => {
     cancel = deps.clock.schedule(limits.stallMs / 3, () => {
       transfers.acknowledgeAgain();
@@ -110,15 +111,15 @@ function startPush({ state, slot, link, peerLimits, ...greeted }: Greeted, held:
     listed = true;
     void transfers.send({ case: 'inputDigests', value: {} }, digestRecords([...digests]));
   });
-  link.post(welcomeFrame({ state, slot, link, peerLimits, ...greeted }, { inputDigest: digests.digest() }));
+  link.post(welcomeFrame(greeted, { inputDigest: digests.digest() }));
 }
 
 /** The step leads above a quota of the cluster. */
 const ABOVE_QUOTA = 'AboveQuota';
 
 /**
- * The digests after a step. Throws unless it starts from these, removes known keys, and leads to the digest that it names. Stops
- * after each part of it.
+ * The digests after a step. Throws unless it starts from these, removes known keys, and leads to the digest that it names.
+ * Yields after each part of it.
  */
 function* checkedInput(digests: InputDigests, delta: InputDelta): Generator<undefined, InputDigests> {
   if (delta.from !== digests.digest()) {

@@ -10,7 +10,7 @@ import {
   RecordSchema,
 } from '../../generated/relay_pb.ts';
 import { createTurns } from '../model/in-turn.ts';
-import { pieceFor } from '../model/zlib-piece.ts';
+import { pieceToCompress, pieceToDecompress } from '../model/zlib-piece.ts';
 import type { Clock } from '../ports/clock.ts';
 import { CHUNK_BYTES, RECORD_ITEMS, type RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';
@@ -310,8 +310,6 @@ function checkSize(what: string, size: number, limit: number): void {
 
 /** Compressing fewer bytes saves nothing worth its time. */
 const COMPRESS_FROM = 1024;
-/** Usual ratio of a chunk to its compressed bytes. */
-const USUAL_RATIO = 6;
 /** A small frame may request a window of gigabytes; every decoder is expected to have 8 MiB. */
 const MAX_WINDOW_LOG = 23;
 /** Tag and length of a record in the field `records` of a Part. */
@@ -351,7 +349,7 @@ function* packParts(records: Iterable<RecordInit>): Generator<Uint8Array<ArrayBu
 function pack(part: Uint8Array<ArrayBuffer>, last: boolean) {
   if (part.length >= COMPRESS_FROM) {
     const params = { [constants.ZSTD_c_compressionLevel]: 1 };
-    const data = zstdCompressSync(part, { params, chunkSize: pieceFor(part.length / 2) });
+    const data = zstdCompressSync(part, { params, chunkSize: pieceToCompress(part.length) });
     if (data.length < part.length) return { compressed: true, data, last };
   }
   return { compressed: false, data: part, last };
@@ -379,7 +377,7 @@ function decompress(data: Uint8Array): Uint8Array {
     const params = { [constants.ZSTD_d_windowLogMax]: MAX_WINDOW_LOG };
     return zstdDecompressSync(data, {
       maxOutputLength: CHUNK_BYTES,
-      chunkSize: pieceFor(data.length * USUAL_RATIO),
+      chunkSize: pieceToDecompress(data.length),
       params,
     });
   } catch (error) {

@@ -72,7 +72,7 @@ export function createLoop(deps: LoopDeps) {
     } catch (error) {
       rest = undefined;
       for (const { reject } of current.settled.splice(0)) reject(error);
-      // What was staged is committed with the next changes.
+      // What it has staged is published by the next commit.
       next.published.unshift(...current.published);
       throw error;
     } finally {

@@ -201,7 +201,7 @@ function kindUnknown(cluster: string, kind: string, message: string): Hold {
 }
 
 function snapshotArriving(cluster: string): Hold {
-  const message = `a part of the next input snapshot of cluster ${cluster} is here: what is gone is known when its agent has sent the rest, or the cluster is deregistered`;
+  const message = `cluster ${cluster} has sent only a part of its next input snapshot: the removal waits until the rest has arrived, or the cluster is deregistered`;
   return { reason: 'SnapshotArriving', message };
 }
 

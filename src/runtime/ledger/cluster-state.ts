@@ -246,8 +246,8 @@ interface TakeOptions {
 }
 
 /**
- * Stages a delta that leads to a complete input snapshot, and stops after each part of it; each may have a commit of its own. Until
- * the last part the snapshot is marked: it is neither the one before nor the next one.
+ * Stages a delta that leads to a complete input snapshot. Yields after each part but the last one; each may have a commit of its own.
+ * Until the last part the snapshot is marked as arriving: it is a mixture of the one before and the next one.
  */
 function* takeInput(
   engine: Engine,

@@ -23,8 +23,8 @@ import {
   writtenBefore,
 } from './status-documents.ts';
 
-/** Between two slices of rendering: commits and agents go first. */
-const REST_MS = 10;
+/** The pause between two slices of rendering, so that commits and agents go first. */
+const PAUSE_MS = 10;
 
 /** The new text of each path; null: the file is removed. */
 export type StatusChanges = ReadonlyMap<string, string | null>;
@@ -103,7 +103,7 @@ export function createStatusRenderer(deps: RendererDeps) {
       const changes = new Map<string, string | null>();
       const noted = dirty.drain();
       try {
-        await inSlices(clock, putNoted(parts, changes, noted, now), REST_MS);
+        await inSlices(clock, putNoted(parts, changes, noted, now), PAUSE_MS);
         await putSources(changes, now);
       } catch (error) {
         dirty.putBack(noted);

@@ -10,7 +10,7 @@ import {
   jsonEquals,
   parseJsonBytes,
 } from '../../model/json.ts';
-import { pieceFor } from '../../model/zlib-piece.ts';
+import { pieceToCompress, pieceToDecompress } from '../../model/zlib-piece.ts';
 
 /**
  * A checked map: values by key, stored as the records of each bucket and a manifest with the digest of each bucket. A reader
@@ -238,9 +238,6 @@ const MAX_WINDOW_LOG = 23;
 /** No written text is longer. */
 const MAX_UNPACKED_BYTES = 1024 * 1024 * 1024;
 
-/** Usual ratio of a text to its packed bytes. */
-const USUAL_RATIO = 6;
-
 const PLAIN = 0;
 const ZSTD = 1;
 
@@ -258,7 +255,7 @@ export function pack(text: string): readonly Uint8Array[] {
       ? bytes
       : zstdCompressSync(bytes, {
           params: { [constants.ZSTD_c_compressionLevel]: 1 },
-          chunkSize: pieceFor(bytes.length / 2),
+          chunkSize: pieceToCompress(bytes.length),
         });
   const [kind, body] = compressed.length < bytes.length ? [ZSTD, compressed] : [PLAIN, bytes];
   const packed = new Uint8Array(1 + body.length);
@@ -285,7 +282,7 @@ export function unpack(chunks: readonly Uint8Array[], digest: string): string | 
 function decompress(body: Uint8Array): Uint8Array | undefined {
   try {
     const params = { [constants.ZSTD_d_windowLogMax]: MAX_WINDOW_LOG };
-    const chunkSize = pieceFor(body.length * USUAL_RATIO);
+    const chunkSize = pieceToDecompress(body.length);
     return zstdDecompressSync(body, { maxOutputLength: MAX_UNPACKED_BYTES, chunkSize, params });
   } catch {
     return undefined;

@@ -121,7 +121,7 @@ function fleetOf(text: string): string | undefined {
 }
 
 /**
- * Finds the changes from the tree to the files that are wanted when it begins, and the digests of the files after them. Stops after
+ * Finds the changes from the tree to the files that are wanted when it begins, and the digests of the files after them. Yields after
  * each file. A file that is not wanted any more at the end is removed.
  */
 export function* changesTo(

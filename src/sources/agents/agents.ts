@@ -17,7 +17,7 @@ import { newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import type { ClusterSession } from '../../runtime/sessions.ts';
 import { endedRegistrations, type HelloDeps, judgeHello, judgeRegistration } from './admission.ts';
-import { createIntake } from './intake.ts';
+import { createInputTaker } from './inputs.ts';
 import { createQuotas } from './quotas.ts';
 import { createResultTaker } from './results.ts';
 
@@ -41,7 +41,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
   const { agents } = engine.inputs;
   const quotas = createQuotas(deps);
   const ends = { complete: (cluster: ClusterName) => markWarm(deps, cluster), failed: endAfterDefect(deps) };
-  const intake = createIntake({ ...deps, quotas, ...ends });
+  const inputs = createInputTaker({ ...deps, quotas, ...ends });
 
   return {
     caughtUp: async () => true,
@@ -67,7 +67,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
         return;
       }
       recovery.consider(cluster, holding);
-      intake.drop(cluster);
+      inputs.drop(cluster);
       sessions.set(cluster, newSession(session, holding));
       log.info('an agent is connected', { cluster, version, owned: holding.entries.length, known: holding.isKnown });
       deps.connected(cluster, holding);
@@ -91,7 +91,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       const { cluster } = session.hello;
       if (sessions.get(cluster)?.session !== session) return;
       sessions.delete(cluster);
-      intake.drop(cluster);
+      inputs.drop(cluster);
       log.info('an agent is disconnected', { cluster, reason });
       noteDisconnected(deps, cluster);
     },
@@ -103,11 +103,11 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       return inventoryDigest(entries) === digest ? entries : undefined;
     },
     inputDigests: (cluster): readonly (readonly [string, Digest])[] => {
-      intake.drop(cluster);
+      inputs.drop(cluster);
       return Array.from(engine.inputs.live.latestEntries(cluster), ({ key, value }) => [key, value.digest] as const);
     },
     aboveQuota: quotas.aboveQuota,
-    input: intake.input,
+    input: inputs.input,
   };
 }
 

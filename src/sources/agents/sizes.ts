@@ -33,7 +33,7 @@ export function createSnapshotSizes({ engine }: Pick<ServerParts, 'engine'>) {
     return size;
   };
   return {
-    /** Counts the size after the step, which is not taken yet; stops after each of its objects. */
+    /** Counts the size after the step, which is not taken yet. Yields before each of its objects. */
     *after(cluster: ClusterName, { upserts, removals, kinds: listed }: InputDelta): Generator<undefined, SnapshotSize> {
       let { objects, bytes, kinds: count, kindBytes } = now(cluster);
       for (const object of upserts) {

@@ -8,7 +8,7 @@ import type { ServerParts } from '../../runtime/parts.ts';
 import type { Quotas } from './quotas.ts';
 import type { SnapshotSize } from './sizes.ts';
 
-interface IntakeDeps extends Pick<ServerParts, 'ledger' | 'loop' | 'clock' | 'log'> {
+interface InputDeps extends Pick<ServerParts, 'ledger' | 'loop' | 'clock' | 'log'> {
   readonly quotas: Quotas;
   readonly partRecords: number;
   /** A step is staged: the cluster has a complete input snapshot. */
@@ -30,11 +30,11 @@ interface Step {
  * Takes the steps of input snapshots. A large one is divided into parts, each with a commit of its own, and the clusters take
  * turns: the changes of all others wait for one part, however large the snapshots are that one cluster sends.
  */
-export function createIntake(deps: IntakeDeps) {
+export function createInputTaker(deps: InputDeps) {
   const { ledger, quotas, partRecords, clock, log } = deps;
   /** The step of each cluster that is measured. */
   const measured = new Map<string, InputDelta>();
-  const turns = createTurns(deps);
+  const parts = createPartQueue(deps);
 
   const begin = (cluster: ClusterName, delta: InputDelta, size: SnapshotSize, taken: Step['taken']): void => {
     const excess = excessOf(size, quotas.limits);
@@ -48,8 +48,8 @@ export function createIntake(deps: IntakeDeps) {
       rest: ledger.takeInput(cluster, delta, { now: clock.now, partRecords }),
       taken,
     };
-    if (isOnePart(delta, partRecords)) turns.stageAll(step);
-    else turns.add(step);
+    if (isOnePart(delta, partRecords)) parts.stageAll(step);
+    else parts.add(step);
   };
   const input: AgentListener['input'] = (cluster, delta, taken) => {
     const work = quotas.after(cluster, delta);
@@ -74,18 +74,18 @@ export function createIntake(deps: IntakeDeps) {
     /** The rest of the cluster's step is dropped. */
     drop: (cluster: ClusterName): void => {
       measured.delete(cluster);
-      turns.drop(cluster);
+      parts.drop(cluster);
       quotas.forget(cluster);
     },
   };
 }
 
-/** After a part the cluster waits so many times as long as its commit took, and no longer than this: others use the rest. */
-const REST = 2;
-const LONGEST_REST_MS = 100;
+/** After a part its cluster pauses for this multiple of the time that the commit took, so that others get their share. */
+const PAUSE_FACTOR = 2;
+const LONGEST_PAUSE_MS = 100;
 
-/** Stages the parts of steps; one after the other of all clusters, each after the commit of the last one. */
-function createTurns({ ledger, loop, quotas, complete, failed, clock }: IntakeDeps) {
+/** Stages the parts of large steps one by one, each after the commit of the last one. The clusters take turns. */
+function createPartQueue({ ledger, loop, quotas, complete, failed, clock }: InputDeps) {
   /** The steps in turn, and when their next part is due, in monotonic milliseconds. */
   const waiting = new Map<string, Step & { readonly at: number }>();
   let isStaged = false;
@@ -119,9 +119,9 @@ function createTurns({ ledger, loop, quotas, complete, failed, clock }: IntakeDe
       isStaged = false;
       const now = clock.monotonic();
       const known = waiting.get(step.cluster);
-      const rest = Math.min(REST * (now - began), LONGEST_REST_MS);
-      if (isDone) clock.schedule(rest, step.taken);
-      else if (known !== undefined) waiting.set(step.cluster, { ...known, at: now + rest });
+      const pause = Math.min(PAUSE_FACTOR * (now - began), LONGEST_PAUSE_MS);
+      if (isDone) clock.schedule(pause, step.taken);
+      else if (known !== undefined) waiting.set(step.cluster, { ...known, at: now + pause });
       stageNext();
     };
     try {
