@@ -18,8 +18,9 @@ const BREACHES =
 
 /**
  * A hostile cluster costs the others nothing: that each promise holds for them is for the other checkers. This one says that no
- * counter of the fleet follows the word of the agent; that what it invents is proven nowhere, has no result and no status, and
- * is bounded by its quotas; and that where a server ends a stream for a breach of the protocol, its log names the culprit.
+ * counter of the fleet follows the word of the agent; that what it invents is proven nowhere and has no status; that the server
+ * of its agent keeps no result of it; that all is bounded by its quotas; and that where a server ends a stream for a breach of
+ * the protocol, its log names the culprit.
  */
 export const containment: MakeChecker = (world, fail) => {
   const { hostile } = world;
@@ -28,11 +29,16 @@ export const containment: MakeChecker = (world, fail) => {
   const sent = new Set<string>();
   /** A server has decided on a delta that has not left yet, and its ledger shows it. */
   let isDeciding = false;
+  /** The process that its agent has connected to last: the others have what they have read of the store. */
+  let servedBy: string | undefined;
   let steps = 0;
   let tip: string | undefined;
 
   world.listen((event) => {
-    if (event.type === 'connected' && event.cluster === cluster) isDeciding = false;
+    if (event.type === 'connected' && event.cluster === cluster) {
+      isDeciding = false;
+      servedBy = event.process;
+    }
     if (event.type === 'departed' && event.cluster === cluster) isDeciding = false;
     if (event.type === 'departed') {
       checkPosition(`a delta for ${event.cluster.name}`, event.delta.admitted);
@@ -56,10 +62,11 @@ export const containment: MakeChecker = (world, fail) => {
   }
   const look = (): void => {
     for (const { life } of world.servers) {
-      const { server } = life() ?? {};
+      const { server, process } = life() ?? {};
       if (server === undefined) continue;
       checkPosition('the admission of a server', server.replica.admitted());
-      for (const problem of unneeded(server.engine, cluster)) fail(problem);
+      for (const problem of aboveQuota(server.engine, cluster)) fail(problem);
+      if (process?.name === servedBy) for (const problem of unneeded(server.engine, cluster)) fail(problem);
       if (isDeciding) continue;
       for (const problem of unfounded(server.engine, cluster, sent)) fail(problem);
     }
@@ -86,12 +93,16 @@ function* unfounded({ inputs }: Engine, { name }: SimCluster, sent: ReadonlySet<
   }
 }
 
-/** What a server keeps of the hostile cluster without need. */
+/** Results that the server of the hostile cluster keeps without need. */
 function* unneeded({ inputs }: Engine, { name }: SimCluster): Generator<string> {
   for (const { key } of inputs.results.entries(name)) {
     if (inputs.ledger.get(name, key) === undefined)
       yield `a result of ${key} is kept for ${name}, which was not sent it`;
   }
+}
+
+/** What a server keeps of the hostile cluster above its quotas. */
+function* aboveQuota({ inputs }: Engine, { name }: SimCluster): Generator<string> {
   const live = inputs.live.size(name);
   if (live > QUOTAS.objects) yield `${live} live objects of ${name} are kept, and its quota is ${QUOTAS.objects}`;
   const entries = inputs.ledger.size(name);
