@@ -4,7 +4,7 @@ import type { Excess, RevisionLimits } from '../model/revision-limits.ts';
 /**
  * One branch of one remote repository, with a local copy that belongs to this process alone.
  *
- * `fetch` and `publish` use the remote. They run one after the other, end within a deadline, and report a broken remote as a
+ * `fetch`, `fetchRef` and `publish` use the remote. They run one after the other, end within a deadline, and report a broken remote as a
  * failure. The other methods read the local copy only. They reject with a {@link GitCopyError} if the copy cannot be read;
  * the next `fetch` then replaces the copy. Commits and blobs are full hex object ids. No message contains a credential.
  */
@@ -15,10 +15,19 @@ export interface GitRepo {
   readonly branch: string;
   /** Fetches the tip of the branch with its complete history. */
   fetch(signal?: AbortSignal): Promise<GitFetchOutcome>;
+  /**
+   * Fetches the tip of any other ref with its history: the full name of a ref (`refs/pull/7/head`), the name of a branch, or a
+   * commit that the server serves. `absent` if there is none, or no ref can have this name. One such ref is kept at a time, beside
+   * the branch: the commits of the one before are gone. The branch is left as it is, and what the ref needs on disk is limited as the
+   * copy is.
+   */
+  fetchRef(ref: string, signal?: AbortSignal): Promise<GitFetchOutcome>;
   /** True if the local copy has this commit. */
   hasCommit(commit: string): Promise<boolean>;
   /** True if `ancestor` is `descendant` or in its history; false if the local copy lacks one of them. */
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
+  /** The best common ancestor of two commits; undefined if they have none, or the local copy lacks one of them. */
+  mergeBase(a: string, b: string): Promise<string | undefined>;
   /** Author, time and first line of a commit, for people. */
   commitInfo(commit: string): Promise<GitCommitInfo>;
   /**

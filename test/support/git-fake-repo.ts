@@ -135,6 +135,12 @@ function fakeRepo(
     if (found === undefined) throw new Error(`no commit ${id} here`);
     return found;
   };
+  const historyOf = (tip: string): readonly string[] => {
+    const ids: string[] = [];
+    for (let id: string | undefined = tip; id !== undefined && local.has(id); id = world.commits.get(id)?.parent)
+      ids.push(id);
+    return ids;
+  };
   return {
     address: 'https://git.example.com/fleet.git',
     branch,
@@ -144,6 +150,17 @@ function fakeRepo(
       const tip = world.branches.get(branch);
       take(tip);
       return tip === undefined ? { type: 'absent' } : { type: 'fetched', commit: tip };
+    },
+    fetchRef: async (ref) => {
+      remote.fetches += 1;
+      if (remote.failure !== undefined) return remote.failure;
+      const tip = world.commits.has(ref) ? ref : world.branches.get(ref.replace(/^refs\/heads\//, ''));
+      take(tip);
+      return tip === undefined ? { type: 'absent' } : { type: 'fetched', commit: tip };
+    },
+    mergeBase: async (a, b) => {
+      const ofA = historyOf(a);
+      return historyOf(b).find((id) => ofA.includes(id));
     },
     hasCommit: async (id) => local.has(id),
     isAncestor: async (ancestor, descendant) => {

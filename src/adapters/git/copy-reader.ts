@@ -28,9 +28,16 @@ const EMPTY_TREES = [
   '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321',
 ];
 
+export interface CopyReaderOptions {
+  readonly signers?: GitSigners | undefined;
+  /** A folder of objects that are read too, relative to the working directory of git. */
+  readonly otherObjects?: string;
+}
+
 interface Context {
   readonly git: GitCommand;
   readonly repository: string;
+  readonly environment: Readonly<Record<string, string>>;
   readonly objects: ObjectBatch;
   /** Answers type and size only. */
   readonly headers: ObjectBatch;
@@ -38,15 +45,22 @@ interface Context {
 }
 
 /** The part of a {@link GitRepo} that reads the local copy. Its long-lived processes start at the first use. */
-export function createCopyReader(git: GitCommand, clock: Clock, repository: string, signers: GitSigners = {}) {
-  const objects = createObjectBatch(clock, () => git.start(['cat-file', '--batch'], repository), true);
-  const headers = createObjectBatch(clock, () => git.start(['cat-file', '--batch-check'], repository), false);
+export function createCopyReader(
+  git: GitCommand,
+  clock: Clock,
+  repository: string,
+  { signers = {}, otherObjects }: CopyReaderOptions = {},
+) {
+  const environment = otherObjects === undefined ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: otherObjects };
+  const start = (kind: string) => git.start(['cat-file', kind], repository, environment);
+  const objects = createObjectBatch(clock, () => start('--batch'), true);
+  const headers = createObjectBatch(clock, () => start('--batch-check'), false);
   const meter = createTreeMeter(async (tree, maxBytes) => {
     const object = await objects.read(tree, maxBytes);
     return object?.type === 'tree' ? (object.bytes ?? 'oversized') : undefined;
   });
-  const context = { git, repository, objects, headers, meter };
-  const signaturesOf = createSignatureReader(git, repository, signers);
+  const context = { git, repository, environment, objects, headers, meter };
+  const signaturesOf = createSignatureReader(git, repository, environment, signers);
   const stop = (): void => {
     objects.stop();
     headers.stop();
@@ -60,9 +74,10 @@ export function createCopyReader(git: GitCommand, clock: Clock, repository: stri
       throw error;
     }
   };
-  const reading: Omit<GitRepo, 'address' | 'branch' | 'fetch' | 'publish' | 'close'> = {
+  const reading: Omit<GitRepo, 'address' | 'branch' | 'fetch' | 'fetchRef' | 'publish' | 'close'> = {
     hasCommit: (commit) => noticed(hasCommit(context, commit)),
     isAncestor: (ancestor, descendant) => noticed(isAncestor(context, ancestor, descendant)),
+    mergeBase: (a, b) => noticed(mergeBase(context, a, b)),
     commitInfo: (commit) => noticed(commitInfo(context, commit)),
     diff: (from, to, folder) => noticed(diff(context, from, to, folder)),
     measure: (commit, folder, limits) => noticed(measure(context, commit, folder, limits)),
@@ -93,6 +108,14 @@ async function isAncestor(context: Context, ancestor: string, descendant: string
   const outcome = await runLocal(context, ['merge-base', '--is-ancestor', ancestor, descendant]);
   if (outcome.code === 0 || outcome.code === 1) return outcome.code === 0;
   throw copyFailure('walking the history', outcome);
+}
+
+async function mergeBase(context: Context, a: string, b: string): Promise<string | undefined> {
+  if (!(await hasCommit(context, a)) || !(await hasCommit(context, b))) return undefined;
+  const outcome = await runLocal(context, ['merge-base', a, b]);
+  if (outcome.code !== 0 && outcome.code !== 1) throw copyFailure('walking the history', outcome);
+  const commit = outcome.output.toString('latin1').trim();
+  return isObjectId(commit) ? commit : undefined;
 }
 
 async function diff(context: Context, from: string | null, to: string, folder: string): Promise<readonly TreeChange[]> {
@@ -139,8 +162,12 @@ async function listed(context: Context, takeOutput: (chunk: Buffer) => void, arg
   if (!outcome.succeeded) throw copyFailure('listing the local copy', outcome);
 }
 
-function runLocal({ git, repository }: Context, args: readonly string[], takeOutput?: (chunk: Buffer) => void) {
-  return git.run({ args, repository, deadlineMs: LOCAL_DEADLINE_MS, ...(takeOutput && { takeOutput }) });
+function runLocal(
+  { git, repository, environment }: Context,
+  args: readonly string[],
+  takeOutput?: (chunk: Buffer) => void,
+) {
+  return git.run({ args, repository, environment, deadlineMs: LOCAL_DEADLINE_MS, ...(takeOutput && { takeOutput }) });
 }
 
 async function readBlob({ objects }: Context, blob: string, maxBytes: number): Promise<GitBlobOutcome> {

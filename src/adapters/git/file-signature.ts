@@ -43,7 +43,12 @@ const VERDICTS: Readonly<Record<string, string>> = {
  * Judges the signatures of the commits that gave files their content; see `GitRepo.signaturesOf`. The full history is walked, once
  * for all files, so that no merge can bring back what was signed once and removed since.
  */
-export function createSignatureReader(git: GitCommand, repository: string, signers: GitSigners) {
+export function createSignatureReader(
+  git: GitCommand,
+  repository: string,
+  environment: Readonly<Record<string, string>>,
+  signers: GitSigners,
+) {
   /** Undefined: there is more output than is read. */
   const run = async (what: string, args: readonly string[]): Promise<string | undefined> => {
     const call = { args, repository, settings: settingsOf(signers), deadlineMs: DEADLINE_MS };
@@ -51,7 +56,7 @@ export function createSignatureReader(git: GitCommand, repository: string, signe
     const outcome = await git.run({
       ...call,
       maxOutputBytes: MOST_HISTORY_BYTES,
-      ...(openpgpHome === undefined ? {} : { environment: { GNUPGHOME: openpgpHome } }),
+      environment: { ...environment, ...(openpgpHome && { GNUPGHOME: openpgpHome }) },
     });
     if (outcome.end === 'overflow') return undefined;
     if (!outcome.succeeded) throw copyFailure(what, outcome);

@@ -91,7 +91,8 @@ export function createGitCommand(
         ? endedEarly('aborted', '')
         : outcomeOf(clock, call, start(['--literal-pathspecs', ...call.args], call.repository, call)),
     /** Starts a local command that runs until it is killed. */
-    start: (args: readonly string[], repository: string) => start(args, repository),
+    start: (args: readonly string[], repository: string, environment: Readonly<Record<string, string>> = {}) =>
+      start(args, repository, { environment }),
   };
 }
 

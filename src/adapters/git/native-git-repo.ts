@@ -8,9 +8,12 @@ import type { GitFailure, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
 import { createCopyReader } from './copy-reader.ts';
 import { failed } from './failures.ts';
-import { copyPath, createFetcher, DEFAULT_BRANCH } from './fetch.ts';
+import { createFetcher, DEFAULT_BRANCH } from './fetch.ts';
+import type { FetchContext } from './fetch-into.ts';
+import { createRefFetcher } from './fetch-ref.ts';
 import type { GitSigners } from './file-signature.ts';
 import { createGitCommand, type GitCommand } from './git-command.ts';
+import { copyPath, OTHER_OBJECTS, openCopy } from './local-copy.ts';
 import { publishCommit } from './publish.ts';
 import {
   type AuthorizationHeader,
@@ -71,23 +74,25 @@ function assemble(deps: Deps, options: NativeGitOptions, remote: Remote, branch:
   const git = createGitCommand({ clock, environment }, { directory, remote, caFile });
   const repository = copyPath(directory);
   const deadlineMs = deadlineSeconds * 1000;
-  const reader = createCopyReader(git, clock, repository, options.signers);
+  const reader = createCopyReader(git, clock, repository, { signers: options.signers, otherObjects: OTHER_OBJECTS });
   const cloneDeadlineMs = cloneDeadlineSeconds * 1000;
-  const limits = { deadlineMs, cloneDeadlineMs, maxCopyBytes };
-  const fetcher = createFetcher({ git, reader, log, clock, remote, branch, directory, ...limits });
+  const refs = createRefFetcher({ reader, directory, cloneDeadlineMs });
+  const fetcher = createFetcher({ reader, log, branch, directory, cloneDeadlineMs, replacing: refs.discard });
   const closing = new AbortController();
   const inTurn = createTurns();
   const prepare = createPreparation(git, options, remote);
   /** Runs a step that uses the remote, after the steps before it. */
   const withRemote = <Outcome>(
     signal: AbortSignal | undefined,
-    step: (authorization: AuthorizationHeader | undefined, signal: AbortSignal) => Promise<Outcome>,
+    step: (context: FetchContext) => Promise<Outcome>,
   ): Promise<Outcome | GitFailure> =>
     inTurn(() =>
       guarded(async () => {
         const ready = await prepare();
         const either = signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]);
-        return 'type' in ready ? ready : await step(ready.authorization, either);
+        if ('type' in ready) return ready;
+        const { authorization } = ready;
+        return await step({ git, clock, remote, authorization, deadlineMs, maxCopyBytes, signal: either });
       }),
     );
   return {
@@ -96,17 +101,15 @@ function assemble(deps: Deps, options: NativeGitOptions, remote: Remote, branch:
       return fetcher.branch() ?? DEFAULT_BRANCH;
     },
     fetch: (signal) => withRemote(signal, fetcher.fetch),
+    fetchRef: (ref, signal) => withRemote(signal, (context) => refs.fetch(context, ref)),
     ...reader.reading,
     publish: (request, signal) =>
-      withRemote(signal, async (authorization, either) => {
+      withRemote(signal, async (context) => {
         const name = fetcher.branch();
         if (name === undefined) return failed('LocalFailure', 'the branch is not known before the first fetch');
-        const opened = await fetcher.open();
+        const opened = await openCopy(git, directory);
         if (opened.type === 'failed') return opened;
-        return publishCommit(
-          { git, repository, remote, branch: name, authorization, deadlineMs, signal: either },
-          request,
-        );
+        return publishCommit({ ...context, repository, branch: name }, request);
       }),
     close: async () => {
       closing.abort();

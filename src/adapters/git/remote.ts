@@ -82,6 +82,18 @@ export function parseBranch(text: string): Result<string> {
   return isName ? ok(text) : problem(`${quote(text)} is not a branch name`);
 }
 
+const COMMIT = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+
+/**
+ * Checks the name of a ref: a full one (`refs/...`), the name of a branch, or the id of a commit. Returns the full name or the id,
+ * which is neither an option nor another part of a refspec.
+ */
+export function parseRef(text: string): Result<string> {
+  const name = parseBranch(text);
+  if (!name.ok) return problem(`${quote(text.slice(0, 200))} is neither the name of a ref nor the id of a commit`);
+  return ok(COMMIT.test(text) || text.startsWith('refs/') ? text : `refs/heads/${text}`);
+}
+
 /** Makes the header for an http(s) remote. A problem if the credentials are no valid header. */
 export function authorizationHeader({ username = TOKEN_USER, secret }: GitCredentials): Result<AuthorizationHeader> {
   if (username.includes(':')) return problem('a username must not hold a ":"');

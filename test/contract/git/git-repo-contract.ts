@@ -3,20 +3,14 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { GitPublishRequest, GitRepo } from '../../../src/ports/git-repo.ts';
 import { createGitSandbox, type GitSandbox } from '../../support/git-sandbox.ts';
-
-/** What the contract needs of an adapter and a way to reach a repository. */
-export interface GitRepoSubject {
-  readonly name: string;
-  /** Serves the sandbox; the URL of a bare repository in it. */
-  open(box: GitSandbox): Promise<{ urlOf(name: string): string; close(): Promise<void> }>;
-  /** A repo object; the same directory twice is a restart. */
-  repo(options: { readonly remote: string; readonly branch?: string; readonly directory: string }): GitRepo;
-}
+import type { GitRepoSubject } from './git-subject.ts';
+import { describeOtherRefs } from './other-refs-contract.ts';
 
 const author = { name: 'fleetrelay', email: 'fleetrelay@example.com' };
 
 /** The semantics of the GitRepo port, for every adapter. */
 export function describeGitRepo(subject: GitRepoSubject): void {
+  describeOtherRefs(subject);
   describe(subject.name, () => {
     let box: GitSandbox;
     let bare: string;

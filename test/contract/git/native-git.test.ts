@@ -3,7 +3,8 @@ import { createNativeGitRepo } from '../../../src/adapters/git/native-git-repo.t
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { must } from '../../../src/model/result.ts';
 import { createKeptLog } from '../../support/git-quiet-log.ts';
-import { describeGitRepo, type GitRepoSubject } from './git-repo-contract.ts';
+import { describeGitRepo } from './git-repo-contract.ts';
+import type { GitRepoSubject } from './git-subject.ts';
 
 const environment = { PATH: process.env.PATH, FLEET_PASSWORD: 'pass:word' };
 

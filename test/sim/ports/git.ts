@@ -23,6 +23,8 @@ export function createSimRepo(process: SimProcess, repo: GitRepo, weather: GitWe
   return {
     ...repo,
     fetch: (signal) => process.call(delay(), () => problem() ?? repo.fetch(signal)),
+    fetchRef: (ref, signal) => process.call(delay(), () => problem() ?? repo.fetchRef(ref, signal)),
+    mergeBase: (a, b) => process.call(0, () => repo.mergeBase(a, b)),
     hasCommit: (commit) => process.call(0, () => repo.hasCommit(commit)),
     isAncestor: (ancestor, descendant) => process.call(0, () => repo.isAncestor(ancestor, descendant)),
     commitInfo: (commit) => process.call(0, () => repo.commitInfo(commit)),
