@@ -1,9 +1,10 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { GitFailure, GitFetchOutcome } from '../../ports/git-repo.ts';
-import { isObjectId } from './copy-reader.ts';
 import { failed, failureOf } from './failures.ts';
 import { folderSize } from './folder-size.ts';
 import type { GitCommand, ProcessOutcome } from './git-command.ts';
+import { isObjectId } from './git-objects.ts';
+import { FETCHED_COMMIT, FETCHED_REF } from './local-copy.ts';
 import type { AuthorizationHeader, Remote } from './remote.ts';
 
 /** What a use of the remote needs. */
@@ -18,8 +19,6 @@ export interface FetchContext {
   readonly signal: AbortSignal;
 }
 
-/** The ref of a local copy that a fetch sets. */
-const FETCHED_REF = 'refs/fleetrelay/fetched';
 const LOCAL_DEADLINE_MS = 30_000;
 /** Between two looks at the size of the copy, in milliseconds. */
 const SIZE_INTERVAL_MS = 200;
@@ -64,7 +63,7 @@ function runFetch(
 
 /** The commit that the last fetch into a repository has brought. */
 export async function tipOf(git: GitCommand, repository: string): Promise<string | undefined> {
-  const args = ['rev-parse', '--verify', '--quiet', `${FETCHED_REF}^{commit}`];
+  const args = ['rev-parse', '--verify', '--quiet', FETCHED_COMMIT];
   const outcome = await git.run({ args, repository, deadlineMs: LOCAL_DEADLINE_MS });
   const commit = outcome.output.toString('latin1').trim();
   return outcome.succeeded && isObjectId(commit) ? commit : undefined;

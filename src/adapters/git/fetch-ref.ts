@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GitFailure, GitFetchOutcome } from '../../ports/git-repo.ts';
-import { type CopyReader, isObjectId } from './copy-reader.ts';
+import type { CopyReader } from './copy-reader.ts';
 import { failureOf } from './failures.ts';
 import { type FetchContext, fetchInto, probe, tipOf, tooLarge } from './fetch-into.ts';
 import type { GitCommand } from './git-command.ts';
-import { copyPath, initCopy, OTHER_OBJECTS, openCopy, otherPath } from './local-copy.ts';
+import { isObjectId } from './git-objects.ts';
+import { initCopy, OTHER_OBJECTS, openCopy, otherPath } from './local-copy.ts';
 import { parseRef } from './remote.ts';
 
 export interface RefFetcherOptions {
@@ -48,7 +49,7 @@ export function createRefFetcher({ reader, directory, cloneDeadlineMs }: RefFetc
     const copy = await openCopy(git, directory);
     if (copy.type === 'failed') return copy;
     if (await reader.reading.hasCommit(ref)) return { type: 'fetched', commit: ref };
-    const tip = await tipOf(git, copyPath(directory));
+    const tip = await reader.fetched();
     const problem = await open(git, ref, tip);
     if (problem !== undefined) return problem;
     const what = `fetching ${ref} from ${remote.url}`;

@@ -5,7 +5,7 @@ import type { CopyReader } from './copy-reader.ts';
 import { failureOf, isBrokenConnection } from './failures.ts';
 import { askRemote, type FetchContext, fetchInto, isGitAnswer, notGit, probe, tipOf, tooLarge } from './fetch-into.ts';
 import type { ProcessOutcome } from './git-command.ts';
-import { clearLeftovers, copyPath, copyPaths, initCopy, openCopy } from './local-copy.ts';
+import { clearLeftovers, copyPath, copyPaths, initCopy, openCopy, packsOf, undoFetch } from './local-copy.ts';
 import { parseBranch } from './remote.ts';
 
 /** The name of the branch while it is not known. */
@@ -92,13 +92,11 @@ async function stillTooLarge(fetching: Fetching): Promise<GitFetchOutcome | unde
   return undefined;
 }
 
-/** Remembers that the branch needs too much disk, and removes what was transferred of it. */
-async function refuseTooLarge(fetching: Fetching, repository: string, isNew: boolean): Promise<GitFailure> {
+/** Remembers that the branch needs too much disk, and removes the new copy of it. */
+async function refuseTooLarge(fetching: Fetching, repository: string): Promise<GitFailure> {
   const { maxCopyBytes, state, reader } = fetching;
-  if (isNew) {
-    reader.restart();
-    await rm(repository, { recursive: true, force: true });
-  } else await clearLeftovers(repository);
+  reader.restart();
+  await rm(repository, { recursive: true, force: true });
   const failure = tooLarge(whatOf(fetching), maxCopyBytes);
   const found = await probeBranch(fetching);
   state.tooLarge = { tip: found.type === 'fetched' ? found.commit : undefined, failure };
@@ -113,22 +111,19 @@ async function fetchBranch(fetching: Fetching): Promise<GitFetchOutcome> {
   if (state.unclean) await clearLeftovers(path);
   state.unclean = true;
   if (!reader.damaged()) {
-    const isNew = opened.created || (state.last === undefined && (await tipOf(git, path)) === undefined);
-    const { outcome, isTooLarge } = await fetchInto(
-      fetching,
-      refOf(fetching),
-      path,
-      isNew ? cloneDeadlineMs : deadlineMs,
-    );
+    const before = state.last ?? (opened.created ? undefined : await reader.fetched());
+    const packs = await packsOf(path);
+    const deadline = before === undefined ? cloneDeadlineMs : deadlineMs;
+    const { outcome, isTooLarge } = await fetchInto(fetching, refOf(fetching), path, deadline);
     state.unclean = outcome.end !== 'exited';
-    if (isTooLarge && isNew) return refuseTooLarge(fetching, path, true);
     if (isTooLarge) {
-      // A part of the copy may be history that the branch has left behind. What is transferred is removed first.
-      await clearLeftovers(path);
+      if (before === undefined) return refuseTooLarge(fetching, path);
+      // A part of the copy may be history that the branch has left behind. What was transferred is removed first.
+      await undoFetch(git, path, before, packs);
       const tip = await probeBranch(fetching);
       return tip.type === 'fetched' ? replaceCopy(fetching, tip.commit) : tip;
     }
-    const commit = outcome.succeeded ? await tipOf(git, path) : undefined;
+    const commit = outcome.succeeded ? await reader.fetched() : undefined;
     if (commit !== undefined) return { type: 'fetched', commit };
     const failure = failureHere(fetching, outcome);
     if (state.unclean || isBrokenConnection(outcome.errors) || failure.reason === 'BadObjects') return failure;
@@ -168,7 +163,7 @@ async function replaceCopy(fetching: Fetching, tip: string): Promise<GitFetchOut
   const problem = await initCopy(git, fresh, tip.length === 64 ? 'sha256' : 'sha1');
   if (problem !== undefined) return problem;
   const { outcome, isTooLarge } = await fetchInto(fetching, refOf(fetching), fresh, cloneDeadlineMs);
-  if (isTooLarge) return refuseTooLarge(fetching, fresh, true);
+  if (isTooLarge) return refuseTooLarge(fetching, fresh);
   const commit = outcome.succeeded ? await tipOf(git, fresh) : undefined;
   if (commit === undefined) return failureHere(fetching, outcome);
   reader.restart();

@@ -17,8 +17,6 @@ export interface GitCall {
   readonly deadlineMs: number;
   /** More output ends the process; 1 MiB unless set. */
   readonly maxOutputBytes?: number;
-  /** Takes the output as it comes, without a limit; the outcome has none then. */
-  readonly takeOutput?: (chunk: Buffer) => void;
   /** Set for a call that may use the network. */
   readonly network?: {
     readonly authorization: AuthorizationHeader | undefined;
@@ -161,10 +159,6 @@ function outcomeOf(clock: Clock, call: GitCall, child: ChildProcessWithoutNullSt
     resolve(outcome);
   };
   child.stdout.on('data', (chunk: Buffer) => {
-    if (call.takeOutput !== undefined) {
-      call.takeOutput(chunk);
-      return;
-    }
     size += chunk.length;
     if (size > maxOutputBytes) force('overflow');
     else output.push(chunk);
@@ -216,6 +210,8 @@ const COMMON_SETTINGS: readonly Setting[] = [
   ['fetch.fsck.badTimezone', 'ignore'],
   ['fetch.fsck.missingSpaceBeforeDate', 'ignore'],
   ['fetch.recurseSubmodules', 'false'],
+  // Always a pack, which can be removed again.
+  ['fetch.unpackLimit', '1'],
   ['submodule.recurse', 'false'],
   // Larger objects are written as they come, and not held in memory.
   ['core.bigFileThreshold', '16m'],

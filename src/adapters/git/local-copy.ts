@@ -8,6 +8,10 @@ import type { GitCommand } from './git-command.ts';
 const LOCAL_DEADLINE_MS = 30_000;
 const LOCKS = ['HEAD.lock', 'config.lock', 'packed-refs.lock', 'shallow.lock', 'gc.pid', 'gc.pid.lock'];
 
+/** The ref of a local copy that a fetch sets, and the commit that it names. */
+export const FETCHED_REF = 'refs/fleetrelay/fetched';
+export const FETCHED_COMMIT = `${FETCHED_REF}^{commit}`;
+
 /** The path of the local copy (GIT_DIR). */
 export function copyPath(directory: string): string {
   return join(directory, 'copy.git');
@@ -65,6 +69,24 @@ export async function clearLeftovers(path: string): Promise<void> {
   for (const folder of folders.filter((name) => /^[0-9a-f]{2}$/.test(name))) {
     await removeMatching(join(path, 'objects', folder), /^tmp_obj_/);
   }
+}
+
+/** The names of the files that hold the objects of fetches. */
+export async function packsOf(path: string): Promise<ReadonlySet<string>> {
+  return new Set(await readdir(join(path, 'objects', 'pack')).catch(() => []));
+}
+
+/** Takes a copy back to the commit that was fetched before, with the packs that it had then. */
+export async function undoFetch(
+  git: GitCommand,
+  path: string,
+  commit: string,
+  packs: ReadonlySet<string>,
+): Promise<void> {
+  await clearLeftovers(path);
+  await git.run({ args: ['update-ref', FETCHED_REF, commit], repository: path, deadlineMs: LOCAL_DEADLINE_MS });
+  const added = [...(await packsOf(path))].filter((name) => !packs.has(name));
+  for (const name of added) await rm(join(path, 'objects', 'pack', name), { force: true });
 }
 
 async function removeMatching(folder: string, pattern: RegExp): Promise<void> {

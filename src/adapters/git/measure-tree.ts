@@ -1,4 +1,5 @@
 import { type Excess, excessOf, mostPathBytes, type RevisionLimits } from '../../model/revision-limits.ts';
+import { entriesOf, isFolder } from './tree-object.ts';
 
 /** Reads a tree object; undefined: there is none, or it is larger than `maxBytes`. */
 export type ReadTreeObject = (tree: string, maxBytes: number) => Promise<Buffer | 'oversized' | undefined>;
@@ -83,13 +84,13 @@ async function measureFolder(measuring: Measuring, tree: string, level: number):
   let entries = 0;
   let pathBytes = 0;
   let depth = 0;
-  for (const { nameBytes, folder } of entriesOf(content, tree.length / 2)) {
+  for (const { mode, name, id } of entriesOf(content, tree.length / 2)) {
     entries += 1;
-    pathBytes += nameBytes;
-    if (folder !== undefined) {
-      const inside = await measured(measuring, folder, level + 1);
+    pathBytes += name.length;
+    if (isFolder(mode)) {
+      const inside = await measured(measuring, id.toString('hex'), level + 1);
       entries += inside.entries;
-      pathBytes += inside.pathBytes + inside.entries * (nameBytes + 1);
+      pathBytes += inside.pathBytes + inside.entries * (name.length + 1);
       depth = Math.max(depth, 1 + inside.depth);
     }
     refuse(excessOf(limits, 'entries', entries));
@@ -101,24 +102,4 @@ async function measureFolder(measuring: Measuring, tree: string, level: number):
 function pathExcess(limits: RevisionLimits, found: number): Excess | undefined {
   const most = mostPathBytes(limits);
   return found > most ? { limit: 'entries', most, found, ofPaths: true } : undefined;
-}
-
-const SPACE = 32;
-/** The mode of a folder begins with this. */
-const FOLDER = 52;
-
-/** Parses a tree object: `mode SPACE name NUL id` for each entry; the id has `idBytes`. */
-function* entriesOf(
-  content: Buffer,
-  idBytes: number,
-): Generator<{ readonly nameBytes: number; readonly folder: string | undefined }> {
-  for (let at = 0; at < content.length; ) {
-    const space = content.indexOf(SPACE, at);
-    const end = content.indexOf(0, space + 1);
-    if (space < 0 || end < 0) return;
-    const isFolder = content[at] === FOLDER || (content[at] === 48 && content[at + 1] === FOLDER);
-    const id = content.subarray(end + 1, end + 1 + idBytes);
-    yield { nameBytes: end - space - 1, folder: isFolder ? id.toString('hex') : undefined };
-    at = end + 1 + idBytes;
-  }
 }

@@ -1,8 +1,8 @@
 import type { GitPublishOutcome, GitPublishRequest } from '../../ports/git-repo.ts';
 import { gitCopyError } from '../../ports/git-repo.ts';
-import { isObjectId } from './copy-reader.ts';
 import { cleanMessage, failureOf } from './failures.ts';
 import type { GitCommand } from './git-command.ts';
+import { isObjectId } from './git-objects.ts';
 import type { AuthorizationHeader, Remote } from './remote.ts';
 
 const PUBLISH_REF = 'refs/fleetrelay/published';

@@ -3,10 +3,12 @@ import { quote } from '../../model/ids.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitBlobOutcome } from '../../ports/git-repo.ts';
-import { createCopyReader, isObjectId, pathText } from './copy-reader.ts';
+import { createCopyReader } from './copy-reader.ts';
 import { cleanMessage } from './failures.ts';
 import { createGitCommand, type GitCall, type GitCommand, type Setting } from './git-command.ts';
+import { isObjectId } from './git-objects.ts';
 import { type Environment, parseRemote } from './remote.ts';
+import { pathText } from './tree-object.ts';
 
 /** A path that differs between the two ends of a range. */
 export interface ChangedPath {

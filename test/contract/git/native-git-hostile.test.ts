@@ -341,10 +341,12 @@ describe('a damaged local copy', () => {
   });
 
   test('that lacks objects fails when it is read, and is made anew at the next fetch', async () => {
-    const repo = repoOf();
-    await fetchesAll(repo);
+    const before = repoOf();
+    await fetchesAll(before);
+    await before.close();
     const commit = box.git(bare, 'rev-parse', 'main');
     rmSync(join(local(), 'objects', 'pack'), { recursive: true });
+    const repo = repoOf();
     await expect(repo.diff(null, commit, '')).rejects.toMatchObject({ name: 'GitCopyError' });
     expect(await repo.fetch()).toEqual({ type: 'fetched', commit });
     expect(await repo.diff(null, commit, '')).toHaveLength(2);

@@ -52,6 +52,16 @@ describe('a local clone', () => {
     expect(await repo.fetch()).toEqual({ type: 'fetched', commit: small });
   });
 
+  it('is taken back to what it was when the fetch is over before its size is seen', async () => {
+    await repo.fetch();
+    const files = (await folderSize(copy())) + 1000;
+    for (const size of [4.5, 5, 5.5]) {
+      box.push(bare, { 'large.bin': noise(size * MIB) });
+      expect(await repo.fetch()).toMatchObject({ type: 'failed', reason: 'TooLarge' });
+      expect(await folderSize(copy())).toBeLessThan(files);
+    }
+  });
+
   it('is replaced when history that the branch has left fills it', async () => {
     for (let round = 0; round < 4; round += 1) {
       const tip = box.push(bare, { 'a.bin': noise(1.5 * MIB) }, { orphan: true });
