@@ -9,13 +9,27 @@ import { followLeave, type Leave } from './leave.ts';
 import { excess, isCertain, limitsAt, tightest } from './limits.ts';
 import { followUnwritten, type Unwritten } from './unwritten.ts';
 
-/** By cluster and key: the time since which the checker knows the removal to be held. */
-type Frozen = Map<string, Map<string, number>>;
+/** A removal that the checker knows to be held since `at`. */
+interface Hold {
+  readonly at: number;
+  /** What has brought it in, if the checker judged that; people may have been told of it as well. */
+  readonly step?: Step;
+}
+
+/** When a delta left which process. */
+interface Departure {
+  readonly at: number;
+  readonly process: string;
+}
+
+/** By cluster and key. */
+type Frozen = Map<string, Map<string, Hold>>;
 
 /**
  * What a commit would remove together with more than the guards let pass stays, also if that commit or a later one loosens
  * the guards: until a person approves it, or it is wanted again. So does what people were told to be held. Looked at where one server does everything and has just
- * heard from the agents, for then it is known what it must have known.
+ * heard from the agents, for then it is known what it must have known. A delta that the server computed before it had committed
+ * those revisions is not judged by them.
  */
 export const lastingHolds: MakeChecker = (world, fail) => {
   const leave = followLeave(world);
@@ -25,26 +39,28 @@ export const lastingHolds: MakeChecker = (world, fail) => {
   const frozen: Frozen = new Map();
   let isForgetful = false;
 
-  const taken = (cluster: SimCluster, delta: SequencedDelta, at: number): void => {
+  const taken = (cluster: SimCluster, delta: SequencedDelta, { at, process }: Departure): void => {
     const here = frozen.get(cluster.name);
     for (const key of delta.removals) {
       const isApproved = leave.use(cluster.name, displayKey(key), at);
-      if (here?.delete(key) === true && !isApproved) {
+      const hold = here?.get(key);
+      here?.delete(key);
+      if (hold !== undefined && !isApproved && hold.step?.isLaterThan(delta, process) !== true) {
         fail(`${key} is removed in ${cluster.name}: a guard held it, and no person approved it`);
       }
     }
     leave.taken(cluster.name, delta, at);
   };
-  const departures = new Map<SequencedDelta['to'], number>();
+  const departures = new Map<SequencedDelta['to'], Departure>();
 
   world.listen((event) => {
     switch (event.type) {
       case 'departed':
-        departures.set(event.delta.to, world.time.elapsed());
+        departures.set(event.delta.to, { at: world.time.elapsed(), process: event.process });
         return;
       case 'taken':
         if (isHostile(world, event.cluster)) return;
-        taken(event.cluster, event.delta, departures.get(event.delta.to) ?? world.time.elapsed());
+        taken(event.cluster, event.delta, departures.get(event.delta.to) ?? { at: world.time.elapsed(), process: '' });
         return;
       case 'shown':
         if (world.setting.servers === 1) noteShown(frozen, holdings, event.removals, world.time.elapsed());
@@ -60,7 +76,7 @@ export const lastingHolds: MakeChecker = (world, fail) => {
         return;
       case 'died': {
         const written = isForgetful ? 0 : unwritten.since(event.process);
-        for (const here of frozen.values()) for (const [key, at] of here) if (at >= written) here.delete(key);
+        for (const here of frozen.values()) for (const [key, { at }] of here) if (at >= written) here.delete(key);
         isForgetful = false;
         return;
       }
@@ -74,9 +90,9 @@ export const lastingHolds: MakeChecker = (world, fail) => {
       const step = world.setting.servers === 1 ? seen.step() : undefined;
       if (step === undefined) return;
       for (const [cluster, keys] of heldBy(step, { holdings, leave, world })) {
-        const here = frozen.get(cluster) ?? new Map<string, number>();
+        const here = frozen.get(cluster) ?? new Map<string, Hold>();
         frozen.set(cluster, here);
-        for (const key of keys) here.set(key, world.time.elapsed());
+        for (const key of keys) here.set(key, { ...(here.get(key) ?? { step }), at: world.time.elapsed() });
       }
     },
   };
@@ -90,16 +106,18 @@ function noteShown(
   at: number,
 ): void {
   for (const { cluster, object } of removals) {
-    const here = frozen.get(cluster) ?? new Map<string, number>();
+    const here = frozen.get(cluster) ?? new Map<string, Hold>();
     frozen.set(cluster, here);
     for (const key of holdings.held(cluster)) {
-      if (displayKey(key) === object && !key.startsWith('/Namespace/')) here.set(key, at);
+      if (displayKey(key) === object && !key.startsWith('/Namespace/')) here.set(key, { at });
     }
   }
 }
 
 /** What one turn of the server has brought in. */
 interface Step {
+  /** Did the same process compute the delta without one of these revisions? It commits in slices, and what arrives meanwhile later. */
+  isLaterThan(delta: SequencedDelta, process: string): boolean;
   readonly before: Vector | undefined;
   readonly after: Vector;
   /** Clusters whose agents had told it by then what they hold. */
@@ -115,11 +133,18 @@ function followSeen(world: World, holdings: Holdings, unwritten: Unwritten) {
   const revisions = new Map<string, string>();
   const known = new Set<string>();
   const stopped = new Set<string>();
-  let pending: (Pick<Step, 'before' | 'decided' | 'most'> & { readonly at: number }) | undefined;
+  /** By source and revision: when it was seen last, as the number of that observation. */
+  const orders = new Map<string, number>();
+  let observations = 0;
+  let pending:
+    | (Pick<Step, 'before' | 'decided' | 'most'> & { readonly at: number; readonly process: string })
+    | undefined;
   /** When each source was resumed that had been suspended. */
   const resumed = new Map<string, number>();
   const followStopped = (event: SimEvent): void => {
-    if (event.type === 'suspended' && event.what === 'source') stopped.add(event.name);
+    // From this line on the server takes nothing of it; the answer to the steward comes later.
+    if (event.type === 'log' && event.line.message === 'suspended' && event.line.data.source !== undefined)
+      stopped.add(String(event.line.data.source));
     if (event.type === 'resumed' && event.what === 'source') {
       stopped.delete(event.name);
       resumed.set(event.name, world.time.elapsed());
@@ -146,25 +171,38 @@ function followSeen(world: World, holdings: Holdings, unwritten: Unwritten) {
     const names = world.agents.map(({ cluster }) => cluster.name);
     const begun = pending ?? {
       ...{ at: world.time.elapsed(), before: isCertain(before) ? before : undefined, decided: [] },
+      process: `${event.server}.${event.life}`,
       most: new Map(names.map((name) => [name, holdings.most(name)])),
     };
     pending = { ...begun, decided: new Set([...begun.decided, ...names.filter(holdings.isAboutToLeave)]) };
     revisions.set(event.said.source, event.said.revision);
+    observations += 1;
+    orders.set(`${event.said.source} ${event.said.revision}`, observations);
     // A suspended source gives nothing; what it has seen comes in without a word when it is resumed.
     if (stopped.size > 0) pending = undefined;
     for (const name of names) {
       if (!wantedBy(latest()).clusters.has(name)) known.delete(name);
     }
   });
+  const orderOf = (source: string, revision: string): number => orders.get(`${source} ${revision}`) ?? 0;
+  const comparison = (observer: string): Step['isLaterThan'] => {
+    const seen = [...revisions].map(([source, revision]) => ({ source, order: orderOf(source, revision) }));
+    return (delta, process) =>
+      process === observer &&
+      seen.some(({ source, order }) => {
+        const revision = delta.revisions.find((one) => one.source === source)?.revision;
+        return revision === undefined || orderOf(source, revision) < order;
+      });
+  };
   return {
     latest,
     /** What came in at one moment, once that is over: it is judged together. */
     step: (): Step | undefined => {
       if (pending === undefined || world.time.elapsed() <= pending.at) return undefined;
-      const { before, decided, most } = pending;
+      const { before, decided, most, process } = pending;
       pending = undefined;
       const after = latest();
-      return isCertain(after) ? { before, after, known, decided, most } : undefined;
+      return isCertain(after) ? { isLaterThan: comparison(process), before, after, known, decided, most } : undefined;
     },
   };
 }
