@@ -1,0 +1,171 @@
+import { selfAndAncestors } from '../../model/glob.ts';
+import { compareText } from '../../model/json.ts';
+import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import type { Origin } from '../../model/output.ts';
+import type { Change, EntryAddress } from '../collections/types.ts';
+import type { ClusterValue } from '../fleet/clusters.ts';
+import type { Declared } from '../fleet/declared.ts';
+import { type DocumentRef, type DocumentValue, documentRefOf, fileGroup } from '../fleet/sources.ts';
+import type { Engine } from '../graph.ts';
+import type { Output } from '../output/outputs.ts';
+import { maySelect, type PlacementValue } from '../placement/placements.ts';
+
+/** A document, in the revision before the plan or in the planned one. */
+export interface SidedRef extends DocumentRef {
+  readonly side: 'before' | 'after';
+}
+
+/** What has changed in the sources that an object of the plan follows from. */
+export type PlanCause =
+  | { readonly type: 'document'; readonly change: 'added' | 'changed' | 'removed'; readonly at: SidedRef }
+  /** A Placement selects the file for the cluster, or does not any more. */
+  | { readonly type: 'placement'; readonly name: string; readonly selects: boolean; readonly at: SidedRef }
+  | {
+      readonly type: 'label';
+      readonly cluster: string;
+      readonly label: string;
+      /** Absent: the cluster has no such label. */
+      readonly before?: string;
+      readonly after?: string;
+      readonly at: SidedRef;
+    }
+  | {
+      readonly type: 'cluster';
+      readonly cluster: string;
+      readonly change: 'added' | 'removed';
+      readonly at: SidedRef;
+    }
+  /** Another declaration that the object is computed from. */
+  | { readonly type: 'rule'; readonly kind: string; readonly name: string; readonly at: SidedRef };
+
+/** What a revision changes of the declarations. */
+export interface ChangedDeclarations {
+  readonly documents: readonly Change<DocumentValue>[];
+  readonly placements: readonly Change<PlacementValue>[];
+  readonly clusters: readonly Change<ClusterValue>[];
+  readonly declarations: readonly Change<Declared>[];
+}
+
+/** Returns a function that finds what an output has changed for. */
+export function createCauseFinder(engine: Engine, changed: ChangedDeclarations) {
+  const documents = new Map(changed.documents.map((change) => [addressOf(change), change]));
+  const byFile = Map.groupBy(changed.documents, (change) => fileGroup(documentRefOf(change)));
+  const clusters = new Map(changed.clusters.map((change) => [change.key, change]));
+  const rules = ruleChanges(changed.declarations);
+
+  const ofDocuments = (cluster: string, key: ObjectKey, origins: readonly Origin[]): readonly PlanCause[] => {
+    const declaring = (engine.candidates.get(cluster, key) ?? []).flatMap(({ from }): readonly PlanCause[] => {
+      const ref = documentRefOf(from);
+      const change = documents.get(addressOf({ partition: ref.source, key: `${ref.path}\u0000${ref.identity}` }));
+      return change?.after === undefined ? [] : [documentCause(change, ref)];
+    });
+    if (declaring.length > 0) return declaring;
+    return origins.flatMap((origin) =>
+      (byFile.get(fileGroup(origin)) ?? [])
+        .filter(({ before, after }) => after === undefined && before !== undefined && isOf(before, key))
+        .map((change) => documentCause(change, documentRefOf(change))),
+    );
+  };
+  const ofPlacements = (cluster: string, origins: readonly Origin[]): readonly PlanCause[] =>
+    changed.placements.flatMap(({ key: name, before, after }): readonly PlanCause[] => {
+      const is = selects(after, cluster, origins);
+      if (is === selects(before, cluster, origins)) return [];
+      const isSameRule = before !== undefined && before.declared === after?.declared;
+      const declared = (after ?? before)?.declared;
+      if (isSameRule || declared === undefined) return [];
+      return [{ type: 'placement', name, selects: is, at: refOf(declared, after === undefined ? 'before' : 'after') }];
+    });
+  const ofCluster = (cluster: string): readonly PlanCause[] => {
+    const change = clusters.get(cluster);
+    return change === undefined ? [] : clusterCauses(change);
+  };
+  const ofRules = (origins: readonly Origin[]): readonly PlanCause[] =>
+    origins.flatMap((origin) => rules.byFile.get(fileGroup(origin)) ?? []);
+
+  return (cluster: string, key: ObjectKey, before: Output | undefined, after: Output | undefined) => {
+    const origins = distinct([...originsIn(after), ...originsIn(before)]);
+    for (const causes of [
+      ofDocuments(cluster, key, origins),
+      ofPlacements(cluster, origins),
+      ofCluster(cluster),
+      ofRules(origins),
+    ]) {
+      if (causes.length > 0) return causes;
+    }
+    return rules.policy;
+  };
+}
+
+function documentCause({ before, after }: Change<DocumentValue>, ref: DocumentRef): PlanCause {
+  const change = before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
+  return { type: 'document', change, at: { ...ref, side: after === undefined ? 'before' : 'after' } };
+}
+
+/** The causes that other declarations are, by file, and those of the FleetPolicy, which can concern every object. */
+function ruleChanges(changes: readonly Change<Declared>[]) {
+  const byFile = new Map<string, PlanCause[]>();
+  const policy: PlanCause[] = [];
+  for (const { before, after } of changes) {
+    const declared = after ?? before;
+    if (declared === undefined) continue;
+    const { kind, name } = declared;
+    const cause: PlanCause = {
+      type: 'rule',
+      kind,
+      name,
+      at: refOf(declared, after === undefined ? 'before' : 'after'),
+    };
+    if (kind === 'FleetPolicy') policy.push(cause);
+    const file = fileGroup(declared.origin);
+    byFile.set(file, [...(byFile.get(file) ?? []), cause]);
+  }
+  return { byFile, policy };
+}
+
+function clusterCauses({ key: cluster, before, after }: Change<ClusterValue>): readonly PlanCause[] {
+  if (after === undefined) {
+    return before === undefined ? [] : [{ type: 'cluster', cluster, change: 'removed', at: refOf(before, 'before') }];
+  }
+  const at = refOf(after, 'after');
+  if (before === undefined) return [{ type: 'cluster', cluster, change: 'added', at }];
+  const [older, newer] = [before.value.labels, after.value.labels];
+  const names = [...new Set([...Object.keys(older), ...Object.keys(newer)])].sort(compareText);
+  return names.flatMap((label): readonly PlanCause[] => {
+    const [was, is] = [older[label], newer[label]];
+    if (was === is) return [];
+    const values = { ...(was === undefined ? {} : { before: was }), ...(is === undefined ? {} : { after: is }) };
+    return [{ type: 'label', cluster, label, ...values, at }];
+  });
+}
+
+/** Whether a Placement gives one of these files to the cluster. */
+function selects(placement: PlacementValue | undefined, cluster: string, origins: readonly Origin[]): boolean {
+  if (placement?.clusters.includes(cluster) !== true) return false;
+  return origins.some(
+    ({ source, path }) =>
+      maySelect(placement, source) &&
+      placement.globs.some((glob) => selfAndAncestors(path).includes(glob.base) && glob.matches(path)),
+  );
+}
+
+function isOf({ content }: DocumentValue, key: ObjectKey): boolean {
+  if (content.type !== 'object') return false;
+  const { group, kind, name } = objectRefOf(key);
+  return content.ref.group === group && content.ref.kind === kind && content.ref.name === name;
+}
+
+function originsIn(output: Output | undefined): readonly Origin[] {
+  return output?.origins ?? [];
+}
+
+function distinct(origins: readonly Origin[]): readonly Origin[] {
+  return [...new Map(origins.map((origin) => [fileGroup(origin), origin])).values()];
+}
+
+function refOf({ origin, identity }: Declared, side: SidedRef['side']): SidedRef {
+  return { source: origin.source, path: origin.path, identity, side };
+}
+
+function addressOf({ partition, key }: EntryAddress): string {
+  return `${partition}\u0000${key}`;
+}

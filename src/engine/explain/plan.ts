@@ -1,0 +1,109 @@
+import type { JsonObject } from '../../model/json.ts';
+import type { Hold, LedgerEntry } from '../../model/ledger.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import type { Engine } from '../graph.ts';
+import { sameMeta } from '../output/decisions.ts';
+import type { Output } from '../output/outputs.ts';
+import { createCauseFinder, type PlanCause } from './plan-causes.ts';
+
+/**
+ * What a revision would do with one object of one cluster. `move`: the content stays, and its file or scope is another one.
+ * `hold`: it deliberately stays as it is. `stay`: it was to be removed, and is declared again. `leave`: its cluster is not
+ * registered any more, so the object stays. `cancel`: it was to be created, and never was.
+ */
+export type PlanAction = 'create' | 'change' | 'move' | 'remove' | 'hold' | 'stay' | 'leave' | 'cancel';
+
+/** One object of one cluster that a revision concerns. */
+export interface PlannedObject {
+  readonly cluster: string;
+  readonly key: ObjectKey;
+  readonly action: PlanAction;
+  /** The content that was declared before; absent: none, or it is not known. */
+  readonly before?: JsonObject;
+  /** The content that is declared then; absent: none. */
+  readonly after?: JsonObject;
+  /** Why it is held. */
+  readonly hold?: Hold;
+  readonly causes: readonly PlanCause[];
+}
+
+/** What a revision changes. */
+export interface EnginePlan {
+  /** In canonical order of cluster and key. */
+  readonly objects: readonly PlannedObject[];
+  /** Registered clusters, before and after. */
+  readonly clusters: { readonly before: number; readonly after: number };
+}
+
+/**
+ * Computes what staged changes of desired state would do: commits them in this engine, and compares the outputs before and
+ * after. The engine is a copy that nothing else uses.
+ */
+export function planOf(engine: Engine, stage: () => void): EnginePlan {
+  const { graph } = engine;
+  const before = engine.clusters.size('');
+  const outputs = graph.watch(engine.outputs);
+  const documents = graph.watch(engine.documents);
+  const placements = graph.watch(engine.placements);
+  const clusters = graph.watch(engine.clusters);
+  const declarations = graph.watch(engine.declarations);
+  stage();
+  engine.commit();
+  const causesOf = createCauseFinder(engine, {
+    documents: documents.take(),
+    placements: placements.take(),
+    clusters: clusters.take(),
+    declarations: declarations.take(),
+  });
+  const objects: PlannedObject[] = [];
+  for (const { partition: cluster, key: text, before: was, after: is } of outputs.take()) {
+    const key = text as ObjectKey;
+    const action = actionOf(was, is, engine.inputs.ledger.get(cluster, key));
+    if (action === undefined) continue;
+    const hold = action === 'hold' ? holdOf(is) : undefined;
+    objects.push({
+      ...{ cluster, key, action, causes: causesOf(cluster, key, was, is) },
+      ...(was?.type === 'object' ? { before: was.value } : {}),
+      ...(is?.type === 'object' ? { after: is.value } : {}),
+      ...(hold === undefined ? {} : { hold }),
+    });
+  }
+  return { objects, clusters: { before, after: engine.clusters.size('') } };
+}
+
+/** Undefined: nothing that the revision does. */
+function actionOf(
+  before: Output | undefined,
+  after: Output | undefined,
+  entry: LedgerEntry | undefined,
+): PlanAction | undefined {
+  switch (after?.type) {
+    case undefined:
+      return before?.type === 'object' ? 'cancel' : undefined;
+    case 'object': {
+      if (before?.type === 'object') {
+        if (before.digest !== after.digest) return 'change';
+        return sameMeta(before, after) ? undefined : 'move';
+      }
+      const isThere = entry !== undefined && entry.phase !== 'removing' && entry.lost !== true;
+      if (!isThere) return 'create';
+      if (entry.digest !== after.digest) return 'change';
+      return sameMeta(entry, after) ? 'stay' : 'move';
+    }
+    case 'remove':
+      return before?.type === 'remove' ? undefined : 'remove';
+    case 'held':
+    case 'keep':
+    case 'absent':
+      return before?.type === after.type && before.reason === after.reason ? undefined : 'hold';
+    case 'left':
+      return before?.type === 'left' ? undefined : 'leave';
+    case 'removing':
+      return undefined;
+  }
+}
+
+function holdOf(output: Output | undefined): Hold | undefined {
+  if (output?.type !== 'held' && output?.type !== 'keep' && output?.type !== 'absent') return undefined;
+  return { reason: output.reason, message: output.message };
+}

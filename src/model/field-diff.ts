@@ -1,0 +1,100 @@
+import { displayPath, type FieldPath } from './field-path.ts';
+import { compareText, isJsonObject, type JsonObject, type JsonValue, jsonEquals } from './json.ts';
+
+/** One field that differs between two versions of an object. */
+export interface FieldChange {
+  /** As of {@link displayPath}. An index is that of the newer list, or of the older one for a removed item. */
+  readonly path: string;
+  /** Absent: the older version has no such field. */
+  readonly before?: JsonValue;
+  /** Absent: the newer version has no such field. */
+  readonly after?: JsonValue;
+}
+
+/** Stands for a value of a Secret. */
+export const MASKED = '(masked)';
+
+/** The members of a Secret whose values are never shown. */
+const SECRET_MEMBERS = ['data', 'stringData'];
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** The fields that differ between two versions of one object, in canonical order. Values of Secrets are masked. */
+export function fieldDiff(before: JsonObject, after: JsonObject): readonly FieldChange[] {
+  const changes: Difference[] = [];
+  compareObjects([], before, after, changes);
+  const isSecret = isSecretValue(before) || isSecretValue(after);
+  return changes.map(({ path, before: older, after: newer }) => {
+    const shown = (value: JsonValue): JsonValue => (isSecret && holdsSecret(path) ? MASKED : value);
+    return {
+      path: displayPath(path),
+      ...(older === undefined ? {} : { before: shown(older) }),
+      ...(newer === undefined ? {} : { after: shown(newer) }),
+    };
+  });
+}
+
+interface Difference {
+  readonly path: FieldPath;
+  readonly before: JsonValue | undefined;
+  readonly after: JsonValue | undefined;
+}
+
+function isSecretValue({ apiVersion, kind }: JsonObject): boolean {
+  return kind === 'Secret' && apiVersion === 'v1';
+}
+
+/** Whether the value at a path of a Secret is one of its secrets, contains them, or is a copy of them. */
+function holdsSecret(path: FieldPath): boolean {
+  const [member = ''] = path;
+  if (SECRET_MEMBERS.some((each) => each === member)) return true;
+  const isAnnotations = member === 'metadata' && (path.length < 2 || path[1] === 'annotations');
+  return isAnnotations && (path.length < 3 || path[2] === LAST_APPLIED);
+}
+
+function compareObjects(path: FieldPath, before: JsonObject, after: JsonObject, changes: Difference[]): void {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  for (const name of [...names].sort(compareText)) compare([...path, name], before[name], after[name], changes);
+}
+
+function compare(
+  path: FieldPath,
+  before: JsonValue | undefined,
+  after: JsonValue | undefined,
+  changes: Difference[],
+): void {
+  if (jsonEquals(before, after)) return;
+  if (isJsonObject(before) && isJsonObject(after)) compareObjects(path, before, after, changes);
+  else if (Array.isArray(before) && Array.isArray(after)) compareLists(path, before, after, changes);
+  else changes.push({ path, before, after });
+}
+
+/** Items with names are compared by name, others by place. */
+function compareLists(
+  path: FieldPath,
+  before: readonly JsonValue[],
+  after: readonly JsonValue[],
+  changes: Difference[],
+): void {
+  const [older, newer] = [byName(before), byName(after)];
+  if (older === undefined || newer === undefined) {
+    const length = Math.max(before.length, after.length);
+    for (let index = 0; index < length; index += 1) compare([...path, index], before[index], after[index], changes);
+    return;
+  }
+  for (const [name, { index, item }] of older) {
+    if (!newer.has(name)) compare([...path, index], item, undefined, changes);
+  }
+  for (const [name, { index, item }] of newer) compare([...path, index], older.get(name)?.item, item, changes);
+}
+
+/** The items by their `name`; undefined if one has none, or two have the same. */
+function byName(
+  items: readonly JsonValue[],
+): ReadonlyMap<string, { readonly index: number; readonly item: JsonValue }> | undefined {
+  const named = new Map<string, { readonly index: number; readonly item: JsonValue }>();
+  for (const [index, item] of items.entries()) {
+    if (!isJsonObject(item) || typeof item.name !== 'string' || named.has(item.name)) return undefined;
+    named.set(item.name, { index, item });
+  }
+  return named;
+}

@@ -1,0 +1,82 @@
+import type { Diagnostic } from './diagnostic.ts';
+import type { FieldChange } from './field-diff.ts';
+
+/** A plan, as the API answers it and `fleetrelay plan -o json` prints it. */
+export interface PlanView {
+  /** The source whose revision is planned. */
+  readonly source: string;
+  /** The planned revision: a commit, or `worktree` for a folder. */
+  readonly revision: string;
+  /** What it is compared with: the admitted revision of the source. */
+  readonly base: string;
+  /** RFC 3339: the moment of the state that was compared. */
+  readonly at: string;
+  readonly summary: PlanSummary;
+  /** The clusters with a change, in canonical order. */
+  readonly clusters: readonly ClusterPlan[];
+  readonly warnings: readonly PlanWarning[];
+  /** Findings that the revision brings. */
+  readonly findings: readonly Diagnostic[];
+  /** What the plan could not judge, as sentences. Empty: it has judged everything. */
+  readonly notJudged: readonly string[];
+}
+
+/** Numbers of objects in clusters, by what happens to them; see `PlanAction`. */
+export interface PlanSummary {
+  readonly create: number;
+  readonly change: number;
+  readonly move: number;
+  readonly remove: number;
+  readonly hold: number;
+  readonly stay: number;
+  readonly leave: number;
+  readonly cancel: number;
+  /** Clusters with a change, and registered ones. */
+  readonly clusters: number;
+  readonly registered: number;
+}
+
+/** What happens in one cluster. */
+export interface ClusterPlan {
+  readonly cluster: string;
+  /** In canonical order of the objects' keys. */
+  readonly changes: readonly PlannedChange[];
+}
+
+/** What happens to one object of one cluster. */
+export interface PlannedChange {
+  /** `Kind/namespace/name`. */
+  readonly object: string;
+  readonly action: keyof Omit<PlanSummary, 'clusters' | 'registered'>;
+  /** Why it is held, as a constant word and as a sentence. */
+  readonly reason?: string;
+  readonly message?: string;
+  /** The fields that change, at most {@link MOST_FIELDS}. Absent: the object is new or goes, or its content is not known. */
+  readonly fields?: readonly FieldChange[];
+  /** The number of changed fields that are not listed. */
+  readonly moreFields?: number;
+  /** What has changed in the source for it. */
+  readonly because: readonly PlanReason[];
+}
+
+/** A part of the source that has changed. */
+export interface PlanReason {
+  /** As `Placement shop selects it`; empty: the object's own manifest. */
+  readonly what: string;
+  /** `path:line:column`, with the source before it if there are several. */
+  readonly at: string;
+}
+
+/** Something that a reviewer should look at. */
+export interface PlanWarning {
+  /** Constant UpperCamelCase word. */
+  readonly reason: 'ImmutableField' | 'NamespaceRemoved' | 'DefinitionRemoved' | 'SelectsNoPod' | 'MergeConflict';
+  readonly message: string;
+  /** `Kind/namespace/name`. Absent: it is about no object. */
+  readonly object?: string;
+  /** In canonical order. */
+  readonly clusters: readonly string[];
+}
+
+/** The number of changed fields that a plan lists of one object. */
+export const MOST_FIELDS = 50;
