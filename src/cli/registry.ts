@@ -9,6 +9,7 @@ export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['probe-proxy', async () => (await import('./commands/probe-proxy.ts')).probeProxyCommand],
   ['validate', async () => (await import('./commands/validate.ts')).validateCommand],
   ['render', async () => (await import('./commands/render.ts')).renderCommand],
+  ['plan', async () => (await import('./commands/plan.ts')).planCommand],
   ['inject', async () => (await import('./commands/inject.ts')).injectCommand],
   ['care', async () => (await import('./commands/care.ts')).careCommand],
   ['status', async () => (await import('./commands/status.ts')).statusCommand],

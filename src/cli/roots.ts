@@ -10,6 +10,7 @@ export const compositionRoots = {
   dataplaneRun: lazy(async () => (await import('../compose/dataplane/run.ts')).runDataplane),
   validate: lazy(async () => (await import('../compose/validate/validate.ts')).validatePaths),
   render: lazy(async () => (await import('../compose/render/render.ts')).renderRepository),
+  planDocuments: lazy(async () => (await import('../compose/plan/plan-documents.ts')).planDocuments),
   inject: lazy(async () => (await import('../compose/inject/inject.ts')).injectManifests),
   careWebhooks: lazy(async () => (await import('../compose/care/webhooks.ts')).judgeWebhooks),
   exportSchemas: lazy(async () => (await import('../compose/schema/export-schemas.ts')).exportSchemas),

@@ -52,11 +52,17 @@ export interface PlannedChange {
   readonly reason?: string;
   readonly message?: string;
   /** The fields that change, at most {@link MOST_FIELDS}. Absent: the object is new or goes, or its content is not known. */
-  readonly fields?: readonly FieldChange[];
+  readonly fields?: readonly PlannedField[];
   /** The number of changed fields that are not listed. */
   readonly moreFields?: number;
   /** What has changed in the source for it. */
   readonly because: readonly PlanReason[];
+}
+
+/** A field that changes. */
+export interface PlannedField extends FieldChange {
+  /** `path:line:column` of its value, or of where it would be. Absent: the object's own manifest has not changed. */
+  readonly at?: string;
 }
 
 /** A part of the source that has changed. */

@@ -3,6 +3,7 @@ import { type MainContext, main } from '../../src/cli/main.ts';
 import type { TextOutput } from '../../src/cli/output.ts';
 import type { Roots } from '../../src/cli/roots.ts';
 import { fleetFindings } from '../../src/compose/check/fleet.ts';
+import type { PlanView } from '../../src/model/plan.ts';
 
 /** What a command line did. */
 export interface CliRun {
@@ -10,6 +11,16 @@ export interface CliRun {
   readonly out: string;
   readonly err: string;
 }
+
+/** A plan that changes nothing. */
+export const EMPTY_PLAN: PlanView = {
+  ...{ source: 'main', revision: 'worktree', base: 'b'.repeat(40), at: '2026-01-31T10:42:07Z' },
+  summary: {
+    ...{ create: 0, change: 0, move: 0, remove: 0, hold: 0, stay: 0, leave: 0, cancel: 0 },
+    ...{ clusters: 0, registered: 2 },
+  },
+  ...{ clusters: [], warnings: [], findings: [], notJudged: [] },
+};
 
 /** Composition roots that say what they were called with. */
 export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly calls: [string, unknown][] } {
@@ -33,6 +44,7 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     }),
     dataplaneBootstrap: record('dataplaneBootstrap', { bootstrap: {}, adminPort: 9901, warnings: [] }),
     dataplaneRun: record('dataplaneRun', 0),
+    planDocuments: record('planDocuments', EMPTY_PLAN),
     inject: record('inject', { text: '', diagnostics: [], findings: [] }),
     careWebhooks: record('careWebhooks', { configurations: [], diagnostics: [] }),
     exportSchemas: record('exportSchemas', []),

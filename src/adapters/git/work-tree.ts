@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { quote } from '../../model/ids.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { GitBlobOutcome } from '../../ports/git-repo.ts';
+import type { GitRepo } from '../../ports/git-repo.ts';
 import { createCopyReader } from './copy-reader.ts';
 import { cleanMessage } from './failures.ts';
 import { createGitCommand, type GitCall, type GitCommand, type Setting } from './git-command.ts';
@@ -24,9 +24,15 @@ export interface ChangedPath {
 export interface WorkTreeChanges {
   /** The absolute path of the root of the work tree, without links. */
   readonly root: string;
+  /** The commit at the beginning of the range. */
+  readonly from: string;
+  /** The commit at its end; null: the work tree. */
+  readonly to: string | null;
   readonly changes: readonly ChangedPath[];
   /** Reads a blob; rejects with a `GitCopyError` if git fails. */
-  readBlob(blob: string, maxBytes: number): Promise<GitBlobOutcome>;
+  readonly readBlob: GitRepo['readBlob'];
+  /** The differences between two commits; rejects with a `GitCopyError` if git fails. */
+  readonly diff: GitRepo['diff'];
   /** Ends the process that reads blobs. */
   close(): void;
 }
@@ -74,7 +80,8 @@ export async function readWorkTreeChanges(
     for (const path of texts(untracked.value)) changes.push({ path, before: null, isThere: true });
   }
   const reader = createCopyReader(git, deps.clock, repository);
-  return ok({ root, changes, readBlob: reader.reading.readBlob, close: reader.stop });
+  const { readBlob, diff } = reader.reading;
+  return ok({ root, from, to, changes, readBlob, diff, close: reader.stop });
 }
 
 /**

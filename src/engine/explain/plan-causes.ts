@@ -1,3 +1,4 @@
+import type { WrittenPath } from '../../model/field-path.ts';
 import { selfAndAncestors } from '../../model/glob.ts';
 import { compareText } from '../../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
@@ -10,9 +11,11 @@ import type { Engine } from '../graph.ts';
 import type { Output } from '../output/outputs.ts';
 import { maySelect, type PlacementValue } from '../placement/placements.ts';
 
-/** A document, in the revision before the plan or in the planned one. */
+/** A document or a value of it, in the revision before the plan or in the planned one. */
 export interface SidedRef extends DocumentRef {
   readonly side: 'before' | 'after';
+  /** Absent: the document itself. */
+  readonly field?: WrittenPath;
 }
 
 /** What has changed in the sources that an object of the plan follows from. */
@@ -22,6 +25,8 @@ export type PlanCause =
   | { readonly type: 'placement'; readonly name: string; readonly selects: boolean; readonly at: SidedRef }
   | {
       readonly type: 'label';
+      /** The Placement that selects by the label. */
+      readonly placement: string;
       readonly cluster: string;
       readonly label: string;
       /** Absent: the cluster has no such label. */
@@ -67,17 +72,19 @@ export function createCauseFinder(engine: Engine, changed: ChangedDeclarations) 
     );
   };
   const ofPlacements = (cluster: string, origins: readonly Origin[]): readonly PlanCause[] =>
-    changed.placements.flatMap(({ key: name, before, after }): readonly PlanCause[] => {
+    changed.placements.flatMap((change): readonly PlanCause[] => {
+      const { key: name, before, after } = change;
       const is = selects(after, cluster, origins);
       if (is === selects(before, cluster, origins)) return [];
-      const isSameRule = before !== undefined && before.declared === after?.declared;
       const declared = (after ?? before)?.declared;
-      if (isSameRule || declared === undefined) return [];
+      if (declared === undefined) return [];
+      if (before !== undefined && before.declared === after?.declared) return ofCluster(cluster, name, declared);
       return [{ type: 'placement', name, selects: is, at: refOf(declared, after === undefined ? 'before' : 'after') }];
     });
-  const ofCluster = (cluster: string): readonly PlanCause[] => {
+  /** `name`, `declared`: the Placement that reads the labels of the cluster. */
+  const ofCluster = (cluster: string, name?: string, declared?: Declared<'Placement'>): readonly PlanCause[] => {
     const change = clusters.get(cluster);
-    return change === undefined ? [] : clusterCauses(change);
+    return change === undefined ? [] : clusterCauses(change, name, declared);
   };
   const ofRules = (origins: readonly Origin[]): readonly PlanCause[] =>
     origins.flatMap((origin) => rules.byFile.get(fileGroup(origin)) ?? []);
@@ -122,20 +129,30 @@ function ruleChanges(changes: readonly Change<Declared>[]) {
   return { byFile, policy };
 }
 
-function clusterCauses({ key: cluster, before, after }: Change<ClusterValue>): readonly PlanCause[] {
+function clusterCauses(
+  { key: cluster, before, after }: Change<ClusterValue>,
+  placement = '',
+  declared?: Declared<'Placement'>,
+): readonly PlanCause[] {
   if (after === undefined) {
     return before === undefined ? [] : [{ type: 'cluster', cluster, change: 'removed', at: refOf(before, 'before') }];
   }
   const at = refOf(after, 'after');
   if (before === undefined) return [{ type: 'cluster', cluster, change: 'added', at }];
   const [older, newer] = [before.value.labels, after.value.labels];
-  const names = [...new Set([...Object.keys(older), ...Object.keys(newer)])].sort(compareText);
-  return names.flatMap((label): readonly PlanCause[] => {
+  return labelsRead(declared).flatMap((label): readonly PlanCause[] => {
     const [was, is] = [older[label], newer[label]];
     if (was === is) return [];
     const values = { ...(was === undefined ? {} : { before: was }), ...(is === undefined ? {} : { after: is }) };
-    return [{ type: 'label', cluster, label, ...values, at }];
+    const field = ['metadata', 'labels', ...(is === undefined ? [] : [label])];
+    return [{ type: 'label', placement, cluster, label, ...values, at: { ...at, field } }];
   });
+}
+
+/** The labels that a Placement selects clusters by, in canonical order. */
+function labelsRead(declared: Declared<'Placement'> | undefined): readonly string[] {
+  const { matchLabels = {}, matchExpressions = [] } = declared?.value.clusters.selector ?? {};
+  return [...new Set([...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)])].sort(compareText);
 }
 
 /** Whether a Placement gives one of these files to the cluster. */

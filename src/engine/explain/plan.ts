@@ -37,9 +37,10 @@ export interface EnginePlan {
 
 /**
  * Computes what staged changes of desired state would do: commits them in this engine, and compares the outputs before and
- * after. The engine is a copy that nothing else uses.
+ * after. The engine is a copy that nothing else uses. `unguarded`: what a guard holds counts as removed, because the guards
+ * know nothing of the clusters.
  */
-export function planOf(engine: Engine, stage: () => void): EnginePlan {
+export function planOf(engine: Engine, stage: () => void, guards: 'guarded' | 'unguarded' = 'guarded'): EnginePlan {
   const { graph } = engine;
   const before = engine.clusters.size('');
   const outputs = graph.watch(engine.outputs);
@@ -56,8 +57,11 @@ export function planOf(engine: Engine, stage: () => void): EnginePlan {
     declarations: declarations.take(),
   });
   const objects: PlannedObject[] = [];
-  for (const { partition: cluster, key: text, before: was, after: is } of outputs.take()) {
-    const key = text as ObjectKey;
+  const judged = guards === 'guarded' ? (output: Output | undefined) => output : unguarded;
+  for (const change of outputs.take()) {
+    const { partition: cluster } = change;
+    const key = change.key as ObjectKey;
+    const [was, is] = [judged(change.before), judged(change.after)];
     const action = actionOf(was, is, engine.inputs.ledger.get(cluster, key));
     if (action === undefined) continue;
     const hold = action === 'hold' ? holdOf(is) : undefined;
@@ -106,4 +110,10 @@ function actionOf(
 function holdOf(output: Output | undefined): Hold | undefined {
   if (output?.type !== 'held' && output?.type !== 'keep' && output?.type !== 'absent') return undefined;
   return { reason: output.reason, message: output.message };
+}
+
+function unguarded(output: Output | undefined): Output | undefined {
+  if (output?.type !== 'held') return output;
+  const { digest, origins, scope } = output;
+  return { type: 'remove', digest, origins, scope };
 }

@@ -1,12 +1,14 @@
 import type { EnginePlan, PlannedObject } from '../../engine/explain/plan.ts';
 import type { PlanCause, SidedRef } from '../../engine/explain/plan-causes.ts';
-import { fieldDiff } from '../../model/field-diff.ts';
+import { type FieldChange, fieldDiff } from '../../model/field-diff.ts';
+import { parseFieldPath } from '../../model/field-path.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import { displayKey } from '../../model/object-key.ts';
 import {
   type ClusterPlan,
   MOST_FIELDS,
   type PlannedChange,
+  type PlannedField,
   type PlanReason,
   type PlanSummary,
 } from '../../model/plan.ts';
@@ -17,18 +19,18 @@ export type PlaceOf = (ref: SidedRef) => Promise<string>;
 /** The objects of a plan for people, by cluster. */
 export async function clusterPlans({ objects }: EnginePlan, placeOf: PlaceOf): Promise<readonly ClusterPlan[]> {
   const reasons = await displayCauses(objects, placeOf);
-  const fieldsOf = createFieldDiffs();
+  const fields = await displayFields(objects, placeOf);
   return [...Map.groupBy(objects, ({ cluster }) => cluster)]
     .sort(([a], [b]) => compareText(a, b))
     .map(([cluster, planned]) => ({
       cluster,
-      changes: planned.map((each): PlannedChange => {
-        const { key, action, hold } = each;
+      changes: planned.map(({ key, action, hold, before, after, causes }): PlannedChange => {
+        const differing = action === 'change' && after && before ? fields.get(after)?.get(before) : undefined;
         return {
           ...{ object: displayKey(key), action },
           ...(hold === undefined ? {} : { reason: hold.reason, message: hold.message }),
-          ...(action === 'change' ? fieldsOf(each) : {}),
-          because: each.causes.map((cause) => reasons.get(causeKey(cause)) ?? { what: '', at: cause.at.path }),
+          ...differing,
+          because: causes.map((cause) => reasons.get(causeKey(cause)) ?? { what: '', at: cause.at.path }),
         };
       }),
     }));
@@ -66,11 +68,12 @@ function nameOf(cause: PlanCause): string {
         ? `Placement ${cause.name} selects it`
         : `Placement ${cause.name} does not select it any more`;
     case 'label': {
-      const { label, before, after } = cause;
-      if (before === undefined) return `the cluster gets the label ${label}: ${after}`;
+      const { placement, label, before, after } = cause;
+      const reads = `which Placement ${placement} selects by`;
+      if (before === undefined) return `the cluster gets the label ${label}: ${after}, ${reads}`;
       return after === undefined
-        ? `the cluster loses the label ${label}: ${before}`
-        : `the label ${label} of the cluster changes from ${before} to ${after}`;
+        ? `the cluster loses the label ${label}: ${before}, ${reads}`
+        : `the label ${label} of the cluster, ${reads}, changes from ${before} to ${after}`;
     }
     case 'cluster':
       return cause.change === 'added' ? 'the cluster is new' : 'the cluster is not declared any more';
@@ -79,20 +82,38 @@ function nameOf(cause: PlanCause): string {
   }
 }
 
-/** Clusters share values, so that each pair of versions is compared once. */
-function createFieldDiffs(): (planned: PlannedObject) => Pick<PlannedChange, 'fields' | 'moreFields'> {
-  const known = new Map<JsonObject, Map<JsonObject, Pick<PlannedChange, 'fields' | 'moreFields'>>>();
-  return ({ before, after }) => {
-    if (before === undefined || after === undefined) return {};
-    const versions = known.get(after) ?? new Map<JsonObject, Pick<PlannedChange, 'fields' | 'moreFields'>>();
-    known.set(after, versions);
-    const found = versions.get(before) ?? cut(fieldDiff(before, after));
-    versions.set(before, found);
-    return found;
-  };
+type Fields = Pick<PlannedChange, 'fields' | 'moreFields'>;
+
+/** The changed fields by the newer and the older content. Clusters share contents, so that each pair is compared once. */
+async function displayFields(
+  objects: readonly PlannedObject[],
+  placeOf: PlaceOf,
+): Promise<ReadonlyMap<JsonObject, ReadonlyMap<JsonObject, Fields>>> {
+  const found = new Map<JsonObject, Map<JsonObject, Fields>>();
+  for (const { action, before, after, causes } of objects) {
+    if (action !== 'change' || before === undefined || after === undefined) continue;
+    const versions = found.get(after) ?? new Map<JsonObject, Fields>();
+    found.set(after, versions);
+    if (versions.has(before)) continue;
+    const [cause] = causes;
+    const own = cause?.type === 'document' && cause.change === 'changed' ? cause.at : undefined;
+    versions.set(before, await fieldsOf(fieldDiff(before, after), own, placeOf));
+  }
+  return found;
 }
 
-function cut(fields: ReturnType<typeof fieldDiff>): Pick<PlannedChange, 'fields' | 'moreFields'> {
-  const more = fields.length - MOST_FIELDS;
-  return more > 0 ? { fields: fields.slice(0, MOST_FIELDS), moreFields: more } : { fields };
+async function fieldsOf(
+  changes: readonly FieldChange[],
+  manifest: SidedRef | undefined,
+  placeOf: PlaceOf,
+): Promise<Fields> {
+  const fields = await Promise.all(
+    changes.slice(0, MOST_FIELDS).map(async (change): Promise<PlannedField> => {
+      const field = parseFieldPath(change.path);
+      if (manifest === undefined || !field.ok) return change;
+      return { ...change, at: await placeOf({ ...manifest, field: field.value }) };
+    }),
+  );
+  const moreFields = changes.length - fields.length;
+  return moreFields > 0 ? { fields, moreFields } : { fields };
 }

@@ -1,0 +1,71 @@
+import { counted } from '../../model/messages.ts';
+import type { PlannedChange, PlanSummary, PlanView } from '../../model/plan.ts';
+
+/** Clusters in which a plan does the same. */
+export interface PlanGroup {
+  /** In canonical order. */
+  readonly clusters: readonly string[];
+  readonly changes: readonly PlannedChange[];
+}
+
+/** The clusters of a plan, those with the same changes together, in the order of the first one. */
+export function groupsOf({ clusters }: PlanView): readonly PlanGroup[] {
+  const groups = Map.groupBy(clusters, ({ changes }) => JSON.stringify(changes));
+  return [...groups.values()].map((same) => ({
+    clusters: same.map(({ cluster }) => cluster),
+    changes: same[0]?.changes ?? [],
+  }));
+}
+
+/** What people read about each action: its sign, and its word in a sum. */
+export const ACTIONS: Readonly<Record<PlannedChange['action'], { readonly sign: string; readonly word: string }>> = {
+  create: { sign: '+', word: 'create' },
+  change: { sign: '~', word: 'change' },
+  move: { sign: '>', word: 'move' },
+  remove: { sign: '-', word: 'remove' },
+  hold: { sign: '!', word: 'hold' },
+  stay: { sign: '=', word: 'stay' },
+  leave: { sign: '.', word: 'leave' },
+  cancel: { sign: 'x', word: 'cancel' },
+};
+
+/** One line: `3 to create, 1 to remove in 2 of 5 clusters`. */
+export function sumOf(summary: PlanSummary): string {
+  const { clusters, registered } = summary;
+  const parts = Object.entries(ACTIONS).flatMap(([action, { word }]) => {
+    const amount = summary[action as keyof PlanSummary];
+    return amount === 0 ? [] : [`${amount} to ${word}`];
+  });
+  if (parts.length === 0) return `no change in any of ${counted(registered, 'cluster')}`;
+  return `${parts.join(', ')}, in ${clusters} of ${counted(Math.max(registered, clusters), 'cluster')}`;
+}
+
+/** The names of some clusters, and how many there are besides. */
+export function namedClusters(clusters: readonly string[], most = 3): string {
+  const more = clusters.length - most;
+  return more > 0 ? `${clusters.slice(0, most).join(', ')} and ${more} more` : clusters.join(', ');
+}
+
+/** Whether a plan does anything. */
+export function hasChanges({ clusters }: PlanView): boolean {
+  return clusters.length > 0;
+}
+
+const LONGEST_VALUE = 120;
+
+/** A value of a field on one line. */
+export function shownValue(value: unknown): string {
+  const text = typeof value === 'string' && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value);
+  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}... (${text.length} characters)` : text;
+}
+
+/** What changes in a field: `2 -> 3`, `(not set) -> 3`. */
+export function shownChange({ before, after }: { readonly before?: unknown; readonly after?: unknown }): string {
+  const older = before === undefined ? '(not set)' : shownValue(before);
+  return `${older} -> ${after === undefined ? '(not set)' : shownValue(after)}`;
+}
+
+/** A short name of a revision: twelve digits of a commit. */
+export function shortRevision(revision: string): string {
+  return /^[0-9a-f]{40,64}$/.test(revision) ? revision.slice(0, 12) : revision;
+}

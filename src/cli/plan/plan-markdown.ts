@@ -1,0 +1,73 @@
+import { displayDiagnostic } from '../../model/diagnostic.ts';
+import { counted } from '../../model/messages.ts';
+import type { PlannedChange, PlanView } from '../../model/plan.ts';
+import { printable } from '../output.ts';
+import { ACTIONS, groupsOf, namedClusters, shortRevision, shownChange, sumOf } from './groups.ts';
+
+/** A plan as Markdown for the comment of a pull request: one line of summary, and the clusters folded. */
+export function planMarkdown(plan: PlanView): string {
+  const { source, revision, base, summary, warnings, findings, notJudged } = plan;
+  const lines = [
+    `**fleetrelay plan of ${code(source)}**: ${sumOf(summary)}`,
+    '',
+    `${code(shortRevision(revision))} compared with ${code(shortRevision(base))} at ${plan.at}`,
+  ];
+  if (warnings.length > 0) lines.push('');
+  for (const { reason, message, object, clusters } of warnings) {
+    const where = [
+      object === undefined ? '' : ` ${code(object)}`,
+      clusters.length === 0 ? '' : ` in ${names(clusters)}`,
+    ];
+    lines.push(`- :warning: **${reason}**${where.join('')}: ${escaped(message)}`);
+  }
+  if (findings.length > 0) lines.push('');
+  for (const finding of findings) lines.push(`- ${code(displayDiagnostic(finding))}`);
+  for (const { clusters, changes } of groupsOf(plan)) {
+    lines.push(
+      '',
+      '<details>',
+      `<summary>${html(namedClusters(clusters))}: ${counted(changes.length, 'change')}</summary>`,
+    );
+    lines.push('', '```diff', ...changes.flatMap(changeLines).map(fenced), '```', '', '</details>');
+  }
+  if (notJudged.length > 0) lines.push('', 'Not judged:', ...notJudged.map((sentence) => `- ${escaped(sentence)}`));
+  return `${lines.join('\n')}\n`;
+}
+
+/** In the colours that the diff of a Markdown renderer gives to `+`, `-` and `!`. */
+function changeLines(change: PlannedChange): readonly string[] {
+  const { object, action, reason, message, fields = [], moreFields = 0, because } = change;
+  const { sign, word } = ACTIONS[action];
+  const why = because.map(({ what, at }) => (what === '' ? at : `${what} (${at})`)).join('; ');
+  const first = { '~': '!', '>': ' ', '=': ' ', '.': ' ', x: ' ' }[sign] ?? sign;
+  return [
+    `${first} ${word} ${object}${why === '' ? '' : `   # ${why}`}`,
+    ...(reason === undefined ? [] : [`      held: ${reason}: ${message ?? ''}`]),
+    ...fields.map((field) => `      ${field.path}: ${shownChange(field)}`),
+    ...(moreFields > 0 ? [`      and ${moreFields} more fields`] : []),
+  ];
+}
+
+function names(clusters: readonly string[]): string {
+  return code(namedClusters(clusters));
+}
+
+/** A line inside of a fence, which it cannot end. */
+function fenced(line: string): string {
+  return printable(line).replaceAll('```', "'''");
+}
+
+function code(text: string): string {
+  return `\`${printable(text).replaceAll('`', "'")}\``;
+}
+
+function html(text: string): string {
+  return printable(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** Text that Markdown shows as it is, and that notifies no account. */
+function escaped(text: string): string {
+  return html(text)
+    .replaceAll(/([\\`*_{}[\]()#|~!])/g, '\\$1')
+    .replaceAll('@', '@\u200b');
+}

@@ -1,0 +1,52 @@
+import type { PlannedChange, PlanView } from '../../model/plan.ts';
+import { printable, styled, type TextOutput, type Tone, writeDiagnostics } from '../output.ts';
+import { ACTIONS, groupsOf, hasChanges, namedClusters, shortRevision, shownChange, sumOf } from './groups.ts';
+
+const TONES: Readonly<Record<PlannedChange['action'], Tone>> = {
+  create: 'good',
+  change: 'warn',
+  move: 'faint',
+  remove: 'bad',
+  hold: 'warn',
+  stay: 'faint',
+  leave: 'warn',
+  cancel: 'faint',
+};
+
+/** Writes a plan for a terminal. */
+export function writePlan(out: TextOutput, plan: PlanView): void {
+  const { source, revision, base, summary, warnings, findings, notJudged } = plan;
+  out.write(`${source}: ${shortRevision(revision)} compared with ${shortRevision(base)}\n`);
+  for (const { clusters, changes } of groupsOf(plan)) {
+    out.write(`\n${styled(out, 'strong', printable(namedClusters(clusters)))}\n`);
+    for (const change of changes) writeChange(out, change);
+  }
+  if (warnings.length > 0) out.write('\n');
+  for (const { reason, message, object, clusters } of warnings) {
+    const about = [object, clusters.length === 0 ? undefined : `in ${namedClusters(clusters)}`];
+    const where = about.filter((part) => part !== undefined).join(' ');
+    const text = where === '' ? message : `${where}: ${message}`;
+    out.write(`${styled(out, 'warn', 'warning')} ${reason}: ${printable(text)}\n`);
+  }
+  if (findings.length > 0) out.write('\n');
+  writeDiagnostics(out, findings);
+  if (notJudged.length > 0) out.write('\nNot judged:\n');
+  for (const sentence of notJudged) out.write(`  ${printable(sentence)}\n`);
+  out.write(`\n${styled(out, hasChanges(plan) ? 'strong' : undefined, `Plan: ${sumOf(summary)}`)}\n`);
+}
+
+function writeChange(out: TextOutput, change: PlannedChange): void {
+  const { object, action, reason, message, fields = [], moreFields = 0, because } = change;
+  const { sign, word } = ACTIONS[action];
+  const why = because.map(({ what, at }) =>
+    [what, what === '' ? at : `(${at})`].filter((text) => text !== '').join(' '),
+  );
+  const places = why.length === 0 ? '' : `   ${styled(out, 'faint', printable(why.join('; ')))}`;
+  out.write(`  ${styled(out, TONES[action], `${sign} ${word}`)} ${printable(object)}${places}\n`);
+  if (reason !== undefined) out.write(`      held: ${printable(`${reason}: ${message ?? ''}`)}\n`);
+  for (const field of fields) {
+    const place = field.at === undefined ? '' : `   ${styled(out, 'faint', printable(field.at))}`;
+    out.write(`      ${printable(`${field.path}: ${shownChange(field)}`)}${place}\n`);
+  }
+  if (moreFields > 0) out.write(`      and ${moreFields} more fields\n`);
+}

@@ -1,0 +1,94 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Engine } from '../../engine/graph.ts';
+import type { DecodedFile } from '../../model/desired.ts';
+import { parseSourceName } from '../../model/ids.ts';
+import type { PlanView } from '../../model/plan.ts';
+import { must } from '../../model/result.ts';
+import { defaultRevisionLimits } from '../../model/revision-limits.ts';
+import { rfc3339 } from '../../model/time.ts';
+import { stageFile } from '../../runtime/replica/sources.ts';
+import type { Tree } from '../../sources/tree/tree-reader.ts';
+import { configuredSource, type SourceChoice } from '../configured-source.ts';
+import { openEvaluation } from '../evaluate.ts';
+import { systemDeps } from '../kube.ts';
+import { makePlan } from './make-plan.ts';
+import { readRevisions } from './read-revisions.ts';
+
+/** Two states of a folder of a git repository, to be compared from documents alone. */
+export interface DocumentPlanRequest extends SourceChoice {
+  /** A folder, whose work tree is the second state, or a commit of the repository in the working directory. */
+  readonly target: string;
+  /** A commit: the first state is what it shares with the second one. */
+  readonly base: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const NOT_JUDGED = [
+  'what clusters hold: every object of the first state counts as applied',
+  'the guards, which count what clusters own and what was removed of late',
+  'safe mode, and what waits for a cluster or its agent',
+  'what is made of live state: mirrored Services, health, the care of Shoots',
+];
+
+/** Plans from documents alone, without a server. Rejects with a text for a person. */
+export async function planDocuments(request: DocumentPlanRequest): Promise<PlanView> {
+  const { target, base, cwd, env } = request;
+  const isFolder = await isDirectory(resolve(cwd, target));
+  const source = await configuredSource(request, cwd);
+  const { name = must(parseSourceName('main')), limits = defaultRevisionLimits } = source ?? {};
+  const read = await readRevisions({
+    ...{ base, limits, env },
+    ...(isFolder ? { folder: resolve(cwd, target) } : { folder: cwd, revision: target }),
+  });
+  try {
+    const engine = openEvaluation({ files: filesOf(read.before), ...(source && { source }) });
+    engine.commit();
+    countAsApplied(engine);
+    const stage = (): void => {
+      for (const { path, file } of read.after.changes) stageFile(engine, name, path, file);
+    };
+    const about = {
+      ...{ source: name, revision: read.revision ?? 'worktree', base: read.base },
+      at: rfc3339(systemDeps().clock.now()),
+      ...{ notJudged: NOT_JUDGED, withoutGuards: true as const, findings: findingsOf(read.before, read.after.tree) },
+    };
+    return await makePlan(engine, stage, about, { locate: read.locate });
+  } finally {
+    read.close();
+  }
+}
+
+function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+/** The manifests of a tree by path. */
+export function filesOf({ nodes }: Tree): ReadonlyMap<string, DecodedFile> {
+  return new Map([...nodes].flatMap(([path, { file }]) => (file === undefined ? [] : [[path, file] as const])));
+}
+
+/** The findings of a tree that the tree before it does not have. Places do not count: they move. */
+export function findingsOf(before: Tree, after: Tree): Tree['diagnostics'] {
+  const keyOf = ({ code, message, at }: Tree['diagnostics'][number]): string =>
+    JSON.stringify([code, message, at?.path]);
+  const known = new Set(before.diagnostics.map(keyOf));
+  return after.diagnostics.filter((finding) => !known.has(keyOf(finding)));
+}
+
+/** Enters every object of the outputs into the ledger, as if its agent had accepted it. */
+function countAsApplied(engine: Engine): void {
+  const { inputs, outputs } = engine;
+  for (const cluster of [...outputs.partitions()]) {
+    for (const { key, value } of outputs.entries(cluster)) {
+      if (value.type !== 'object') continue;
+      const { digest, origins, scope } = value;
+      inputs.ledger.set(cluster, key, { digest, origins, scope, phase: 'accepted' });
+    }
+  }
+  engine.commit();
+}
