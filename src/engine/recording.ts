@@ -1,0 +1,91 @@
+import type { LiveObject } from '../model/agent.ts';
+import type { Digest } from '../model/ids.ts';
+import { canonicalJson, compareText, isJsonObject, type JsonValue, textOf } from '../model/json.ts';
+import { liveObjectOf } from '../model/live-object.ts';
+import type { ObjectKey } from '../model/object-key.ts';
+import type { RecordedEntry, RecordedOutput } from '../model/recording.ts';
+import type { Collection, Input } from './collections/types.ts';
+import type { Engine } from './graph.ts';
+import type { FileProvenance } from './inputs.ts';
+
+/** An entry of an input as it was at one barrier. */
+export interface CapturedEntry {
+  readonly input: string;
+  readonly partition: string;
+  readonly key: string;
+  readonly value: unknown;
+  readonly blob?: string;
+}
+
+/** All inputs of the engine by name; those of a domain have its name before theirs, as `health/connections`. */
+export function namedInputs({ inputs, domainInputs }: Engine): ReadonlyMap<string, Input<unknown>> {
+  const all: [string, Input<unknown>][] = Object.entries(inputs as Readonly<Record<string, Input<unknown>>>);
+  for (const [domain, own] of Object.entries(domainInputs)) {
+    for (const [name, input] of Object.entries(own)) all.push([`${domain}/${name}`, input as Input<unknown>]);
+  }
+  return new Map(all.sort(([a], [b]) => compareText(a, b)));
+}
+
+/** Lists the entries of all inputs, in no particular order inside of an input. Yields after each of them. */
+export function* captureInputs(engine: Engine): Generator<undefined, readonly CapturedEntry[]> {
+  const captured: CapturedEntry[] = [];
+  for (const [name, input] of namedInputs(engine)) {
+    for (const partition of input.partitions()) {
+      for (const { key, value } of input.entries(partition)) {
+        const { blob } = (name === 'files' ? input.provenance(partition, key) : {}) as Partial<FileProvenance>;
+        captured.push({ input: name, partition, key, value, ...(blob === undefined ? {} : { blob }) });
+        yield;
+      }
+    }
+  }
+  return captured;
+}
+
+/** The entry as JSON. */
+export function recordedEntry({ input, partition, key, value, blob }: CapturedEntry): RecordedEntry {
+  const json = input === 'live' ? liveJson(value as LiveObject) : (value as JsonValue);
+  return { input, partition, key, value: json, ...(blob === undefined ? {} : { blob }) };
+}
+
+function liveJson({ digest, value }: LiveObject): JsonValue {
+  return { digest, value };
+}
+
+/** Returns a function that stages entries; it returns false for an input that this engine does not have. */
+export function stagerOf(engine: Engine): (entry: RecordedEntry) => boolean {
+  const inputs = namedInputs(engine);
+  return ({ input: name, partition, key, value, blob }) => {
+    const input = inputs.get(name);
+    if (input === undefined) return false;
+    const staged = name === 'live' ? liveObject(key, value) : value;
+    input.set(partition, key, staged, blob === undefined ? undefined : { blob });
+    return true;
+  };
+}
+
+function liveObject(key: string, json: JsonValue): LiveObject {
+  const { digest, value = null } = isJsonObject(json) ? json : {};
+  return liveObjectOf(key as ObjectKey, textOf(digest) as Digest, canonicalJson(value));
+}
+
+/** What a recording says of the results, in canonical order. The content of an object is left out: its digest is there. */
+export function* recordedOutputs(engine: Engine): Generator<RecordedOutput> {
+  const { outputs, pending, statuses, deadlines, domains } = engine;
+  const documents = domains.flatMap(({ parts }) => parts.documents?.of ?? []);
+  const collections: readonly Collection<unknown>[] = [outputs, pending, statuses, deadlines, ...documents];
+  for (const collection of collections) {
+    for (const partition of [...collection.partitions()].sort(compareText)) {
+      const entries = [...collection.entries(partition)].sort((a, b) => compareText(a.key, b.key));
+      for (const { key, value } of entries) {
+        yield { collection: collection.name, partition, key, text: canonicalJson(withoutContent(value as JsonValue)) };
+      }
+    }
+  }
+}
+
+function withoutContent(value: JsonValue): JsonValue {
+  if (!isJsonObject(value)) return value;
+  if (value.type === 'object') return { ...value, value: undefined };
+  if (value.type === 'upsert' && isJsonObject(value.object)) return { ...value, object: withoutContent(value.object) };
+  return value;
+}
