@@ -6,6 +6,7 @@ import { userInfo } from 'node:os';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type JsonObject, parseJson } from '../model/json.ts';
 import { errorText } from '../model/messages.ts';
+import { printable } from '../model/printable.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
 import type {
@@ -23,7 +24,7 @@ import type { ErrorBody } from '../server/http-error.ts';
 import { type Endpoint, findLocalToken, isLocal, isOverheard, parseEndpoint } from './api-endpoint.ts';
 import { type ApiOptions, addressOf } from './api-options.ts';
 import { CliError, EXIT, type ExitCode } from './exit-codes.ts';
-import { printable, type TextOutput } from './output.ts';
+import type { TextOutput } from './output.ts';
 
 /** The lists that a server has, by their path. */
 interface Lists {

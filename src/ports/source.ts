@@ -27,6 +27,31 @@ export interface RevisionObservation {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+/**
+ * Another revision of a source, read beside the admitted one: what would change if it were merged into it. `conflicts`: paths
+ * that both have changed since their common ancestor; of those it has the content of the other revision.
+ */
+export interface RefReading {
+  readonly type: 'read';
+  readonly revision: string;
+  /** The admitted revision that the changes start from. */
+  readonly base: string;
+  readonly changes: RevisionObservation['changes'];
+  readonly conflicts: readonly string[];
+  readonly signatures?: FileSignatures;
+  /** The findings that it brings, in canonical order. */
+  readonly findings: readonly Diagnostic[];
+  /** Returns the bytes of a file of it, or of the admitted revision, to find lines; undefined if they are not available. */
+  read(path: string, side: 'before' | 'after'): Promise<Uint8Array | undefined>;
+}
+
+/** Why a revision cannot be read; `reason` is a constant UpperCamelCase word, `message` a sentence for people. */
+export interface RefRefusal {
+  readonly type: 'refused';
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** The condition of a source, for `fleetrelay source list` and for readiness. */
 export interface SourceCondition {
   readonly source: SourceName;
@@ -75,6 +100,11 @@ export interface Source {
   look?(): Promise<void>;
   /** Admits the waiting revision; false if this revision does not wait. */
   accept(revision: string): boolean;
+  /**
+   * Reads what merging a branch, or another ref of the repository, would change. Changes nothing of the source. One at a time.
+   * Absent: the source has no refs.
+   */
+  readRef?(ref: string, signal: AbortSignal): Promise<RefReading | RefRefusal>;
   /** Returns the bytes of an observed file, to find lines; undefined if they are not available any more. */
   read(path: string, blob: string): Promise<Uint8Array | undefined>;
   stop(): Promise<void>;

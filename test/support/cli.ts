@@ -3,7 +3,7 @@ import { type MainContext, main } from '../../src/cli/main.ts';
 import type { TextOutput } from '../../src/cli/output.ts';
 import type { Roots } from '../../src/cli/roots.ts';
 import { fleetFindings } from '../../src/compose/check/fleet.ts';
-import type { PlanView } from '../../src/model/plan.ts';
+import type { PlanView } from '../../src/model/plan/plan.ts';
 
 /** What a command line did. */
 export interface CliRun {

@@ -1,11 +1,12 @@
 import type { Finding } from '../../compose/check/finding.ts';
 import type { KubeTarget } from '../../compose/options.ts';
 import { counted } from '../../model/messages.ts';
+import { printable } from '../../model/printable.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, addressOf, withApiOptions } from '../api-options.ts';
 import { type CliCommand, type CliContext, kubeTarget, newCommand, runIo } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
-import { printable, styled, type TextOutput, type Tone } from '../output.ts';
+import { styled, type TextOutput, type Tone } from '../output.ts';
 
 interface Flags extends ApiOptions, KubeTarget {
   readonly directory?: string;

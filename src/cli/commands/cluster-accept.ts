@@ -1,9 +1,10 @@
 import type { ClusterName } from '../../model/ids.ts';
+import { printable } from '../../model/printable.ts';
 import type { AcceptedAgentView } from '../../server/people-api.ts';
 import { clusterName } from '../arguments.ts';
 import type { CliCommand } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
-import { printable, type TextOutput, writeTable } from '../output.ts';
+import { type TextOutput, writeTable } from '../output.ts';
 
 interface Flags {
   readonly id?: string;

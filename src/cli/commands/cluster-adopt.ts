@@ -1,13 +1,14 @@
 import type { AdoptedObject, AdoptReport, AdoptRequest, AdoptVerdict } from '../../compose/cluster/adopt.ts';
 import type { KubeTarget } from '../../compose/options.ts';
 import { type ClusterName, type FleetName, parseFleetName } from '../../model/ids.ts';
+import { printable } from '../../model/printable.ts';
 import { must } from '../../model/result.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { clusterName, fleetName } from '../arguments.ts';
 import { type CliCommand, type CliContext, kubeTarget, runIo } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
-import { printable, styled, type TextOutput, toneOf } from '../output.ts';
+import { styled, type TextOutput, toneOf } from '../output.ts';
 
 interface Flags extends ApiOptions, KubeTarget {
   readonly directory?: string;

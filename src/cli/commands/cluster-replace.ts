@@ -1,10 +1,11 @@
 import type { ClusterName } from '../../model/ids.ts';
 import { counted } from '../../model/messages.ts';
+import { printable } from '../../model/printable.ts';
 import type { ClusterView } from '../../server/api.ts';
 import { clusterName } from '../arguments.ts';
 import type { CliCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
-import { printable, type TextOutput, writeTable } from '../output.ts';
+import { type TextOutput, writeTable } from '../output.ts';
 import { CLUSTER_COLUMNS } from '../views.ts';
 
 interface Flags {

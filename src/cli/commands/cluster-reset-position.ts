@@ -2,10 +2,11 @@ import type { ResetPositionReport } from '../../compose/cluster/reset-position.t
 import type { KubeTarget } from '../../compose/options.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import type { OutputPosition } from '../../model/output.ts';
+import { printable } from '../../model/printable.ts';
 import { clusterName } from '../arguments.ts';
 import { type CliCommand, type CliContext, kubeTarget, runIo } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
-import { printable, type TextOutput } from '../output.ts';
+import type { TextOutput } from '../output.ts';
 
 interface Flags extends KubeTarget {
   readonly directory?: string;

@@ -1,6 +1,7 @@
+import { printable } from '../../model/printable.ts';
 import { dataplaneName } from '../arguments.ts';
 import type { CliCommand, CliContext } from '../command.ts';
-import { type Answer, DOCUMENT_FORMATS, printable } from '../output.ts';
+import { type Answer, DOCUMENT_FORMATS } from '../output.ts';
 import { type EnvoyFlags, withEnvoyOptions } from './dataplane-options.ts';
 
 const NOTES = `

@@ -2,13 +2,14 @@ import { isIPv6 } from 'node:net';
 import type { DebugPiece } from '../../compose/debug/snapshot.ts';
 import type { KubeTarget } from '../../compose/options.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
+import { printable } from '../../model/printable.ts';
 import { apiHost, isLoopback } from '../../server/listen-address.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, addressOf, withApiOptions } from '../api-options.ts';
 import { repeated, wholeNumber } from '../arguments.ts';
 import { type CliCommand, type CliContext, type Examples, kubeTarget, newCommand, runIo } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
-import { type Answer, printable, styled } from '../output.ts';
+import { type Answer, styled } from '../output.ts';
 
 interface Flags extends ApiOptions, KubeTarget {
   readonly file?: string;

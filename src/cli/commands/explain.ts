@@ -1,11 +1,12 @@
 import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../model/explain-query.ts';
 import { parseClusterName } from '../../model/ids.ts';
+import { printable } from '../../model/printable.ts';
 import type { ConditionView, DeclarationExplanation, Explanation, FieldView } from '../../server/api.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
-import { type Column, printable, styled, type TextOutput, writeTable } from '../output.ts';
+import { type Column, styled, type TextOutput, writeTable } from '../output.ts';
 import { statusText } from '../views.ts';
 
 const STEP_COLUMNS: readonly Column<Explanation['because'][number]>[] = [

@@ -2,12 +2,13 @@ import { Argument } from 'commander';
 import type { ClusterName } from '../../model/ids.ts';
 import { type JsonObject, type JsonValue, textOf } from '../../model/json.ts';
 import { suggestion } from '../../model/messages.ts';
+import { printable } from '../../model/printable.ts';
 import type { ViewFilter } from '../../model/view-filter.ts';
 import type { Api } from '../api.ts';
 import { addTag, clusterName } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
-import { type Answer, type Column, LIST_FORMATS, listAnswer, printable } from '../output.ts';
+import { type Answer, type Column, LIST_FORMATS, listAnswer } from '../output.ts';
 import {
   CLUSTER_COLUMNS,
   DATAPLANE_COLUMNS,

@@ -1,11 +1,12 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { displayLocation } from '../../model/diagnostic.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
+import { printable } from '../../model/printable.ts';
 import type { ProbeSettings } from '../../probes/settings.ts';
 import { wholeNumber } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
-import { printable, styled, type TextOutput, toneOf, writeDiagnostics } from '../output.ts';
+import { styled, type TextOutput, toneOf, writeDiagnostics } from '../output.ts';
 
 interface Flags extends Partial<ProbeSettings> {
   readonly filename: string;

@@ -1,12 +1,12 @@
-import type { PlanView } from '../../model/plan.ts';
+import type { PlanView } from '../../model/plan/plan.ts';
+import { planMarkdown } from '../../model/plan/plan-markdown.ts';
+import { hasChanges } from '../../model/plan/plan-text.ts';
 import type { ApiOptions } from '../api-options.ts';
 import { withApiOptions } from '../api-options.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { EXIT, type ExitCode, refuseUsage } from '../exit-codes.ts';
 import { FORMATS, type TextOutput } from '../output.ts';
-import { hasChanges } from '../plan/groups.ts';
-import { planMarkdown } from '../plan/plan-markdown.ts';
-import { writePlan } from '../plan/plan-table.ts';
+import { writePlan } from '../plan-table.ts';
 
 interface Flags extends ApiOptions {
   readonly base?: string;

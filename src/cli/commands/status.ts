@@ -1,8 +1,9 @@
 import { counted } from '../../model/messages.ts';
+import { printable } from '../../model/printable.ts';
 import type { FleetView } from '../../server/api.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { printable, styled, type TextOutput, type Tone, writeTable } from '../output.ts';
+import { styled, type TextOutput, type Tone, writeTable } from '../output.ts';
 import { CLUSTER_COLUMNS, DIAGNOSTIC_COLUMNS, healthOfCluster, SOURCE_COLUMNS } from '../views.ts';
 
 /** `fleetrelay status`: the complete fleet; exit code 1 if it is not well. */

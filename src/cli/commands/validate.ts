@@ -2,6 +2,7 @@ import { relative, resolve } from 'node:path';
 import { Option } from 'commander';
 import type { ValidationReport, ValidationRequest } from '../../compose/validate/report.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
+import { printable } from '../../model/printable.ts';
 import { type KubernetesVersion, kubernetesVersions } from '../../validation/kubernetes-schemas.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
@@ -11,7 +12,6 @@ import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { type ShownFindings, severitiesOf } from '../findings/findings.ts';
 import { FINDING_FORMATS } from '../findings/formats.ts';
 import { fleetVersions, kubernetesVersionOption } from '../kubernetes-versions.ts';
-import { printable } from '../output.ts';
 import { isSkipForm, unknownSkips } from '../skipped-kinds.ts';
 
 interface Flags extends ApiOptions {

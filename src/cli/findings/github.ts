@@ -1,4 +1,5 @@
-import { printable, type TextOutput } from '../output.ts';
+import { printable } from '../../model/printable.ts';
+import type { TextOutput } from '../output.ts';
 import { pathFromRoot, type ShownFindings } from './findings.ts';
 import { writeSummary } from './summary.ts';
 

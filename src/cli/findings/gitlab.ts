@@ -1,5 +1,6 @@
 import { sentenceOf } from '../../model/diagnostic.ts';
-import { printableJson, type TextOutput } from '../output.ts';
+import { printableJson } from '../../model/printable.ts';
+import type { TextOutput } from '../output.ts';
 import { pathFromRoot, placed, type ShownFindings } from './findings.ts';
 
 /**

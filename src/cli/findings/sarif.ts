@@ -2,7 +2,8 @@ import { pathToFileURL } from 'node:url';
 import { type Diagnostic, type FindingReason, sentenceOf } from '../../model/diagnostic.ts';
 import { findings } from '../../model/findings.ts';
 import { compareText } from '../../model/json.ts';
-import { printableJson, type TextOutput } from '../output.ts';
+import { printableJson } from '../../model/printable.ts';
+import type { TextOutput } from '../output.ts';
 import { nameOf, type Placed, pathFromRoot, placed, type ShownFindings } from './findings.ts';
 
 const PAGES = 'https://fleetrelay.dev/docs/rules';

@@ -1,5 +1,6 @@
 import type { Diagnostic } from '../../model/diagnostic.ts';
-import { printable, printableJson, type TextOutput } from '../output.ts';
+import { printable, printableJson } from '../../model/printable.ts';
+import type { TextOutput } from '../output.ts';
 import { type ShownFindings, type TestCase, testCases } from './findings.ts';
 
 /** Writes TAP 14, a test point for each document. https://testanything.org/tap-version-14-specification.html */

@@ -1,6 +1,7 @@
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { counted } from '../../model/messages.ts';
-import { printable, printablePath, styled, type TextOutput, toneOf, writeDiagnostics } from '../output.ts';
+import { printable, printablePath } from '../../model/printable.ts';
+import { styled, type TextOutput, toneOf, writeDiagnostics } from '../output.ts';
 import type { ShownFindings } from './findings.ts';
 import { writeSummary } from './summary.ts';
 

@@ -5,7 +5,7 @@ import { warningsOf } from '../../engine/explain/plan-warnings.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { engineDiagnostics } from '../../engine/status/diagnostics.ts';
 import { type Diagnostic, diagnosticOf, displayLocation, type Location } from '../../model/diagnostic.ts';
-import type { PlanView, PlanWarning } from '../../model/plan.ts';
+import type { PlanView, PlanWarning } from '../../model/plan/plan.ts';
 import { clusterPlans, summaryOf } from '../../runtime/api/plan-view.ts';
 
 /** What a plan needs besides the engine. */

@@ -3,11 +3,12 @@ import { resolve } from 'node:path';
 import type { Engine } from '../../engine/graph.ts';
 import type { DecodedFile } from '../../model/desired.ts';
 import { parseSourceName } from '../../model/ids.ts';
-import type { PlanView } from '../../model/plan.ts';
+import type { PlanView } from '../../model/plan/plan.ts';
 import { must } from '../../model/result.ts';
 import { defaultRevisionLimits } from '../../model/revision-limits.ts';
 import { rfc3339 } from '../../model/time.ts';
 import { stageFile } from '../../runtime/replica/sources.ts';
+import { newFindings } from '../../sources/git/read-ref.ts';
 import type { Tree } from '../../sources/tree/tree-reader.ts';
 import { configuredSource, type SourceChoice } from '../configured-source.ts';
 import { openEvaluation } from '../evaluate.ts';
@@ -52,7 +53,11 @@ export async function planDocuments(request: DocumentPlanRequest): Promise<PlanV
     const about = {
       ...{ source: name, revision: read.revision ?? 'worktree', base: read.base },
       at: rfc3339(systemDeps().clock.now()),
-      ...{ notJudged: NOT_JUDGED, withoutGuards: true as const, findings: findingsOf(read.before, read.after.tree) },
+      ...{
+        notJudged: NOT_JUDGED,
+        withoutGuards: true as const,
+        findings: newFindings(read.before.diagnostics, read.after.tree.diagnostics),
+      },
     };
     return await makePlan(engine, stage, about, { locate: read.locate });
   } finally {
@@ -70,14 +75,6 @@ function isDirectory(path: string): Promise<boolean> {
 /** The manifests of a tree by path. */
 export function filesOf({ nodes }: Tree): ReadonlyMap<string, DecodedFile> {
   return new Map([...nodes].flatMap(([path, { file }]) => (file === undefined ? [] : [[path, file] as const])));
-}
-
-/** The findings of a tree that the tree before it does not have. Places do not count: they move. */
-export function findingsOf(before: Tree, after: Tree): Tree['diagnostics'] {
-  const keyOf = ({ code, message, at }: Tree['diagnostics'][number]): string =>
-    JSON.stringify([code, message, at?.path]);
-  const known = new Set(before.diagnostics.map(keyOf));
-  return after.diagnostics.filter((finding) => !known.has(keyOf(finding)));
 }
 
 /** Enters every object of the outputs into the ledger, as if its agent had accepted it. */

@@ -59,7 +59,8 @@ export function openSources(
     const repo = openRepo(remote, join(config.dataDirectory, 'git', name), deps);
     const { pollIntervalSeconds, path } = source;
     const options = { name, pollIntervalSeconds, path, limits, judgesSignatures: signers !== undefined };
-    return [createGitSource({ repo, decode, ...deps }, options)];
+    const openOther = (): GitRepo => openRepo(remote, join(config.dataDirectory, 'git', '.others', name), deps);
+    return [createGitSource({ repo, openOther, decode, ...deps }, options)];
   });
   for (const source of sources) source.prefetch?.();
   return sources;

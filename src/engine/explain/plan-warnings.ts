@@ -3,7 +3,7 @@ import { immutableChanges } from '../../model/immutable-fields.ts';
 import { type JsonObject, objectOf } from '../../model/json.ts';
 import { matchesLabels } from '../../model/label-selector.ts';
 import { displayKey, labelsOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import type { PlanWarning } from '../../model/plan.ts';
+import type { PlanWarning } from '../../model/plan/plan.ts';
 import type { Engine } from '../graph.ts';
 import type { PlannedObject } from './plan.ts';
 

@@ -11,7 +11,7 @@ import {
   type PlannedField,
   type PlanReason,
   type PlanSummary,
-} from '../../model/plan.ts';
+} from '../../model/plan/plan.ts';
 
 /** Displays the place of a document as `path:line:column`; only the path if it cannot be found. */
 export type PlaceOf = (ref: SidedRef) => Promise<string>;

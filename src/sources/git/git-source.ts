@@ -1,10 +1,11 @@
 import type { SourceName } from '../../model/ids.ts';
+import { createTurns } from '../../model/in-turn.ts';
 import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitFetchOutcome, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import type { Source } from '../../ports/source.ts';
+import type { RefReading, RefRefusal, Source } from '../../ports/source.ts';
 import { createPoller } from '../tree/poller.ts';
 import {
   createRevisionCheck,
@@ -16,6 +17,7 @@ import {
 import type { DecodeFile, ReadTreeFile } from '../tree/tree-file.ts';
 import { changesTo, readTree } from '../tree/tree-reader.ts';
 import { approvalSignatures } from './approval-signatures.ts';
+import { readRef } from './read-ref.ts';
 
 export interface GitSourceOptions {
   readonly name: SourceName;
@@ -35,6 +37,8 @@ export interface GitSourceOptions {
 export interface GitSourceDeps {
   /** The branch to follow; the source closes it. */
   readonly repo: GitRepo;
+  /** Opens a second copy of the repository, for other refs; the source closes it. Absent: none is read. */
+  readonly openOther?: () => GitRepo;
   readonly decode: DecodeFile;
   readonly clock: Clock;
   readonly random: Random;
@@ -75,6 +79,7 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
   const following: Following = { repo, decode, check, ...read, prefetched: undefined };
   const intervalMs = options.pollIntervalSeconds * 1000;
   const stopping = new AbortController();
+  const others = createOtherRefs(deps, following);
   let isStarted = false;
   const poller = createPoller(
     { clock, random, look: (signal) => lookOnce(following, signal), failed: check.failed },
@@ -100,6 +105,7 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
     },
     look: poller.look,
     accept: check.accept,
+    ...(deps.openOther && { readRef: others.readRef }),
     read: async (_path, blob) => {
       const outcome = await repo.readBlob(blob, maxFileBytes).catch(() => undefined);
       return outcome?.type === 'read' ? outcome.bytes : undefined;
@@ -107,8 +113,27 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
     stop: async () => {
       stopping.abort();
       await poller.stop();
-      await repo.close();
+      await Promise.all([repo.close(), others.close()]);
     },
+  };
+}
+
+/** Reads other refs than the branch in a copy that is opened when the first one is asked for. */
+function createOtherRefs({ openOther }: GitSourceDeps, following: Following) {
+  const inTurn = createTurns();
+  let repo: GitRepo | undefined;
+  return {
+    readRef: (ref: string, signal: AbortSignal): Promise<RefReading | RefRefusal> =>
+      inTurn(async () => {
+        const { observed, tree } = following.check.state;
+        repo ??= openOther?.();
+        if (repo === undefined || observed === undefined || observed === NO_BRANCH) {
+          return { type: 'refused', reason: 'NotRead', message: 'no revision of the source was read yet' };
+        }
+        const reader = { ...following, repo, read: readerOf({ ...following, repo }) };
+        return readRef(reader, { revision: observed, tree }, ref, signal);
+      }),
+    close: async (): Promise<void> => repo?.close(),
   };
 }
 

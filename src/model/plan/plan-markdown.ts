@@ -1,8 +1,8 @@
-import { displayDiagnostic } from '../../model/diagnostic.ts';
-import { counted } from '../../model/messages.ts';
-import type { PlannedChange, PlanView } from '../../model/plan.ts';
-import { printable } from '../output.ts';
-import { ACTIONS, groupsOf, namedClusters, shortRevision, shownChange, sumOf } from './groups.ts';
+import { displayDiagnostic } from '../diagnostic.ts';
+import { counted } from '../messages.ts';
+import { printable } from '../printable.ts';
+import type { PlannedChange, PlanView } from './plan.ts';
+import { ACTIONS, groupsOf, namedClusters, shortRevision, shownChange, sumOf } from './plan-text.ts';
 
 /** A plan as Markdown for the comment of a pull request: one line of summary, and the clusters folded. */
 export function planMarkdown(plan: PlanView): string {

@@ -1,5 +1,5 @@
-import type { Diagnostic } from './diagnostic.ts';
-import type { FieldChange } from './field-diff.ts';
+import type { Diagnostic } from '../diagnostic.ts';
+import type { FieldChange } from '../field-diff.ts';
 
 /** A plan, as the API answers it and `fleetrelay plan -o json` prints it. */
 export interface PlanView {

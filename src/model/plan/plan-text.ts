@@ -1,5 +1,5 @@
-import { counted } from '../../model/messages.ts';
-import type { PlannedChange, PlanSummary, PlanView } from '../../model/plan.ts';
+import { counted } from '../messages.ts';
+import type { PlannedChange, PlanSummary, PlanView } from './plan.ts';
 
 /** Clusters in which a plan does the same. */
 export interface PlanGroup {

@@ -1,6 +1,15 @@
-import type { PlannedChange, PlanView } from '../../model/plan.ts';
-import { printable, styled, type TextOutput, type Tone, writeDiagnostics } from '../output.ts';
-import { ACTIONS, groupsOf, hasChanges, namedClusters, shortRevision, shownChange, sumOf } from './groups.ts';
+import type { PlannedChange, PlanView } from '../model/plan/plan.ts';
+import {
+  ACTIONS,
+  groupsOf,
+  hasChanges,
+  namedClusters,
+  shortRevision,
+  shownChange,
+  sumOf,
+} from '../model/plan/plan-text.ts';
+import { printable } from '../model/printable.ts';
+import { styled, type TextOutput, type Tone, writeDiagnostics } from './output.ts';
 
 const TONES: Readonly<Record<PlannedChange['action'], Tone>> = {
   create: 'good',
