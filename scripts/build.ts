@@ -38,6 +38,7 @@ const complete = await build({
     cli: 'src/cli/process.ts',
     'validate-thread': 'src/compose/validate/threads/thread.ts',
     'decode-thread': 'src/compose/decoding/decode-thread.ts',
+    'plan-process': 'src/compose/plan/plan-process.ts',
   },
   chunkNames: 'chunks/[name]-[hash]',
   splitting: true,

@@ -6,6 +6,7 @@ import { userInfo } from 'node:os';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type JsonObject, parseJson } from '../model/json.ts';
 import { errorText } from '../model/messages.ts';
+import type { PlanView } from '../model/plan/plan.ts';
 import { printable } from '../model/printable.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
@@ -52,6 +53,10 @@ export interface Api {
   /** A declared data plane (`MESH/NAME`), and where its Envoy connects to the server. */
   dataplane(name: string): Promise<DeclaredDataplaneView>;
   explain(question: Record<keyof ExplainRequest, string | undefined>): Promise<Explanation>;
+  /** What merging a ref would do. May take some minutes. */
+  plan(ref: string, source: string | undefined): Promise<PlanView>;
+  /** A recording of the inputs of the engine. Its bytes may end too early, which its lines show. */
+  recording(): Promise<AsyncIterable<Uint8Array>>;
   /** Asks the server to act, in the caller's name. `path` is for example `['clusters', 'east', 'suspend']`. */
   act<View>(path: readonly string[], details?: Texts): Promise<View>;
 }
@@ -64,6 +69,8 @@ interface ApiIo {
 }
 
 const DEADLINE_SECONDS = 15;
+/** For answers that take the server some work. */
+const LONG_SECONDS = 240;
 const MAX_ANSWER_BYTES = 512 << 20;
 const MAX_TOKEN_BYTES = 4_096;
 const MAX_PEM_BYTES = 1 << 20;
@@ -111,6 +118,8 @@ export async function connect(context: ApiIo, options: ApiOptions): Promise<Api>
     view: (name, filter = {}) => list(`views/${encodeURIComponent(name)}${queryOfFilter(filter)}`),
     dataplane: (name) => call(server, `dataplanes/${name.split('/').map(encodeURIComponent).join('/')}`),
     explain: (question) => call(server, `explain${queryOf(question)}`),
+    plan: (ref, source) => call({ ...server, seconds: LONG_SECONDS }, `plan${queryOf({ ref, source })}`),
+    recording: () => stream({ ...server, seconds: LONG_SECONDS }, 'recording'),
     act: (path, details = {}) => call(server, path.map(encodeURIComponent).join('/'), { ...details, by }),
   };
 }
@@ -165,6 +174,8 @@ interface Server {
   readonly ca: string | undefined;
   readonly cert: string | undefined;
   readonly key: string | undefined;
+  /** Within which the answer must be here; absent: {@link DEADLINE_SECONDS}. */
+  readonly seconds?: number;
 }
 
 /** One response; redirects are not followed. */
@@ -183,9 +194,52 @@ async function call<Value>(server: Server, path: string, body?: Texts): Promise<
   return answerOf<Value>(leader, await ask({ ...server, endpoint: leader }, path, body));
 }
 
-async function ask(server: Server, path: string, body: Texts | undefined): Promise<Response> {
+async function ask(server: Server, path: string, body?: Texts): Promise<Response> {
+  return withDeadline(server, async (signal) => {
+    const response = await request(server, path, body, signal);
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > MAX_ANSWER_BYTES) throw new Error('the answer is too large');
+    }
+    const { statusCode: status = 0, statusMessage: statusText = '' } = response;
+    return { status, statusText, body: parseJson(Buffer.concat(chunks).toString('utf8')) };
+  });
+}
+
+/** The bytes of an answer that is no JSON. */
+async function stream(server: Server, path: string): Promise<AsyncIterable<Uint8Array>> {
+  const response = await withDeadline(server, (signal) => request(server, path, undefined, signal));
+  const { statusCode: status = 0, statusMessage: statusText = '' } = response;
+  if (status === 200) return response;
+  const text = Buffer.concat(await response.toArray()).toString('utf8');
+  return answerOf(server.endpoint, { status, statusText, body: parseJson(text) });
+}
+
+async function withDeadline<Value>(
+  { endpoint, seconds = DEADLINE_SECONDS }: Server,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  const signal = AbortSignal.timeout(seconds * 1_000);
+  try {
+    return await work(signal);
+  } catch (error) {
+    throw signal.aborted
+      ? new CliError(EXIT.unreachable, `the server at ${endpoint.shown} did not answer within ${seconds} s`)
+      : unreachable(endpoint, reasonOf(error));
+  }
+}
+
+/** Sends a request, and resolves with the beginning of the response. */
+async function request(
+  server: Server,
+  path: string,
+  body: Texts | undefined,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
   const { endpoint, ca, cert, key } = server;
-  const signal = AbortSignal.timeout(DEADLINE_SECONDS * 1_000);
   const url = new URL(`api/v1/${path}`, endpoint.base);
   const local = server.token === undefined ? await findLocalToken(endpoint, server.env) : undefined;
   const token = server.token ?? local?.token;
@@ -202,30 +256,16 @@ async function ask(server: Server, path: string, body: Texts | undefined): Promi
     socketPath: endpoint.socketPath,
     ...(local && { lookup: lookupOf(local.address) }),
   };
-  try {
-    // Loading these modules takes longer than a command that asks no server.
-    const request =
-      url.protocol === 'https:'
-        ? (await import('node:https')).request(url, { ...options, ca, cert, key })
-        : (await import('node:http')).request(url, options);
-    // After the response has begun, reading it throws the error.
-    request.on('error', () => undefined);
-    request.end(body === undefined ? undefined : JSON.stringify(body));
-    const [response] = (await once(request, 'response')) as [IncomingMessage];
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > MAX_ANSWER_BYTES) throw new Error('the answer is too large');
-    }
-    const { statusCode: status = 0, statusMessage: statusText = '' } = response;
-    return { status, statusText, body: parseJson(Buffer.concat(chunks).toString('utf8')) };
-  } catch (error) {
-    throw signal.aborted
-      ? new CliError(EXIT.unreachable, `the server at ${endpoint.shown} did not answer within ${DEADLINE_SECONDS} s`)
-      : unreachable(endpoint, reasonOf(error));
-  }
+  // Loading these modules takes longer than a command that asks no server.
+  const sent =
+    url.protocol === 'https:'
+      ? (await import('node:https')).request(url, { ...options, ca, cert, key })
+      : (await import('node:http')).request(url, options);
+  // After the response has begun, reading it throws the error.
+  sent.on('error', () => undefined);
+  sent.end(body === undefined ? undefined : JSON.stringify(body));
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return response;
 }
 
 /** Resolves every name to this IP address. */

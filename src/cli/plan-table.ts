@@ -9,7 +9,7 @@ import {
   sumOf,
 } from '../model/plan/plan-text.ts';
 import { printable } from '../model/printable.ts';
-import { styled, type TextOutput, type Tone, writeDiagnostics } from './output.ts';
+import { styled, type TextOutput, type Tone } from './output.ts';
 
 const TONES: Readonly<Record<PlannedChange['action'], Tone>> = {
   create: 'good',
@@ -38,7 +38,7 @@ export function writePlan(out: TextOutput, plan: PlanView): void {
     out.write(`${styled(out, 'warn', 'warning')} ${reason}: ${printable(text)}\n`);
   }
   if (findings.length > 0) out.write('\n');
-  writeDiagnostics(out, findings);
+  for (const finding of findings) out.write(`${printable(finding)}\n`);
   if (notJudged.length > 0) out.write('\nNot judged:\n');
   for (const sentence of notJudged) out.write(`  ${printable(sentence)}\n`);
   out.write(`\n${styled(out, hasChanges(plan) ? 'strong' : undefined, `Plan: ${sumOf(summary)}`)}\n`);

@@ -10,6 +10,7 @@ export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['validate', async () => (await import('./commands/validate.ts')).validateCommand],
   ['render', async () => (await import('./commands/render.ts')).renderCommand],
   ['plan', async () => (await import('./commands/plan.ts')).planCommand],
+  ['snapshot', async () => (await import('./commands/snapshot.ts')).snapshotCommand],
   ['inject', async () => (await import('./commands/inject.ts')).injectCommand],
   ['care', async () => (await import('./commands/care.ts')).careCommand],
   ['status', async () => (await import('./commands/status.ts')).statusCommand],

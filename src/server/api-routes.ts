@@ -15,6 +15,7 @@ const MAX_BODY_BYTES = 64 << 10;
 const MAX_CLUSTER = 63;
 const MAX_OBJECT = 700;
 const MAX_PART = 1_000;
+const MAX_REF = 250;
 const MAX_NAME = 200;
 const MAX_MESH = 253;
 const MAX_TAG = 1_000;
@@ -94,6 +95,18 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
       : context.json({ items });
   routes.get('/outputs', (context) => ofCluster(context, api.outputs(context.req.query('cluster'))));
   routes.get('/desired', (context) => ofCluster(context, api.desired(context.req.query('cluster') ?? '')));
+  routes.get('/plan', async (context) => {
+    const given = textsOf(context.req.query(), { ref: MAX_REF }, { source: MAX_NAME });
+    if (!given.ok) return refuse(context, 'Invalid', given.problem);
+    const { ref = '', source } = given.value;
+    const answer = await api.plan(source, ref, context.req.raw.signal);
+    if (!answer.ok) return reply(context, answer);
+    return context.body(answer.value.json, { headers: { 'Content-Type': 'application/json' } });
+  });
+  routes.get('/recording', async (context) => {
+    const bytes = encoded(await api.recording());
+    return context.body(ReadableStream.from(bytes), { headers: { 'Content-Type': 'application/x-ndjson' } });
+  });
   routes.get('/explain', async (context) => {
     const given = textsOf(
       context.req.query(),
@@ -104,6 +117,11 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
     const { object = '', ...rest } = given.value;
     return reply(context, await api.explain({ object, ...rest }));
   });
+}
+
+async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  for await (const text of texts) yield encoder.encode(text);
 }
 
 /** Tags as `KEY=VALUE`; undefined: one of them is none. */

@@ -21,6 +21,10 @@ export interface ServerApi {
   /** Rows of a view; `notFound` names the views that exist. */
   view(name: string, filter: ViewFilter): Answer<readonly JsonObject[]>;
   explain(question: ExplainRequest): Promise<Answer<Explanation>>;
+  /** What merging a ref of a source would do; `source` undefined: the only one. Only the leader plans. */
+  plan(source: string | undefined, ref: string, signal: AbortSignal): Promise<Answer<PlannedRefView>>;
+  /** A recording of the inputs of the engine with the values of Secrets masked, in texts. */
+  recording(): Promise<AsyncIterable<string>>;
   /** A declared data plane, as its Envoy is started. */
   dataplane(mesh: string, name: string): Answer<DeclaredDataplaneView>;
   approve(digest: string, by: string): Promise<Answer<ApprovalView>>;
@@ -49,6 +53,17 @@ export type Answer<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly kind: 'notFound' | 'conflict' | 'invalid' | 'unavailable'; readonly message: string }
   | { readonly ok: false; readonly kind: 'notLeader'; readonly message: string; readonly leader: string | null };
+
+/** A finished plan. */
+export interface PlannedRefView {
+  readonly commit: string;
+  /** A `PlanView` as JSON. */
+  readonly json: string;
+  readonly markdown: string;
+  /** One line. */
+  readonly summary: string;
+  readonly hasChanges: boolean;
+}
 
 /** A suspension of a cluster or source by a person. */
 export interface SuspensionView {

@@ -4,6 +4,7 @@ import type { TextOutput } from '../../src/cli/output.ts';
 import type { Roots } from '../../src/cli/roots.ts';
 import { fleetFindings } from '../../src/compose/check/fleet.ts';
 import type { PlanView } from '../../src/model/plan/plan.ts';
+import type { RecordingHeader } from '../../src/model/recording.ts';
 
 /** What a command line did. */
 export interface CliRun {
@@ -20,6 +21,10 @@ export const EMPTY_PLAN: PlanView = {
     ...{ clusters: 0, registered: 2 },
   },
   ...{ clusters: [], warnings: [], findings: [], notJudged: [] },
+};
+
+const HEADER: RecordingHeader = {
+  ...{ recording: 'fleetrelay', form: 1, at: '2026-01-31T10:42:07Z', version: '1.2.3', fleet: 'prod', revisions: [] },
 };
 
 /** Composition roots that say what they were called with. */
@@ -45,6 +50,15 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     dataplaneBootstrap: record('dataplaneBootstrap', { bootstrap: {}, adminPort: 9901, warnings: [] }),
     dataplaneRun: record('dataplaneRun', 0),
     planDocuments: record('planDocuments', EMPTY_PLAN),
+    planFolder: record('planFolder', EMPTY_PLAN),
+    isFolder: async ({ path }) => path === '.',
+    writeRecording: record('writeRecording', {
+      ...{ file: '/work/fleet.jsonl.gz', header: HEADER, inputs: 2, outputs: 1, bytes: 300 },
+    }),
+    replayRecording: record('replayRecording', {
+      ...{ header: HEADER, inputs: 2, outputs: 1, unknownInputs: [], differences: [], more: 0 },
+    }),
+    diffRecordings: record('diffRecordings', { before: HEADER, after: HEADER, differences: [], more: 0 }),
     inject: record('inject', { text: '', diagnostics: [], findings: [] }),
     careWebhooks: record('careWebhooks', { configurations: [], diagnostics: [] }),
     exportSchemas: record('exportSchemas', []),

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { diagnosticOf } from '../../src/model/diagnostic.ts';
 import type {
   Answer,
@@ -8,6 +9,7 @@ import type {
   SuspensionView,
 } from '../../src/server/api.ts';
 import type { PeopleApi } from '../../src/server/people-api.ts';
+import { EMPTY_PLAN } from './cli.ts';
 
 const COUNTS = { targeted: 3, applied: 2, failed: 0, held: 1, pending: 0, unreachable: 0 };
 
@@ -83,6 +85,11 @@ export function fleetView(over: Partial<FleetView> = {}): FleetView {
   };
 }
 
+function plannedRef(source: string) {
+  const plan = { ...EMPTY_PLAN, source };
+  return { json: JSON.stringify(plan), markdown: '', summary: 'no change', hasChanges: false };
+}
+
 /** An API over a fixed fleet that remembers what it was told to do. */
 export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly calls: string[] } {
   const calls: string[] = [];
@@ -141,6 +148,11 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
           }
         : { ok: false, kind: 'notFound', message: `nothing declares ${object} for ${cluster}` };
     },
+    plan: async (source = 'main', ref) =>
+      ref === 'feature'
+        ? { ok: true, value: { commit: 'c'.repeat(40), ...plannedRef(source) } }
+        : { ok: false, kind: 'notFound', message: `RefNotFound: there is no ref ${ref}` },
+    recording: async () => Readable.from(['{"recording":"fleetrelay","form":1}\n', '["end"]\n']),
     dataplane: (mesh, name) =>
       name === 'db-07'
         ? { ok: true, value: { mesh, name, spec: {}, xds: { address: '0.0.0.0', port: 5678, tls: true } } }

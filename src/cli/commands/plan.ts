@@ -1,8 +1,7 @@
 import type { PlanView } from '../../model/plan/plan.ts';
 import { planMarkdown } from '../../model/plan/plan-markdown.ts';
 import { hasChanges } from '../../model/plan/plan-text.ts';
-import type { ApiOptions } from '../api-options.ts';
-import { withApiOptions } from '../api-options.ts';
+import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { EXIT, type ExitCode, refuseUsage } from '../exit-codes.ts';
 import { FORMATS, type TextOutput } from '../output.ts';
@@ -10,6 +9,7 @@ import { writePlan } from '../plan-table.ts';
 
 interface Flags extends ApiOptions {
   readonly base?: string;
+  readonly snapshot?: string;
   readonly config?: string;
   readonly source?: string;
   readonly exitCode?: true;
@@ -32,16 +32,23 @@ export function planCommand(context: CliContext): CliCommand {
   const command = newCommand('plan', context)
     .summary('what a change would do to every cluster, before it is merged')
     .description(
-      'Says for each cluster what a revision would create, change, move, remove or hold, which fields change, and for which line, Placement or label. With --base it compares two states of a repository from documents alone, without a server.',
+      'Says for each cluster what a revision would create, change, move, remove or hold, which fields change, and which line, Placement or label is the reason. A branch is planned by the running server, with all that it knows of the clusters. A folder is planned here, against the present state of the server, or against a recording of it. With --base two states of a repository are compared from documents alone, without a server; what guards, safe mode and live state would say is then not judged.',
     )
-    .argument('[ref-or-path]', 'a folder of a work tree, or a commit or branch', '.')
+    .argument('[ref-or-path]', 'a branch of the repository, or a folder of a work tree', '.')
     .option('--base <commit>', 'compare with this commit, from documents alone, without a server')
-    .option('--config <file>', 'RelayConfig of the server: what it allows the source, and its limits, count')
+    .option('--snapshot <file>', 'compare with a recording (`fleetrelay snapshot record`), without a server')
     .option('--source <name>', 'the source that is planned (default: the only one)')
+    .option(
+      '--config <file>',
+      'with --base: RelayConfig of the server; what it allows the source, and its limits, count',
+    )
     .option('--exit-code', 'exit with 1 if the plan changes anything, as git diff does')
     .examples([
-      ['fleetrelay plan --base main', 'what the work tree in this folder changes since it left main'],
-      ['fleetrelay plan feature --base main -o markdown', 'the same for a branch, for the comment of a pull request'],
+      ['fleetrelay plan feature', 'what merging the branch "feature" would do to every cluster'],
+      ['fleetrelay plan .', 'what the work tree in this folder would do'],
+      ['fleetrelay plan --base main', 'the same from documents alone, since the work tree left main'],
+      ['fleetrelay plan feature --base main -o markdown', 'for the comment of a pull request, in CI without a server'],
+      ['fleetrelay plan --snapshot fleet.jsonl.gz --exit-code', 'against a recording; exit code 1 if anything changes'],
     ]);
   return withApiOptions(command).answersIn(PLAN_FORMATS, async (flags: Flags, target: string): Promise<PlanAnswer> => {
     const value = await planned(context, flags, target);
@@ -49,9 +56,20 @@ export function planCommand(context: CliContext): CliCommand {
   });
 }
 
-async function planned(context: CliContext, { base, config, source }: Flags, target: string): Promise<PlanView> {
-  refuseUsage([[base === undefined, 'say with --base what to compare with']]);
-  const { cwd, env } = context;
-  const choice = { ...(config === undefined ? {} : { config }), ...(source === undefined ? {} : { source }) };
-  return context.roots.planDocuments({ ...choice, target, base: base ?? '', cwd, env });
+async function planned(context: CliContext, flags: Flags, target: string): Promise<PlanView> {
+  const { base, snapshot, config, source } = flags;
+  refuseUsage([
+    [base !== undefined && snapshot !== undefined, '--base and --snapshot exclude each other'],
+    [config !== undefined && base === undefined, '--config needs --base'],
+  ]);
+  const { cwd, env, roots } = context;
+  const chosen = source === undefined ? {} : { source };
+  if (base !== undefined) {
+    return roots.planDocuments({ ...chosen, ...(config === undefined ? {} : { config }), target, base, cwd, env });
+  }
+  if (snapshot !== undefined) return roots.planFolder({ ...chosen, folder: target, recording: snapshot, cwd });
+  const { connect } = await import('../api.ts');
+  const api = await connect(context, flags);
+  if (!(await roots.isFolder({ cwd, path: target }))) return api.plan(target, source);
+  return roots.planFolder({ ...chosen, folder: target, recording: await api.recording(), cwd });
 }

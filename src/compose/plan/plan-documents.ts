@@ -1,7 +1,7 @@
-import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Engine } from '../../engine/graph.ts';
 import type { DecodedFile } from '../../model/desired.ts';
+import { displayLocation } from '../../model/diagnostic.ts';
 import { parseSourceName } from '../../model/ids.ts';
 import type { PlanView } from '../../model/plan/plan.ts';
 import { must } from '../../model/result.ts';
@@ -14,6 +14,7 @@ import { configuredSource, type SourceChoice } from '../configured-source.ts';
 import { openEvaluation } from '../evaluate.ts';
 import { systemDeps } from '../kube.ts';
 import { makePlan } from './make-plan.ts';
+import { isFolder } from './plan-folder.ts';
 import { readRevisions } from './read-revisions.ts';
 
 /** Two states of a folder of a git repository, to be compared from documents alone. */
@@ -36,12 +37,11 @@ const NOT_JUDGED = [
 /** Plans from documents alone, without a server. Rejects with a text for a person. */
 export async function planDocuments(request: DocumentPlanRequest): Promise<PlanView> {
   const { target, base, cwd, env } = request;
-  const isFolder = await isDirectory(resolve(cwd, target));
   const source = await configuredSource(request, cwd);
   const { name = must(parseSourceName('main')), limits = defaultRevisionLimits } = source ?? {};
   const read = await readRevisions({
     ...{ base, limits, env },
-    ...(isFolder ? { folder: resolve(cwd, target) } : { folder: cwd, revision: target }),
+    ...((await isFolder({ cwd, path: target })) ? { folder: resolve(cwd, target) } : { folder: cwd, revision: target }),
   });
   try {
     const engine = openEvaluation({ files: filesOf(read.before), ...(source && { source }) });
@@ -59,17 +59,10 @@ export async function planDocuments(request: DocumentPlanRequest): Promise<PlanV
         findings: newFindings(read.before.diagnostics, read.after.tree.diagnostics),
       },
     };
-    return await makePlan(engine, stage, about, { locate: read.locate });
+    return await makePlan(engine, stage, about, { place: async (ref) => displayLocation(await read.locate(ref)) });
   } finally {
     read.close();
   }
-}
-
-function isDirectory(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
 }
 
 /** The manifests of a tree by path. */

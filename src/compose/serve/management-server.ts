@@ -59,6 +59,7 @@ import {
   wireCustomResourceStatus,
 } from './custom-resource-status.ts';
 import { createFigures } from './figures.ts';
+import { createPlans, type PlanSetup } from './plans.ts';
 import { createReplicaParts, type Foundation, layFoundation, type ReplicaSetup } from './wire-replica.ts';
 
 interface ServerDeps {
@@ -84,6 +85,8 @@ interface ServerDeps {
   readonly audit?: AuditLog;
   /** Called after each commit, for metrics. */
   readonly committed?: (seconds: number, computed: number) => void;
+  /** Absent: the server makes neither plans nor recordings. */
+  readonly plans?: PlanSetup;
   /** Where commits are cut into slices. Default: by time. */
   readonly beginSlice?: BeginSlice;
 }
@@ -139,8 +142,8 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     ...parts,
     ...relaying,
     ...options,
-    ...{ locator, signer: relay.signer },
-    engineDiagnostics: diagnostics,
+    ...createPlans(parts, { ...options, ...deps, locator }),
+    ...{ locator, signer: relay.signer, engineDiagnostics: diagnostics },
     ready: () => whyNotReady(parts).length === 0,
     leadsElsewhere: () => leaderElsewhere(replica),
     statusBranch: () => statusBranchView(status, deps.statusSink),

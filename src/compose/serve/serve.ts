@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { createAuditFile } from '../../adapters/audit/audit-file.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
+import { createKeyedHash } from '../../adapters/system/keyed-hash.ts';
 import { createPinoLog } from '../../adapters/system/pino-log.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
 import { createGraph } from '../../engine/collections/graph.ts';
@@ -19,6 +20,7 @@ import type { GitStatusSink } from '../../sinks/git/status-sink.ts';
 import { aborted } from '../aborted.ts';
 import { openSourceDecoder } from '../decoding/source-decoder.ts';
 import type { RunIo, ServeOptions } from '../options.ts';
+import { planProcesses } from '../plan/start-plan-process.ts';
 import { resolveServeConfig } from './config.ts';
 import { openCustomResources } from './custom-resources.ts';
 import { cannotListen, type Listeners, openListeners } from './listeners.ts';
@@ -105,6 +107,7 @@ async function openServer(
       customResources: custom.flatMap(({ status, ...rest }) => (status ? [{ ...deps, ...rest, status }] : [])),
       parseYaml: (text) => load(text) as JsonValue,
       locate,
+      plans: { evaluate: planProcesses(deps), allowsForks: () => false, keyedHash: createKeyedHash },
       committed: metrics.engineCommit,
     },
     { fleet: config.fleet, version, bounds: config.bounds, quotas: config.limits.cluster },

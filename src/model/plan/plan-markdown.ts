@@ -1,4 +1,3 @@
-import { displayDiagnostic } from '../diagnostic.ts';
 import { counted } from '../messages.ts';
 import { printable } from '../printable.ts';
 import type { PlannedChange, PlanView } from './plan.ts';
@@ -21,7 +20,7 @@ export function planMarkdown(plan: PlanView): string {
     lines.push(`- :warning: **${reason}**${where.join('')}: ${escaped(message)}`);
   }
   if (findings.length > 0) lines.push('');
-  for (const finding of findings) lines.push(`- ${code(displayDiagnostic(finding))}`);
+  for (const finding of findings) lines.push(`- ${code(finding)}`);
   for (const { clusters, changes } of groupsOf(plan)) {
     lines.push(
       '',

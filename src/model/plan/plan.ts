@@ -1,4 +1,3 @@
-import type { Diagnostic } from '../diagnostic.ts';
 import type { FieldChange } from '../field-diff.ts';
 
 /** A plan, as the API answers it and `fleetrelay plan -o json` prints it. */
@@ -15,8 +14,8 @@ export interface PlanView {
   /** The clusters with a change, in canonical order. */
   readonly clusters: readonly ClusterPlan[];
   readonly warnings: readonly PlanWarning[];
-  /** Findings that the revision brings. */
-  readonly findings: readonly Diagnostic[];
+  /** Findings that the revision brings: `path:line:column: error: message`. */
+  readonly findings: readonly string[];
   /** What the plan could not judge, as sentences. Empty: it has judged everything. */
   readonly notJudged: readonly string[];
 }

@@ -90,7 +90,8 @@ export function createLocator({ engine, sources, locate = locateHere }: LocatorD
   };
 }
 
-async function locateHere(...[path, bytes, places]: Parameters<LocateAll>): ReturnType<LocateAll> {
+/** Finds places in this thread. */
+export async function locateHere(...[path, bytes, places]: Parameters<LocateAll>): ReturnType<LocateAll> {
   return places.map(createPlaceLocator(path, bytes));
 }
 

@@ -17,6 +17,9 @@ import type {
 import { declaredDataplane } from '../dataplanes/declared.ts';
 import type { OperationRequests, RequestOutcome } from '../operation-requests.ts';
 import type { ServerParts } from '../parts.ts';
+import type { Planner } from '../plans/planner.ts';
+import type { KeyedHash } from '../recording/mask.ts';
+import type { Recorder } from '../recording/recorder.ts';
 import { countsApproval, type HeldSets } from '../removals/approvals.ts';
 import type { SourceState } from '../source-table.ts';
 import type { Suspension, SuspensionKind } from '../suspensions.ts';
@@ -28,6 +31,10 @@ interface ServerApiDeps extends Omit<ServerParts, 'fleet'> {
   readonly heldSets: HeldSets;
   readonly operationRequests: Pick<OperationRequests, 'ask'>;
   readonly locator: Locator;
+  readonly planner: Pick<Planner, 'plan'>;
+  readonly recorder: Pick<Recorder, 'capture' | 'maskedTexts'>;
+  /** Makes a keyed hash under a fresh key. */
+  readonly keyedHash: () => KeyedHash;
   /** The engine's latest diagnostics with lines. */
   readonly engineDiagnostics: () => readonly Diagnostic[];
   /** Identifies the key that makes tags now. */
@@ -104,6 +111,8 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
       if (declared !== undefined) return { ok: true, value: { mesh, name, spec: declared.spec, xds: deps.xds() } };
       return { ok: false, kind: 'notFound', message: `no data plane ${quote(`${mesh}/${name}`)} is declared` };
     }),
+    plan: async (source, ref, signal) => notLeader(deps) ?? deps.planner.plan(source, ref, signal),
+    recording: async () => deps.recorder.maskedTexts(await deps.recorder.capture(), deps.keyedHash()),
     explain: upToDate((question) => explain(deps, question)),
     suspendCluster: asLeader(ofClusters.suspend),
     resumeCluster: asLeader(ofClusters.resume),

@@ -1,0 +1,181 @@
+import type { SidedRef } from '../../engine/explain/plan-causes.ts';
+import type { LocateAll } from '../../manifest/locate.ts';
+import { displayLocation, type Location } from '../../model/diagnostic.ts';
+import { quote } from '../../model/ids.ts';
+import { createTurns } from '../../model/in-turn.ts';
+import { errorText } from '../../model/messages.ts';
+import { refProblem } from '../../model/ref-name.ts';
+import { rfc3339 } from '../../model/time.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { RefReading, Source } from '../../ports/source.ts';
+import type { Answer } from '../../server/api.ts';
+import type { Locator } from '../api/locator.ts';
+import type { CapturedState, Recorder } from '../recording/recorder.ts';
+import type { SourceTable } from '../source-table.ts';
+import type { EvaluatePlan, FinishedPlan, PlanQuestion } from './plan-job.ts';
+
+interface PlannerDeps {
+  readonly sources: Pick<SourceTable, 'all' | 'get'>;
+  readonly recorder: Pick<Recorder, 'capture' | 'texts'>;
+  readonly evaluate: EvaluatePlan;
+  /** Finds lines in files of the admitted revisions. */
+  readonly locator: Pick<Locator, 'find'>;
+  /** Finds lines in other files. */
+  readonly locate: LocateAll;
+  /** Whether refs of forks of this source may be planned. */
+  readonly allowsForks: (source: string) => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A finished plan, and the commit that was planned. */
+export interface PlannedRef extends FinishedPlan {
+  readonly commit: string;
+}
+
+export type Planner = ReturnType<typeof createPlanner>;
+
+/** So many plans of one source wait for each other. */
+const MOST_WAITING = 4;
+/** The revision is read again if another one was admitted meanwhile. */
+const ATTEMPTS = 3;
+
+/** Plans what refs of sources would do: one at a time for each source, apart from the server. */
+export function createPlanner(deps: PlannerDeps) {
+  const { sources, log } = deps;
+  const turns = new Map<string, { readonly inTurn: ReturnType<typeof createTurns>; waiting: number }>();
+
+  return {
+    /** `name` absent: the only source. */
+    plan: async (name: string | undefined, ref: string, signal: AbortSignal): Promise<Answer<PlannedRef>> => {
+      const found = chosenSource(sources, name);
+      if (!found.ok) return found;
+      const { source } = found;
+      const problem = refProblem(ref, deps.allowsForks(source.name));
+      if (problem !== undefined) return { ok: false, kind: 'invalid', message: `${quote(ref)} ${problem}` };
+      const turn = turns.get(source.name) ?? { inTurn: createTurns(), waiting: 0 };
+      turns.set(source.name, turn);
+      if (turn.waiting >= MOST_WAITING) {
+        const message = `${turn.waiting} plans of source ${source.name} are under way; ask again later`;
+        return { ok: false, kind: 'unavailable', message };
+      }
+      turn.waiting += 1;
+      try {
+        return await turn.inTurn(() => planRef(deps, source, ref, signal));
+      } catch (error) {
+        log.warn('a plan has failed', { source: source.name, ref, error: errorText(error) });
+        return { ok: false, kind: 'unavailable', message: errorText(error) };
+      } finally {
+        turn.waiting -= 1;
+      }
+    },
+  };
+}
+
+function chosenSource(
+  sources: PlannerDeps['sources'],
+  name: string | undefined,
+): { readonly ok: true; readonly source: Source } | Extract<Answer<never>, { readonly ok: false }> {
+  const all = sources.all();
+  const names = all.map(({ source }) => source.name).join(', ');
+  if (name === undefined && all.length !== 1) {
+    return { ok: false, kind: 'invalid', message: `say which source the ref is of: ${names}` };
+  }
+  const state = name === undefined ? all[0] : sources.get(name);
+  if (state !== undefined) return { ok: true, source: state.source };
+  return { ok: false, kind: 'notFound', message: `there is no source ${quote(name ?? '')}; there are ${names}` };
+}
+
+async function planRef(
+  deps: PlannerDeps,
+  source: Source,
+  ref: string,
+  signal: AbortSignal,
+): Promise<Answer<PlannedRef>> {
+  const { recorder, evaluate } = deps;
+  if (source.readRef === undefined) {
+    const message = `source ${source.name} is no git repository, so it has no ref: plan its folder with --base`;
+    return { ok: false, kind: 'invalid', message };
+  }
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const reading = await source.readRef(ref, signal);
+    if (reading.type === 'refused') {
+      const kind = reading.reason === 'RefNotFound' ? 'notFound' : 'conflict';
+      return { ok: false, kind, message: `${reading.reason}: ${reading.message}` };
+    }
+    const state = await recorder.capture();
+    if (!isBase(state, source, reading)) continue;
+    const question = questionOf(deps, source, reading);
+    const places = (refs: readonly SidedRef[]) => placesOf(deps, source, reading, refs);
+    const plan = await evaluate({ question, state: recorder.texts(state), places }, signal);
+    return { ok: true, value: { ...plan, commit: reading.revision } };
+  }
+  const message = `source ${source.name} admits new revisions faster than one can be planned, or the last one waits; ask again later`;
+  return { ok: false, kind: 'unavailable', message };
+}
+
+function isBase({ header: { revisions } }: CapturedState, { name }: Source, { base }: RefReading): boolean {
+  return revisions.some(({ source, revision }) => source === name && revision === base);
+}
+
+function questionOf({ clock }: PlannerDeps, { name }: Source, reading: RefReading): PlanQuestion {
+  const { revision, base, changes, conflicts, signatures, findings } = reading;
+  const warnings = conflicts.map(
+    (path) =>
+      ({
+        reason: 'MergeConflict',
+        message: `${path} has changed on both sides; the plan takes that of ${revision.slice(0, 12)}`,
+        clusters: [],
+      }) as const,
+  );
+  return {
+    ...{ source: name, changes },
+    ...(signatures === undefined ? {} : { signatures }),
+    about: {
+      source: name,
+      revision,
+      base,
+      at: rfc3339(clock.now()),
+      notJudged: notJudged(changes),
+      findings,
+      warnings,
+    },
+  };
+}
+
+function notJudged(changes: PlanQuestion['changes']): readonly string[] {
+  const hasApproval = changes.some(
+    ({ file }) =>
+      file?.readable === true &&
+      file.documents.some(({ content }) => content.type === 'declaration' && content.kind === 'RemovalApproval'),
+  );
+  return hasApproval
+    ? ['what its RemovalApprovals release: a person approves what is held at the time of the merge']
+    : [];
+}
+
+/** Displays places in the planned and in the admitted revision. */
+async function placesOf(
+  { sources, locator, locate }: PlannerDeps,
+  source: Source,
+  reading: RefReading,
+  refs: readonly SidedRef[],
+): Promise<readonly string[]> {
+  const places = new Map<SidedRef, Location>();
+  const mine = refs.filter((ref) => ref.source === source.name);
+  for (const [, together] of Map.groupBy(mine, ({ side, path }) => `${side} ${path}`)) {
+    const [{ side, path }] = together as [SidedRef];
+    const bytes = await reading.read(path, side);
+    const asked = together.map(({ identity, field = [] }) => ({ identity, field, part: 'value' as const }));
+    const found = bytes === undefined ? [] : await locate(path, bytes, asked).catch(() => []);
+    for (const [index, ref] of together.entries()) places.set(ref, found[index]?.at ?? { path });
+  }
+  const several = sources.all().length > 1;
+  return Promise.all(
+    refs.map(async (ref) => {
+      const at = places.get(ref) ?? (await locator.find(ref));
+      return `${several ? `${ref.source}:` : ''}${displayLocation(at)}`;
+    }),
+  );
+}
