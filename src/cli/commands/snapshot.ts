@@ -14,6 +14,10 @@ export function snapshotCommand(context: CliContext): CliCommand {
     .description(
       'A recording has all that the engine of a server computes from: the declarations of the sources, what agents have reported, and the ledger. Values of Secrets are replaced by hashes under a key that is kept nowhere, so that they cannot be found by trying.',
     )
+    .examples([
+      ['fleetrelay snapshot record', 'the state of the server on this machine, into fleetrelay.jsonl.gz'],
+      ['fleetrelay snapshot replay fleetrelay.jsonl.gz', 'whether this version computes the same from it'],
+    ])
     .addCommand(recordCommand(context))
     .addCommand(replayCommand(context))
     .addCommand(diffCommand(context));

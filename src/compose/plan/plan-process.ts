@@ -26,7 +26,17 @@ export type FromPlanProcess =
   | { readonly type: 'failed'; readonly message: string };
 
 /** Answers one question of the parent process, and ends. The state comes on standard input. */
-async function runPlanProcess(): Promise<void> {
+export async function runPlanProcess(): Promise<void> {
+  try {
+    await answer();
+  } catch (error) {
+    send({ type: 'failed', message: errorText(error) });
+  } finally {
+    process.disconnect?.();
+  }
+}
+
+async function answer(): Promise<void> {
   yieldToServer();
   const messages = listen();
   const loading = parseRecording(process.stdin, 'the state of the server').then((opened) =>
@@ -120,7 +130,3 @@ function createBatchedPlaces(
 function send(message: FromPlanProcess): void {
   process.send?.(message);
 }
-
-runPlanProcess()
-  .catch((error: unknown) => send({ type: 'failed', message: errorText(error) }))
-  .finally(() => process.disconnect?.());

@@ -1,5 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import process from 'node:process';
 import type { Writable } from 'node:stream';
 import type { Clock } from '../../ports/clock.ts';
 import type { EvaluatePlan, FinishedPlan, PlanJob } from '../../runtime/plans/plan-job.ts';
@@ -7,6 +8,8 @@ import type { FromPlanProcess, ToPlanProcess } from './plan-process.ts';
 
 /** Beside this module in the sources, at the root of the bundle, whose chunks are in a folder. */
 const MODULE = import.meta.url.endsWith('.ts') ? './plan-process.ts' : '../plan-process.js';
+
+const START = 'import(process.argv[1]).then(({ runPlanProcess }) => runPlanProcess())';
 
 /** A plan of a large fleet takes some seconds. */
 const DEADLINE_MS = 180_000;
@@ -21,11 +24,10 @@ async function evaluate(
   { question, state, places }: PlanJob,
   signal: AbortSignal,
 ): Promise<FinishedPlan> {
-  const child = fork(new URL(MODULE, import.meta.url), [], {
+  // The flags of the server are for its own memory, so they are not passed on.
+  const child = spawn(process.execPath, ['--eval', START, new URL(MODULE, import.meta.url).href], {
     stdio: ['pipe', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
-    // The flags of the server are for its own memory.
-    execArgv: [],
   });
   const outcome = answerOf(child, places);
   const end = (why: string) => (): void => {

@@ -77,7 +77,7 @@ _fleetrelay; printf '%s\\n' "\${COMPREPLY[@]}"`;
 
 describe.skipIf(!installed('bash'))('bash offers', () => {
   test('the candidates that fit', async () => {
-    expect(await offered('s')).toEqual(['serve', 'status', 'source', 'shoot', 'schema']);
+    expect(await offered('s')).toEqual(['serve', 'snapshot', 'status', 'source', 'shoot', 'schema']);
     expect(await offered('status', '--api-t')).toEqual(['--api-token-file']);
     expect(await offered('status', '--output', 'j')).toEqual(['json']);
     expect(await offered('source', 'accept', '--as')).toEqual(['--as']);
