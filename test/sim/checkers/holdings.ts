@@ -24,12 +24,22 @@ interface Holding {
   isUnderWay: boolean;
   isAboutToLeave: boolean;
   isKnown: boolean;
-  /** How much it was, in order of time. */
-  past: readonly { readonly at: number; readonly most: number; readonly least: number }[];
+  /** How many removals have left for it. */
+  gone: number;
+  /** What it was, in order of time. */
+  past: readonly Sample[];
+}
+
+interface Sample extends Pick<Holding, 'isKnown' | 'gone'> {
+  readonly at: number;
+  readonly most: number;
+  readonly least: number;
 }
 
 /** A server that judges for others knows of their clusters what the store has brought it, which may be as old as this. */
 const HEARSAY_MS = 300_000;
+/** A server decides by what it knew when its commit began, which is done in slices within this time. */
+const COMMIT_MS = 1_000;
 
 export function followHoldings(world: World): Holdings {
   const all = new Map<string, Holding>();
@@ -41,6 +51,7 @@ export function followHoldings(world: World): Holdings {
       isUnderWay: false,
       isAboutToLeave: false,
       isKnown: false,
+      gone: 0,
       past: [],
     };
     all.set(cluster, known);
@@ -49,24 +60,30 @@ export function followHoldings(world: World): Holdings {
   const countLeast = ({ held, going }: Holding): number => [...held].filter((key) => !going.has(key)).length;
   const countMost = ({ held, sent, going }: Holding): number =>
     new Set([...held].filter((key) => !going.has(key)).concat([...sent])).size;
-  const note = (holding: Holding): void => {
-    if (world.setting.servers === 1) return;
-    const at = world.time.elapsed();
-    const last = holding.past.findLastIndex((one) => one.at < at - HEARSAY_MS);
-    holding.past = [
-      ...holding.past.slice(Math.max(0, last)),
-      { at, most: countMost(holding), least: countLeast(holding) },
-    ];
+  const isOnly = world.setting.servers === 1;
+  const agesMs = isOnly ? COMMIT_MS : HEARSAY_MS;
+  const sample = (holding: Holding): Sample => {
+    const { isKnown, gone } = holding;
+    return { at: world.time.elapsed(), most: countMost(holding), least: countLeast(holding), isKnown, gone };
   };
-  const recent = ({ past }: Holding): Holding['past'] => {
-    const since = world.time.elapsed() - HEARSAY_MS;
-    const isRecent = (index: number): boolean => (past[index]?.at ?? Number.POSITIVE_INFINITY) >= since;
+  const note = (holding: Holding): void => {
+    const last = holding.past.findLastIndex(({ at }) => at < world.time.elapsed() - agesMs);
+    holding.past = [...holding.past.slice(Math.max(0, last)), sample(holding)];
+  };
+  /** What the judging server may take for the present. */
+  const possible = (holding: Holding): readonly Sample[] => {
+    const since = world.time.elapsed() - agesMs;
+    const isRecent = (one: Sample | undefined): boolean => one === undefined || one.at >= since;
     // What was so when that time began was noted before it.
-    return past.filter((_, index) => isRecent(index) || isRecent(index + 1));
+    const recent = holding.past.filter((one, index) => isRecent(one) || isRecent(holding.past[index + 1]));
+    return [...recent, sample(holding)];
   };
   world.listen((event) => {
     if (event.type === 'storeLost' || event.type === 'evicted' || event.type === 'died') {
-      for (const holding of all.values()) holding.isKnown = false;
+      for (const holding of all.values()) {
+        holding.isKnown = false;
+        note(holding);
+      }
     }
     if (event.type === 'log' && event.line.message === 'a delta is sent') {
       of(String(event.line.data.cluster)).isAboutToLeave = true;
@@ -81,6 +98,7 @@ export function followHoldings(world: World): Holdings {
     if (event.type === 'departed') {
       for (const { key } of event.delta.upserts) holding.sent.add(key);
       for (const key of event.delta.removals) holding.going.add(key);
+      holding.gone += event.delta.removals.length;
       holding.isUnderWay = true;
     } else {
       holding.sent.clear();
@@ -109,10 +127,13 @@ export function followHoldings(world: World): Holdings {
     held: (cluster) => of(cluster).held,
     isUnderWay: (cluster) => of(cluster).isUnderWay,
     isAboutToLeave: (cluster) => of(cluster).isAboutToLeave,
-    most: (cluster) => Math.max(countMost(of(cluster)), ...recent(of(cluster)).map(({ most }) => most)),
+    most: (cluster) => Math.max(...possible(of(cluster)).map(({ most }) => most)),
     least: (cluster) => {
       const holding = of(cluster);
-      return holding.isKnown ? Math.min(countLeast(holding), ...recent(holding).map(({ least }) => least)) : 0;
+      const samples = possible(holding);
+      const isKnown = isOnly ? samples.every((one) => one.isKnown) : holding.isKnown;
+      // What has left since then is on record as removed, and not owned.
+      return isKnown ? Math.max(0, Math.min(...samples.map(({ least, gone }) => least - (holding.gone - gone)))) : 0;
     },
   };
 }
