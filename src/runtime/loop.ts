@@ -123,6 +123,8 @@ export function createLoop(deps: LoopDeps) {
       }
       return waiter.promise;
     },
+    /** A commit is under way, or its sinks are: all other code sees the state before its barrier. */
+    isCommitting: (): boolean => rest !== undefined,
     /** All bookkeepers and sinks are added, and receive the first commit: from now on staged changes are committed. */
     begin: (): void => {
       hasBegun = true;

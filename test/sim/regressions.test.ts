@@ -81,6 +81,12 @@ const REGRESSIONS = [
     seed: 203515,
     found: 'no fault: the leader had not heard of new objects, and what had left since was counted as owned twice',
   },
+  {
+    seed: 202502,
+    found: 'a status that was published during the commit that ended its declaration was remembered for ever',
+  },
+  { seed: 202783, found: 'the same of a status that was found on the branch during that commit' },
+  { seed: 203068, found: 'no fault: a server died at rest before it could write that a source was resumed' },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

@@ -170,6 +170,8 @@ export async function createFleetWorld(
     readonly statusFiles?: Map<string, string>;
     /** Resolves when the status branch answers; at once if there is none. */
     readonly readStatus?: () => Promise<void>;
+    /** Takes what the status sink is to call when the branch holds its changes; absent: that is called at once. */
+    readonly publishing?: (published: () => void) => void;
     readonly clock?: VirtualClock;
     readonly agents?: FakeAgents;
     /** Names of the sources, in their order. */
@@ -250,7 +252,8 @@ export async function createFleetWorld(
             if (text === null) statusFiles.delete(path);
             else statusFiles.set(path, text);
           }
-          published();
+          if (given.publishing === undefined) published();
+          else given.publishing(published);
         },
         setMinInterval: () => undefined,
         condition: () => ({ state: 'synced', message: '', commit: null }),

@@ -7,6 +7,7 @@ import { errorText } from '../../model/messages.ts';
 import { isOfGardener } from '../../model/shoot.ts';
 import type { ServerCore } from '../core.ts';
 import { type LedgerRecords, recordKey } from '../ledger/records.ts';
+import type { Loop } from '../loop.ts';
 import type { Replica } from '../replica/replica.ts';
 import { trustedStatus } from './status-documents.ts';
 
@@ -58,12 +59,13 @@ export function createObservedStatuses(deps: ObservedDeps) {
     return found;
   };
   /** Takes the texts of the status branch, for the present and later declarations. */
-  const branchRead = (files: ReadonlyMap<string, string>): void => {
-    branch.set(files);
-    const { statuses } = engine;
-    const declared = [...statuses.partitions()].flatMap((kind) => [...statuses.entries(kind)]);
-    if (findOnBranch(declared)) loop.transact(() => undefined);
-  };
+  const branchRead = (files: ReadonlyMap<string, string>): void =>
+    betweenCommits(loop, () => {
+      branch.set(files);
+      const { statuses } = engine;
+      const declared = [...statuses.partitions()].flatMap((kind) => [...statuses.entries(kind)]);
+      if (findOnBranch(declared)) loop.transact(() => undefined);
+    });
   /** Stages the records of the store, when this server begins to lead. */
   const load = (records: LedgerRecords['observed']): void => {
     // The leader before may have deleted a record since this process read it.
@@ -115,18 +117,27 @@ export function createObservedStatuses(deps: ObservedDeps) {
     /** A sink has written this status. */
     written: (kind: EngineKind, key: string, status: JsonObject): void => {
       const read = readObserved(status);
-      // The declaration may have ended meanwhile.
-      if (read === undefined || engine.statuses.get(kind, key) === undefined) return;
+      if (read === undefined) return;
       const before = engine.inputs.observed.get(kind, key);
       const isKnown = before !== undefined && jsonEquals(asJson(before), asJson(read));
       if (isKnown && staged.place(kind, key) === 'store') return;
-      fleet.put(recordKey.observed(kind, key), status);
-      loop.transact(() => staged.set('store', kind, key, read));
+      betweenCommits(loop, () => {
+        // The declaration may have ended meanwhile.
+        if (engine.statuses.get(kind, key) === undefined) return;
+        fleet.put(recordKey.observed(kind, key), status);
+        loop.transact(() => staged.set('store', kind, key, read));
+      });
     },
     /** From now on, statuses on the branch are found for new declarations, and those of ended declarations are forgotten. */
     follow: (replica: Pick<Replica, 'leads' | 'knowsAll'>): void =>
       loop.addBookkeeper(createFollower(deps, staged, branch, findOnBranch, replica)),
   };
+}
+
+/** During a commit declarations are still seen that it has ended, and whose statuses it may have forgotten already. */
+function betweenCommits(loop: Loop, work: () => void): void {
+  if (loop.isCommitting()) loop.transact(() => undefined, { committed: work });
+  else work();
 }
 
 /** Returns the bookkeeper that finds the statuses of new declarations on the branch, and forgets those of ended ones. */

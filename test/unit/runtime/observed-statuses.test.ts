@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseJsonBytes } from '../../../src/model/json.ts';
+import { createCutWorld } from '../../support/cut-world.ts';
 import {
   clusterResource,
   createFakeCustomResources,
@@ -41,6 +42,25 @@ describe('the status written last is known to the engine', () => {
     await settled(again);
     expect(observed(again)).toBeUndefined();
     expect(await again.store.get('observed/Placement/apps')).toBeUndefined();
+  });
+
+  it('not any more when its declaration has ended, in whichever slice of that commit the branch has it', async () => {
+    for (let slices = 0; slices < 20; slices += 1) {
+      const waiting: (() => void)[] = [];
+      const world = await createCutWorld([5], { publishing: (published) => waiting.push(published) });
+      world.source.push(base);
+      await settled(world);
+      world.hold();
+      world.source.push({ 'fleet/placement.yaml': null });
+      for (let turn = 0; turn < slices; turn += 1) {
+        world.turn();
+        await world.clock.settle();
+      }
+      for (const published of waiting.splice(0)) published();
+      await settled(world);
+      expect(observed(world), `after ${slices} slices`).toBeUndefined();
+      expect(await world.store.get('observed/Placement/apps')).toBeUndefined();
+    }
   });
 
   it('from the branch if the store has lost it; a time that has not come yet counts as now', async () => {
