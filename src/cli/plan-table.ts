@@ -6,6 +6,7 @@ import {
   namedClusters,
   shortRevision,
   shownChange,
+  shownReasons,
   sumOf,
 } from '../model/plan/plan-text.ts';
 import { printable } from '../model/printable.ts';
@@ -26,8 +27,9 @@ const TONES: Readonly<Record<PlannedChange['action'], Tone>> = {
 export function writePlan(out: TextOutput, plan: PlanView): void {
   const { source, revision, base, summary, warnings, findings, notJudged } = plan;
   out.write(`${source}: ${shortRevision(revision)} compared with ${shortRevision(base)}\n`);
-  for (const { clusters, changes } of groupsOf(plan)) {
-    out.write(`\n${styled(out, 'strong', printable(namedClusters(clusters)))}\n`);
+  for (const { clusters, waits, changes } of groupsOf(plan)) {
+    const why = waits === undefined ? '' : styled(out, 'warn', ` (${printable(waits)})`);
+    out.write(`\n${styled(out, 'strong', printable(namedClusters(clusters)))}${why}\n`);
     for (const change of changes) writeChange(out, change);
   }
   if (warnings.length > 0) out.write('\n');
@@ -45,12 +47,10 @@ export function writePlan(out: TextOutput, plan: PlanView): void {
 }
 
 function writeChange(out: TextOutput, change: PlannedChange): void {
-  const { object, action, reason, message, fields = [], moreFields = 0, because } = change;
+  const { object, action, reason, message, fields = [], moreFields = 0 } = change;
   const { sign, word } = ACTIONS[action];
-  const why = because.map(({ what, at }) =>
-    [what, what === '' ? at : `(${at})`].filter((text) => text !== '').join(' '),
-  );
-  const places = why.length === 0 ? '' : `   ${styled(out, 'faint', printable(why.join('; ')))}`;
+  const why = shownReasons(change);
+  const places = why === '' ? '' : `   ${styled(out, 'faint', printable(why))}`;
   out.write(`  ${styled(out, TONES[action], `${sign} ${word}`)} ${printable(object)}${places}\n`);
   if (reason !== undefined) out.write(`      held: ${printable(`${reason}: ${message ?? ''}`)}\n`);
   for (const field of fields) {

@@ -32,7 +32,9 @@ export function* captureInputs(engine: Engine): Generator<undefined, readonly Ca
   for (const [name, input] of namedInputs(engine)) {
     for (const partition of input.partitions()) {
       for (const { key, value } of input.entries(partition)) {
-        const { blob } = (name === 'files' ? input.provenance(partition, key) : {}) as Partial<FileProvenance>;
+        // A file whose removal is staged has none any more.
+        const provenance = name === 'files' ? input.provenance(partition, key) : undefined;
+        const { blob } = (provenance ?? {}) as Partial<FileProvenance>;
         captured.push({ input: name, partition, key, value, ...(blob === undefined ? {} : { blob }) });
         yield;
       }

@@ -294,6 +294,21 @@ describe('a planted fault is caught', () => {
     expect(await caught({ source })).toContain('memory bounded');
   });
 
+  test('plan: a server sends more than its revision explains', async () => {
+    const source: Tampering['source'] = (world, own) => {
+      world.listen((event) => {
+        if (event.type !== 'observed') return;
+        const ledger = world.servers[0]?.life()?.server?.engine.inputs.ledger;
+        for (const cluster of [...(ledger?.partitions() ?? [])]) {
+          const [first] = ledger?.entries(cluster) ?? [];
+          if (first !== undefined) ledger?.delete(cluster, first.key);
+        }
+      });
+      return own;
+    };
+    expect(await caught({ source }, 1, 'plan')).toContain('plan');
+  });
+
   test('no defect: what is sent throws', async () => {
     const sink: Tampering['sink'] = (_world, own) => ({
       ...own,

@@ -13,6 +13,7 @@ import { monotoneRevisions } from './checkers/monotone-revisions.ts';
 import { noDefect } from './checkers/no-defect.ts';
 import { noForeignWrite } from './checkers/no-foreign-write.ts';
 import { noWrongDeletion } from './checkers/no-wrong-deletion.ts';
+import { plan } from './checkers/plan.ts';
 import { provenance } from './checkers/provenance.ts';
 import { statusTruth } from './checkers/status-truth.ts';
 import { stillness } from './checkers/stillness.ts';
@@ -53,6 +54,7 @@ const CHECKERS: readonly MakeChecker[] = [
   noForeignWrite,
   monotoneRevisions,
   provenance,
+  plan,
   noDefect,
   convergence,
   statusTruth,

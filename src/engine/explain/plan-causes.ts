@@ -20,7 +20,12 @@ export interface SidedRef extends DocumentRef {
 
 /** What has changed in the sources that an object of the plan follows from. */
 export type PlanCause =
-  | { readonly type: 'document'; readonly change: 'added' | 'changed' | 'removed'; readonly at: SidedRef }
+  | {
+      readonly type: 'document';
+      /** `unreadable`: its file cannot be read any more. */
+      readonly change: 'added' | 'changed' | 'removed' | 'unreadable';
+      readonly at: SidedRef;
+    }
   /** A Placement selects the file for the cluster, or does not any more. */
   | { readonly type: 'placement'; readonly name: string; readonly selects: boolean; readonly at: SidedRef }
   | {
@@ -58,17 +63,17 @@ export function createCauseFinder(engine: Engine, changed: ChangedDeclarations) 
   const clusters = new Map(changed.clusters.map((change) => [change.key, change]));
   const rules = ruleChanges(changed.declarations);
 
-  const ofDocuments = (cluster: string, key: ObjectKey, origins: readonly Origin[]): readonly PlanCause[] => {
-    const declaring = (engine.candidates.get(cluster, key) ?? []).flatMap(({ from }): readonly PlanCause[] => {
+  const ofDocuments = (cluster: string, key: ObjectKey, origins: readonly Origin[]) => {
+    const declaring = (engine.candidates.get(cluster, key) ?? []).flatMap(({ from }) => {
       const ref = documentRefOf(from);
       const change = documents.get(addressOf({ partition: ref.source, key: `${ref.path}\u0000${ref.identity}` }));
-      return change?.after === undefined ? [] : [documentCause(change, ref)];
+      return change?.after === undefined ? [] : [documentCause(engine, change, ref)];
     });
     if (declaring.length > 0) return declaring;
     return origins.flatMap((origin) =>
       (byFile.get(fileGroup(origin)) ?? [])
         .filter(({ before, after }) => after === undefined && before !== undefined && isOf(before, key))
-        .map((change) => documentCause(change, documentRefOf(change))),
+        .map((change) => documentCause(engine, change, documentRefOf(change))),
     );
   };
   const ofPlacements = (cluster: string, origins: readonly Origin[]): readonly PlanCause[] =>
@@ -91,10 +96,14 @@ export function createCauseFinder(engine: Engine, changed: ChangedDeclarations) 
 
   return (cluster: string, key: ObjectKey, before: Output | undefined, after: Output | undefined) => {
     const origins = distinct([...originsIn(after), ...originsIn(before)]);
+    const ofItsDocuments = ofDocuments(cluster, key, origins);
+    // A manifest that was there before explains no object that comes or goes.
+    const isSteady = before?.type === 'object' && after?.type === 'object';
     for (const causes of [
-      ofDocuments(cluster, key, origins),
+      isSteady ? ofItsDocuments : ofItsDocuments.filter(({ change }) => change !== 'changed'),
       ofPlacements(cluster, origins),
       ofCluster(cluster),
+      ofItsDocuments,
       ofRules(origins),
     ]) {
       if (causes.length > 0) return causes;
@@ -103,9 +112,16 @@ export function createCauseFinder(engine: Engine, changed: ChangedDeclarations) 
   };
 }
 
-function documentCause({ before, after }: Change<DocumentValue>, ref: DocumentRef): PlanCause {
-  const change = before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
-  return { type: 'document', change, at: { ...ref, side: after === undefined ? 'before' : 'after' } };
+function documentCause(
+  { inputs }: Engine,
+  { before, after }: Change<DocumentValue>,
+  ref: DocumentRef,
+): Extract<PlanCause, { readonly type: 'document' }> {
+  if (after !== undefined) {
+    return { type: 'document', change: before === undefined ? 'added' : 'changed', at: { ...ref, side: 'after' } };
+  }
+  const isReadable = inputs.files.get(ref.source, ref.path)?.readable !== false;
+  return { type: 'document', change: isReadable ? 'removed' : 'unreadable', at: { ...ref, side: 'before' } };
 }
 
 /** The causes that other declarations are, by file, and those of the FleetPolicy, which can concern every object. */

@@ -1,6 +1,8 @@
 import type { JsonObject } from '../../model/json.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
+import type { Origin } from '../../model/output.ts';
+import { isSameOrigin } from '../fleet/elect.ts';
 import type { Engine } from '../graph.ts';
 import { sameMeta } from '../output/decisions.ts';
 import type { Output } from '../output/outputs.ts';
@@ -22,6 +24,8 @@ export interface PlannedObject {
   readonly before?: JsonObject;
   /** The content that is declared then; absent: none. */
   readonly after?: JsonObject;
+  /** The file that it came from, if it comes from another one. */
+  readonly from?: Origin;
   /** Why it is held. */
   readonly hold?: Hold;
   readonly causes: readonly PlanCause[];
@@ -31,8 +35,10 @@ export interface PlannedObject {
 export interface EnginePlan {
   /** In canonical order of cluster and key. */
   readonly objects: readonly PlannedObject[];
-  /** Registered clusters, before and after. */
-  readonly clusters: { readonly before: number; readonly after: number };
+  /** The number of clusters that are registered then. */
+  readonly registered: number;
+  /** Why the changes of a cluster wait after the merge. */
+  readonly waits: ReadonlyMap<string, string>;
 }
 
 /**
@@ -42,7 +48,6 @@ export interface EnginePlan {
  */
 export function planOf(engine: Engine, stage: () => void, guards: 'guarded' | 'unguarded' = 'guarded'): EnginePlan {
   const { graph } = engine;
-  const before = engine.clusters.size('');
   const outputs = graph.watch(engine.outputs);
   const documents = graph.watch(engine.documents);
   const placements = graph.watch(engine.placements);
@@ -69,10 +74,16 @@ export function planOf(engine: Engine, stage: () => void, guards: 'guarded' | 'u
       ...{ cluster, key, action, causes: causesOf(cluster, key, was, is) },
       ...(was?.type === 'object' ? { before: was.value } : {}),
       ...(is?.type === 'object' ? { after: is.value } : {}),
+      ...(action === 'move' ? movedFrom(was, is) : {}),
       ...(hold === undefined ? {} : { hold }),
     });
   }
-  return { objects, clusters: { before, after: engine.clusters.size('') } };
+  return { objects, registered: engine.clusters.size(''), waits: waitsOf(engine, objects) };
+}
+
+function movedFrom(before: Output | undefined, after: Output | undefined): Pick<PlannedObject, 'from'> {
+  const [from] = before?.origins ?? [];
+  return from === undefined || isSameOrigin(from, after?.origins[0]) ? {} : { from };
 }
 
 /** Undefined: nothing that the revision does. */
@@ -116,4 +127,16 @@ function unguarded(output: Output | undefined): Output | undefined {
   if (output?.type !== 'held') return output;
   const { digest, origins, scope } = output;
   return { type: 'remove', digest, origins, scope };
+}
+
+/** Agents are judged by their last known state. Without any agent the plan is of documents alone. */
+function waitsOf({ inputs: { agents } }: Engine, objects: readonly PlannedObject[]): ReadonlyMap<string, string> {
+  const waits = new Map<string, string>();
+  if (agents.size('') === 0) return waits;
+  for (const { cluster } of objects) {
+    const agent = agents.get('', cluster);
+    if (agent?.connected === true) continue;
+    waits.set(cluster, agent === undefined ? 'its agent has never connected' : 'its agent is not connected');
+  }
+  return waits;
 }

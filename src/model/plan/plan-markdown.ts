@@ -1,7 +1,7 @@
 import { counted } from '../messages.ts';
 import { printable } from '../printable.ts';
 import type { PlannedChange, PlanView } from './plan.ts';
-import { ACTIONS, groupsOf, namedClusters, shortRevision, shownChange, sumOf } from './plan-text.ts';
+import { ACTIONS, groupsOf, namedClusters, shortRevision, shownChange, shownReasons, sumOf } from './plan-text.ts';
 
 /** A plan as Markdown for the comment of a pull request: one line of summary, and the clusters folded. */
 export function planMarkdown(plan: PlanView): string {
@@ -21,11 +21,12 @@ export function planMarkdown(plan: PlanView): string {
   }
   if (findings.length > 0) lines.push('');
   for (const finding of findings) lines.push(`- ${code(finding)}`);
-  for (const { clusters, changes } of groupsOf(plan)) {
+  for (const { clusters, waits, changes } of groupsOf(plan)) {
+    const why = waits === undefined ? '' : ` (${html(waits)})`;
     lines.push(
       '',
       '<details>',
-      `<summary>${html(namedClusters(clusters))}: ${counted(changes.length, 'change')}</summary>`,
+      `<summary>${html(namedClusters(clusters))}${why}: ${counted(changes.length, 'change')}</summary>`,
     );
     lines.push('', '```diff', ...changes.flatMap(changeLines).map(fenced), '```', '', '</details>');
   }
@@ -35,9 +36,9 @@ export function planMarkdown(plan: PlanView): string {
 
 /** In the colours that the diff of a Markdown renderer gives to `+`, `-` and `!`. */
 function changeLines(change: PlannedChange): readonly string[] {
-  const { object, action, reason, message, fields = [], moreFields = 0, because } = change;
+  const { object, action, reason, message, fields = [], moreFields = 0 } = change;
   const { sign, word } = ACTIONS[action];
-  const why = because.map(({ what, at }) => (what === '' ? at : `${what} (${at})`)).join('; ');
+  const why = shownReasons(change);
   const first = { '~': '!', '>': ' ', '=': ' ', '.': ' ', x: ' ' }[sign] ?? sign;
   return [
     `${first} ${word} ${object}${why === '' ? '' : `   # ${why}`}`,

@@ -5,14 +5,17 @@ import type { PlannedChange, PlanSummary, PlanView } from './plan.ts';
 export interface PlanGroup {
   /** In canonical order. */
   readonly clusters: readonly string[];
+  /** Why the changes wait after the merge; absent: they do not. */
+  readonly waits?: string;
   readonly changes: readonly PlannedChange[];
 }
 
 /** The clusters of a plan, those with the same changes together, in the order of the first one. */
 export function groupsOf({ clusters }: PlanView): readonly PlanGroup[] {
-  const groups = Map.groupBy(clusters, ({ changes }) => JSON.stringify(changes));
+  const groups = Map.groupBy(clusters, ({ waits, changes }) => JSON.stringify([waits, changes]));
   return [...groups.values()].map((same) => ({
     clusters: same.map(({ cluster }) => cluster),
+    ...(same[0]?.waits === undefined ? {} : { waits: same[0].waits }),
     changes: same[0]?.changes ?? [],
   }));
 }
@@ -57,6 +60,12 @@ const LONGEST_VALUE = 120;
 export function shownValue(value: unknown): string {
   const text = typeof value === 'string' && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value);
   return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}... (${text.length} characters)` : text;
+}
+
+/** Why an object changes, on one line; empty: it is not known. */
+export function shownReasons({ from, because }: PlannedChange): string {
+  const reasons = because.map(({ what, at }) => (what === '' ? at : `${what} (${at})`));
+  return [...(from === undefined ? [] : [`from ${from}`]), ...reasons].join('; ');
 }
 
 /** What changes in a field: `2 -> 3`, `(not set) -> 3`. */

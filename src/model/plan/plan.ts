@@ -38,6 +38,8 @@ export interface PlanSummary {
 /** What happens in one cluster. */
 export interface ClusterPlan {
   readonly cluster: string;
+  /** Why its changes wait after the merge, as `its agent is not connected`. Absent: they do not, or it is not known. */
+  readonly waits?: string;
   /** In canonical order of the objects' keys. */
   readonly changes: readonly PlannedChange[];
 }
@@ -47,6 +49,8 @@ export interface PlannedChange {
   /** `Kind/namespace/name`. */
   readonly object: string;
   readonly action: keyof Omit<PlanSummary, 'clusters' | 'registered'>;
+  /** The file that it came from, if it comes from another one. */
+  readonly from?: string;
   /** Why it is held, as a constant word and as a sentence. */
   readonly reason?: string;
   readonly message?: string;

@@ -17,17 +17,19 @@ import {
 export type PlaceOf = (ref: SidedRef) => Promise<string>;
 
 /** The objects of a plan for people, by cluster. */
-export async function clusterPlans({ objects }: EnginePlan, placeOf: PlaceOf): Promise<readonly ClusterPlan[]> {
+export async function clusterPlans({ objects, waits }: EnginePlan, placeOf: PlaceOf): Promise<readonly ClusterPlan[]> {
   const reasons = await displayCauses(objects, placeOf);
   const fields = await displayFields(objects, placeOf);
   return [...Map.groupBy(objects, ({ cluster }) => cluster)]
     .sort(([a], [b]) => compareText(a, b))
     .map(([cluster, planned]) => ({
       cluster,
-      changes: planned.map(({ key, action, hold, before, after, causes }): PlannedChange => {
+      ...waiting(waits.get(cluster)),
+      changes: planned.map(({ key, action, from, hold, before, after, causes }): PlannedChange => {
         const differing = action === 'change' && after && before ? fields.get(after)?.get(before) : undefined;
         return {
           ...{ object: displayKey(key), action },
+          ...(from === undefined ? {} : { from: from.path }),
           ...(hold === undefined ? {} : { reason: hold.reason, message: hold.message }),
           ...differing,
           because: causes.map((cause) => reasons.get(causeKey(cause)) ?? { what: '', at: cause.at.path }),
@@ -37,7 +39,7 @@ export async function clusterPlans({ objects }: EnginePlan, placeOf: PlaceOf): P
 }
 
 /** Counts the objects of a plan by what happens to them. */
-export function summaryOf({ objects, clusters: { after: registered } }: EnginePlan): PlanSummary {
+export function summaryOf({ objects, registered }: EnginePlan): PlanSummary {
   const counts = { create: 0, change: 0, move: 0, remove: 0, hold: 0, stay: 0, leave: 0, cancel: 0 };
   for (const { action } of objects) counts[action] += 1;
   return { ...counts, clusters: new Set(objects.map(({ cluster }) => cluster)).size, registered };
@@ -59,10 +61,17 @@ function causeKey(cause: PlanCause): string {
   return JSON.stringify(cause);
 }
 
+const DOCUMENT_CHANGES: Readonly<Record<Extract<PlanCause, { readonly type: 'document' }>['change'], string>> = {
+  added: '',
+  changed: '',
+  removed: 'its manifest was removed',
+  unreadable: 'its file cannot be read',
+};
+
 function nameOf(cause: PlanCause): string {
   switch (cause.type) {
     case 'document':
-      return { added: '', changed: '', removed: 'its manifest was removed' }[cause.change];
+      return DOCUMENT_CHANGES[cause.change];
     case 'placement':
       return cause.selects
         ? `Placement ${cause.name} selects it`
@@ -80,6 +89,10 @@ function nameOf(cause: PlanCause): string {
     case 'rule':
       return `${cause.kind} ${cause.name}`;
   }
+}
+
+function waiting(waits: string | undefined): Pick<ClusterPlan, 'waits'> {
+  return waits === undefined ? {} : { waits };
 }
 
 type Fields = Pick<PlannedChange, 'fields' | 'moreFields'>;
