@@ -1,6 +1,7 @@
 import { load } from 'js-yaml';
 import { createMemoryStore } from '../../src/adapters/stores/memory.ts';
 import { createManagementServer, type ManagementServer } from '../../src/compose/serve/management-server.ts';
+import type { PlanSetup } from '../../src/compose/serve/plans.ts';
 import type { ReplicaSetup } from '../../src/compose/serve/wire-replica.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
@@ -195,6 +196,7 @@ export async function createFleetWorld(
     readonly log?: Log;
     readonly quotas?: ClusterSize;
     /** Where commits of the server are cut into slices. Default: nowhere, since its clock stands still. */
+    readonly plans?: PlanSetup;
     readonly beginSlice?: BeginSlice;
   } = {},
 ): Promise<FleetWorld> {
@@ -265,6 +267,7 @@ export async function createFleetWorld(
       ...(given.lock === undefined ? {} : { lock: given.lock }),
       ...(given.xds === undefined ? {} : { xds: given.xds }),
       ...(given.beginSlice === undefined ? {} : { beginSlice: given.beginSlice }),
+      ...(given.plans === undefined ? {} : { plans: given.plans }),
     },
     { fleet: fleetName, version: '0.0.0', bounds, ...(given.quotas && { quotas: given.quotas }) },
   );
