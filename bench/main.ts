@@ -18,6 +18,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   health: () => import('./health/health.ts'),
   hostile: () => import('./hostile/hostile.ts'),
   idle: () => import('./fleet/idle.ts'),
+  plan: () => import('./plan/plan.ts'),
   'probe-proxy': () => import('./probes/probe-proxy.ts'),
   push: () => import('./push/push.ts'),
   render: () => import('./render/render.ts'),
