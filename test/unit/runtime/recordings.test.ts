@@ -120,8 +120,7 @@ describe('a recording', () => {
     expect(replay.outputs).toBeGreaterThan(3);
     // A process that had computed another output.
     const text = gunzipSync(readFileSync(file)).toString();
-    const line =
-      text.split('\n').find((each) => each.startsWith('["out","outputs","east","/ConfigMap/web/a"')) ?? '';
+    const line = text.split('\n').find((each) => each.startsWith('["out","outputs","east","/ConfigMap/web/a"')) ?? '';
     writeFileSync(other, gzipSync(text.replace(line, line.replace(/"digest":"./, '"digest":"x'))));
     const found = await replayRecording({ file: other, cwd: '/' });
     expect(found.differences).toMatchObject([
