@@ -123,6 +123,7 @@ caFile?: string
  */
 pollIntervalSeconds: number
 hook?: Hook
+pullRequests?: PullRequests
 }
 /**
  * User name and password, or a token. A password or token is in the environment or a file, never in this file.
@@ -169,6 +170,47 @@ secretEnv?: string
  * File with the HMAC secret. Relative to the folder of this file.
  */
 secretFile?: string
+}
+/**
+ * Pull requests (at GitLab: merge requests) into the branch: the hook of the source makes the server plan them, comment on them, and set the status of their newest commit. Needs branch and hook.
+ */
+export interface PullRequests {
+/**
+ * API of the host; gitea is that of Forgejo as well.
+ */
+host: ("github" | "gitlab" | "gitea")
+/**
+ * http(s) address of the API; by default that of the host of url: https://api.github.com for github.com, else the paths /api/v3 (github), /api/v4 (gitlab) and /api/v1 (gitea).
+ */
+apiUrl?: string
+/**
+ * Path of the repository at the host; by default the path of url without .git.
+ */
+repository?: string
+/**
+ * Environment variable with the token of an account of its own.
+ */
+tokenEnv?: string
+/**
+ * File with the token of an account of its own. Relative to the folder of this file.
+ */
+tokenFile?: string
+/**
+ * Certificates (PEM) to trust instead of the machine's, for an https address; by default those of the repository. Relative to the folder of this file.
+ */
+caFile?: string
+/**
+ * Whether the plan is written into a comment, which later plans replace.
+ */
+comment: boolean
+/**
+ * Whether the status of the newest commit is set.
+ */
+status: boolean
+/**
+ * Whether pull requests from other repositories are planned: then each person who may open one makes the server read and evaluate files of their choice.
+ */
+forks: boolean
 }
 /**
  * A folder that is watched.

@@ -150,3 +150,6 @@ export function typeWord(value: JsonValue | undefined): string {
   if (Array.isArray(value)) return 'a list';
   return TYPE_WORDS[typeof value] ?? typeof value;
 }
+
+/** Reports an error at a field, which is named as in `relay.secrets[0]`. */
+export type Refuse = (reason: FindingReason, at: string, message: string) => void;

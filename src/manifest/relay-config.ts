@@ -1,10 +1,5 @@
-import {
-  type RelayConfig as ConfigDocument,
-  type Credentials,
-  type Source,
-  validate,
-} from '../../generated/relay-config.js';
-import { type Diagnostic, diagnosticOf, type FindingReason } from '../model/diagnostic.ts';
+import { type RelayConfig as ConfigDocument, type Source, validate } from '../../generated/relay-config.js';
+import { type Diagnostic, diagnosticOf } from '../model/diagnostic.ts';
 import { customKinds } from '../model/engine-kinds.ts';
 import { parseFieldPath } from '../model/field-path.ts';
 import { parseFleetName, parseSourceName } from '../model/ids.ts';
@@ -13,23 +8,22 @@ import {
   type CertificateSource,
   CLIENT_CERTIFICATE_SECONDS,
   type ClientCertificates,
-  type CredentialReferences,
   type PersonConfig,
   type RedisStoreConfig,
   type RelayConfig,
   type RelayTls,
   type ReplicasConfig,
-  type SecretReference,
   type SourceConfig,
   type StoreConfig,
-  type UsernameReference,
 } from '../model/relay-config.ts';
 import { must } from '../model/result.ts';
 import { check } from './kinds/reading.ts';
 import { defaultDecodeLimits } from './limits.ts';
-import { type FieldProblem, fieldError } from './problem.ts';
+import { type FieldProblem, fieldError, type Refuse } from './problem.ts';
+import { readPullRequests } from './pull-requests.ts';
 import { type Finding, inOrder, isClean, readFile } from './read-file.ts';
 import { repositoryProblem, subFolderProblem } from './repository-address.ts';
+import { readCredentials, readLogin, secretOf } from './secret-references.ts';
 import { isReplicaAddress, parseRedisNode, REPLICA_ADDRESS } from './server-address.ts';
 
 /** Makes a path that may be relative absolute. */
@@ -107,9 +101,6 @@ function withAbsolutePaths(value: JsonValue, absolute: Absolute, at = ''): JsonV
 function isFolder(repository: string): boolean {
   return repositoryProblem(repository) === undefined && !repository.includes('://');
 }
-
-/** Reports an error at a field, which is named as in `relay.secrets[0]`. */
-type Refuse = (reason: FindingReason, at: string, message: string) => void;
 
 function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | undefined {
   const { dataDirectory, relay, http, xds, metrics, audit, status, bounds, limits } = document;
@@ -200,7 +191,8 @@ function readSource(
   return { type: 'kubernetes', ...common, ...kubernetes, kinds: [...new Set(kubernetes?.kinds ?? customKinds)] };
 }
 
-function readGit({ credentials, hook, path, ...rest }: NonNullable<Source['git']>, at: string, refuse: Refuse) {
+function readGit(git: NonNullable<Source['git']>, at: string, refuse: Refuse) {
+  const { credentials, hook, path, pullRequests, ...rest } = git;
   const folder = path.replace(/^\.?\/+|\/+$/g, '');
   const badUrl = repositoryProblem(rest.url);
   if (badUrl !== undefined) refuse('BadAddress', `${at}.url`, badUrl);
@@ -212,6 +204,7 @@ function readGit({ credentials, hook, path, ...rest }: NonNullable<Source['git']
     path: folder,
     ...(read && { credentials: read }),
     ...(hook && { hookSecret: secretOf(hook, 'secret') }),
+    ...(pullRequests && { pullRequests: readPullRequests(pullRequests, git, `${at}.pullRequests`, refuse) }),
   };
 }
 
@@ -351,39 +344,4 @@ function readStatus(
     refuse('UnknownSource', `${at}.source`, `${rest.source} is not the name of a git source`);
   const read = credentials && readCredentials(credentials, `${at}.credentials`, refuse);
   return { ...rest, branch, ...(read && { credentials: read }) };
-}
-
-/** Returns where the secret of a part of the document is: in `NAMEEnv` or `NAMEFile`. The schema demands one of them. */
-function secretOf(part: object, name: string): SecretReference {
-  const { [`${name}Env`]: env, [`${name}File`]: file = '' } = part as Readonly<Record<string, string | undefined>>;
-  return env === undefined ? { type: 'file', path: file } : { type: 'env', name: env };
-}
-
-/** Returns where an optional user name or password is: in `NAME` as text, `NAMEEnv` or `NAMEFile`. Refuses more than one. */
-function referenceOf(part: object, name: string, at: string, refuse: Refuse): UsernameReference | undefined {
-  const fields = part as Readonly<Record<string, string | undefined>>;
-  const given = [name, `${name}Env`, `${name}File`].filter((field) => fields[field] !== undefined);
-  if (given.length > 1) refuse('WrongChoice', at, `at most one of ${given.join(', ')} may be given`);
-  const text = fields[name];
-  if (text !== undefined) return { type: 'text', text };
-  return given.length === 0 ? undefined : secretOf(part, name);
-}
-
-/** Reads the login at a store: neither user name nor password, a password, or both. */
-function readLogin(part: object, at: string, refuse: Refuse) {
-  const username = referenceOf(part, 'username', at, refuse);
-  const password = referenceOf(part, 'password', at, refuse) as SecretReference | undefined;
-  if (username !== undefined && password === undefined)
-    refuse('MissingField', at, 'a user name needs a password: passwordEnv or passwordFile');
-  return { ...(username && { username }), ...(password && { password }) };
-}
-
-/** Reads the credentials for a repository: a token, or a password with a user name. The schema demands one of the two. */
-function readCredentials(part: Credentials, at: string, refuse: Refuse): CredentialReferences {
-  const username = referenceOf(part, 'username', at, refuse);
-  const hasToken = (part.tokenEnv ?? part.tokenFile) !== undefined;
-  if (!hasToken && username === undefined)
-    refuse('MissingField', at, 'a password needs a user name: username, usernameEnv or usernameFile');
-  const secret = hasToken ? { token: secretOf(part, 'token') } : { password: secretOf(part, 'password') };
-  return { ...(username && { username }), ...secret };
 }

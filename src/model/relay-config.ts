@@ -38,6 +38,8 @@ type SourceLocation =
       readonly caFile?: string;
       readonly pollIntervalSeconds: number;
       readonly hookSecret?: SecretReference;
+      /** Absent: pull requests are not planned. Present only with `branch` and `hookSecret`. */
+      readonly pullRequests?: PullRequestsConfig;
     }
   | { readonly type: 'files'; readonly name: SourceName; readonly path: string }
   | {
@@ -50,6 +52,22 @@ type SourceLocation =
       readonly namespaces?: readonly string[];
       readonly kinds: readonly CustomKind[];
     };
+
+/** The pull requests of a repository at a host, and what is done about them. */
+export interface PullRequestsConfig {
+  readonly host: 'github' | 'gitlab' | 'gitea';
+  /** Address of its API, without a slash at the end. */
+  readonly apiUrl: string;
+  /** Path of the repository at the host. */
+  readonly repository: string;
+  readonly token: SecretReference;
+  /** Certificates (PEM) to trust instead of the machine's. */
+  readonly caFile?: string;
+  readonly comment: boolean;
+  readonly status: boolean;
+  /** Whether pull requests from other repositories are planned. */
+  readonly forks: boolean;
+}
 
 /** An address to listen on; port 0 lets the system choose. */
 export interface BindAddress {

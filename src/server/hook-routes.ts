@@ -2,8 +2,10 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { quote } from '../model/ids.ts';
+import type { PullRequestsConfig } from '../model/relay-config.ts';
 import type { Log } from '../ports/log.ts';
 import { refuse } from './http-error.ts';
+import { isAbout, pullRequestEvent } from './pull-request-event.ts';
 import { localCallerProblem } from './request.ts';
 
 /** A source that a hook triggers. */
@@ -13,6 +15,15 @@ export interface HookTarget {
   readonly secret: string | undefined;
   /** Looks at the source now. Cheap; many calls in a row are one look. */
   trigger(): void;
+  /** Absent: pull requests are not planned. */
+  readonly pullRequests?: HookPullRequests;
+}
+
+/** The pull requests that a hook of a source may tell of. */
+export interface HookPullRequests extends Pick<PullRequestsConfig, 'host' | 'repository'> {
+  readonly branch: string;
+  /** Queues a pull request; false: too many wait. Rejects if the store does not answer. */
+  request(pullRequest: number): Promise<boolean>;
 }
 
 /** The sources that hooks trigger, read at each call. */
@@ -27,8 +38,9 @@ const MAX_CONCURRENT = 8;
 const PROOFS = ['X-Hub-Signature-256', 'X-Gitea-Signature', 'X-Gitlab-Token'] as const;
 
 /**
- * `POST /git` triggers every source whose secret the caller proves to know, `POST /git/:source` the named one. The contents
- * of the body are not read: a hook only says that it is worth looking.
+ * `POST /git` triggers every source whose secret the caller proves to know, `POST /git/:source` the named one. Of the body only the
+ * number of a pull request is taken, if its repository and branch are those of the source: else a hook only says that it is worth
+ * looking.
  */
 export function hookRoutes(hooks: GitHooks, log: Log, loopback: boolean): Hono {
   const routes = new Hono();
@@ -75,7 +87,7 @@ async function answer(
   const sources = believed.map(({ source }) => source);
   if (sources.length > 0) {
     log.debug('a hook was accepted', { sources });
-    return context.json({ accepted: true, sources }, 202);
+    return (await requestPullRequest(context, body, believed)) ?? context.json({ accepted: true, sources }, 202);
   }
   const signed = PROOFS.some((name) => context.req.header(name) !== undefined);
   log.warn('a hook was refused', { sources: targets.map(({ source }) => source), signed });
@@ -86,6 +98,26 @@ async function answer(
     ? 'the signature does not match the hook secret'
     : `the call is not signed: set the hook secret at the git host (${PROOFS.slice(0, -1).join(', ')} or ${PROOFS.at(-1)})`;
   return refuse(context, 'Unauthorized', message);
+}
+
+/** Queues the pull request that the call is about; undefined: it is about none of these sources. */
+async function requestPullRequest(
+  context: Context,
+  body: Uint8Array,
+  believed: readonly HookTarget[],
+): Promise<Response | undefined> {
+  const event = pullRequestEvent((name) => context.req.header(name), body);
+  if (event === undefined) return undefined;
+  const about = believed.filter(({ pullRequests }) => pullRequests !== undefined && isAbout(event, pullRequests));
+  if (about.length === 0) return undefined;
+  const queued = await Promise.all(about.map(({ pullRequests }) => pullRequests?.request(event.number)));
+  const sources = about.map(({ source }) => source);
+  if (queued.includes(true)) return context.json({ accepted: true, sources, pullRequest: event.number }, 202);
+  return refuse(
+    context,
+    'Unavailable',
+    `too many pull requests of ${sources.join(', ')} wait; send the hook again later`,
+  );
 }
 
 /** True if a header proves knowledge of the secret for exactly these bytes; GitLab sends the secret and signs no body. */

@@ -397,3 +397,71 @@ bounds: {approvals: [signedFile, api], approvalSigners: {allowedSignersFile: s, 
     }
   });
 });
+
+describe('pull requests', () => {
+  const withRequests = (
+    requests: string,
+    git = 'url: "https://git.example.com/acme/fleet.git", branch: main, hook: {secretEnv: S}',
+  ) => decode(`${HEADER}fleet: {name: prod}\nsources: [{name: fleet, git: {${git}, pullRequests: ${requests}}}]\n`);
+  const read = (decoded: ReturnType<typeof decode>) => {
+    const [source] = decoded.config?.sources ?? [];
+    return source?.type === 'git' ? source.pullRequests : undefined;
+  };
+
+  it('have the host of the repository by default', () => {
+    expect(read(withRequests('{host: gitea, tokenFile: /etc/token}'))).toEqual({
+      host: 'gitea',
+      apiUrl: 'https://git.example.com/api/v1',
+      repository: 'acme/fleet',
+      token: { type: 'file', path: '/etc/token' },
+      ...{ comment: true, status: true, forks: false },
+    });
+  });
+
+  it.each([
+    ['github', 'https://github.com/acme/fleet', 'https://api.github.com', 'acme/fleet'],
+    ['github', 'https://ghe.example.com/acme/fleet.git/', 'https://ghe.example.com/api/v3', 'acme/fleet'],
+    ['gitlab', 'http://lab.example.com:8080/a/b/c.git', 'http://lab.example.com:8080/api/v4', 'a/b/c'],
+  ])('of %s at %s are asked for at %s', (host, url, apiUrl, repository) => {
+    const git = `url: "${url}", branch: main, hook: {secretEnv: S}`;
+    expect(read(withRequests(`{host: ${host}, tokenEnv: T}`, git))).toMatchObject({ apiUrl, repository });
+  });
+
+  it('can be at another address, with the certificates of the repository or others', () => {
+    const git = 'url: /srv/fleet.git, branch: main, caFile: git-ca.crt, hook: {secretFile: s}';
+    const host = 'host: gitea, tokenFile: t, apiUrl: "https://forge.example.com/git/api/v1/", repository: acme/fleet';
+    const expected = { apiUrl: 'https://forge.example.com/git/api/v1', repository: 'acme/fleet' };
+    expect(read(withRequests(`{${host}}`, git))).toMatchObject({ ...expected, caFile: 'git-ca.crt' });
+    expect(read(withRequests(`{${host}, caFile: other.crt}`, git))).toMatchObject({ caFile: 'other.crt' });
+  });
+
+  it.each([
+    [
+      '{host: github, tokenEnv: T}',
+      'url: "https://github.com/acme/fleet"',
+      'need the branch of the source and its hook',
+    ],
+    [
+      '{host: github, tokenEnv: T}',
+      'url: /srv/fleet, branch: main, hook: {secretEnv: S}',
+      'apiUrl and repository are needed',
+    ],
+    [
+      '{host: github, tokenEnv: T}',
+      'url: "https://github.com/fleet", branch: main, hook: {secretEnv: S}',
+      'OWNER/NAME',
+    ],
+    ['{host: gitlab, tokenEnv: T, repository: ../fleet}', undefined, 'GROUP/NAME'],
+    ['{host: gitea, tokenEnv: T, repository: "a/b?c"}', undefined, 'OWNER/NAME'],
+    ['{host: github, tokenEnv: T, comment: false, status: false}', undefined, 'there is nothing to do'],
+    ['{host: github, tokenEnv: T, apiUrl: "https://me:pass@x.example"}', undefined, 'must not hold a user, a password'],
+    ['{host: github, tokenEnv: T, apiUrl: "file:///etc"}', undefined, 'must begin with https:// or http://'],
+    ['{host: github}', undefined, 'tokenEnv'],
+    ['{host: bitbucket, tokenEnv: T}', undefined, 'host'],
+  ])('refuses %s', (requests, git, message) => {
+    const { config, said } = withRequests(requests, git);
+    expect(config).toBeUndefined();
+    expect(said.join('\n')).toContain(message);
+    expect(said.join('\n')).not.toContain('pass@');
+  });
+});

@@ -1,0 +1,76 @@
+import { type JsonObject, type JsonValue, objectOf, parseJson, textOf } from '../model/json.ts';
+import type { PullRequestsConfig } from '../model/relay-config.ts';
+
+/** A call of a hook about a pull request that was opened, or whose branch has new commits. */
+export interface PullRequestEvent {
+  readonly host: PullRequestsConfig['host'];
+  /** Path of the repository at the host. */
+  readonly repository: string;
+  /** Name of the branch that it is to be merged into. */
+  readonly base: string;
+  readonly number: number;
+}
+
+/** Reads the first value of a header. */
+type Header = (name: string) => string | undefined;
+
+const MOST_NUMBER = 2 ** 31 - 1;
+const ACTIONS: ReadonlySet<JsonValue | undefined> = new Set(['opened', 'reopened', 'synchronize', 'synchronized']);
+
+/** Returns what the call says about a pull request; undefined: nothing that needs a plan, or nothing that can be read. */
+export function pullRequestEvent(header: Header, body: Uint8Array): PullRequestEvent | undefined {
+  const gitlab = header('X-Gitlab-Event');
+  if (gitlab !== undefined) {
+    return gitlab === 'Merge Request Hook' ? mergeRequestOf(bodyOf(header, body)) : undefined;
+  }
+  // Gitea and Forgejo send the header of GitHub as well.
+  const gitea = header('X-Gitea-Event');
+  const event = gitea ?? header('X-GitHub-Event');
+  if (event !== 'pull_request') return undefined;
+  return pullRequestOf(gitea === undefined ? 'github' : 'gitea', bodyOf(header, body));
+}
+
+function bodyOf(header: Header, body: Uint8Array): JsonObject {
+  const text = new TextDecoder().decode(body);
+  const isForm = header('Content-Type')?.startsWith('application/x-www-form-urlencoded') === true;
+  return objectOf(parseJson(isForm ? (new URLSearchParams(text).get('payload') ?? '') : text));
+}
+
+function pullRequestOf(
+  host: PullRequestsConfig['host'],
+  { action, number, pull_request: request, repository }: JsonObject,
+): PullRequestEvent | undefined {
+  if (!ACTIONS.has(action)) return undefined;
+  const base = objectOf(objectOf(request).base).ref;
+  return eventOf(host, objectOf(repository).full_name, base, number);
+}
+
+function mergeRequestOf({ object_attributes: attributes, project }: JsonObject): PullRequestEvent | undefined {
+  const { action, oldrev, iid, target_branch: base } = objectOf(attributes);
+  // Only an update with new commits has `oldrev`.
+  const isNew = action === 'open' || action === 'reopen' || (action === 'update' && typeof oldrev === 'string');
+  return isNew ? eventOf('gitlab', objectOf(project).path_with_namespace, base, iid) : undefined;
+}
+
+function eventOf(
+  host: PullRequestsConfig['host'],
+  repository: JsonValue | undefined,
+  base: JsonValue | undefined,
+  number: JsonValue | undefined,
+): PullRequestEvent | undefined {
+  const isNumber = typeof number === 'number' && Number.isInteger(number) && number > 0 && number <= MOST_NUMBER;
+  if (!isNumber || typeof repository !== 'string' || textOf(base) === '') return undefined;
+  return { host, repository, base: textOf(base), number };
+}
+
+/** Whether the event is about the pull requests of a source: its branch of its repository at its host. */
+export function isAbout(
+  event: PullRequestEvent,
+  source: Pick<PullRequestsConfig, 'host' | 'repository'> & { readonly branch: string },
+): boolean {
+  return (
+    event.host === source.host &&
+    event.repository.toLowerCase() === source.repository.toLowerCase() &&
+    event.base === source.branch
+  );
+}

@@ -1,0 +1,287 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createReviewHost } from '../../../src/adapters/review/review-host.ts';
+import { createSystemClock } from '../../../src/adapters/system/clock.ts';
+import type { CommitStatus, ReviewHost } from '../../../src/ports/review-host.ts';
+import { giteaApi } from '../../support/review-hosts/gitea.ts';
+import { githubApi } from '../../support/review-hosts/github.ts';
+import { gitlabApi } from '../../support/review-hosts/gitlab.ts';
+import {
+  addComment,
+  addPullRequest,
+  type HostApi,
+  type RecordedHost,
+  startRecordedHost,
+} from '../../support/review-hosts/recorded-host.ts';
+import { ensureServerCertificate } from '../../support/server-certificate.ts';
+
+const COMMIT = '6dcb09b5b57875f334f61aebed695e2e4193db5e';
+const MARKER = '<!-- fleetrelay:production/fleet -->';
+const STATUS: CommitStatus = {
+  commit: COMMIT,
+  ref: 'refs/heads/topic',
+  state: 'pending',
+  context: 'fleetrelay/production/fleet',
+  description: 'the plan is being made',
+};
+const never = new AbortController().signal;
+const open: RecordedHost[] = [];
+
+afterEach(async () => {
+  for (const host of open.splice(0)) await host.close();
+});
+
+async function start(api: HostApi, repository?: string) {
+  const host = await startRecordedHost(api, repository === undefined ? {} : { repository });
+  open.push(host);
+  return { host, review: connect(api, host) };
+}
+
+function connect(
+  api: HostApi,
+  { apiUrl, token, state }: RecordedHost,
+  changed: { token?: () => Promise<string>; ca?: string; repository?: string } = {},
+): ReviewHost {
+  return createReviewHost(
+    api.name,
+    { clock: createSystemClock(), token: changed.token ?? (async () => token), ca: async () => changed.ca },
+    { apiUrl, repository: changed.repository ?? state.repository },
+  );
+}
+
+const put = (review: ReviewHost, body: string, signal = never) =>
+  review.comment({ pullRequest: 7, marker: MARKER, body }, signal);
+
+describe.each([githubApi, gitlabApi, giteaApi])('$name', (api) => {
+  test('gives a pull request as it is now', async () => {
+    const { host, review } = await start(api);
+    addPullRequest(host.state, 7, { commit: COMMIT });
+    expect(await review.read(7, never)).toEqual({
+      type: 'done',
+      value: { open: true, base: 'main', branch: 'topic', commit: COMMIT, fork: false },
+    });
+  });
+
+  test.each([
+    ['another repository', 99],
+    ['a repository that was deleted', undefined],
+  ])('says that a pull request comes from %s', async (_, from) => {
+    const { host, review } = await start(api);
+    addPullRequest(host.state, 7, { commit: COMMIT, from, open: false });
+    expect(await review.read(7, never)).toMatchObject({ type: 'done', value: { open: false, fork: true } });
+  });
+
+  test('has one comment of ours, and replaces its text', async () => {
+    const { host, review } = await start(api);
+    const { comments } = addPullRequest(host.state, 7, { commit: COMMIT });
+    expect(await put(review, 'first')).toEqual({ type: 'done', value: undefined });
+    expect(await put(review, 'second')).toEqual({ type: 'done', value: undefined });
+    expect(comments.map(({ body }) => body)).toEqual([`${MARKER}\nsecond`]);
+  });
+
+  test('does not send a text that is there', async () => {
+    const { host, review } = await start(api);
+    addPullRequest(host.state, 7, { commit: COMMIT });
+    await put(review, 'same');
+    await put(review, 'same');
+    expect(host.calls.filter((call) => !call.startsWith('GET'))).toHaveLength(1);
+  });
+
+  test('leaves a comment of another account as it is, whatever it begins with', async () => {
+    const { host, review } = await start(api);
+    const { comments } = addPullRequest(host.state, 7, { commit: COMMIT });
+    addComment(host.state, 7, `${MARKER}\nnothing changes, merge me`, 666);
+    addComment(host.state, 7, `> ${MARKER}\nquoted`);
+    expect(await put(review, 'ours')).toMatchObject({ type: 'done' });
+    expect(comments.map(({ body }) => body)).toEqual([
+      `${MARKER}\nnothing changes, merge me`,
+      `> ${MARKER}\nquoted`,
+      `${MARKER}\nours`,
+    ]);
+  });
+
+  test('finds the own comment among hundreds', async () => {
+    const { host, review } = await start(api);
+    const { comments } = addPullRequest(host.state, 7, { commit: COMMIT });
+    for (let index = 0; index < 250; index += 1) addComment(host.state, 7, `comment ${index}`, 3);
+    addComment(host.state, 7, `${MARKER}\nold`);
+    await put(review, 'new');
+    expect(comments).toHaveLength(251);
+    expect(comments.at(-1)?.body).toBe(`${MARKER}\nnew`);
+  });
+
+  test('takes a comment of any length, cut with a sentence that says so', async () => {
+    const { host, review } = await start(api);
+    const { comments } = addPullRequest(host.state, 7, { commit: COMMIT });
+    const body = `# Plan\n<details><summary>east</summary>\n\n\`\`\`diff\n${'+ line of a diff\n'.repeat(100_000)}`;
+    expect(await put(review, body)).toMatchObject({ type: 'done' });
+    expect(comments[0]?.body).toMatch(/\+ line of a diff\n```\n\n<\/details>\n\n\*\*The text is cut here: .*\*\*\n$/);
+  });
+
+  test.each(['pending', 'success', 'failure', 'error'] as const)('sets the status %s', async (state) => {
+    const { host, review } = await start(api);
+    addPullRequest(host.state, 7, { commit: COMMIT });
+    expect(await review.setStatus({ ...STATUS, state }, never)).toEqual({ type: 'done', value: undefined });
+    const shown = api.name === 'gitlab' && (state === 'failure' || state === 'error') ? 'failed' : state;
+    const { context, description } = STATUS;
+    expect(host.state.statuses).toMatchObject([{ commit: COMMIT, state: shown, context, description }]);
+  });
+
+  test('sets the status pending twice, and then success', async () => {
+    const { host, review } = await start(api);
+    addPullRequest(host.state, 7, { commit: COMMIT });
+    for (const state of ['pending', 'pending', 'success'] as const) {
+      expect(await review.setStatus({ ...STATUS, state }, never)).toEqual({ type: 'done', value: undefined });
+    }
+    expect(host.state.statuses.at(-1)?.state).toBe('success');
+  });
+
+  test('sets the status of a commit of a fork', async () => {
+    const { host, review } = await start(api);
+    addPullRequest(host.state, 7, { commit: COMMIT, from: 99 });
+    const ref = api.name === 'gitlab' ? 'refs/merge-requests/7/head' : 'refs/pull/7/head';
+    expect(await review.setStatus({ ...STATUS, ref }, never)).toMatchObject({ type: 'done' });
+  });
+
+  test('cuts a description to one line that the host takes', async () => {
+    const { host, review } = await start(api);
+    addPullRequest(host.state, 7, { commit: COMMIT });
+    const description = `a\nb\u0007${' long'.repeat(200)}`;
+    expect(await review.setStatus({ ...STATUS, description }, never)).toMatchObject({ type: 'done' });
+    expect(host.state.statuses[0]?.description).toMatch(/^a b long.*…$/);
+  });
+
+  test('does not know a wrong token, and does not tell it', async () => {
+    const { host } = await start(api);
+    addPullRequest(host.state, 7, { commit: COMMIT });
+    const review = connect(api, host, { token: async () => 'another-token' });
+    const outcomes = [await review.read(7, never), await put(review, 'text'), await review.setStatus(STATUS, never)];
+    expect(outcomes).toMatchObject(Array(3).fill({ type: 'failed', reason: 'Unauthorized' }));
+    expect(JSON.stringify(outcomes)).not.toContain('another-token');
+  });
+
+  test('says what is not there', async () => {
+    const { host, review } = await start(api);
+    addPullRequest(host.state, 7, { commit: COMMIT });
+    expect(await review.read(8, never)).toMatchObject({ type: 'failed', reason: 'NotFound' });
+    const elsewhere = connect(api, host, { repository: 'acme/other' });
+    expect(await put(elsewhere, 'text')).toMatchObject({ type: 'failed', reason: 'NotFound' });
+    const unknown = await review.setStatus({ ...STATUS, commit: 'a'.repeat(40) }, never);
+    // GitHub answers that it cannot process a commit that it does not have.
+    expect(unknown).toMatchObject({ type: 'failed', reason: api.name === 'github' ? 'Refused' : 'NotFound' });
+  });
+
+  test.each([
+    [403, 'Unauthorized'],
+    [409, 'Refused'],
+    [422, 'Refused'],
+    [500, 'Unreachable'],
+    [502, 'Unreachable'],
+  ])('takes the status %i as %s, and quotes what the host says', async (status, reason) => {
+    const { host, review } = await start(api);
+    host.interrupt({ status, body: { message: 'as the host says' } });
+    const outcome = await review.read(7, never);
+    expect(outcome).toMatchObject({ type: 'failed', reason, message: expect.stringContaining('as the host says') });
+  });
+
+  test('says when it may be asked again', async () => {
+    const { host, review } = await start(api);
+    host.interrupt({ status: 429, body: {}, headers: { 'retry-after': '17' } });
+    expect(await review.read(7, never)).toMatchObject({ reason: 'RateLimited', retryAfterSeconds: 17 });
+    host.interrupt({ status: 429, body: {} });
+    expect(await review.read(7, never)).toMatchObject({ reason: 'RateLimited', retryAfterSeconds: 60 });
+  });
+
+  test('follows no redirect', async () => {
+    const { host, review } = await start(api);
+    const { host: other } = await start(api);
+    addPullRequest(other.state, 7, { commit: COMMIT });
+    for (const status of [301, 302, 307, 308]) {
+      host.interrupt({ status, body: {}, headers: { location: `${other.apiUrl}/user` } });
+      expect(await review.read(7, never)).toMatchObject({
+        reason: 'Refused',
+        message: expect.stringMatching(/redirect/),
+      });
+    }
+    expect(other.calls).toEqual([]);
+  });
+
+  test.each([
+    ['is no object', []],
+    ['has no commit', { state: 'open', base: { ref: 'main' }, head: { ref: 'topic', sha: '../../etc' } }],
+  ])('does not believe a pull request that %s', async (_, body) => {
+    const { host, review } = await start(api);
+    host.interrupt({ status: 200, body });
+    expect(await review.read(7, never)).toMatchObject({ type: 'failed', reason: 'Unreachable' });
+  });
+
+  test('gives up when the signal aborts', async () => {
+    const { review } = await start(api);
+    const stopped = AbortSignal.abort();
+    expect(await review.read(7, stopped)).toMatchObject({ reason: 'Unreachable', message: /called off/ });
+  });
+
+  test('gives up on a list of comments that has no end', async () => {
+    const { host, review } = await start(api);
+    addPullRequest(host.state, 7, { commit: COMMIT });
+    if (api.name === 'gitea') return;
+    for (let index = 0; index < 3_001; index += 1) addComment(host.state, 7, 'noise', 3);
+    expect(await put(review, 'text')).toMatchObject({ type: 'failed', reason: 'Refused' });
+    expect(host.calls.length).toBeLessThan(40);
+  });
+});
+
+test('a host that does not answer is unreachable', async () => {
+  const host = await startRecordedHost(githubApi);
+  await host.close();
+  expect(await connect(githubApi, host).read(7, never)).toMatchObject({ reason: 'Unreachable' });
+});
+
+test('the limit of GitHub for all requests is a rate limit, and not a missing right', async () => {
+  const { host, review } = await start(githubApi);
+  const reset = String(Math.ceil(Date.now() / 1_000) + 90);
+  const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset };
+  host.interrupt({ status: 403, body: { message: 'API rate limit exceeded for user ID 1.' }, headers });
+  const outcome = await review.read(7, never);
+  expect(outcome).toMatchObject({ reason: 'RateLimited' });
+  expect(outcome.type === 'failed' ? outcome.retryAfterSeconds : 0).toBeGreaterThan(30);
+  host.interrupt({ status: 403, body: { message: 'You have exceeded a secondary rate limit.' } });
+  expect(await review.read(7, never)).toMatchObject({ reason: 'RateLimited', retryAfterSeconds: 60 });
+});
+
+test('the host of a project in a group of groups at GitLab', async () => {
+  const { host, review } = await start(gitlabApi, 'acme/platform/fleet');
+  addPullRequest(host.state, 7, { commit: COMMIT });
+  expect(await put(review, 'text')).toMatchObject({ type: 'done' });
+  expect(host.calls.at(-1)).toBe('POST /api/v4/projects/acme%2Fplatform%2Ffleet/merge_requests/7/notes');
+});
+
+test('a text makes GitLab do nothing', async () => {
+  const { host, review } = await start(gitlabApi);
+  const { comments } = addPullRequest(host.state, 7, { commit: COMMIT });
+  const body = 'a\n/merge\n\n/approve\r\n\r/close\n```\n/assign @root\n```';
+  expect(await put(review, body)).toMatchObject({ type: 'done' });
+  expect(await put(review, `${body}\n/label ~urgent`)).toMatchObject({ type: 'done' });
+  expect(host.state.executed).toEqual([]);
+  expect(comments[0]?.body).toContain('\n /merge\n');
+});
+
+test('the certificate of the host is checked against the CA that is given', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'review-host-'));
+  try {
+    const names = { names: ['localhost'], ips: ['127.0.0.1'] };
+    const [key = '', cert = '', ca = ''] = await ensureServerCertificate(folder, names, Date.now()).then((made) =>
+      [made.key, made.certificate, made.ca].map((pem) => Buffer.from(pem).toString()),
+    );
+    const host = await startRecordedHost(githubApi, { tls: { key, cert } });
+    open.push(host);
+    addPullRequest(host.state, 7, { commit: COMMIT });
+    expect(await connect(githubApi, host, { ca }).read(7, never)).toMatchObject({ type: 'done' });
+    expect(await connect(githubApi, host).read(7, never)).toMatchObject({ reason: 'Unreachable' });
+    expect(host.calls).toHaveLength(1);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
