@@ -9,12 +9,7 @@ const API_PATHS = { github: '/api/v3', gitlab: '/api/v4', gitea: '/api/v1' } as 
 /** Reads which host has the pull requests of a repository, where its API is, and what is done about them. */
 export function readPullRequests(
   part: PullRequests,
-  {
-    url,
-    branch,
-    hook,
-    caFile,
-  }: { readonly [Field in 'url' | 'branch' | 'hook' | 'caFile']: GitSource[Field] | undefined },
+  { url, branch, hook, caFile }: GitSource,
   at: string,
   refuse: Refuse,
 ): PullRequestsConfig {
