@@ -11,7 +11,7 @@ export function serverMetricDefinitions(): readonly MetricDefinition[] {
   const unasked = (): never => {
     throw new Error('nothing is scraped here');
   };
-  const deps = { fleet: unasked, relay: unasked, replica: unasked, store: unasked };
+  const deps = { fleet: unasked, relay: unasked, replica: unasked, store: unasked, pullRequests: unasked };
   return createServerMetrics(deps, '').definitions;
 }
 

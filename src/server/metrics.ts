@@ -14,6 +14,14 @@ export interface Scrape {
   readonly relay: Omit<RelayServerStats, 'connectedClusters' | 'streams'>;
   readonly replica: ReplicaFigures;
   readonly store: StoreFigures;
+  readonly pullRequests: readonly PullRequestFigure[];
+}
+
+/** How many pull requests of a source had an outcome. */
+export interface PullRequestFigure {
+  readonly source: string;
+  readonly outcome: string;
+  readonly count: number;
 }
 
 /** The state of this replica. */
@@ -264,6 +272,10 @@ const METRICS: Readonly<Record<string, Metric>> = {
     'Streams of Envoys that were refused, by reason.',
     ({ replica }) => replica.envoys.refusals,
   ],
+  'fleetrelay_pull_requests_total{source,outcome}': [
+    'Pull requests that this server has worked on; refused: no plan could be made, failed: the host could not be asked or told.',
+    ({ pullRequests }) => pullRequests.map(({ source, outcome, count }) => [source, outcome, count]),
+  ],
   fleetrelay_store_up: ['1 if the store answers.', ({ store }) => store.up],
   fleetrelay_store_writes_total: ['Batches that were written to the store.', ({ store }) => store.writes],
   'fleetrelay_store_write_errors_total{reason}': [
@@ -330,7 +342,8 @@ export function createServerMetrics(deps: MetricsDeps, version: string): ServerM
   return {
     definitions: set.definitions,
     text: () => {
-      shown = { fleet: deps.fleet(), relay: deps.relay(), replica: deps.replica(), store: deps.store() };
+      const { fleet, relay, replica, store, pullRequests } = deps;
+      shown = { fleet: fleet(), relay: relay(), replica: replica(), store: store(), pullRequests: pullRequests() };
       return set.registry.metrics();
     },
     engineCommit: (seconds, functions) => {

@@ -87,6 +87,8 @@ interface ServerDeps {
   readonly committed?: (seconds: number, computed: number) => void;
   /** Absent: the server makes neither plans nor recordings. */
   readonly plans?: PlanSetup;
+  /** Absent: no pull request is planned. */
+  readonly pullRequests?: { lead(leads: boolean): void };
   /** Where commits are cut into slices. Default: by time. */
   readonly beginSlice?: BeginSlice;
 }
@@ -172,7 +174,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
         deps.statusSink?.lead?.(leads);
         if (leads) status?.start();
         else status?.stop();
-        for (const part of [otherStatus, remediations]) part?.lead(leads);
+        for (const part of [otherStatus, remediations, deps.pullRequests]) part?.lead(leads);
       });
       return { relay: address, xds: xdsAddress };
     },

@@ -29,8 +29,9 @@ import { releaseIdleMemory } from './memory-at-rest.ts';
 import { openReplica } from './open-replica.ts';
 import { awaitStore, withSeals } from './open-store.ts';
 import { apiOfProcess } from './process-api.ts';
+import { allowsForksOf, openHooks } from './pull-requests.ts';
 import { openRelay } from './relay.ts';
-import { hookTargets, openSigners, openSources, openStatusSink, type ProcessDeps } from './sources.ts';
+import { openSigners, openSources, openStatusSink, type ProcessDeps } from './sources.ts';
 import { openXds } from './xds.ts';
 
 /** Functions that close the opened parts, in the order of opening. */
@@ -71,9 +72,7 @@ async function openServer(
   signal: AbortSignal,
 ) {
   const deps: ProcessDeps = { clock: createSystemClock(), random: createSystemRandom(), log, env };
-  await mkdir(config.dataDirectory, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
-    throw new Error(`the data directory ${config.dataDirectory} cannot be made: ${errorText(cause)}`, { cause });
-  });
+  await makeDataDirectory(config);
   const waited = await awaitStore(config, deps, signal);
   const { store: metered, figures } = meterStore(waited, deps.clock, (took) => metrics.storeWrite(took));
   closers.push(() => metered.close());
@@ -83,6 +82,7 @@ async function openServer(
       relay: () => opened.relay.stats(),
       replica: () => server.figures(),
       store: () => ({ ...figures(), refilled: server.figures().refilled }),
+      pullRequests: () => hooks.pullRequests.figures(),
     },
     version,
   );
@@ -90,7 +90,7 @@ async function openServer(
   closers.push(opened.close);
   const store = await withSeals(metered, opened.storeSecrets, deps);
   const { sources, custom, locate } = await openAllSources(config, version, deps, closers);
-  const targets = await hookTargets(config, sources, env);
+  const hooks = await openHooks(config, sources, { ...deps, store, server: () => server });
   const sink = openStatusSink(config, deps);
   const replica = await openReplica(config, version, store, deps, signal);
   closers.push(replica.close);
@@ -107,7 +107,8 @@ async function openServer(
       customResources: custom.flatMap(({ status, ...rest }) => (status ? [{ ...deps, ...rest, status }] : [])),
       parseYaml: (text) => load(text) as JsonValue,
       locate,
-      plans: { evaluate: planProcesses(deps), allowsForks: () => false, keyedHash: createKeyedHash },
+      plans: { evaluate: planProcesses(deps), allowsForks: allowsForksOf(config), keyedHash: createKeyedHash },
+      pullRequests: hooks.pullRequests,
       committed: metrics.engineCommit,
     },
     { fleet: config.fleet, version, bounds: config.bounds, quotas: config.limits.cluster },
@@ -122,14 +123,13 @@ async function openServer(
       }),
       health: { ready: () => ({ ok: server.notReady().length === 0, reasons: server.notReady() }) },
       metrics: metrics.text,
-      hooks: { targets: () => targets },
+      hooks: { targets: () => hooks.targets },
     },
     audit,
     deps,
   );
-  closers.push(listeners.stop);
-  if (sink !== undefined) closers.push(sink.stop, sink.flush);
-  closers.push(server.stop);
+  closers.push(listeners.stop, ...(sink === undefined ? [] : [sink.stop, sink.flush]));
+  closers.push(server.stop, hooks.pullRequests.stop);
   let bound: Awaited<ReturnType<Listeners['start']>> | undefined;
   bound = await listeners.start();
   const { relay, xds } = await server.start();
@@ -140,6 +140,12 @@ async function openServer(
     caFile: opened.caFile,
   };
   return { over: server.over, addresses };
+}
+
+async function makeDataDirectory({ dataDirectory }: RelayConfig): Promise<void> {
+  await mkdir(dataDirectory, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+    throw new Error(`the data directory ${dataDirectory} cannot be made: ${errorText(cause)}`, { cause });
+  });
 }
 
 /** Custom resources are the last sources: a repository's declaration wins over theirs. */

@@ -6,6 +6,7 @@ import { createNativeGitRepo } from '../../adapters/git/native-git-repo.ts';
 import { prepareSigners } from '../../adapters/git/prepare-signers.ts';
 import type { GitCredentials } from '../../adapters/git/remote.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
+import type { SourceName } from '../../model/ids.ts';
 import { errorText } from '../../model/messages.ts';
 import type { CredentialReferences, RelayConfig, SecretReference, SourceConfig } from '../../model/relay-config.ts';
 import { must } from '../../model/result.ts';
@@ -14,7 +15,7 @@ import type { GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Source } from '../../ports/source.ts';
-import type { HookTarget } from '../../server/hook-routes.ts';
+import type { HookPullRequests, HookTarget } from '../../server/hook-routes.ts';
 import { createGitStatusSink, type GitStatusSink } from '../../sinks/git/status-sink.ts';
 import { createFilesSource } from '../../sources/files/files-source.ts';
 import { createGitSource } from '../../sources/git/git-source.ts';
@@ -71,13 +72,16 @@ export async function hookTargets(
   config: RelayConfig,
   sources: readonly Source[],
   env: ProcessDeps['env'],
+  pullRequests: ReadonlyMap<SourceName, HookPullRequests>,
 ): Promise<readonly HookTarget[]> {
   const targets: HookTarget[] = [];
   for (const source of config.sources) {
     const running = sources.find(({ name }) => name === source.name);
     if (source.type !== 'git' || running === undefined) continue;
     const secret = source.hookSecret && (await readSecret(source.hookSecret, env, `hook secret of ${source.name}`));
-    targets.push({ source: source.name, secret, trigger: () => running.trigger() });
+    const requests = pullRequests.get(source.name);
+    const trigger = (): void => running.trigger();
+    targets.push({ source: source.name, secret, trigger, ...(requests && { pullRequests: requests }) });
   }
   return targets;
 }

@@ -223,10 +223,10 @@ describe.each([githubApi, gitlabApi, giteaApi])('$name', (api) => {
     expect(await review.read(7, stopped)).toMatchObject({ reason: 'Unreachable', message: /called off/ });
   });
 
-  test('gives up on a list of comments that has no end', async () => {
+  // Gitea gives all comments at once.
+  test.skipIf(api.name === 'gitea')('gives up on a list of comments that has no end', async () => {
     const { host, review } = await start(api);
     addPullRequest(host.state, 7, { commit: COMMIT });
-    if (api.name === 'gitea') return;
     for (let index = 0; index < 3_001; index += 1) addComment(host.state, 7, 'noise', 3);
     expect(await put(review, 'text')).toMatchObject({ type: 'failed', reason: 'Refused' });
     expect(host.calls.length).toBeLessThan(40);

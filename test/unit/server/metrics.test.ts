@@ -20,6 +20,7 @@ test('a scrape has samples of that moment and no earlier ones', async () => {
       relay: () => relayView(clusters.map(({ name }) => ({ cluster: name, push: true, pull: false }))),
       replica: () => ({ ...REPLICA, snapshots: new Set(['west']) }),
       store: () => STORE,
+      pullRequests: () => [{ source: 'main', outcome: 'planned', count: 3 }],
     },
     '1.2.3',
   );
@@ -50,6 +51,7 @@ test('counters count, each set of metrics for itself', async () => {
     relay: () => ({ ...relayView([]), outputsAccepted: accepted, ended: { WrongToken: 3 } }),
     replica: () => REPLICA,
     store: () => STORE,
+    pullRequests: () => [{ source: 'main', outcome: 'planned', count: 3 }],
   };
   const [counted, untouched] = [createServerMetrics(deps, 'v'), createServerMetrics(deps, 'v')];
   await counted.text();
@@ -75,6 +77,7 @@ test('a cluster without a connected agent has samples too, and is not warm by it
       relay: () => relayView([{ cluster: 'east', push: true, pull: true, certificate }]),
       replica: () => ({ ...REPLICA, snapshots: new Set(['east', 'west']) }),
       store: () => STORE,
+      pullRequests: () => [{ source: 'main', outcome: 'planned', count: 3 }],
     },
     'v',
   );
@@ -95,6 +98,7 @@ test('leader, admission, store and guards', async () => {
       relay: () => relayView([]),
       replica: () => ({ ...REPLICA, leads: false, problem: 'no replica leads' }),
       store: () => STORE,
+      pullRequests: () => [{ source: 'main', outcome: 'planned', count: 3 }],
     },
     'v',
   );
