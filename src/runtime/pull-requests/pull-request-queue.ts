@@ -16,8 +16,6 @@ interface QueueDeps {
   readonly ready: () => boolean;
 }
 
-export type PullRequestQueue = ReturnType<typeof createPullRequestQueue>;
-
 const PREFIX = 'pull-requests/';
 /** So many pull requests of one source wait. */
 const MOST_WAITING = 100;
