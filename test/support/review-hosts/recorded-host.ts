@@ -77,6 +77,8 @@ export interface RecordedHost {
   readonly calls: string[];
   /** Answers the next calls with this, whatever they ask. */
   interrupt(reply: HostReply, calls?: number): void;
+  /** Answers as the API again. */
+  resume(): void;
   close(): Promise<void>;
 }
 
@@ -112,6 +114,7 @@ export async function startRecordedHost(
     state,
     calls,
     interrupt: (reply, count = 1) => void interruptions.push(...Array<HostReply>(count).fill(reply)),
+    resume: () => void interruptions.splice(0),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
