@@ -47,6 +47,7 @@ export function createServerEnd(objects: number) {
   const parts = {
     ...{ engine, loop, ledger, sessions, clock: stillClock, log: complainingLog },
     windows: { leaving: ignore, arrived: ignore, holds: ignore },
+    history: { sent: ignore, answered: ignore },
     replica: { mayStart: () => true, obstacle: ignore, admitted: ignore },
     sources: { revisions: () => [{ source: SOURCE, revision: 'r1' }] },
   };

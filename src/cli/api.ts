@@ -21,6 +21,7 @@ import type {
   OutputView,
   SourceView,
 } from '../server/api.ts';
+import type { DeltaView } from '../server/history-api.ts';
 import type { ErrorBody } from '../server/http-error.ts';
 import { type Endpoint, findLocalToken, isLocal, isOverheard, parseEndpoint } from './api-endpoint.ts';
 import { type ApiOptions, addressOf } from './api-options.ts';
@@ -37,6 +38,8 @@ interface Lists {
   readonly diagnostics: Diagnostic;
   /** The newest entries, oldest first. */
   readonly audit: AuditEntry;
+  /** The newest first. */
+  readonly history: DeltaView;
 }
 
 type Texts = Readonly<Record<string, string | undefined>>;

@@ -7,6 +7,7 @@ import { type ClusterName, type FleetName, parseClusterName, parseFleetName } fr
 import { suggestion } from '../model/messages.ts';
 import { durationMs } from '../model/proto-json.ts';
 import { ok, problem, type Result } from '../model/result.ts';
+import { parseRfc3339 } from '../model/time.ts';
 import {
   type HttpAddress,
   type ListenAddress,
@@ -86,6 +87,16 @@ export const duration: (text: string) => number = checked((text) => {
   const value = durationMs(text);
   const isInside = value !== undefined && value >= 0 && value <= 86_400_000;
   return isInside ? ok(value) : problem('It must be a duration from 0 to 24h, for example 30s');
+});
+
+/** A time of RFC 3339, or a duration of Go before now; in milliseconds since 1970. */
+export const momentOrDuration: (text: string) => number = checked((text) => {
+  const moment = parseRfc3339(text);
+  if (moment !== undefined) return ok(moment);
+  const before = parseGoDuration(text);
+  return before.ok && before.value >= 0
+    ? ok(Date.now() - before.value)
+    : problem('It must be a time such as 2026-01-31T10:42:07Z, or a duration such as 2h');
 });
 
 /** At least eight digits of a digest: a shorter beginning is too easily mistyped into another one. */

@@ -49,7 +49,12 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   const documentWants = deriveDocumentWants(graph, { ...inputs, ...desired });
   const wired = wireDomains(base, desired, documentWants, among);
   const wanted = wireWants(base, documentWants, wired);
-  const { proofs, limits, safeMode, collisions, unproven, ...output } = wireOutputs(base, desired, wired, wanted);
+  const { proofs, limits, safeMode, collisions, unproven, documentsByFile, ...output } = wireOutputs(
+    base,
+    desired,
+    wired,
+    wanted,
+  );
   const status = wireStatus(base, desired, wired, { ...output, safeMode });
   const { clusters, declarations, documents, policy, placements, placementsByFolder, assignments } = desired;
   const { stageTallies, progress, statuses, readers, deadlines } = status;
@@ -75,6 +80,8 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
       ...declareIndexes(graph, desired, wanted, output.outputs, status),
       /** The unproven entries of each cluster that it holds. */
       unproven,
+      /** The documents of each file: see {@link fileGroup}. */
+      documentsByFile,
     },
     /** All derived collections, in the order of the graph. */
     derived: [
@@ -266,7 +273,9 @@ function wireOutputs(
   const stops = wired.flatMap(({ parts }) => parts.stops ?? []);
   const outputs = deriveOutputs(graph, decisions, guards, stops);
   const pending = derivePending(graph, outputs, inputs.ledger);
-  return { proofs, safeMode, targets, decisions, limits, outputs, pending, collisions, unproven: guards.unproven };
+  const { documentsByFile } = refused;
+  const { unproven } = guards;
+  return { proofs, safeMode, targets, decisions, limits, outputs, pending, collisions, unproven, documentsByFile };
 }
 
 /** The progress of the outputs, and the statuses of declarations. */

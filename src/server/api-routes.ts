@@ -2,7 +2,8 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { quote } from '../model/ids.ts';
 import type { JsonObject } from '../model/json.ts';
-import { ok, type Result } from '../model/result.ts';
+import { ok, problem, type Result } from '../model/result.ts';
+import { parseRfc3339 } from '../model/time.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Answer, ServerApi } from './api.ts';
 import type { Audit } from './audit.ts';
@@ -21,6 +22,9 @@ const MAX_MESH = 253;
 const MAX_TAG = 1_000;
 const DEFAULT_ENTRIES = 100;
 const MAX_ENTRIES = 10_000;
+const DEFAULT_DELTAS = 20;
+const MAX_DELTAS = 1_000;
+const MAX_TIME = 40;
 
 const REASON_OF: Readonly<Record<Extract<Answer<never>, { ok: false }>['kind'], ErrorReason>> = {
   notFound: 'NotFound',
@@ -58,12 +62,15 @@ function auditRoute(routes: Hono<ApiEnv>, log: AuditLog): void {
   routes.get('/audit', async (context) => {
     const { name, role } = context.get('caller');
     if (role !== 'operate') return refuse(context, 'Forbidden', `${name} may not read the audit log (role read)`);
-    const limit = Number(context.req.query('limit') ?? DEFAULT_ENTRIES);
-    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_ENTRIES) {
-      return refuse(context, 'Invalid', `limit must be a whole number from 1 to ${MAX_ENTRIES}`);
-    }
-    return context.json({ items: await log.tail(limit) });
+    const limit = limitOf(context, DEFAULT_ENTRIES, MAX_ENTRIES);
+    return limit.ok ? context.json({ items: await log.tail(limit.value) }) : refuse(context, 'Invalid', limit.problem);
   });
+}
+
+function limitOf(context: Context, without: number, most: number): Result<number> {
+  const limit = Number(context.req.query('limit') ?? without);
+  const isInside = Number.isInteger(limit) && limit >= 1 && limit <= most;
+  return isInside ? ok(limit) : problem(`limit must be a whole number from 1 to ${most}`);
 }
 
 function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
@@ -116,6 +123,19 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
     if (!given.ok) return refuse(context, 'Invalid', given.problem);
     const { object = '', ...rest } = given.value;
     return reply(context, await api.explain({ object, ...rest }));
+  });
+  routes.get('/history', async (context) => {
+    const given = textsOf(context.req.query(), { cluster: MAX_CLUSTER }, { object: MAX_OBJECT, since: MAX_TIME });
+    if (!given.ok) return refuse(context, 'Invalid', given.problem);
+    const limit = limitOf(context, DEFAULT_DELTAS, MAX_DELTAS);
+    if (!limit.ok) return refuse(context, 'Invalid', limit.problem);
+    const { cluster = '', since: text, ...rest } = given.value;
+    const since = text === undefined ? undefined : parseRfc3339(text);
+    if (text !== undefined && since === undefined)
+      return refuse(context, 'Invalid', 'since must be a time of RFC 3339');
+    const from = since === undefined ? {} : { since };
+    const answer = await api.history({ cluster, ...rest, limit: limit.value, ...from });
+    return answer.ok ? context.json({ items: answer.value }) : reply(context, answer);
   });
 }
 

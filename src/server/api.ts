@@ -3,6 +3,7 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { ObjectHealth } from '../model/object-health.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
+import type { DeltaView, HistoryRequest } from './history-api.ts';
 
 /** The API of a running server; HTTP has one route for each function. */
 export interface ServerApi {
@@ -25,6 +26,8 @@ export interface ServerApi {
   plan(source: string | undefined, ref: string, signal: AbortSignal): Promise<Answer<PlannedRefView>>;
   /** A recording of the inputs of the engine with the values of Secrets masked, in texts. */
   recording(): Promise<AsyncIterable<string>>;
+  /** What was sent to a cluster, the newest first. */
+  history(question: HistoryRequest): Promise<Answer<readonly DeltaView[]>>;
   /** A declared data plane, as its Envoy is started. */
   dataplane(mesh: string, name: string): Answer<DeclaredDataplaneView>;
   approve(digest: string, by: string): Promise<Answer<ApprovalView>>;

@@ -8,6 +8,7 @@ import type {
   FleetView,
   SuspensionView,
 } from '../../src/server/api.ts';
+import type { DeltaView } from '../../src/server/history-api.ts';
 import type { PeopleApi } from '../../src/server/people-api.ts';
 import { EMPTY_PLAN } from './cli.ts';
 
@@ -89,6 +90,40 @@ function plannedRef(source: string) {
   const plan = { ...EMPTY_PLAN, source };
   return { json: JSON.stringify(plan), markdown: '', summary: 'no change', hasChanges: false };
 }
+const sentDeltas: readonly DeltaView[] = [
+  {
+    ...{ epoch: 1_764_000_000_000, sequence: 7, at: '2026-01-31T10:42:07Z' },
+    revisions: [{ source: 'main', revision: '4ac1f0de0d5e9fd4', isNew: true }],
+    reasons: ['revision'],
+    answer: { state: 'accepted', at: '2026-01-31T10:42:08Z', message: '' },
+    counts: { create: 0, change: 1, remove: 0, touch: 0 },
+    keeps: 0,
+    objects: [
+      {
+        ...{ object: 'Deployment.apps/web/frontend', change: 'change', reason: 'revision' },
+        from: { source: 'main', path: 'clusters/east/web.yaml' },
+        ...{ state: 'failed', stateAt: '2026-01-31T10:42:09Z', message: 'Invalid: spec.replicas must not be negative' },
+      },
+    ],
+    ...{ unlisted: 0, unrecorded: false },
+  },
+  {
+    ...{ epoch: 1_764_000_000_000, sequence: 6, at: '2026-01-31T10:40:00Z' },
+    revisions: [{ source: 'main', revision: '1111111aaaa', isNew: true }],
+    reasons: ['firstContact'],
+    answer: { state: 'accepted', at: '2026-01-31T10:40:01Z', message: '' },
+    counts: { create: 12, change: 0, remove: 0, touch: 0 },
+    keeps: 0,
+    objects: [
+      {
+        ...{ object: 'ConfigMap/web/settings', change: 'create', reason: 'firstContact' },
+        from: { source: 'main', path: 'clusters/east/web.yaml' },
+        ...{ state: 'applied', stateAt: '2026-01-31T10:40:02Z', message: '' },
+      },
+    ],
+    ...{ unlisted: 11, unrecorded: false },
+  },
+];
 
 /** An API over a fixed fleet that remembers what it was told to do. */
 export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly calls: string[] } {
@@ -153,6 +188,10 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
         ? { ok: true, value: { commit: 'c'.repeat(40), ...plannedRef(source) } }
         : { ok: false, kind: 'notFound', message: `RefNotFound: there is no ref ${ref}` },
     recording: async () => Readable.from(['{"recording":"fleetrelay","form":1}\n', '["end"]\n']),
+    history: async ({ cluster }) =>
+      fleet.clusters.some(({ name }) => name === cluster)
+        ? { ok: true, value: sentDeltas }
+        : { ok: false, kind: 'notFound', message: `there is no cluster "${cluster}"` },
     dataplane: (mesh, name) =>
       name === 'db-07'
         ? { ok: true, value: { mesh, name, spec: {}, xds: { address: '0.0.0.0', port: 5678, tls: true } } }

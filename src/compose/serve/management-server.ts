@@ -19,6 +19,7 @@ import type { AgentListener, RelayServer } from '../../relay/session.ts';
 import { createLocator, type Locator, locatedDiagnostics } from '../../runtime/api/locator.ts';
 import { createServerApi } from '../../runtime/api/server-api.ts';
 import { createEnrolmentAudit, enrolledAgainEvent } from '../../runtime/enrolment-audit.ts';
+import { createHistory, type History } from '../../runtime/history/history.ts';
 import { createAssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
 import {
   createContenderRecorder,
@@ -128,8 +129,8 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const sessions: Sessions = new Map();
   const leading = createLeading();
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);
-  const operationRequests = createOperationRequests(foundation, replica);
-  const parts: Parts = { ...foundation, sources, sessions, replica, suspensions, operationRequests };
+  const own = { operationRequests: createOperationRequests(foundation, replica), history: createHistory(foundation) };
+  const parts: Parts = { ...foundation, ...own, sources, sessions, replica, suspensions };
   const enrolledAgain = tellOfEnrolments(parts, deps.audit, () => otherStatus);
   const relaying = wireAgents(parts, { ...options, signer: relay.signer }, enrolledAgain);
   const xds = createXds({ ...parts, id: setup?.id ?? '' }, deps.xds);
@@ -181,7 +182,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     /** Drains the relay, stops the sources, and makes durable what waits to be written. */
     stop: async (): Promise<void> => {
       status?.stop();
-      await Promise.all([otherStatus.stop(), remediations?.stop(), operationRequests.stop()]);
+      await Promise.all([otherStatus.stop(), remediations?.stop(), own.operationRequests.stop()]);
       unfollow();
       foundation.deadlines.stop();
       await Promise.all([xds.stop(), relay.drain()]);
@@ -210,9 +211,10 @@ function openEngine({ graph, replicas }: ServerDeps, options: ServerOptions): En
 }
 
 /** Stops what has no peer any more. */
-async function stopParts({ sources, loop, replica, journal, log }: Parts): Promise<void> {
+async function stopParts({ sources, loop, replica, journal, history, log }: Parts): Promise<void> {
   await sources.stop();
   loop.settle();
+  await history.stop();
   await replica.stop();
   if (!(await journal.flush(FLUSH_MS))) log.warn('not everything could be written to the store');
   journal.stop();
@@ -224,6 +226,7 @@ interface Parts extends Foundation {
   readonly replica: Replica;
   readonly suspensions: Suspensions;
   readonly operationRequests: OperationRequests;
+  readonly history: History;
 }
 
 function wireAgents(
@@ -263,6 +266,7 @@ function wireAgents(
     knowsAll,
     enrolledAgain,
     connected: (cluster, holding) => {
+      parts.history.connected(cluster, holding);
       sender.connected(cluster, holding);
       settings.connected(cluster);
     },

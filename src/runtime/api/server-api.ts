@@ -8,6 +8,7 @@ import type {
   Answer,
   ApprovalView,
   ClusterView,
+  DeclaredDataplaneView,
   FleetView,
   ServerApi,
   SourceView,
@@ -15,6 +16,7 @@ import type {
   XdsAddressView,
 } from '../../server/api.ts';
 import { declaredDataplane } from '../dataplanes/declared.ts';
+import type { History } from '../history/history.ts';
 import type { OperationRequests, RequestOutcome } from '../operation-requests.ts';
 import type { ServerParts } from '../parts.ts';
 import type { Planner } from '../plans/planner.ts';
@@ -24,6 +26,7 @@ import { countsApproval, type HeldSets } from '../removals/approvals.ts';
 import type { SourceState } from '../source-table.ts';
 import type { Suspension, SuspensionKind } from '../suspensions.ts';
 import { explain } from './explain.ts';
+import { historyOf } from './history.ts';
 import type { Locator } from './locator.ts';
 import { clusterView, clusterViews, desiredViews, heldView, outputViews, sourceView, viewRows } from './views.ts';
 
@@ -35,6 +38,7 @@ interface ServerApiDeps extends Omit<ServerParts, 'fleet'> {
   readonly recorder: Pick<Recorder, 'capture' | 'maskedTexts'>;
   /** Makes a keyed hash under a fresh key. */
   readonly keyedHash: () => KeyedHash;
+  readonly history: Pick<History, 'read'>;
   /** The engine's latest diagnostics with lines. */
   readonly engineDiagnostics: () => readonly Diagnostic[];
   /** Identifies the key that makes tags now. */
@@ -104,16 +108,11 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     removals: upToDate(held),
     diagnostics,
     view: upToDate((name, filter) => viewRows(engine, name, filter)),
-    dataplane: upToDate((mesh, name) => {
-      // Before the sources are read, a missing declaration means nothing.
-      if (!deps.ready()) return { ok: false, kind: 'unavailable', message: 'the server is not ready yet' };
-      const declared = declaredDataplane(engine, `${mesh}/${name}`);
-      if (declared !== undefined) return { ok: true, value: { mesh, name, spec: declared.spec, xds: deps.xds() } };
-      return { ok: false, kind: 'notFound', message: `no data plane ${quote(`${mesh}/${name}`)} is declared` };
-    }),
+    dataplane: upToDate((mesh, name) => dataplaneView(deps, mesh, name)),
     plan: async (source, ref, signal) => notLeader(deps) ?? deps.planner.plan(source, ref, signal),
     recording: async () => deps.recorder.maskedTexts(await deps.recorder.capture(), deps.keyedHash()),
     explain: upToDate((question) => explain(deps, question)),
+    history: upToDate((question) => historyOf(deps, question)),
     suspendCluster: asLeader(ofClusters.suspend),
     resumeCluster: asLeader(ofClusters.resume),
     suspendSource: asLeader(ofSources.suspend),
@@ -123,6 +122,18 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     replaceCluster: asLeader((cluster, by) => replaceCluster(deps, cluster, by)),
     operateShoot: asLeader((namespace, name, request, by) => operateShoot(deps, { namespace, name }, request, by)),
   };
+}
+
+function dataplaneView(
+  { engine, ready, xds }: ServerApiDeps,
+  mesh: string,
+  name: string,
+): Answer<DeclaredDataplaneView> {
+  // Before the sources are read, a missing declaration means nothing.
+  if (!ready()) return { ok: false, kind: 'unavailable', message: 'the server is not ready yet' };
+  const declared = declaredDataplane(engine, `${mesh}/${name}`);
+  if (declared !== undefined) return { ok: true, value: { mesh, name, spec: declared.spec, xds: xds() } };
+  return { ok: false, kind: 'notFound', message: `no data plane ${quote(`${mesh}/${name}`)} is declared` };
 }
 
 /** The refusal of a command that only the leader may execute; undefined: this replica leads. */

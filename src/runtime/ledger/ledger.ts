@@ -106,6 +106,8 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
       writers.of(cluster)?.records.put(recordKey.assumedWarm(cluster), null);
       return writers.owns(cluster);
     },
+    /** Where this process writes records of the cluster; undefined: another process writes them. */
+    recordsOf: (cluster: string): RecordWriter | undefined => writers.of(cluster)?.records,
     /** The guard of the cluster's records may allow writes again. */
     resume: (cluster: string): void => writers.of(cluster)?.records.resume(),
     /** Another replica writes the cluster's records from now on. */

@@ -10,6 +10,7 @@ import { compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { Contenders, LastKnownGood } from '../../model/ledger.ts';
 import type { ObjectMeta } from '../../model/output.ts';
 import type { ServerCore } from '../core.ts';
+import type { History } from '../history/history.ts';
 import { type Approvals, needsNoRemoval } from '../removals/approvals.ts';
 import type { RecordWriter } from '../stored/group.ts';
 import type { AssumedWarmRecovery } from './assumed-warm.ts';
@@ -271,10 +272,11 @@ function lastKnownGoodOf({ kind, namespace, name, value, origin }: Declared): La
  */
 export function createDeregistration(
   { engine, log }: ServerCore,
-  { ledger, approvals }: { readonly ledger: Ledger; readonly approvals: Approvals },
+  parts: { readonly ledger: Ledger; readonly approvals: Approvals; readonly history: Pick<History, 'end'> },
   recovery: AssumedWarmRecovery,
   knowsAll: () => boolean,
 ): () => boolean {
+  const { ledger, approvals, history } = parts;
   const clusters = engine.graph.watch(engine.clusters);
   let sawAll = false;
 
@@ -291,6 +293,7 @@ export function createDeregistration(
     );
     ledger.endRegistration(cluster);
     approvals.endAll(cluster);
+    history.end(cluster);
     return true;
   };
   return () => {

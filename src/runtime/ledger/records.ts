@@ -39,6 +39,8 @@ export const recordKey = {
   dataplaneStream: (key: string) => `dataplane-streams/${key}`,
   dataplaneReport: (key: string) => `dataplane-reports/${key}`,
   operationRequest: (shoot: string) => `operation-requests/${shoot}`,
+  historyOf: (cluster: string) => `history/${cluster}/`,
+  history: (cluster: string, slot: number) => `history/${cluster}/${slot}`,
 } as const;
 
 /** True for a record that the leader writes: other replicas have outdated copies of it when the leader changes. */

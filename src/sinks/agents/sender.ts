@@ -13,6 +13,7 @@ import {
   type SequencedDelta,
 } from '../../model/output.ts';
 import type { ReportedHolding, SendOutcome } from '../../relay/session.ts';
+import type { SentDeltas } from '../../runtime/history/history.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import type { ClusterSession } from '../../runtime/sessions.ts';
 import { createLedgerDigests, type LedgerDigests } from './ledger-digests.ts';
@@ -24,6 +25,7 @@ const LONGEST_PAUSE_MS = 60_000;
 interface SenderDeps extends ServerParts {
   /** Identifies the key that makes tags now. */
   readonly signer: string;
+  readonly history: SentDeltas;
 }
 
 /**
@@ -39,6 +41,7 @@ export function createSender(deps: SenderDeps) {
 
   const answered = (cluster: string, state: ClusterSession, delta: SequencedDelta, outcome: SendOutcome): void => {
     if (sessions.get(cluster) !== state) return;
+    deps.history.answered(cluster, delta.position, outcome);
     state.inFlight = false;
     whenCommitted(loop, state, () => woken.add(cluster));
     if (outcome.type === 'accepted') {
@@ -129,7 +132,7 @@ function whenCommitted(loop: SenderDeps['loop'], state: ClusterSession, wake: ()
  * Otherwise the session ends: the inventory that the agent reports next replaces the entries in flight.
  */
 async function send(
-  { replica, sessions, log }: ServerParts,
+  { replica, sessions, log, history }: SenderDeps,
   cluster: string,
   state: ClusterSession,
   { delta, counted, provesInventory }: StagedDelta,
@@ -140,6 +143,7 @@ async function send(
   const obstacle = judges ? replica.obstacle(cluster) : 'another replica judges removals by now';
   if (obstacle === undefined) return state.session.send(delta, provesInventory);
   log.info('a delta is called off before it has left', { cluster, reason: obstacle, ...delta.position });
+  history.answered(cluster, delta.position, { type: 'calledOff', reason: obstacle });
   state.session.close('drain', 'CalledOff', 'the server may not send any more what it was about to send');
   return { type: 'disconnected' };
 }
@@ -185,7 +189,7 @@ interface StagedDelta {
 
 /** Stages the entries of a delta that is about to be sent, and gives it its position. */
 function stageDelta(
-  { engine, loop, ledger, windows, log, replica }: ServerParts,
+  { engine, loop, ledger, windows, log, replica, history }: SenderDeps,
   cluster: string,
   { delta, entries }: PlannedDelta,
 ): StagedDelta {
@@ -203,7 +207,9 @@ function stageDelta(
     const after = entries.get(key as ObjectKey);
     return after !== undefined && (after.phase === 'removing' || after.unproven !== true);
   });
-  return { delta: { ...delta, position, admitted: replica.admitted() }, counted, provesInventory };
+  const sequenced = { ...delta, position, admitted: replica.admitted() };
+  history.sent(cluster, sequenced);
+  return { delta: sequenced, counted, provesInventory };
 }
 
 /** Whether the agent holds a tag of another key than the one that makes tags now. */

@@ -11,6 +11,7 @@ import type {
   RegistrationRequest,
   ReportedHolding,
 } from '../../relay/session.ts';
+import type { History } from '../../runtime/history/history.ts';
 import type { AssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
 import { inventoryOf } from '../../runtime/ledger/cluster-state.ts';
 import { newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
@@ -29,6 +30,7 @@ interface AgentSourceDeps extends HelloDeps, Pick<ServerParts, 'loop' | 'approva
   readonly partRecords: number;
   /** A session has begun, with the inventory that the agent reports. */
   readonly connected: (cluster: ClusterName, holding: ReportedHolding) => void;
+  readonly history: Pick<History, 'disconnected' | 'results'>;
   readonly enrolledAgain: AgentListener['enrolledAgain'];
 }
 
@@ -120,7 +122,8 @@ function endAfterDefect({ sessions, log }: AgentSourceDeps) {
 }
 
 /** Stages that the agent of a cluster is away. */
-function noteDisconnected({ engine, ledger, loop, clock }: AgentSourceDeps, cluster: ClusterName): void {
+function noteDisconnected({ engine, ledger, loop, clock, history }: AgentSourceDeps, cluster: ClusterName): void {
+  history.disconnected(cluster);
   const { agents } = engine.inputs;
   const before = agents.latest('', cluster);
   const registration = ledger.registration(cluster);

@@ -2,9 +2,12 @@ import type { ObjectResult } from '../../model/agent.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { createRateLimit, type Rate } from '../../model/rate-limit.ts';
 import type { AgentListener } from '../../relay/session.ts';
+import type { History } from '../../runtime/history/history.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 
-type ResultDeps = Pick<ServerParts, 'engine' | 'ledger' | 'loop' | 'clock' | 'log'>;
+interface ResultDeps extends Pick<ServerParts, 'engine' | 'ledger' | 'loop' | 'clock' | 'log'> {
+  readonly history: Pick<History, 'results'>;
+}
 
 /** Log lines about one cluster. */
 const UNKNOWN_LOGGED: Rate = { burst: 1, perSecond: 1 / 60 };
@@ -25,6 +28,7 @@ export function createResultTaker(deps: ResultDeps): AgentListener['results'] {
       log.warn('an agent reports results of objects that it was never sent; they are dropped', { cluster, unknown });
     }
     if (known.length === 0) return unknown;
+    deps.history.results(cluster, known);
     loop.transact(() => {
       for (const result of known) takeResult(deps, cluster, result);
     });

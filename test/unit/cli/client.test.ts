@@ -680,3 +680,37 @@ describe('dataplane run', () => {
     expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('It must be a duration from 0 to 24h') });
   });
 });
+
+describe('history', () => {
+  test('shows each delta, and with an object or -o wide what it was sent', async () => {
+    const { ask } = await server();
+    const deltas = await ask('history east');
+    expect(deltas.out.split('\n')).toEqual([
+      'SENT                   DELTA             FROM                 WHY             CHANGES      ANSWER     RESULT',
+      '2026-01-31T10:42:07Z   1764000000000.7   main@4ac1f0de0d5e*   new revision    1 changed    accepted   1 failed; Deployment.apps/web/frontend: Invalid: spec.replicas must not be negative',
+      '2026-01-31T10:40:00Z   1764000000000.6   main@1111111aaaa*    first contact   12 created   accepted   1 applied, 11 not listed',
+      '',
+    ]);
+    const wide = [
+      'SENT                   OBJECT                         CHANGE    WHY             FROM                                      STATE     SINCE                  MESSAGE',
+      '2026-01-31T10:42:07Z   Deployment.apps/web/frontend   changed   new revision    main:clusters/east/web.yaml@4ac1f0de0d5e   failed    2026-01-31T10:42:09Z   Invalid: spec.replicas must not be negative',
+      '2026-01-31T10:40:00Z   ConfigMap/web/settings         created   first contact   main:clusters/east/web.yaml@1111111aaaa    applied   2026-01-31T10:40:02Z',
+      'the delta of 2026-01-31T10:40:00Z has 11 objects more, which the log does not list',
+      '',
+    ].map((line) => line.replace(/ +/g, ' '));
+    for (const words of ['history east -o wide', 'history east cm/web/settings']) {
+      expect((await ask(words)).out.split('\n').map((line) => line.replace(/ +/g, ' '))).toEqual(wide);
+    }
+    expect(JSON.parse((await ask('history east --limit 2 --since 2h -o json')).out)).toMatchObject([
+      { sequence: 7 },
+      {},
+    ]);
+    expect((await ask('history nowhere')).code).toBe(5);
+    expect((await ask('history east x')).code).toBe(2);
+    expect(await ask('history east --since soon')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('such as 2h'),
+    });
+    expect((await ask('history east --watch -o json')).code).toBe(2);
+  });
+});

@@ -74,6 +74,10 @@ describe('the API', () => {
     expect(await get('explain?object=Placement/shop&part=spec.paths')).toMatchObject({ field: { path: 'spec.paths' } });
     expect(await get('explain?object=Placement/shop&part=')).toMatchObject({ error: { reason: 'Invalid' } });
     expect(await get('explain?cluster=east')).toMatchObject({ error: { reason: 'Invalid' } });
+    expect(await get('history?cluster=east&limit=5')).toMatchObject({ items: [{ sequence: 7 }, { sequence: 6 }] });
+    for (const wrong of ['history', 'history?cluster=east&limit=0', 'history?cluster=east&since=soon']) {
+      expect(await get(wrong)).toMatchObject({ error: { reason: 'Invalid' } });
+    }
   });
 
   test('carries out acts, and returns the error of those that fail', async () => {

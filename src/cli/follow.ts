@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorText } from '../model/messages.ts';
+import type { ProcessContext } from './command.ts';
+
+const LOOK_EVERY_MS = 1_000;
+
+/** Shows each row that is new or has changed, until a signal stops the process. Waits while the server does not answer. */
+export async function follow<Row>(
+  context: ProcessContext,
+  first: readonly Row[],
+  {
+    ask,
+    nameOf,
+    show,
+  }: {
+    readonly ask: () => Promise<readonly Row[]>;
+    readonly nameOf: (row: Row) => string;
+    readonly show: (rows: readonly Row[]) => void;
+  },
+): Promise<void> {
+  const stopped = context.untilStopped();
+  let shown = new Map<string, string>();
+  let isAway = false;
+  let rows = first;
+  while (!stopped.aborted) {
+    const changed = rows.filter((row) => shown.get(nameOf(row)) !== JSON.stringify(row));
+    shown = new Map(rows.map((row) => [nameOf(row), JSON.stringify(row)]));
+    if (changed.length > 0) show(changed);
+    await sleep(LOOK_EVERY_MS, undefined, { signal: stopped }).catch(() => undefined);
+    if (stopped.aborted) return;
+    try {
+      rows = await ask();
+      if (isAway) context.stderr.write('the server answers again\n');
+      isAway = false;
+    } catch (error) {
+      if (!isAway) context.stderr.write(`${errorText(error)}; waiting for it\n`);
+      isAway = true;
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import type { Engine } from '../../engine/graph.ts';
+import { isNameOf, type ObjectName, parseObjectName } from '../../model/explain-query.ts';
+import { quote } from '../../model/ids.ts';
+import { errorText } from '../../model/messages.ts';
+import { displayKey, objectRefOf } from '../../model/object-key.ts';
+import { rfc3339 } from '../../model/time.ts';
+import type { Answer } from '../../server/api.ts';
+import type { DeltaView, HistoryRequest, SentObjectView } from '../../server/history-api.ts';
+import type { History } from '../history/history.ts';
+import type { ChangedObject, DeltaRecord } from '../history/records.ts';
+
+/** Answers what was sent to a cluster, the newest first. */
+export async function historyOf(
+  { engine, history }: { readonly engine: Engine; readonly history: Pick<History, 'read'> },
+  { cluster, object, limit, since = 0 }: HistoryRequest,
+): Promise<Answer<readonly DeltaView[]>> {
+  const name = object === undefined ? undefined : parseObjectName(object);
+  if (name?.ok === false) return { ok: false, kind: 'invalid', message: `${quote(object ?? '')} ${name.problem}` };
+  let records: readonly DeltaRecord[];
+  try {
+    records = await history.read(cluster);
+  } catch (error) {
+    return { ok: false, kind: 'unavailable', message: `the store does not answer: ${errorText(error)}` };
+  }
+  if (records.length === 0 && engine.clusters.get('', cluster) === undefined) {
+    return { ok: false, kind: 'notFound', message: `there is no cluster ${quote(cluster)}` };
+  }
+  const views = records
+    .filter(({ at }) => at >= since)
+    .map((record) => deltaView(record, name?.value))
+    .filter(({ objects, unlisted }) => name === undefined || objects.length > 0 || unlisted > 0);
+  return { ok: true, value: views.slice(-limit).reverse() };
+}
+
+function deltaView(record: DeltaRecord, name: ObjectName | undefined): DeltaView {
+  const { position, at, revisions, moved, answer, counts, keeps, objects, unrecorded = false } = record;
+  const shown = objects.filter(({ key }) => name === undefined || isNameOf(name, objectRefOf(key)));
+  const total = counts.create + counts.change + counts.remove + counts.touch;
+  return {
+    ...position,
+    at: rfc3339(at),
+    revisions: revisions.map((ref) => ({ ...ref, isNew: moved.includes(ref.source) })),
+    reasons: [...new Set(shown.map(({ why }) => why))],
+    answer: { state: answer.state, at: rfc3339(answer.at), message: answer.message ?? '' },
+    ...{ counts, keeps, objects: shown.map(objectView), unlisted: total - objects.length, unrecorded },
+  };
+}
+
+function objectView({ key, change, why, origin, outcome }: ChangedObject): SentObjectView {
+  return {
+    ...{ object: displayKey(key), change, reason: why },
+    from: origin === undefined ? null : { source: origin.source, path: origin.path },
+    state: outcome?.state ?? null,
+    stateAt: outcome === undefined ? null : rfc3339(outcome.at),
+    message: outcome?.message ?? '',
+  };
+}

@@ -1,0 +1,126 @@
+import { fileGroup } from '../../engine/fleet/sources.ts';
+import type { Engine } from '../../engine/graph.ts';
+import type { LedgerEntry } from '../../model/ledger.ts';
+import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { metaOf, type ObjectMeta, type Origin, type SequencedDelta } from '../../model/output.ts';
+import type { ChangeReason } from '../../server/history-api.ts';
+import { type ChangedObject, MOST_OBJECT_BYTES, MOST_OBJECTS, sizeOfObject } from './records.ts';
+
+/** A delta as it is when it is made: before the ledger has it. */
+export interface DeltaDraft extends Pick<SequencedDelta, 'position' | 'revisions'> {
+  readonly at: number;
+  readonly keeps: number;
+  readonly counts: Readonly<Record<ChangedObject['change'], number>>;
+  readonly objects: readonly DraftedObject[];
+  /** The cluster had nothing of the fleet. */
+  readonly wasEmpty: boolean;
+}
+
+/** An object of a delta, and what says why it is sent. */
+interface DraftedObject extends Omit<ChangedObject, 'why'> {
+  readonly meta: ObjectMeta;
+  readonly isApproved: boolean;
+  readonly wasLost: boolean;
+  readonly isStillDeclared: boolean;
+}
+
+const DIGITS = 16;
+
+/** Describes a delta by the state of the last commit, from which it was made. Work follows the delta, up to the bounds. */
+export function draftOf(engine: Engine, cluster: string, delta: SequencedDelta, at: number): DeltaDraft {
+  const { position, revisions, upserts, touches, removals, keeps } = delta;
+  const before = (key: ObjectKey): LedgerEntry | undefined => engine.inputs.ledger.get(cluster, key);
+  let created = 0;
+  for (const { key } of upserts) if (isNew(before(key))) created += 1;
+  const counts = {
+    create: created,
+    change: upserts.length - created,
+    remove: removals.length,
+    touch: touches.length,
+  };
+  const objects: DraftedObject[] = [];
+  let bytes = 0;
+  for (const object of drafted(engine, cluster, delta, before)) {
+    bytes += sizeOfObject(object);
+    if (objects.length === MOST_OBJECTS || bytes > MOST_OBJECT_BYTES) break;
+    objects.push(object);
+  }
+  const wasEmpty = engine.inputs.ledger.size(cluster) === 0;
+  return { position, revisions, at, keeps: keeps.length, counts, objects, wasEmpty };
+}
+
+function isNew(entry: LedgerEntry | undefined): boolean {
+  return entry === undefined || entry.phase === 'removing';
+}
+
+/** Removals first: where a delta is cut, they are the part that is asked for. */
+function* drafted(
+  engine: Engine,
+  cluster: string,
+  { upserts, touches, removals }: SequencedDelta,
+  before: (key: ObjectKey) => LedgerEntry | undefined,
+): Generator<DraftedObject> {
+  const draft = (key: ObjectKey, change: ChangedObject['change'], meta: ObjectMeta): DraftedObject => {
+    const [origin] = meta.origins;
+    return {
+      ...{ key, change, meta },
+      isApproved: engine.inputs.approvals.get(cluster, key) !== undefined,
+      wasLost: before(key)?.lost === true,
+      isStillDeclared: change === 'remove' && meta.origins.some((each) => declaresNow(engine, each, key)),
+      ...(origin === undefined ? {} : { origin }),
+    };
+  };
+  for (const key of removals) yield draft(key, 'remove', metaOf(before(key) ?? NOTHING));
+  for (const object of upserts) {
+    const change = isNew(before(object.key)) ? 'create' : 'change';
+    yield { ...draft(object.key, change, metaOf(object)), digest: object.digest.slice(0, DIGITS) };
+  }
+  for (const touch of touches) yield draft(touch.key, 'touch', metaOf(touch));
+}
+
+const NOTHING: ObjectMeta = { origins: [], scope: [] };
+
+function declaresNow({ indexes }: Engine, origin: Origin, key: ObjectKey): boolean {
+  const { group, kind, name } = objectRefOf(key);
+  return indexes.documentsByFile.members(fileGroup(origin)).some(({ value: { content } }) => {
+    if (content.type !== 'object') return false;
+    const { ref } = content;
+    return ref.group === group && ref.kind === kind && ref.name === name;
+  });
+}
+
+/** The sources whose revision has changed; all of them if nothing is known of a delta before. */
+export function movedSources(
+  before: DeltaDraft['revisions'] | undefined,
+  { revisions }: Pick<DeltaDraft, 'revisions'>,
+): readonly string[] {
+  const known = new Map(before?.map(({ source, revision }) => [source as string, revision]));
+  const now = new Set(revisions.map(({ source }) => source as string));
+  const gone = [...known.keys()].filter((source) => !now.has(source));
+  return [
+    ...revisions.filter(({ source, revision }) => known.get(source) !== revision).map(({ source }) => source),
+    ...gone,
+  ];
+}
+
+/** The objects of a draft with the reason for each. */
+export function explained({ objects, wasEmpty }: DeltaDraft, moved: readonly string[]): readonly ChangedObject[] {
+  return objects.map(({ meta, isApproved, wasLost, isStillDeclared, ...object }) => {
+    const isFirst = wasEmpty && object.change === 'create';
+    const facts = { isApproved, wasLost, isStillDeclared };
+    return { ...object, why: isFirst ? 'firstContact' : reasonOf(meta, facts, moved) };
+  });
+}
+
+function reasonOf(
+  { origins, scope }: ObjectMeta,
+  { isApproved, wasLost, isStillDeclared }: Pick<DraftedObject, 'isApproved' | 'wasLost' | 'isStillDeclared'>,
+  moved: readonly string[],
+): ChangeReason {
+  if (isApproved) return 'approval';
+  if (wasLost) return 'restored';
+  const isMoved = origins.some(({ source }) => moved.includes(source));
+  if (moved.length > 0 && (isStillDeclared || !isMoved) && scope.length === 0) return 'placement';
+  if (isMoved) return 'revision';
+  return scope.length > 0 ? 'live' : 'other';
+}

@@ -1,0 +1,180 @@
+import type { AgentHolding, ObjectResult } from '../../model/agent.ts';
+import { cutText } from '../../model/messages.ts';
+import { comparePositions, type OutputPosition } from '../../model/output.ts';
+import type { SendOutcome } from '../../relay/session.ts';
+import { type DeltaDraft, explained, movedSources } from './changes.ts';
+import {
+  type ChangedObject,
+  type DeltaRecord,
+  inOrder,
+  MOST_BYTES,
+  MOST_DELTAS,
+  MOST_MESSAGE,
+  type ObjectOutcome,
+  sizeOf,
+  sizeOfObject,
+} from './records.ts';
+
+/** How a delta has ended; `calledOff`: before it left. */
+export type DeltaEnd = SendOutcome | { readonly type: 'calledOff'; readonly reason: string };
+
+/** One delta in memory. */
+interface Logged {
+  /** Of its record: one after the other, modulo the number of slots. */
+  readonly slot: number;
+  /** Its list of objects is the one below. */
+  record: DeltaRecord;
+  /** Changed in place: a copy for each result would cost as much as the delta has objects. */
+  readonly objects: ChangedObject[];
+  /** Places of the objects in their list. */
+  readonly places: ReadonlyMap<string, number>;
+  bytes: number;
+}
+
+type Write = (slot: number, record: DeltaRecord | null) => void;
+
+export type ClusterLog = ReturnType<typeof createClusterLog>;
+
+/**
+ * The deltas of one cluster, within the bounds. `stored`: what the store has, by slot. `write` is called for each slot that
+ * changes; null: the delta is dropped.
+ */
+export function createClusterLog(stored: ReadonlyMap<number, DeltaRecord>, write: Write, now: () => number) {
+  const { logged, dirty, append, grew } = createDeltas(stored, write);
+  const answer = (one: Logged, state: DeltaRecord['answer']['state'], message = ''): void => {
+    const more = message === '' ? {} : { message: cutText(message, MOST_MESSAGE) };
+    one.record = { ...one.record, answer: { state, at: now(), ...more } };
+    dirty.delete(one);
+    write(one.slot, one.record);
+  };
+
+  const flush = (): void => {
+    for (const { slot, record } of dirty) write(slot, record);
+    dirty.clear();
+  };
+
+  return {
+    /** Oldest first. */
+    records: (): readonly DeltaRecord[] => logged.map(({ record }) => record),
+    sent: (draft: DeltaDraft): void => append(recordOf(draft, logged.at(-1)?.record)),
+    answered: (position: OutputPosition, end: DeltaEnd): void => {
+      const one = logged.findLast(({ record }) => comparePositions(record.position, position) === 0);
+      if (one?.record.answer.state !== 'sent') return;
+      if (end.type === 'accepted') answer(one, 'accepted');
+      else if (end.type === 'rejected') answer(one, 'rejected', `${end.reason}: ${end.message}`);
+      else if (end.type === 'calledOff') answer(one, 'calledOff', end.reason);
+    },
+    /** The agent says at its connect up to which delta it has accepted. */
+    connected: ({ position }: Pick<AgentHolding, 'position'>): void => {
+      for (const one of logged) {
+        const { answer: last, position: its } = one.record;
+        if (last.state !== 'sent' && last.state !== 'unknown') continue;
+        answer(one, comparePositions(position, its) >= 0 ? 'accepted' : 'lost');
+      }
+      const last = logged.at(-1)?.record.position ?? { epoch: 0, sequence: 0 };
+      if (comparePositions(position, last) > 0) append(unrecorded(position, now()));
+    },
+    /** The agent reports how far an object is. Returns true if the log has noted it, and is to be written. */
+    result: (result: ObjectResult): boolean => {
+      for (let at = logged.length - 1; at >= 0; at -= 1) {
+        const one = logged[at] as Logged;
+        const place = one.places.get(result.key);
+        if (place === undefined) continue;
+        const before = one.objects[place] as ChangedObject;
+        const outcome = outcomeOf(before, result, now());
+        if (outcome === undefined) return false;
+        const after = { ...before, outcome };
+        one.objects[place] = after;
+        grew(one, sizeOfObject(after) - sizeOfObject(before));
+        dirty.add(one);
+        return true;
+      }
+      return false;
+    },
+    /** The connection of the agent has ended. */
+    left: (): void => {
+      for (const one of logged) if (one.record.answer.state === 'sent') answer(one, 'unknown');
+      flush();
+    },
+    /** Writes the noted outcomes. */
+    flush,
+  };
+}
+
+/** The deltas in their order, and their bounds. */
+function createDeltas(stored: ReadonlyMap<number, DeltaRecord>, write: Write) {
+  const logged = [...stored]
+    .map(([slot, record]) => loggedOf(slot, record))
+    .sort((a, b) => inOrder(a.record, b.record));
+  /** Deltas with outcomes that are not written yet. */
+  const dirty = new Set<Logged>();
+  let bytes = logged.reduce((sum, each) => sum + each.bytes, 0);
+  const forget = (one: Logged): void => {
+    bytes -= one.bytes;
+    dirty.delete(one);
+  };
+  return {
+    logged,
+    dirty,
+    grew: (one: Logged, by: number): void => {
+      one.bytes += by;
+      bytes += by;
+    },
+    append: (record: DeltaRecord): void => {
+      const slot = ((logged.at(-1)?.slot ?? -1) + 1) % MOST_DELTAS;
+      const taken = logged.findIndex((each) => each.slot === slot);
+      if (taken >= 0) logged.splice(taken, 1).forEach(forget);
+      const one = loggedOf(slot, record);
+      logged.push(one);
+      bytes += one.bytes;
+      write(slot, one.record);
+      while (bytes > MOST_BYTES && logged.length > 1) {
+        for (const oldest of logged.splice(0, 1)) {
+          forget(oldest);
+          write(oldest.slot, null);
+        }
+      }
+    },
+  };
+}
+
+function loggedOf(slot: number, record: DeltaRecord): Logged {
+  const objects = [...record.objects];
+  const places = new Map(objects.map(({ key }, place) => [key as string, place]));
+  return { slot, record: { ...record, objects }, objects, places, bytes: sizeOf(record) };
+}
+
+function recordOf(draft: DeltaDraft, before: DeltaRecord | undefined): DeltaRecord {
+  const { position, at, revisions, counts, keeps } = draft;
+  const moved = movedSources(before?.unrecorded === true ? undefined : before?.revisions, draft);
+  return {
+    ...{ position, at, revisions, moved, counts, keeps },
+    answer: { state: 'sent', at },
+    objects: explained(draft, moved),
+  };
+}
+
+/** A delta that the agent has, and of which the log has nothing: the log was lost, or the end of it. */
+function unrecorded(position: OutputPosition, at: number): DeltaRecord {
+  return {
+    ...{ position, at, revisions: [], moved: [], keeps: 0, objects: [] },
+    answer: { state: 'accepted', at },
+    counts: { create: 0, change: 0, remove: 0, touch: 0 },
+    unrecorded: true,
+  };
+}
+
+/** What a result says of the object of a delta; undefined: nothing new, or it is about other content. */
+function outcomeOf(
+  { change, digest, outcome }: ChangedObject,
+  { state, digest: about, reason, message }: ObjectResult,
+  at: number,
+): ObjectOutcome | undefined {
+  const isRemoval = state === 'removed' || state === 'removing';
+  const isAbout = change === 'remove' ? state !== 'applied' : !isRemoval;
+  if (!isAbout || (digest !== undefined && !about.startsWith(digest))) return undefined;
+  const text = cutText([reason, message].filter((each) => each !== '').join(': '), MOST_MESSAGE);
+  const isSame = outcome?.state === state && (outcome.message ?? '') === (state === 'applied' ? '' : text);
+  if (isSame) return undefined;
+  return { state, at, ...(state === 'applied' || text === '' ? {} : { message: text }) };
+}

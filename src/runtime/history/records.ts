@@ -1,0 +1,94 @@
+import type { ObjectResult } from '../../model/agent.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { isJsonObject, objectOf, parseJsonBytes } from '../../model/json.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import { comparePositions, type Origin, type OutputPosition, type RevisionRef } from '../../model/output.ts';
+import type { SnapshotStore } from '../../ports/snapshot-store.ts';
+import type { AnswerState, ChangeReason } from '../../server/history-api.ts';
+import { recordKey } from '../ledger/records.ts';
+
+/** Bounds of the log of one cluster: the oldest deltas are dropped. */
+export const MOST_DELTAS = 100;
+export const MOST_BYTES = 64 << 10;
+/** Bounds of one delta: the objects after that are counted, and not listed. */
+export const MOST_OBJECTS = 100;
+export const MOST_OBJECT_BYTES = 16 << 10;
+/** Length of a message. */
+export const MOST_MESSAGE = 200;
+
+/** How far an object has got, by the agent's results. */
+export interface ObjectOutcome {
+  readonly state: ObjectResult['state'];
+  /** In milliseconds since 1970: when the server has heard it. */
+  readonly at: number;
+  /** Absent: none. */
+  readonly message?: string;
+}
+
+/** One object of a delta. */
+export interface ChangedObject {
+  readonly key: ObjectKey;
+  /** `touch`: its content stays, and what it is said to come from changes. */
+  readonly change: 'create' | 'change' | 'remove' | 'touch';
+  readonly why: ChangeReason;
+  /** Beginning of the digest of what was sent, to find its results; never shown. Absent: nothing was sent. */
+  readonly digest?: string;
+  /** Its first origin. */
+  readonly origin?: Origin;
+  readonly outcome?: ObjectOutcome;
+}
+
+/** One delta of a cluster, as the log has it. */
+export interface DeltaRecord {
+  readonly position: OutputPosition;
+  /** When it was made, in milliseconds since 1970. */
+  readonly at: number;
+  /** The revisions that it was computed from, of all sources. */
+  readonly revisions: readonly RevisionRef[];
+  /** Sources with another revision than in the delta before. */
+  readonly moved: readonly string[];
+  readonly answer: { readonly state: AnswerState; readonly at: number; readonly message?: string };
+  readonly counts: Readonly<Record<ChangedObject['change'], number>>;
+  /** Objects that stay as they are in the cluster. */
+  readonly keeps: number;
+  /** In the order of keys; the first ones of a large delta. */
+  readonly objects: readonly ChangedObject[];
+  /** The server that sent it has ended before it was noted: nothing but its position is known. */
+  readonly unrecorded?: true;
+}
+
+/** The deltas that the store has of a cluster, by the slot of their record. Rejects if the store does not answer. */
+export async function readDeltas(store: SnapshotStore, cluster: string): Promise<ReadonlyMap<number, DeltaRecord>> {
+  const prefix = recordKey.historyOf(cluster);
+  const found = new Map<number, DeltaRecord>();
+  for await (const { key, value } of store.list(prefix)) {
+    const slot = Number(key.slice(prefix.length));
+    const json = parseJsonBytes(value);
+    if (Number.isInteger(slot) && isDelta(json)) found.set(slot, json as unknown as DeltaRecord);
+  }
+  return found;
+}
+
+/** A damaged record is missing. */
+function isDelta(json: JsonValue | undefined): boolean {
+  const { position, at, revisions, moved, answer, counts, objects } = objectOf(json);
+  const { epoch, sequence } = objectOf(position);
+  return (
+    [epoch, sequence, at].every((each) => typeof each === 'number') &&
+    [revisions, moved, objects].every(Array.isArray) &&
+    [answer, counts].every(isJsonObject)
+  );
+}
+
+export function inOrder(a: DeltaRecord, b: DeltaRecord): number {
+  return comparePositions(a.position, b.position);
+}
+
+/** About the length of a record in the store. */
+export function sizeOf({ objects, revisions }: DeltaRecord): number {
+  return 300 + revisions.length * 100 + objects.reduce((sum, object) => sum + sizeOfObject(object), 0);
+}
+
+export function sizeOfObject({ key, origin, outcome }: Omit<ChangedObject, 'why'>): number {
+  return 140 + key.length + (origin?.path.length ?? 0) + (outcome?.message?.length ?? 0);
+}
