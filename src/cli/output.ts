@@ -132,6 +132,23 @@ export function writeDiagnostics(out: TextOutput, diagnostics: readonly Diagnost
   }
 }
 
+/** Shows on a terminal that long work goes on, and for how many seconds, until it ends. Writes nothing elsewhere. */
+export async function whileWaiting<Value>(out: TextOutput, what: string, work: () => Promise<Value>): Promise<Value> {
+  if (!out.isTerminal) return work();
+  const begun = performance.now();
+  let isShown = false;
+  const timer = setInterval(() => {
+    isShown = true;
+    out.write(`\r${what}, ${Math.round((performance.now() - begun) / 1_000)} s\u001b[K`);
+  }, 1_000);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    if (isShown) out.write('\r\u001b[K');
+  }
+}
+
 /** Writes each step on a line, in the form of kubectl. */
 export function writeSteps(out: TextOutput, steps: readonly Step[]): void {
   for (const { what, outcome, where, message, dryRun } of steps) {

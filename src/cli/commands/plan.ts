@@ -4,7 +4,7 @@ import { hasChanges } from '../../model/plan/plan-text.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { EXIT, type ExitCode, refuseUsage } from '../exit-codes.ts';
-import { FORMATS, type TextOutput } from '../output.ts';
+import { FORMATS, type TextOutput, whileWaiting } from '../output.ts';
 import { writePlan } from '../plan-table.ts';
 
 interface Flags extends ApiOptions {
@@ -51,7 +51,7 @@ export function planCommand(context: CliContext): CliCommand {
       ['fleetrelay plan --snapshot fleet.jsonl.gz --exit-code', 'against a recording; exit code 1 if anything changes'],
     ]);
   return withApiOptions(command).answersIn(PLAN_FORMATS, async (flags: Flags, target: string): Promise<PlanAnswer> => {
-    const value = await planned(context, flags, target);
+    const value = await whileWaiting(context.stderr, 'planning', () => planned(context, flags, target));
     return { value, exitCode: flags.exitCode === true && hasChanges(value) ? EXIT.notWell : EXIT.ok };
   });
 }

@@ -5,7 +5,7 @@ import { shownChange } from '../../model/plan/plan-text.ts';
 import { printable } from '../../model/printable.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { styled, type TextOutput } from '../output.ts';
+import { styled, type TextOutput, whileWaiting } from '../output.ts';
 
 /** `fleetrelay snapshot record|replay|diff`: the state of a fleet in a file, computed again elsewhere. */
 export function snapshotCommand(context: CliContext): CliCommand {
@@ -34,7 +34,10 @@ function recordCommand(context: CliContext): CliCommand {
     ])
     .asks(async (api, { file, force }: { readonly file: string; readonly force?: true }) => {
       const inputs = await api.recording();
-      const written = await context.roots.writeRecording({ file, force: force === true, cwd: context.cwd, inputs });
+      const { cwd, stderr, roots } = context;
+      const written = await whileWaiting(stderr, 'recording', () =>
+        roots.writeRecording({ file, force: force === true, cwd, inputs }),
+      );
       return { value: written, table: (out) => writeWritten(out, written) };
     });
 }
@@ -48,7 +51,8 @@ function replayCommand(context: CliContext): CliCommand {
     .argument('<file>', 'the recording')
     .examples([['fleetrelay snapshot replay fleet.jsonl.gz', 'whether this version computes the same']])
     .answers(async (_flags: object, file: string) => {
-      const replay = await context.roots.replayRecording({ file, cwd: context.cwd });
+      const { cwd, stderr, roots } = context;
+      const replay = await whileWaiting(stderr, 'replaying', () => roots.replayRecording({ file, cwd }));
       const exitCode = replay.differences.length === 0 ? EXIT.ok : EXIT.notWell;
       return { value: replay, table: (out) => writeReplay(out, replay), exitCode };
     });
