@@ -261,6 +261,8 @@ async function tryToPublish(context: Context): Promise<BranchProblem | undefined
       state.tree = fetched;
       state.treeIsFresh = true;
     }
+    // After a lost race the branch is of another leader, if this process does not lead any more.
+    if (!mayPublish(context)) return undefined;
     const { version, tree } = state;
     const { changes, digests } = await inSlices(clock, changesTo(tree, state.wanted));
     if (changes.size === 0) {

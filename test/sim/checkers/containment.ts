@@ -1,4 +1,5 @@
 import type { Engine } from '../../../src/engine/graph.ts';
+import type { LedgerEntry } from '../../../src/model/ledger.ts';
 import type { OutputPosition } from '../../../src/model/output.ts';
 import { STATUS_BRANCH } from '../actors/server.ts';
 import { BEGINNING } from '../core/process.ts';
@@ -19,7 +20,7 @@ const BREACHES =
 /**
  * A hostile cluster costs the others nothing: that each promise holds for them is for the other checkers. This one says that no
  * counter of the fleet follows the word of the agent; that what it invents is proven nowhere and has no status; that the server
- * of its agent keeps no result of it; that all is bounded by its quotas; and that where a server ends a stream for a breach of
+ * of its agent keeps no result of it; that all it says is bounded by its quotas; and that where a server ends a stream for a breach of
  * the protocol, its log names the culprit.
  */
 export const containment: MakeChecker = (world, fail) => {
@@ -65,7 +66,7 @@ export const containment: MakeChecker = (world, fail) => {
       const { server, process } = life() ?? {};
       if (server === undefined) continue;
       checkPosition('the admission of a server', server.replica.admitted());
-      for (const problem of aboveQuota(server.engine, cluster)) fail(problem);
+      for (const problem of aboveQuota(server.engine, cluster, sent)) fail(problem);
       if (process?.name === servedBy) for (const problem of unneeded(server.engine, cluster)) fail(problem);
       if (isDeciding) continue;
       for (const problem of unfounded(server.engine, cluster, sent)) fail(problem);
@@ -101,11 +102,14 @@ function* unneeded({ inputs }: Engine, { name }: SimCluster): Generator<string> 
   }
 }
 
-/** What a server keeps of the hostile cluster above its quotas. */
-function* aboveQuota({ inputs }: Engine, { name }: SimCluster): Generator<string> {
+/** What a server keeps of the word of the hostile cluster above its quotas. */
+function* aboveQuota({ inputs }: Engine, { name }: SimCluster, sent: ReadonlySet<string>): Generator<string> {
   const live = inputs.live.size(name);
   if (live > QUOTAS.objects) yield `${live} live objects of ${name} are kept, and its quota is ${QUOTAS.objects}`;
-  const entries = inputs.ledger.size(name);
+  // What people want in the cluster comes on top.
+  const isSaid = ({ key, value }: { readonly key: string; readonly value: LedgerEntry }): boolean =>
+    value.phase !== 'inFlight' && !sent.has(key);
+  const entries = [...inputs.ledger.entries(name)].filter(isSaid).length;
   if (entries > QUOTAS.objects) yield `${entries} entries of ${name} are kept, and its quota is ${QUOTAS.objects}`;
 }
 

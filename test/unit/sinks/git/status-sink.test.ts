@@ -125,6 +125,20 @@ describe('publishing', () => {
     expect(held()).toEqual({ 'fleet.json': fleetFile, 'a/1': '2' });
   });
 
+  test('a process that does not lead any more does not repeat a push that has lost a race', async () => {
+    const { remote, sink, clock, update, held } = setUp();
+    update({ 'a/1': '1' });
+    await sink.flush();
+    remote.nextPublish.push(() => {
+      remote.push({ 'a/1': 'of the next leader' }, { branch });
+      sink.lead(false);
+    });
+    update({ 'a/1': '2' });
+    await clock.advance(60_000);
+    expect(remote.publishes).toBe(2);
+    expect(held()).toMatchObject({ 'a/1': 'of the next leader' });
+  });
+
   test('a deleted branch is created again', async () => {
     const { remote, sink, clock, update, held } = setUp();
     update({ 'a/1': '1' });
