@@ -20,6 +20,12 @@ const SECRETS: Readonly<Record<string, string | undefined>> = {
   open: undefined,
   empty: '',
 };
+/** Headers that name an event of a pull request. */
+const EVENTS = [
+  ['X-GitHub-Event', 'pull_request'],
+  ['X-Gitea-Event', 'pull_request'],
+  ['X-Gitlab-Event', 'Merge Request Hook'],
+] as const;
 const SIGNED = ['X-Hub-Signature-256', 'X-Gitea-Signature'];
 const STATUSES = new Set([202, 401, 403, 404, 405, 413]);
 
@@ -43,7 +49,22 @@ const other = fc.tuple(
   fc.oneof(fc.constantFrom('127.0.0.1', 'localhost:80', 'http://localhost', 'cross-site', '-1', '99999999'), text),
 );
 
+const oneOf = <Value>(...values: Value[]) => fc.oneof(fc.constantFrom(...values), fc.jsonValue());
+const named = oneOf<unknown>('acme/fleet', 'ACME/FLEET', 'acme/other', 'main');
+const numbered = oneOf<unknown>(7, 0, -1, 1.5, 2 ** 40, '7');
+const acted = oneOf<unknown>('opened', 'synchronize', 'open', 'update', 'closed');
+
+/** A body as of a pull request, or almost. */
+const request = fc
+  .record({ action: acted, name: named, base: oneOf<unknown>('main', 'other'), number: numbered })
+  .map(({ action, name, base, number }) => ({
+    ...{ action, number, pull_request: { base: { ref: base } }, repository: { full_name: name } },
+    project: { path_with_namespace: name },
+    object_attributes: { action, iid: number, target_branch: base, oldrev: 'f' },
+  }));
+
 const body = fc.oneof(
+  request.map((value) => Buffer.from(JSON.stringify(value))),
   fc.json().map((json) => Buffer.from(json)),
   fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
 );
@@ -66,7 +87,7 @@ const calls: fc.Arbitrary<HookCall> = body.chain((bytes) =>
     ),
     loopback: fc.boolean(),
     body: fc.constant(bytes.toString('base64')),
-    headers: fc.array(fc.oneof(proof(bytes), other), { maxLength: 4 }),
+    headers: fc.array(fc.oneof(proof(bytes), other, fc.constantFrom(...EVENTS)), { maxLength: 4 }),
   }),
 );
 
@@ -92,10 +113,21 @@ export const hooks: FuzzTarget<HookCall> = {
   async check({ method, path, loopback, body: encoded, headers: pairs }) {
     const bytes = Buffer.from(encoded, 'base64');
     const triggered: string[] = [];
+    const took = (number: number): boolean => {
+      requests.push(number);
+      return true;
+    };
+    const requests: number[] = [];
     const targets: readonly HookTarget[] = Object.entries(SECRETS).map(([source, key]) => ({
       source,
       secret: key,
       trigger: () => void triggered.push(source),
+      pullRequests: {
+        host: 'github',
+        repository: 'acme/fleet',
+        branch: 'main',
+        request: async (number) => took(number),
+      },
     }));
     const routes = hookRoutes({ targets: () => targets }, silentLog, loopback);
     let failure: unknown;
@@ -115,6 +147,8 @@ export const hooks: FuzzTarget<HookCall> = {
       const isProven = key === undefined ? loopback : proven.has(key);
       require(isProven && method === 'POST', `${source} is triggered without proof`);
     }
+    require(requests.every((number) => Number.isSafeInteger(number) && number > 0), `pull requests ${requests.join()}`);
+    require(requests.length <= triggered.length, 'a pull request is taken without proof');
     if (response.status === 202) return;
     const answer = await response.text();
     for (const key of ['secret-of-main', 'its-own']) {

@@ -74,12 +74,18 @@ export function createHostRequests(
       const answer = await open(`${apiUrl}${request.path}`, options, content);
       return await read(answer, clock.now(), secret);
     } catch (error) {
-      const why = outer.aborted ? 'called off' : timeout.signal.aborted ? NO_ANSWER : errorText(error);
+      const why = outer.aborted ? 'called off' : timeout.signal.aborted ? NO_ANSWER : networkText(error);
       return failed('Unreachable', `the host of the pull requests cannot be asked: ${withoutSecret(why, secret)}`);
     } finally {
       cancel();
     }
   };
+}
+
+/** Errors of sockets often have no message of their own. */
+function networkText(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return errorText(error) || code || 'the connection failed';
 }
 
 const NO_ANSWER = `no answer within ${DEADLINE_MS / 1_000} s`;

@@ -222,15 +222,15 @@ describe.each([githubApi, gitlabApi, giteaApi])('$name', (api) => {
     const stopped = AbortSignal.abort();
     expect(await review.read(7, stopped)).toMatchObject({ reason: 'Unreachable', message: /called off/ });
   });
+});
 
-  // Gitea gives all comments at once.
-  test.skipIf(api.name === 'gitea')('gives up on a list of comments that has no end', async () => {
-    const { host, review } = await start(api);
-    addPullRequest(host.state, 7, { commit: COMMIT });
-    for (let index = 0; index < 3_001; index += 1) addComment(host.state, 7, 'noise', 3);
-    expect(await put(review, 'text')).toMatchObject({ type: 'failed', reason: 'Refused' });
-    expect(host.calls.length).toBeLessThan(40);
-  });
+// Gitea gives all comments at once.
+test.each([githubApi, gitlabApi])('$name: a list of comments that has no end is not read to its end', async (api) => {
+  const { host, review } = await start(api);
+  addPullRequest(host.state, 7, { commit: COMMIT });
+  for (let index = 0; index < 3_001; index += 1) addComment(host.state, 7, 'noise', 3);
+  expect(await put(review, 'text')).toMatchObject({ type: 'failed', reason: 'Refused' });
+  expect(host.calls.length).toBeLessThan(40);
 });
 
 test('a host that does not answer is unreachable', async () => {
