@@ -162,6 +162,14 @@ describe.each([githubApi, gitlabApi, giteaApi])('$name', (api) => {
     expect(JSON.stringify(outcomes)).not.toContain('another-token');
   });
 
+  test('quotes no token that the host repeats', async () => {
+    const { host, review } = await start(api);
+    host.interrupt({ status: 403, body: { message: `the token ${host.token} has expired` } });
+    expect(await review.read(7, never)).toMatchObject({
+      message: expect.stringContaining('the token *** has expired'),
+    });
+  });
+
   test('says what is not there', async () => {
     const { host, review } = await start(api);
     addPullRequest(host.state, 7, { commit: COMMIT });

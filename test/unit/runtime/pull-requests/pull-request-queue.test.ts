@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../../../src/adapters/stores/memory.ts';
 import { parseSourceName } from '../../../../src/model/ids.ts';
 import { must } from '../../../../src/model/result.ts';
-import type { SnapshotStore } from '../../../../src/ports/snapshot-store.ts';
+import type { SnapshotStore, StoreEvent } from '../../../../src/ports/snapshot-store.ts';
 import { createPullRequestQueue } from '../../../../src/runtime/pull-requests/pull-request-queue.ts';
 import { createSharedMemory } from '../../../support/shared-memory-store.ts';
 import { silentLog } from '../../../support/silent-log.ts';
@@ -151,6 +151,30 @@ test('a request that arrives while the last one is being forgotten is not lost',
   await endAll();
   expect(log).toEqual(['begin main#7', 'end main#7', 'begin main#7', 'end main#7']);
   expect(shared.keys()).toEqual([]);
+  await queue.stop();
+});
+
+test('a call that tells too late of a request which is worked on already does not lose it', async () => {
+  const store = createMemoryStore();
+  let tell: (event: StoreEvent) => void = () => undefined;
+  const watched: SnapshotStore = {
+    ...store,
+    watch: (listener) => {
+      tell = listener;
+      return () => undefined;
+    },
+  };
+  const { queue, log, endAll } = createReplica(watched);
+  queue.lead(true);
+  await clock.settle();
+  await createReplica(store).queue.request(MAIN, 5);
+  tell({ type: 'up' });
+  await clock.settle();
+  tell({ type: 'changed', keys: ['pull-requests/main/5'] });
+  await clock.settle();
+  await endAll();
+  expect(log).toEqual(['begin main#5', 'abort main#5', 'begin main#5', 'end main#5']);
+  expect(await keysOf(store)).toEqual([]);
   await queue.stop();
 });
 
