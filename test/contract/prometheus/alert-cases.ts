@@ -318,6 +318,15 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
       is('fleetrelay_eds_pushes_total', '0+9x60', 'result="accepted"'),
     ],
   },
+  FleetrelayPullRequestsFail: {
+    fires: [is('fleetrelay_pull_requests_total', '0x30 1x60', 'source="main",outcome="failed"')],
+    begins: 31,
+    labels: { source: 'main' },
+    silent: [
+      is('fleetrelay_pull_requests_total', '3x60', 'source="main",outcome="failed"'),
+      is('fleetrelay_pull_requests_total', '0+2x60', 'source="main",outcome="planned"'),
+    ],
+  },
   FleetrelayCommitSlow: {
     fires: commits(3),
     begins: 1,
