@@ -38,7 +38,8 @@ export interface SnapshotStore {
   list(prefix: string): AsyncIterable<StoredRecord>;
   /**
    * Applies all writes or none; durable when it resolves. `conflict` if an `ifVersion` does not match. A retry of a batch whose
-   * reply was lost returns the outcome of that batch and is no conflict with it.
+   * reply was lost returns the outcome of that batch and is no conflict with it, unless this process has changed one of its records
+   * since.
    */
   write(writes: readonly StoreWrite[]): Promise<'written' | 'conflict'>;
   /** True if several processes may use it at once; then `watch` reports the writes of the others. */

@@ -81,6 +81,7 @@ const REGRESSIONS = [
     seed: 203515,
     found: 'no fault: the leader had not heard of new objects, and what had left since was counted as owned twice',
   },
+  { seed: 202153, found: 'a deletion was taken for the second attempt of an earlier one whose answer had been lost' },
   {
     seed: 202502,
     found: 'a status that was published during the commit that ended its declaration was remembered for ever',

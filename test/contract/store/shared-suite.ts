@@ -111,6 +111,19 @@ export function sharedStoreContract(name: string, make: () => Promise<SharedHome
       expect(await a.store.write(batch)).toBe('conflict');
     });
 
+    test('after a lost answer and another write of the record, the same contents are written anew', async () => {
+      const home = await make();
+      const a = await open(home);
+      await a.store.write([{ key: 'k', value: bytes('1') }]);
+      a.swallowReply();
+      await expect(a.store.write([{ key: 'k', value: null }])).rejects.toThrow();
+      const recreate = (): Promise<string | undefined> =>
+        a.store.write([{ key: 'k', value: bytes('2') }]).catch(() => undefined);
+      expect(await until('it answers', recreate)).toBe('written');
+      expect(await a.store.write([{ key: 'k', value: null }])).toBe('written');
+      expect(await a.store.get('k')).toBeUndefined();
+    });
+
     test('a lost answer to a deletion and to a large batch, likewise', async () => {
       const home = await make();
       const a = await open(home);

@@ -61,6 +61,17 @@ describe('batches without an answer', () => {
     expect(open.begin([{ key: 'k', value: bytes('1') }]).again).toBe(false);
   });
 
+  test('equal contents get another id after a batch that changes one of the records, and not after one that checks it', () => {
+    let ids = 0;
+    const open = createOpenBatches(() => `id-${++ids}`);
+    const removal = [{ key: 'guard' }, { key: 'k', value: null }];
+    const first = open.begin(removal);
+    open.begin([{ key: 'k' }, { key: 'guard', value: bytes('1') }, { key: 'other', value: null }]);
+    expect(open.begin(removal)).toEqual({ ...first, again: true });
+    open.settle(open.begin([{ key: 'k', value: bytes('1') }]));
+    expect(open.begin(removal).again).toBe(false);
+  });
+
   test('the number of remembered batches is bounded', () => {
     let ids = 0;
     const open = createOpenBatches(() => `id-${++ids}`);

@@ -103,18 +103,24 @@ export interface Batch {
   readonly digest: string;
 }
 
-/** Remembers the batches that were sent and have no answer yet. `nextId` returns a new id at each call. */
+/**
+ * Remembers the batches that were sent and have no answer yet, until another one changes a record of theirs. `nextId` returns a new
+ * id at each call.
+ */
 export function createOpenBatches(nextId: () => string) {
-  const open = new Map<string, string>();
+  const open = new Map<string, { readonly id: string; readonly changed: ReadonlySet<string> }>();
   return {
     /** Returns a new id, or the id of an open batch with the same contents. */
     begin: (writes: readonly StoreWrite[]): Batch => {
       // Compared by contents: the caller may have changed the bytes of an array that was sent before.
       const digest = digestOf(writes);
       const known = open.get(digest);
-      const id = known ?? nextId();
+      const id = known?.id ?? nextId();
+      const changed = new Set(writes.flatMap(({ key, value }) => (value === undefined ? [] : [key])));
       open.delete(digest);
-      open.set(digest, id);
+      // What they wrote may be overwritten now: the same contents later are no second attempt.
+      for (const [other, batch] of open) if (!batch.changed.isDisjointFrom(changed)) open.delete(other);
+      open.set(digest, { id, changed });
       for (const oldest of open.keys()) {
         if (open.size <= MOST_OPEN) break;
         open.delete(oldest);
@@ -123,7 +129,7 @@ export function createOpenBatches(nextId: () => string) {
     },
     /** Called when the outcome of the batch is known. */
     settle: ({ id, digest }: Batch): void => {
-      if (open.get(digest) === id) open.delete(digest);
+      if (open.get(digest)?.id === id) open.delete(digest);
     },
   };
 }
