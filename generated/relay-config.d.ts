@@ -31,6 +31,7 @@ xds?: Xds
 metrics: Metrics
 audit: Audit
 status: StatusSinks
+git: Git
 limits: Limits
 bounds: Bounds
 }
@@ -661,6 +662,15 @@ export interface KubernetesStatus {
  * Whether they are written.
  */
 enabled: boolean
+}
+/**
+ * How repositories are read and written.
+ */
+export interface Git {
+/**
+ * native: the git program, 2.31 or newer. isomorphic: isomorphic-git, which needs no program, holds what it fetches in memory, and reads neither local repositories nor those of the SHA-256 kind nor signatures. auto: the git program if there is one on the PATH.
+ */
+adapter: ("auto" | "native" | "isomorphic")
 }
 /**
  * How much the server keeps. What would exceed a limit waits, with a condition that names it, and what was there stays.

@@ -39,6 +39,7 @@ const complete = await build({
     'validate-thread': 'src/compose/validate/threads/thread.ts',
     'decode-thread': 'src/compose/decoding/decode-thread.ts',
     'plan-process': 'src/compose/plan/plan-process.ts',
+    'git-thread': 'src/adapters/git/isomorphic/thread.ts',
   },
   chunkNames: 'chunks/[name]-[hash]',
   splitting: true,

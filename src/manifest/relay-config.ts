@@ -103,7 +103,7 @@ function isFolder(repository: string): boolean {
 }
 
 function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | undefined {
-  const { dataDirectory, relay, http, xds, metrics, audit, status, bounds, limits } = document;
+  const { dataDirectory, relay, http, xds, metrics, audit, status, git, bounds, limits } = document;
   const fleet = parseFleetName(document.fleet.name);
   if (!fleet.ok) refuse('BadName', 'fleet.name', fleet.problem);
   const sources = document.sources.flatMap((source, index) => readSource(source, `sources[${index}]`, refuse) ?? []);
@@ -145,6 +145,7 @@ function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | und
       ...bounds.drift,
     },
     ...readSigners(bounds, refuse),
+    git,
     limits,
   };
   return fleet.ok ? { fleet: fleet.value, ...config } : undefined;

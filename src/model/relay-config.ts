@@ -246,6 +246,10 @@ export interface RelayConfig {
   readonly bounds: PolicyBounds;
   /** Present exactly when approvals in signed files count. */
   readonly approvalSigners?: ApprovalSigners;
+  readonly git: {
+    /** `auto`: native if there is a git program. */
+    readonly adapter: 'auto' | 'native' | 'isomorphic';
+  };
   readonly limits: {
     /** Of each cluster. */
     readonly cluster: ClusterSize;

@@ -5,15 +5,15 @@ import type { Excess, RevisionLimits } from '../model/revision-limits.ts';
  * One branch of one remote repository, with a local copy that belongs to this process alone.
  *
  * `fetch`, `fetchRef` and `publish` use the remote. They run one after the other, end within a deadline, and report a broken remote as a
- * failure. The other methods read the local copy only. They reject with a {@link GitCopyError} if the copy cannot be read;
- * the next `fetch` then replaces the copy. Commits and blobs are full hex object ids. No message contains a credential.
+ * failure. The other methods read the local copy, and may fetch older history for their answer; they reject if that fails. They
+ * reject with a {@link GitCopyError} if the copy cannot be read; the next `fetch` then replaces the copy. Commits and blobs are full hex object ids. No message contains a credential.
  */
 export interface GitRepo {
   /** The remote's address without credentials, for people. */
   readonly address: string;
   /** The name of the branch, or a phrase for people while the remote's default branch is not known. */
   readonly branch: string;
-  /** Fetches the tip of the branch with its complete history. */
+  /** Fetches the tip of the branch. Its history is here too, or is fetched when a method needs it. */
   fetch(signal?: AbortSignal): Promise<GitFetchOutcome>;
   /**
    * Fetches the tip of any other ref with its history: the full name of a ref (`refs/pull/7/head`), the name of a branch, or a
@@ -64,7 +64,7 @@ export interface GitRepo {
  * Why the remote could not be used. `TooLarge`: the local copy would need more disk than is allowed. `Unreachable`: no answer, or not the answer of a git server. `Unauthorized`: the
  * credentials are missing or wrong. `RepositoryNotFound`: the server has no such repository, or hides it. `BadObjects`: the
  * transferred objects are damaged or too large. `TimedOut`: the deadline passed. `Stopped`: the caller aborted.
- * `LocalFailure`: a failure of this machine (no git, disk full).
+ * `LocalFailure`: a failure of this machine (no git, disk full, a repository of a kind that the adapter cannot read).
  */
 export interface GitFailure {
   readonly type: 'failed';

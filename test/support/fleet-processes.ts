@@ -21,7 +21,7 @@ import { lastingToken } from './tokens.ts';
 export const PROGRAM =
   process.env.FLEETRELAY_PROGRAM ?? fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url));
 export const STATUS_BRANCH = 'fleetrelay/status/test';
-/** A look at a repository over HTTP is five processes of git. */
+/** A look at a repository over HTTP starts processes of git at both ends. */
 const SELDOM_S = 10;
 const TELL_MS = 60_000;
 const FIRST_PAUSE_MS = 20;

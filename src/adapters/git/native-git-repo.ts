@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { createTurns } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
@@ -11,40 +12,18 @@ import { failed } from './failures.ts';
 import { createFetcher, DEFAULT_BRANCH } from './fetch.ts';
 import type { FetchContext } from './fetch-into.ts';
 import { createRefFetcher } from './fetch-ref.ts';
-import type { GitSigners } from './file-signature.ts';
-import { createGitCommand, type GitCommand } from './git-command.ts';
+import { createGitCommand, type GitCommand, type ProcessOutcome, runProgram } from './git-command.ts';
 import { copyPath, OTHER_OBJECTS, openCopy } from './local-copy.ts';
 import { publishCommit } from './publish.ts';
 import {
   type AuthorizationHeader,
   authorizationHeader,
   type Environment,
-  type GitCredentials,
   parseBranch,
   parseRemote,
   type Remote,
 } from './remote.ts';
-
-export interface NativeGitOptions {
-  /** `https://`, `http://`, `file://` or a path; without credentials. */
-  readonly remote: string;
-  /** The remote's default branch unless set. */
-  readonly branch?: string;
-  /** For the local copy; belongs to this object alone. Created if it does not exist. */
-  readonly directory: string;
-  /** Called for each use of the remote, so that a secret can be replaced without a restart. Rejects with a text for people. */
-  readonly credentials?: () => Promise<GitCredentials>;
-  /** Certificates (PEM) to trust instead of the machine's. */
-  readonly caFile?: string;
-  /** For each call over the network; 60 unless set. */
-  readonly deadlineSeconds?: number;
-  /** For the first fetch, which transfers the complete history; 900 unless set. */
-  readonly cloneDeadlineSeconds?: number;
-  /** The largest local copy with its history, in bytes; 2 GiB unless set. */
-  readonly maxCopyBytes?: number;
-  /** Whose signatures of commits count; no one's unless set. */
-  readonly signers?: GitSigners;
-}
+import type { GitRepoOptions } from './repo-options.ts';
 
 interface Deps {
   readonly clock: Clock;
@@ -54,9 +33,12 @@ interface Deps {
 }
 
 const MIN_VERSION = [2, 31] as const;
+/** The oldest git program that is used. */
+export const GIT_VERSION = MIN_VERSION.join('.');
+const VERSION_DEADLINE_MS = 10_000;
 
 /** Creates a {@link GitRepo} that runs the `git` of this machine (2.31 or newer). A problem if an option is invalid. */
-export function createNativeGitRepo(deps: Deps, options: NativeGitOptions): Result<GitRepo> {
+export function createNativeGitRepo(deps: Deps, options: GitRepoOptions): Result<GitRepo> {
   const remote = parseRemote(options.remote);
   if (!remote.ok) return remote;
   const branch = options.branch === undefined ? ok(undefined) : parseBranch(options.branch);
@@ -67,7 +49,7 @@ export function createNativeGitRepo(deps: Deps, options: NativeGitOptions): Resu
   return ok(assemble(deps, options, remote.value, branch.value));
 }
 
-function assemble(deps: Deps, options: NativeGitOptions, remote: Remote, branch: string | undefined): GitRepo {
+function assemble(deps: Deps, options: GitRepoOptions, remote: Remote, branch: string | undefined): GitRepo {
   const { clock, log, environment } = deps;
   const { directory, caFile, deadlineSeconds = 60, cloneDeadlineSeconds = 900 } = options;
   const { maxCopyBytes = DEFAULT_CLONE_BYTES } = options;
@@ -123,7 +105,7 @@ function assemble(deps: Deps, options: NativeGitOptions, remote: Remote, branch:
 /** Returns a step before each use of the remote: checks the version of git once, and reads the credentials each time. */
 function createPreparation(
   git: GitCommand,
-  { directory, credentials }: NativeGitOptions,
+  { directory, credentials }: GitRepoOptions,
   remote: Remote,
 ): () => Promise<{ readonly authorization: AuthorizationHeader | undefined } | GitFailure> {
   let isChecked = false;
@@ -153,12 +135,28 @@ async function guarded<Outcome>(step: () => Promise<Outcome>): Promise<Outcome |
 }
 
 async function versionProblem(git: GitCommand): Promise<string | undefined> {
-  const outcome = await git.run({ args: ['version'], deadlineMs: 10_000 });
-  const [, major = '', minor = ''] = /(\d+)\.(\d+)/.exec(outcome.output.toString('latin1')) ?? [];
-  if (outcome.end !== 'exited' || major === '') {
-    return 'git could not be started; install git 2.31 or newer and put it on the PATH';
-  }
-  const isTooOld =
-    Number(major) < MIN_VERSION[0] || (Number(major) === MIN_VERSION[0] && Number(minor) < MIN_VERSION[1]);
-  return isTooOld ? `git ${major}.${minor} is too old; install git ${MIN_VERSION.join('.')} or newer` : undefined;
+  const version = versionIn(await git.run({ args: ['version'], deadlineMs: VERSION_DEADLINE_MS }));
+  if (version === undefined)
+    return `git could not be started; install git ${GIT_VERSION} or newer and put it on the PATH`;
+  return isUsable(version) ? undefined : `git ${version.join('.')} is too old; install git ${GIT_VERSION} or newer`;
+}
+
+/** The git program of this machine; undefined: there is none on the PATH. */
+export async function installedGit(
+  deps: Pick<Deps, 'clock' | 'environment'>,
+): Promise<{ readonly version: string; readonly isUsable: boolean } | undefined> {
+  const call = { program: 'git', args: ['version'], directory: tmpdir(), deadlineMs: VERSION_DEADLINE_MS };
+  const version = versionIn(await runProgram(deps, call));
+  return version && { version: version.join('.'), isUsable: isUsable(version) };
+}
+
+type Version = readonly [major: number, minor: number];
+
+function versionIn({ end, output }: ProcessOutcome): Version | undefined {
+  const [, major = '', minor = ''] = /(\d+)\.(\d+)/.exec(output.toString('latin1')) ?? [];
+  return end === 'exited' && major !== '' ? [Number(major), Number(minor)] : undefined;
+}
+
+function isUsable([major, minor]: Version): boolean {
+  return major > MIN_VERSION[0] || (major === MIN_VERSION[0] && minor >= MIN_VERSION[1]);
 }

@@ -37,8 +37,13 @@ export async function publishCommit(context: PublishContext, request: GitPublish
   if (outcome.end !== 'exited' || rejection === undefined) {
     return failureOf(outcome, `pushing ${branch} to ${remote.url}`, secrets);
   }
-  if (RACE.test(rejection)) return { type: 'race' };
+  if (isRace(rejection)) return { type: 'race' };
   return { type: 'refused', message: refusalMessage(rejection, outcome.errors, secrets) };
+}
+
+/** Whether a rejection means that the branch has moved. */
+export function isRace(rejection: string): boolean {
+  return RACE.test(rejection);
 }
 
 /** Git's short reason, followed by the message of the server if it sent one. */
@@ -80,13 +85,14 @@ function dataCommand(text: string): string {
   return `data ${Buffer.byteLength(text)}\n${text}\n`;
 }
 
-function withoutDelimiters(text: string): string {
+/** A name or address of an author, which must not end the line or the address. */
+export function withoutDelimiters(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a line end would start another command.
   return text.replace(/[<>\u0000-\u001f\u007f]/g, ' ').trim();
 }
 
 /** Throws on a path that a tree must not contain, which is a defect of the caller. */
-function checkPath(path: string): void {
+export function checkPath(path: string): void {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a line end would start another command.
   const bad = /[\u0000-\u001f\u007f]/.test(path) || path.split('/').some((part) => /^(|\.|\.\.|\.git)$/i.test(part));
   if (bad) throw new Error(`${JSON.stringify(path)} is not a path that can be published`);

@@ -44,6 +44,7 @@ interface Deps {
 }
 
 const DEADLINE_MS = 120_000;
+const NO_PROGRAM = 'this needs the git program, which could not be started; install git and put it on the PATH';
 const MAX_LISTING_BYTES = 256 * 1024 * 1024;
 
 /**
@@ -62,6 +63,7 @@ export async function readWorkTreeChanges(
   const gitIn = (directory: string): GitCommand =>
     createGitCommand(deps, { directory, remote: remote.value, caFile: undefined });
   const found = await run(gitIn(folder), { args: ['rev-parse', '--show-toplevel', '--absolute-git-dir'], signal });
+  if (!found.ok && found.problem === NO_PROGRAM) return found;
   if (!found.ok) return problem(`${quote(folder)} is in no work tree of a git repository (${found.problem})`);
   const [root = '', repository = ''] = found.value.toString('utf8').split('\n');
   const git = gitIn(root);
@@ -154,7 +156,5 @@ async function run(
 ): Promise<Result<Buffer>> {
   const outcome = await git.run({ ...call, deadlineMs: DEADLINE_MS, maxOutputBytes: MAX_LISTING_BYTES });
   if (outcome.succeeded) return ok(outcome.output);
-  return problem(
-    outcome.end === 'missing' ? 'git could not be started' : cleanMessage(outcome.errors, []) || outcome.end,
-  );
+  return problem(outcome.end === 'missing' ? NO_PROGRAM : cleanMessage(outcome.errors, []) || outcome.end);
 }

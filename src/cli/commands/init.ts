@@ -19,7 +19,10 @@ export function initCommand(context: CliContext): CliCommand {
     )
     .argument('[dir]', 'folder of the repository', '.')
     .option('--cluster <name>', 'name of the first cluster', clusterName, 'local' as ClusterName)
-    .option('--hook', 'install the pre-commit hook of the repository that holds the folder, and write no files')
+    .option(
+      '--hook',
+      'install the pre-commit hook of the repository that holds the folder, and write no files; needs the git program',
+    )
     .option('--force', 'replace files, or a hook, with other content')
     .option('--dry-run', 'only say what would be done')
     .examples([

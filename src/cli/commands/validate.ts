@@ -53,7 +53,7 @@ export function validateCommand(context: CliContext): CliCommand {
     .option('--context <name>', 'context of that cluster')
     .option(
       '--since <ref>',
-      'check only what changed since a commit, and what depends on it; A..B: between two commits',
+      'check only what changed since a commit, and what depends on it; A..B: between two commits; needs the git program',
     )
     .option(
       '--repository <dir>',

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { Step } from '../step.ts';
@@ -31,7 +32,10 @@ async function hookPath(directory: string): Promise<string> {
     return stdout.trimEnd();
   } catch (error) {
     const { code, stderr = '' } = error as { readonly code?: unknown; readonly stderr?: string };
-    const why = code === 'ENOENT' ? 'git, or the folder, is missing' : stderr.trim();
+    if (code === 'ENOENT' && existsSync(directory)) {
+      throw new Error('a hook needs the git program, which could not be started; install git and put it on the PATH');
+    }
+    const why = code === 'ENOENT' ? 'the folder is missing' : stderr.trim();
     throw new Error(`${directory} is in no git repository (${why}): run git init first`);
   }
 }

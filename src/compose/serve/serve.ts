@@ -23,6 +23,7 @@ import type { RunIo, ServeOptions } from '../options.ts';
 import { planProcesses } from '../plan/start-plan-process.ts';
 import { resolveServeConfig } from './config.ts';
 import { openCustomResources } from './custom-resources.ts';
+import { chooseGitAdapter } from './git-adapter.ts';
 import { cannotListen, type Listeners, openListeners } from './listeners.ts';
 import { createManagementServer, type ManagementServer } from './management-server.ts';
 import { releaseIdleMemory } from './memory-at-rest.ts';
@@ -89,9 +90,9 @@ async function openServer(
   const opened = await openRelay(config, version, deps, metered);
   closers.push(opened.close);
   const store = await withSeals(metered, opened.storeSecrets, deps);
-  const { sources, custom, locate } = await openAllSources(config, version, deps, closers);
+  const { sources, custom, locate, git } = await openAllSources(config, version, deps, closers);
   const hooks = await openHooks(config, sources, { ...deps, store, server: () => server });
-  const sink = openStatusSink(config, deps);
+  const sink = openStatusSink(config, deps, git);
   const replica = await openReplica(config, version, store, deps, signal);
   closers.push(replica.close);
   const cannotListenForAgents = cannotListen('agents', config.relay.listen, '--listen');
@@ -150,13 +151,14 @@ async function makeDataDirectory({ dataDirectory }: RelayConfig): Promise<void> 
 
 /** Custom resources are the last sources: a repository's declaration wins over theirs. */
 async function openAllSources(config: RelayConfig, version: string, deps: ProcessDeps, closers: Closers) {
+  const git = await chooseGitAdapter(config, deps);
   const { decode, locate, close: closeDecoder } = await openSourceDecoder(deps);
   closers.push(closeDecoder);
   const custom = await openCustomResources(config, version, decode, deps);
   for (const { close } of custom) closers.push(close);
   const signers = await openSigners(config, deps);
-  const sources = [...openSources(config, decode, deps, signers), ...custom.map(({ source }) => source)];
-  return { sources: withRights(config, sources), custom, locate };
+  const sources = [...openSources(config, decode, deps, git, signers), ...custom.map(({ source }) => source)];
+  return { sources: withRights(config, sources), custom, locate, git };
 }
 
 /** The sink without what the API does not show of its condition. */

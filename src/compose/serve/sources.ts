@@ -2,14 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createFileTree } from '../../adapters/files/file-tree.ts';
 import type { GitSigners } from '../../adapters/git/file-signature.ts';
-import { createNativeGitRepo } from '../../adapters/git/native-git-repo.ts';
 import { prepareSigners } from '../../adapters/git/prepare-signers.ts';
 import type { GitCredentials } from '../../adapters/git/remote.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { SourceName } from '../../model/ids.ts';
 import { errorText } from '../../model/messages.ts';
 import type { CredentialReferences, RelayConfig, SecretReference, SourceConfig } from '../../model/relay-config.ts';
-import { must } from '../../model/result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
@@ -20,6 +18,7 @@ import { createGitStatusSink, type GitStatusSink } from '../../sinks/git/status-
 import { createFilesSource } from '../../sources/files/files-source.ts';
 import { createGitSource } from '../../sources/git/git-source.ts';
 import type { DecodeFile } from '../../sources/tree/tree-file.ts';
+import type { GitAdapter } from './git-adapter.ts';
 
 /** Dependencies of the adapters of a process. */
 export interface ProcessDeps {
@@ -46,6 +45,7 @@ export function openSources(
   config: RelayConfig,
   decode: DecodeFile,
   deps: ProcessDeps,
+  git: GitAdapter,
   signers?: GitSigners,
 ): readonly Source[] {
   const { revision: limits, cloneBytes } = config.limits;
@@ -57,11 +57,12 @@ export function openSources(
       return [createFilesSource({ tree, decode, ...deps }, { name, limits })];
     }
     const remote = { ...source, cloneBytes, ...(signers && { signers }) };
-    const repo = openRepo(remote, join(config.dataDirectory, 'git', name), deps);
+    const repo = openRepo(git, remote, join(config.dataDirectory, 'git', name), deps);
     const { pollIntervalSeconds, path } = source;
     const options = { name, pollIntervalSeconds, path, limits, judgesSignatures: signers !== undefined };
-    const openOther = (): GitRepo => openRepo(remote, join(config.dataDirectory, 'git', '.others', name), deps);
-    return [createGitSource({ repo, openOther, decode, ...deps }, options)];
+    const openOther = (): GitRepo => openRepo(git, remote, join(config.dataDirectory, 'git', '.others', name), deps);
+    const followed = createGitSource({ repo, openOther, decode, ...deps }, options);
+    return [git.name === 'native' ? followed : { ...followed, address: `${followed.address} (by isomorphic-git)` }];
   });
   for (const source of sources) source.prefetch?.();
   return sources;
@@ -87,7 +88,7 @@ export async function hookTargets(
 }
 
 /** Opens the sink of the status branch; undefined: it is switched off, or there is no git repository. */
-export function openStatusSink(config: RelayConfig, deps: ProcessDeps): GitStatusSink | undefined {
+export function openStatusSink(config: RelayConfig, deps: ProcessDeps, git: GitAdapter): GitStatusSink | undefined {
   const { enabled, branch, author, credentials, url, source: wanted } = config.statusGit;
   const isTarget = (source: SourceConfig): source is GitSourceConfig =>
     source.type === 'git' && (wanted === undefined || source.name === wanted);
@@ -95,7 +96,8 @@ export function openStatusSink(config: RelayConfig, deps: ProcessDeps): GitStatu
   if (!enabled || target === undefined) return undefined;
   const directory = join(config.dataDirectory, 'git', '.status');
   const { cloneBytes } = config.limits;
-  const repo = openRepo({ ...target, branch, cloneBytes, ...(credentials && { credentials }) }, directory, deps);
+  const remote = { ...target, branch, cloneBytes, ...(credentials && { credentials }) };
+  const repo = openRepo(git, remote, directory, deps);
   return createGitStatusSink(
     { repo, ...deps },
     { fleet: config.fleet, author, minIntervalSeconds: defaultFleetPolicy.status.minIntervalSeconds },
@@ -105,9 +107,10 @@ export function openStatusSink(config: RelayConfig, deps: ProcessDeps): GitStatu
 type ToOpen = Remote & { readonly branch?: string; readonly cloneBytes: number; readonly signers?: GitSigners };
 
 function openRepo(
+  git: GitAdapter,
   { url: remote, branch, credentials: references, caFile, cloneBytes, signers }: ToOpen,
   directory: string,
-  { clock, log, env }: ProcessDeps,
+  { env }: Pick<ProcessDeps, 'env'>,
 ): GitRepo {
   const credentials = references && gitCredentials(references, env);
   const optional = {
@@ -116,9 +119,7 @@ function openRepo(
     ...(credentials && { credentials }),
     ...(signers && { signers }),
   };
-  return must(
-    createNativeGitRepo({ clock, log, environment: env }, { remote, directory, maxCopyBytes: cloneBytes, ...optional }),
-  );
+  return git.open({ remote, directory, maxCopyBytes: cloneBytes, ...optional });
 }
 
 /** Returns a function that reads the credentials of a repository, and rejects with a text for people. */

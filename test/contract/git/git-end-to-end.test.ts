@@ -12,6 +12,7 @@ import { createGitStatusSink, type GitStatusSink } from '../../../src/sinks/git/
 import { createGitSource } from '../../../src/sources/git/git-source.ts';
 import { createKeptLog } from '../../support/git-quiet-log.ts';
 import { createGitSandbox, type GitSandbox, hermeticGit, writeFiles } from '../../support/git-sandbox.ts';
+import { isomorphicRepo } from '../../support/isomorphic-repo.ts';
 import { createSourceRecorder, createTestDecoder, type SourceRecorder } from '../../support/source-recorder.ts';
 
 const run = promisify(execFile);
@@ -40,9 +41,13 @@ afterEach(async () => {
   box.remove();
 });
 
+/** How the repositories of a test are read. */
+let adapter: 'native' | 'isomorphic' = 'native';
+
 function repo(branch: string, directory: string) {
   const environment = { PATH: process.env.PATH };
   const options = { remote, branch, directory: join(box.path, directory), deadlineSeconds: 120 };
+  if (adapter === 'isomorphic') return must(isomorphicRepo(options));
   return must(createNativeGitRepo({ clock, log: createKeptLog(), environment }, options));
 }
 
@@ -81,48 +86,56 @@ async function pushOverHttp(files: Readonly<Record<string, string>>): Promise<st
 
 const until = (check: () => unknown): Promise<void> => expect.poll(check, { interval: 5 }).toBeTruthy();
 
-test('a push over HTTP reaches the source at once by the hook, and a restart asks for what it had', async () => {
-  const first = box.push(bare, { 'a.yaml': 'a', '.fleetrelayignore': 'ci/\n', 'ci/x.yaml': 'bad' });
-  const told = follow('source');
-  await until(() => told.lastCondition()?.revision === first);
-  pushed = () => source?.trigger();
-  const second = await pushOverHttp({ 'b.yaml': 'bad' });
-  await until(() => told.lastCondition()?.revision === second);
-  expect(told.lastCondition()).toMatchObject({ state: 'synced', reason: 'Partial' });
-  await source?.stop();
-  const rewritten = box.push(bare, { 'c.yaml': 'c' }, { orphan: true });
-  const again = follow('source', second);
-  await until(() => again.lastCondition()?.state === 'refused');
-  expect(again.observations).toMatchObject([{ revision: second, state: 'partial' }]);
-  expect(again.lastCondition()).toMatchObject({ reason: 'HistoryRewritten', refusedRevision: rewritten });
-  await source?.stop();
-  const elsewhere = follow('source-2', second);
-  await until(() => elsewhere.lastCondition()?.state === 'refused');
-  expect(elsewhere.observations).toEqual([]);
-  expect(source?.accept(rewritten)).toBe(true);
-  expect([...elsewhere.files.keys()]).toEqual(['c.yaml']);
-});
+test.each(['native', 'isomorphic'] as const)(
+  'a push over HTTP reaches the source at once by the hook, and a restart asks for what it had (%s)',
+  async (name) => {
+    adapter = name;
+    const first = box.push(bare, { 'a.yaml': 'a', '.fleetrelayignore': 'ci/\n', 'ci/x.yaml': 'bad' });
+    const told = follow('source');
+    await until(() => told.lastCondition()?.revision === first);
+    pushed = () => source?.trigger();
+    const second = await pushOverHttp({ 'b.yaml': 'bad' });
+    await until(() => told.lastCondition()?.revision === second);
+    expect(told.lastCondition()).toMatchObject({ state: 'synced', reason: 'Partial' });
+    await source?.stop();
+    const rewritten = box.push(bare, { 'c.yaml': 'c' }, { orphan: true });
+    const again = follow('source', second);
+    await until(() => again.lastCondition()?.state === 'refused');
+    expect(again.observations).toMatchObject([{ revision: second, state: 'partial' }]);
+    expect(again.lastCondition()).toMatchObject({ reason: 'HistoryRewritten', refusedRevision: rewritten });
+    await source?.stop();
+    const elsewhere = follow('source-2', second);
+    await until(() => elsewhere.lastCondition()?.state === 'refused');
+    expect(elsewhere.observations).toEqual([]);
+    expect(source?.accept(rewritten)).toBe(true);
+    expect([...elsewhere.files.keys()]).toEqual(['c.yaml']);
+  },
+);
 
-test('status goes to its branch; two writers of one fleet end with one set; a restart repeats no commit', async () => {
-  const one = statusSink('status-1');
-  expect(await one.readAll()).toEqual({ ok: true, files: new Map() });
-  one.update(new Map([['clusters/east.json', '{}\n']]), 'first');
-  await one.flush();
-  const two = statusSink('status-2');
-  expect(await two.readAll()).toEqual({ ok: true, files: new Map([['clusters/east.json', '{}\n']]) });
-  const wanted = new Map([
-    ['clusters/east.json', '{"a":1}\n'],
-    ['revisions/main.json', 'x'.repeat(100_000)],
-  ]);
-  one.update(wanted, 'second');
-  two.update(wanted, 'second');
-  await Promise.all([one.flush(), two.flush()]);
-  const tip = box.git(bare, 'rev-parse', 'status');
-  for (const sink of [one, two]) expect(sink.condition()).toMatchObject({ state: 'synced', commit: tip });
-  expect(box.git(bare, 'log', '--format=%s', 'status')).toBe('second\nfirst');
-  const three = statusSink('status-3');
-  three.update(wanted, 'again');
-  await three.flush();
-  expect(box.git(bare, 'rev-parse', 'status')).toBe(tip);
-  expect(box.git(bare, 'show', 'status:fleet.json')).toBe('{"fleet":"prod"}');
-});
+test.each(['native', 'isomorphic'] as const)(
+  'status goes to its branch; two writers of one fleet end with one set; a restart repeats no commit (%s)',
+  async (name) => {
+    adapter = name;
+    const one = statusSink('status-1');
+    expect(await one.readAll()).toEqual({ ok: true, files: new Map() });
+    one.update(new Map([['clusters/east.json', '{}\n']]), 'first');
+    await one.flush();
+    const two = statusSink('status-2');
+    expect(await two.readAll()).toEqual({ ok: true, files: new Map([['clusters/east.json', '{}\n']]) });
+    const wanted = new Map([
+      ['clusters/east.json', '{"a":1}\n'],
+      ['revisions/main.json', 'x'.repeat(100_000)],
+    ]);
+    one.update(wanted, 'second');
+    two.update(wanted, 'second');
+    await Promise.all([one.flush(), two.flush()]);
+    const tip = box.git(bare, 'rev-parse', 'status');
+    for (const sink of [one, two]) expect(sink.condition()).toMatchObject({ state: 'synced', commit: tip });
+    expect(box.git(bare, 'log', '--format=%s', 'status')).toBe('second\nfirst');
+    const three = statusSink('status-3');
+    three.update(wanted, 'again');
+    await three.flush();
+    expect(box.git(bare, 'rev-parse', 'status')).toBe(tip);
+    expect(box.git(bare, 'show', 'status:fleet.json')).toBe('{"fleet":"prod"}');
+  },
+);

@@ -77,6 +77,14 @@ export function describeGitRepo(subject: GitRepoSubject): void {
         expect(other.branch).toBe('trunk');
       });
 
+      test('brings a branch beside a default branch that does not exist', async () => {
+        const first = box.push(bare, { 'a.yaml': 'a' }, { branch: 'other' });
+        const other = open('copy-2', 'other');
+        expect(await fetched(other)).toBe(first);
+        const second = box.push(bare, { 'a.yaml': 'b' }, { branch: 'other' });
+        expect(await fetched(other)).toBe(second);
+      });
+
       test('a forced push and a vanished branch are seen as they are', async () => {
         const first = box.push(bare, { 'a.yaml': 'a' });
         await fetched();
@@ -115,6 +123,11 @@ export function describeGitRepo(subject: GitRepoSubject): void {
         await repo.close();
         const other = subject.repo({ remote: served.urlOf('new'), branch: 'main', directory: join(box.path, 'copy') });
         extra.push(other);
+        if (subject.cannot.has('sha256')) {
+          expect(await other.fetch()).toMatchObject({ type: 'failed', reason: 'LocalFailure' });
+          expect(await other.fetch()).toHaveProperty('message', expect.stringContaining('SHA-256 kind'));
+          return;
+        }
         const commit = await fetched(other);
         expect(commit).toHaveLength(64);
         expect(await other.diff(null, commit, '')).toMatchObject([{ path: 'b.yaml', entry: { size: 1 } }]);

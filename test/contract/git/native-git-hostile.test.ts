@@ -4,7 +4,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createSmartHttpServer, type SmartHttpServer } from '../../../scripts/local/smart-http-server.ts';
-import { createNativeGitRepo, type NativeGitOptions } from '../../../src/adapters/git/native-git-repo.ts';
+import { createNativeGitRepo } from '../../../src/adapters/git/native-git-repo.ts';
+import type { GitRepoOptions } from '../../../src/adapters/git/repo-options.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { gitCredentials } from '../../../src/compose/serve/sources.ts';
 import type { CredentialReferences } from '../../../src/model/relay-config.ts';
@@ -41,7 +42,7 @@ afterEach(async () => {
   box.remove();
 });
 
-type OpenOptions = Partial<Omit<NativeGitOptions, 'credentials'>> & { readonly credentials?: CredentialReferences };
+type OpenOptions = Partial<Omit<GitRepoOptions, 'credentials'>> & { readonly credentials?: CredentialReferences };
 
 function open({ credentials, ...options }: OpenOptions = {}, environment: Record<string, string> = {}): GitRepo {
   const read = credentials === undefined ? {} : { credentials: gitCredentials(credentials, environment) };

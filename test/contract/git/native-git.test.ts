@@ -12,6 +12,7 @@ const repo: GitRepoSubject['repo'] = (options) =>
   must(createNativeGitRepo({ clock: createSystemClock(), log: createKeptLog(), environment }, options));
 
 describeGitRepo({
+  cannot: new Set(),
   name: 'native git, over smart HTTP with a password',
   open: async (box) => {
     const server = createSmartHttpServer({
@@ -35,12 +36,14 @@ describeGitRepo({
 });
 
 describeGitRepo({
+  cannot: new Set(),
   name: 'native git, from a local path',
   open: async (box) => ({ urlOf: (name) => `${box.served}/${name}.git`, close: async () => undefined }),
   repo,
 });
 
 describeGitRepo({
+  cannot: new Set(),
   name: 'native git, from a file:// address',
   open: async (box) => ({ urlOf: (name) => `file://${box.served}/${name}.git`, close: async () => undefined }),
   repo,

@@ -51,6 +51,7 @@ describe('decodeRelayConfig', () => {
           author: { name: 'fleetrelay', email: 'fleetrelay@localhost' },
         },
         statusKubernetes: { enabled: true },
+        git: { adapter: 'auto' },
         limits: {
           cluster: { objects: 100_000, bytes: 268_435_456, kinds: 1_000 },
           cloneBytes: 2_147_483_648,
@@ -113,6 +114,7 @@ http:
 metrics: {listen: {address: 0.0.0.0, port: 2}}
 audit: {file: log}
 status: {git: {source: fleet, branch: s, author: {name: Robot}, enabled: false, credentials: {usernameFile: u, passwordFile: p}}, kubernetes: {enabled: false}}
+git: {adapter: isomorphic}
 limits: {cluster: {objects: 7, bytes: 70000, kinds: 8}}
 bounds: {approvals: [signedFile, api], approvalSigners: {allowedSignersFile: s, openpgpKeysFile: k}, guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}, care: {webhookRemediator: true}}
 `;
@@ -193,6 +195,7 @@ bounds: {approvals: [signedFile, api], approvalSigners: {allowedSignersFile: s, 
           author: { name: 'Robot', email: 'fleetrelay@localhost' },
         },
         statusKubernetes: { enabled: false },
+        git: { adapter: 'isomorphic' },
         limits: {
           cluster: { objects: 7, bytes: 70_000, kinds: 8 },
           cloneBytes: 2_147_483_648,

@@ -1,0 +1,289 @@
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createSmartHttpServer, type SmartHttpServer } from '../../../scripts/local/smart-http-server.ts';
+import type { GitRepoOptions } from '../../../src/adapters/git/repo-options.ts';
+import { must } from '../../../src/model/result.ts';
+import type { GitRepo } from '../../../src/ports/git-repo.ts';
+import { createGitSandbox, type GitSandbox } from '../../support/git-sandbox.ts';
+import { isomorphicRepo } from '../../support/isomorphic-repo.ts';
+
+const secret = 'hunter2-Secret';
+let box: GitSandbox;
+let bare: string;
+let server: SmartHttpServer;
+let url: string;
+let password: string;
+let closers: (() => Promise<void>)[];
+/** Requests of the server, one for each. */
+let asked: string[];
+
+beforeEach(async () => {
+  box = createGitSandbox();
+  bare = box.bare('fleet');
+  box.push(bare, { 'a.yaml': 'a' });
+  password = secret;
+  asked = [];
+  server = createSmartHttpServer({
+    root: box.served,
+    searchPath: process.env.PATH ?? '',
+    authenticate: (request) => {
+      asked.push(request.service);
+      return request.password === password;
+    },
+  });
+  url = `${(await server.start()).url}/fleet.git`;
+  closers = [];
+});
+
+afterEach(async () => {
+  for (const close of closers.reverse()) await close();
+  await server.stop();
+  box.remove();
+});
+
+function open(options: Partial<GitRepoOptions> = {}): GitRepo {
+  const directory = join(box.path, 'copy');
+  const credentials = async () => ({ secret });
+  const repo = must(isomorphicRepo({ remote: url, branch: 'main', directory, credentials, ...options }));
+  closers.push(repo.close);
+  return repo;
+}
+
+async function listening(other: Server): Promise<string> {
+  const sockets = new Set<Socket>();
+  other.on('connection', (socket: Socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  closers.push(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise<void>((resolve) => other.close(() => resolve()));
+  });
+  return `http://127.0.0.1:${(other.address() as AddressInfo).port}/fleet.git`;
+}
+
+describe('what is not possible is said', () => {
+  test('of local repositories', () => {
+    for (const remote of ['/srv/fleet', 'file:///srv/fleet', './fleet']) {
+      const made = isomorphicRepo({ remote, directory: box.path });
+      expect(made).toMatchObject({ ok: false, problem: expect.stringContaining('git program') });
+    }
+  });
+
+  test('of signatures', async () => {
+    const repo = open();
+    const commit = box.git(bare, 'rev-parse', 'main');
+    await repo.fetch();
+    const verdicts = await repo.signaturesOf(commit, new Map([['a.yaml', 'x']]));
+    expect(verdicts.get('a.yaml')).toEqual({ problem: expect.stringContaining('git program') });
+  });
+});
+
+describe('credentials', () => {
+  test('that are wrong are reported as such, and never shown', async () => {
+    password = 'another';
+    const outcome = await open().fetch();
+    expect(outcome).toMatchObject({ type: 'failed', reason: 'Unauthorized' });
+    expect(JSON.stringify(outcome)).not.toContain(secret);
+    const failing = open({ credentials: () => Promise.reject(new Error('no such file')) });
+    expect(await failing.fetch()).toMatchObject({ reason: 'Unauthorized', message: 'no such file' });
+  });
+
+  test('are not sent after a redirect', async () => {
+    const seen: unknown[] = [];
+    const thief = await listening(
+      createHttpServer((request, response) => {
+        seen.push(request.headers.authorization);
+        response.writeHead(404).end();
+      }),
+    );
+    const front = await listening(
+      createHttpServer((request, response) => {
+        response.writeHead(302, { location: thief.replace('/fleet.git', request.url ?? '') }).end();
+      }),
+    );
+    const outcome = await open({ remote: front }).fetch();
+    expect(outcome).toMatchObject({ type: 'failed', reason: 'Unreachable' });
+    expect(JSON.stringify(outcome)).toContain('configure the address it leads to');
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('a broken server', () => {
+  test('that is not there is unreachable', async () => {
+    const remote = await listening(createServer());
+    await closers.pop()?.();
+    expect(await open({ remote }).fetch()).toMatchObject({ type: 'failed', reason: 'Unreachable' });
+  });
+
+  test('that never answers ends at the deadline, when the caller stops, and when it closes', async () => {
+    let connected: () => void = () => undefined;
+    const remote = await listening(createServer(() => connected()));
+    const early = open({ remote, deadlineSeconds: 0.5, cloneDeadlineSeconds: 0.5 });
+    expect(await early.fetch()).toMatchObject({ type: 'failed', reason: 'TimedOut' });
+    const repo = open({ remote });
+    const connection = new Promise<void>((resolve) => {
+      connected = resolve;
+    });
+    const stopping = new AbortController();
+    const stopped = repo.fetch(stopping.signal);
+    await connection;
+    stopping.abort();
+    expect(await stopped).toMatchObject({ type: 'failed', reason: 'Stopped' });
+    const closed = repo.fetch();
+    await repo.close();
+    expect(await closed).toMatchObject({ type: 'failed', reason: 'Stopped' });
+  });
+
+  test('that breaks off in the middle is a failure, and the next fetch is complete', async () => {
+    let cut = true;
+    const { port } = new URL(url);
+    const remote = await listening(
+      createServer((client) => {
+        const upstream = connect(Number(port), '127.0.0.1');
+        let passed = 0;
+        client.on('error', () => upstream.destroy()).pipe(upstream);
+        upstream.on('error', () => client.destroy());
+        upstream.on('data', (chunk: Buffer) => {
+          passed += chunk.length;
+          if (cut && passed > 20_000) client.destroy();
+          else client.write(chunk);
+        });
+        upstream.on('end', () => client.end());
+      }),
+    );
+    const noise = Array.from({ length: 4000 }, (_, index) => `${Math.sin(index)}`).join('');
+    const commit = box.push(bare, { 'noise.yaml': noise });
+    const repo = open({ remote });
+    expect(await repo.fetch()).toMatchObject({ type: 'failed', reason: 'Unreachable' });
+    cut = false;
+    expect(await repo.fetch()).toEqual({ type: 'fetched', commit });
+    expect(await repo.diff(null, commit, '')).toHaveLength(2);
+  });
+
+  test('that answers with something else is a failure in plain words', async () => {
+    const remote = await listening(
+      createHttpServer((_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' }).end('<html>\u001b[2Jsign in</html>'.repeat(1000));
+      }),
+    );
+    const outcome = await open({ remote }).fetch();
+    expect(outcome).toMatchObject({ type: 'failed', message: expect.stringContaining('not a git server') });
+    expect(JSON.stringify(outcome)).not.toContain('u001b');
+  });
+});
+
+describe('objects', () => {
+  test('that would fill the memory are refused before they are held in it', async () => {
+    const size = 65 * 1024 * 1024;
+    box.push(bare, { 'bomb.yaml': ' '.repeat(size) });
+    const outcome = await open().fetch();
+    expect(outcome).toMatchObject({ type: 'failed', reason: 'BadObjects' });
+    expect(JSON.stringify(outcome)).toContain(`${size} bytes`);
+  });
+
+  test('beyond the limit of the copy are refused once, and a smaller history goes on', async () => {
+    const repo = open({ maxCopyBytes: 400_000 });
+    const noise = (): string => Array.from({ length: 80_000 }, () => `${Math.random()}`).join('');
+    expect((await repo.fetch()).type).toBe('fetched');
+    box.push(bare, { 'noise.yaml': noise() });
+    expect(await repo.fetch()).toMatchObject({ type: 'failed', reason: 'TooLarge' });
+    asked.length = 0;
+    expect(await repo.fetch()).toMatchObject({ type: 'failed', reason: 'TooLarge' });
+    expect(asked.length).toBeLessThanOrEqual(2);
+    const commit = box.push(bare, { 'b.yaml': 'b' }, { orphan: true });
+    expect(await repo.fetch()).toEqual({ type: 'fetched', commit });
+  });
+});
+
+describe('history', () => {
+  test('that the first fetch has left out is fetched when it is asked for', async () => {
+    const first = box.git(bare, 'rev-parse', 'main');
+    for (let count = 0; count < 130; count += 1) box.push(bare, { 'a.yaml': `${count}` });
+    const near = box.git(bare, 'rev-parse', 'main~3');
+    const repo = open();
+    const fetched = await repo.fetch();
+    const tip = box.git(bare, 'rev-parse', 'main');
+    expect(fetched).toEqual({ type: 'fetched', commit: tip });
+    asked.length = 0;
+    expect(await repo.isAncestor(near, tip)).toBe(true);
+    const forNear = asked.length;
+    expect(forNear).toBeGreaterThan(0);
+    expect(await repo.isAncestor(first, tip)).toBe(true);
+    expect(await repo.mergeBase(first, near)).toBe(first);
+    expect(await repo.isAncestor('f'.repeat(40), tip)).toBe(false);
+    const forAll = asked.length;
+    expect(await repo.isAncestor(tip, first)).toBe(false);
+    expect(await repo.hasCommit('e'.repeat(40))).toBe(false);
+    expect(asked.length).toBe(forAll);
+    expect((await repo.diff(first, tip, '')).map(({ path }) => path)).toEqual(['a.yaml']);
+  });
+
+  test('that cannot be fetched is an error, not an answer', async () => {
+    const first = box.git(bare, 'rev-parse', 'main');
+    const tip = box.push(bare, { 'a.yaml': 'b' });
+    const repo = open();
+    await repo.fetch();
+    password = 'another';
+    await expect(repo.isAncestor(first, tip)).rejects.toThrow('401');
+    password = secret;
+    expect(await repo.isAncestor(first, tip)).toBe(true);
+  });
+});
+
+describe('the local copy', () => {
+  const local = (): string => join(box.path, 'copy', 'copy.git');
+  const packs = (): readonly string[] => readdirSync(join(local(), 'objects', 'pack'));
+
+  test('stays in few packs, and nothing is lost when they are merged', async () => {
+    const repo = open();
+    const commits: string[] = [];
+    for (let count = 0; count < 55; count += 1) {
+      commits.push(box.push(bare, { [`f${count}.yaml`]: `${count}` }));
+      expect((await repo.fetch()).type).toBe('fetched');
+    }
+    expect(packs().filter((name) => name.endsWith('.pack')).length).toBeLessThan(50);
+    for (const [index, commit] of commits.entries()) {
+      const changes = await repo.diff(null, commit, '');
+      expect(changes).toHaveLength(index + 2);
+    }
+    const last = commits.at(-1) ?? '';
+    for (const { entry } of await repo.diff(null, last, '')) {
+      expect((await repo.readBlob(entry?.blob ?? '', 100)).type).toBe('read');
+    }
+    expect(await repo.isAncestor(commits[0] ?? '', last)).toBe(true);
+  });
+
+  test.each([
+    ['without its HEAD', () => rmSync(join(local(), 'HEAD'))],
+    ['without objects', () => rmSync(join(local(), 'objects'), { recursive: true })],
+    ['without anything', () => rmSync(local(), { recursive: true })],
+    [
+      'with a pack whose transfer was not completed',
+      () => {
+        for (const name of packs()) if (name.endsWith('.idx')) rmSync(join(local(), 'objects', 'pack', name));
+      },
+    ],
+    [
+      'full of rubbish',
+      () => {
+        for (const name of packs()) {
+          const at = join(local(), 'objects', 'pack', name);
+          writeFileSync(at, Buffer.alloc(statSync(at).size, 'rubbish'));
+        }
+      },
+    ],
+  ])('%s is made anew', async (_name, damage) => {
+    const before = open();
+    await before.fetch();
+    await before.close();
+    damage();
+    const repo = open();
+    const commit = box.push(bare, { 'b.yaml': 'b' });
+    expect(await repo.fetch()).toEqual({ type: 'fetched', commit });
+    for (const { entry } of await repo.diff(null, commit, '')) {
+      expect((await repo.readBlob(entry?.blob ?? '', 100)).type).toBe('read');
+    }
+  });
+});

@@ -1,0 +1,16 @@
+import { createIsomorphicGitRepo } from '../../src/adapters/git/isomorphic-git-repo.ts';
+import type { GitRepoOptions } from '../../src/adapters/git/repo-options.ts';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { startGitThread } from '../../src/compose/serve/git-thread.ts';
+import type { Result } from '../../src/model/result.ts';
+import type { GitRepo } from '../../src/ports/git-repo.ts';
+import { createKeptLog } from './git-quiet-log.ts';
+
+/** A repository that is read without the git program. */
+export function isomorphicRepo(
+  options: GitRepoOptions,
+  environment: Readonly<Record<string, string | undefined>> = {},
+): Result<GitRepo> {
+  const deps = { clock: createSystemClock(), log: createKeptLog(), environment, startThread: startGitThread };
+  return createIsomorphicGitRepo(deps, options);
+}
