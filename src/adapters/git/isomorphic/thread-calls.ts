@@ -106,10 +106,7 @@ export function createThreadCalls(deps: Deps, hooks: Hooks) {
       if (forced !== undefined) return;
       forced = why;
       worker.postMessage({ cancel: id });
-      cancelGrace = clock.schedule(
-        GRACE_MS,
-        () => void slot.end(gitCopyError('the thread of a repository was ended')),
-      );
+      cancelGrace = clock.schedule(GRACE_MS, () => void slot.end(gitCopyError('the thread of a repository was ended')));
     };
     const abort = (): void => force('aborted');
     const cancelDeadline = clock.schedule(deadlineMs, () => force('timedOut'));
