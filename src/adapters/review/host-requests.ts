@@ -56,12 +56,12 @@ export function createHostRequests(
   headersOf: (token: string) => Readonly<Record<string, string>>,
 ): Send {
   return async (request, outer) => {
+    const secret = await token().catch((error: unknown) => failed('Unauthorized', errorText(error)));
+    if (typeof secret !== 'string') return secret;
     const timeout = new AbortController();
     const cancel = clock.schedule(DEADLINE_MS, () => timeout.abort());
     const signal = AbortSignal.any([timeout.signal, outer]);
-    let secret = '';
     try {
-      secret = await token();
       const content = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
       const headers = {
         ...headersOf(secret),

@@ -113,5 +113,7 @@ function openHost(
 
 function outcomeOf(answer: Awaited<ReturnType<ServerApi['plan']>>): PlanOutcome {
   if (answer.ok) return { ok: true, ...answer.value };
-  return { ok: false, unavailable: answer.kind === 'unavailable', message: answer.message };
+  // A server that does not lead any more is told so in a moment, and its work is aborted.
+  const unavailable = answer.kind === 'unavailable' || answer.kind === 'notLeader';
+  return { ok: false, unavailable, message: answer.message };
 }

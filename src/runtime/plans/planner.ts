@@ -38,6 +38,13 @@ export type Planner = ReturnType<typeof createPlanner>;
 
 /** So many plans of one source wait for each other. */
 const MOST_WAITING = 4;
+/** Refusals that are no conflict: another ref, or another attempt, may be readable. */
+const KINDS: Readonly<Record<string, 'notFound' | 'unavailable'>> = {
+  RefNotFound: 'notFound',
+  NotRead: 'unavailable',
+  TimedOut: 'unavailable',
+  Unreachable: 'unavailable',
+};
 /** The revision is read again if another one was admitted meanwhile. */
 const ATTEMPTS = 3;
 
@@ -101,8 +108,7 @@ async function planRef(
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const reading = await source.readRef(ref, signal);
     if (reading.type === 'refused') {
-      const kind = reading.reason === 'RefNotFound' ? 'notFound' : 'conflict';
-      return { ok: false, kind, message: `${reading.reason}: ${reading.message}` };
+      return { ok: false, kind: KINDS[reading.reason] ?? 'conflict', message: `${reading.reason}: ${reading.message}` };
     }
     const state = await recorder.capture();
     if (!isBase(state, source, reading)) continue;

@@ -162,6 +162,15 @@ describe.each([githubApi, gitlabApi, giteaApi])('$name', (api) => {
     expect(JSON.stringify(outcomes)).not.toContain('another-token');
   });
 
+  test('says that the token cannot be read, and asks nothing', async () => {
+    const { host } = await start(api);
+    const review = connect(api, host, { token: () => Promise.reject(new Error('/etc/token holds no token')) });
+    expect(await put(review, 'text')).toEqual({
+      ...{ type: 'failed', reason: 'Unauthorized', message: '/etc/token holds no token' },
+    });
+    expect(host.calls).toEqual([]);
+  });
+
   test('quotes no token that the host repeats', async () => {
     const { host, review } = await start(api);
     host.interrupt({ status: 403, body: { message: `the token ${host.token} has expired` } });

@@ -99,6 +99,17 @@ describe('a planner', () => {
     });
   });
 
+  it.each([
+    ['Unreachable', 'unavailable'],
+    ['TimedOut', 'unavailable'],
+    ['NotRead', 'unavailable'],
+    ['RefNotFound', 'notFound'],
+    ['Unauthorized', 'conflict'],
+  ])('a ref that is refused as %s is %s', async (reason, kind) => {
+    const { plan } = planner({ readings: { main: async () => ({ type: 'refused', reason, message: 'why' }) } });
+    expect(await plan('main', 'feature', never)).toMatchObject({ ok: false, kind });
+  });
+
   it('plans one ref of a source at a time, several sources at once, and refuses when too many wait', async () => {
     const begun: string[] = [];
     const gates: (() => void)[] = [];
