@@ -23,6 +23,7 @@ import type {
 } from '../server/api.ts';
 import type { DeltaView } from '../server/history-api.ts';
 import type { ErrorBody } from '../server/http-error.ts';
+import type { ImpactRequest, ImpactView, WhyNotView } from '../server/why-api.ts';
 import { type Endpoint, findLocalToken, isLocal, isOverheard, parseEndpoint } from './api-endpoint.ts';
 import { type ApiOptions, addressOf } from './api-options.ts';
 import { CliError, EXIT, type ExitCode } from './exit-codes.ts';
@@ -56,6 +57,8 @@ export interface Api {
   /** A declared data plane (`MESH/NAME`), and where its Envoy connects to the server. */
   dataplane(name: string): Promise<DeclaredDataplaneView>;
   explain(question: Record<keyof ExplainRequest, string | undefined>): Promise<Explanation>;
+  whyNot(cluster: string, object: string): Promise<WhyNotView>;
+  impact(question: Record<keyof ImpactRequest, string | undefined>): Promise<ImpactView>;
   /** What merging a ref would do. May take some minutes. */
   plan(ref: string, source: string | undefined): Promise<PlanView>;
   /** A recording of the inputs of the engine. Its bytes may end too early, which its lines show. */
@@ -121,6 +124,8 @@ export async function connect(context: ApiIo, options: ApiOptions): Promise<Api>
     view: (name, filter = {}) => list(`views/${encodeURIComponent(name)}${queryOfFilter(filter)}`),
     dataplane: (name) => call(server, `dataplanes/${name.split('/').map(encodeURIComponent).join('/')}`),
     explain: (question) => call(server, `explain${queryOf(question)}`),
+    whyNot: (cluster, object) => call(server, `why-not${queryOf({ cluster, object })}`),
+    impact: (question) => call(server, `impact${queryOf(question)}`),
     plan: (ref, source) => call({ ...server, seconds: LONG_SECONDS }, `plan${queryOf({ ref, source })}`),
     recording: () => stream({ ...server, seconds: LONG_SECONDS }, 'recording'),
     act: (path, details = {}) => call(server, path.map(encodeURIComponent).join('/'), { ...details, by }),

@@ -16,6 +16,7 @@ export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['status', async () => (await import('./commands/status.ts')).statusCommand],
   ['get', async () => (await import('./commands/get.ts')).getCommand],
   ['explain', async () => (await import('./commands/explain.ts')).explainCommand],
+  ['impact', async () => (await import('./commands/impact.ts')).impactCommand],
   ['history', async () => (await import('./commands/history.ts')).historyCommand],
   ['approve', async () => (await import('./commands/approve.ts')).approveCommand],
   ['source', async () => (await import('./commands/source.ts')).sourceCommand],

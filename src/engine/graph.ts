@@ -67,6 +67,8 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   return {
     ...{ graph, inputs, ...collections, limits, safeMode, placementsByFolder, collisions, readers },
     sourceProofs: proofs.bySource,
+    /** By source name, in the empty partition; no entry: the source may do everything. */
+    rights: desired.rights,
     domains: wired,
     /** The parts of the domain `health`. */
     health: wired.find(({ domain }) => domain === health)?.parts as HealthParts | undefined,

@@ -56,6 +56,14 @@ function scopesOf(
   );
 }
 
+/** Whether the word means a kind that Kubernetes or the Gateway API defines. */
+export function isBuiltInWord(word: string): boolean {
+  return [...SCOPES.keys()].some((name) => {
+    const [group = '', kind = ''] = name.split('/');
+    return isKindWord(word, { group, kind });
+  });
+}
+
 /** The scope of a kind that Kubernetes or the Gateway API defines; undefined for all others. */
 export function builtInKindScope(group: string, kind: string): KindScope | undefined {
   return SCOPES.get(`${group}/${kind}`);

@@ -25,6 +25,7 @@ const MAX_ENTRIES = 10_000;
 const DEFAULT_DELTAS = 20;
 const MAX_DELTAS = 1_000;
 const MAX_TIME = 40;
+const MAX_PATH = 4_096;
 
 const REASON_OF: Readonly<Record<Extract<Answer<never>, { ok: false }>['kind'], ErrorReason>> = {
   notFound: 'NotFound',
@@ -114,6 +115,10 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
     const bytes = encoded(await api.recording());
     return context.body(ReadableStream.from(bytes), { headers: { 'Content-Type': 'application/x-ndjson' } });
   });
+  explanations(routes, api);
+}
+
+function explanations(routes: Hono<ApiEnv>, api: ServerApi): void {
   routes.get('/explain', async (context) => {
     const given = textsOf(
       context.req.query(),
@@ -123,6 +128,24 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
     if (!given.ok) return refuse(context, 'Invalid', given.problem);
     const { object = '', ...rest } = given.value;
     return reply(context, await api.explain({ object, ...rest }));
+  });
+  routes.get('/why-not', async (context) => {
+    const given = textsOf(context.req.query(), { cluster: MAX_CLUSTER, object: MAX_OBJECT }, {});
+    if (!given.ok) return refuse(context, 'Invalid', given.problem);
+    const { cluster = '', object = '' } = given.value;
+    return reply(context, await api.whyNot({ cluster, object }));
+  });
+  routes.get('/impact', async (context) => {
+    const given = textsOf(context.req.query(), { path: MAX_PATH }, { source: MAX_NAME, line: MAX_NAME });
+    if (!given.ok) return refuse(context, 'Invalid', given.problem);
+    const limit = limitOf(context, DEFAULT_ENTRIES, MAX_ENTRIES);
+    if (!limit.ok) return refuse(context, 'Invalid', limit.problem);
+    const { path = '', line: text, ...rest } = given.value;
+    const line = Number(text ?? 1);
+    if (!Number.isSafeInteger(line) || line < 1)
+      return refuse(context, 'Invalid', 'line must be a whole number from 1');
+    const at = text === undefined ? {} : { line };
+    return reply(context, await api.impact({ path, ...rest, ...at, limit: limit.value }));
   });
   routes.get('/history', async (context) => {
     const given = textsOf(context.req.query(), { cluster: MAX_CLUSTER }, { object: MAX_OBJECT, since: MAX_TIME });

@@ -4,6 +4,7 @@ import type { JsonObject } from '../model/json.ts';
 import type { ObjectHealth } from '../model/object-health.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
 import type { DeltaView, HistoryRequest } from './history-api.ts';
+import type { ImpactRequest, ImpactView, WhyNotView } from './why-api.ts';
 
 /** The API of a running server; HTTP has one route for each function. */
 export interface ServerApi {
@@ -26,6 +27,10 @@ export interface ServerApi {
   plan(source: string | undefined, ref: string, signal: AbortSignal): Promise<Answer<PlannedRefView>>;
   /** A recording of the inputs of the engine with the values of Secrets masked, in texts. */
   recording(): Promise<AsyncIterable<string>>;
+  /** Why an object is not in a cluster. */
+  whyNot(question: { readonly cluster: string; readonly object: string }): Promise<Answer<WhyNotView>>;
+  /** The clusters and objects that a file reaches. */
+  impact(question: ImpactRequest): Promise<Answer<ImpactView>>;
   /** What was sent to a cluster, the newest first. */
   history(question: HistoryRequest): Promise<Answer<readonly DeltaView[]>>;
   /** A declared data plane, as its Envoy is started. */

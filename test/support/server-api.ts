@@ -188,6 +188,40 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
         ? { ok: true, value: { commit: 'c'.repeat(40), ...plannedRef(source) } }
         : { ok: false, kind: 'notFound', message: `RefNotFound: there is no ref ${ref}` },
     recording: async () => Readable.from(['{"recording":"fleetrelay","form":1}\n', '["end"]\n']),
+    whyNot: async ({ cluster, object }) =>
+      object.startsWith('ConfigMap/')
+        ? {
+            ok: true,
+            value: {
+              ...{ cluster, object, isThere: false },
+              reasons: [
+                {
+                  reason: 'NotSelected',
+                  message: `Placement shop selects its file, but not cluster ${cluster}`,
+                  ...{ at: 'fleet/placement.yaml:9:7@1111111', todo: 'change the label or the selector' },
+                },
+                { reason: 'RevisionWaits', message: 'source main is refused', at: '', todo: '' },
+              ],
+            },
+          }
+        : { ok: false, kind: 'invalid', message: `"${object}" names no object` },
+    impact: async ({ path, source = 'main', line, limit }) =>
+      path === 'apps/web.yaml'
+        ? {
+            ok: true,
+            value: {
+              ...{ source, path, total: 3 },
+              documents: [
+                { name: 'ConfigMap/web/settings', at: `${path}:${line ?? 1}`, message: 'it is placed in 2 clusters' },
+              ],
+              clusters: [
+                { cluster: 'east', objects: 1 },
+                { cluster: 'west', objects: 2 },
+              ],
+              objects: [{ cluster: 'east', object: 'ConfigMap/web/settings', state: 'applied' }].slice(0, limit),
+            },
+          }
+        : { ok: false, kind: 'notFound', message: `no source has a manifest "${path}"` },
     history: async ({ cluster }) =>
       fleet.clusters.some(({ name }) => name === cluster)
         ? { ok: true, value: sentDeltas }

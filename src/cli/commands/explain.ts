@@ -2,11 +2,12 @@ import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../mod
 import { parseClusterName } from '../../model/ids.ts';
 import { printable } from '../../model/printable.ts';
 import type { ConditionView, DeclarationExplanation, Explanation, FieldView } from '../../server/api.ts';
-import { connect } from '../api.ts';
+import type { WhyNotView } from '../../server/why-api.ts';
+import { type Api, connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
-import { CliError, EXIT } from '../exit-codes.ts';
-import { type Column, styled, type TextOutput, writeTable } from '../output.ts';
+import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
+import { type Answer, type Column, styled, type TextOutput, writeTable } from '../output.ts';
 import { statusText } from '../views.ts';
 
 const STEP_COLUMNS: readonly Column<Explanation['because'][number]>[] = [
@@ -24,6 +25,7 @@ const CONDITION_COLUMNS: readonly Column<ConditionView>[] = [
 
 interface Flags extends ApiOptions {
   readonly mesh?: string;
+  readonly whyNot?: true;
 }
 
 /** `fleetrelay explain [CLUSTER] KIND/[NAMESPACE/]NAME [FIELD|CONDITION]`: the origin, down to file and line. */
@@ -38,10 +40,12 @@ export function explainCommand(context: CliContext): CliCommand {
       '<question...>',
       'name of a cluster, unless the server reads the kind; the object; a field such as spec.replicas, or a condition such as Ready',
     )
+    .option('--why-not', 'why the object is not in the cluster, or not as it is declared, and what to do')
     .option('--mesh <name>', 'the mesh of the service or data plane, if several have one of this name')
     .examples([
       ['fleetrelay explain east deploy/web/frontend', 'an object of the cluster "east", in the namespace "web"'],
       ['fleetrelay explain east deploy/frontend spec.replicas', 'the line of one of its fields'],
+      ['fleetrelay explain east deploy/web/frontend --why-not', 'why it is not there; works for any name'],
       ['fleetrelay explain Placement/shop', 'a declaration, which lies in no cluster'],
       ['fleetrelay explain KubernetesCluster/east InSync', 'why one of its conditions is as it is'],
       ['fleetrelay explain service/postgres', 'the service of a mesh, and why a data plane of it is not online'],
@@ -52,7 +56,8 @@ export function explainCommand(context: CliContext): CliCommand {
       ['fleetrelay explain FR2003', 'what the code of a finding means, with an example; needs no server'],
       ['fleetrelay explain UnknownField', 'the same by the reason of the finding'],
     ]);
-  return withApiOptions(command).answers(async ({ mesh, ...flags }: Flags, words: readonly string[]) => {
+  return withApiOptions(command).answers(async ({ mesh, whyNot, ...flags }: Flags, words: readonly string[]) => {
+    if (whyNot === true) return whyNotAnswer(await connect(context, flags), questionOf(words));
     const [code = ''] = words;
     const page = words.length === 1 ? await (await import('../rule-pages.ts')).ruleAnswer(code) : undefined;
     if (page !== undefined) return page;
@@ -70,6 +75,25 @@ function questionOf(words: readonly string[]) {
   const name = cluster === undefined ? undefined : parseClusterName(cluster);
   if (name?.ok === false) throw new CliError(EXIT.usage, printable(name.problem));
   return { cluster, object: displayObjectName(object), part };
+}
+
+async function whyNotAnswer(api: Api, { cluster, object, part }: ReturnType<typeof questionOf>): Promise<Answer> {
+  refuseUsage([
+    [cluster === undefined, '--why-not needs the cluster: fleetrelay explain CLUSTER KIND/NAME --why-not'],
+    [part !== undefined, '--why-not is about the complete object, not about a field or condition'],
+  ]);
+  const answer = await api.whyNot(cluster ?? '', object);
+  return { value: answer, table: (out) => writeWhyNot(out, answer) };
+}
+
+function writeWhyNot(out: TextOutput, { cluster, object, isThere, reasons }: WhyNotView): void {
+  const state = isThere ? `is in ${cluster}` : `is not in ${cluster} as it is declared`;
+  out.write(`${styled(out, 'strong', printable(object))} ${printable(state)}\n`);
+  for (const { reason, message, at, todo } of reasons) {
+    const place = at === '' ? '' : `\n    at ${printable(at)}`;
+    const advice = todo === '' ? '' : `\n    to do: ${printable(todo)}`;
+    out.write(`  ${printable(reason)}: ${printable(message)}${place}${advice}\n`);
+  }
 }
 
 const STATES: Readonly<Record<DeclarationExplanation['state'], string>> = {

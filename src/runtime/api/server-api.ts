@@ -27,8 +27,10 @@ import type { SourceState } from '../source-table.ts';
 import type { Suspension, SuspensionKind } from '../suspensions.ts';
 import { explain } from './explain.ts';
 import { historyOf } from './history.ts';
+import { impactOfFile } from './impact.ts';
 import type { Locator } from './locator.ts';
 import { clusterView, clusterViews, desiredViews, heldView, outputViews, sourceView, viewRows } from './views.ts';
+import { whyNotIn } from './why-not.ts';
 
 interface ServerApiDeps extends Omit<ServerParts, 'fleet'> {
   readonly heldSets: HeldSets;
@@ -112,6 +114,8 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     plan: async (source, ref, signal) => notLeader(deps) ?? deps.planner.plan(source, ref, signal),
     recording: async () => deps.recorder.maskedTexts(await deps.recorder.capture(), deps.keyedHash()),
     explain: upToDate((question) => explain(deps, question)),
+    whyNot: upToDate((question) => whyNotIn(deps, question)),
+    impact: upToDate((question) => impactOfFile(deps, question)),
     history: upToDate((question) => historyOf(deps, question)),
     suspendCluster: asLeader(ofClusters.suspend),
     resumeCluster: asLeader(ofClusters.resume),

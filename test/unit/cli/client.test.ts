@@ -714,3 +714,42 @@ describe('history', () => {
     expect((await ask('history east --watch -o json')).code).toBe(2);
   });
 });
+
+describe('why not, and impact', () => {
+  test('say what differs, where, and what to do', async () => {
+    const { ask } = await server();
+    expect((await ask('explain east ConfigMap/web/settings --why-not')).out.split('\n')).toEqual([
+      'ConfigMap/web/settings is not in east as it is declared',
+      '  NotSelected: Placement shop selects its file, but not cluster east',
+      '    at fleet/placement.yaml:9:7@1111111',
+      '    to do: change the label or the selector',
+      '  RevisionWaits: source main is refused',
+      '',
+    ]);
+    const json = await ask('explain east ConfigMap/web/settings --why-not -o json');
+    expect(JSON.parse(json.out)).toMatchObject({ isThere: false, reasons: [{ reason: 'NotSelected' }, {}] });
+    expect((await ask('explain ConfigMap/web/settings --why-not')).code).toBe(2);
+    expect((await ask('explain east ConfigMap/web/settings spec.x --why-not')).code).toBe(2);
+  });
+
+  test('list the clusters and objects that a file reaches', async () => {
+    const { ask } = await server();
+    expect((await ask('impact team-b:apps/web.yaml:12 --limit 1')).out.split('\n')).toEqual([
+      'ConfigMap/web/settings apps/web.yaml:12: it is placed in 2 clusters',
+      '',
+      'CLUSTER   OBJECTS',
+      'east      1',
+      'west      2',
+      '',
+      'CLUSTER   OBJECT                   STATE',
+      'east      ConfigMap/web/settings   applied',
+      'and 2 objects more; --limit lists them',
+      '',
+    ]);
+    expect(JSON.parse((await ask('impact team-b:apps/web.yaml -o json')).out)).toMatchObject({
+      source: 'team-b',
+      total: 3,
+    });
+    expect(await ask('impact apps/wbe.yaml')).toMatchObject({ code: 5, err: expect.stringContaining('apps/wbe.yaml') });
+  });
+});

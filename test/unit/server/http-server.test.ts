@@ -74,6 +74,11 @@ describe('the API', () => {
     expect(await get('explain?object=Placement/shop&part=spec.paths')).toMatchObject({ field: { path: 'spec.paths' } });
     expect(await get('explain?object=Placement/shop&part=')).toMatchObject({ error: { reason: 'Invalid' } });
     expect(await get('explain?cluster=east')).toMatchObject({ error: { reason: 'Invalid' } });
+    expect(await get('why-not?cluster=east&object=ConfigMap/web/x')).toMatchObject({ isThere: false });
+    expect(await get('impact?path=apps/web.yaml&line=3')).toMatchObject({ total: 3, documents: [{}] });
+    for (const wrong of ['why-not?cluster=east', 'impact', 'impact?path=a.yaml&line=x', 'impact?path=a.yaml&limit=0']) {
+      expect(await get(wrong)).toMatchObject({ error: { reason: 'Invalid' } });
+    }
     expect(await get('history?cluster=east&limit=5')).toMatchObject({ items: [{ sequence: 7 }, { sequence: 6 }] });
     for (const wrong of ['history', 'history?cluster=east&limit=0', 'history?cluster=east&since=soon']) {
       expect(await get(wrong)).toMatchObject({ error: { reason: 'Invalid' } });

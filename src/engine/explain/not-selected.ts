@@ -1,0 +1,110 @@
+import { quote } from '../../model/ids.ts';
+import type { LabelSelector } from '../../model/label-selector.ts';
+import { outOfReach, reaches } from '../../model/source-rights.ts';
+import type { ValueRef } from '../domain.ts';
+import type { DocumentRef } from '../fleet/sources.ts';
+import type { Engine } from '../graph.ts';
+import { clusterFolder, maySelect, type PlacementValue, placementsOf } from '../placement/placements.ts';
+
+/** A reason why an object is not in a cluster. */
+export interface WhyNotReason {
+  /** UpperCamelCase constant. */
+  readonly reason: string;
+  /** A sentence. */
+  readonly message: string;
+  /** Absent: no file says it. */
+  readonly at?: ValueRef;
+  /** What a person can do; empty: nothing is needed. */
+  readonly todo: string;
+}
+
+/** Why a document goes to other clusters than this one: each rule that could have sent it there. */
+export function notSelected(engine: Engine, cluster: string, document: DocumentRef): readonly WhyNotReason[] {
+  const { source, path } = document;
+  const folder = clusterFolder(path);
+  const placements = placementsOf(path, engine.placementsByFolder);
+  const rules = placements.map(({ key, value }) => notByPlacement(engine, cluster, source, key, value));
+  if (folder === cluster && !reaches(engine.rights.get('', source), cluster)) {
+    const todo = `let the source reach the cluster (allow.targets in the RelayConfig)`;
+    return [{ reason: 'NotAllowed', message: outOfReach(source, cluster), at: document, todo }];
+  }
+  if (rules.length > 0) return rules;
+  if (folder !== undefined) {
+    const message = `its file lies under clusters/${folder}, so it goes to cluster ${folder} only, and no Placement selects the file`;
+    const todo = `move the file under clusters/${cluster}, or let a Placement select it`;
+    return [{ reason: 'OtherFolder', message, at: document, todo }];
+  }
+  const message = `no Placement selects its file, and the file does not lie under clusters/${cluster}`;
+  const todo = `add the path to a Placement that selects ${cluster}`;
+  return [{ reason: 'NoPlacement', message, at: document, todo }];
+}
+
+function notByPlacement(
+  engine: Engine,
+  cluster: string,
+  source: string,
+  name: string,
+  value: PlacementValue,
+): WhyNotReason {
+  const { declared, outOfReach: far } = value;
+  const at: ValueRef = { ...declared.origin, identity: declared.identity };
+  if (!maySelect(value, source)) {
+    const message = `Placement ${name} of source ${declared.origin.source} may not select files of source ${source}`;
+    return { reason: 'NotAllowed', message, at, todo: 'add the source to allow.files in the RelayConfig' };
+  }
+  if (far.includes(cluster)) {
+    const message = `Placement ${name} selects it, but ${outOfReach(declared.origin.source, cluster)}`;
+    return { reason: 'NotAllowed', message, at, todo: 'add the cluster to allow.targets in the RelayConfig' };
+  }
+  const { names, selector } = declared.value.clusters;
+  const labels = engine.clusters.get('', cluster)?.value.labels ?? {};
+  const differs = selector === undefined ? undefined : differences(selector, labels);
+  const listed = names.length === 0 ? '' : `it lists the clusters ${names.slice(0, LISTED).join(', ')}${more(names)}`;
+  const why = [listed, differs?.text ?? ''].filter((each) => each !== '').join(', and ');
+  const field =
+    differs === undefined ? ['spec', 'clusters', 'names'] : ['spec', 'clusters', 'selector', ...differs.path];
+  return {
+    reason: 'NotSelected',
+    message: `Placement ${name} selects its file, but not cluster ${cluster}: ${why}`,
+    at: { ...at, field },
+    todo:
+      differs === undefined
+        ? `add ${cluster} to the names`
+        : `change the label of the KubernetesCluster, or the selector`,
+  };
+}
+
+const LISTED = 5;
+
+function more(names: readonly unknown[]): string {
+  return names.length > LISTED ? `, and ${names.length - LISTED} more` : '';
+}
+
+/** The first parts of a selector that the labels do not match, and where it is. */
+function differences(
+  { matchLabels, matchExpressions }: LabelSelector,
+  labels: Readonly<Record<string, string>>,
+): { readonly text: string; readonly path: readonly string[] } | undefined {
+  const has = (key: string): string =>
+    Object.hasOwn(labels, key) ? `the cluster has ${quote(labels[key] ?? '')}` : 'the cluster has no such label';
+  const wrong = Object.entries(matchLabels).filter(
+    ([key, value]) => !Object.hasOwn(labels, key) || labels[key] !== value,
+  );
+  const [first] = wrong;
+  if (first !== undefined) {
+    const texts = wrong.map(([key, value]) => `it wants label ${key} ${quote(value)}, and ${has(key)}`);
+    return { text: texts.join('; '), path: ['matchLabels', first[0]] };
+  }
+  const texts = matchExpressions.flatMap(({ key, operator, values }) => {
+    const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+    const among = values.map(quote).join(', ');
+    if (operator === 'In' && (value === undefined || !values.includes(value)))
+      return [`it wants label ${key} to be one of ${among}, and ${has(key)}`];
+    if (operator === 'NotIn' && value !== undefined && values.includes(value))
+      return [`it wants label ${key} to be none of ${among}, and ${has(key)}`];
+    if (operator === 'Exists' && value === undefined) return [`it wants a label ${key}, and ${has(key)}`];
+    if (operator === 'DoesNotExist' && value !== undefined) return [`it wants no label ${key}, and ${has(key)}`];
+    return [];
+  });
+  return texts.length === 0 ? undefined : { text: texts.join('; '), path: ['matchExpressions'] };
+}
