@@ -19,7 +19,15 @@ const stage = (): void => {
     stageFile(engine, 'main', path, readingOf(path, deploymentOf(document, 3)));
   }
 };
-const about = { source: 'main', revision: 'b'.repeat(40), base: 'a'.repeat(40), at: '', notJudged: [], findings: [] };
+const about = {
+  source: 'main',
+  revision: 'b'.repeat(40),
+  base: 'a'.repeat(40),
+  at: '',
+  notJudged: [],
+  findings: [],
+  state: { revisions: {} },
+};
 const plan = await makePlan(engine, stage, about, { place: async ({ path }) => path });
 const bytes = JSON.stringify(plan).length;
 const planned = performance.now();

@@ -25,7 +25,7 @@ const TONES: Readonly<Record<PlannedChange['action'], Tone>> = {
 
 /** Writes a plan for a terminal. */
 export function writePlan(out: TextOutput, plan: PlanView): void {
-  const { source, revision, base, summary, warnings, findings, notJudged } = plan;
+  const { source, revision, base, summary, warnings, findings, moved, notJudged } = plan;
   out.write(`${source}: ${shortRevision(revision)} compared with ${shortRevision(base)}\n`);
   for (const { clusters, waits, changes } of groupsOf(plan)) {
     const why = waits === undefined ? '' : styled(out, 'warn', ` (${printable(waits)})`);
@@ -41,6 +41,9 @@ export function writePlan(out: TextOutput, plan: PlanView): void {
   }
   if (findings.length > 0) out.write('\n');
   for (const finding of findings) out.write(`${printable(finding)}\n`);
+  if (moved !== undefined)
+    out.write(moved.length === 0 ? '\nNothing has moved.\n' : '\nMoved since the earlier plan:\n');
+  for (const sentence of moved ?? []) out.write(`  ${printable(sentence)}\n`);
   if (notJudged.length > 0) out.write('\nNot judged:\n');
   for (const sentence of notJudged) out.write(`  ${printable(sentence)}\n`);
   out.write(`\n${styled(out, hasChanges(plan) ? 'strong' : undefined, `Plan: ${sumOf(summary)}`)}\n`);

@@ -41,6 +41,11 @@ export type RecordedLine =
   | ({ readonly type: 'output' } & RecordedOutput)
   | { readonly type: 'end' };
 
+/** The admitted revisions of a recording by source. */
+export function stateOf({ revisions }: Pick<RecordingHeader, 'revisions'>) {
+  return { revisions: Object.fromEntries(revisions.map(({ source, revision }) => [source, revision])) };
+}
+
 /** The line of an entry, without its end. */
 export function inputLine({ input, partition, key, value, blob }: RecordedEntry): string {
   return JSON.stringify(['in', input, partition, key, value, ...(blob === undefined ? [] : [blob])]);

@@ -16,6 +16,7 @@ export interface CliRun {
 /** A plan that changes nothing. */
 export const EMPTY_PLAN: PlanView = {
   ...{ source: 'main', revision: 'worktree', base: 'b'.repeat(40), at: '2026-01-31T10:42:07Z' },
+  state: { revisions: { main: 'b'.repeat(40) } },
   summary: {
     ...{ create: 0, change: 0, move: 0, remove: 0, hold: 0, stay: 0, leave: 0, cancel: 0 },
     ...{ clusters: 0, registered: 2 },

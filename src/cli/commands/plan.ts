@@ -1,9 +1,14 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { parseJson } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import type { PlanView } from '../../model/plan/plan.ts';
 import { planMarkdown } from '../../model/plan/plan-markdown.ts';
+import { movedSince, parsePlan } from '../../model/plan/plan-moves.ts';
 import { hasChanges } from '../../model/plan/plan-text.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
-import { EXIT, type ExitCode, refuseUsage } from '../exit-codes.ts';
+import { CliError, EXIT, type ExitCode, refuseUsage } from '../exit-codes.ts';
 import { FORMATS, type TextOutput, whileWaiting } from '../output.ts';
 import { writePlan } from '../plan-table.ts';
 
@@ -12,6 +17,7 @@ interface Flags extends ApiOptions {
   readonly snapshot?: string;
   readonly config?: string;
   readonly source?: string;
+  readonly since?: string;
   readonly exitCode?: true;
 }
 
@@ -42,18 +48,32 @@ export function planCommand(context: CliContext): CliCommand {
       '--config <file>',
       'with --base: RelayConfig of the server; what it allows the source, and its limits, count',
     )
+    .option('--since <file>', 'name what has moved since an earlier plan (its JSON)')
     .option('--exit-code', 'exit with 1 if the plan changes anything, as git diff does')
     .examples([
       ['fleetrelay plan feature', 'what merging the branch "feature" would do to every cluster'],
       ['fleetrelay plan .', 'what the work tree in this folder would do'],
       ['fleetrelay plan --base main', 'the same from documents alone, since the work tree left main'],
       ['fleetrelay plan feature --base main -o markdown', 'for the comment of a pull request, in CI without a server'],
+      ['fleetrelay plan feature --since plan.json', 'what has moved since the plan that was reviewed'],
       ['fleetrelay plan --snapshot fleet.jsonl.gz --exit-code', 'against a recording; exit code 1 if anything changes'],
     ]);
   return withApiOptions(command).answersIn(PLAN_FORMATS, async (flags: Flags, target: string): Promise<PlanAnswer> => {
-    const value = await whileWaiting(context.stderr, 'planning', () => planned(context, flags, target));
+    const { since } = flags;
+    const earlier = since === undefined ? undefined : await readPlan(resolve(context.cwd, since), since);
+    const now = await whileWaiting(context.stderr, 'planning', () => planned(context, flags, target));
+    const value = earlier === undefined ? now : { ...now, moved: movedSince(earlier, now) };
     return { value, exitCode: flags.exitCode === true && hasChanges(value) ? EXIT.notWell : EXIT.ok };
   });
+}
+
+async function readPlan(file: string, name: string): Promise<PlanView> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new CliError(EXIT.usage, `cannot read the plan ${name}: ${errorText(error)}`);
+  });
+  const plan = parsePlan(parseJson(text));
+  if (!plan.ok) throw new CliError(EXIT.usage, `${name} ${plan.problem}`);
+  return plan.value;
 }
 
 async function planned(context: CliContext, flags: Flags, target: string): Promise<PlanView> {

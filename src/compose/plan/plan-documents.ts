@@ -52,7 +52,7 @@ export async function planDocuments(request: DocumentPlanRequest): Promise<PlanV
     };
     const about = {
       ...{ source: name, revision: read.revision ?? 'worktree', base: read.base },
-      at: rfc3339(systemDeps().clock.now()),
+      ...{ at: rfc3339(systemDeps().clock.now()), state: { revisions: { [name]: read.base } } },
       ...{
         notJudged: NOT_JUDGED,
         withoutGuards: true as const,

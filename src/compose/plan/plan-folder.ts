@@ -8,6 +8,7 @@ import { quote } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
 import { counted } from '../../model/messages.ts';
 import type { PlanView } from '../../model/plan/plan.ts';
+import { stateOf } from '../../model/recording.ts';
 import { stageFile } from '../../runtime/replica/sources.ts';
 import { systemDeps } from '../kube.ts';
 import { readCheckout } from '../read-checkout.ts';
@@ -52,7 +53,8 @@ export async function planFolder({ folder, recording, source, cwd }: FolderPlanR
     }
   };
   const about = {
-    ...{ source: name, revision: 'worktree', at: header.at, notJudged: [], findings: checkout.diagnostics },
+    ...{ source: name, revision: 'worktree', at: header.at, state: stateOf(header) },
+    ...{ notJudged: [], findings: checkout.diagnostics },
     base: header.revisions.find((each) => each.source === name)?.revision ?? '',
   };
   const plan = await makePlan(engine, stage, about, {

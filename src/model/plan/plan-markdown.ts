@@ -5,7 +5,7 @@ import { ACTIONS, groupsOf, namedClusters, shortRevision, shownChange, shownReas
 
 /** A plan as Markdown for the comment of a pull request: one line of summary, and the clusters folded. */
 export function planMarkdown(plan: PlanView): string {
-  const { source, revision, base, summary, warnings, findings, notJudged } = plan;
+  const { source, revision, base, summary, warnings, findings, moved = [], notJudged } = plan;
   const lines = [
     `**fleetrelay plan of ${code(source)}**: ${sumOf(summary)}`,
     '',
@@ -30,6 +30,8 @@ export function planMarkdown(plan: PlanView): string {
     );
     lines.push('', '```diff', ...changes.flatMap(changeLines).map(fenced), '```', '', '</details>');
   }
+  if (moved.length > 0)
+    lines.push('', 'Moved since the earlier plan:', ...moved.map((sentence) => `- ${escaped(sentence)}`));
   if (notJudged.length > 0) lines.push('', 'Not judged:', ...notJudged.map((sentence) => `- ${escaped(sentence)}`));
   return `${lines.join('\n')}\n`;
 }

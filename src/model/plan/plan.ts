@@ -10,6 +10,13 @@ export interface PlanView {
   readonly base: string;
   /** RFC 3339: the moment of the state that was compared. */
   readonly at: string;
+  /** The state that it was compared with. */
+  readonly state: {
+    /** The admitted revisions by source. */
+    readonly revisions: Readonly<Record<string, string>>;
+  };
+  /** What has moved since an earlier plan, as sentences. Absent: it is compared with none. */
+  readonly moved?: readonly string[];
   readonly summary: PlanSummary;
   /** The clusters with a change, in canonical order. */
   readonly clusters: readonly ClusterPlan[];

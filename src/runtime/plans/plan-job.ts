@@ -6,7 +6,7 @@ import type { SourceName } from '../../model/ids.ts';
 import type { PlanView, PlanWarning } from '../../model/plan/plan.ts';
 
 /** What is known of a planned revision before it is evaluated. */
-export type PlanAbout = Pick<PlanView, 'source' | 'revision' | 'base' | 'at' | 'notJudged'> & {
+export type PlanAbout = Pick<PlanView, 'source' | 'revision' | 'base' | 'at' | 'state' | 'notJudged'> & {
   /** The findings of its changed files. */
   readonly findings: readonly Diagnostic[];
   readonly warnings?: readonly PlanWarning[];

@@ -4,6 +4,7 @@ import { displayLocation, type Location } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
 import { createTurns } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
+import { stateOf } from '../../model/recording.ts';
 import { refProblem } from '../../model/ref-name.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -112,7 +113,7 @@ async function planRef(
     }
     const state = await recorder.capture();
     if (!isBase(state, source, reading)) continue;
-    const question = questionOf(deps, source, reading);
+    const question = questionOf(deps, source, reading, state);
     const places = (refs: readonly SidedRef[]) => placesOf(deps, source, reading, refs);
     const plan = await evaluate({ question, state: recorder.texts(state), places }, signal);
     return { ok: true, value: { ...plan, commit: reading.revision } };
@@ -125,7 +126,12 @@ function isBase({ header: { revisions } }: CapturedState, { name }: Source, { ba
   return revisions.some(({ source, revision }) => source === name && revision === base);
 }
 
-function questionOf({ clock }: PlannerDeps, { name }: Source, reading: RefReading): PlanQuestion {
+function questionOf(
+  { clock }: PlannerDeps,
+  { name }: Source,
+  reading: RefReading,
+  { header }: CapturedState,
+): PlanQuestion {
   const { revision, base, changes, conflicts, signatures, findings } = reading;
   const warnings = conflicts.map(
     (path) =>
@@ -143,6 +149,7 @@ function questionOf({ clock }: PlannerDeps, { name }: Source, reading: RefReadin
       revision,
       base,
       at: rfc3339(clock.now()),
+      state: stateOf(header),
       notJudged: notJudged(changes),
       findings,
       warnings,
