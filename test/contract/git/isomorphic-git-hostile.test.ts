@@ -2,6 +2,7 @@ import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createSmartHttpServer, type SmartHttpServer } from '../../../scripts/local/smart-http-server.ts';
 import type { GitRepoOptions } from '../../../src/adapters/git/repo-options.ts';
@@ -9,6 +10,7 @@ import { must } from '../../../src/model/result.ts';
 import type { GitRepo } from '../../../src/ports/git-repo.ts';
 import { createGitSandbox, type GitSandbox } from '../../support/git-sandbox.ts';
 import { isomorphicRepo } from '../../support/isomorphic-repo.ts';
+import { ensureServerCertificate } from '../../support/server-certificate.ts';
 
 const secret = 'hunter2-Secret';
 let box: GitSandbox;
@@ -61,6 +63,23 @@ async function listening(other: Server): Promise<string> {
     await new Promise<void>((resolve) => other.close(() => resolve()));
   });
   return `http://127.0.0.1:${(other.address() as AddressInfo).port}/fleet.git`;
+}
+
+/** The address of the server through a proxy that counts the bytes of its answers, or ends them. */
+async function proxied(passes: (bytes: number) => boolean): Promise<string> {
+  const { port } = new URL(url);
+  return listening(
+    createServer((client) => {
+      const upstream = connect(Number(port), '127.0.0.1');
+      client.on('error', () => upstream.destroy()).pipe(upstream);
+      upstream.on('error', () => client.destroy());
+      upstream.on('data', (chunk: Buffer) => {
+        if (passes(chunk.length)) client.write(chunk);
+        else client.destroy();
+      });
+      upstream.on('end', () => client.end());
+    }),
+  );
 }
 
 describe('what is not possible is said', () => {
@@ -138,21 +157,11 @@ describe('a broken server', () => {
 
   test('that breaks off in the middle is a failure, and the next fetch is complete', async () => {
     let cut = true;
-    const { port } = new URL(url);
-    const remote = await listening(
-      createServer((client) => {
-        const upstream = connect(Number(port), '127.0.0.1');
-        let passed = 0;
-        client.on('error', () => upstream.destroy()).pipe(upstream);
-        upstream.on('error', () => client.destroy());
-        upstream.on('data', (chunk: Buffer) => {
-          passed += chunk.length;
-          if (cut && passed > 20_000) client.destroy();
-          else client.write(chunk);
-        });
-        upstream.on('end', () => client.end());
-      }),
-    );
+    let passed = 0;
+    const remote = await proxied((bytes) => {
+      passed += bytes;
+      return !cut || passed <= 20_000;
+    });
     const noise = Array.from({ length: 4000 }, (_, index) => `${Math.sin(index)}`).join('');
     const commit = box.push(bare, { 'noise.yaml': noise });
     const repo = open({ remote });
@@ -197,6 +206,66 @@ describe('objects', () => {
   });
 });
 
+test('a later fetch transfers what has changed, also after a push of its own and after a restart', async () => {
+  let bytes = 0;
+  const remote = await proxied((more) => {
+    bytes += more;
+    return true;
+  });
+  const first = open({ remote });
+  for (const name of ['noise.yaml', 'more.yaml']) {
+    box.push(bare, { [name]: Array.from({ length: 20_000 }, () => `${Math.random()}`).join('') });
+    bytes = 0;
+    expect((await first.fetch()).type).toBe('fetched');
+    expect(bytes).toBeGreaterThan(100_000);
+  }
+  const sizeOf = async (repo: GitRepo): Promise<number> => {
+    bytes = 0;
+    const commit = box.push(bare, { 'a.yaml': `${Math.random()}` });
+    expect(await repo.fetch()).toEqual({ type: 'fetched', commit });
+    return bytes;
+  };
+  expect(await sizeOf(first)).toBeLessThan(10_000);
+  const expected = box.git(bare, 'rev-parse', 'main');
+  const author = { name: 'f', email: 'f@example.com' };
+  const request = { expected, changes: new Map([['s.json', '{}']]), author, at: 1_700_000_000_000, message: 'x' };
+  expect((await first.publish(request)).type).toBe('published');
+  expect(await sizeOf(first)).toBeLessThan(10_000);
+  expect(await first.publish(request)).toEqual({ type: 'race' });
+  expect(await sizeOf(first)).toBeLessThan(10_000);
+  await first.close();
+  const again = open({ remote });
+  expect(await sizeOf(again)).toBeLessThan(10_000);
+  bytes = 0;
+  expect((await again.fetch()).type).toBe('fetched');
+  expect(bytes).toBeLessThan(5_000);
+});
+
+test('over TLS the certificates of the CA file are trusted, and no others', async () => {
+  const folder = join(box.path, 'tls');
+  const certificate = await ensureServerCertificate(folder, { names: ['localhost'], ips: ['127.0.0.1'] }, Date.now());
+  const [cert, key] = [Buffer.from(certificate.certificate), Buffer.from(certificate.key)];
+  const { port } = new URL(url);
+  const front = createTlsServer({ cert, key }, (client) => {
+    const upstream = connect(Number(port), '127.0.0.1');
+    client.on('error', () => upstream.destroy()).pipe(upstream);
+    upstream.on('error', () => client.destroy()).pipe(client);
+  });
+  const remote = (await listening(front)).replace('http:', 'https:');
+  const stranger = await open({ remote }).fetch();
+  expect(stranger).toMatchObject({
+    type: 'failed',
+    reason: 'Unreachable',
+    message: expect.stringMatching(/certificate/),
+  });
+  const caFile = join(folder, 'ca-of-the-test.crt');
+  writeFileSync(caFile, certificate.ca);
+  const directory = join(box.path, 'trusting');
+  expect(await open({ remote, caFile, directory }).fetch()).toMatchObject({ type: 'fetched' });
+  const none = await open({ remote, caFile: join(folder, 'none'), directory }).fetch();
+  expect(none).toMatchObject({ type: 'failed', reason: 'LocalFailure', message: expect.stringContaining('none') });
+});
+
 describe('history', () => {
   test('that the first fetch has left out is fetched when it is asked for', async () => {
     const first = box.git(bare, 'rev-parse', 'main');
@@ -218,6 +287,24 @@ describe('history', () => {
     expect(await repo.hasCommit('e'.repeat(40))).toBe(false);
     expect(asked.length).toBe(forAll);
     expect((await repo.diff(first, tip, '')).map(({ path }) => path)).toEqual(['a.yaml']);
+  });
+
+  test('of which only one of two branches is here is completed for both', async () => {
+    const base = box.push(bare, { 'b.yaml': 'b' });
+    box.git(bare, 'branch', 'side', 'main');
+    const side = box.push(bare, { 'c.yaml': 'c' }, { branch: 'side' });
+    const tip = box.push(bare, { 'a.yaml': 'b' });
+    const completed = async (name: string): Promise<GitRepo> => {
+      const repo = open({ directory: join(box.path, name) });
+      await repo.fetch();
+      expect(await repo.fetchRef('side')).toEqual({ type: 'fetched', commit: side });
+      expect(await repo.hasCommit(base)).toBe(true);
+      return repo;
+    };
+    expect(await (await completed('one')).isAncestor(base, tip)).toBe(true);
+    expect(await (await completed('two')).isAncestor(side, tip)).toBe(false);
+    expect(await (await completed('three')).mergeBase(tip, side)).toBe(base);
+    expect(await (await completed('four')).mergeBase(side, tip)).toBe(base);
   });
 
   test('that cannot be fetched is an error, not an answer', async () => {
