@@ -26,6 +26,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   restart: () => import('./fleet/restart.ts'),
   status: () => import('./status/status.ts'),
   validate: () => import('./validate/validate.ts'),
+  why: () => import('./why/why.ts'),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

@@ -193,6 +193,20 @@ describe('a planted fault is caught', () => {
     expect(await caught({ source }, from, 'suspensions')).toContain('suspensions');
   });
 
+  test('history: a record of the log goes missing', async () => {
+    const source: Tampering['source'] = (world, own) => {
+      world.listen((event) => {
+        if (event.type !== 'taken') return;
+        world.time.in(5_000, () => {
+          const log = world.memory.keys().filter((key) => key.startsWith(`history/${event.cluster.name}/`));
+          for (const key of log.slice(-1)) world.memory.evict(key);
+        });
+      });
+      return own;
+    };
+    expect(await caught({ source }, 1, 'history')).toContain('history');
+  });
+
   test('no foreign write: an agent writes over what a person has made', async () => {
     const cluster: Tampering['cluster'] = (_world, { memory }, api) => ({
       ...api,

@@ -7,6 +7,7 @@ import type { Checker, MakeChecker, Rest } from './checkers/checker.ts';
 import { containment } from './checkers/containment.ts';
 import { convergence, differences } from './checkers/convergence.ts';
 import { guards } from './checkers/guards.ts';
+import { history } from './checkers/history.ts';
 import { lastingHolds } from './checkers/lasting-holds.ts';
 import { memoryBounded } from './checkers/memory-bounded.ts';
 import { monotoneRevisions } from './checkers/monotone-revisions.ts';
@@ -55,6 +56,7 @@ const CHECKERS: readonly MakeChecker[] = [
   monotoneRevisions,
   provenance,
   plan,
+  history,
   noDefect,
   convergence,
   statusTruth,

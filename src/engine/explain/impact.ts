@@ -54,15 +54,19 @@ export function keptFrom(engine: Engine, origin: Origin): readonly Reached[] {
   return outputsOf(engine, (each) => isSameOrigin(each, origin));
 }
 
-/** The outputs with such an origin, in canonical order. */
-function outputsOf({ outputs }: Engine, isMeant: (origin: Origin) => boolean): readonly Reached[] {
-  const found: Reached[] = [];
-  for (const cluster of outputs.partitions()) {
+/** The outputs with such an origin, in canonical order; `among`: of these clusters only. */
+function outputsOf(
+  { outputs }: Engine,
+  isMeant: (origin: Origin) => boolean,
+  among: Iterable<string> = outputs.partitions(),
+): readonly Reached[] {
+  return [...among].sort(compareText).flatMap((cluster) => {
+    const keys: ObjectKey[] = [];
     for (const { key, value } of outputs.entries(cluster)) {
-      if ('origins' in value && value.origins.some(isMeant)) found.push({ cluster, key: key as ObjectKey });
+      if ('origins' in value && value.origins.some(isMeant)) keys.push(key as ObjectKey);
     }
-  }
-  return found.sort((a, b) => compareText(a.cluster, b.cluster) || compareText(a.key, b.key));
+    return keys.sort(compareText).map((key) => ({ cluster, key }));
+  });
 }
 
 function nameOf({ content, identity }: DocumentValue): string {
@@ -133,7 +137,7 @@ function ofDeclaration(
     const matches = cachedBy(
       (origin: Origin) => maySelect(placement, origin.source) && globs.some((glob) => glob.matches(origin.path)),
     );
-    const objects = outputsOf(engine, matches).filter(({ cluster }) => clusters.includes(cluster));
+    const objects = outputsOf(engine, matches, clusters);
     const message =
       clusters.length === 0
         ? 'it reaches nothing: it selects no cluster'
@@ -141,7 +145,7 @@ function ofDeclaration(
     return { at, name, message, clusters, objects };
   }
   if (kind === 'KubernetesCluster') {
-    const objects = [...engine.outputs.entries(key)].map((entry) => ({ cluster: key, key: entry.key as ObjectKey }));
+    const objects = outputsOf(engine, () => true, [key]);
     const elsewhere = engine.indexes.ledgerByScope
       .members(key)
       .map((entry) => ({ cluster: entry.partition, key: entry.key as ObjectKey }))
@@ -176,14 +180,13 @@ function clustersOf(objects: readonly { readonly cluster: string }[]): readonly 
   return [...new Set(objects.map(({ cluster }) => cluster))].sort(compareText);
 }
 
-/** Remembers the answer for each file: clusters share the origins of an object. */
+/** Remembers the answer for each file. */
 function cachedBy(judge: (origin: Origin) => boolean): (origin: Origin) => boolean {
-  const known = new Map<Origin, boolean>();
+  const known = new Map<string, boolean>();
   return (origin) => {
-    const before = known.get(origin);
-    if (before !== undefined) return before;
-    const now = judge(origin);
-    known.set(origin, now);
+    const file = fileGroup(origin);
+    const now = known.get(file) ?? judge(origin);
+    known.set(file, now);
     return now;
   };
 }

@@ -58,7 +58,7 @@ export async function impactOfFile(deps: ImpactDeps, question: ImpactRequest): P
       .map(({ name, at, message }) => ({ name, at: placeOf(at), message })),
   );
   const clusters = impacts.flatMap((impact: DocumentImpact) => impact.clusters);
-  const objects = unique(impacts.flatMap((impact) => impact.objects));
+  const objects = unique(impacts);
   return { ok: true, value: viewOf(engine, origin, documents, objects, clusters, question.limit) };
 }
 
@@ -66,7 +66,11 @@ function clustersOf(objects: readonly Reached[]): readonly string[] {
   return objects.map(({ cluster }) => cluster);
 }
 
-function unique(objects: readonly Reached[]): readonly Reached[] {
+/** The objects of all documents, each once, in canonical order. */
+function unique(impacts: readonly DocumentImpact[]): readonly Reached[] {
+  const [only] = impacts;
+  if (only !== undefined && impacts.length === 1) return only.objects;
+  const objects = impacts.flatMap((impact) => impact.objects);
   return [...new Map(objects.map((each) => [`${each.cluster} ${each.key}`, each])).values()].sort(
     (a, b) => compareText(a.cluster, b.cluster) || compareText(a.key, b.key),
   );

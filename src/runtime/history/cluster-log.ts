@@ -1,5 +1,7 @@
 import type { AgentHolding, ObjectResult } from '../../model/agent.ts';
+import type { Digest } from '../../model/ids.ts';
 import { cutText } from '../../model/messages.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
 import { comparePositions, type OutputPosition } from '../../model/output.ts';
 import type { SendOutcome } from '../../relay/session.ts';
 import { type DeltaDraft, explained, movedSources } from './changes.ts';
@@ -48,6 +50,18 @@ export function createClusterLog(stored: ReadonlyMap<number, DeltaRecord>, write
     write(one.slot, one.record);
   };
 
+  const note = (result: ObjectResult): boolean => {
+    const one = logged.findLast(({ places }) => places.has(result.key));
+    const place = one?.places.get(result.key) ?? -1;
+    const before = one?.objects[place];
+    const outcome = before && outcomeOf(before, result, now());
+    if (one === undefined || before === undefined || outcome === undefined) return false;
+    const after = { ...before, outcome };
+    one.objects[place] = after;
+    grew(one, sizeOfObject(after) - sizeOfObject(before));
+    dirty.add(one);
+    return true;
+  };
   const flush = (): void => {
     for (const { slot, record } of dirty) write(slot, record);
     dirty.clear();
@@ -64,33 +78,22 @@ export function createClusterLog(stored: ReadonlyMap<number, DeltaRecord>, write
       else if (end.type === 'rejected') answer(one, 'rejected', `${end.reason}: ${end.message}`);
       else if (end.type === 'calledOff') answer(one, 'calledOff', end.reason);
     },
-    /** The agent says at its connect up to which delta it has accepted. */
-    connected: ({ position }: Pick<AgentHolding, 'position'>): void => {
+    /**
+     * The agent says at its connect up to which delta it has accepted. A server may have ended before it wrote how far the objects
+     * are: what is removed is not among the entries, and the last result of the others is known.
+     */
+    connected: (holding: Held, lastResult: (key: ObjectKey) => ObjectResult | undefined): void => {
       for (const one of logged) {
         const { answer: last, position: its } = one.record;
         if (last.state !== 'sent' && last.state !== 'unknown') continue;
-        answer(one, comparePositions(position, its) >= 0 ? 'accepted' : 'lost');
+        answer(one, comparePositions(holding.position, its) >= 0 ? 'accepted' : 'lost');
       }
       const last = logged.at(-1)?.record.position ?? { epoch: 0, sequence: 0 };
-      if (comparePositions(position, last) > 0) append(unrecorded(position, now()));
+      if (comparePositions(holding.position, last) > 0) append(unrecorded(holding.position, now()));
+      for (const found of missedResults(logged, holding, lastResult)) note(found);
     },
     /** The agent reports how far an object is. Returns true if the log has noted it, and is to be written. */
-    result: (result: ObjectResult): boolean => {
-      for (let at = logged.length - 1; at >= 0; at -= 1) {
-        const one = logged[at] as Logged;
-        const place = one.places.get(result.key);
-        if (place === undefined) continue;
-        const before = one.objects[place] as ChangedObject;
-        const outcome = outcomeOf(before, result, now());
-        if (outcome === undefined) return false;
-        const after = { ...before, outcome };
-        one.objects[place] = after;
-        grew(one, sizeOfObject(after) - sizeOfObject(before));
-        dirty.add(one);
-        return true;
-      }
-      return false;
-    },
+    result: note,
     /** The connection of the agent has ended. */
     left: (): void => {
       for (const one of logged) if (one.record.answer.state === 'sent') answer(one, 'unknown');
@@ -99,6 +102,27 @@ export function createClusterLog(stored: ReadonlyMap<number, DeltaRecord>, write
     /** Writes the noted outcomes. */
     flush,
   };
+}
+
+type Held = Pick<AgentHolding, 'position' | 'entries'>;
+
+/** Results that are known of objects without one: of the last delta that lists each, if the agent has accepted it. */
+function* missedResults(
+  logged: readonly Logged[],
+  { entries }: Held,
+  lastResult: (key: ObjectKey) => ObjectResult | undefined,
+): Generator<ObjectResult> {
+  const isOpen = ({ outcome }: ChangedObject): boolean => outcome === undefined || outcome.state === 'removing';
+  const accepted = logged.filter(({ record }) => record.answer.state === 'accepted');
+  const open = accepted.flatMap(({ objects }) => objects.filter(isOpen));
+  if (open.length === 0) return;
+  const held = new Set(entries.map(({ key }) => key));
+  for (const { key, change } of open) {
+    const last = change === 'remove' ? undefined : lastResult(key);
+    if (last !== undefined) yield last;
+    if (change !== 'remove' || held.has(key)) continue;
+    yield { key, digest: '' as Digest, state: 'removed', reason: '', message: '' };
+  }
 }
 
 /** The deltas in their order, and their bounds. */

@@ -44,7 +44,8 @@ export function createHistory(deps: HistoryDeps) {
     for (const log of dirty) log.flush();
     dirty.clear();
   };
-  const gather = (): void => {
+  const noted = (log: ClusterLog): void => {
+    dirty.add(log);
     if (isGathering) return;
     isGathering = true;
     clock.schedule(GATHER_MS, () => {
@@ -55,9 +56,12 @@ export function createHistory(deps: HistoryDeps) {
 
   return {
     /** An agent is connected, and this server writes the records of its cluster. */
-    connected: (cluster: string, holding: Pick<AgentHolding, 'position'>): void => {
+    connected: (cluster: string, holding: Pick<AgentHolding, 'position' | 'entries'>): void => {
       logs.follow(cluster);
-      logs.act(cluster, (log) => log.connected(holding));
+      logs.act(cluster, (log) => {
+        log.connected(holding, (key) => engine.inputs.results.latest(cluster, key));
+        noted(log);
+      });
     },
     /** Its session is over: another server may write the records next. */
     disconnected: logs.leave,
@@ -74,9 +78,7 @@ export function createHistory(deps: HistoryDeps) {
       logs.act(cluster, (log) => {
         let isNew = false;
         for (const result of results) if (log.result(result)) isNew = true;
-        if (!isNew) return;
-        dirty.add(log);
-        gather();
+        if (isNew) noted(log);
       }),
     /** Oldest first. Rejects if the store does not answer. */
     read: async (cluster: string): Promise<readonly DeltaRecord[]> =>

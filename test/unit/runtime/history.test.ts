@@ -223,6 +223,32 @@ describe('the log of a cluster', () => {
     expect(sequences(next.records()).at(-1)).toBe(1_019);
   });
 
+  it('knows the results again that a killed server had not written', () => {
+    const log = createClusterLog(
+      new Map(),
+      () => undefined,
+      () => 7,
+    );
+    const [one, other, third] = draft(1, 3).objects;
+    if (one === undefined || other === undefined || third === undefined) throw new Error('there are no objects');
+    const objects = [
+      { ...one, change: 'remove' as const },
+      { ...other, digest: 'aaaa' },
+      { ...third, digest: 'bbbb' },
+    ];
+    log.sent({ ...draft(1, 3), objects });
+    const result = { key: other.key, digest: 'aaaa0' as Digest, state: 'failed', reason: 'No', message: '' } as const;
+    const lastResult = (key: ObjectKey) => ({ ...result, key });
+    const connect = (sequence: number) => log.connected({ position: { epoch: 1, sequence }, entries: [] }, lastResult);
+    const states = () => log.records()[0]?.objects.map(({ outcome }) => outcome?.state);
+    connect(0);
+    expect(log.records()[0]?.answer.state).toBe('lost');
+    expect(states()).toEqual([undefined, undefined, undefined]);
+    log.sent({ ...draft(2, 3), objects });
+    connect(2);
+    expect(log.records()[1]?.objects.map(({ outcome }) => outcome?.state)).toEqual(['removed', 'failed', undefined]);
+  });
+
   it('does not take the result of other content for that of a delta', () => {
     const log = createClusterLog(
       new Map(),

@@ -1,0 +1,128 @@
+import { parseJsonBytes } from '../../../src/model/json.ts';
+import type { SequencedDelta } from '../../../src/model/output.ts';
+import { type DeltaRecord, inOrder, MOST_BYTES, MOST_DELTAS, sizeOf } from '../../../src/runtime/history/records.ts';
+import type { World } from '../world.ts';
+import { isHostile, type MakeChecker } from './checker.ts';
+import { followUnwritten } from './unwritten.ts';
+
+/** A delta that has left a server. */
+interface Departure {
+  readonly process: string;
+  readonly at: number;
+  readonly delta: SequencedDelta;
+  /** The log may lack it: its server ended before the record was written, or the store has lost records since. */
+  mayLack: boolean;
+  /** What the agent has said; undefined: nothing that is known. */
+  answer?: 'accepted' | 'rejected';
+}
+
+/**
+ * The log in the store tells the truth: each delta that left is in it, within its bounds, in order, with its revisions, its
+ * objects and its answer; and it has no other delta that an agent has taken.
+ */
+export const history: MakeChecker = (world, fail) => {
+  const unwritten = followUnwritten(world);
+  /** By cluster and position. */
+  const departures = new Map<string, Map<string, Departure>>();
+  const of = (cluster: string): Map<string, Departure> => {
+    const known = departures.get(cluster) ?? new Map<string, Departure>();
+    departures.set(cluster, known);
+    return known;
+  };
+  const doubt = (isMeant: (departure: Departure) => boolean): void => {
+    for (const known of departures.values())
+      for (const departure of known.values()) if (isMeant(departure)) departure.mayLack = true;
+  };
+  world.listen((event) => {
+    switch (event.type) {
+      case 'departed': {
+        const { process, cluster, delta } = event;
+        of(cluster.name).set(placeOf(delta), { process, at: world.time.elapsed(), delta, mayLack: false });
+        return;
+      }
+      case 'taken':
+      case 'refused': {
+        const departure = of(event.cluster.name).get(placeOf(event.delta));
+        if (departure !== undefined) departure.answer = event.type === 'taken' ? 'accepted' : 'rejected';
+        return;
+      }
+      case 'died': {
+        const written = unwritten.since(event.process);
+        return doubt(({ process, at }) => process === event.process && at >= written);
+      }
+      case 'storeLost':
+      case 'evicted':
+        return doubt(() => true);
+      case 'log':
+        // Its log ends with its registration.
+        if (event.line.message.startsWith('a cluster is deregistered')) of(String(event.line.data.cluster)).clear();
+        return;
+      default:
+        return;
+    }
+  });
+  return {
+    name: 'history',
+    atRest: () => {
+      for (const { cluster } of world.agents) {
+        if (isHostile(world, cluster) || !isRegistered(world, cluster.name)) continue;
+        for (const problem of problemsOf(logOf(world, cluster.name), of(cluster.name)))
+          fail(`the log of ${cluster.name} ${problem}`);
+      }
+    },
+  };
+};
+
+function placeOf({ position: { epoch, sequence } }: Pick<SequencedDelta, 'position'>): string {
+  return `(${epoch}, ${sequence})`;
+}
+
+function isRegistered({ servers }: World, cluster: string): boolean {
+  return servers.every(({ life }) => life()?.server?.engine.clusters.get('', cluster) !== undefined);
+}
+
+function logOf({ memory }: World, cluster: string): readonly DeltaRecord[] {
+  const prefix = `history/${cluster}/`;
+  return [...memory.copy()]
+    .filter(([key]) => key.startsWith(prefix))
+    .map(([, { value }]) => parseJsonBytes(value) as unknown as DeltaRecord)
+    .sort(inOrder);
+}
+
+function* problemsOf(log: readonly DeltaRecord[], left: ReadonlyMap<string, Departure>): Generator<string> {
+  const bytes = log.reduce((sum, record) => sum + sizeOf(record), 0);
+  const [oldest] = log;
+  // What was noted of results after the last delta may exceed the bound, until the next delta.
+  if (log.length > MOST_DELTAS || bytes > 2 * MOST_BYTES) yield `has ${log.length} deltas and ${bytes} bytes`;
+  for (const record of log) if (record.unrecorded !== true) yield* problemsOfRecord(record, left.get(placeOf(record)));
+  const known = new Set(log.map(placeOf));
+  const isFull = log.length === MOST_DELTAS || bytes > MOST_BYTES / 2;
+  for (const [place, { delta, mayLack }] of left) {
+    if (mayLack || known.has(place)) continue;
+    const isDropped = isFull && oldest !== undefined && delta.position.sequence < oldest.position.sequence;
+    if (!isDropped) yield `lacks the delta ${place}`;
+  }
+}
+
+function* problemsOfRecord(record: DeltaRecord, departure: Departure | undefined): Generator<string> {
+  const place = placeOf(record);
+  const { state } = record.answer;
+  if (departure === undefined) {
+    if (state === 'accepted' || state === 'rejected')
+      yield `has the delta ${place}, which has never left and is ${state}`;
+    return;
+  }
+  const { delta, answer, mayLack } = departure;
+  const revisions = (refs: DeltaRecord['revisions']): string =>
+    refs.map(({ source, revision }) => `${source}@${revision}`).join(' ');
+  if (revisions(record.revisions) !== revisions(delta.revisions))
+    yield `has ${place} of ${revisions(record.revisions)}, and it was computed from ${revisions(delta.revisions)}`;
+  const { upserts, removals, touches } = delta;
+  const { create, change, remove, touch } = record.counts;
+  if (create + change !== upserts.length || remove !== removals.length || touch !== touches.length)
+    yield `counts ${JSON.stringify(record.counts)} objects in ${place}, and there were ${upserts.length}, ${removals.length} and ${touches.length}`;
+  const keys = new Set<string>([...upserts.map(({ key }) => key), ...removals, ...touches.map(({ key }) => key)]);
+  for (const { key } of record.objects) if (!keys.has(key)) yield `has ${key} in ${place}, where it was not`;
+  if (answer !== undefined && !mayLack && state !== answer && !(answer === 'rejected' && state === 'lost'))
+    yield `says that ${place} is ${state}, and it was ${answer}`;
+}
