@@ -1,6 +1,11 @@
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
-import type { ClusterApi, InventoryState, ObservedObject } from '../../../src/ports/cluster-api.ts';
+import {
+  type ClusterApi,
+  type InventoryState,
+  type ObservedObject,
+  takenOverError,
+} from '../../../src/ports/cluster-api.ts';
 import { createMemoryCluster, type MemoryCluster } from '../../support/agent-cluster.ts';
 import type { Dice } from '../core/dice.ts';
 import type { SimProcess } from '../core/process.ts';
@@ -53,6 +58,8 @@ export interface SimCluster {
   readonly letGo: Set<ObjectKey>;
   /** Writes of objects that took effect. */
   writes: number;
+  /** The process that has read the inventory last: writes of others are refused. */
+  holder: SimProcess | undefined;
   /** The cluster as an agent's process has it. */
   open(process: SimProcess): ClusterApi;
 }
@@ -68,6 +75,7 @@ export function createSimCluster(name: string, dice: Dice, listener: ClusterList
     foreign: new Map(),
     letGo: new Set(),
     writes: 0,
+    holder: undefined,
     open: (process) => openCluster(cluster, process, dice, listener),
   };
   return cluster;
@@ -124,10 +132,16 @@ function openCluster(cluster: SimCluster, process: SimProcess, dice: Dice, liste
         return outcome;
       });
     },
-    loadInventory: () => process.call(delay(), () => api.loadInventory()),
+    loadInventory: () =>
+      process.call(delay(), () => {
+        if (process.state() !== 'dead') cluster.holder = process;
+        return api.loadInventory();
+      }),
     saveInventory: (change) =>
       process.write(delay(), async () => {
         if (weather.full) throw new Error('the cluster takes no inventory');
+        // A late write of an agent that has ended: the real adapters fence it.
+        if (cluster.holder !== process) throw takenOverError('another agent has it');
         await api.saveInventory(change);
         saved = change.state;
         tellIfEnded();
