@@ -21,7 +21,7 @@ export function impactCommand(context: CliContext): CliCommand {
   return newCommand('impact', context)
     .summary('which clusters and objects a file reaches')
     .description(
-      'Lists what the admitted revision of a file reaches: the objects that are placed from it, the clusters that a Placement or KubernetesCluster of it selects, what is made from a ServiceMirror, a Shoot or another kind that the server reads. With a line it asks for the document there. A file that reaches nothing says why.',
+      'Lists what the admitted revision of a file reaches: the objects that are placed from it, the clusters that a Placement or KubernetesCluster of it selects, what is made from declarations of the other kinds that the server reads. With a line it asks for the document there. A file that reaches nothing says why.',
     )
     .argument('<file>', 'path from the root of its source, FILE or FILE:LINE; SOURCE:FILE if several sources have it')
     .option('-n, --limit <objects>', 'list so many objects at most; all are counted', wholeNumber(1, 10_000), 100)

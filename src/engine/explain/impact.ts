@@ -131,8 +131,8 @@ function ofDeclaration(
       objects: [],
     };
   }
-  const placement = kind === 'Placement' ? engine.placements.get('', key) : undefined;
-  if (placement !== undefined) {
+  const placement = engine.placements.get('', key);
+  if (placement !== undefined && placement.declared === declared) {
     const { clusters, globs } = placement;
     const matches = cachedBy(
       (origin: Origin) => maySelect(placement, origin.source) && globs.some((glob) => glob.matches(origin.path)),
@@ -144,7 +144,7 @@ function ofDeclaration(
         : `it selects ${counted(clusters.length, 'cluster')} and places ${counted(objects.length, 'object')} there`;
     return { at, name, message, clusters, objects };
   }
-  if (kind === 'KubernetesCluster') {
+  if (engine.clusters.get('', key) === declared) {
     const objects = outputsOf(engine, () => true, [key]);
     const elsewhere = engine.indexes.ledgerByScope
       .members(key)
@@ -163,7 +163,7 @@ function ofDeclaration(
       objects: [...objects, ...elsewhere],
     };
   }
-  if (kind === 'FleetPolicy') {
+  if (engine.policy.get('', '') === declared) {
     const clusters = [...engine.clusters.entries('')].map((entry) => entry.key).sort(compareText);
     const message = `it sets guards, safe mode, discovery and status of the fleet: all ${counted(clusters.length, 'cluster')}`;
     return { at, name, message, clusters, objects: [] };

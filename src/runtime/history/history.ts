@@ -23,6 +23,8 @@ interface Followed {
   log: ClusterLog | undefined;
   /** What has happened since, in its order. */
   readonly waiting: ((log: ClusterLog) => void)[];
+  /** Its session has ended before the store was read. */
+  hasLeft: boolean;
 }
 
 /** Where the sender notes what it sends. */
@@ -93,7 +95,7 @@ export function createHistory(deps: HistoryDeps) {
 
 /** The logs of the clusters whose agents are connected to this server. `left`: a log is not used any more. */
 function createFollowedLogs(deps: HistoryDeps, left: (log: ClusterLog) => void) {
-  const { store, journal, clock, ledger } = deps;
+  const { store, journal, ledger } = deps;
   const followed = new Map<string, Followed>();
   /** Clusters whose last records may not be in the store yet. */
   const unwritten = new Set<string>();
@@ -119,21 +121,24 @@ function createFollowedLogs(deps: HistoryDeps, left: (log: ClusterLog) => void) 
     const stored = await read(cluster);
     // It may have gone, and come back, meanwhile.
     if (followed.get(cluster) !== one) return;
-    const records = ledger.recordsOf(cluster);
-    for (const [slot, record] of stored) records?.noted(recordKey.history(cluster, slot), record);
-    const write = (slot: number, record: DeltaRecord | null): void =>
-      ledger.recordsOf(cluster)?.put(recordKey.history(cluster, slot), record);
-    const log = createClusterLog(stored, write, clock.now);
+    const log = openLog(deps, cluster, stored);
     one.log = log;
     for (const act of one.waiting.splice(0)) act(log);
+    if (one.hasLeft) leave(cluster);
   };
   const task = createKeyedTask(deps, 'reading what was sent to a cluster', { each: open });
   const leave = (cluster: string): void => {
-    const log = followed.get(cluster)?.log;
+    const one = followed.get(cluster);
+    if (one === undefined) return;
+    if (one.log === undefined) {
+      // What waits is noted when the store was read.
+      one.hasLeft = true;
+      one.waiting.push((log) => log.left());
+      return;
+    }
     followed.delete(cluster);
-    if (log === undefined) return;
-    log.left();
-    left(log);
+    one.log.left();
+    left(one.log);
     unwritten.add(cluster);
   };
   return {
@@ -142,7 +147,9 @@ function createFollowedLogs(deps: HistoryDeps, left: (log: ClusterLog) => void) 
     follow: (cluster: string): void => {
       leave(cluster);
       ended.delete(cluster);
-      followed.set(cluster, { log: undefined, waiting: [] });
+      const unread = followed.get(cluster);
+      if (unread === undefined) followed.set(cluster, { log: undefined, waiting: [], hasLeft: false });
+      else unread.hasLeft = false;
       task.wake(cluster);
     },
     leave,
@@ -164,4 +171,17 @@ function createFollowedLogs(deps: HistoryDeps, left: (log: ClusterLog) => void) 
     },
     stop: task.stop,
   };
+}
+
+/** The log of a cluster whose records this process writes. */
+function openLog(
+  { ledger, clock }: HistoryDeps,
+  cluster: string,
+  stored: ReadonlyMap<number, DeltaRecord>,
+): ClusterLog {
+  const records = ledger.recordsOf(cluster);
+  for (const [slot, record] of stored) records?.noted(recordKey.history(cluster, slot), record);
+  const write = (slot: number, record: DeltaRecord | null): void =>
+    ledger.recordsOf(cluster)?.put(recordKey.history(cluster, slot), record);
+  return createClusterLog(stored, write, clock.now);
 }
