@@ -1,9 +1,12 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { load } from 'js-yaml';
 import { isJsonObject } from '../../src/model/json.ts';
 import { errorText } from '../../src/model/messages.ts';
+import type { PlanView } from '../../src/model/plan/plan.ts';
+import type { DeltaView } from '../../src/server/history-api.ts';
+import type { WhyNotView } from '../../src/server/why-api.ts';
 import type { DemoObject } from './clusters.ts';
 import { clusterNames, type Stage } from './stage.ts';
 
@@ -19,6 +22,8 @@ const SETTINGS = join('apps', 'shop', 'settings.yaml');
 /** The ConfigMap of the shop, in each of {@link SHOP_CLUSTERS}. */
 export const liveSettings: DemoObject = { kind: 'ConfigMap', namespace: 'shop', name: 'settings' };
 const LIVE_WEB: DemoObject = { kind: 'Deployment.apps', namespace: 'shop', name: 'web' };
+/** The branch that removes the shop. */
+const CLOSING = 'close-the-shop';
 const SHOP_CLUSTERS = ['east', 'west'] as const;
 
 /** All steps in order; each one continues from the state after the one before. */
@@ -29,8 +34,11 @@ export const story: readonly [Step, ...Step[]] = [
   { name: 'absent', title: 'an agent is stopped: other clusters are served, nothing is lost', play: absent },
   { name: 'return', title: 'the agent reconnects and catches up', play: comeBack },
   { name: 'typo', title: 'a broken file stops no other file and removes nothing', play: typo },
-  { name: 'guard', title: 'a push that removes much is held', play: guard },
+  { name: 'plan', title: 'a branch is planned before it is merged', play: planBranch },
+  { name: 'guard', title: 'a push that removes much is held, as it was planned', play: guard },
+  { name: 'why-not', title: 'explain --why-not names what an object waits for', play: whyNot },
   { name: 'approve', title: 'a person approves it', play: approve },
+  { name: 'history', title: 'history names the commits and the approval', play: history },
   { name: 'explain', title: 'explain names the origin of an object', play: explain },
   { name: 'status', title: 'the status branch has the state of the last commit', play: status },
 ];
@@ -103,12 +111,66 @@ async function typo(stage: Stage, signal: AbortSignal): Promise<string> {
   return `${found.at?.path}:${found.at?.line}:${found.at?.column}: ${found.message}`;
 }
 
+async function planBranch(stage: Stage): Promise<string> {
+  const { work } = stage;
+  await work.git('checkout', '--quiet', '-b', CLOSING);
+  await work.git('rm', '--quiet', '-r', join('apps', 'shop'));
+  await work.git('commit', '--quiet', '-m', 'Close the shop');
+  await work.git('push', '--quiet', 'origin', CLOSING);
+  await work.git('checkout', '--quiet', '-');
+  const plan = await planOf(stage);
+  if (plan.summary.hold === 0 || plan.summary.remove > 0)
+    throw new Error(`the plan is ${JSON.stringify(plan.summary)}`);
+  const held = plan.clusters.flatMap(({ changes }) => changes).find(({ reason }) => reason === 'TooManyRemovals');
+  return `${plan.summary.hold} objects would be held in ${plan.summary.clusters} clusters: ${held?.message}`;
+}
+
+async function planOf(stage: Stage): Promise<PlanView> {
+  return JSON.parse(await stage.fleetrelay('plan', CLOSING, '-o', 'json')) as PlanView;
+}
+
 async function guard(stage: Stage, signal: AbortSignal): Promise<string> {
-  await rm(join(stage.work.directory, 'apps', 'shop'), { recursive: true });
-  await stage.work.push('Close the shop');
+  const planned = await planOf(stage);
+  await stage.work.git('merge', '--quiet', CLOSING);
+  await stage.work.git('push', '--quiet', 'origin', 'HEAD:main');
   const held = await until('the removals are held', async () => (await stage.status()).heldRemovals[0], signal);
   for (const name of SHOP_CLUSTERS) await mustBeThere(stage, name, liveSettings);
-  return `${held.removals.length} removals are held: ${held.message}`;
+  const [objects, expected] = [held.removals.map(textOfRemoval), plannedHolds(planned)].map((all) => all.sort());
+  if (JSON.stringify(objects) !== JSON.stringify(expected)) {
+    throw new Error(`held are ${objects?.join(', ')}, and planned was ${expected?.join(', ')}`);
+  }
+  return `${held.removals.length} removals are held, as it was planned: ${held.message}`;
+}
+
+function textOfRemoval({ cluster, object }: { readonly cluster: string; readonly object: string }): string {
+  return `${cluster} ${object}`;
+}
+
+/** The removals that a plan says a guard would hold. */
+function plannedHolds({ clusters }: PlanView): string[] {
+  return clusters.flatMap(({ cluster, changes }) =>
+    changes
+      .filter(({ reason }) => reason === 'TooManyRemovals')
+      .map(({ object }) => textOfRemoval({ cluster, object })),
+  );
+}
+
+async function whyNot(stage: Stage): Promise<string> {
+  const question = ['explain', 'east', 'ConfigMap/shop/settings', '--why-not', '-o', 'json'];
+  const { reasons } = JSON.parse(await stage.fleetrelay(...question)) as WhyNotView;
+  const held = reasons.find(({ reason }) => reason === 'TooManyRemovals');
+  if (held === undefined) throw new Error(`the answer names no guard: ${JSON.stringify(reasons)}`);
+  return `${held.message}; ${held.todo}`;
+}
+
+async function history(stage: Stage): Promise<string> {
+  const deltas = JSON.parse(await stage.fleetrelay('history', 'west', '-o', 'json')) as readonly DeltaView[];
+  const commit = await stage.work.git('rev-parse', 'HEAD');
+  const [last] = deltas;
+  const isApproved = last?.reasons.includes('approval') === true;
+  if (last?.revisions[0]?.revision !== commit || !isApproved)
+    throw new Error(`the last delta is ${JSON.stringify(last)}`);
+  return `${deltas.length} deltas for west; the last one removed ${last.objects.length} objects from ${commit.slice(0, 12)}, approved`;
 }
 
 async function approve(stage: Stage, signal: AbortSignal): Promise<string> {
