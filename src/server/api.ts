@@ -363,8 +363,13 @@ export interface FieldView {
   readonly path: string;
   /** As {@link ExplanationStep.at}. */
   readonly at: string;
-  /** The position is that of the field, of its nearest parent, or only of the file. */
-  readonly found: 'value' | 'parent' | 'file';
+  /**
+   * The position is that of the field, of its nearest parent, or only of the file. `rule`: no line sets the field, because fleetrelay
+   * makes the object; it is the position of the rule.
+   */
+  readonly found: 'value' | 'parent' | 'file' | 'rule';
+  /** Only with `rule`: its kind and name. */
+  readonly by?: string;
 }
 
 export interface ExplanationStep {

@@ -106,6 +106,7 @@ const FOUND: Readonly<Record<FieldView['found'], string>> = {
   value: '',
   parent: ' (it is not written; this is where it would be)',
   file: ' (the line cannot be told now)',
+  rule: '',
 };
 
 /** Where the subject is, and its state. */
@@ -132,7 +133,9 @@ function writeExplanation(out: TextOutput, explanation: Explanation): void {
   const more = message === '' ? '' : `; ${printable(message)}`;
   out.write(`${styled(out, 'strong', printable(object))}${printable(where)}: ${printable(state)}${more}\n`);
   if (field !== undefined) {
-    out.write(`${styled(out, 'strong', printable(field.path))}: ${printable(field.at)}${FOUND[field.found]}\n`);
+    const by =
+      field.by === undefined ? '' : ` (no line sets it: fleetrelay makes the object by ${printable(field.by)})`;
+    out.write(`${styled(out, 'strong', printable(field.path))}: ${printable(field.at)}${FOUND[field.found]}${by}\n`);
   }
   // A question about a field does not ask for the conditions.
   const all = 'conditions' in explanation && field === undefined ? (explanation.conditions ?? []) : [];

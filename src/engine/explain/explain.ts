@@ -35,6 +35,8 @@ export function explainObject(engine: Engine, cluster: string, key: ObjectKey) {
   );
   return {
     progress: engine.progress.get(cluster, key),
+    /** The rule by which a domain makes the object; undefined: a document declares the object itself. */
+    madeBy: derived.find((reason) => reason.type === 'rule'),
     reasons: [
       ...declarations.sort((a, b) => Number(b.counts) - Number(a.counts)),
       ...derived,

@@ -158,7 +158,7 @@ async function explainKey(
   key: ObjectKey,
   part: string | undefined,
 ): Promise<Answer<ObjectExplanation>> {
-  const { progress, reasons } = explainObject(deps.engine, cluster, key);
+  const { progress, reasons, madeBy } = explainObject(deps.engine, cluster, key);
   const value: ObjectExplanation = {
     cluster,
     object: displayKey(key),
@@ -176,6 +176,13 @@ async function explainKey(
     return condition.ok ? { ok: true, value: { ...value, condition: condition.value } } : condition;
   }
   const winner = reasons.find((reason) => reason.type === 'declares');
+  if (winner === undefined && madeBy !== undefined) {
+    const path = parseFieldPath(part);
+    if (!path.ok) return refused('invalid', `${quote(part)} ${path.problem}`);
+    const { at } = await stepOf(deps, madeBy);
+    const by = `${madeBy.kind} ${madeBy.name}`;
+    return { ok: true, value: { ...value, field: { path: displayPath(path.value), at, found: 'rule', by } } };
+  }
   if (winner === undefined) {
     const message = `no document that is there now declares ${value.object}, so none of its fields is written`;
     return refused('notFound', message);

@@ -90,6 +90,16 @@ describe('mirroring', () => {
     expect(names(world, 'west')).toEqual([]);
   });
 
+  it('says of a field that no line sets it, and names the rule', async () => {
+    const world = await mirrored();
+    const question = { cluster: 'west', object: 'Service/web/east-shop', part: 'spec.clusterIP' };
+    expect(await world.server.api.explain(question)).toMatchObject({
+      value: { field: { path: 'spec.clusterIP', found: 'rule', by: 'ServiceMirror shared', at: 'mirror.yaml:1:1@r1' } },
+    });
+    const slice = { ...question, object: 'EndpointSlice/web/east-shop-1', part: 'endpoints' };
+    expect(await world.server.api.explain(slice)).toMatchObject({ value: { field: { by: 'ServiceMirror shared' } } });
+  });
+
   it('explains itself by the live object and the ServiceMirror', async () => {
     const world = await mirrored();
     const answer = await world.server.api.explain({ cluster: 'west', object: 'Service/web/east-shop' });
