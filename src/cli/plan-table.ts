@@ -26,7 +26,7 @@ const TONES: Readonly<Record<PlannedChange['action'], Tone>> = {
 /** Writes a plan for a terminal. */
 export function writePlan(out: TextOutput, plan: PlanView): void {
   const { source, revision, base, summary, warnings, findings, moved, notJudged } = plan;
-  out.write(`${source}: ${shortRevision(revision)} compared with ${shortRevision(base)}\n`);
+  out.write(`${printable(`${source}: ${shortRevision(revision)} compared with ${shortRevision(base)}`)}\n`);
   for (const { clusters, waits, changes } of groupsOf(plan)) {
     const why = waits === undefined ? '' : styled(out, 'warn', ` (${printable(waits)})`);
     out.write(`\n${styled(out, 'strong', printable(namedClusters(clusters)))}${why}\n`);

@@ -1,6 +1,7 @@
 import type { LiveObject } from '../model/agent.ts';
 import type { Digest } from '../model/ids.ts';
-import { canonicalJson, compareText, isJsonObject, type JsonValue, textOf } from '../model/json.ts';
+import { canonicalJson, compareText, isJsonObject, type JsonObject, type JsonValue, textOf } from '../model/json.ts';
+import type { LedgerEntry } from '../model/ledger.ts';
 import { liveObjectOf } from '../model/live-object.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { RecordedEntry, RecordedOutput } from '../model/recording.ts';
@@ -15,6 +16,8 @@ export interface CapturedEntry {
   readonly key: string;
   readonly value: unknown;
   readonly blob?: string;
+  /** Of an entry of the ledger: the content that it names the digest of, if it is a Secret that is declared now. */
+  readonly content?: JsonObject;
 }
 
 /** All inputs of the engine by name; those of a domain have its name before theirs, as `health/connections`. */
@@ -35,12 +38,20 @@ export function* captureInputs(engine: Engine): Generator<undefined, readonly Ca
         // A file whose removal is staged has none any more.
         const provenance = name === 'files' ? input.provenance(partition, key) : undefined;
         const { blob } = (provenance ?? {}) as Partial<FileProvenance>;
-        captured.push({ input: name, partition, key, value, ...(blob === undefined ? {} : { blob }) });
+        const content = name === 'ledger' ? secretOf(engine, partition, key, value as LedgerEntry) : undefined;
+        captured.push({ input: name, partition, key, value, ...(blob && { blob }), ...(content && { content }) });
         yield;
       }
     }
   }
   return captured;
+}
+
+/** The Secret that an entry of the ledger names the digest of. */
+function secretOf({ outputs }: Engine, cluster: string, key: string, { digest }: LedgerEntry): JsonObject | undefined {
+  if (!key.startsWith('/Secret/')) return undefined;
+  const output = outputs.get(cluster, key);
+  return output?.type === 'object' && output.digest === digest ? output.value : undefined;
 }
 
 /** The entry as JSON. */

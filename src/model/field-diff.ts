@@ -1,5 +1,6 @@
 import { displayPath, type FieldPath } from './field-path.ts';
 import { compareText, isJsonObject, type JsonObject, type JsonValue, jsonEquals } from './json.ts';
+import { holdsSecretValues, isSecret, LAST_APPLIED } from './secret-values.ts';
 
 /** One field that differs between two versions of an object. */
 export interface FieldChange {
@@ -14,17 +15,13 @@ export interface FieldChange {
 /** Stands for a value of a Secret. */
 export const MASKED = '(masked)';
 
-/** The members of a Secret whose values are never shown. */
-const SECRET_MEMBERS = ['data', 'stringData'];
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-
 /** The fields that differ between two versions of one object, in canonical order. Values of Secrets are masked. */
 export function fieldDiff(before: JsonObject, after: JsonObject): readonly FieldChange[] {
   const changes: Difference[] = [];
   compareObjects([], before, after, changes);
-  const isSecret = isSecretValue(before) || isSecretValue(after);
+  const isMasked = isSecret(before) || isSecret(after);
   return changes.map(({ path, before: older, after: newer }) => {
-    const shown = (value: JsonValue): JsonValue => (isSecret && holdsSecret(path) ? MASKED : value);
+    const shown = (value: JsonValue): JsonValue => (isMasked && holdsSecret(path) ? MASKED : value);
     return {
       path: displayPath(path),
       ...(older === undefined ? {} : { before: shown(older) }),
@@ -39,14 +36,10 @@ interface Difference {
   readonly after: JsonValue | undefined;
 }
 
-function isSecretValue({ apiVersion, kind }: JsonObject): boolean {
-  return kind === 'Secret' && apiVersion === 'v1';
-}
-
-/** Whether the value at a path of a Secret is one of its secrets, contains them, or is a copy of them. */
+/** Whether the value at a path of a Secret is one of its values, contains them, or is a copy of them. */
 function holdsSecret(path: FieldPath): boolean {
   const [member = ''] = path;
-  if (SECRET_MEMBERS.some((each) => each === member)) return true;
+  if (typeof member === 'number' || holdsSecretValues(member)) return true;
   const isAnnotations = member === 'metadata' && (path.length < 2 || path[1] === 'annotations');
   return isAnnotations && (path.length < 3 || path[2] === LAST_APPLIED);
 }
@@ -85,6 +78,11 @@ function compareLists(
     if (!newer.has(name)) compare([...path, index], item, undefined, changes);
   }
   for (const [name, { index, item }] of newer) compare([...path, index], older.get(name)?.item, item, changes);
+  const [first, then] = [[...older.keys()], [...newer.keys()]];
+  // The order of containers and variables counts, too.
+  if (first.length === then.length && first.every((name) => newer.has(name)) && !jsonEquals(first, then)) {
+    changes.push({ path, before: first, after: then });
+  }
 }
 
 /** The items by their `name`; undefined if one has none, or two have the same. */

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, textOf } from './json.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import { LAST_APPLIED } from './secret-values.ts';
 
 /** Metadata that only an API server sets and that carries no information about the object. */
 export const SERVERS_OWN: readonly string[] = [
@@ -10,7 +11,6 @@ export const SERVERS_OWN: readonly string[] = [
   'selfLink',
   'uid',
 ];
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Of them, what is read of live objects of a kind. */
 const KIND_FIELDS: Readonly<Record<string, readonly string[]>> = {
@@ -41,14 +41,4 @@ function withoutUnread(metadata: JsonObject, read: readonly string[]): JsonObjec
   if (!isJsonObject(annotations) || annotations[LAST_APPLIED] === undefined) return kept;
   const { [LAST_APPLIED]: _lastApplied, ...rest } = annotations;
   return Object.keys(rest).length === 0 ? others : { ...others, annotations: rest };
-}
-
-/**
- * The object without the values of a Secret, which stay in their cluster. Every version of the core group counts, whose
- * apiVersion has no `/`: a folder that serves as a cluster holds any.
- */
-export function withoutSecretValues(value: JsonObject): JsonObject {
-  if (value.kind !== 'Secret' || textOf(value.apiVersion).includes('/')) return value;
-  const { data: _data, stringData: _stringData, ...named } = value;
-  return named;
 }

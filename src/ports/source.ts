@@ -38,6 +38,8 @@ export interface RefReading {
   readonly base: string;
   readonly changes: RevisionObservation['changes'];
   readonly conflicts: readonly string[];
+  /** Why a person has to accept it after the merge, before it takes effect; absent: it takes effect at once. */
+  readonly mustBeAccepted?: string;
   readonly signatures?: FileSignatures;
   /** The findings that it brings, in canonical order. */
   readonly findings: readonly Diagnostic[];

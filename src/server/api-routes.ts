@@ -112,8 +112,11 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
     return context.body(answer.value.json, { headers: { 'Content-Type': 'application/json' } });
   });
   routes.get('/recording', async (context) => {
-    const bytes = encoded(await api.recording());
-    return context.body(ReadableStream.from(bytes), { headers: { 'Content-Type': 'application/x-ndjson' } });
+    const answer = await api.recording();
+    if (!answer.ok) return reply(context, answer);
+    return context.body(ReadableStream.from(encoded(answer.value)), {
+      headers: { 'Content-Type': 'application/x-ndjson' },
+    });
   });
   explanations(routes, api);
 }

@@ -26,7 +26,7 @@ export interface ServerApi {
   /** What merging a ref of a source would do; `source` undefined: the only one. Only the leader plans. */
   plan(source: string | undefined, ref: string, signal: AbortSignal): Promise<Answer<PlannedRefView>>;
   /** A recording of the inputs of the engine with the values of Secrets masked, in texts. */
-  recording(): Promise<AsyncIterable<string>>;
+  recording(): Promise<Answer<AsyncIterable<string>>>;
   /** Why an object is not in a cluster. */
   whyNot(question: { readonly cluster: string; readonly object: string }): Promise<Answer<WhyNotView>>;
   /** The clusters and objects that a file reaches. */

@@ -82,8 +82,16 @@ describe('plans and recordings of a real server', () => {
     const plan = await planned('lagging');
     expect(changesIn(plan, 'west')).toEqual(['change ConfigMap/web/b', 'change ConfigMap/web/d']);
     expect(plan.warnings).toMatchObject([
-      { reason: 'MergeConflict', message: expect.stringContaining('apps/d.yaml has changed on both sides') },
+      { reason: 'ChangedOnBothSides', message: expect.stringContaining('apps/d.yaml has changed on both sides') },
     ]);
+  });
+
+  it('a plan of megabytes arrives whole', async () => {
+    const documents = Array.from({ length: 3_000 }, (_, index) => configMapYaml(`n${index}`, 'x'.repeat(200)));
+    branch('large', { 'apps/many.yaml': documents.join('---\n') });
+    const plan = await planned('large');
+    expect(plan.summary).toMatchObject({ create: 6_000 });
+    expect(JSON.stringify(plan).length).toBeGreaterThan(500_000);
   });
 
   it('what is merged does what was planned', async () => {
@@ -114,7 +122,7 @@ describe('plans and recordings of a real server', () => {
     const folder = join(fleet.sandbox.path, 'recorded');
     mkdirSync(folder);
     const file = join(folder, 'fleet.jsonl.gz');
-    await fleet.cli('snapshot', 'record', '--file', file);
+    await fleet.cli('snapshot', 'record', '-o', file);
     const text = gunzipSync(readFileSync(file)).toString();
     expect(text).not.toMatch(/pass-(one|two)/);
     expect(text).not.toContain(Buffer.from('pass-two').toString('base64'));

@@ -286,7 +286,10 @@ export function asking(server: Pick<ServerProcess, 'http'>): FleetAsked {
 
 /** Runs fleetrelay to its end; rejects with what it said if it fails. */
 export async function runCli(args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { timeout: 120_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], {
+    timeout: 120_000,
+    maxBuffer: 64 << 20,
+  });
   return stdout;
 }
 

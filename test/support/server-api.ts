@@ -187,7 +187,10 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
       ref === 'feature'
         ? { ok: true, value: { commit: 'c'.repeat(40), ...plannedRef(source) } }
         : { ok: false, kind: 'notFound', message: `RefNotFound: there is no ref ${ref}` },
-    recording: async () => Readable.from(['{"recording":"fleetrelay","form":1}\n', '["end"]\n']),
+    recording: async () => ({
+      ok: true,
+      value: Readable.from(['{"recording":"fleetrelay","form":1}\n', '["end"]\n']),
+    }),
     whyNot: async ({ cluster, object }) =>
       object.startsWith('ConfigMap/')
         ? {

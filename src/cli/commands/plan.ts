@@ -87,9 +87,9 @@ async function planned(context: CliContext, flags: Flags, target: string): Promi
   if (base !== undefined) {
     return roots.planDocuments({ ...chosen, ...(config === undefined ? {} : { config }), target, base, cwd, env });
   }
-  if (snapshot !== undefined) return roots.planFolder({ ...chosen, folder: target, recording: snapshot, cwd });
+  if (snapshot !== undefined) return roots.planFolder({ ...chosen, folder: target, recording: snapshot, cwd, env });
   const { connect } = await import('../api.ts');
   const api = await connect(context, flags);
   if (!(await roots.isFolder({ cwd, path: target }))) return api.plan(target, source);
-  return roots.planFolder({ ...chosen, folder: target, recording: await api.recording(), cwd });
+  return roots.planFolder({ ...chosen, folder: target, recording: await api.recording(), cwd, env });
 }

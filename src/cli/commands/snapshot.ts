@@ -3,6 +3,7 @@ import type { OutputDifference, RecordingDiff, Replay } from '../../compose/snap
 import { counted } from '../../model/messages.ts';
 import { shownChange } from '../../model/plan/plan-text.ts';
 import { printable } from '../../model/printable.ts';
+import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { styled, type TextOutput, whileWaiting } from '../output.ts';
@@ -24,22 +25,30 @@ export function snapshotCommand(context: CliContext): CliCommand {
 }
 
 function recordCommand(context: CliContext): CliCommand {
-  return newCommand('record', context)
+  const command = newCommand('record', context)
     .summary('record the present state of a running server')
-    .option('-f, --file <file>', 'the recording, packed with gzip; only you can read it', 'fleetrelay.jsonl.gz')
+    .option('-o, --output <file>', 'the recording, packed with gzip; only you can read it', 'fleetrelay.jsonl.gz')
     .option('--force', 'replace a file that is there')
     .examples([
-      ['fleetrelay snapshot record --file fleet.jsonl.gz', 'the state of the server on this machine'],
+      ['fleetrelay snapshot record -o fleet.jsonl.gz', 'the state of the server on this machine'],
       ['fleetrelay plan --snapshot fleet.jsonl.gz', 'what the work tree would change of it, without the server'],
-    ])
-    .asks(async (api, { file, force }: { readonly file: string; readonly force?: true }) => {
-      const inputs = await api.recording();
-      const { cwd, stderr, roots } = context;
-      const written = await whileWaiting(stderr, 'recording', () =>
-        roots.writeRecording({ file, force: force === true, cwd, inputs }),
-      );
-      return { value: written, table: (out) => writeWritten(out, written) };
-    });
+    ]);
+  return withApiOptions(command).action(async () => {
+    const { output: file, force, ...flags } = command.opts<RecordFlags>();
+    const { connect } = await import('../api.ts');
+    const inputs = await (await connect(context, flags)).recording();
+    const { cwd, stdout, stderr, roots } = context;
+    const written = await whileWaiting(stderr, 'recording', () =>
+      roots.writeRecording({ file, force: force === true, cwd, inputs }),
+    );
+    writeWritten(stdout, written);
+    context.exit(EXIT.ok);
+  });
+}
+
+interface RecordFlags extends ApiOptions {
+  readonly output: string;
+  readonly force?: true;
 }
 
 function replayCommand(context: CliContext): CliCommand {
@@ -61,7 +70,9 @@ function replayCommand(context: CliContext): CliCommand {
 function diffCommand(context: CliContext): CliCommand {
   return newCommand('diff', context)
     .summary('compare two recordings')
-    .description('Lists what differs in inputs and outputs of two recordings. The exit code is 1 if they differ.')
+    .description(
+      'Lists what differs in inputs and outputs of two recordings. Values and digests of Secrets are not compared, because each recording masks them with a key of its own. The exit code is 1 if the recordings differ.',
+    )
     .argument('<before>', 'a recording')
     .argument('<after>', 'a later one')
     .examples([['fleetrelay snapshot diff yesterday.jsonl.gz today.jsonl.gz', 'what has changed since yesterday']])

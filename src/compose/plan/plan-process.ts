@@ -4,18 +4,18 @@ import process from 'node:process';
 import type { SidedRef } from '../../engine/explain/plan-causes.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { errorText } from '../../model/messages.ts';
-import type { PlanView } from '../../model/plan/plan.ts';
-import { planMarkdown } from '../../model/plan/plan-markdown.ts';
-import { hasChanges, sumOf } from '../../model/plan/plan-text.ts';
 import type { FinishedPlan, PlanQuestion } from '../../runtime/plans/plan-job.ts';
 import { stageFile } from '../../runtime/replica/sources.ts';
 import { parseRecording } from '../snapshot/read-recording.ts';
 import { loadRecording } from '../snapshot/replay.ts';
+import { finishedPlan } from './finished-plan.ts';
 import { makePlan } from './make-plan.ts';
 
 /** Messages to this process. */
 export type ToPlanProcess =
-  | { readonly type: 'question'; readonly question: PlanQuestion }
+  /** Some of the changes; the question follows after all of them. */
+  | { readonly type: 'changes'; readonly changes: PlanQuestion['changes'] }
+  | { readonly type: 'question'; readonly question: Omit<PlanQuestion, 'changes'> }
   /** The places of the references that were asked for, in their order. */
   | { readonly type: 'places'; readonly places: readonly string[] };
 
@@ -30,7 +30,7 @@ export async function runPlanProcess(): Promise<void> {
   try {
     await answer();
   } catch (error) {
-    send({ type: 'failed', message: errorText(error) });
+    await send({ type: 'failed', message: errorText(error) });
   } finally {
     process.disconnect?.();
   }
@@ -43,22 +43,13 @@ async function answer(): Promise<void> {
     loadRecording(opened, 'dropped'),
   );
   const [{ engine }, question] = await Promise.all([loading, messages.question]);
-  const plan = await makePlan(asLeader(engine), () => stage(engine, question), question.about, {
+  const plan = await makePlan(engine, () => stage(engine, question), question.about, {
     place: createBatchedPlaces(messages.places),
   });
-  send({ type: 'finished', plan: finished(plan) });
+  await send({ type: 'finished', plan: finishedPlan(plan) });
 }
 
-function finished(plan: PlanView): FinishedPlan {
-  return {
-    json: JSON.stringify(plan),
-    markdown: planMarkdown(plan),
-    summary: sumOf(plan.summary),
-    hasChanges: hasChanges(plan),
-  };
-}
-
-/** Under memory pressure this process ends, and not the server; other work of the machine goes first. */
+/** Other work of the machine goes first, and where the system chooses a process to end, it is this one. */
 function yieldToServer(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000');
@@ -72,16 +63,6 @@ function yieldToServer(): void {
   }
 }
 
-/** Removals are judged as the leader judges them. */
-function asLeader(engine: Engine): Engine {
-  const { fleet } = engine.inputs;
-  const settings = fleet.get('', '');
-  if (settings === undefined || settings.role === 'leader') return engine;
-  fleet.set('', '', { ...settings, role: 'leader' });
-  engine.commit();
-  return engine;
-}
-
 function stage(engine: Engine, { source, changes, signatures }: PlanQuestion): void {
   for (const { path, file } of changes) stageFile(engine, source, path, file);
   const value = engine.inputs.sources.get('', source);
@@ -92,9 +73,11 @@ function stage(engine: Engine, { source, changes, signatures }: PlanQuestion): v
 
 function listen() {
   const question = Promise.withResolvers<PlanQuestion>();
+  const changes: PlanQuestion['changes'][number][] = [];
   const waiting: ((places: readonly string[]) => void)[] = [];
   process.on('message', (message: ToPlanProcess) => {
-    if (message.type === 'question') question.resolve(message.question);
+    if (message.type === 'changes') changes.push(...message.changes);
+    else if (message.type === 'question') question.resolve({ ...message.question, changes });
     else waiting.shift()?.(message.places);
   });
   return {
@@ -102,7 +85,7 @@ function listen() {
     places: (refs: readonly SidedRef[]): Promise<readonly string[]> => {
       const { promise, resolve } = Promise.withResolvers<readonly string[]>();
       waiting.push(resolve);
-      send({ type: 'locate', refs });
+      void send({ type: 'locate', refs });
       return promise;
     },
   };
@@ -127,6 +110,9 @@ function createBatchedPlaces(
   };
 }
 
-function send(message: FromPlanProcess): void {
-  process.send?.(message);
+/** Resolves when the parent process has the message: what is sent later than that would be lost at the end. */
+function send(message: FromPlanProcess): Promise<void> {
+  return new Promise((sent) => {
+    process.send?.(message, undefined, undefined, () => sent());
+  });
 }

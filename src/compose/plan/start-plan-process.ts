@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
-import type { Writable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EvaluatePlan, FinishedPlan, PlanJob } from '../../runtime/plans/plan-job.ts';
+import type { EvaluatePlan, FinishedPlan, PlanJob, PlanQuestion } from '../../runtime/plans/plan-job.ts';
 import type { FromPlanProcess, ToPlanProcess } from './plan-process.ts';
 
 /** Beside this module in the sources, at the root of the bundle, whose chunks are in a folder. */
@@ -11,6 +13,10 @@ const MODULE = import.meta.url.endsWith('.ts') ? './plan-process.ts' : '../plan-
 
 const START = 'import(process.argv[1]).then(({ runPlanProcess }) => runPlanProcess())';
 
+/** So many changed files are one message. */
+const PART = 200;
+/** Of what the process writes to standard error, in characters. */
+const MOST_SAID = 4_000;
 /** A plan of a large fleet takes some seconds. */
 const DEADLINE_MS = 180_000;
 
@@ -24,10 +30,12 @@ async function evaluate(
   { question, state, places }: PlanJob,
   signal: AbortSignal,
 ): Promise<FinishedPlan> {
-  // The flags of the server are for its own memory, so they are not passed on.
-  const child = spawn(process.execPath, ['--eval', START, new URL(MODULE, import.meta.url).href], {
-    stdio: ['pipe', 'ignore', 'ignore', 'ipc'],
+  // The flags and the environment of the server are for itself, so they are not passed on.
+  const args = [`--max-old-space-size=${heapMiB()}`, '--eval', START, new URL(MODULE, import.meta.url).href];
+  const child = spawn(process.execPath, args, {
+    stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
     serialization: 'advanced',
+    env: { PATH: process.env.PATH },
   });
   const outcome = answerOf(child, places);
   const end = (why: string) => (): void => {
@@ -39,9 +47,12 @@ async function evaluate(
   signal.addEventListener('abort', stopped, { once: true });
   if (signal.aborted) stopped();
   try {
-    send(child, { type: 'question', question });
-    // A process that ends early closes its input; the outcome says why.
-    void write(child.stdin as Writable, state).catch(() => undefined);
+    const asking = ask(child, question);
+    // If the process ends early, its end says why.
+    pipeline(Readable.from(state), child.stdin as Writable).catch((error: unknown) => {
+      if (child.exitCode === null && child.signalCode === null) outcome.fail(errorText(error));
+    });
+    await Promise.race([asking, outcome.promise]);
     return await outcome.promise;
   } finally {
     cancel();
@@ -50,9 +61,29 @@ async function evaluate(
   }
 }
 
+/** A part of what the machine or the container has left, so that the server keeps the rest. */
+function heapMiB(): number {
+  const left = process.availableMemory() / 1024 / 1024;
+  return Math.round(Math.min(8_192, Math.max(256, left * 0.6)));
+}
+
+/** Sends a question in parts, between which the event loop turns. */
+async function ask(child: ChildProcess, { changes, ...question }: PlanQuestion): Promise<void> {
+  for (let from = 0; from < changes.length; from += PART) {
+    await send(child, { type: 'changes', changes: changes.slice(from, from + PART) });
+  }
+  await send(child, { type: 'question', question });
+}
+
 function answerOf(child: ChildProcess, places: PlanJob['places']) {
   const { promise, resolve, reject } = Promise.withResolvers<FinishedPlan>();
   const fail = (why: string): void => reject(new Error(why));
+  // It may fail before it is awaited.
+  promise.catch(() => undefined);
+  let said = '';
+  child.stderr?.on('data', (text: Buffer) => {
+    said = (said + text.toString()).slice(-MOST_SAID);
+  });
   child.on('message', (message: FromPlanProcess) => {
     if (message.type === 'finished') resolve(message.plan);
     else if (message.type === 'failed') fail(message.message);
@@ -64,21 +95,20 @@ function answerOf(child: ChildProcess, places: PlanJob['places']) {
     }
   });
   child.once('error', (error) => fail(`the process of the plan could not be started: ${error.message}`));
-  child.once('exit', (code, by) =>
-    fail(`the process of the plan has ended (${by ?? `exit code ${code}`}); it may need more memory`),
-  );
+  // After all that it has sent.
+  void Promise.all([once(child, 'close'), once(child, 'disconnect')]).then(([[code, by]]) => {
+    const isOfMemory = by === 'SIGABRT' || by === 'SIGKILL' || /heap out of memory/.test(said);
+    fail(
+      `the process of the plan has ended (${by ?? `exit code ${code}`})${isOfMemory ? ': it needs more memory' : ''}`,
+    );
+  }, fail);
   return { promise, fail };
 }
 
-function send(child: ChildProcess, message: ToPlanProcess): void {
-  if (child.connected) child.send(message, () => undefined);
-}
-
-async function write(input: Writable, texts: AsyncIterable<string>): Promise<void> {
-  input.on('error', () => undefined);
-  for await (const text of texts) {
-    if (input.destroyed) return;
-    if (!input.write(text)) await Promise.race([once(input, 'drain'), once(input, 'close')]);
-  }
-  input.end();
+/** Resolves when the message has left, or cannot any more. */
+function send(child: ChildProcess, message: ToPlanProcess): Promise<void> {
+  if (!child.connected) return Promise.resolve();
+  return new Promise((sent) => {
+    child.send(message, () => sent());
+  });
 }

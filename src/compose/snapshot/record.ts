@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -39,12 +40,12 @@ export async function writeRecording({ file, force, cwd, inputs }: RecordRequest
   if (!force && (await stat(target).catch(() => undefined)) !== undefined) {
     throw new Error(`${file} is there already: name another file, or replace it with --force`);
   }
-  const unfinished = `${target}.new`;
+  const unfinished = `${target}.${randomUUID()}`;
   const { header, lines } = await parseRecording(inputs, 'the answer of the server');
   const counts = { inputs: 0, outputs: 0 };
   try {
     const text = linesOfRecording(header, lines, counts);
-    await pipeline(Readable.from(text), createGzip(), createWriteStream(unfinished, { mode: 0o600 }));
+    await pipeline(Readable.from(text), createGzip(), createWriteStream(unfinished, { mode: 0o600, flags: 'wx' }));
     await rename(unfinished, target);
   } catch (error) {
     await rm(unfinished, { force: true });

@@ -3,8 +3,9 @@ import { createGraph } from '../../engine/collections/graph.ts';
 import { createEngine, type Engine } from '../../engine/graph.ts';
 import { recordedOutputs, stagerOf } from '../../engine/recording.ts';
 import { type FieldChange, fieldDiff } from '../../model/field-diff.ts';
-import { isJsonObject, parseJson } from '../../model/json.ts';
+import { isJsonObject, type JsonValue, objectOf, parseJson } from '../../model/json.ts';
 import type { RecordedOutput, RecordingHeader } from '../../model/recording.ts';
+import { isSecret } from '../../model/secret-values.ts';
 import { type OpenedRecording, openRecording } from './read-recording.ts';
 
 /** An entry that differs between what was recorded and what is computed, or between two recordings. */
@@ -105,11 +106,38 @@ async function allEntries(file: string, cwd: string) {
     const { partition, key } = line;
     const entry =
       line.type === 'input'
-        ? { collection: `input ${line.input}`, partition, key, text: JSON.stringify(line.value) }
-        : { collection: line.collection, partition, key, text: line.text };
+        ? {
+            collection: `input ${line.input}`,
+            partition,
+            key,
+            text: JSON.stringify(withoutMasked(line.input, key, line.value)),
+          }
+        : { collection: line.collection, partition, key, text: textWithoutMasked(key, line.text) };
     entries.set(addressOf(entry), entry);
   }
   return { header, entries };
+}
+
+/** Each recording has a key of its own, so that masked values and digests of Secrets differ though nothing has changed. */
+function withoutMasked(input: string, key: string, value: JsonValue): JsonValue {
+  if (key.startsWith(SECRET)) return withoutDigests(value);
+  const { documents } = objectOf(value);
+  if (input !== 'files' || !Array.isArray(documents)) return value;
+  const named = documents.map((document) => {
+    const { content, identity } = objectOf(document);
+    return isSecret(objectOf(objectOf(content).value)) ? { identity: identity ?? '' } : document;
+  });
+  return { ...objectOf(value), documents: named };
+}
+
+function textWithoutMasked(key: string, text: string): string {
+  return key.startsWith(SECRET) ? JSON.stringify(withoutDigests(parseJson(text) ?? null)) : text;
+}
+
+function withoutDigests(value: JsonValue): JsonValue {
+  if (!isJsonObject(value)) return value;
+  const { digest: _digest, value: _value, object, ...rest } = value;
+  return object === undefined ? rest : { ...rest, object: withoutDigests(object) };
 }
 
 function compareOutputs(
@@ -134,6 +162,7 @@ function compareOutputs(
   return { differences, more: all - differences.length };
 }
 
+const SECRET = '/Secret/';
 const NONE: readonly FieldChange[] = [];
 
 function changedFields(before: string, after: string): readonly FieldChange[] {

@@ -183,8 +183,10 @@ function selects(placement: PlacementValue | undefined, cluster: string, origins
 
 function isOf({ content }: DocumentValue, key: ObjectKey): boolean {
   if (content.type !== 'object') return false;
-  const { group, kind, name } = objectRefOf(key);
-  return content.ref.group === group && content.ref.kind === kind && content.ref.name === name;
+  const { group, kind, namespace, name } = objectRefOf(key);
+  const { ref } = content;
+  if (ref.group !== group || ref.kind !== kind || ref.name !== name) return false;
+  return ref.namespace === '' || ref.namespace === namespace;
 }
 
 function originsIn(output: Output | undefined): readonly Origin[] {

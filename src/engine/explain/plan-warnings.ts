@@ -38,20 +38,20 @@ function createImmutableCheck(): (planned: PlannedObject) => readonly Warning[] 
     const fields = versions.get(before) ?? immutableChanges(objectRefOf(key), before, fieldDiff(before, after));
     versions.set(before, fields);
     if (fields.length === 0) return [];
-    const message = `an API server refuses to change ${fields.join(', ')}: give the object another name, or delete it first`;
+    const message = `an API server may refuse to change ${fields.join(', ')}: give the object another name, or delete it first`;
     return [{ reason: 'ImmutableField', object: displayKey(key), message }];
   };
 }
 
 function containerWarnings({ key, action }: PlannedObject): readonly Warning[] {
-  if (action !== 'remove' && action !== 'hold') return [];
+  if (action !== 'remove') return [];
   const { group, kind, name } = objectRefOf(key);
   const object = displayKey(key);
-  if (group === '' && kind === 'Namespace' && action === 'remove') {
+  if (group === '' && kind === 'Namespace') {
     const message = `with the Namespace ${name} goes all that lies in it, also what fleetrelay has not made`;
     return [{ reason: 'NamespaceRemoved', object, message }];
   }
-  if (group === 'apiextensions.k8s.io' && kind === 'CustomResourceDefinition' && action === 'remove') {
+  if (group === 'apiextensions.k8s.io' && kind === 'CustomResourceDefinition') {
     const message = `with the definition ${name} go all objects of its kind, also those that fleetrelay has not made`;
     return [{ reason: 'DefinitionRemoved', object, message }];
   }
@@ -79,7 +79,8 @@ function lostPods(engine: Engine, cluster: string, planned: readonly PlannedObje
     const change = byKey.get(key as ObjectKey);
     const now = value.type === 'object' ? value.value : undefined;
     if (change === undefined) look(key as ObjectKey, now, now);
-    else look(change.key, change.before, change.after);
+    // What is held stays as it is.
+    else look(change.key, change.before, change.action === 'hold' ? change.before : change.after);
   }
   for (const { key, before, after } of planned) {
     if (engine.outputs.get(cluster, key) === undefined) look(key, before, after);

@@ -48,6 +48,7 @@ export interface EnginePlan {
  */
 export function planOf(engine: Engine, stage: () => void, guards: 'guarded' | 'unguarded' = 'guarded'): EnginePlan {
   const { graph } = engine;
+  judgeAsLeader(engine);
   const outputs = graph.watch(engine.outputs);
   const documents = graph.watch(engine.documents);
   const placements = graph.watch(engine.placements);
@@ -118,6 +119,15 @@ function actionOf(
   }
 }
 
+/** A follower's state is planned as its leader would: without the leader's permits its removals would wait. */
+function judgeAsLeader(engine: Engine): void {
+  const { fleet } = engine.inputs;
+  const settings = fleet.get('', '');
+  if (settings === undefined || settings.role === 'leader') return;
+  fleet.set('', '', { ...settings, role: 'leader' });
+  engine.commit();
+}
+
 function holdOf(output: Output | undefined): Hold | undefined {
   if (output?.type !== 'held' && output?.type !== 'keep' && output?.type !== 'absent') return undefined;
   return { reason: output.reason, message: output.message };
@@ -130,11 +140,17 @@ function unguarded(output: Output | undefined): Output | undefined {
 }
 
 /** Agents are judged by their last known state. Without any agent the plan is of documents alone. */
-function waitsOf({ inputs: { agents } }: Engine, objects: readonly PlannedObject[]): ReadonlyMap<string, string> {
+function waitsOf(
+  { inputs: { agents }, domainInputs }: Engine,
+  objects: readonly PlannedObject[],
+): ReadonlyMap<string, string> {
   const waits = new Map<string, string>();
   if (agents.size('') === 0) return waits;
   for (const { cluster } of objects) {
+    const suspended = domainInputs.care?.suspensions?.get('', cluster);
+    if (typeof suspended === 'string') waits.set(cluster, suspended);
     const agent = agents.get('', cluster);
+    if (waits.has(cluster)) continue;
     if (agent?.connected === true) continue;
     waits.set(cluster, agent === undefined ? 'its agent has never connected' : 'its agent is not connected');
   }

@@ -1,10 +1,22 @@
 import { counted } from '../messages.ts';
 import { printable } from '../printable.ts';
 import type { PlannedChange, PlanView } from './plan.ts';
-import { ACTIONS, groupsOf, namedClusters, shortRevision, shownChange, shownReasons, sumOf } from './plan-text.ts';
+import {
+  ACTIONS,
+  groupsOf,
+  namedClusters,
+  type PlanGroup,
+  shortRevision,
+  shownChange,
+  shownReasons,
+  sumOf,
+} from './plan-text.ts';
 
-/** A plan as Markdown for the comment of a pull request: one line of summary, and the clusters folded. */
-export function planMarkdown(plan: PlanView): string {
+/**
+ * A plan as Markdown for the comment of a pull request: one line of summary, and the clusters folded. Clusters for which there is no
+ * room in `most` characters are counted.
+ */
+export function planMarkdown(plan: PlanView, most = Number.POSITIVE_INFINITY): string {
   const { source, revision, base, summary, warnings, findings, moved = [], notJudged } = plan;
   const lines = [
     `**fleetrelay plan of ${code(source)}**: ${sumOf(summary)}`,
@@ -21,19 +33,28 @@ export function planMarkdown(plan: PlanView): string {
   }
   if (findings.length > 0) lines.push('');
   for (const finding of findings) lines.push(`- ${code(finding)}`);
-  for (const { clusters, waits, changes } of groupsOf(plan)) {
-    const why = waits === undefined ? '' : ` (${html(waits)})`;
-    lines.push(
-      '',
-      '<details>',
-      `<summary>${html(namedClusters(clusters))}${why}: ${counted(changes.length, 'change')}</summary>`,
-    );
-    lines.push('', '```diff', ...changes.flatMap(changeLines).map(fenced), '```', '', '</details>');
+  let [room, left] = [most, 0];
+  for (const group of groupsOf(plan)) {
+    const section = sectionOf(group);
+    room -= section.reduce((sum, line) => sum + line.length + 1, 0);
+    if (room < 0) left += group.clusters.length;
+    else lines.push(...section);
   }
+  if (left > 0) lines.push('', `And ${counted(left, 'cluster')} more: \`fleetrelay plan\` shows all.`);
   if (moved.length > 0)
     lines.push('', 'Moved since the earlier plan:', ...moved.map((sentence) => `- ${escaped(sentence)}`));
   if (notJudged.length > 0) lines.push('', 'Not judged:', ...notJudged.map((sentence) => `- ${escaped(sentence)}`));
   return `${lines.join('\n')}\n`;
+}
+
+/** Clusters with the same changes, folded. */
+function sectionOf({ clusters, waits, changes }: PlanGroup): readonly string[] {
+  const why = waits === undefined ? '' : ` (${html(waits)})`;
+  const summary = `${html(namedClusters(clusters))}${why}: ${counted(changes.length, 'change')}`;
+  return [
+    ...['', '<details>', `<summary>${summary}</summary>`],
+    ...['', '```diff', ...changes.flatMap(changeLines).map(fenced), '```', '', '</details>'],
+  ];
 }
 
 /** In the colours that the diff of a Markdown renderer gives to `+`, `-` and `!`. */

@@ -27,9 +27,9 @@ export const ACTIONS: Readonly<Record<PlannedChange['action'], { readonly sign: 
   move: { sign: '>', word: 'move' },
   remove: { sign: '-', word: 'remove' },
   hold: { sign: '!', word: 'hold' },
-  stay: { sign: '=', word: 'stay' },
-  leave: { sign: '.', word: 'leave' },
-  cancel: { sign: 'x', word: 'cancel' },
+  stay: { sign: '=', word: 'keep after all' },
+  leave: { sign: '.', word: 'leave in place' },
+  cancel: { sign: 'x', word: 'never create' },
 };
 
 /** One line: `3 to create, 1 to remove in 2 of 5 clusters`. */

@@ -86,7 +86,15 @@ export interface PlanReason {
 /** Something that a reviewer should look at. */
 export interface PlanWarning {
   /** Constant UpperCamelCase word. */
-  readonly reason: 'ImmutableField' | 'NamespaceRemoved' | 'DefinitionRemoved' | 'SelectsNoPod' | 'MergeConflict';
+  readonly reason:
+    | 'ImmutableField'
+    | 'NamespaceRemoved'
+    | 'DefinitionRemoved'
+    | 'SelectsNoPod'
+    | 'ChangedOnBothSides'
+    | 'MustBeAccepted'
+    | 'Suspended'
+    | 'LacksBase';
   readonly message: string;
   /** `Kind/namespace/name`. Absent: it is about no object. */
   readonly object?: string;

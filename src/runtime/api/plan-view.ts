@@ -2,7 +2,7 @@ import type { EnginePlan, PlannedObject } from '../../engine/explain/plan.ts';
 import type { PlanCause, SidedRef } from '../../engine/explain/plan-causes.ts';
 import { type FieldChange, fieldDiff } from '../../model/field-diff.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
-import { compareText, type JsonObject } from '../../model/json.ts';
+import { compareText, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { displayKey } from '../../model/object-key.ts';
 import {
   type ClusterPlan,
@@ -95,6 +95,9 @@ function waiting(waits: string | undefined): Pick<ClusterPlan, 'waits'> {
   return waits === undefined ? {} : { waits };
 }
 
+/** Longer values are cut, in characters. */
+const LONGEST_VALUE = 300;
+
 type Fields = Pick<PlannedChange, 'fields' | 'moreFields'>;
 
 /** The changed fields by the newer and the older content. Clusters share contents, so that each pair is compared once. */
@@ -103,15 +106,22 @@ async function displayFields(
   placeOf: PlaceOf,
 ): Promise<ReadonlyMap<JsonObject, ReadonlyMap<JsonObject, Fields>>> {
   const found = new Map<JsonObject, Map<JsonObject, Fields>>();
+  const asked: Promise<void>[] = [];
+  const seen = new Map<JsonObject, Set<JsonObject>>();
   for (const { action, before, after, causes } of objects) {
     if (action !== 'change' || before === undefined || after === undefined) continue;
-    const versions = found.get(after) ?? new Map<JsonObject, Fields>();
-    found.set(after, versions);
-    if (versions.has(before)) continue;
+    const known = seen.get(after) ?? new Set<JsonObject>();
+    seen.set(after, known);
+    if (known.has(before)) continue;
+    known.add(before);
     const [cause] = causes;
     const own = cause?.type === 'document' && cause.change === 'changed' ? cause.at : undefined;
-    versions.set(before, await fieldsOf(fieldDiff(before, after), own, placeOf));
+    const versions = found.get(after) ?? new Map<JsonObject, Fields>();
+    found.set(after, versions);
+    asked.push(fieldsOf(fieldDiff(before, after), own, placeOf).then((fields) => void versions.set(before, fields)));
   }
+  // Together, so that lines of one file are found at once.
+  await Promise.all(asked);
   return found;
 }
 
@@ -123,10 +133,24 @@ async function fieldsOf(
   const fields = await Promise.all(
     changes.slice(0, MOST_FIELDS).map(async (change): Promise<PlannedField> => {
       const field = parseFieldPath(change.path);
-      if (manifest === undefined || !field.ok) return change;
-      return { ...change, at: await placeOf({ ...manifest, field: field.value }) };
+      if (manifest === undefined || !field.ok) return shortened(change);
+      return { ...shortened(change), at: await placeOf({ ...manifest, field: field.value }) };
     }),
   );
   const moreFields = changes.length - fields.length;
   return moreFields > 0 ? { fields, moreFields } : { fields };
+}
+
+/** A long value would be repeated for every cluster. */
+function shortened({ path, before, after }: FieldChange): FieldChange {
+  return {
+    path,
+    ...(before === undefined ? {} : { before: shortValue(before) }),
+    ...(after === undefined ? {} : { after: shortValue(after) }),
+  };
+}
+
+function shortValue(value: JsonValue): JsonValue {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length <= LONGEST_VALUE ? value : `${text.slice(0, LONGEST_VALUE)}... (${text.length} characters)`;
 }

@@ -37,7 +37,7 @@ interface ServerApiDeps extends Omit<ServerParts, 'fleet'> {
   readonly operationRequests: Pick<OperationRequests, 'ask'>;
   readonly locator: Locator;
   readonly planner: Pick<Planner, 'plan'>;
-  readonly recorder: Pick<Recorder, 'capture' | 'maskedTexts'>;
+  readonly recorder: Pick<Recorder, 'recording'>;
   /** Makes a keyed hash under a fresh key. */
   readonly keyedHash: () => KeyedHash;
   readonly history: Pick<History, 'read'>;
@@ -112,7 +112,7 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     view: upToDate((name, filter) => viewRows(engine, name, filter)),
     dataplane: upToDate((mesh, name) => dataplaneView(deps, mesh, name)),
     plan: async (source, ref, signal) => notLeader(deps) ?? deps.planner.plan(source, ref, signal),
-    recording: async () => deps.recorder.maskedTexts(await deps.recorder.capture(), deps.keyedHash()),
+    recording: () => deps.recorder.recording(deps.keyedHash()),
     explain: upToDate((question) => explain(deps, question)),
     whyNot: upToDate((question) => whyNotIn(deps, question)),
     impact: upToDate((question) => impactOfFile(deps, question)),

@@ -2,8 +2,9 @@ import type { SidedRef } from '../../engine/explain/plan-causes.ts';
 import type { LocateAll } from '../../manifest/locate.ts';
 import { displayLocation, type Location } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
-import { createTurns } from '../../model/in-turn.ts';
+import { createTurns, type InTurn } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
+import type { PlanWarning } from '../../model/plan/plan.ts';
 import { stateOf } from '../../model/recording.ts';
 import { refProblem } from '../../model/ref-name.ts';
 import { rfc3339 } from '../../model/time.ts';
@@ -14,6 +15,7 @@ import type { Answer } from '../../server/api.ts';
 import type { Locator } from '../api/locator.ts';
 import type { CapturedState, Recorder } from '../recording/recorder.ts';
 import type { SourceTable } from '../source-table.ts';
+import { displaySuspension, type Suspensions } from '../suspensions.ts';
 import type { EvaluatePlan, FinishedPlan, PlanQuestion } from './plan-job.ts';
 
 interface PlannerDeps {
@@ -24,6 +26,7 @@ interface PlannerDeps {
   readonly locator: Pick<Locator, 'find'>;
   /** Finds lines in other files. */
   readonly locate: LocateAll;
+  readonly suspensions: Pick<Suspensions, 'get'>;
   /** Whether refs of forks of this source may be planned. */
   readonly allowsForks: (source: string) => boolean;
   readonly clock: Clock;
@@ -37,7 +40,7 @@ export interface PlannedRef extends FinishedPlan {
 
 export type Planner = ReturnType<typeof createPlanner>;
 
-/** So many plans of one source wait for each other. */
+/** So many plans of one source are under way, the one that is made included. */
 const MOST_WAITING = 4;
 /** Refusals that are no conflict: another ref, or another attempt, may be readable. */
 const KINDS: Readonly<Record<string, 'notFound' | 'unavailable'>> = {
@@ -49,10 +52,11 @@ const KINDS: Readonly<Record<string, 'notFound' | 'unavailable'>> = {
 /** The revision is read again if another one was admitted meanwhile. */
 const ATTEMPTS = 3;
 
-/** Plans what refs of sources would do: one at a time for each source, apart from the server. */
+/** Plans what refs of sources would do, one at a time and apart from the server. */
 export function createPlanner(deps: PlannerDeps) {
   const { sources, log } = deps;
-  const turns = new Map<string, { readonly inTurn: ReturnType<typeof createTurns>; waiting: number }>();
+  const turns = new Map<string, { readonly inTurn: InTurn; waiting: number }>();
+  const evaluating = createTurns();
 
   return {
     /** `name` absent: the only source. */
@@ -70,7 +74,7 @@ export function createPlanner(deps: PlannerDeps) {
       }
       turn.waiting += 1;
       try {
-        return await turn.inTurn(() => planRef(deps, source, ref, signal));
+        return await turn.inTurn(() => planRef(deps, source, ref, signal, evaluating));
       } catch (error) {
         log.warn('a plan has failed', { source: source.name, ref, error: errorText(error) });
         return { ok: false, kind: 'unavailable', message: errorText(error) };
@@ -85,7 +89,7 @@ function chosenSource(
   sources: PlannerDeps['sources'],
   name: string | undefined,
 ): { readonly ok: true; readonly source: Source } | Extract<Answer<never>, { readonly ok: false }> {
-  const all = sources.all();
+  const all = sources.all().filter(({ source }) => name !== undefined || source.readRef !== undefined);
   const names = all.map(({ source }) => source.name).join(', ');
   if (name === undefined && all.length !== 1) {
     return { ok: false, kind: 'invalid', message: `say which source the ref is of: ${names}` };
@@ -100,10 +104,11 @@ async function planRef(
   source: Source,
   ref: string,
   signal: AbortSignal,
+  evaluating: InTurn,
 ): Promise<Answer<PlannedRef>> {
   const { recorder, evaluate } = deps;
   if (source.readRef === undefined) {
-    const message = `source ${source.name} is no git repository, so it has no ref: plan its folder with --base`;
+    const message = `source ${source.name} is no git repository, so it has no ref: plan its folder, as in fleetrelay plan FOLDER`;
     return { ok: false, kind: 'invalid', message };
   }
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
@@ -111,14 +116,21 @@ async function planRef(
     if (reading.type === 'refused') {
       return { ok: false, kind: KINDS[reading.reason] ?? 'conflict', message: `${reading.reason}: ${reading.message}` };
     }
-    const state = await recorder.capture();
-    if (!isBase(state, source, reading)) continue;
-    const question = questionOf(deps, source, reading, state);
-    const places = (refs: readonly SidedRef[]) => placesOf(deps, source, reading, refs);
-    const plan = await evaluate({ question, state: recorder.texts(state), places }, signal);
-    return { ok: true, value: { ...plan, commit: reading.revision } };
+    // Each plan needs memory for the state of the fleet, so that the server makes one at a time.
+    const plan = await evaluating(async () => {
+      const state = await recorder.capture();
+      if (!isBase(state, source, reading)) return undefined;
+      const question = questionOf(deps, source, reading, state);
+      const places = (refs: readonly SidedRef[]) => placesOf(deps, source, reading, refs);
+      return evaluate({ question, state: recorder.texts(state), places }, signal);
+    });
+    if (plan !== undefined) return { ok: true, value: { ...plan, commit: reading.revision } };
   }
-  const message = `source ${source.name} admits new revisions faster than one can be planned, or the last one waits; ask again later`;
+  const suspended = suspendedText(deps.suspensions, source.name);
+  const message =
+    suspended === undefined
+      ? `source ${source.name} admits new revisions faster than one can be planned, or the last one waits; ask again later`
+      : `source ${source.name} is ${suspended}, and a newer revision of it waits`;
   return { ok: false, kind: 'unavailable', message };
 }
 
@@ -126,21 +138,31 @@ function isBase({ header: { revisions } }: CapturedState, { name }: Source, { ba
   return revisions.some(({ source, revision }) => source === name && revision === base);
 }
 
+function suspendedText(suspensions: PlannerDeps['suspensions'], source: string): string | undefined {
+  const suspension = suspensions.get('source', source);
+  return suspension && displaySuspension(suspension);
+}
+
 function questionOf(
-  { clock }: PlannerDeps,
+  { clock, suspensions }: PlannerDeps,
   { name }: Source,
   reading: RefReading,
   { header }: CapturedState,
 ): PlanQuestion {
-  const { revision, base, changes, conflicts, signatures, findings } = reading;
-  const warnings = conflicts.map(
-    (path) =>
-      ({
-        reason: 'MergeConflict',
-        message: `${path} has changed on both sides; the plan takes that of ${revision.slice(0, 12)}`,
-        clusters: [],
-      }) as const,
-  );
+  const { revision, base, changes, conflicts, mustBeAccepted, signatures, findings } = reading;
+  const suspended = suspendedText(suspensions, name);
+  const warnings = [
+    ...conflicts.map((path) =>
+      warningOf(
+        'ChangedOnBothSides',
+        `${path} has changed on both sides: the plan takes that of ${revision.slice(0, 12)}, where git may take parts of both`,
+      ),
+    ),
+    ...(mustBeAccepted === undefined
+      ? []
+      : [warningOf('MustBeAccepted', `nothing changes before a person accepts the revision: ${mustBeAccepted}`)]),
+    ...(suspended === undefined ? [] : [warningOf('Suspended', `source ${name} is ${suspended}`)]),
+  ];
   return {
     ...{ source: name, changes },
     ...(signatures === undefined ? {} : { signatures }),
@@ -155,6 +177,10 @@ function questionOf(
       warnings,
     },
   };
+}
+
+function warningOf(reason: PlanWarning['reason'], message: string): PlanWarning {
+  return { reason, message, clusters: [] };
 }
 
 function notJudged(changes: PlanQuestion['changes']): readonly string[] {

@@ -1,52 +1,41 @@
-import type { Engine } from '../../engine/graph.ts';
 import type { CapturedEntry } from '../../engine/recording.ts';
 import { objectDigest } from '../../model/digest.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
-import { metadataOf, type ObjectKey } from '../../model/object-key.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../model/json.ts';
 import type { RecordedEntry } from '../../model/recording.ts';
+import { isSecret, withSecretValues } from '../../model/secret-values.ts';
 
 /** A keyed hash in hex, under a key that only this recording has. */
 export type KeyedHash = (text: string) => string;
 
 const SECRET = '/Secret/';
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
  * Replaces the values of Secrets by keyed hashes, and digests of Secrets by those of the masked ones, so that an engine
  * computes from the masked entries what it computes from the others. A digest whose content is not known, and the blob of a
- * file with a Secret, become keyed hashes, too, so that no value can be found by trying.
+ * file with a Secret, become keyed hashes, too, so that no value can be found by trying. Entries of the ledger come before those of
+ * the results, as they are captured.
  */
-export function createMask(hash: KeyedHash, engine: Engine, captured: readonly CapturedEntry[]) {
-  const digests = digestsOfSecrets(hash, engine, captured);
-  const digestOf = (digest: string): string => digests.get(digest) ?? hash(digest);
-
-  const ofSecret = (value: JsonValue): JsonValue =>
-    isJsonObject(value) && typeof value.digest === 'string' ? { ...value, digest: digestOf(value.digest) } : value;
-
-  return (entry: RecordedEntry): RecordedEntry => {
+export function createMask(hash: KeyedHash): (captured: CapturedEntry, entry: RecordedEntry) => RecordedEntry {
+  /** The digest of each masked Secret by that of the Secret. */
+  const digests = new Map<string, string>();
+  const digestOf = (digest: string, content?: JsonObject): string => {
+    const known = digests.get(digest);
+    if (known !== undefined) return known;
+    const masked = content === undefined ? hash(digest) : objectDigest(maskSecret(hash, content));
+    digests.set(digest, masked);
+    return masked;
+  };
+  return ({ content }, entry) => {
     const { input, key, value } = entry;
     if (input === 'files') return maskFile(hash, entry);
     if (!key.startsWith(SECRET)) return entry;
-    if (input !== 'live') return { ...entry, value: ofSecret(value) };
-    const masked = maskSecret(hash, objectOf(objectOf(value).value));
-    return { ...entry, value: { digest: objectDigest(masked), value: masked } };
+    if (input === 'live') {
+      const masked = maskSecret(hash, objectOf(objectOf(value).value));
+      return { ...entry, value: { digest: objectDigest(masked), value: masked } };
+    }
+    if (!isJsonObject(value) || typeof value.digest !== 'string') return entry;
+    return { ...entry, value: { ...value, digest: digestOf(value.digest, content) } };
   };
-}
-
-/** The digest of each masked Secret by that of the Secret. */
-function digestsOfSecrets(
-  hash: KeyedHash,
-  { outputs }: Engine,
-  captured: readonly CapturedEntry[],
-): ReadonlyMap<string, string> {
-  const digests = new Map<string, string>();
-  for (const { input, partition, key } of captured) {
-    if (input !== 'ledger' || !key.startsWith(SECRET)) continue;
-    const output = outputs.get(partition, key as ObjectKey);
-    if (output?.type !== 'object' || digests.has(output.digest)) continue;
-    digests.set(output.digest, objectDigest(maskSecret(hash, output.value)));
-  }
-  return digests;
 }
 
 function maskFile(hash: KeyedHash, entry: RecordedEntry): RecordedEntry {
@@ -63,9 +52,8 @@ function maskFile(hash: KeyedHash, entry: RecordedEntry): RecordedEntry {
 }
 
 function isSecretDocument(document: JsonValue): document is JsonObject {
-  const { type, ref } = objectOf(objectOf(document).content);
-  const { group, kind } = objectOf(ref);
-  return type === 'object' && group === '' && kind === 'Secret';
+  const { type, value } = objectOf(objectOf(document).content);
+  return type === 'object' && isSecret(objectOf(value));
 }
 
 function maskDocument(hash: KeyedHash, document: JsonObject): JsonObject {
@@ -74,25 +62,14 @@ function maskDocument(hash: KeyedHash, document: JsonObject): JsonObject {
   return { ...document, content: { ...content, value, digest: objectDigest(value) } };
 }
 
-/** A Secret with keyed hashes in the place of its values. */
-export function maskSecret(hash: KeyedHash, value: JsonObject): JsonObject {
-  const { data, stringData } = value;
-  const metadata = metadataOf(value);
-  const annotations = objectOf(metadata.annotations);
-  const applied = annotations[LAST_APPLIED];
-  return {
-    ...value,
-    ...(data === undefined ? {} : { data: maskValues(hash, data, (text) => Buffer.from(text).toString('base64')) }),
-    ...(stringData === undefined ? {} : { stringData: maskValues(hash, stringData, (text) => text) }),
-    ...(applied === undefined
-      ? {}
-      : { metadata: { ...metadata, annotations: { ...annotations, [LAST_APPLIED]: hash(textOf(applied)) } } }),
-  };
-}
-
-function maskValues(hash: KeyedHash, values: JsonValue, encode: (text: string) => string): JsonValue {
-  if (!isJsonObject(values)) return encode(hash(JSON.stringify(values)));
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, encode(hash(JSON.stringify(value ?? null)))]),
-  );
+/** A Secret with keyed hashes in the place of its values; those of `data` are base64, as before. */
+function maskSecret(hash: KeyedHash, value: JsonObject): JsonObject {
+  return withSecretValues(value, (found, member) => {
+    const hashOf = (each: JsonValue): string => {
+      const text = hash(JSON.stringify(each));
+      return member === 'data' ? Buffer.from(text).toString('base64') : text;
+    };
+    if (!isJsonObject(found)) return hashOf(found);
+    return Object.fromEntries(Object.entries(found).map(([name, each]) => [name, hashOf(each ?? null)]));
+  });
 }

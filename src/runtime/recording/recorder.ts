@@ -5,6 +5,7 @@ import type { RevisionRef } from '../../model/output.ts';
 import { END_LINE, inputLine, type RecordingHeader } from '../../model/recording.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Answer } from '../../server/api.ts';
 import type { Loop } from '../loop.ts';
 import { createMask, type KeyedHash } from './mask.ts';
 
@@ -26,12 +27,17 @@ export interface CapturedState {
 
 export type Recorder = ReturnType<typeof createRecorder>;
 
+/** So many recordings are read at once: each holds a state of the engine. */
+const MOST_OPEN = 4;
+/** A reader gets all of a recording within this time. */
+const DEADLINE_MS = 300_000;
 /** Lines are made in texts of about this length. */
 const TEXT_LENGTH = 64 * 1024;
 
 /** Records the inputs of a running engine without stopping it: they are listed between two commits, in slices. */
 export function createRecorder({ engine, loop, clock, revisions, fleet, version }: RecorderDeps) {
   const waiting: PromiseWithResolvers<CapturedState>[] = [];
+  let open = 0;
   loop.addSink(function* () {
     const taken = waiting.splice(0);
     if (taken.length === 0) return;
@@ -57,19 +63,58 @@ export function createRecorder({ engine, loop, clock, revisions, fleet, version 
   return {
     capture,
     /** The lines of a state as they are, in texts: for a process of this server only. */
-    texts: (state: CapturedState): AsyncGenerator<string> => textsOf(clock, state, inputLine),
-    /** The lines of a state with the values of Secrets masked, in texts. */
-    maskedTexts: (state: CapturedState, hash: KeyedHash): AsyncGenerator<string> => {
-      const mask = createMask(hash, engine, state.entries);
-      return textsOf(clock, state, (entry) => inputLine(mask(entry)));
+    texts: (state: CapturedState): AsyncGenerator<string> =>
+      textsOf(clock, state, (captured) => inputLine(recordedEntry(captured))),
+    /**
+     * The state as lines with the values of Secrets masked, in texts. A reader that takes too long gets an error instead of the rest.
+     */
+    recording: async (hash: KeyedHash): Promise<Answer<AsyncIterable<string>>> => {
+      if (open >= MOST_OPEN) {
+        return { ok: false, kind: 'unavailable', message: 'other recordings are being read; ask again later' };
+      }
+      open += 1;
+      try {
+        const mask = createMask(hash);
+        const texts = textsOf(clock, await capture(), (captured) => inputLine(mask(captured, recordedEntry(captured))));
+        return { ok: true, value: withDeadline(clock, texts, () => (open -= 1)) };
+      } catch (error) {
+        open -= 1;
+        throw error;
+      }
     },
+  };
+}
+
+/** Ends the texts of a reader that has not read them in time, or has gone away, and so releases the state. */
+function withDeadline(clock: Clock, texts: AsyncGenerator<string>, ended: () => void): AsyncIterable<string> {
+  let isOver = false;
+  const end = (): void => {
+    if (!isOver) ended();
+    isOver = true;
+    cancel();
+    void texts.return(undefined);
+  };
+  const cancel = clock.schedule(DEADLINE_MS, end);
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        if (isOver) throw new Error('the recording was not read in time');
+        const text = await texts.next();
+        if (text.done === true) end();
+        return text;
+      },
+      return: async () => {
+        end();
+        return { done: true, value: undefined };
+      },
+    }),
   };
 }
 
 async function* textsOf(
   clock: Clock,
   { header, entries }: CapturedState,
-  lineOf: (entry: ReturnType<typeof recordedEntry>) => string,
+  lineOf: (captured: CapturedEntry) => string,
 ): AsyncGenerator<string> {
   yield `${JSON.stringify(header)}\n`;
   const all = entries[Symbol.iterator]();
@@ -84,7 +129,7 @@ async function* textsOf(
             hasMore = false;
             return made;
           }
-          made += `${lineOf(recordedEntry(next.value))}\n`;
+          made += `${lineOf(next.value)}\n`;
           yield;
         }
         return made;

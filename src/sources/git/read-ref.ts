@@ -49,6 +49,9 @@ export async function readRef(
   const signatures = reader.judgesSignatures ? await approvalSignatures(repo, commit, folder, read.tree) : undefined;
   return {
     ...{ type: 'read', revision: commit, base: base.revision, changes: read.changes, conflicts },
+    ...(read.tree.manifests === 0 && base.tree.manifests > 0
+      ? { mustBeAccepted: 'it holds no manifest any more' }
+      : {}),
     ...(signatures === undefined ? {} : { signatures }),
     findings: newFindings(base.tree.diagnostics, read.tree.diagnostics),
     read: async (path, side) => {
@@ -72,7 +75,7 @@ async function fetchBoth(
     const branch = await repo.fetch(signal);
     if (branch.type === 'failed') return refused(branch.reason, branch.message);
     if (branch.type === 'absent' || !(await repo.hasCommit(admitted))) {
-      return refused('RevisionVanished', `the repository has the admitted revision ${admitted.slice(0, 12)} no more`);
+      return refused('RevisionVanished', `the repository no longer has the admitted revision ${admitted.slice(0, 12)}`);
     }
   }
   const outcome = await repo.fetchRef(ref, signal);

@@ -23,6 +23,7 @@ function planner(given: {
   readonly admitted?: string;
   readonly evaluate?: (job: PlanJob) => Promise<FinishedPlan>;
   readonly forks?: boolean;
+  readonly suspended?: { readonly by: string; readonly at: number; readonly reason: string };
 }) {
   const sources = Object.entries(given.readings).map(([name, read]) => {
     const source = { name: must(parseSourceName(name)), address: '', readRef: read } as unknown as Source;
@@ -41,6 +42,7 @@ function planner(given: {
     evaluate: given.evaluate ?? (async () => FINISHED),
     locator: { find: async ({ path }) => ({ path }) },
     locate: async () => [],
+    suspensions: { get: () => given.suspended },
     allowsForks: () => given.forks ?? false,
     clock: createVirtualClock(),
     log: silentLog,
@@ -110,7 +112,7 @@ describe('a planner', () => {
     expect(await plan('main', 'feature', never)).toMatchObject({ ok: false, kind });
   });
 
-  it('plans one ref of a source at a time, several sources at once, and refuses when too many wait', async () => {
+  it('plans one ref at a time, and refuses when too many of one source wait', async () => {
     const begun: string[] = [];
     const gates: (() => void)[] = [];
     const { plan } = planner({
@@ -126,7 +128,7 @@ describe('a planner', () => {
     const other = plan('team', 'feature', never);
     expect(await plan('main', 'feature', never)).toMatchObject({ kind: 'unavailable', message: /under way/ });
     await new Promise(setImmediate);
-    expect(begun).toEqual(['main', 'team']);
+    expect(begun).toEqual(['main']);
     for (let index = 0; index < 5; index += 1) {
       gates.shift()?.();
       await new Promise(setImmediate);
@@ -146,6 +148,23 @@ describe('a planner', () => {
     expect(await plan('main', 'feature', never)).toMatchObject({ kind: 'unavailable', message: /SIGKILL/ });
     fails = false;
     expect(await plan('main', 'feature', never)).toMatchObject({ ok: true });
+  });
+
+  it('warns of what a person must accept first, and of a suspended source', async () => {
+    let asked: PlanJob | undefined;
+    const { plan } = planner({
+      readings: { main: async () => reading('old', { mustBeAccepted: 'it holds no manifest any more' }) },
+      suspended: { by: 'anna', at: 0, reason: 'holidays' },
+      evaluate: async (job) => {
+        asked = job;
+        return FINISHED;
+      },
+    });
+    await plan('main', 'feature', never);
+    expect(asked?.question.about.warnings).toMatchObject([
+      { reason: 'MustBeAccepted', message: expect.stringContaining('it holds no manifest any more') },
+      { reason: 'Suspended', message: expect.stringContaining('suspended by anna') },
+    ]);
   });
 
   it('warns of files that both sides have changed, and of approvals that it cannot judge', async () => {
@@ -169,7 +188,7 @@ describe('a planner', () => {
     });
     await plan('main', 'feature', never);
     expect(asked?.question.about).toMatchObject({
-      warnings: [{ reason: 'MergeConflict', message: expect.stringContaining('apps/a.yaml') }],
+      warnings: [{ reason: 'ChangedOnBothSides', message: expect.stringContaining('apps/a.yaml') }],
       notJudged: [expect.stringContaining('RemovalApprovals')],
     });
   });

@@ -53,7 +53,9 @@ async function textOf({ server, settle }: FleetWorld): Promise<string> {
   await settle();
   const texts = (async () => {
     let all = '';
-    for await (const text of await recording) all += text;
+    const answer = await recording;
+    if (!answer.ok) throw new Error(answer.message);
+    for await (const text of answer.value) all += text;
     return all;
   })();
   await settle();
@@ -76,6 +78,32 @@ describe('a recording', () => {
     // The blob of the file, as this source computes it.
     expect(text).not.toContain(sha256(secret('pass-1234')));
     expect(text).toContain('/ConfigMap/web/a');
+  });
+
+  it('holds no value of a Secret whose member is mistyped', async () => {
+    const world = await createFleetWorld({ plans });
+    world.source.push({
+      'clusters/east/cluster.yaml': clusterYaml('east'),
+      'clusters/east/door.yaml': secret('pass-1234').replace('stringData', 'stringdata'),
+    });
+    await world.settle();
+    world.agent('east').connect();
+    await world.settle();
+    expect(await textOf(world)).not.toContain('pass-1234');
+  });
+
+  it('is refused while others are read, and ends for a reader that takes too long', async () => {
+    const world = await settledWorld();
+    const asked = Array.from({ length: 5 }, () => world.server.api.recording());
+    await world.settle();
+    const answers = await Promise.all(asked);
+    expect(answers.map(({ ok }) => ok)).toEqual([true, true, true, true, false]);
+    await world.clock.advance(301_000);
+    const [first] = answers;
+    await expect(first?.ok === true && first.value[Symbol.asyncIterator]().next()).rejects.toThrow(/not read in time/);
+    const again = world.server.api.recording();
+    await world.settle();
+    expect((await again).ok).toBe(true);
   });
 
   it('keeps what is in sync in sync: digests of Secrets are those of the masked values', async () => {
@@ -148,6 +176,15 @@ describe('a recording', () => {
     );
     expect(names).toContain('changed input files main clusters/east/a.yaml');
     expect(names).toContain('changed outputs east /ConfigMap/web/a');
+  });
+
+  it('differs in no Secret from another recording of the same state, though each has a key of its own', async () => {
+    const at = folder();
+    const [before, after] = [join(at, 'a'), join(at, 'b')];
+    const world = await settledWorld();
+    await written(world, before);
+    await written(world, after);
+    expect(await diffRecordings({ before, after, cwd: '/' })).toMatchObject({ differences: [], more: 0 });
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
 import { metadataOf } from '../../../../model/object-key.ts';
-import { liveMetadata, withoutSecretValues } from '../../../../model/server-fields.ts';
+import { withoutSecretValues } from '../../../../model/secret-values.ts';
+import { liveMetadata } from '../../../../model/server-fields.ts';
 import { withoutStamp } from '../stamp.ts';
 import { pick } from './pick.ts';
 import { trimCareKind } from './trim-care-kind.ts';
