@@ -81,6 +81,7 @@ async function planned(context: CliContext, flags: Flags, target: string): Promi
   refuseUsage([
     [base !== undefined && snapshot !== undefined, '--base and --snapshot exclude each other'],
     [config !== undefined && base === undefined, '--config needs --base'],
+    [source !== undefined && base !== undefined && config === undefined, '--source needs --config with --base'],
   ]);
   const { cwd, env, roots } = context;
   const chosen = source === undefined ? {} : { source };

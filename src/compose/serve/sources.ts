@@ -60,8 +60,7 @@ export function openSources(
     const repo = openRepo(git, remote, join(config.dataDirectory, 'git', name), deps);
     const { pollIntervalSeconds, path } = source;
     const options = { name, pollIntervalSeconds, path, limits, judgesSignatures: signers !== undefined };
-    const openOther = (): GitRepo => openRepo(git, remote, join(config.dataDirectory, 'git', '.others', name), deps);
-    const followed = createGitSource({ repo, openOther, decode, ...deps }, options);
+    const followed = createGitSource({ repo, decode, ...deps }, options);
     return [git.name === 'native' ? followed : { ...followed, address: `${followed.address} (by isomorphic-git)` }];
   });
   for (const source of sources) source.prefetch?.();

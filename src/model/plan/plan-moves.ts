@@ -50,9 +50,9 @@ function movedChanges(before: PlanView, now: PlanView): readonly string[] {
   const [older, newer] = [changesOf(before), changesOf(now)];
   const all = [...new Set([...older.keys(), ...newer.keys()])].sort(compareText);
   return all.flatMap((change) => {
-    const [was, is] = [older.get(change) ?? [], newer.get(change) ?? []];
-    const added = is.filter((cluster) => !was.includes(cluster));
-    const gone = was.filter((cluster) => !is.includes(cluster));
+    const [was, is] = [new Set(older.get(change)), new Set(newer.get(change))];
+    const added = [...is.difference(was)];
+    const gone = [...was.difference(is)];
     return [
       ...(added.length === 0 ? [] : [`new: ${change} in ${namedClusters(added)}`]),
       ...(gone.length === 0 ? [] : [`gone: ${change} in ${namedClusters(gone)}`]),

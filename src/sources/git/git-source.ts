@@ -37,8 +37,6 @@ export interface GitSourceOptions {
 export interface GitSourceDeps {
   /** The branch to follow; the source closes it. */
   readonly repo: GitRepo;
-  /** Opens a second copy of the repository, for other refs; the source closes it. Absent: none is read. */
-  readonly openOther?: () => GitRepo;
   readonly decode: DecodeFile;
   readonly clock: Clock;
   readonly random: Random;
@@ -79,7 +77,7 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
   const following: Following = { repo, decode, check, ...read, prefetched: undefined };
   const intervalMs = options.pollIntervalSeconds * 1000;
   const stopping = new AbortController();
-  const others = createOtherRefs(deps, following);
+  const inTurn = createTurns();
   let isStarted = false;
   const poller = createPoller(
     { clock, random, look: (signal) => lookOnce(following, signal), failed: check.failed },
@@ -105,7 +103,8 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
     },
     look: poller.look,
     accept: check.accept,
-    ...(deps.openOther && { readRef: others.readRef }),
+    // A repository keeps one other ref at a time.
+    readRef: (ref, signal) => inTurn(() => readOther(following, ref, signal)),
     read: async (_path, blob) => {
       const outcome = await repo.readBlob(blob, maxFileBytes).catch(() => undefined);
       return outcome?.type === 'read' ? outcome.bytes : undefined;
@@ -113,28 +112,18 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
     stop: async () => {
       stopping.abort();
       await poller.stop();
-      await Promise.all([repo.close(), others.close()]);
+      await repo.close();
     },
   };
 }
 
-/** Reads other refs than the branch in a copy that is opened when the first one is asked for. */
-function createOtherRefs({ openOther }: GitSourceDeps, following: Following) {
-  const inTurn = createTurns();
-  let repo: GitRepo | undefined;
-  return {
-    readRef: (ref: string, signal: AbortSignal): Promise<RefReading | RefRefusal> =>
-      inTurn(async () => {
-        const { observed, tree } = following.check.state;
-        repo ??= openOther?.();
-        if (repo === undefined || observed === undefined || observed === NO_BRANCH) {
-          return { type: 'refused', reason: 'NotRead', message: 'no revision of the source was read yet' };
-        }
-        const reader = { ...following, repo, read: readerOf({ ...following, repo }) };
-        return readRef(reader, { revision: observed, tree }, ref, signal);
-      }),
-    close: async (): Promise<void> => repo?.close(),
-  };
+/** Reads another ref than the branch. */
+async function readOther(following: Following, ref: string, signal: AbortSignal): Promise<RefReading | RefRefusal> {
+  const { observed, tree } = following.check.state;
+  if (observed === undefined || observed === NO_BRANCH) {
+    return { type: 'refused', reason: 'NotRead', message: 'no revision of the source was read yet' };
+  }
+  return readRef({ ...following, read: readerOf(following) }, { revision: observed, tree }, ref, signal);
 }
 
 /** Returns `config/prod` for `./config/prod/`; the root is empty. A path that leads out of the repository matches nothing. */

@@ -8,7 +8,7 @@ import { approvalSignatures } from './approval-signatures.ts';
 
 /** How refs of one source are read. */
 export interface RefReader {
-  /** A copy of its own: another ref can make it as large as the limit allows without harm to the source. */
+  /** That of the source: another ref neither damages its copy nor makes it grow. */
   readonly repo: GitRepo;
   readonly decode: DecodeFile;
   readonly read: ReadTreeFile;
@@ -32,8 +32,9 @@ export async function readRef(
   signal: AbortSignal,
 ): Promise<RefReading | RefRefusal> {
   const { repo, folder, limits } = reader;
-  const found = await fetchBoth(repo, base.revision, ref, signal);
-  if (found.type === 'refused') return found;
+  const found = await repo.fetchRef(ref, signal);
+  if (found.type === 'failed') return refused(found.reason, found.message);
+  if (found.type === 'absent') return refused('RefNotFound', `${repo.address} has no ref ${ref}`);
   const { commit } = found;
   const excess = await repo.measure(commit, folder, limits);
   if (excess !== undefined) return refused('TooLarge', `${ref} ${excessText(excess)}`);
@@ -61,28 +62,6 @@ export async function readRef(
       return outcome?.type === 'read' ? outcome.bytes : undefined;
     },
   };
-}
-
-/** Fetches the ref, and the branch if the copy lacks the admitted revision. */
-async function fetchBoth(
-  repo: GitRepo,
-  admitted: string,
-  ref: string,
-  signal: AbortSignal,
-): Promise<{ readonly type: 'found'; readonly commit: string } | RefRefusal> {
-  // A copy that does not exist yet rejects.
-  if (!(await repo.hasCommit(admitted).catch(() => false))) {
-    const branch = await repo.fetch(signal);
-    if (branch.type === 'failed') return refused(branch.reason, branch.message);
-    if (branch.type === 'absent' || !(await repo.hasCommit(admitted))) {
-      return refused('RevisionVanished', `the repository no longer has the admitted revision ${admitted.slice(0, 12)}`);
-    }
-  }
-  const outcome = await repo.fetchRef(ref, signal);
-  if (outcome.type === 'failed') return refused(outcome.reason, outcome.message);
-  return outcome.type === 'fetched'
-    ? { type: 'found', commit: outcome.commit }
-    : refused('RefNotFound', `${repo.address} has no ref ${ref}`);
 }
 
 function refused(reason: string, message: string): RefRefusal {
