@@ -97,6 +97,7 @@ test('its components are the packages in the bundle, with the versions that are 
       'src/compose/validate/threads/thread.ts',
       'src/compose/decoding/decode-thread.ts',
       'src/compose/plan/plan-process.ts',
+      'src/adapters/git/isomorphic/thread.ts',
       'src/cli/probe-proxy-process.ts',
     ],
     outdir: 'dist',
