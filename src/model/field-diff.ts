@@ -30,6 +30,21 @@ export function fieldDiff(before: JsonObject, after: JsonObject): readonly Field
   });
 }
 
+/** Compares each pair of versions once: clusters share contents. The same pair gives the same list. */
+export type CompareVersions = (before: JsonObject, after: JsonObject) => readonly FieldChange[];
+
+/** Creates a {@link CompareVersions}. */
+export function createComparison(): CompareVersions {
+  const known = new Map<JsonObject, Map<JsonObject, readonly FieldChange[]>>();
+  return (before, after) => {
+    const versions = known.get(after) ?? new Map<JsonObject, readonly FieldChange[]>();
+    known.set(after, versions);
+    const changes = versions.get(before) ?? fieldDiff(before, after);
+    versions.set(before, changes);
+    return changes;
+  };
+}
+
 interface Difference {
   readonly path: FieldPath;
   readonly before: JsonValue | undefined;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue, parseJson, textOf } from './json.ts';
+import { canonicalJson, isJsonObject, type JsonValue, parseJson, textOf } from './json.ts';
 import { ok, problem, type Result } from './result.ts';
 
 /** The first line of a recording. */
@@ -75,7 +75,7 @@ export function parseHeader(line: string): Result<RecordingHeader> {
 }
 
 /** Parses a line after the first one. The text of a computed entry is the canonical JSON that was written. */
-export function parseLine(line: string, canonical: (value: JsonValue) => string): Result<RecordedLine> {
+export function parseLine(line: string): Result<RecordedLine> {
   const parts = parseJson(line);
   if (!Array.isArray(parts)) return problem('is no JSON list');
   const [type, name, partition, key, value, blob] = parts as readonly (JsonValue | undefined)[];
@@ -86,6 +86,6 @@ export function parseLine(line: string, canonical: (value: JsonValue) => string)
   if (type === 'in') {
     return ok({ type: 'input', input: name, partition, key, value, ...(typeof blob === 'string' ? { blob } : {}) });
   }
-  if (type === 'out') return ok({ type: 'output', collection: name, partition, key, text: canonical(value) });
+  if (type === 'out') return ok({ type: 'output', collection: name, partition, key, text: canonicalJson(value) });
   return problem(`has the unknown type ${JSON.stringify(type)}`);
 }

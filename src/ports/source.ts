@@ -103,7 +103,8 @@ export interface Source {
   /** Admits the waiting revision; false if this revision does not wait. */
   accept(revision: string): boolean;
   /**
-   * Reads what merging a branch, or another ref of the repository, would change. Changes nothing of the source. One at a time.
+   * Reads what merging a branch, or another ref of the repository, would change. Changes nothing of the source. The caller reads one
+   * ref at a time.
    * Absent: the source has no refs.
    */
   readRef?(ref: string, signal: AbortSignal): Promise<RefReading | RefRefusal>;

@@ -24,7 +24,7 @@ export function engineOf(lines: readonly string[]): Engine {
   const engine = createEngine(createGraph());
   const stage = stagerOf(engine);
   for (const line of lines) {
-    const parsed = must(parseLine(line, JSON.stringify));
+    const parsed = must(parseLine(line));
     if (parsed.type === 'input' && !stage(parsed)) throw new Error(`there is no input ${parsed.input}`);
   }
   engine.commit();

@@ -5,6 +5,7 @@ import { warningsOf } from '../../engine/explain/plan-warnings.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { engineDiagnostics } from '../../engine/status/diagnostics.ts';
 import { displayDiagnostic } from '../../model/diagnostic.ts';
+import { createComparison } from '../../model/field-diff.ts';
 import type { PlanView } from '../../model/plan/plan.ts';
 import { clusterPlans, summaryOf } from '../../runtime/api/plan-view.ts';
 import type { PlanAbout } from '../../runtime/plans/plan-job.ts';
@@ -20,12 +21,13 @@ export async function makePlan(engine: Engine, stage: () => void, about: PlanAbo
   const { findings, warnings = [], withoutGuards, ...rest } = about;
   const known = new Set(engineDiagnostics(engine).map(keyOf));
   const plan: EnginePlan = planOf(engine, stage, withoutGuards === true ? 'unguarded' : 'guarded');
+  const compare = createComparison();
   const brought = engineDiagnostics(engine).filter((finding) => !known.has(keyOf(finding)));
   return {
     ...rest,
     summary: summaryOf(plan),
-    clusters: await clusterPlans(plan, deps.place),
-    warnings: [...warnings, ...warningsOf(engine, plan.objects)],
+    clusters: await clusterPlans(plan, deps.place, compare),
+    warnings: [...warnings, ...warningsOf(engine, plan.objects, compare)],
     findings: [
       ...findings.map(displayDiagnostic),
       ...(await Promise.all(brought.map((each) => sentenceOf(each, deps)))),

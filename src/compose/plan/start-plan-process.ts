@@ -47,12 +47,11 @@ async function evaluate(
   signal.addEventListener('abort', stopped, { once: true });
   if (signal.aborted) stopped();
   try {
-    const asking = ask(child, question);
+    ask(child, question).catch((error: unknown) => outcome.fail(errorText(error)));
     // If the process ends early, its end says why.
     pipeline(Readable.from(state), child.stdin as Writable).catch((error: unknown) => {
       if (child.exitCode === null && child.signalCode === null) outcome.fail(errorText(error));
     });
-    await Promise.race([asking, outcome.promise]);
     return await outcome.promise;
   } finally {
     cancel();

@@ -2,7 +2,6 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { canonicalJson } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import { parseHeader, parseLine, type RecordedLine, type RecordingHeader } from '../../model/recording.ts';
 
@@ -67,7 +66,7 @@ async function* parsedLines(texts: AsyncIterator<string>, name: string): AsyncGe
   for (let number = 2; ; number += 1) {
     const next = await texts.next();
     if (next.done === true) throw new Error(`${name}:${number}: the recording ends too early; record it again`);
-    const line = parseLine(next.value, canonicalJson);
+    const line = parseLine(next.value);
     if (!line.ok) throw new Error(`${name}:${number}: the line ${line.problem}`);
     yield line.value;
     if (line.value.type === 'end') return;

@@ -6,7 +6,7 @@ import type { Origin } from '../../model/output.ts';
 import type { Change, EntryAddress } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import type { Declared } from '../fleet/declared.ts';
-import { type DocumentRef, type DocumentValue, documentRefOf, fileGroup } from '../fleet/sources.ts';
+import { type DocumentRef, type DocumentValue, declaresName, documentRefOf, fileGroup } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import type { Output } from '../output/outputs.ts';
 import { maySelect, type PlacementValue } from '../placement/placements.ts';
@@ -181,12 +181,10 @@ function selects(placement: PlacementValue | undefined, cluster: string, origins
   );
 }
 
-function isOf({ content }: DocumentValue, key: ObjectKey): boolean {
-  if (content.type !== 'object') return false;
-  const { group, kind, namespace, name } = objectRefOf(key);
-  const { ref } = content;
-  if (ref.group !== group || ref.kind !== kind || ref.name !== name) return false;
-  return ref.namespace === '' || ref.namespace === namespace;
+function isOf(document: DocumentValue, key: ObjectKey): boolean {
+  if (document.content.type !== 'object' || !declaresName(document, key)) return false;
+  const { namespace } = document.content.ref;
+  return namespace === '' || namespace === objectRefOf(key).namespace;
 }
 
 function originsIn(output: Output | undefined): readonly Origin[] {

@@ -1,4 +1,4 @@
-import { fieldDiff } from '../../model/field-diff.ts';
+import type { CompareVersions } from '../../model/field-diff.ts';
 import { immutableChanges } from '../../model/immutable-fields.ts';
 import { type JsonObject, objectOf } from '../../model/json.ts';
 import { matchesLabels } from '../../model/label-selector.ts';
@@ -10,7 +10,11 @@ import type { PlannedObject } from './plan.ts';
 type Warning = Pick<PlanWarning, 'reason' | 'message'> & { readonly object: string };
 
 /** What a reviewer should look at, each with all its clusters, in the order of the first one. */
-export function warningsOf(engine: Engine, objects: readonly PlannedObject[]): readonly PlanWarning[] {
+export function warningsOf(
+  engine: Engine,
+  objects: readonly PlannedObject[],
+  compare: CompareVersions,
+): readonly PlanWarning[] {
   const found = new Map<string, Warning & { readonly clusters: string[] }>();
   const add = (cluster: string, warning: Warning): void => {
     const key = JSON.stringify(warning);
@@ -18,9 +22,9 @@ export function warningsOf(engine: Engine, objects: readonly PlannedObject[]): r
     if (known === undefined) found.set(key, { ...warning, clusters: [cluster] });
     else known.clusters.push(cluster);
   };
-  const immutable = createImmutableCheck();
   for (const planned of objects) {
-    for (const warning of [...immutable(planned), ...containerWarnings(planned)]) add(planned.cluster, warning);
+    for (const warning of [...immutableWarnings(planned, compare), ...containerWarnings(planned)])
+      add(planned.cluster, warning);
   }
   for (const [cluster, planned] of Map.groupBy(objects, (each) => each.cluster)) {
     for (const warning of lostPods(engine, cluster, planned)) add(cluster, warning);
@@ -28,19 +32,15 @@ export function warningsOf(engine: Engine, objects: readonly PlannedObject[]): r
   return [...found.values()];
 }
 
-/** Clusters share values, so that each pair of versions is compared once. */
-function createImmutableCheck(): (planned: PlannedObject) => readonly Warning[] {
-  const known = new Map<JsonObject, Map<JsonObject, readonly string[]>>();
-  return ({ key, action, before, after }) => {
-    if (action !== 'change' || before === undefined || after === undefined) return [];
-    const versions = known.get(after) ?? new Map<JsonObject, readonly string[]>();
-    known.set(after, versions);
-    const fields = versions.get(before) ?? immutableChanges(objectRefOf(key), before, fieldDiff(before, after));
-    versions.set(before, fields);
-    if (fields.length === 0) return [];
-    const message = `an API server may refuse to change ${fields.join(', ')}: give the object another name, or delete it first`;
-    return [{ reason: 'ImmutableField', object: displayKey(key), message }];
-  };
+function immutableWarnings(
+  { key, action, before, after }: PlannedObject,
+  compare: CompareVersions,
+): readonly Warning[] {
+  if (action !== 'change' || before === undefined || after === undefined) return [];
+  const fields = immutableChanges(objectRefOf(key), before, compare(before, after));
+  if (fields.length === 0) return [];
+  const message = `an API server may refuse to change ${fields.join(', ')}: give the object another name, or delete it first`;
+  return [{ reason: 'ImmutableField', object: displayKey(key), message }];
 }
 
 function containerWarnings({ key, action }: PlannedObject): readonly Warning[] {

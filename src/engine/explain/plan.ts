@@ -1,11 +1,12 @@
-import type { JsonObject } from '../../model/json.ts';
+import type { JsonObject, JsonValue } from '../../model/json.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import type { Engine } from '../graph.ts';
+import type { AgentValue } from '../inputs.ts';
 import { sameMeta } from '../output/decisions.ts';
-import type { Output } from '../output/outputs.ts';
+import { isInCluster, type Output } from '../output/outputs.ts';
 import { createCauseFinder, type PlanCause } from './plan-causes.ts';
 
 /**
@@ -101,8 +102,7 @@ function actionOf(
         if (before.digest !== after.digest) return 'change';
         return sameMeta(before, after) ? undefined : 'move';
       }
-      const isThere = entry !== undefined && entry.phase !== 'removing' && entry.lost !== true;
-      if (!isThere) return 'create';
+      if (!isInCluster(entry)) return 'create';
       if (entry.digest !== after.digest) return 'change';
       return sameMeta(entry, after) ? 'stay' : 'move';
     }
@@ -139,20 +139,23 @@ function unguarded(output: Output | undefined): Output | undefined {
   return { type: 'remove', digest, origins, scope };
 }
 
-/** Agents are judged by their last known state. Without any agent the plan is of documents alone. */
+/** By the last known state of the agents. A plan of documents alone knows no agents. */
 function waitsOf(
   { inputs: { agents }, domainInputs }: Engine,
   objects: readonly PlannedObject[],
 ): ReadonlyMap<string, string> {
   const waits = new Map<string, string>();
   if (agents.size('') === 0) return waits;
-  for (const { cluster } of objects) {
-    const suspended = domainInputs.care?.suspensions?.get('', cluster);
-    if (typeof suspended === 'string') waits.set(cluster, suspended);
-    const agent = agents.get('', cluster);
-    if (waits.has(cluster)) continue;
-    if (agent?.connected === true) continue;
-    waits.set(cluster, agent === undefined ? 'its agent has never connected' : 'its agent is not connected');
+  for (const cluster of new Set(objects.map((each) => each.cluster))) {
+    const why = waitOf(agents.get('', cluster), domainInputs.care?.suspensions?.get('', cluster));
+    if (why !== undefined) waits.set(cluster, why);
   }
   return waits;
+}
+
+/** Undefined: what is sent to the cluster arrives. */
+function waitOf(agent: AgentValue | undefined, suspension: JsonValue | undefined): string | undefined {
+  if (typeof suspension === 'string') return suspension;
+  if (agent === undefined) return 'its agent has never connected';
+  return agent.connected ? undefined : 'its agent is not connected';
 }

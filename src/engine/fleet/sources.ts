@@ -74,12 +74,14 @@ export function declares(
   origin: Origin,
   key: ObjectKey,
 ): readonly DocumentValue[] {
+  return read.members(byFile, fileGroup(origin)).flatMap(({ value }) => (declaresName(value, key) ? [value] : []));
+}
+
+/** Whether a document declares an object of the group, kind and name of the key, in any namespace. */
+export function declaresName({ content }: DocumentValue, key: ObjectKey): boolean {
+  if (content.type !== 'object') return false;
   const { group, kind, name } = objectRefOf(key);
-  return read.members(byFile, fileGroup(origin)).flatMap(({ value }) => {
-    if (value.content.type !== 'object') return [];
-    const { ref } = value.content;
-    return ref.group === group && ref.kind === kind && ref.name === name ? [value] : [];
-  });
+  return content.ref.group === group && content.ref.kind === kind && content.ref.name === name;
 }
 
 /** The group of a file in {@link indexDocumentsByFile}. */

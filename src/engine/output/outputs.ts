@@ -144,6 +144,11 @@ export type PendingChange =
   | (ObjectMeta & { readonly type: 'touch' })
   | { readonly type: 'remove' };
 
+/** Whether the cluster has the object of a ledger entry, as far as the server knows. */
+export function isInCluster(entry: LedgerEntry | undefined): entry is LedgerEntry {
+  return entry !== undefined && entry.phase !== 'removing' && entry.lost !== true;
+}
+
 /** Compares the output snapshot with the ledger, key by key. */
 export function derivePending(
   graph: Graph,
@@ -161,8 +166,7 @@ export function derivePending(
     compute: ({ partition, key, left: output, right: entry }, _read, emit) => {
       if (output?.type === 'remove') emit(partition, key, { type: 'remove' });
       if (output?.type !== 'object') return;
-      const isThere = entry !== undefined && entry.phase !== 'removing' && entry.lost !== true;
-      if (!isThere || entry.digest !== output.digest) {
+      if (!isInCluster(entry) || entry.digest !== output.digest) {
         emit(partition, key, { type: 'upsert', object: output });
       } else if (!sameMeta(entry, output) || entry.unproven === true) {
         // The touch of an unproven entry proves it: this server sends the object, too.

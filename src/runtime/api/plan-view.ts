@@ -1,8 +1,8 @@
 import type { EnginePlan, PlannedObject } from '../../engine/explain/plan.ts';
 import type { PlanCause, SidedRef } from '../../engine/explain/plan-causes.ts';
-import { type FieldChange, fieldDiff } from '../../model/field-diff.ts';
+import type { CompareVersions, FieldChange } from '../../model/field-diff.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
-import { compareText, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { compareText, type JsonValue } from '../../model/json.ts';
 import { displayKey } from '../../model/object-key.ts';
 import {
   type ClusterPlan,
@@ -17,16 +17,20 @@ import {
 export type PlaceOf = (ref: SidedRef) => Promise<string>;
 
 /** The objects of a plan for people, by cluster. */
-export async function clusterPlans({ objects, waits }: EnginePlan, placeOf: PlaceOf): Promise<readonly ClusterPlan[]> {
+export async function clusterPlans(
+  { objects, waits }: EnginePlan,
+  placeOf: PlaceOf,
+  compare: CompareVersions,
+): Promise<readonly ClusterPlan[]> {
   const reasons = await displayCauses(objects, placeOf);
-  const fields = await displayFields(objects, placeOf);
+  const fields = await displayFields(objects, placeOf, compare);
   return [...Map.groupBy(objects, ({ cluster }) => cluster)]
     .sort(([a], [b]) => compareText(a, b))
     .map(([cluster, planned]) => ({
       cluster,
       ...waiting(waits.get(cluster)),
       changes: planned.map(({ key, action, from, hold, before, after, causes }): PlannedChange => {
-        const differing = action === 'change' && after && before ? fields.get(after)?.get(before) : undefined;
+        const differing = action === 'change' && after && before ? fields.get(compare(before, after)) : undefined;
         return {
           ...{ object: displayKey(key), action },
           ...(from === undefined ? {} : { from: from.path }),
@@ -100,29 +104,23 @@ const LONGEST_VALUE = 300;
 
 type Fields = Pick<PlannedChange, 'fields' | 'moreFields'>;
 
-/** The changed fields by the newer and the older content. Clusters share contents, so that each pair is compared once. */
+/** The fields of each list of changes. */
 async function displayFields(
   objects: readonly PlannedObject[],
   placeOf: PlaceOf,
-): Promise<ReadonlyMap<JsonObject, ReadonlyMap<JsonObject, Fields>>> {
-  const found = new Map<JsonObject, Map<JsonObject, Fields>>();
-  const asked: Promise<void>[] = [];
-  const seen = new Map<JsonObject, Set<JsonObject>>();
+  compare: CompareVersions,
+): Promise<ReadonlyMap<readonly FieldChange[], Fields>> {
+  const asked = new Map<readonly FieldChange[], Promise<Fields>>();
   for (const { action, before, after, causes } of objects) {
     if (action !== 'change' || before === undefined || after === undefined) continue;
-    const known = seen.get(after) ?? new Set<JsonObject>();
-    seen.set(after, known);
-    if (known.has(before)) continue;
-    known.add(before);
+    const changes = compare(before, after);
+    if (asked.has(changes)) continue;
     const [cause] = causes;
     const own = cause?.type === 'document' && cause.change === 'changed' ? cause.at : undefined;
-    const versions = found.get(after) ?? new Map<JsonObject, Fields>();
-    found.set(after, versions);
-    asked.push(fieldsOf(fieldDiff(before, after), own, placeOf).then((fields) => void versions.set(before, fields)));
+    asked.set(changes, fieldsOf(changes, own, placeOf));
   }
   // Together, so that lines of one file are found at once.
-  await Promise.all(asked);
-  return found;
+  return new Map(await Promise.all([...asked].map(async ([changes, fields]) => [changes, await fields] as const)));
 }
 
 async function fieldsOf(

@@ -1,7 +1,7 @@
-import { fileGroup } from '../../engine/fleet/sources.ts';
+import { declaresName, fileGroup } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
-import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
 import { metaOf, type ObjectMeta, type Origin, type SequencedDelta } from '../../model/output.ts';
 import type { ChangeReason } from '../../server/history-api.ts';
 import { type ChangedObject, MOST_OBJECT_BYTES, MOST_OBJECTS, sizeOfObject } from './records.ts';
@@ -81,12 +81,7 @@ function* drafted(
 const NOTHING: ObjectMeta = { origins: [], scope: [] };
 
 function declaresNow({ indexes }: Engine, origin: Origin, key: ObjectKey): boolean {
-  const { group, kind, name } = objectRefOf(key);
-  return indexes.documentsByFile.members(fileGroup(origin)).some(({ value: { content } }) => {
-    if (content.type !== 'object') return false;
-    const { ref } = content;
-    return ref.group === group && ref.kind === kind && ref.name === name;
-  });
+  return indexes.documentsByFile.members(fileGroup(origin)).some(({ value }) => declaresName(value, key));
 }
 
 /** The sources whose revision has changed; all of them if nothing is known of a delta before. */

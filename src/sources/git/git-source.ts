@@ -1,5 +1,4 @@
 import type { SourceName } from '../../model/ids.ts';
-import { createTurns } from '../../model/in-turn.ts';
 import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitFetchOutcome, GitRepo } from '../../ports/git-repo.ts';
@@ -77,7 +76,6 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
   const following: Following = { repo, decode, check, ...read, prefetched: undefined };
   const intervalMs = options.pollIntervalSeconds * 1000;
   const stopping = new AbortController();
-  const inTurn = createTurns();
   let isStarted = false;
   const poller = createPoller(
     { clock, random, look: (signal) => lookOnce(following, signal), failed: check.failed },
@@ -103,8 +101,7 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
     },
     look: poller.look,
     accept: check.accept,
-    // A repository keeps one other ref at a time.
-    readRef: (ref, signal) => inTurn(() => readOther(following, ref, signal)),
+    readRef: (ref, signal) => readOther(following, ref, signal),
     read: async (_path, blob) => {
       const outcome = await repo.readBlob(blob, maxFileBytes).catch(() => undefined);
       return outcome?.type === 'read' ? outcome.bytes : undefined;
