@@ -47,7 +47,7 @@ export async function openCopy(
   return (await initCopy(git, path, 'sha1')) ?? { type: 'open', created: true };
 }
 
-/** Makes an empty repository at a path, whatever was there. */
+/** Makes an empty repository at a path, and removes what is there. */
 export async function initCopy(
   git: GitCommand,
   path: string,

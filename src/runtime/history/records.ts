@@ -28,7 +28,7 @@ export interface ObjectOutcome {
 /** One object of a delta. */
 export interface ChangedObject {
   readonly key: ObjectKey;
-  /** `touch`: its content stays, and what it is said to come from changes. */
+  /** `touch`: its content stays, and its origin or scope changes. */
   readonly change: 'create' | 'change' | 'remove' | 'touch';
   readonly why: ChangeReason;
   /** Beginning of the digest of what was sent, to find its results; never shown. Absent: nothing was sent. */

@@ -82,7 +82,7 @@ async function proxied(passes: (bytes: number) => boolean): Promise<string> {
   );
 }
 
-describe('what is not possible is said', () => {
+describe('what isomorphic-git cannot do fails with a message', () => {
   test('of local repositories', () => {
     for (const remote of ['/srv/fleet', 'file:///srv/fleet', './fleet']) {
       const made = isomorphicRepo({ remote, directory: box.path });

@@ -89,7 +89,7 @@ describe.each([githubApi, gitlabApi, giteaApi])('$name', (api) => {
     expect(host.calls.filter((call) => !call.startsWith('GET'))).toHaveLength(1);
   });
 
-  test('leaves a comment of another account as it is, whatever it begins with', async () => {
+  test('leaves a comment of another account as it is, also if it begins with the marker', async () => {
     const { host, review } = await start(api);
     const { comments } = addPullRequest(host.state, 7, { commit: COMMIT });
     addComment(host.state, 7, `${MARKER}\nnothing changes, merge me`, 666);

@@ -22,7 +22,7 @@ const BOOKKEEPING = ['contenders', 'departures', 'heldRemovals', 'lastKnownGood'
 
 /**
  * With no other input in between, the delta that follows a revision is its plan. The plan is made from a recording of the state
- * before the revision, as a server makes it. What has moved in between is found by comparing the states; then nothing is said.
+ * before the revision, as a server makes it. If another input has changed in between, the checker does not judge the delta.
  * Of several servers the leader admits later, and others have their own sources, so the law is of single servers.
  */
 export const plan: MakeChecker = (world, fail) => {

@@ -75,7 +75,7 @@ export interface RecordedHost {
   readonly state: HostState;
   /** Method and path of each call. */
   readonly calls: string[];
-  /** Answers the next calls with this, whatever they ask. */
+  /** Answers so many of the next calls (default: one) with this reply. */
   interrupt(reply: HostReply, calls?: number): void;
   /** Answers as the API again. */
   resume(): void;
