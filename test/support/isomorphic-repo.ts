@@ -3,6 +3,7 @@ import type { GitRepoOptions } from '../../src/adapters/git/repo-options.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { startGitThread } from '../../src/compose/serve/git-thread.ts';
 import type { Result } from '../../src/model/result.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import type { GitRepo } from '../../src/ports/git-repo.ts';
 import { createKeptLog } from './git-quiet-log.ts';
 
@@ -10,7 +11,8 @@ import { createKeptLog } from './git-quiet-log.ts';
 export function isomorphicRepo(
   options: GitRepoOptions,
   environment: Readonly<Record<string, string | undefined>> = {},
+  clock: Clock = createSystemClock(),
 ): Result<GitRepo> {
-  const deps = { clock: createSystemClock(), log: createKeptLog(), environment, startThread: startGitThread };
+  const deps = { clock, log: createKeptLog(), environment, startThread: startGitThread };
   return createIsomorphicGitRepo(deps, options);
 }

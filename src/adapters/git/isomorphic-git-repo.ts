@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { createTurns } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
 import { DEFAULT_CLONE_BYTES } from '../../model/revision-limits.ts';
@@ -91,15 +92,19 @@ function assemble(deps: Deps, options: GitRepoOptions, url: string, branch: stri
   };
 }
 
-/** Returns a function that uses the remote within a deadline, with the credentials as they are then. */
+/**
+ * Returns a function that uses the remote after the uses before it, with the credentials as they are then. The deadline begins with
+ * its turn.
+ */
 function remoteUses(calls: ThreadCalls, { credentials, remote }: GitRepoOptions) {
   type Use = 'fetch' | 'fetchRef' | 'deepen' | 'publish';
   type Rest<Method extends Use> = ThreadArguments<Method> extends [ThreadUse, ...infer Others] ? Others : never;
-  return async <Method extends Use>(
+  const inTurn = createTurns();
+  const use = async <Method extends Use>(
     method: Method,
     deadlineMs: number,
     signal: AbortSignal | undefined,
-    ...rest: Rest<Method>
+    rest: Rest<Method>,
   ): Promise<ThreadResult<Method> | GitFailure> => {
     const header = await credentials?.().then(authorizationHeader, (error: unknown) => problem(errorText(error)));
     if (header?.ok === false) return failed('Unauthorized', header.problem);
@@ -123,6 +128,12 @@ function remoteUses(calls: ThreadCalls, { credentials, remote }: GitRepoOptions)
         throw new Error('a use of the remote needs no history');
     }
   };
+  return <Method extends Use>(
+    method: Method,
+    deadlineMs: number,
+    signal: AbortSignal | undefined,
+    ...rest: Rest<Method>
+  ): Promise<ThreadResult<Method> | GitFailure> => inTurn(() => use(method, deadlineMs, signal, rest));
 }
 
 function useOf(authorization: AuthorizationHeader | undefined): ThreadUse {

@@ -7,10 +7,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createSmartHttpServer, type SmartHttpServer } from '../../../scripts/local/smart-http-server.ts';
 import type { GitRepoOptions } from '../../../src/adapters/git/repo-options.ts';
 import { must } from '../../../src/model/result.ts';
+import type { Clock } from '../../../src/ports/clock.ts';
 import type { GitRepo } from '../../../src/ports/git-repo.ts';
 import { createGitSandbox, type GitSandbox } from '../../support/git-sandbox.ts';
 import { isomorphicRepo } from '../../support/isomorphic-repo.ts';
 import { ensureServerCertificate } from '../../support/server-certificate.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const secret = 'hunter2-Secret';
 let box: GitSandbox;
@@ -21,6 +23,8 @@ let password: string;
 let closers: (() => Promise<void>)[];
 /** Requests of the server, one for each. */
 let asked: string[];
+/** Requests are answered when it resolves. */
+let held: Promise<void> | undefined;
 
 beforeEach(async () => {
   box = createGitSandbox();
@@ -28,11 +32,13 @@ beforeEach(async () => {
   box.push(bare, { 'a.yaml': 'a' });
   password = secret;
   asked = [];
+  held = undefined;
   server = createSmartHttpServer({
     root: box.served,
     searchPath: process.env.PATH ?? '',
-    authenticate: (request) => {
+    authenticate: async (request) => {
       asked.push(request.service);
+      await held;
       return request.password === password;
     },
   });
@@ -46,10 +52,10 @@ afterEach(async () => {
   box.remove();
 });
 
-function open(options: Partial<GitRepoOptions> = {}): GitRepo {
+function open(options: Partial<GitRepoOptions> = {}, clock?: Clock): GitRepo {
   const directory = join(box.path, 'copy');
   const credentials = async () => ({ secret });
-  const repo = must(isomorphicRepo({ remote: url, branch: 'main', directory, credentials, ...options }));
+  const repo = must(isomorphicRepo({ remote: url, branch: 'main', directory, credentials, ...options }, {}, clock));
   closers.push(repo.close);
   return repo;
 }
@@ -180,6 +186,32 @@ describe('a broken server', () => {
     const outcome = await open({ remote }).fetch();
     expect(outcome).toMatchObject({ type: 'failed', message: expect.stringContaining('not a git server') });
     expect(JSON.stringify(outcome)).not.toContain('u001b');
+  });
+});
+
+describe('uses of the remote that wait for another one', () => {
+  test.each([
+    ['are called off', 5_000, { type: 'failed', reason: 'Stopped' }],
+    ['wait longer than their deadline', 100_000, { type: 'fetched' }],
+  ] as const)('and %s leave that one alone', async (_name, passingMs, expected) => {
+    const clock = createVirtualClock();
+    const repo = open({}, clock);
+    await repo.fetch();
+    const side = box.push(bare, { 's.yaml': 's' }, { branch: 'side' });
+    const { promise, resolve: release } = Promise.withResolvers<void>();
+    held = promise;
+    asked.length = 0;
+    const slow = repo.fetchRef('side');
+    await expect.poll(() => asked.length).toBe(1);
+    const stopping = new AbortController();
+    const waiting = repo.fetch(stopping.signal);
+    await clock.settle();
+    if (expected.type === 'failed') stopping.abort();
+    await clock.advance(passingMs);
+    release();
+    expect(await slow).toEqual({ type: 'fetched', commit: side });
+    expect(await waiting).toMatchObject(expected);
+    expect(await repo.hasCommit(side)).toBe(true);
   });
 });
 

@@ -1,5 +1,4 @@
 import { parentPort } from 'node:worker_threads';
-import { createTurns } from '../../../model/in-turn.ts';
 import { errorText } from '../../../model/messages.ts';
 import type { GitFailure, GitPublishRequest } from '../../../ports/git-repo.ts';
 import { failed } from '../failures.ts';
@@ -49,7 +48,7 @@ export type ThreadAnswer = { readonly id: number } & (
   | { readonly error: { readonly name: string; readonly message: string } }
 );
 
-/** Does the tasks that the main thread sends. Reads the local copy at once, and uses the remote in turn. */
+/** Does the tasks that the main thread sends, which uses the remote for one of them at a time. */
 export function runThread(): void {
   const port = parentPort;
   const running = new Map<number, AbortController>();
@@ -82,32 +81,29 @@ function createWork({ url, branch, directory, maxCopyBytes, deadlineMs, environm
   const { objects } = packs;
   const fetching = createFetching({ directory, maxCopyBytes, branch, deadlineMs, objects: packs });
   const connections = createConnections({ url, environment, ca });
-  const inTurn = createTurns();
   const reading = createCopyReading(fetching.open, repository, objects);
-  const remotely = <Outcome>(
+  const remotely = async <Outcome>(
     signal: AbortSignal,
     use: ThreadUse,
     step: (context: RemoteContext) => Promise<Outcome>,
-  ): Promise<Outcome | GitFailure> =>
-    inTurn(async () => {
-      if (signal.aborted) return failed('Stopped', 'the use of the remote was stopped');
-      try {
-        if (reading.isDamaged()) {
-          await fetching.clear();
-          reading.mended();
-        }
-        await reading.open();
-        return await step({ ...use, signal, url, connections });
-      } catch (error) {
-        // System calls and the local copy; other errors are defects.
-        if (error instanceof Error && (error.name === 'GitCopyError' || 'syscall' in error)) {
-          return failed('LocalFailure', error.message);
-        }
-        throw error;
-      } finally {
-        reading.changed();
+  ): Promise<Outcome | GitFailure> => {
+    try {
+      if (reading.isDamaged()) {
+        await fetching.clear();
+        reading.mended();
       }
-    });
+      await reading.open();
+      return await step({ ...use, signal, url, connections });
+    } catch (error) {
+      // System calls and the local copy; other errors are defects.
+      if (error instanceof Error && (error.name === 'GitCopyError' || 'syscall' in error)) {
+        return failed('LocalFailure', error.message);
+      }
+      throw error;
+    } finally {
+      reading.changed();
+    }
+  };
   return {
     ...reading.methods,
     branch: async () => fetching.branch(),
