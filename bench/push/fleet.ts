@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -28,6 +28,8 @@ export interface PushFleet {
 }
 
 const PROGRAM = { file: fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url)), env: process.env };
+const FOLLOWED = 'refs/heads/main';
+const STATUS = 'refs/heads/fleetrelay/status/default';
 const HOOK_SECRET = 'a secret of the benchmark';
 
 interface PushOptions {
@@ -47,8 +49,10 @@ export async function startPushFleet(
   const work = await createWorkTree(folder, names, files);
   const root = join(folder, 'git');
   const bare = await createBare(root);
-  let hook: (() => void) | undefined;
-  const git = createSmartHttpServer({ root, searchPath: process.env.PATH ?? '', pushed: () => hook?.() });
+  let hook: ((ref: string) => void) | undefined;
+  const pushedRef = refReader(join(root, 'fleet.git'));
+  const pushed = async (): Promise<void> => hook?.(await pushedRef());
+  const git = createSmartHttpServer({ root, searchPath: process.env.PATH ?? '', pushed: () => void pushed() });
   const { url } = await git.start();
   await bare.git('config', 'http.receivepack', 'true');
   await work.git('remote', 'add', 'origin', `${url}/fleet.git`);
@@ -72,7 +76,7 @@ export async function startPushFleet(
   const program = { ...PROGRAM, env: { ...PROGRAM.env, ...serverEnv } };
   const server = startChild(program, ['serve', ...following, ...listening, '--data-dir', data, '--log-level', 'info']);
   const { relay, http, metrics, caFile } = await server.logged('the server is up');
-  hook = () => void callHook(String(http));
+  hook = (ref) => void callHook(String(http), ref);
   return {
     agentsRequest: {
       server: must(parseListenAddress(String(relay))),
@@ -135,10 +139,23 @@ async function prepareCluster(folder: string, data: string, name: string): Promi
   return { name, tokenFile, directory: join(folder, 'clusters', name) };
 }
 
-async function callHook(http: string): Promise<void> {
-  const body = '{}';
+/** Returns a function that tells which ref the last push has set: people push to one branch, the server to another. */
+function refReader(bare: string): () => Promise<string> {
+  let before = '';
+  return async () => {
+    const tip = await readFile(join(bare, FOLLOWED), 'utf8');
+    const isFollowed = tip !== before;
+    before = tip;
+    return isFollowed ? FOLLOWED : STATUS;
+  };
+}
+
+/** Calls the hook as GitHub does after a push. */
+async function callHook(http: string, ref: string): Promise<void> {
+  const body = JSON.stringify({ ref });
   const signature = createHmac('sha256', HOOK_SECRET).update(body).digest('hex');
-  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
+  const event = { 'content-type': 'application/json', 'x-github-event': 'push' };
+  const headers = { ...event, 'x-hub-signature-256': `sha256=${signature}` };
   // The server pushes its status too, once more while it stops: the hook cannot be delivered then.
   await fetch(`${http}/hooks/git`, { method: 'POST', body, headers }).catch(() => undefined);
 }

@@ -6,6 +6,7 @@ import type { PullRequestsConfig } from '../model/relay-config.ts';
 import type { Log } from '../ports/log.ts';
 import { refuse } from './http-error.ts';
 import { isAbout, pullRequestEvent } from './pull-request-event.ts';
+import { pushedRef } from './push-event.ts';
 import { localCallerProblem } from './request.ts';
 
 /** A source that a hook triggers. */
@@ -13,6 +14,8 @@ export interface HookTarget {
   readonly source: string;
   /** The secret that a caller must prove to know; undefined: only callers on this machine are believed. */
   readonly secret: string | undefined;
+  /** The branch that it follows; absent: the default branch of the remote. */
+  readonly branch?: string | undefined;
   /** Looks at the source now. Cheap; many calls in a row are one look. */
   trigger(): void;
   /** Absent: pull requests are not planned. */
@@ -38,9 +41,9 @@ const MAX_CONCURRENT = 8;
 const PROOFS = ['X-Hub-Signature-256', 'X-Gitea-Signature', 'X-Gitlab-Token'] as const;
 
 /**
- * `POST /git` triggers every source whose secret the caller proves to know, `POST /git/:source` the named one. Of the body only the
- * number of a pull request is taken, if its repository and branch are those of the source: else a hook only says that it is worth
- * looking.
+ * `POST /git` triggers every source whose secret the caller proves to know, `POST /git/:source` the named one. A hook only
+ * says that it is worth looking, unless it tells of a push to another branch, such as the status branch. Of a body about a pull
+ * request the number is taken, if its repository and branch are those of the source.
  */
 export function hookRoutes(hooks: GitHooks, log: Log, loopback: boolean): Hono {
   const routes = new Hono();
@@ -83,10 +86,12 @@ async function answer(
   const believed = targets.filter(({ secret }) =>
     secret === undefined ? distrust === undefined : isProven(context, body, secret),
   );
-  for (const target of believed) target.trigger();
-  const sources = believed.map(({ source }) => source);
-  if (sources.length > 0) {
-    log.debug('a hook was accepted', { sources });
+  if (believed.length > 0) {
+    const ref = pushedRef((name) => context.req.header(name), body);
+    const due = believed.filter(({ branch }) => [ref, branch].includes(undefined) || ref === `refs/heads/${branch}`);
+    for (const target of due) target.trigger();
+    const sources = due.map(({ source }) => source);
+    log.debug('a hook was accepted', { sources, ref });
     return (await requestPullRequest(context, body, believed)) ?? context.json({ accepted: true, sources }, 202);
   }
   const signed = PROOFS.some((name) => context.req.header(name) !== undefined);

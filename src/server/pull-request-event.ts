@@ -1,5 +1,6 @@
-import { type JsonObject, type JsonValue, objectOf, parseJson, textOf } from '../model/json.ts';
+import { type JsonObject, type JsonValue, objectOf, textOf } from '../model/json.ts';
 import type { PullRequestsConfig } from '../model/relay-config.ts';
+import { bodyOf, type Header } from './hook-body.ts';
 
 /** A call of a hook about a pull request that was opened, or whose branch has new commits. */
 export interface PullRequestEvent {
@@ -10,9 +11,6 @@ export interface PullRequestEvent {
   readonly base: string;
   readonly number: number;
 }
-
-/** Reads the first value of a header. */
-type Header = (name: string) => string | undefined;
 
 const MOST_NUMBER = 2 ** 31 - 1;
 const ACTIONS: ReadonlySet<JsonValue | undefined> = new Set(['opened', 'reopened', 'synchronize', 'synchronized']);
@@ -28,12 +26,6 @@ export function pullRequestEvent(header: Header, body: Uint8Array): PullRequestE
   const event = gitea ?? header('X-GitHub-Event');
   if (event !== 'pull_request') return undefined;
   return pullRequestOf(gitea === undefined ? 'github' : 'gitea', bodyOf(header, body));
-}
-
-function bodyOf(header: Header, body: Uint8Array): JsonObject {
-  const text = new TextDecoder().decode(body);
-  const isForm = header('Content-Type')?.startsWith('application/x-www-form-urlencoded') === true;
-  return objectOf(parseJson(isForm ? (new URLSearchParams(text).get('payload') ?? '') : text));
 }
 
 function pullRequestOf(

@@ -125,11 +125,13 @@ export function checkedFolder(root: string, path: string, make = false): string 
   let at = root;
   for (const part of path.split('/')) {
     at = join(at, part);
-    if (lstatSync(at, { throwIfNoEntry: false }) === undefined) {
+    let stats = lstatSync(at, { throwIfNoEntry: false });
+    if (stats === undefined) {
       if (!make) return undefined;
       mkdirSync(at, { recursive: true });
+      stats = lstatSync(at);
     }
-    if (lstatSync(at).isDirectory()) continue;
+    if (stats.isDirectory()) continue;
     throw new BlockedPath(`${at.slice(root.length + 1)} is not a folder (links are not followed); move it away`);
   }
   return at;

@@ -31,23 +31,21 @@ export async function fetchInto(
   deadlineMs: number,
 ): Promise<{ readonly outcome: ProcessOutcome; readonly isTooLarge: boolean }> {
   const { clock, maxCopyBytes, signal } = context;
-  const ending = new AbortController();
-  let hasEnded = false;
+  const growth = new AbortController();
+  const ended = new AbortController();
   const isAbove = async (): Promise<boolean> => (await folderSize(repository)) > maxCopyBytes;
   const watch = async (): Promise<void> => {
-    while (!hasEnded && !ending.signal.aborted) {
-      if (await isAbove()) ending.abort();
-      else await clock.sleep(SIZE_INTERVAL_MS, signal);
-      if (signal.aborted) return;
+    while (!ended.signal.aborted) {
+      await clock.sleep(SIZE_INTERVAL_MS, ended.signal);
+      if (!ended.signal.aborted && (await isAbove())) return growth.abort();
     }
   };
   const watching = watch();
-  const either = AbortSignal.any([signal, ending.signal]);
+  const either = AbortSignal.any([signal, growth.signal]);
   const outcome = await runFetch({ ...context, signal: either }, ref, repository, deadlineMs);
-  hasEnded = true;
-  const isTooLarge = ending.signal.aborted || (outcome.succeeded && (await isAbove()));
+  ended.abort();
   await watching;
-  return { outcome, isTooLarge };
+  return { outcome, isTooLarge: growth.signal.aborted || (outcome.succeeded && (await isAbove())) };
 }
 
 function runFetch(

@@ -93,7 +93,7 @@ function storeOver(database: DatabaseSync): SnapshotStore {
   const keysFrom = database.prepare('SELECT key FROM records WHERE key >= ? ORDER BY key');
   const put = database.prepare('INSERT OR REPLACE INTO records (key, value, version) VALUES (?, ?, ?)');
   const remove = database.prepare('DELETE FROM records WHERE key = ?');
-  const count = database.prepare('UPDATE counter SET value = value + 1 WHERE id = 1 RETURNING value');
+  const countOn = database.prepare('UPDATE counter SET value = value + ? WHERE id = 1 RETURNING value');
 
   return {
     get: async (key) => get(key),
@@ -142,9 +142,11 @@ function storeOver(database: DatabaseSync): SnapshotStore {
           return 'conflict';
         }
       }
+      const puts = writes.filter(({ value }) => value instanceof Uint8Array).length;
+      let version = puts === 0 ? 0 : Number(countOn.get(puts)?.value) - puts;
       for (const { key, value } of writes) {
         if (value === null) remove.run(key);
-        else if (value !== undefined) put.run(key, value, Number(count.get()?.value));
+        else if (value !== undefined) put.run(key, value, ++version);
       }
       database.exec('COMMIT');
       return 'written';

@@ -81,7 +81,13 @@ export async function hookTargets(
     const secret = source.hookSecret && (await readSecret(source.hookSecret, env, `hook secret of ${source.name}`));
     const requests = pullRequests.get(source.name);
     const trigger = (): void => running.trigger();
-    targets.push({ source: source.name, secret, trigger, ...(requests && { pullRequests: requests }) });
+    targets.push({
+      source: source.name,
+      branch: source.branch,
+      secret,
+      trigger,
+      ...(requests && { pullRequests: requests }),
+    });
   }
   return targets;
 }

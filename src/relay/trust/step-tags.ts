@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { ClusterId, ClusterName, Digest, FleetName } from '../../model/ids.ts';
 import type { OutputPosition } from '../../model/output.ts';
 
@@ -67,13 +67,14 @@ export function createStepTags(secrets: readonly Uint8Array[]): StepTags {
 }
 
 interface Key {
-  readonly bytes: Uint8Array;
+  /** Takes a fraction of the time that its bytes would take at each use. */
+  readonly secret: KeyObject;
   readonly id: string;
 }
 
 function deriveKey(secret: Uint8Array): Key {
-  const bytes = Buffer.from(hkdfSync('sha256', secret, new Uint8Array(), INFO, 32));
-  return { bytes, id: createHmac('sha256', bytes).update('id').digest('hex').slice(0, 16) };
+  const derived = createSecretKey(Buffer.from(hkdfSync('sha256', secret, new Uint8Array(), INFO, 32)));
+  return { secret: derived, id: createHmac('sha256', derived).update('id').digest('hex').slice(0, 16) };
 }
 
 function partOf(key: Key, step: TaggedStep, part: 'position' | 'inventory'): string {
@@ -81,7 +82,7 @@ function partOf(key: Key, step: TaggedStep, part: 'position' | 'inventory'): str
   const pair = ({ epoch, sequence }: OutputPosition): readonly number[] => [epoch, sequence];
   const fields = [part, fleet, cluster, clusterId, pair(position), admitted === undefined ? null : pair(admitted)];
   const covered = part === 'inventory' ? [...fields, digest] : fields;
-  return createHmac('sha256', key.bytes).update(JSON.stringify(covered)).digest('hex');
+  return createHmac('sha256', key.secret).update(JSON.stringify(covered)).digest('hex');
 }
 
 function isEqual(shown: Uint8Array, expected: string): boolean {

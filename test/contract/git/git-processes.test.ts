@@ -7,6 +7,7 @@ import { createNativeGitRepo } from '../../../src/adapters/git/native-git-repo.t
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { parseSourceName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
+import type { Clock } from '../../../src/ports/clock.ts';
 import type { Source } from '../../../src/ports/source.ts';
 import { createGitSource } from '../../../src/sources/git/git-source.ts';
 import { createKeptLog } from '../../support/git-quiet-log.ts';
@@ -97,4 +98,17 @@ test('a look starts one process, and at most two after a long absence or a rewri
   expect((await look()).length).toBeLessThanOrEqual(2);
   expect(told.lastCondition()).toMatchObject({ state: 'refused', refusedRevision: rewritten });
   expect([...told.files.keys()].sort()).toEqual(['a.yaml', 'c.yaml', 'd/e.yaml']);
+});
+
+test('a look does not wait for the next look at the size of the copy', async () => {
+  box.push(bare, { 'config/a.yaml': 'a' });
+  const system = createSystemClock();
+  // A wait ends only when it is cancelled.
+  const clock: Clock = { ...system, sleep: (_, signal) => system.sleep(2 ** 40, signal) };
+  const options = { remote: join(box.served, 'fleet.git'), branch: 'main', directory: join(box.path, 'patient') };
+  const repo = must(
+    createNativeGitRepo({ clock, log: createKeptLog(), environment: { PATH: process.env.PATH } }, options),
+  );
+  expect((await repo.fetch(new AbortController().signal)).type).toBe('fetched');
+  await repo.close();
 });

@@ -79,6 +79,49 @@ describe('a hook with a secret', () => {
   });
 });
 
+describe('a hook of a push', () => {
+  const status = 'fleetrelay/status/prod';
+  const pushes: readonly (readonly [string, Record<string, string>])[] = [
+    ['GitHub', { 'X-GitHub-Event': 'push' }],
+    ['Gitea', { 'X-GitHub-Event': 'push', 'X-Gitea-Event': 'push' }],
+    ['GitLab', { 'X-Gitlab-Event': 'Push Hook' }],
+  ];
+  const main = { ...target('main', SECRET), branch: 'main' };
+  const preview = { ...target('preview', SECRET), branch: 'preview' };
+  const calling = async (event: Record<string, string>, body: string): Promise<unknown> => {
+    const { url } = await serve([main, preview]);
+    return (await call(`${url}/hooks/git`, { ...event, 'X-Gitea-Signature': sign(body) }, body)).json();
+  };
+
+  test.each(pushes)('of %s triggers the sources that follow its branch', async (_, event) => {
+    expect(await calling(event, BODY)).toEqual({ accepted: true, sources: ['main'] });
+    expect(triggered).toEqual(['main']);
+  });
+
+  test.each(pushes)('of %s to the status branch triggers none', async (_, event) => {
+    const body = JSON.stringify({ ref: `refs/heads/${status}` });
+    expect(await calling(event, body)).toEqual({ accepted: true, sources: [] });
+    expect(triggered).toEqual([]);
+  });
+
+  test('triggers a source that follows the default branch at each push', async () => {
+    const { url } = await serve([target('default', SECRET)]);
+    await call(`${url}/hooks/git`, { 'X-GitHub-Event': 'push', 'X-Gitea-Signature': sign(BODY) });
+    expect(triggered).toEqual(['default']);
+  });
+
+  test.each([
+    ['about something else', { 'X-GitHub-Event': 'status' }, BODY.replace('main', 'other')],
+    ['without a name of the event', {}, BODY.replace('main', 'other')],
+    ['without a ref', { 'X-GitHub-Event': 'push' }, '{}'],
+    ['that is no JSON', { 'X-GitHub-Event': 'push' }, '{"ref":'],
+    ['with a ref that is no text', { 'X-GitHub-Event': 'push' }, '{"ref":["refs/heads/other"]}'],
+  ])('%s triggers all sources', async (_, event: Record<string, string>, body) => {
+    await calling(event, body);
+    expect(triggered).toEqual(['main', 'preview']);
+  });
+});
+
 describe('a hook without a secret', () => {
   test('is accepted from this machine', async () => {
     const { url } = await serve([target('main', undefined)]);
