@@ -1,8 +1,8 @@
-import { type JsonObject, type JsonValue, objectOf, textOf } from '../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../model/json.ts';
 import type { PullRequestsConfig } from '../model/relay-config.ts';
 import { bodyOf, type Header } from './hook-body.ts';
 
-/** A call of a hook about a pull request that was opened, or whose branch has new commits. */
+/** A call of a hook about a pull request that was opened, whose branch has new commits, or that goes into another branch than before. */
 export interface PullRequestEvent {
   readonly host: PullRequestsConfig['host'];
   /** Path of the repository at the host. */
@@ -30,17 +30,21 @@ export function pullRequestEvent(header: Header, body: Uint8Array): PullRequestE
 
 function pullRequestOf(
   host: PullRequestsConfig['host'],
-  { action, number, pull_request: request, repository }: JsonObject,
+  { action, number, pull_request: request, repository, changes }: JsonObject,
 ): PullRequestEvent | undefined {
-  if (!ACTIONS.has(action)) return undefined;
+  // The earlier branch is in `base` at GitHub, and in `ref` at Gitea.
+  const { base: earlier, ref } = objectOf(changes);
+  const isMoved = action === 'edited' && (isJsonObject(earlier) || isJsonObject(ref));
+  if (!ACTIONS.has(action) && !isMoved) return undefined;
   const base = objectOf(objectOf(request).base).ref;
   return eventOf(host, objectOf(repository).full_name, base, number);
 }
 
-function mergeRequestOf({ object_attributes: attributes, project }: JsonObject): PullRequestEvent | undefined {
+function mergeRequestOf({ object_attributes: attributes, project, changes }: JsonObject): PullRequestEvent | undefined {
   const { action, oldrev, iid, target_branch: base } = objectOf(attributes);
   // Only an update with new commits has `oldrev`.
-  const isNew = action === 'open' || action === 'reopen' || (action === 'update' && typeof oldrev === 'string');
+  const isChanged = typeof oldrev === 'string' || isJsonObject(objectOf(changes).target_branch);
+  const isNew = action === 'open' || action === 'reopen' || (action === 'update' && isChanged);
   return isNew ? eventOf('gitlab', objectOf(project).path_with_namespace, base, iid) : undefined;
 }
 

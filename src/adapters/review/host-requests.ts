@@ -1,4 +1,5 @@
 import {
+  type Agent,
   type IncomingHttpHeaders,
   type IncomingMessage,
   request as plainRequest,
@@ -9,11 +10,14 @@ import { type JsonObject, type JsonValue, parseJson } from '../../model/json.ts'
 import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ReviewFailure } from '../../ports/review-host.ts';
+import { type ConnectionOptions, type Connections, createConnections } from '../system/connections.ts';
 import { cutLine } from './cut-body.ts';
 
 /** What every adapter of a review host needs. */
 export interface HostDeps {
   readonly clock: Clock;
+  /** The environment of this process: requests go through its proxies. */
+  readonly environment: ConnectionOptions['environment'];
   /** Reads the token, as it is now. Rejects with a text for people. */
   readonly token: () => Promise<string>;
   /** Reads the certificates (PEM) to trust instead of the machine's; undefined: those. Rejects with a text for people. */
@@ -41,7 +45,7 @@ interface HostAnswer {
   readonly body: JsonValue;
 }
 
-/** Sends a request. Follows no redirect, so that the token reaches no other host. */
+/** Sends a request. Follows no redirect, so that the token reaches no other host. No message contains the token. */
 export type Send = (request: HostRequest, signal: AbortSignal) => Promise<HostAnswer | ReviewFailure>;
 
 const DEADLINE_MS = 20_000;
@@ -51,10 +55,11 @@ const UNNAMED_WAIT_SECONDS = 60;
 
 /** `headersOf`: the headers that show the token. */
 export function createHostRequests(
-  { clock, token, ca }: HostDeps,
+  { clock, environment, token, ca }: HostDeps,
   apiUrl: string,
   headersOf: (token: string) => Readonly<Record<string, string>>,
 ): Send {
+  const agentFor = createAgents(apiUrl, environment);
   return async (request, outer) => {
     const secret = await token().catch((error: unknown) => failed('Unauthorized', errorText(error)));
     if (typeof secret !== 'string') return secret;
@@ -69,8 +74,7 @@ export function createHostRequests(
         'accept-encoding': 'identity',
         ...(content && { 'content-type': 'application/json', 'content-length': content.length }),
       };
-      const trusted = await ca();
-      const options = { method: request.method, headers, signal, ...(trusted === undefined ? {} : { ca: trusted }) };
+      const options = { method: request.method, headers, signal, agent: agentFor(await ca()) };
       const answer = await open(`${apiUrl}${request.path}`, options, content);
       return await read(answer, clock.now(), secret);
     } catch (error) {
@@ -79,6 +83,17 @@ export function createHostRequests(
     } finally {
       cancel();
     }
+  };
+}
+
+/** Returns the agent that trusts the certificates which are given at the time. */
+function createAgents(url: string, environment: HostDeps['environment']) {
+  let opened: { readonly ca: string | undefined; readonly connections: Connections } | undefined;
+  return (ca: string | undefined): Agent => {
+    if (opened === undefined || opened.ca !== ca) {
+      opened = { ca, connections: createConnections({ url, environment, ca }) };
+    }
+    return url.startsWith('https:') ? opened.connections.https : opened.connections.http;
   };
 }
 
@@ -119,7 +134,10 @@ async function read(response: IncomingMessage, now: number, secret: string): Pro
     chunks.push(chunk);
   }
   const text = Buffer.concat(chunks, size).toString('utf8');
-  if (status < 200 || status > 299) return failureOf(status, headers, withoutSecret(text, secret), now);
+  if (status < 200 || status > 299) {
+    const quote = (said: string): string => cutLine(withoutSecret(said, secret), 200);
+    return failureOf(status, headers, text, now, quote);
+  }
   const body = parseJson(text);
   return body === undefined ? notUnderstood('JSON') : { type: 'answered', headers, body };
 }
@@ -128,8 +146,15 @@ function withoutSecret(text: string, secret: string): string {
   return secret === '' ? text : text.replaceAll(secret, '***');
 }
 
-function failureOf(status: number, headers: IncomingHttpHeaders, text: string, now: number): ReviewFailure {
-  const quoted = text.trim() === '' ? `HTTP ${status}` : `HTTP ${status}: ${cutLine(text, 200)}`;
+/** `quote`: makes a text of the host fit for a message. */
+function failureOf(
+  status: number,
+  headers: IncomingHttpHeaders,
+  text: string,
+  now: number,
+  quote: (said: string) => string,
+): ReviewFailure {
+  const quoted = text.trim() === '' ? `HTTP ${status}` : `HTTP ${status}: ${quote(text)}`;
   const wait = waitOf(status, headers, text, now);
   if (wait !== undefined) return failed('RateLimited', `the host takes no more requests for now (${quoted})`, wait);
   if (status === 401) return failed('Unauthorized', `the host does not know the token (${quoted})`);
@@ -137,7 +162,7 @@ function failureOf(status: number, headers: IncomingHttpHeaders, text: string, n
   if (status === 404) return failed('NotFound', `the host does not have it, or hides it from the token (${quoted})`);
   if (status >= 500) return failed('Unreachable', `the host fails (${quoted})`);
   if (status >= 300 && status < 400) {
-    const to = cutLine(headers.location ?? 'nowhere', 200);
+    const to = quote(headers.location ?? 'nowhere');
     return failed('Refused', `the host redirects to ${to}, which is not followed: was the repository moved?`);
   }
   return failed('Refused', `the host refuses the request (${quoted})`);
@@ -150,7 +175,7 @@ function waitOf(status: number, headers: IncomingHttpHeaders, text: string, now:
   const named = headers['retry-after'];
   if (status !== 429 && (status !== 403 || (!isSpent && !isSecondary && named === undefined))) return undefined;
   const seconds = Number(named);
-  if (named !== undefined && Number.isFinite(seconds) && seconds >= 0) return Math.ceil(seconds);
+  if (named !== undefined && Number.isFinite(seconds)) return Math.max(1, Math.ceil(seconds));
   const reset = Number(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset']);
   if (!isSecondary && Number.isFinite(reset)) return Math.max(1, Math.ceil(reset - now / 1_000));
   return UNNAMED_WAIT_SECONDS;

@@ -108,7 +108,11 @@ function openHost(
     });
   };
   const readToken = () => readSecret(token, deps.env, `token for pull requests of ${source}`);
-  return createReviewHost(host, { clock: deps.clock, token: readToken, ca }, { apiUrl, repository });
+  return createReviewHost(
+    host,
+    { clock: deps.clock, environment: deps.env, token: readToken, ca },
+    { apiUrl, repository },
+  );
 }
 
 function outcomeOf(answer: Awaited<ReturnType<ServerApi['plan']>>): PlanOutcome {

@@ -1,3 +1,4 @@
+import { backOffMs } from '../../model/back-off.ts';
 import type { FleetName, SourceName } from '../../model/ids.ts';
 import type { PullRequestsConfig } from '../../model/relay-config.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -32,9 +33,10 @@ export interface PullRequestPlanOptions extends Pick<PullRequestsConfig, 'host' 
 export type PullRequestOutcome = (typeof PULL_REQUEST_OUTCOMES)[number];
 export const PULL_REQUEST_OUTCOMES = ['planned', 'refused', 'failed', 'skipped', 'superseded'] as const;
 
-const ATTEMPTS = 5;
-const FIRST_WAIT_SECONDS = 5;
-const LONGEST_WAIT_SECONDS = 900;
+/** Ten minutes, if the host names no time. */
+const ATTEMPTS = 8;
+const FIRST_WAIT_MS = 5_000;
+const LONGEST_WAIT_MS = 900_000;
 
 /** Makes what plans one pull request as it is now, and shows the plan at its host. It never rejects. */
 export function createPullRequestPlan(deps: PullRequestPlanDeps, options: PullRequestPlanOptions) {
@@ -185,7 +187,7 @@ async function patiently<Outcome>(
     const outcome = await call();
     const seconds = wait(outcome);
     if (seconds === NEVER || attempt === ATTEMPTS || signal.aborted) return outcome;
-    const bounded = Math.min(seconds ?? FIRST_WAIT_SECONDS * 3 ** (attempt - 1), LONGEST_WAIT_SECONDS);
-    await clock.sleep(bounded * 1_000, signal);
+    const named = seconds === undefined ? undefined : Math.min(seconds * 1_000, LONGEST_WAIT_MS);
+    await clock.sleep(named ?? backOffMs(attempt - 1, FIRST_WAIT_MS, LONGEST_WAIT_MS), signal);
   }
 }

@@ -1,7 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect as connectTo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { HostDeps } from '../../../src/adapters/review/host-requests.ts';
 import { createReviewHost } from '../../../src/adapters/review/review-host.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import type { CommitStatus, ReviewHost } from '../../../src/ports/review-host.ts';
@@ -16,6 +21,7 @@ import {
   startRecordedHost,
 } from '../../support/review-hosts/recorded-host.ts';
 import { ensureServerCertificate } from '../../support/server-certificate.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const COMMIT = '6dcb09b5b57875f334f61aebed695e2e4193db5e';
 const MARKER = '<!-- fleetrelay:production/fleet -->';
@@ -42,12 +48,13 @@ async function start(api: HostApi, repository?: string) {
 function connect(
   api: HostApi,
   { apiUrl, token, state }: RecordedHost,
-  changed: { token?: () => Promise<string>; ca?: string; repository?: string } = {},
+  changed: Partial<HostDeps> & { readonly repository?: string } = {},
 ): ReviewHost {
+  const { repository = state.repository, ...deps } = changed;
   return createReviewHost(
     api.name,
-    { clock: createSystemClock(), token: changed.token ?? (async () => token), ca: async () => changed.ca },
-    { apiUrl, repository: changed.repository ?? state.repository },
+    { clock: createSystemClock(), environment: {}, token: async () => token, ca: async () => undefined, ...deps },
+    { apiUrl, repository },
   );
 }
 
@@ -177,6 +184,35 @@ describe.each([githubApi, gitlabApi, giteaApi])('$name', (api) => {
     expect(await review.read(7, never)).toMatchObject({
       message: expect.stringContaining('the token *** has expired'),
     });
+    host.interrupt({ status: 302, body: {}, headers: { location: `/login?token=${host.token}` } });
+    expect(await review.read(7, never)).toMatchObject({ message: expect.stringContaining('/login?token=***') });
+  });
+
+  test('reads no answer that has no end', async () => {
+    const { host, review } = await start(api);
+    host.interrupt({ status: 200, body: 'x'.repeat(9 << 20) });
+    expect(await review.read(7, never)).toMatchObject({
+      reason: 'Unreachable',
+      message: expect.stringContaining('larger than 8 MiB'),
+    });
+  });
+
+  test('waits for a slow answer until its deadline, and no longer', async () => {
+    const clock = createVirtualClock();
+    const { promise: answered, resolve } = Promise.withResolvers<void>();
+    const slow = createServer((_request, response) => void response.writeHead(200).write('{', () => resolve()));
+    await new Promise<void>((listening) => slow.listen(0, '127.0.0.1', listening));
+    try {
+      const { host } = await start(api);
+      const apiUrl = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+      const reading = connect(api, { ...host, apiUrl }, { clock }).read(7, never);
+      await answered;
+      await clock.advance(20_000);
+      expect(await reading).toMatchObject({ reason: 'Unreachable', message: /no answer within 20 s/ });
+    } finally {
+      slow.closeAllConnections();
+      slow.close();
+    }
   });
 
   test('says what is not there', async () => {
@@ -207,6 +243,8 @@ describe.each([githubApi, gitlabApi, giteaApi])('$name', (api) => {
     const { host, review } = await start(api);
     host.interrupt({ status: 429, body: {}, headers: { 'retry-after': '17' } });
     expect(await review.read(7, never)).toMatchObject({ reason: 'RateLimited', retryAfterSeconds: 17 });
+    host.interrupt({ status: 429, body: {}, headers: { 'retry-after': '0' } });
+    expect(await review.read(7, never)).toMatchObject({ reason: 'RateLimited', retryAfterSeconds: 1 });
     host.interrupt({ status: 429, body: {} });
     expect(await review.read(7, never)).toMatchObject({ reason: 'RateLimited', retryAfterSeconds: 60 });
   });
@@ -285,20 +323,66 @@ test('a text makes GitLab do nothing', async () => {
   expect(comments[0]?.body).toContain('\n /merge\n');
 });
 
-test('the certificate of the host is checked against the CA that is given', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'review-host-'));
-  try {
+test('a pull request at Gitea that was pushed without a branch counts as one of a fork', async () => {
+  const { host, review } = await start(giteaApi);
+  addPullRequest(host.state, 7, { commit: COMMIT, branch: 'refs/pull/7/head' });
+  expect(await review.read(7, never)).toMatchObject({ type: 'done', value: { fork: true } });
+});
+
+describe('over TLS', () => {
+  let folder: string;
+  let ca: string;
+  let host: RecordedHost;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'review-host-'));
     const names = { names: ['localhost'], ips: ['127.0.0.1'] };
-    const [key = '', cert = '', ca = ''] = await ensureServerCertificate(folder, names, Date.now()).then((made) =>
-      [made.key, made.certificate, made.ca].map((pem) => Buffer.from(pem).toString()),
-    );
-    const host = await startRecordedHost(githubApi, { tls: { key, cert } });
+    const made = await ensureServerCertificate(folder, names, Date.now());
+    const [key = '', cert = ''] = [made.key, made.certificate].map((pem) => Buffer.from(pem).toString());
+    ca = Buffer.from(made.ca).toString();
+    host = await startRecordedHost(githubApi, { tls: { key, cert } });
     open.push(host);
     addPullRequest(host.state, 7, { commit: COMMIT });
-    expect(await connect(githubApi, host, { ca }).read(7, never)).toMatchObject({ type: 'done' });
-    expect(await connect(githubApi, host).read(7, never)).toMatchObject({ reason: 'Unreachable' });
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  test('the certificate of the host is checked against the CA that is given', async () => {
+    let trusted: string | undefined = ca;
+    const review = connect(githubApi, host, { ca: async () => trusted });
+    expect(await review.read(7, never)).toMatchObject({ type: 'done' });
+    trusted = undefined;
+    expect(await review.read(7, never)).toMatchObject({ reason: 'Unreachable' });
     expect(host.calls).toHaveLength(1);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  });
+
+  test('a host whose CA the machine trusts needs none to be given', async () => {
+    const file = join(folder, 'machine.crt');
+    await writeFile(file, ca);
+    const environment = { PATH: process.env.PATH, SSL_CERT_FILE: file, SSL_CERT_DIR: folder };
+    const args = [join(import.meta.dirname, 'read-pull-request.ts'), host.apiUrl, host.token];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env: environment });
+    expect(JSON.parse(stdout)).toMatchObject({ type: 'done' });
+  });
+
+  test('requests go through the proxy of the environment', async () => {
+    const asked: string[] = [];
+    const proxy = createServer().on('connect', (request: IncomingMessage, client: Socket) => {
+      asked.push(request.url ?? '');
+      const upstream = connectTo(Number(new URL(host.apiUrl).port), '127.0.0.1', () => {
+        client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        upstream.pipe(client).pipe(upstream);
+      });
+      client.on('close', () => upstream.destroy());
+      upstream.on('error', () => client.destroy());
+    });
+    await new Promise<void>((listening) => proxy.listen(0, '127.0.0.1', listening));
+    const environment = { HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+    try {
+      const review = connect(githubApi, host, { ca: async () => ca, environment });
+      expect(await review.read(7, never)).toMatchObject({ type: 'done' });
+      expect(asked).toEqual([new URL(host.apiUrl).host]);
+    } finally {
+      proxy.close();
+    }
+  });
 });

@@ -46,6 +46,14 @@ test('GitLab tells of merge requests', () => {
     expect(eventOf(GITLAB, merge(changed))).toEqual(expected('gitlab'));
 });
 
+test('a pull request that goes into another branch than before is told of', () => {
+  const edited = (changes: object) => ({ ...body({ action: 'edited' }), changes });
+  expect(eventOf(GITHUB, edited({ base: { ref: { from: 'next' }, sha: { from: 'e' } } }))).toEqual(expected('github'));
+  expect(eventOf(GITEA, edited({ ref: { from: 'next' } }))).toEqual(expected('gitea'));
+  const changes = { target_branch: { previous: 'next', current: 'main' } };
+  expect(eventOf(GITLAB, { ...merge({ action: 'update' }), changes })).toEqual(expected('gitlab'));
+});
+
 test('a hook may send its body as a form', () => {
   const headers = { ...GITHUB, 'Content-Type': 'application/x-www-form-urlencoded' };
   const form = new URLSearchParams({ payload: JSON.stringify(body()) });
@@ -58,6 +66,7 @@ describe('no plan is needed', () => {
     ['without a name of the event', {}, body()],
     ['when a pull request is closed', GITHUB, body({ action: 'closed' })],
     ['when it gets a label', GITEA, body({ action: 'label_updated' })],
+    ['when its title changes', GITHUB, { ...body({ action: 'edited' }), changes: { title: { from: 'x' } } }],
     ['when a merge request gets another title', GITLAB, merge({ action: 'update' })],
     ['when a merge request is merged', GITLAB, merge({ action: 'merge' })],
   ])('%s', (_, headers: Headers, value) => {

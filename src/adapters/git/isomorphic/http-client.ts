@@ -1,9 +1,8 @@
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
-import { getCACertificates, rootCertificates } from 'node:tls';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import type { GitHttpRequest, GitHttpResponse, HttpClient } from 'isomorphic-git';
 import { errorText } from '../../../model/messages.ts';
-import type { Environment } from '../remote.ts';
+import type { Connections } from '../../system/connections.ts';
 
 /** Why a request has no useful answer. */
 export type HttpProblem =
@@ -11,37 +10,8 @@ export type HttpProblem =
   | { readonly type: 'redirected' }
   | { readonly type: 'broken'; readonly message: string };
 
-export interface HttpOptions {
-  readonly url: string;
-  readonly environment: Environment;
-  /** Certificates (PEM) to trust instead of the machine's. */
-  readonly ca: string | undefined;
-}
-
-/** The connections of one repository, with the proxies of the environment. */
-export interface Connections {
-  readonly http: HttpAgent;
-  readonly https: HttpsAgent;
-}
-
-const PROXY = /^(HTTP|HTTPS|NO)_PROXY$/i;
 /** A server that sends nothing for so long is gone. */
 const SILENCE_MS = 60_000;
-
-/** Opens connections as they are needed. */
-export function createConnections({ url, environment, ca }: HttpOptions): Connections {
-  const proxyEnv = Object.fromEntries(Object.entries(environment).filter(([name]) => PROXY.test(name)));
-  const options = { keepAlive: true, maxSockets: 2, proxyEnv };
-  return {
-    http: new HttpAgent(options),
-    // To read those of the machine takes a while.
-    https: new HttpsAgent({ ...options, ...(url.startsWith('https:') && { ca: ca ?? machineCertificates() }) }),
-  };
-}
-
-function machineCertificates(): string[] {
-  return [...rootCertificates, ...getCACertificates('system')];
-}
 
 /**
  * Makes requests until `signal` is aborted, and reads at most `maxBytes` of their answers together. It follows no redirects. `problem`

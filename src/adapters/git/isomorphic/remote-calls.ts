@@ -1,7 +1,8 @@
 import git from 'isomorphic-git';
 import type { GitFailure } from '../../../ports/git-repo.ts';
+import type { Connections } from '../../system/connections.ts';
 import { cleanMessage, failed } from '../failures.ts';
-import { type Connections, createHttpClient, type HttpProblem } from './http-client.ts';
+import { createHttpClient, type HttpProblem } from './http-client.ts';
 import { BadPack } from './pack-entry.ts';
 
 /** What each use of the remote is told. */

@@ -1,13 +1,13 @@
 import { parentPort } from 'node:worker_threads';
 import { errorText } from '../../../model/messages.ts';
 import type { GitFailure, GitPublishRequest } from '../../../ports/git-repo.ts';
+import { createConnections } from '../../system/connections.ts';
 import { failed } from '../failures.ts';
 import { copyPath } from '../local-copy.ts';
 import type { Environment } from '../remote.ts';
 import { createCopyReading } from './copy-reading.ts';
 import { createFetching } from './fetching.ts';
 import { NeedsHistory } from './history.ts';
-import { createConnections } from './http-client.ts';
 import { createPackObjects } from './pack-objects.ts';
 import { publishCommit } from './publishing.ts';
 import type { RemoteContext } from './remote-calls.ts';
