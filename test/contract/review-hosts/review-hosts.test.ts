@@ -359,7 +359,14 @@ describe('over TLS', () => {
     const file = join(folder, 'machine.crt');
     await writeFile(file, ca);
     const environment = { PATH: process.env.PATH, SSL_CERT_FILE: file, SSL_CERT_DIR: folder };
-    const args = [join(import.meta.dirname, 'read-pull-request.ts'), host.apiUrl, host.token];
+    // A process of its own, because one reads the certificates of its machine once.
+    const program = `
+      import { createGithubHost } from '${new URL('../../../src/adapters/review/github.ts', import.meta.url)}';
+      const clock = { now: () => 0, schedule: () => () => {} };
+      const deps = { clock, environment: {}, token: async () => '${host.token}', ca: async () => undefined };
+      const host = createGithubHost(deps, { apiUrl: '${host.apiUrl}', repository: 'acme/fleet' });
+      console.log(JSON.stringify(await host.read(7, new AbortController().signal)));`;
+    const args = ['--input-type=module', '-e', program];
     const { stdout } = await promisify(execFile)(process.execPath, args, { env: environment });
     expect(JSON.parse(stdout)).toMatchObject({ type: 'done' });
   });
