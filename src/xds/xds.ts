@@ -1,5 +1,6 @@
 import type { HealthParts } from '../engine/health/health.ts';
 import type { DeclaredDataplane } from '../model/dataplane.ts';
+import type { XdsFigures } from '../model/xds-figures.ts';
 import type { StreamEnd } from '../ports/transport.ts';
 import type { XdsTransport } from '../ports/xds-transport.ts';
 import type { ServerCore } from '../runtime/core.ts';
@@ -10,7 +11,7 @@ import type { Replica } from '../runtime/replica/replica.ts';
 import { createAccess, type XdsTrust } from './access.ts';
 import { createAds } from './ads.ts';
 import { createEndpoints } from './endpoints.ts';
-import { createXdsCounts, type XdsFigures } from './figures.ts';
+import { createXdsCounts } from './figures.ts';
 import { createHds } from './hds.ts';
 import type { HdsSettings } from './hds-settings.ts';
 import { XDS_LIMITS, type XdsLimits } from './limits.ts';

@@ -1,11 +1,11 @@
 import type { Engine } from '../../engine/graph.ts';
+import type { XdsFigures } from '../../model/xds-figures.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import type { Approvals } from '../../runtime/removals/approvals.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import type { Journal } from '../../runtime/stored/journal.ts';
 import type { ReplicaFigures } from '../../server/metrics.ts';
-import type { XdsFigures } from '../../xds/figures.ts';
 
 /** The state of a management server that the metrics show and its API does not. */
 interface ManagementFigures extends ReplicaFigures {
