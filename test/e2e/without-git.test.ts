@@ -66,6 +66,7 @@ test('a server whose repository is local says that it needs the git program, and
 
 test.each([
   ['validate --since', ['validate', '--since', 'HEAD', 'a.yaml']],
+  ['plan --base', ['plan', '--base', 'HEAD', '.']],
   ['init --hook', ['init', '--hook', '.']],
 ])('%s says that it needs the git program', async (_name, args) => {
   const work = join(box.path, 'work');

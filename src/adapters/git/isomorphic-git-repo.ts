@@ -20,6 +20,8 @@ interface Deps {
   readonly environment: Environment;
   /** Starts a thread that runs `runThread` of `isomorphic/thread.ts`. */
   readonly startThread: () => GitThread;
+  /** The memory that a thread may need now to use the remote, in bytes. */
+  readonly threadBytes: () => number;
 }
 
 const UNVERIFIED = { problem: 'signatures of commits are verified by the git program, which is not used here' };
@@ -59,7 +61,7 @@ function assemble(deps: Deps, options: GitRepoOptions, url: string, branch: stri
       known = name;
     },
   });
-  const withRemote = remoteUses(calls, options);
+  const withRemote = remoteUses(calls, deps, options);
   const deepen = async (): Promise<void> => {
     const failure = await withRemote('deepen', longMs, undefined);
     if (failure !== undefined) throw new Error(failure.message);
@@ -96,7 +98,7 @@ function assemble(deps: Deps, options: GitRepoOptions, url: string, branch: stri
  * Returns a function that uses the remote after the uses before it, with the credentials as they are then. The deadline begins with
  * its turn.
  */
-function remoteUses(calls: ThreadCalls, { credentials, remote }: GitRepoOptions) {
+function remoteUses(calls: ThreadCalls, { threadBytes }: Deps, { credentials, remote }: GitRepoOptions) {
   type Use = 'fetch' | 'fetchRef' | 'deepen' | 'publish';
   type Rest<Method extends Use> = ThreadArguments<Method> extends [ThreadUse, ...infer Others] ? Others : never;
   const inTurn = createTurns();
@@ -109,8 +111,9 @@ function remoteUses(calls: ThreadCalls, { credentials, remote }: GitRepoOptions)
     const header = await credentials?.().then(authorizationHeader, (error: unknown) => problem(errorText(error)));
     if (header?.ok === false) return failed('Unauthorized', header.problem);
     const args = [useOf(header?.value), ...rest] as unknown as ThreadArguments<Method>;
+    const maxBytes = threadBytes();
     const outcome = await calls
-      .call(method, args, { deadlineMs, signal })
+      .call(method, args, { deadlineMs, maxBytes, signal })
       .catch((error: unknown) => ({ type: 'unstarted' as const, message: errorText(error) }));
     switch (outcome.type) {
       case 'value':
@@ -119,6 +122,11 @@ function remoteUses(calls: ThreadCalls, { credentials, remote }: GitRepoOptions)
         return failed('Stopped', `the use of ${remote} was stopped`);
       case 'timedOut':
         return failed('TimedOut', `the use of ${remote} took longer than its deadline`);
+      case 'tooLarge':
+        return failed(
+          'TooLarge',
+          `the use of ${remote} was ended: it needed more than ${maxBytes} bytes of memory; install git, which needs less`,
+        );
       case 'unstarted':
         return failed('LocalFailure', outcome.message);
       case 'failed':

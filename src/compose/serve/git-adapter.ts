@@ -7,7 +7,7 @@ import { must } from '../../model/result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
-import { startGitThread } from './git-thread.ts';
+import { gitThreadBytes, startGitThread } from './git-thread.ts';
 
 interface Deps {
   readonly clock: Clock;
@@ -42,7 +42,7 @@ export async function chooseGitAdapter(config: RelayConfig, { clock, log, env }:
         : `the git program is ${installed.version}, and ${GIT_VERSION} is the oldest that is used`;
   refuseWhatNeedsGit(config, why);
   log.info('repositories are read by isomorphic-git', { why });
-  const deps = { clock, log, environment: env, startThread: startGitThread };
+  const deps = { clock, log, environment: env, startThread: startGitThread, threadBytes: gitThreadBytes };
   return { name: 'isomorphic', open: (options) => must(createIsomorphicGitRepo(deps, options)) };
 }
 

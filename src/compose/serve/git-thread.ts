@@ -8,3 +8,11 @@ const MODULE = import.meta.url.endsWith('.ts') ? '../../adapters/git/isomorphic/
 export function startGitThread(): GitThread {
   return startWorker(new URL(MODULE, import.meta.url));
 }
+
+const MOST_BYTES = 2 * 1024 ** 3;
+const LEAST_BYTES = 256 * 1024 ** 2;
+
+/** A part of what the machine or the container has left, so that one repository costs the server nothing but itself. */
+export function gitThreadBytes(): number {
+  return Math.round(Math.min(MOST_BYTES, Math.max(LEAST_BYTES, process.availableMemory() * 0.75)));
+}

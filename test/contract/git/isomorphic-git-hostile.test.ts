@@ -11,6 +11,7 @@ import type { Clock } from '../../../src/ports/clock.ts';
 import type { GitRepo } from '../../../src/ports/git-repo.ts';
 import { createGitSandbox, type GitSandbox } from '../../support/git-sandbox.ts';
 import { isomorphicRepo } from '../../support/isomorphic-repo.ts';
+import { packOfDeltas } from '../../support/pack-of-deltas.ts';
 import { ensureServerCertificate } from '../../support/server-certificate.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
@@ -52,10 +53,12 @@ afterEach(async () => {
   box.remove();
 });
 
-function open(options: Partial<GitRepoOptions> = {}, clock?: Clock): GitRepo {
+function open(options: Partial<GitRepoOptions> = {}, clock?: Clock, threadBytes?: () => number): GitRepo {
   const directory = join(box.path, 'copy');
   const credentials = async () => ({ secret });
-  const repo = must(isomorphicRepo({ remote: url, branch: 'main', directory, credentials, ...options }, {}, clock));
+  const repo = must(
+    isomorphicRepo({ remote: url, branch: 'main', directory, credentials, ...options }, {}, clock, threadBytes),
+  );
   closers.push(repo.close);
   return repo;
 }
@@ -222,6 +225,23 @@ describe('objects', () => {
     const outcome = await open().fetch();
     expect(outcome).toMatchObject({ type: 'failed', reason: 'BadObjects' });
     expect(JSON.stringify(outcome)).toContain(`${size} bytes`);
+  });
+
+  test('that need more memory than is left end the thread, and nothing else', async () => {
+    // Each file is a delta of the one before, too large for the cache of isomorphic-git, which then holds all of them.
+    const { pack, commit } = packOfDeltas(34 * 1024 * 1024, 20);
+    const file = join(bare, 'objects', 'pack', 'pack-of-deltas.pack');
+    writeFileSync(file, pack);
+    box.git(bare, 'index-pack', file);
+    box.git(bare, 'update-ref', 'refs/heads/main', commit);
+    let limit = 300 * 1024 * 1024;
+    const repo = open({}, undefined, () => limit);
+    const outcome = await repo.fetch();
+    expect(outcome).toMatchObject({ type: 'failed', reason: 'TooLarge', message: /memory; install git/ });
+    box.push(bare, { 'a.yaml': 'b' }, { orphan: true });
+    limit = Number.MAX_SAFE_INTEGER;
+    expect(await repo.fetch()).toMatchObject({ type: 'fetched' });
+    expect(await repo.hasCommit(commit)).toBe(false);
   });
 
   test('beyond the limit of the copy are refused once, and a smaller history goes on', async () => {

@@ -8,6 +8,7 @@ export interface GitThread {
     postMessage(task: ThreadTask): void;
     on(event: 'message', listener: (answer: ThreadAnswer) => void): unknown;
     terminate(): Promise<number>;
+    getHeapStatistics(): Promise<ThreadMemory>;
   };
   /** Rejects when the thread fails or ends. */
   readonly ended: Promise<never>;
@@ -15,20 +16,32 @@ export interface GitThread {
 
 export type ThreadCalls = ReturnType<typeof createThreadCalls>;
 
+/** Bytes of buffers, and of all else. */
+interface ThreadMemory {
+  readonly external_memory: number;
+  readonly used_heap_size: number;
+}
+
 export interface CallLimits {
   readonly deadlineMs: number;
+  /** The thread is ended when it needs more memory. */
+  readonly maxBytes?: number;
   readonly signal?: AbortSignal | undefined;
 }
+
+type Forced = 'timedOut' | 'aborted' | 'tooLarge';
 
 /** How a call ended. `failed`: the method threw, or the thread ended. */
 export type CallOutcome<Value> =
   | { readonly type: 'value'; readonly value: Value }
-  | { readonly type: 'needsHistory' | 'timedOut' | 'aborted' }
+  | { readonly type: 'needsHistory' | Forced }
   | { readonly type: 'failed'; readonly error: Error };
 
 /** A thread that computes cannot be asked to stop: it is ended this long after the request. */
 const GRACE_MS = 2_000;
 const LOCAL_DEADLINE_MS = 120_000;
+/** Between two looks at the memory of a thread. */
+const MEMORY_INTERVAL_MS = 200;
 /** A history is complete after a few calls. */
 const MOST_DEEPENINGS = 5;
 
@@ -94,21 +107,25 @@ export function createThreadCalls(deps: Deps, hooks: Hooks) {
   const call = async <Method extends ThreadMethod>(
     method: Method,
     args: ThreadArguments<Method>,
-    { deadlineMs, signal }: CallLimits,
+    { deadlineMs, maxBytes = Number.POSITIVE_INFINITY, signal }: CallLimits,
   ): Promise<CallOutcome<ThreadResult<Method>>> => {
     if (isClosed || signal?.aborted === true) return { type: 'aborted' };
     const worker = await slot.get();
     const id = ++last;
     const { promise, resolve } = Promise.withResolvers<CallOutcome<unknown>>();
-    let forced: 'timedOut' | 'aborted' | undefined;
+    let forced: Forced | undefined;
     let cancelGrace = (): void => undefined;
-    const force = (why: 'timedOut' | 'aborted'): void => {
+    const force = (why: Forced): void => {
       if (forced !== undefined) return;
       forced = why;
       worker.postMessage({ cancel: id });
       cancelGrace = clock.schedule(GRACE_MS, () => void slot.end(gitCopyError('the thread of a repository was ended')));
     };
     const abort = (): void => force('aborted');
+    const stopWatch = watchMemory(clock, worker, maxBytes, () => {
+      forced ??= 'tooLarge';
+      void slot.end(gitCopyError('the thread of a repository needed too much memory'));
+    });
     const cancelDeadline = clock.schedule(deadlineMs, () => force('timedOut'));
     signal?.addEventListener('abort', abort, { once: true });
     slot.waiting.set(id, resolve);
@@ -117,6 +134,7 @@ export function createThreadCalls(deps: Deps, hooks: Hooks) {
     slot.waiting.delete(id);
     cancelDeadline();
     cancelGrace();
+    stopWatch();
     signal?.removeEventListener('abort', abort);
     if (forced !== undefined || isClosed) return { type: forced ?? 'aborted' };
     return outcome as CallOutcome<ThreadResult<Method>>;
@@ -143,6 +161,22 @@ export function createThreadCalls(deps: Deps, hooks: Hooks) {
       await slot.end(gitCopyError('the reading was stopped'));
     },
   };
+}
+
+/** Calls `outgrown` when a thread needs more memory. It looks also while the thread computes. */
+function watchMemory(clock: Clock, worker: GitThread['worker'], maxBytes: number, outgrown: () => void): () => void {
+  const stopping = new AbortController();
+  const watch = async (): Promise<void> => {
+    while (maxBytes !== Number.POSITIVE_INFINITY) {
+      await clock.sleep(MEMORY_INTERVAL_MS, stopping.signal);
+      if (stopping.signal.aborted) return;
+      const memory = await worker.getHeapStatistics();
+      if (memory.external_memory + memory.used_heap_size > maxBytes && !stopping.signal.aborted) return outgrown();
+    }
+  };
+  // It rejects when the thread has ended, which the call is told.
+  watch().catch(() => undefined);
+  return () => stopping.abort();
 }
 
 function outcomeOf(answer: ThreadAnswer): CallOutcome<unknown> {
