@@ -54,8 +54,9 @@ export type ReviewOutcome<Value = undefined> = { readonly type: 'done'; readonly
 
 /**
  * Why the host did not do it. `Unauthorized`: the token is missing, wrong, or has too few rights. `NotFound`: the host has no such
- * repository, pull request or commit, or hides it. `RateLimited`: too many requests; `retryAfterSeconds` says when the next may
- * come. `Unreachable`: no answer, or not the answer of such a host. `Refused`: the host does not take the request.
+ * repository, pull request or commit, or hides it. `RateLimited`: too many requests. `Unreachable`: no answer, or not the answer of
+ * such a host. After both `retryAfterSeconds` says when the next request may come, if that is known. `Refused`: the host does not take
+ * the request.
  */
 export interface ReviewFailure {
   readonly type: 'failed';

@@ -92,7 +92,7 @@ async function answer(
     for (const target of due) target.trigger();
     const sources = due.map(({ source }) => source);
     log.debug('a hook was accepted', { sources, ref });
-    return (await requestPullRequest(context, body, believed)) ?? context.json({ accepted: true, sources }, 202);
+    return (await requestPullRequest(context, body, believed, log)) ?? context.json({ accepted: true, sources }, 202);
   }
   const signed = PROOFS.some((name) => context.req.header(name) !== undefined);
   log.warn('a hook was refused', { sources: targets.map(({ source }) => source), signed });
@@ -110,19 +110,22 @@ async function requestPullRequest(
   context: Context,
   body: Uint8Array,
   believed: readonly HookTarget[],
+  log: Log,
 ): Promise<Response | undefined> {
   const event = pullRequestEvent((name) => context.req.header(name), body);
   if (event === undefined) return undefined;
   const about = believed.filter(({ pullRequests }) => pullRequests !== undefined && isAbout(event, pullRequests));
   if (about.length === 0) return undefined;
-  const queued = await Promise.all(about.map(({ pullRequests }) => pullRequests?.request(event.number)));
+  const queued = await Promise.allSettled(about.map(({ pullRequests }) => pullRequests?.request(event.number)));
   const sources = about.map(({ source }) => source);
-  if (queued.includes(true)) return context.json({ accepted: true, sources, pullRequest: event.number }, 202);
-  return refuse(
-    context,
-    'Unavailable',
-    `too many pull requests of ${sources.join(', ')} wait; send the hook again later`,
-  );
+  const failure = queued.find((each) => each.status === 'rejected');
+  if (failure !== undefined) {
+    log.warn('a pull request could not be queued', { sources, error: failure.reason });
+    return refuse(context, 'Unavailable', 'the store does not answer; send the hook again later');
+  }
+  const full = sources.filter((_, index) => queued[index]?.status === 'fulfilled' && queued[index].value !== true);
+  if (full.length === 0) return context.json({ accepted: true, sources, pullRequest: event.number }, 202);
+  return refuse(context, 'Unavailable', `too many pull requests of ${full.join(', ')} wait; send the hook again later`);
 }
 
 /** True if a header proves knowledge of the secret for exactly these bytes; GitLab sends the secret and signs no body. */

@@ -160,7 +160,7 @@ function failureOf(
   if (status === 401) return failed('Unauthorized', `the host does not know the token (${quoted})`);
   if (status === 403) return failed('Unauthorized', `the token has too few rights at the host (${quoted})`);
   if (status === 404) return failed('NotFound', `the host does not have it, or hides it from the token (${quoted})`);
-  if (status >= 500) return failed('Unreachable', `the host fails (${quoted})`);
+  if (status >= 500) return failed('Unreachable', `the host fails (${quoted})`, namedWaitOf(headers));
   if (status >= 300 && status < 400) {
     const to = quote(headers.location ?? 'nowhere');
     return failed('Refused', `the host redirects to ${to}, which is not followed: was the repository moved?`);
@@ -172,11 +172,18 @@ function failureOf(
 function waitOf(status: number, headers: IncomingHttpHeaders, text: string, now: number): number | undefined {
   const isSpent = headers['x-ratelimit-remaining'] === '0';
   const isSecondary = /secondary rate limit/i.test(text);
-  const named = headers['retry-after'];
-  if (status !== 429 && (status !== 403 || (!isSpent && !isSecondary && named === undefined))) return undefined;
-  const seconds = Number(named);
-  if (named !== undefined && Number.isFinite(seconds)) return Math.max(1, Math.ceil(seconds));
+  const named = namedWaitOf(headers);
+  if (status !== 429 && (status !== 403 || (!isSpent && !isSecondary && headers['retry-after'] === undefined)))
+    return undefined;
+  if (named !== undefined) return named;
   const reset = Number(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset']);
   if (!isSecondary && Number.isFinite(reset)) return Math.max(1, Math.ceil(reset - now / 1_000));
   return UNNAMED_WAIT_SECONDS;
+}
+
+/** The seconds in the header `Retry-After`. A date in it does not count: clocks differ. */
+function namedWaitOf(headers: IncomingHttpHeaders): number | undefined {
+  const named = headers['retry-after'];
+  const seconds = Number(named);
+  return named !== undefined && Number.isFinite(seconds) ? Math.max(1, Math.ceil(seconds)) : undefined;
 }

@@ -84,13 +84,13 @@ function code(text: string): string {
   return `\`${printable(text).replaceAll('`', "'")}\``;
 }
 
+/** Text of HTML that notifies no account. */
 function html(text: string): string {
-  return printable(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const shown = printable(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return shown.replaceAll('@', '@\u200b');
 }
 
 /** Text that Markdown shows as it is, and that notifies no account. */
 function escaped(text: string): string {
-  return html(text)
-    .replaceAll(/([\\`*_{}[\]()#|~!])/g, '\\$1')
-    .replaceAll('@', '@\u200b');
+  return html(text).replaceAll(/([\\`*_{}[\]()#|~!])/g, '\\$1');
 }

@@ -245,6 +245,8 @@ describe.each([githubApi, gitlabApi, giteaApi])('$name', (api) => {
     expect(await review.read(7, never)).toMatchObject({ reason: 'RateLimited', retryAfterSeconds: 17 });
     host.interrupt({ status: 429, body: {}, headers: { 'retry-after': '0' } });
     expect(await review.read(7, never)).toMatchObject({ reason: 'RateLimited', retryAfterSeconds: 1 });
+    host.interrupt({ status: 503, body: {}, headers: { 'retry-after': '120' } });
+    expect(await review.read(7, never)).toMatchObject({ reason: 'Unreachable', retryAfterSeconds: 120 });
     host.interrupt({ status: 429, body: {} });
     expect(await review.read(7, never)).toMatchObject({ reason: 'RateLimited', retryAfterSeconds: 60 });
   });

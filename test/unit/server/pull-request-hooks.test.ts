@@ -177,8 +177,13 @@ test('a call of GitLab has the secret itself', async () => {
   expect(requested).toEqual(['main#7']);
 });
 
-test('while too many pull requests wait, a call is to be repeated', async () => {
-  const url = await serve(target('main', { request: async () => false }));
+test.each<[string, HookPullRequests['request'], RegExp]>([
+  ['too many pull requests wait', async () => false, /^too many pull requests of full wait/],
+  ['the store does not answer', () => Promise.reject(new Error('away')), /^the store does not answer/],
+])('while %s, a call is to be repeated, also if another source has queued it', async (_, request, message) => {
+  const url = await serve(target('main'), target('full', { request }));
   const response = await call(url, GITHUB, body());
-  expect([response.status, await response.json()]).toMatchObject([503, { error: { reason: 'Unavailable' } }]);
+  const error = { reason: 'Unavailable', message: expect.stringMatching(message) };
+  expect([response.status, await response.json()]).toMatchObject([503, { error }]);
+  expect(requested).toEqual(['main#7']);
 });
