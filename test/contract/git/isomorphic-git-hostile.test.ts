@@ -1,6 +1,5 @@
 import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -11,9 +10,11 @@ import type { Clock } from '../../../src/ports/clock.ts';
 import type { GitRepo } from '../../../src/ports/git-repo.ts';
 import { createGitSandbox, type GitSandbox } from '../../support/git-sandbox.ts';
 import { isomorphicRepo } from '../../support/isomorphic-repo.ts';
+import { type Closer, listening } from '../../support/listening.ts';
 import { packOfDeltas } from '../../support/pack-of-deltas.ts';
 import { ensureServerCertificate } from '../../support/server-certificate.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { describeBrokenServers } from './broken-servers-contract.ts';
 
 const secret = 'hunter2-Secret';
 let box: GitSandbox;
@@ -21,7 +22,7 @@ let bare: string;
 let server: SmartHttpServer;
 let url: string;
 let password: string;
-let closers: (() => Promise<void>)[];
+let closers: Closer[];
 /** Requests of the server, one for each. */
 let asked: string[];
 /** Requests are answered when it resolves. */
@@ -63,28 +64,18 @@ function open(options: Partial<GitRepoOptions> = {}, clock?: Clock, threadBytes?
   return repo;
 }
 
-async function listening(other: Server): Promise<string> {
-  const sockets = new Set<Socket>();
-  other.on('connection', (socket: Socket) => sockets.add(socket));
-  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-  closers.push(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise<void>((resolve) => other.close(() => resolve()));
-  });
-  return `http://127.0.0.1:${(other.address() as AddressInfo).port}/fleet.git`;
-}
-
-/** The address of the server through a proxy that counts the bytes of its answers, or ends them. */
-async function proxied(passes: (bytes: number) => boolean): Promise<string> {
+/** The address of the server through a proxy that tells the bytes of its answers. */
+async function proxied(passed: (bytes: number) => void): Promise<string> {
   const { port } = new URL(url);
   return listening(
+    closers,
     createServer((client) => {
       const upstream = connect(Number(port), '127.0.0.1');
       client.on('error', () => upstream.destroy()).pipe(upstream);
       upstream.on('error', () => client.destroy());
       upstream.on('data', (chunk: Buffer) => {
-        if (passes(chunk.length)) client.write(chunk);
-        else client.destroy();
+        passed(chunk.length);
+        client.write(chunk);
       });
       upstream.on('end', () => client.end());
     }),
@@ -108,88 +99,11 @@ describe('what isomorphic-git cannot do fails with a message', () => {
   });
 });
 
-describe('credentials', () => {
-  test('that are wrong are reported as such, and never shown', async () => {
-    password = 'another';
-    const outcome = await open().fetch();
-    expect(outcome).toMatchObject({ type: 'failed', reason: 'Unauthorized' });
-    expect(JSON.stringify(outcome)).not.toContain(secret);
-    const failing = open({ credentials: () => Promise.reject(new Error('no such file')) });
-    expect(await failing.fetch()).toMatchObject({ reason: 'Unauthorized', message: 'no such file' });
-  });
+describeBrokenServers('isomorphic-git', (options) => must(isomorphicRepo(options)));
 
-  test('are not sent after a redirect', async () => {
-    const seen: unknown[] = [];
-    const thief = await listening(
-      createHttpServer((request, response) => {
-        seen.push(request.headers.authorization);
-        response.writeHead(404).end();
-      }),
-    );
-    const front = await listening(
-      createHttpServer((request, response) => {
-        response.writeHead(302, { location: thief.replace('/fleet.git', request.url ?? '') }).end();
-      }),
-    );
-    const outcome = await open({ remote: front }).fetch();
-    expect(outcome).toMatchObject({ type: 'failed', reason: 'Unreachable' });
-    expect(JSON.stringify(outcome)).toContain('configure the address it leads to');
-    expect(seen).toEqual([]);
-  });
-});
-
-describe('a broken server', () => {
-  test('that is not there is unreachable', async () => {
-    const remote = await listening(createServer());
-    await closers.pop()?.();
-    expect(await open({ remote }).fetch()).toMatchObject({ type: 'failed', reason: 'Unreachable' });
-  });
-
-  test('that never answers ends at the deadline, when the caller stops, and when it closes', async () => {
-    let connected: () => void = () => undefined;
-    const remote = await listening(createServer(() => connected()));
-    const early = open({ remote, deadlineSeconds: 0.5, cloneDeadlineSeconds: 0.5 });
-    expect(await early.fetch()).toMatchObject({ type: 'failed', reason: 'TimedOut' });
-    const repo = open({ remote });
-    const connection = new Promise<void>((resolve) => {
-      connected = resolve;
-    });
-    const stopping = new AbortController();
-    const stopped = repo.fetch(stopping.signal);
-    await connection;
-    stopping.abort();
-    expect(await stopped).toMatchObject({ type: 'failed', reason: 'Stopped' });
-    const closed = repo.fetch();
-    await repo.close();
-    expect(await closed).toMatchObject({ type: 'failed', reason: 'Stopped' });
-  });
-
-  test('that breaks off in the middle is a failure, and the next fetch is complete', async () => {
-    let cut = true;
-    let passed = 0;
-    const remote = await proxied((bytes) => {
-      passed += bytes;
-      return !cut || passed <= 20_000;
-    });
-    const noise = Array.from({ length: 4000 }, (_, index) => `${Math.sin(index)}`).join('');
-    const commit = box.push(bare, { 'noise.yaml': noise });
-    const repo = open({ remote });
-    expect(await repo.fetch()).toMatchObject({ type: 'failed', reason: 'Unreachable' });
-    cut = false;
-    expect(await repo.fetch()).toEqual({ type: 'fetched', commit });
-    expect(await repo.diff(null, commit, '')).toHaveLength(2);
-  });
-
-  test('that answers with something else is a failure in plain words', async () => {
-    const remote = await listening(
-      createHttpServer((_request, response) => {
-        response.writeHead(200, { 'content-type': 'text/html' }).end('<html>\u001b[2Jsign in</html>'.repeat(1000));
-      }),
-    );
-    const outcome = await open({ remote }).fetch();
-    expect(outcome).toMatchObject({ type: 'failed', message: expect.stringContaining('not a git server') });
-    expect(JSON.stringify(outcome)).not.toContain('u001b');
-  });
+test('credentials that cannot be read are reported as such', async () => {
+  const failing = open({ credentials: () => Promise.reject(new Error('no such file')) });
+  expect(await failing.fetch()).toMatchObject({ reason: 'Unauthorized', message: 'no such file' });
 });
 
 describe('uses of the remote that wait for another one', () => {
@@ -262,7 +176,6 @@ test('a later fetch transfers what has changed, also after a push of its own and
   let bytes = 0;
   const remote = await proxied((more) => {
     bytes += more;
-    return true;
   });
   const first = open({ remote });
   for (const name of ['noise.yaml', 'more.yaml']) {
@@ -303,7 +216,7 @@ test('over TLS the certificates of the CA file are trusted, and no others', asyn
     client.on('error', () => upstream.destroy()).pipe(upstream);
     upstream.on('error', () => client.destroy()).pipe(client);
   });
-  const remote = (await listening(front)).replace('http:', 'https:');
+  const remote = (await listening(closers, front)).replace('http:', 'https:');
   const stranger = await open({ remote }).fetch();
   expect(stranger).toMatchObject({
     type: 'failed',
