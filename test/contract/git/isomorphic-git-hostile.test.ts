@@ -1,4 +1,5 @@
 import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
@@ -204,6 +205,30 @@ test('a later fetch transfers what has changed, also after a push of its own and
   bytes = 0;
   expect((await again.fetch()).type).toBe('fetched');
   expect(bytes).toBeLessThan(5_000);
+});
+
+test('the proxy of the environment is used, except for what it is not for', async () => {
+  const through: string[] = [];
+  const proxy = await listening(
+    closers,
+    createHttpServer((request, response) => {
+      through.push(request.url ?? '');
+      response.writeHead(502).end();
+    }),
+  );
+  const environment = { HTTP_PROXY: new URL(proxy).origin };
+  const repoWith = (more: Readonly<Record<string, string>>, directory: string): GitRepo => {
+    const options = { remote: url, branch: 'main', directory, credentials: async () => ({ secret }) };
+    const repo = must(isomorphicRepo(options, { ...environment, ...more }));
+    closers.push(repo.close);
+    return repo;
+  };
+  const outcome = await repoWith({}, join(box.path, 'one')).fetch();
+  expect(outcome).toMatchObject({ type: 'failed', message: expect.stringContaining('502') });
+  expect(through).toEqual([`${url}/info/refs?service=git-upload-pack`]);
+  expect(asked).toEqual([]);
+  expect(await repoWith({ NO_PROXY: '127.0.0.1' }, join(box.path, 'two')).fetch()).toMatchObject({ type: 'fetched' });
+  expect(through).toHaveLength(1);
 });
 
 test('over TLS the certificates of the CA file are trusted, and no others', async () => {
