@@ -74,7 +74,8 @@ export type SimEvent =
       readonly revision: string | undefined;
     }
   | { readonly type: 'resumed'; readonly what: SuspensionKind; readonly name: string }
-  | { readonly type: 'storeLost' }
+  /** `isOlderCopy`: it has what it had when the copy was made; otherwise it is empty. */
+  | { readonly type: 'storeLost'; readonly isOlderCopy?: true }
   /** The store has lost one record without a notification. */
   | { readonly type: 'evicted' }
   /** A process has ended without being asked. */

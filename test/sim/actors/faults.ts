@@ -141,7 +141,7 @@ const FAULTS: Readonly<Record<string, { readonly weight: number; readonly strike
       if (copy === undefined) return;
       if (!world.setting.shared || dice.chance(0.3)) crashServers(world, later);
       world.memory.fallBack(copy);
-      world.tell({ type: 'storeLost' });
+      world.tell({ type: 'storeLost', isOlderCopy: true });
     },
   },
   'store: evicted': {
