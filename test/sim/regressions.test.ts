@@ -103,7 +103,6 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'no fault: an older copy of the store brought back the log of a registration that had ended',
   },
-  { seed: 221140, hostile: 'drawn', found: 'no fault: the same, while no server ran' },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

@@ -14,14 +14,14 @@ interface Departure {
   mayLack: boolean;
   /** What the agent has said; undefined: nothing that is known. */
   answer?: 'accepted' | 'rejected';
-  /** The registration that it belongs to has ended, and with it the log: which process has ended it, and when. */
-  ended?: { readonly process: string; readonly at: number } | undefined;
+  /** The registration that it belongs to has ended, and with it the log. */
+  hasEnded?: boolean;
 }
 
 /**
  * The log in the store tells the truth: each delta that left is in it, within its bounds, in order, with its revisions, its
- * objects and its answer; and it has no other delta that an agent has taken. A log that ended with its registration is back where
- * the store is an older copy, or where the server died before it could write the end.
+ * objects and its answer; and it has no other delta that an agent has taken. A log that ended with its registration may be
+ * back where the store is an older copy.
  */
 export const history: MakeChecker = (world, fail) => {
   const unwritten = followUnwritten(world);
@@ -36,16 +36,14 @@ export const history: MakeChecker = (world, fail) => {
     for (const known of departures.values())
       for (const departure of known.values()) if (isMeant(departure)) departure.mayLack = true;
   };
-  const endLog = (cluster: string, process: string): void => {
+  const endLog = (cluster: string): void => {
     for (const departure of of(cluster).values()) {
       departure.mayLack = true;
-      departure.ended ??= { process, at: world.time.elapsed() };
+      departure.hasEnded = true;
     }
   };
-  const bringBack = (isMeant: (ended: NonNullable<Departure['ended']>) => boolean): void => {
-    for (const known of departures.values())
-      for (const departure of known.values())
-        if (departure.ended !== undefined && isMeant(departure.ended)) departure.ended = undefined;
+  const bringBack = (): void => {
+    for (const known of departures.values()) for (const departure of known.values()) departure.hasEnded = false;
   };
   world.listen((event) => {
     switch (event.type) {
@@ -62,17 +60,15 @@ export const history: MakeChecker = (world, fail) => {
       }
       case 'died': {
         const written = unwritten.since(event.process);
-        bringBack(({ process, at }) => process === event.process && at >= written);
         return doubt(({ process, at }) => process === event.process && at >= written);
       }
       case 'storeLost':
-        if (event.isOlderCopy === true) bringBack(() => true);
+        if (event.isOlderCopy === true) bringBack();
         return doubt(() => true);
       case 'evicted':
         return doubt(() => true);
       case 'log':
-        if (event.line.message.startsWith('a cluster is deregistered'))
-          endLog(String(event.line.data.cluster), event.line.process);
+        if (event.line.message.startsWith('a cluster is deregistered')) endLog(String(event.line.data.cluster));
         return;
       default:
         return;
@@ -124,7 +120,7 @@ function* problemsOf(log: readonly DeltaRecord[], left: ReadonlyMap<string, Depa
 function* problemsOfRecord(record: DeltaRecord, departure: Departure | undefined): Generator<string> {
   const place = placeOf(record);
   const { state } = record.answer;
-  if (departure === undefined || departure.ended !== undefined) {
+  if (departure === undefined || departure.hasEnded === true) {
     if (state === 'accepted' || state === 'rejected')
       yield `has the delta ${place}, which ${departure === undefined ? 'has never left' : 'left before its registration ended'} and is ${state}`;
     return;
