@@ -9,7 +9,7 @@ import { type ClusterLog, createClusterLog, type DeltaEnd } from './cluster-log.
 import { type DeltaRecord, inOrder, MOST_DELTAS, readDeltas } from './records.ts';
 
 type HistoryDeps = Pick<ServerCore, 'engine' | 'store' | 'journal' | 'fleet' | 'clock' | 'log'> & {
-  readonly ledger: Pick<Ledger, 'recordsOf'>;
+  readonly ledger: Pick<Ledger, 'recordsOf' | 'hasUnwritten'>;
 };
 
 /** Outcomes of objects are written together, so long after the first of them. */
@@ -103,7 +103,11 @@ function createFollowedLogs(deps: HistoryDeps, left: (log: ClusterLog) => void) 
   const ended = new Set<string>();
 
   const read = async (cluster: string): Promise<ReadonlyMap<number, DeltaRecord>> => {
-    if (unwritten.has(cluster) && !(await journal.flush(WRITE_MS))) throw new Error('the store is not written');
+    if (unwritten.has(cluster)) {
+      const isFlushed = await journal.flush(WRITE_MS);
+      // Without the lease of a cluster its records wait, and the journal does not wait for them.
+      if (!isFlushed || ledger.hasUnwritten(cluster)) throw new Error('the store is not written');
+    }
     unwritten.delete(cluster);
     return readDeltas(store, cluster);
   };

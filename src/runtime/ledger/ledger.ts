@@ -108,6 +108,8 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
     },
     /** Where this process writes records of the cluster; undefined: another process writes them. */
     recordsOf: (cluster: string): RecordWriter | undefined => writers.of(cluster)?.records,
+    /** Records of the cluster that this process writes are not in the store yet. */
+    hasUnwritten: (cluster: string): boolean => writers.of(cluster)?.records.hasMore() === true,
     /** The guard of the cluster's records may allow writes again. */
     resume: (cluster: string): void => writers.of(cluster)?.records.resume(),
     /** Another replica writes the cluster's records from now on. */
@@ -121,7 +123,7 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
       remember(cluster, registration, revocation);
       if (registration !== undefined) forgetEarlier(cluster);
     },
-    restore: createRestoring(journal, registrations, state),
+    restore: createRestoring(journal, state),
   };
 }
 
@@ -139,25 +141,19 @@ function createAdmittedRevisions({ records, fleet }: LedgerDeps) {
 }
 
 /**
- * Returns a function that writes the state of a cluster that no replica serves once, after the store has lost it; `check`:
- * still no replica serves it. At most one such write per cluster at a time.
+ * Returns a function that writes the maps of a cluster that no replica serves once, after the store has lost them, as long as
+ * `unchanged` holds. At most one such write per cluster at a time.
  */
-function createRestoring(
-  journal: Journal,
-  { registration }: Pick<ReturnType<typeof createRegistrations>, 'registration'>,
-  { write }: Pick<ReturnType<typeof createClusterState>, 'write'>,
-) {
+function createRestoring(journal: Journal, { write }: Pick<ReturnType<typeof createClusterState>, 'write'>) {
   const restoring = new Set<string>();
-  return (cluster: string, check: StoreWrite): void => {
+  return async (cluster: string, unchanged: readonly StoreWrite[]): Promise<void> => {
     if (restoring.has(cluster)) return;
     restoring.add(cluster);
-    const written = createWriters(journal, cluster, {}, { check: () => check, refused: () => undefined });
-    written.records.put(recordKey.registration(cluster), registration(cluster) ?? null);
+    const written = createWriters(journal, cluster, {}, { check: () => unchanged, refused: () => undefined });
     write(cluster, written);
-    void journal.flush(WRITE_ONCE_MS).then(() => {
-      restoring.delete(cluster);
-      written.records.close();
-    });
+    await journal.flush(WRITE_ONCE_MS);
+    restoring.delete(cluster);
+    written.records.close();
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Engine } from '../../engine/graph.ts';
 import { objectOf, textOf } from '../../model/json.ts';
 import { type Registration, reportedIn } from '../../model/ledger.ts';
+import { errorText } from '../../model/messages.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import {
@@ -16,7 +17,7 @@ import { type Ledger, unseenAgent } from '../ledger/ledger.ts';
 import { type Revocation, recordKey, recordShape, type Shape } from '../ledger/records.ts';
 import { isLater } from '../ledger/registrations.ts';
 import { createKeyedTask } from '../single-flight.ts';
-import { readJson } from '../stored/json-record.ts';
+import { jsonWrite, readJson } from '../stored/json-record.ts';
 import { atOneMoment, readMap } from '../stored/read-map.ts';
 import { changesBetween } from '../stored/stored-map.ts';
 import type { Candidacy } from './candidacy.ts';
@@ -72,13 +73,18 @@ export function createReplicatedClusters(deps: ReplicatedClusterDeps) {
     if (isOwn(cluster)) return;
     // In this order: the assumed-warm record ends together with the records that replace it, which are read after it.
     const assumedWarm = (await store.get(recordKey.assumedWarm(cluster))) !== undefined;
-    const found = await readShaped<Registration>(store, recordKey.registration(cluster), recordShape.registration);
+    const { value: found, version } = await readShaped<Registration>(
+      store,
+      recordKey.registration(cluster),
+      recordShape.registration,
+    );
     const before = known.get(cluster) ?? {};
     const { writer, ...maps } = await readMaps(store, cluster, before);
     const isSameWriter = writer === '' || writer === writers.get(cluster);
     const waits = waitsForWriter(cluster, isSameWriter && isOlderCopy(before, maps));
     const after = waits ? before : maps;
-    const revocation = await readShaped<Revocation>(store, recordKey.revocation(cluster), recordShape.revocation);
+    const revoked = await readShaped<Revocation>(store, recordKey.revocation(cluster), recordShape.revocation);
+    const revocation = revoked.value;
     // Whether the cluster is still declared is known when all is committed.
     if (found === undefined) await deps.loop.settled();
     // The agent may have connected to this replica meanwhile.
@@ -88,7 +94,7 @@ export function createReplicatedClusters(deps: ReplicatedClusterDeps) {
     known.set(cluster, stage(deps, cluster, { registration, assumedWarm, revocation }, before, after));
     const isLost =
       waits || clusterMapKinds.some((kind) => before[kind]?.type === 'complete' && after[kind]?.type !== 'complete');
-    if (registration !== undefined && (found === undefined || isLost)) restore(deps, cluster);
+    if (registration !== undefined && (found === undefined || isLost)) void restore(deps, cluster, version);
   };
   const task = createKeyedTask(deps, 'reading what other replicas have written', {
     each: replicate,
@@ -119,10 +125,10 @@ export function createReplicatedClusters(deps: ReplicatedClusterDeps) {
   };
 }
 
-/** Undefined: there is no record, or it is damaged. */
-async function readShaped<Value>(store: SnapshotStore, key: string, shape: Shape): Promise<Value | undefined> {
-  const { value } = await readJson(store, key);
-  return value !== undefined && shape(value) ? (value as Value) : undefined;
+/** `value` is undefined if there is no record, or if it is damaged. */
+async function readShaped<Value>(store: SnapshotStore, key: string, shape: Shape) {
+  const { value, version } = await readJson(store, key);
+  return { value: value !== undefined && shape(value) ? (value as Value) : undefined, version };
 }
 
 async function readMaps(
@@ -177,10 +183,26 @@ function lostRegistration(
   return isOver ? undefined : ledger.registration(cluster);
 }
 
-/** The leader writes the lost records of a cluster again, on condition that no replica serves it. */
-function restore({ ledger, candidacy }: ReplicatedClusterDeps, cluster: string): void {
+/**
+ * The leader writes the lost records of a cluster again, on condition that no replica serves it, and that none has served it since
+ * its registration was read: this process does not know yet what that one has written. `version`: of the registration, as read.
+ */
+async function restore(
+  { store, log, ledger, candidacy }: ReplicatedClusterDeps,
+  cluster: string,
+  version: string | null,
+) {
   if (candidacy.turn() === undefined) return;
-  ledger.restore(cluster, { key: clusterLeaseKey(cluster), ifVersion: null });
+  const isFree = { key: clusterLeaseKey(cluster), ifVersion: null };
+  const key = recordKey.registration(cluster);
+  try {
+    await ledger.restore(cluster, [isFree, { key, ifVersion: version }]);
+    // The last record: after it the condition does not hold any more.
+    const registration = ledger.registration(cluster);
+    if (registration !== undefined) await store.write([isFree, jsonWrite(key, registration as never, version)]);
+  } catch (error) {
+    log.debug('the lost records of a cluster could not be written again', { cluster, error: errorText(error) });
+  }
 }
 
 /** Returns the readings that are staged now. */

@@ -4,8 +4,8 @@ import { bucketKeys, decodeManifest, type MapReading, type ValueCodec } from './
 
 /** Decides whether this process may write a group, where several processes share a store. */
 export interface WriteGuard {
-  /** The check of each batch; undefined: writes wait until {@link WriteGroup} resumes. */
-  check(): StoreWrite | undefined;
+  /** What has to hold for each batch; undefined: writes wait until {@link WriteGroup} resumes. */
+  check(): StoreWrite | readonly StoreWrite[] | undefined;
   /** The check has failed: another process owns the records. The group writes nothing until it is resumed. */
   refused(): void;
 }
@@ -199,11 +199,11 @@ function takeRecords({ records, waiting }: State, budget: Budget): Part {
   return { writes, written: () => undefined, failed };
 }
 
-function partOf(state: State, check: StoreWrite | undefined, parts: readonly Part[]): GroupPart {
+function partOf(state: State, check: ReturnType<WriteGuard['check']>, parts: readonly Part[]): GroupPart {
   const writes = parts.flatMap((part) => part.writes);
   const failed = (): void => parts.forEach((part) => void part.failed());
   return {
-    writes: check === undefined || writes.length === 0 ? writes : [check, ...writes],
+    writes: writes.length === 0 ? writes : [...[check ?? []].flat(), ...writes],
     written: () => parts.forEach((part) => void part.written()),
     failed,
     conflict: () => {

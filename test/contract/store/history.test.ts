@@ -29,7 +29,7 @@ function open(store: SnapshotStore): { readonly history: History; readonly journ
   const journal = createJournal({ store, clock, log: silentLog });
   const group = journal.group();
   const engine = createEngine(createGraph());
-  const ledger = { recordsOf: () => group };
+  const ledger = { recordsOf: () => group, hasUnwritten: group.hasMore };
   return { journal, history: createHistory({ engine, store, journal, fleet: group, ledger, clock, log: silentLog }) };
 }
 

@@ -78,7 +78,9 @@ function moved({ base, source, paths }: Made, now: ReadonlyMap<string, string>, 
   });
 }
 
-function differences({ objects }: Made, cluster: string, delta: SequencedDelta): readonly string[] {
+function differences({ objects, base }: Made, cluster: string, delta: SequencedDelta): readonly string[] {
+  const isUnproven = (key: string): boolean =>
+    base.get(JSON.stringify(['ledger', cluster, key]))?.includes('"unproven":true') === true;
   const planned = objects.filter((each) => each.cluster === cluster);
   const keysOf = (...actions: readonly PlannedObject['action'][]): readonly string[] =>
     planned.filter(({ action }) => actions.includes(action)).map(({ key }) => key);
@@ -91,7 +93,8 @@ function differences({ objects }: Made, cluster: string, delta: SequencedDelta):
     ...unequal(
       'touched',
       keysOf('move'),
-      delta.touches.map(({ key }) => key),
+      // The touch of an unproven entry that stays proves it, and changes nothing.
+      delta.touches.map(({ key }) => key).filter((key) => !isUnproven(key) || !keysOf('stay').includes(key)),
     ),
     ...unequal('removed', keysOf('remove'), delta.removals),
     ...planned.flatMap(({ key, after }) => {
