@@ -4,26 +4,26 @@ import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recordKey } from '../ledger/records.ts';
 import { createKeyedTask } from '../single-flight.ts';
+import type { RecordWriter } from '../stored/group.ts';
 import { type DeltaDraft, draftOf } from './changes.ts';
 import { type ClusterLog, createClusterLog, type DeltaEnd } from './cluster-log.ts';
 import { type DeltaRecord, inOrder, MOST_DELTAS, readDeltas } from './records.ts';
 
-type HistoryDeps = Pick<ServerCore, 'engine' | 'store' | 'journal' | 'fleet' | 'clock' | 'log'> & {
-  readonly ledger: Pick<Ledger, 'recordsOf' | 'hasUnwritten'>;
+type HistoryDeps = Pick<ServerCore, 'engine' | 'store' | 'fleet' | 'clock' | 'log'> & {
+  readonly ledger: Pick<Ledger, 'recordsOf'>;
 };
 
 /** Outcomes of objects are written together, so long after the first of them. */
 const GATHER_MS = 1_000;
-/** Time limit for writing what an earlier session of a cluster has left. */
-const WRITE_MS = 1_000;
-
-/** One cluster whose agent is connected to this server. */
+/** One cluster whose agent is or was connected to this server. */
 interface Followed {
   /** Undefined until the store was read. */
   log: ClusterLog | undefined;
+  /** Of its records. As long as it is the same one, no other process has written them, and the log is up to date. */
+  writer: RecordWriter | undefined;
   /** What has happened since, in its order. */
   readonly waiting: ((log: ClusterLog) => void)[];
-  /** Its session has ended before the store was read. */
+  /** Its session has ended. */
   hasLeft: boolean;
 }
 
@@ -93,81 +93,74 @@ export function createHistory(deps: HistoryDeps) {
   };
 }
 
-/** The logs of the clusters whose agents are connected to this server. `left`: a log is not used any more. */
+/** The logs of the clusters whose agents are or were connected to this server. `left`: the session of a log is over. */
 function createFollowedLogs(deps: HistoryDeps, left: (log: ClusterLog) => void) {
-  const { store, journal, ledger } = deps;
+  const { store, ledger } = deps;
   const followed = new Map<string, Followed>();
-  /** Clusters whose last records may not be in the store yet. */
-  const unwritten = new Set<string>();
   /** Clusters whose logs are to be deleted. */
   const ended = new Set<string>();
 
-  const read = async (cluster: string): Promise<ReadonlyMap<number, DeltaRecord>> => {
-    if (unwritten.has(cluster)) {
-      const isFlushed = await journal.flush(WRITE_MS);
-      // Without the lease of a cluster its records wait, and the journal does not wait for them.
-      if (!isFlushed || ledger.hasUnwritten(cluster)) throw new Error('the store is not written');
-    }
-    unwritten.delete(cluster);
-    return readDeltas(store, cluster);
-  };
+  const isCurrent = (cluster: string, { log, writer }: Followed): boolean =>
+    log === undefined || (writer !== undefined && writer === ledger.recordsOf(cluster));
   const erase = async (cluster: string): Promise<void> => {
-    const stored = await read(cluster);
+    const stored = await readDeltas(store, cluster);
     // It is declared again, and its log goes on.
     if (!ended.delete(cluster)) return;
+    const slots = new Set([...stored.keys(), ...(followed.get(cluster)?.log?.slots() ?? [])]);
+    followed.delete(cluster);
     const writer = ledger.recordsOf(cluster) ?? deps.fleet;
-    for (const slot of stored.keys()) writer.put(recordKey.history(cluster, slot), null);
+    for (const slot of slots) writer.put(recordKey.history(cluster, slot), null);
   };
   const open = async (cluster: string): Promise<void> => {
     if (ended.has(cluster)) await erase(cluster);
     const one = followed.get(cluster);
     if (one === undefined || one.log !== undefined) return;
-    const stored = await read(cluster);
+    const stored = await readDeltas(store, cluster);
     // It may have gone, and come back, meanwhile.
     if (followed.get(cluster) !== one) return;
-    const log = openLog(deps, cluster, stored);
-    one.log = log;
-    for (const act of one.waiting.splice(0)) act(log);
-    if (one.hasLeft) leave(cluster);
+    one.writer = ledger.recordsOf(cluster);
+    one.log = openLog(deps, cluster, stored);
+    for (const act of one.waiting.splice(0)) act(one.log);
   };
   const task = createKeyedTask(deps, 'reading what was sent to a cluster', { each: open });
   const leave = (cluster: string): void => {
     const one = followed.get(cluster);
-    if (one === undefined) return;
-    if (one.log === undefined) {
-      // What waits is noted when the store was read.
-      one.hasLeft = true;
-      one.waiting.push((log) => log.left());
-      return;
-    }
-    followed.delete(cluster);
-    one.log.left();
-    left(one.log);
-    unwritten.add(cluster);
+    if (one === undefined || one.hasLeft) return;
+    one.hasLeft = true;
+    const end = (log: ClusterLog): void => {
+      log.left();
+      left(log);
+    };
+    // What waits is noted when the store was read.
+    if (one.log === undefined) one.waiting.push(end);
+    else end(one.log);
   };
   return {
     /** Undefined: its log is not read, or another server has it. */
-    get: (cluster: string) => followed.get(cluster)?.log,
+    get: (cluster: string): ClusterLog | undefined => {
+      const one = followed.get(cluster);
+      return one !== undefined && isCurrent(cluster, one) ? one.log : undefined;
+    },
     follow: (cluster: string): void => {
       leave(cluster);
       ended.delete(cluster);
-      const unread = followed.get(cluster);
-      if (unread === undefined) followed.set(cluster, { log: undefined, waiting: [], hasLeft: false });
-      else unread.hasLeft = false;
+      const one = followed.get(cluster);
+      if (one !== undefined && isCurrent(cluster, one)) one.hasLeft = false;
+      else followed.set(cluster, { log: undefined, writer: undefined, waiting: [], hasLeft: false });
       task.wake(cluster);
     },
     leave,
     end: (cluster: string): void => {
-      const log = followed.get(cluster)?.log;
-      if (log !== undefined) left(log);
-      followed.delete(cluster);
-      for (const set of [unwritten, ended]) set.add(cluster);
+      const one = followed.get(cluster);
+      if (one !== undefined) one.hasLeft = true;
+      if (one?.log !== undefined) left(one.log);
+      ended.add(cluster);
       task.wake(cluster);
     },
     /** Acts once the log is read. */
     act: (cluster: string, what: (log: ClusterLog) => void): void => {
       const one = followed.get(cluster);
-      if (one === undefined) return;
+      if (one === undefined || one.hasLeft) return;
       if (one.log === undefined) one.waiting.push(what);
       else what(one.log);
       // The store does not answer: what is oldest would be dropped anyway.

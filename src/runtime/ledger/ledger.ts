@@ -108,8 +108,6 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
     },
     /** Where this process writes records of the cluster; undefined: another process writes them. */
     recordsOf: (cluster: string): RecordWriter | undefined => writers.of(cluster)?.records,
-    /** Records of the cluster that this process writes are not in the store yet. */
-    hasUnwritten: (cluster: string): boolean => writers.of(cluster)?.records.hasMore() === true,
     /** The guard of the cluster's records may allow writes again. */
     resume: (cluster: string): void => writers.of(cluster)?.records.resume(),
     /** Another replica writes the cluster's records from now on. */

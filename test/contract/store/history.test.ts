@@ -13,7 +13,7 @@ import type { SequencedDelta } from '../../../src/model/output.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import { createHistory, type History } from '../../../src/runtime/history/history.ts';
 import { MOST_DELTAS } from '../../../src/runtime/history/records.ts';
-import { createJournal, type Journal } from '../../../src/runtime/stored/journal.ts';
+import { createJournal } from '../../../src/runtime/stored/journal.ts';
 import { noRedis, type RedisProcess, startRedis } from '../../support/redis.ts';
 import { openRedisStore } from '../../support/redis-store.ts';
 import { silentLog } from '../../support/silent-log.ts';
@@ -24,13 +24,20 @@ const KEY = '/ConfigMap/web/a' as ObjectKey;
 const DIGEST = 'd'.repeat(64) as Digest;
 const WRITTEN_MS = 30_000;
 
-/** The log as one server process has it. */
-function open(store: SnapshotStore): { readonly history: History; readonly journal: Journal } {
+/** The log as one server process has it, until another one writes the records of the cluster. */
+function open(store: SnapshotStore) {
   const journal = createJournal({ store, clock, log: silentLog });
   const group = journal.group();
+  let isWriter = true;
   const engine = createEngine(createGraph());
-  const ledger = { recordsOf: () => group, hasUnwritten: group.hasMore };
-  return { journal, history: createHistory({ engine, store, journal, fleet: group, ledger, clock, log: silentLog }) };
+  const ledger = { recordsOf: () => (isWriter ? group : undefined) };
+  return {
+    journal,
+    history: createHistory({ engine, store, fleet: group, ledger, clock, log: silentLog }),
+    handOver: (): void => {
+      isWriter = false;
+    },
+  };
 }
 
 function delta(sequence: number): SequencedDelta {
@@ -60,6 +67,7 @@ function logContract(name: string, make: () => Promise<SnapshotStore>): void {
     first.history.results(CLUSTER, [{ key: KEY, digest: DIGEST, state: 'applied', reason: '', message: '' }]);
     first.history.disconnected(CLUSTER);
     expect(await first.journal.flush(WRITTEN_MS)).toBe(true);
+    first.handOver();
 
     const second = open(two);
     const expected = Array.from({ length: MOST_DELTAS }, (_, at) => at + 6);
