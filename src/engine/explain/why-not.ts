@@ -114,6 +114,8 @@ function ofProgress(
       return { reason: reason || 'Held', message: `${stays}: ${message}`, todo };
     }
     case 'removing':
+      if (engine.pending.get(cluster, key) !== undefined)
+        return { reason: 'NotSent', message: 'its removal is decided, and not sent yet', todo: '' };
       return { reason: 'Removing', message: `it is being removed${message === '' ? '' : `: ${message}`}`, todo: '' };
     case 'unreachable':
     case 'pending':

@@ -22,6 +22,9 @@ interface WhyNotDeps extends StepDeps {
 /** Reasons that a newer revision of a source could end. */
 const MAY_WAIT = ['NotDeclared', 'UnknownKind', 'NotSelected', 'OtherFolder', 'NoPlacement', 'UnknownCluster'];
 
+/** Reasons that the answer of an agent ends. */
+const WAITS_FOR_AGENT = ['InFlight', 'NotReported', 'Removing'];
+
 /** Answers why an object is not in a cluster. */
 export async function whyNotIn(
   deps: WhyNotDeps,
@@ -39,7 +42,10 @@ export async function whyNotIn(
     };
   }
   const { key, isThere, reasons } = found;
-  const all = reasons.flatMap((reason) => (reason.reason === 'NotSent' ? whyNotSent(deps, cluster, reason) : [reason]));
+  const all = reasons.flatMap((reason): readonly WhyNotReason[] => {
+    if (reason.reason === 'NotSent') return [whyNotSent(deps, cluster, reason)];
+    return WAITS_FOR_AGENT.includes(reason.reason) ? [reason, ...noAgent(deps, cluster, reason)] : [reason];
+  });
   const waiting = all.some(({ reason }) => MAY_WAIT.includes(reason)) ? revisionsThatWait(deps) : [];
   const shown = [...all, ...waiting].map(async ({ reason, message, at, todo }) => ({
     ...{ reason, message, todo },
@@ -54,39 +60,38 @@ async function placeOf(deps: StepDeps, at: ValueRef): Promise<string> {
 }
 
 /** What a decided object waits for. */
-function whyNotSent(
-  { engine, suspensions, ready }: WhyNotDeps,
-  cluster: string,
-  reason: WhyNotReason,
-): readonly WhyNotReason[] {
-  const waits = (constant: string, message: string, todo: string): readonly WhyNotReason[] => [
-    { ...reason, reason: constant, message, todo },
-  ];
-  const agent = engine.inputs.agents.get('', cluster);
+function whyNotSent(deps: WhyNotDeps, cluster: string, reason: WhyNotReason): WhyNotReason {
+  const { engine, suspensions, ready } = deps;
   const suspended = suspensions.get('cluster', cluster);
   if (suspended !== undefined) {
     const why = suspended.reason === '' ? '' : `: ${suspended.reason}`;
     const message = `${suspended.by} has suspended the cluster at ${rfc3339(suspended.at)}${why}`;
-    return waits('Suspended', message, `fleetrelay cluster resume ${cluster}`);
+    return { ...reason, reason: 'Suspended', message, todo: `fleetrelay cluster resume ${cluster}` };
   }
-  if (!ready())
-    return waits(
-      'Starting',
-      'the server has not read every source since its start',
-      'wait, or see `fleetrelay get sources`',
-    );
+  if (!ready()) {
+    const message = 'the server has not read every source since its start';
+    return { ...reason, reason: 'Starting', message, todo: 'wait, or see `fleetrelay get sources`' };
+  }
+  const [away] = noAgent(deps, cluster, reason);
+  if (away !== undefined) return away;
+  const problem = engine.inputs.agents.get('', cluster)?.problem ?? '';
+  if (problem === '') return reason;
+  const message = `the cluster does not take its output: ${problem}`;
+  return { ...reason, reason: 'Refused', message, todo: 'the message names what to do' };
+}
+
+/** That the agent is not connected; empty: it is. */
+function noAgent({ engine }: WhyNotDeps, cluster: string, reason: WhyNotReason): readonly WhyNotReason[] {
+  const agent = engine.inputs.agents.get('', cluster);
   if (agent === undefined || agent.since === 0) {
-    return waits('NeverConnected', `no agent of ${cluster} has connected yet`, `fleetrelay cluster token ${cluster}`);
+    const message = `no agent of ${cluster} has connected yet`;
+    return [{ ...reason, reason: 'NeverConnected', message, todo: `fleetrelay cluster token ${cluster}` }];
   }
-  if (!agent.connected) {
-    const problem = agent.problem === '' ? '' : `: ${agent.problem}`;
-    const message = `the agent of ${cluster} is not connected since ${rfc3339(agent.since)}${problem}`;
-    return waits('NotConnected', message, `start the agent, or see why it cannot connect: \`fleetrelay check\``);
-  }
-  if (agent.problem !== '') {
-    return waits('Refused', `the cluster does not take its output: ${agent.problem}`, 'the message names what to do');
-  }
-  return [reason];
+  if (agent.connected) return [];
+  const problem = agent.problem === '' ? '' : `: ${agent.problem}`;
+  const message = `the agent of ${cluster} is not connected since ${rfc3339(agent.since)}${problem}`;
+  const todo = 'start the agent, or see why it cannot connect: `fleetrelay check`';
+  return [{ ...reason, reason: 'NotConnected', message, todo }];
 }
 
 /** Sources of which a newer revision is not in force. */

@@ -138,6 +138,37 @@ describe('why an object is not in a cluster:', () => {
     );
   });
 
+  it('its removal is not sent to a suspended cluster', async () => {
+    const world = await startedWorld();
+    await world.server.api.suspendCluster('east', 'anna', 'a move');
+    world.source.push({ 'apps/a.yaml': null });
+    await world.settle();
+    expect(await whyNot(world, 'cm/a')).toEqual([
+      expect.stringMatching(
+        /^Suspended \| anna has suspended the cluster at .*: a move \| {2}\| fleetrelay cluster resume east$/,
+      ),
+    ]);
+    await world.server.api.resumeCluster('east', 'anna');
+    world.agent('east').pause();
+    await world.settle();
+    expect(await whyNot(world, 'cm/a')).toEqual(['Removing | it is being removed |  | ']);
+  });
+
+  it('it was sent, and its agent has gone before it answered', async () => {
+    const world = await startedWorld();
+    world.agent('east').pause();
+    world.source.push({ 'apps/a.yaml': configMapYaml('a', '2') });
+    await world.settle();
+    const sent = 'InFlight | it was sent, and the agent has not accepted it yet | apps/a.yaml:1:1@r2 | ';
+    expect(await whyNot(world, 'cm/a')).toEqual([sent]);
+    world.agent('east').disconnect();
+    await world.settle();
+    expect(await whyNot(world, 'cm/a')).toEqual([
+      sent,
+      expect.stringMatching(/^NotConnected \| the agent of east is not connected since \d{4}-/),
+    ]);
+  });
+
   it('the server waits for its sources, or for a person that lets a revision in', async () => {
     const world = await createFleetWorld({ sources: ['main', 'late'] });
     world.source.push(base);
