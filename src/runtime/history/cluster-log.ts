@@ -58,8 +58,8 @@ export function createClusterLog(stored: ReadonlyMap<number, DeltaRecord>, write
     if (one === undefined || before === undefined || outcome === undefined) return false;
     const after = { ...before, outcome };
     one.objects[place] = after;
-    grew(one, sizeOfObject(after) - sizeOfObject(before));
     dirty.add(one);
+    grew(one, sizeOfObject(after) - sizeOfObject(before));
     return true;
   };
   const flush = (): void => {
@@ -139,12 +139,21 @@ function createDeltas(stored: ReadonlyMap<number, DeltaRecord>, write: Write) {
     bytes -= one.bytes;
     dirty.delete(one);
   };
+  const dropOldest = (): void => {
+    while (bytes > MOST_BYTES && logged.length > 1) {
+      for (const oldest of logged.splice(0, 1)) {
+        forget(oldest);
+        write(oldest.slot, null);
+      }
+    }
+  };
   return {
     logged,
     dirty,
     grew: (one: Logged, by: number): void => {
       one.bytes += by;
       bytes += by;
+      dropOldest();
     },
     append: (record: DeltaRecord): void => {
       const slot = ((logged.at(-1)?.slot ?? -1) + 1) % MOST_DELTAS;
@@ -154,12 +163,7 @@ function createDeltas(stored: ReadonlyMap<number, DeltaRecord>, write: Write) {
       logged.push(one);
       bytes += one.bytes;
       write(slot, one.record);
-      while (bytes > MOST_BYTES && logged.length > 1) {
-        for (const oldest of logged.splice(0, 1)) {
-          forget(oldest);
-          write(oldest.slot, null);
-        }
-      }
+      dropOldest();
     },
   };
 }

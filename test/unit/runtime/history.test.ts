@@ -223,6 +223,26 @@ describe('the log of a cluster', () => {
     expect(sequences(next.records()).at(-1)).toBe(1_019);
   });
 
+  it('keeps its bounds where results with long messages come after the last delta', () => {
+    const stored = new Map<number, DeltaRecord>();
+    const write = (slot: number, record: DeltaRecord | null): void => {
+      if (record === null) stored.delete(slot);
+      else stored.set(slot, record);
+    };
+    const log = createClusterLog(stored, write, () => 0);
+    for (let sequence = 1; sequence <= 3; sequence += 1) {
+      log.sent(draft(sequence, MOST_OBJECTS));
+      for (const { key } of draft(sequence, MOST_OBJECTS).objects) {
+        log.result({ key, digest: '' as Digest, state: 'failed', reason: 'No', message: 'm'.repeat(1_000) });
+      }
+    }
+    log.flush();
+    const bytes = [...stored.values()].reduce((sum, record) => sum + sizeOf(record), 0);
+    expect(bytes).toBeLessThanOrEqual(MOST_BYTES);
+    expect([...stored.values()]).toEqual(log.records());
+    expect(log.records().at(-1)?.position.sequence).toBe(3);
+  });
+
   it('knows the results again that a killed server had not written', () => {
     const log = createClusterLog(
       new Map(),
