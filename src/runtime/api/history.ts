@@ -1,3 +1,4 @@
+import { clusterHint } from '../../engine/fleet/clusters.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { isNameOf, type ObjectName, parseObjectName } from '../../model/explain-query.ts';
 import { quote } from '../../model/ids.ts';
@@ -23,7 +24,9 @@ export async function historyOf(
     return { ok: false, kind: 'unavailable', message: `the store does not answer: ${errorText(error)}` };
   }
   if (records.length === 0 && engine.clusters.get('', cluster) === undefined) {
-    return { ok: false, kind: 'notFound', message: `there is no cluster ${quote(cluster)}` };
+    const { hint } = clusterHint(cluster, engine.clusters);
+    const message = `there is no cluster ${quote(cluster)}${hint === undefined ? '' : `; ${hint}`}`;
+    return { ok: false, kind: 'notFound', message };
   }
   const views = records
     .filter(({ at }) => at >= since)

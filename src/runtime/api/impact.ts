@@ -1,6 +1,7 @@
 import { type DocumentImpact, documentsOf, impactOf, keptFrom, type Reached } from '../../engine/explain/impact.ts';
 import type { DocumentRef } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
+import type { FileProvenance } from '../../engine/inputs.ts';
 import type { SourceName } from '../../model/ids.ts';
 import { quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
@@ -46,6 +47,14 @@ export async function impactOfFile(deps: ImpactDeps, question: ImpactRequest): P
         : `no document of ${origin.path} begins at line ${line} or before; the first begins at line ${first}`;
     return { ok: false, kind: 'notFound', message };
   }
+  const lines = line === undefined ? undefined : await linesOf(deps, origin);
+  if (line !== undefined && lines !== undefined && line > lines) {
+    return {
+      ok: false,
+      kind: 'notFound',
+      message: `${origin.path} has no line ${line}: it has ${counted(lines, 'line')}`,
+    };
+  }
   const refs = meant.map(({ ref }) => ref);
   const impacts = impactOf(engine, origin, refs);
   const placeOf = (at: DocumentRef): string => {
@@ -60,6 +69,19 @@ export async function impactOfFile(deps: ImpactDeps, question: ImpactRequest): P
   const clusters = impacts.flatMap((impact: DocumentImpact) => impact.clusters);
   const objects = unique(impacts);
   return { ok: true, value: viewOf(engine, origin, documents, objects, clusters, question.limit) };
+}
+
+/** The number of lines of a file; undefined: its source cannot be read now. */
+async function linesOf({ engine, sources }: ImpactDeps, { source, path }: Origin): Promise<number | undefined> {
+  const blob = (engine.inputs.files.provenance(source, path) as FileProvenance | undefined)?.blob;
+  if (blob === undefined) return undefined;
+  const bytes = await sources
+    .get(source)
+    ?.source.read(path, blob)
+    .catch(() => undefined);
+  if (bytes === undefined) return undefined;
+  const lines = new TextDecoder().decode(bytes).split(/\r\n|\r|\n/);
+  return lines.at(-1) === '' ? lines.length - 1 : lines.length;
 }
 
 function clustersOf(objects: readonly Reached[]): readonly string[] {

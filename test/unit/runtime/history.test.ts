@@ -153,6 +153,15 @@ describe('the history of a cluster', () => {
     });
   });
 
+  it('names the cluster that is meant where none has the name', async () => {
+    const { server } = await startedWorld();
+    expect(await server.api.history({ cluster: 'eats', limit: 1 })).toEqual({
+      ok: false,
+      kind: 'notFound',
+      message: 'there is no cluster "eats"; did you mean east?',
+    });
+  });
+
   it('shows neither contents nor digests of a Secret', async () => {
     const secret = `apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: web}\nstringData: {password: hunter2}\n`;
     const world = await startedWorld({ ...base, 'apps/s.yaml': secret });

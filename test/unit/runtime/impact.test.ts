@@ -37,6 +37,10 @@ describe('what a file reaches:', () => {
       'east 1, west 1',
       '2: east ConfigMap/web/a2 applied',
     ]);
+    expect((await impact(world, 'apps/a.yaml', { line: 15 }))[0]).toMatch(/^ConfigMap\/web\/a2 /);
+    expect(await impact(world, 'apps/a.yaml', { line: 16 })).toEqual([
+      'notFound: apps/a.yaml has no line 16: it has 15 lines',
+    ]);
   });
 
   it('what a Placement, a KubernetesCluster and a FleetPolicy select', async () => {
