@@ -175,7 +175,9 @@ async function explainKey(
     );
     return condition.ok ? { ok: true, value: { ...value, condition: condition.value } } : condition;
   }
-  const winner = reasons.find((reason) => reason.type === 'declares');
+  const documents = reasons.filter((reason) => reason.type === 'declares');
+  // Where a rule makes the object, a document that does not count sets no field of it.
+  const winner = documents.find(({ counts }) => counts || madeBy === undefined);
   if (winner === undefined && madeBy !== undefined) {
     const path = parseFieldPath(part);
     if (!path.ok) return refused('invalid', `${quote(part)} ${path.problem}`);

@@ -100,6 +100,17 @@ describe('mirroring', () => {
     expect(await world.server.api.explain(slice)).toMatchObject({ value: { field: { by: 'ServiceMirror shared' } } });
   });
 
+  it('says so too of a Service that a later manifest declares, and that the rule keeps', async () => {
+    const world = await mirrored();
+    const own = 'apiVersion: v1\nkind: Service\nmetadata: {name: east-shop, namespace: web}\nspec: {clusterIP: None}\n';
+    world.source.push({ 'clusters/west/own.yaml': own });
+    await world.settle();
+    const question = { cluster: 'west', object: 'Service/web/east-shop', part: 'spec.clusterIP' };
+    expect(await world.server.api.explain(question)).toMatchObject({
+      value: { field: { path: 'spec.clusterIP', found: 'rule', by: 'ServiceMirror shared', at: 'mirror.yaml:1:1@r2' } },
+    });
+  });
+
   it('explains itself by the live object and the ServiceMirror', async () => {
     const world = await mirrored();
     const answer = await world.server.api.explain({ cluster: 'west', object: 'Service/web/east-shop' });
