@@ -68,8 +68,6 @@ export function createClusterLog(stored: ReadonlyMap<number, DeltaRecord>, write
   };
 
   return {
-    /** Where its records are in the store, or will be. */
-    slots: (): readonly number[] => logged.map(({ slot }) => slot),
     /** Oldest first. */
     records: (): readonly DeltaRecord[] => logged.map(({ record }) => record),
     sent: (draft: DeltaDraft): void => append(recordOf(draft, logged.at(-1)?.record)),

@@ -7,7 +7,7 @@ import { createKeyedTask } from '../single-flight.ts';
 import type { RecordWriter } from '../stored/group.ts';
 import { type DeltaDraft, draftOf } from './changes.ts';
 import { type ClusterLog, createClusterLog, type DeltaEnd } from './cluster-log.ts';
-import { type DeltaRecord, inOrder, MOST_DELTAS, readDeltas } from './records.ts';
+import { type DeltaRecord, inOrder, logKeysOf, MOST_DELTAS, readDeltas } from './records.ts';
 
 type HistoryDeps = Pick<ServerCore, 'engine' | 'store' | 'fleet' | 'clock' | 'log'> & {
   readonly ledger: Pick<Ledger, 'recordsOf'>;
@@ -67,7 +67,7 @@ export function createHistory(deps: HistoryDeps) {
     },
     /** Its session is over: another server may write the records next. */
     disconnected: logs.leave,
-    /** Its registration has ended: its log is deleted. */
+    /** Its registration has ended: its log is deleted with it, since the process may end before a later write. */
     end: logs.end,
     /** A delta was made, by the state of the last commit. */
     sent: (cluster: string, delta: SequencedDelta): void => {
@@ -97,22 +97,10 @@ export function createHistory(deps: HistoryDeps) {
 function createFollowedLogs(deps: HistoryDeps, left: (log: ClusterLog) => void) {
   const { store, ledger } = deps;
   const followed = new Map<string, Followed>();
-  /** Clusters whose logs are to be deleted. */
-  const ended = new Set<string>();
 
   const isCurrent = (cluster: string, { log, writer }: Followed): boolean =>
     log === undefined || (writer !== undefined && writer === ledger.recordsOf(cluster));
-  const erase = async (cluster: string): Promise<void> => {
-    const stored = await readDeltas(store, cluster);
-    // It is declared again, and its log goes on.
-    if (!ended.delete(cluster)) return;
-    const slots = new Set([...stored.keys(), ...(followed.get(cluster)?.log?.slots() ?? [])]);
-    followed.delete(cluster);
-    const writer = ledger.recordsOf(cluster) ?? deps.fleet;
-    for (const slot of slots) writer.put(recordKey.history(cluster, slot), null);
-  };
   const open = async (cluster: string): Promise<void> => {
-    if (ended.has(cluster)) await erase(cluster);
     const one = followed.get(cluster);
     if (one === undefined || one.log !== undefined) return;
     const stored = await readDeltas(store, cluster);
@@ -143,7 +131,6 @@ function createFollowedLogs(deps: HistoryDeps, left: (log: ClusterLog) => void) 
     },
     follow: (cluster: string): void => {
       leave(cluster);
-      ended.delete(cluster);
       const one = followed.get(cluster);
       if (one !== undefined && isCurrent(cluster, one)) one.hasLeft = false;
       else followed.set(cluster, { log: undefined, writer: undefined, waiting: [], hasLeft: false });
@@ -152,10 +139,10 @@ function createFollowedLogs(deps: HistoryDeps, left: (log: ClusterLog) => void) 
     leave,
     end: (cluster: string): void => {
       const one = followed.get(cluster);
-      if (one !== undefined) one.hasLeft = true;
       if (one?.log !== undefined) left(one.log);
-      ended.add(cluster);
-      task.wake(cluster);
+      followed.delete(cluster);
+      const writer = ledger.recordsOf(cluster) ?? deps.fleet;
+      for (const key of logKeysOf(cluster)) writer.put(key, null);
     },
     /** Acts once the log is read. */
     act: (cluster: string, what: (log: ClusterLog) => void): void => {

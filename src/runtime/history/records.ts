@@ -69,6 +69,11 @@ export async function readDeltas(store: SnapshotStore, cluster: string): Promise
   return found;
 }
 
+/** The keys of all slots, used or not. */
+export function logKeysOf(cluster: string): readonly string[] {
+  return Array.from({ length: MOST_DELTAS }, (_, slot) => recordKey.history(cluster, slot));
+}
+
 /** A damaged record is missing. */
 function isDelta(json: JsonValue | undefined): boolean {
   const { position, at, revisions, moved, answer, counts, objects } = objectOf(json);

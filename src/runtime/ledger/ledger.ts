@@ -3,6 +3,7 @@ import type { ClusterName } from '../../model/ids.ts';
 import { type Registration, reportedIn } from '../../model/ledger.ts';
 import type { StoreWrite } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
+import { logKeysOf } from '../history/records.ts';
 import type { RecordWriter, WriteGuard } from '../stored/group.ts';
 import type { Journal } from '../stored/journal.ts';
 import {
@@ -54,10 +55,7 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
   };
   loadHolds(deps, records.held, isOwned);
 
-  /** Drops waiting deletions of an earlier registration: there is a new one. */
-  const forgetEarlier = (cluster: string): void => {
-    for (const key of fleetKeysOf(cluster)) fleet.noted(key, null);
-  };
+  const deletions = createFleetDeletions(fleet);
   const state = createClusterState(engine, writers, completeClusters(records));
   /** Forgets snapshot and holds of the cluster: its name now belongs to another cluster id. */
   const forgetCluster = (cluster: string): void => {
@@ -84,7 +82,7 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
      */
     endRegistration: (cluster: string): void => {
       end(cluster);
-      if (writers.of(cluster) === undefined) for (const key of fleetKeysOf(cluster)) fleet.put(key, null);
+      if (writers.of(cluster) === undefined) deletions.put(cluster);
       forgetCluster(cluster);
       engine.inputs.agents.delete('', cluster);
     },
@@ -93,7 +91,7 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
      * `readings`: the maps in the store, as far as known.
      */
     own: (cluster: string, readings: ClusterReadings, guard?: WriteGuard): void => {
-      forgetEarlier(cluster);
+      deletions.drop(cluster);
       if (writers.owns(cluster)) writers.of(cluster)?.records.resume();
       else own(cluster, readings, guard);
       state.write(cluster);
@@ -119,7 +117,7 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
       revocation: Revocation | undefined,
     ): void => {
       remember(cluster, registration, revocation);
-      if (registration !== undefined) forgetEarlier(cluster);
+      if (registration !== undefined) deletions.drop(cluster);
     },
     restore: createRestoring(journal, state),
   };
@@ -155,9 +153,24 @@ function createRestoring(journal: Journal, { write }: Pick<ReturnType<typeof cre
   };
 }
 
-/** Records of a cluster that the fleet's writer deletes if no replica serves the cluster. */
-function fleetKeysOf(cluster: string): readonly string[] {
-  return [recordKey.registration(cluster), ...snapshotMaps.map((kind) => clusterMapName(cluster, kind))];
+/** Deletes what the store has of ended registrations of clusters that no replica serves. */
+function createFleetDeletions(fleet: RecordWriter) {
+  const ended = new Set<string>();
+  const keysOf = (cluster: string): readonly string[] => [
+    recordKey.registration(cluster),
+    ...snapshotMaps.map((kind) => clusterMapName(cluster, kind)),
+    ...logKeysOf(cluster),
+  ];
+  return {
+    put: (cluster: string): void => {
+      ended.add(cluster);
+      for (const key of keysOf(cluster)) fleet.put(key, null);
+    },
+    /** There is a new registration: deletions that wait are dropped, and none is repeated after a loss of the store. */
+    drop: (cluster: string): void => {
+      if (ended.delete(cluster)) for (const key of keysOf(cluster)) fleet.noted(key, null);
+    },
+  };
 }
 
 /** A registration for a new cluster id; `predecessors`: number of ended registrations of the name. */

@@ -1,6 +1,7 @@
-import { parseJsonBytes } from '../../../src/model/json.ts';
+import { objectOf, parseJsonBytes } from '../../../src/model/json.ts';
 import type { SequencedDelta } from '../../../src/model/output.ts';
 import { type DeltaRecord, inOrder, MOST_BYTES, MOST_DELTAS, sizeOf } from '../../../src/runtime/history/records.ts';
+import { recordKey } from '../../../src/runtime/ledger/records.ts';
 import type { World } from '../world.ts';
 import { isHostile, type MakeChecker } from './checker.ts';
 import { followUnwritten } from './unwritten.ts';
@@ -14,14 +15,14 @@ interface Departure {
   mayLack: boolean;
   /** What the agent has said; undefined: nothing that is known. */
   answer?: 'accepted' | 'rejected';
-  /** The registration that it belongs to has ended, and with it the log. */
-  hasEnded?: boolean;
+  /** A server has ended the registration that it belongs to, which was so many in the store at that moment. */
+  endedAs?: number | undefined;
 }
 
 /**
  * The log in the store tells the truth: each delta that left is in it, within its bounds, in order, with its revisions, its
- * objects and its answer; and it has no other delta that an agent has taken. A log that ended with its registration may be
- * back where the store is an older copy.
+ * objects and its answer; and it has no other delta that an agent has taken. A log ends with its registration, unless the server ends before it
+ * has written that, or the store becomes an older copy.
  */
 export const history: MakeChecker = (world, fail) => {
   const unwritten = followUnwritten(world);
@@ -37,13 +38,14 @@ export const history: MakeChecker = (world, fail) => {
       for (const departure of known.values()) if (isMeant(departure)) departure.mayLack = true;
   };
   const endLog = (cluster: string): void => {
+    const endedAs = registrationsBefore(world, cluster);
     for (const departure of of(cluster).values()) {
       departure.mayLack = true;
-      departure.hasEnded = true;
+      departure.endedAs ??= endedAs;
     }
   };
   const bringBack = (): void => {
-    for (const known of departures.values()) for (const departure of known.values()) departure.hasEnded = false;
+    for (const known of departures.values()) for (const departure of known.values()) departure.endedAs = undefined;
   };
   world.listen((event) => {
     switch (event.type) {
@@ -79,7 +81,9 @@ export const history: MakeChecker = (world, fail) => {
     atRest: () => {
       for (const { cluster } of world.agents) {
         if (isHostile(world, cluster) || !isRegistered(world, cluster.name)) continue;
-        for (const problem of problemsOf(logOf(world, cluster.name), of(cluster.name)))
+        const now = registrationsBefore(world, cluster.name);
+        const left = new Map([...of(cluster.name)].filter(([, { endedAs = now }]) => endedAs === now));
+        for (const problem of problemsOf(logOf(world, cluster.name), left))
           fail(`the log of ${cluster.name} ${problem}`);
       }
     },
@@ -92,6 +96,13 @@ function placeOf({ position: { epoch, sequence } }: Pick<SequencedDelta, 'positi
 
 function isRegistered({ servers }: World, cluster: string): boolean {
   return servers.every(({ life }) => life()?.server?.engine.clusters.get('', cluster) !== undefined);
+}
+
+/** The number of ended registrations of the name that the registration in the store tells of; undefined: there is none. */
+function registrationsBefore({ memory }: World, cluster: string): number | undefined {
+  const record = memory.copy().get(recordKey.registration(cluster));
+  const { predecessors } = objectOf(record && parseJsonBytes(record.value));
+  return typeof predecessors === 'number' ? predecessors : undefined;
 }
 
 function logOf({ memory }: World, cluster: string): readonly DeltaRecord[] {
@@ -120,9 +131,9 @@ function* problemsOf(log: readonly DeltaRecord[], left: ReadonlyMap<string, Depa
 function* problemsOfRecord(record: DeltaRecord, departure: Departure | undefined): Generator<string> {
   const place = placeOf(record);
   const { state } = record.answer;
-  if (departure === undefined || departure.hasEnded === true) {
+  if (departure === undefined) {
     if (state === 'accepted' || state === 'rejected')
-      yield `has the delta ${place}, which ${departure === undefined ? 'has never left' : 'left before its registration ended'} and is ${state}`;
+      yield `has the delta ${place}, which has not left in this registration and is ${state}`;
     return;
   }
   const { delta, answer, mayLack } = departure;
