@@ -60,7 +60,8 @@ export interface SentObjectView {
 /**
  * Why an object was sent: the cluster had nothing of the fleet (`firstContact`), an approval, a new revision of its file's source, a new
  * revision that has changed only where it goes (`placement`), what lives in other clusters (`live`), its loss in the cluster
- * (`restored`), or none of these (`other`).
+ * (`restored`), or none of these (`other`). A revision that has not changed its files since it was sent last is no reason, as far
+ * as the log goes back.
  */
 export type ChangeReason = 'firstContact' | 'approval' | 'revision' | 'placement' | 'live' | 'restored' | 'other';
 

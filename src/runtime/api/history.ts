@@ -8,7 +8,7 @@ import { rfc3339 } from '../../model/time.ts';
 import type { Answer } from '../../server/api.ts';
 import type { DeltaView, HistoryRequest, SentObjectView } from '../../server/history-api.ts';
 import type { History } from '../history/history.ts';
-import type { ChangedObject, DeltaRecord } from '../history/records.ts';
+import { type ChangedObject, type DeltaRecord, totalOf } from '../history/records.ts';
 
 /** Answers what was sent to a cluster, the newest first. */
 export async function historyOf(
@@ -38,14 +38,13 @@ export async function historyOf(
 function deltaView(record: DeltaRecord, name: ObjectName | undefined): DeltaView {
   const { position, at, revisions, moved, answer, counts, keeps, objects, unrecorded = false } = record;
   const shown = objects.filter(({ key }) => name === undefined || isNameOf(name, objectRefOf(key)));
-  const total = counts.create + counts.change + counts.remove + counts.touch;
   return {
     ...position,
     at: rfc3339(at),
     revisions: revisions.map((ref) => ({ ...ref, isNew: moved.includes(ref.source) })),
     reasons: [...new Set(shown.map(({ why }) => why))],
     answer: { state: answer.state, at: rfc3339(answer.at), message: answer.message ?? '' },
-    ...{ counts, keeps, objects: shown.map(objectView), unlisted: total - objects.length, unrecorded },
+    ...{ counts, keeps, objects: shown.map(objectView), unlisted: totalOf(record) - objects.length, unrecorded },
   };
 }
 

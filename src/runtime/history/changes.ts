@@ -1,5 +1,7 @@
 import { declaresName, fileGroup } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
+import type { FileProvenance } from '../../engine/inputs.ts';
+import { sha256 } from '../../model/digest.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import { metaOf, type ObjectMeta, type Origin, type SequencedDelta } from '../../model/output.ts';
@@ -41,7 +43,8 @@ export function draftOf(engine: Engine, cluster: string, delta: SequencedDelta, 
   const objects: DraftedObject[] = [];
   let bytes = 0;
   for (const object of drafted(engine, cluster, delta, before)) {
-    bytes += sizeOfObject(object);
+    const { meta: _, isApproved, wasLost, isStillDeclared, ...listed } = object;
+    bytes += sizeOfObject({ ...listed, why: 'firstContact' });
     if (objects.length === MOST_OBJECTS || bytes > MOST_OBJECT_BYTES) break;
     objects.push(object);
   }
@@ -67,7 +70,7 @@ function* drafted(
       isApproved: engine.inputs.approvals.get(cluster, key) !== undefined,
       wasLost: before(key)?.lost === true,
       isStillDeclared: change === 'remove' && meta.origins.some((each) => declaresNow(engine, each, key)),
-      ...(origin === undefined ? {} : { origin }),
+      ...(origin === undefined ? {} : { origin, files: contentOf(engine, meta.origins) }),
     };
   };
   for (const key of removals) yield draft(key, 'remove', metaOf(before(key) ?? NOTHING));
@@ -76,6 +79,13 @@ function* drafted(
     yield { ...draft(object.key, change, metaOf(object)), digest: object.digest.slice(0, DIGITS) };
   }
   for (const touch of touches) yield draft(touch.key, 'touch', metaOf(touch));
+}
+
+/** The beginning of a digest of the paths and the blobs of these files. */
+function contentOf({ inputs: { files } }: Engine, origins: readonly Origin[]): string {
+  const blobOf = ({ source, path }: Origin): string | undefined =>
+    (files.provenance(source, path) as FileProvenance | undefined)?.blob;
+  return sha256(JSON.stringify(origins.map((each) => [each.source, each.path, blobOf(each)]))).slice(0, DIGITS);
 }
 
 const NOTHING: ObjectMeta = { origins: [], scope: [] };
@@ -98,22 +108,48 @@ export function movedSources(
   ];
 }
 
-/** The objects of a draft with the reason for each. */
-export function explained({ objects, wasEmpty }: DeltaDraft, moved: readonly string[]): readonly ChangedObject[] {
+type LastListed = Pick<ChangedObject, 'change' | 'files' | 'digest'>;
+
+/**
+ * The objects of a draft with the reason for each. `lastOf`: of the last delta that the agent has accepted with the object;
+ * undefined: not known.
+ */
+export function explained(
+  { objects, wasEmpty }: DeltaDraft,
+  moved: readonly string[],
+  lastOf: (key: ObjectKey) => LastListed | undefined,
+): readonly ChangedObject[] {
   return objects.map(({ meta, isApproved, wasLost, isStillDeclared, ...object }) => {
     const isFirst = wasEmpty && object.change === 'create';
+    const last = lastOf(object.key);
+    const again =
+      object.files === undefined || last?.files !== object.files ? undefined : reasonOfSame(object, last, meta);
     const facts = { isApproved, wasLost, isStillDeclared };
-    return { ...object, why: isFirst ? 'firstContact' : reasonOf(meta, facts, moved) };
+    return { ...object, why: isFirst ? 'firstContact' : reasonOf(meta, facts, moved, again) };
   });
+}
+
+/** The reason to send an object again although its files are the same; undefined: what has moved is the reason. */
+function reasonOfSame(
+  { change, digest }: Pick<ChangedObject, 'change' | 'digest'>,
+  last: LastListed,
+  { scope }: ObjectMeta,
+): ChangeReason | undefined {
+  if (change === 'create') return last.change === 'remove' ? undefined : 'restored';
+  if (change !== 'change') return undefined;
+  if (digest === last.digest) return 'other';
+  return scope.length > 0 ? 'live' : undefined;
 }
 
 function reasonOf(
   { origins, scope }: ObjectMeta,
   { isApproved, wasLost, isStillDeclared }: Pick<DraftedObject, 'isApproved' | 'wasLost' | 'isStillDeclared'>,
   moved: readonly string[],
+  again: ChangeReason | undefined,
 ): ChangeReason {
   if (isApproved) return 'approval';
   if (wasLost) return 'restored';
+  if (again !== undefined) return again;
   const isMoved = origins.some(({ source }) => moved.includes(source));
   if (moved.length > 0 && (isStillDeclared || !isMoved) && scope.length === 0) return 'placement';
   if (isMoved) return 'revision';

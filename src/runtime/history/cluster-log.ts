@@ -10,11 +10,13 @@ import {
   type DeltaRecord,
   inOrder,
   MOST_BYTES,
+  MOST_DELTA_BYTES,
   MOST_DELTAS,
   MOST_MESSAGE,
   type ObjectOutcome,
   sizeOf,
   sizeOfObject,
+  totalOf,
 } from './records.ts';
 
 /** How a delta has ended; `calledOff`: before it left. */
@@ -44,10 +46,13 @@ export type ClusterLog = ReturnType<typeof createClusterLog>;
 export function createClusterLog(stored: ReadonlyMap<number, DeltaRecord>, write: Write, now: () => number) {
   const { logged, dirty, append, grew } = createDeltas(stored, write);
   const answer = (one: Logged, state: DeltaRecord['answer']['state'], message = ''): void => {
+    // An answer to a later delta can have taken its place.
+    if (!logged.includes(one)) return;
     const more = message === '' ? {} : { message: cutText(message, MOST_MESSAGE) };
     one.record = { ...one.record, answer: { state, at: now(), ...more } };
     dirty.delete(one);
     write(one.slot, one.record);
+    grew(one, sizeOf(one.record) - one.bytes);
   };
 
   const note = (result: ObjectResult): boolean => {
@@ -56,10 +61,14 @@ export function createClusterLog(stored: ReadonlyMap<number, DeltaRecord>, write
     const before = one?.objects[place];
     const outcome = before && outcomeOf(before, result, now());
     if (one === undefined || before === undefined || outcome === undefined) return false;
-    const after = { ...before, outcome };
-    one.objects[place] = after;
+    const { message, ...bare } = outcome;
+    const by = (after: ObjectOutcome): number => sizeOfObject({ ...before, outcome: after }) - sizeOfObject(before);
+    const isCut = message !== undefined && one.bytes + by(outcome) > MOST_DELTA_BYTES;
+    if (isCut && before.outcome?.state === bare.state) return false;
+    const noted = isCut ? bare : outcome;
+    one.objects[place] = { ...before, outcome: noted };
     dirty.add(one);
-    grew(one, sizeOfObject(after) - sizeOfObject(before));
+    grew(one, by(noted));
     return true;
   };
   const flush = (): void => {
@@ -70,7 +79,7 @@ export function createClusterLog(stored: ReadonlyMap<number, DeltaRecord>, write
   return {
     /** Oldest first. */
     records: (): readonly DeltaRecord[] => logged.map(({ record }) => record),
-    sent: (draft: DeltaDraft): void => append(recordOf(draft, logged.at(-1)?.record)),
+    sent: (draft: DeltaDraft): void => append(recordOf(draft, logged)),
     answered: (position: OutputPosition, end: DeltaEnd): void => {
       const one = logged.findLast(({ record }) => comparePositions(record.position, position) === 0);
       if (one?.record.answer.state !== 'sent') return;
@@ -83,7 +92,7 @@ export function createClusterLog(stored: ReadonlyMap<number, DeltaRecord>, write
      * are: what is removed is not among the entries, and the last result of the others is known.
      */
     connected: (holding: Held, lastResult: (key: ObjectKey) => ObjectResult | undefined): void => {
-      for (const one of logged) {
+      for (const one of [...logged]) {
         const { answer: last, position: its } = one.record;
         if (last.state !== 'sent' && last.state !== 'unknown') continue;
         answer(one, comparePositions(holding.position, its) >= 0 ? 'accepted' : 'lost');
@@ -96,7 +105,7 @@ export function createClusterLog(stored: ReadonlyMap<number, DeltaRecord>, write
     result: note,
     /** The connection of the agent has ended. */
     left: (): void => {
-      for (const one of logged) if (one.record.answer.state === 'sent') answer(one, 'unknown');
+      for (const one of [...logged]) if (one.record.answer.state === 'sent') answer(one, 'unknown');
       flush();
     },
     /** Writes the noted outcomes. */
@@ -172,13 +181,24 @@ function loggedOf(slot: number, record: DeltaRecord): Logged {
   return { slot, record: { ...record, objects }, objects, places, bytes: sizeOf(record) };
 }
 
-function recordOf(draft: DeltaDraft, before: DeltaRecord | undefined): DeltaRecord {
+/** The object as the last accepted delta has it; undefined: that is not known. */
+function lastListed(logged: readonly Logged[], key: ObjectKey): ChangedObject | undefined {
+  // A delta that does not list all its objects may have had it, too.
+  const isMeant = ({ record, places, objects }: Logged): boolean =>
+    record.answer.state === 'accepted' &&
+    (places.has(key) || objects.length < totalOf(record) || record.unrecorded === true);
+  const last = logged.findLast(isMeant);
+  return last?.objects[last.places.get(key) ?? -1];
+}
+
+function recordOf(draft: DeltaDraft, logged: readonly Logged[]): DeltaRecord {
   const { position, at, revisions, counts, keeps } = draft;
+  const before = logged.at(-1)?.record;
   const moved = movedSources(before?.unrecorded === true ? undefined : before?.revisions, draft);
   return {
     ...{ position, at, revisions, moved, counts, keeps },
     answer: { state: 'sent', at },
-    objects: explained(draft, moved),
+    objects: explained(draft, moved, (key) => lastListed(logged, key)),
   };
 }
 

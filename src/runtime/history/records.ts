@@ -15,6 +15,8 @@ export const MOST_OBJECTS = 100;
 export const MOST_OBJECT_BYTES = 16 << 10;
 /** Length of a message. */
 export const MOST_MESSAGE = 200;
+/** A delta takes so much with what became of it: later messages are left out. So it fits into the bound of the log. */
+export const MOST_DELTA_BYTES = 48 << 10;
 
 /** How far an object has got, by the agent's results. */
 export interface ObjectOutcome {
@@ -35,6 +37,8 @@ export interface ChangedObject {
   readonly digest?: string;
   /** Its first origin. */
   readonly origin?: Origin;
+  /** Beginning of a digest of the files of all its origins, to tell whether they have changed; never shown. */
+  readonly files?: string;
   readonly outcome?: ObjectOutcome;
 }
 
@@ -89,11 +93,21 @@ export function inOrder(a: DeltaRecord, b: DeltaRecord): number {
   return comparePositions(a.position, b.position);
 }
 
-/** About the length of a record in the store. */
-export function sizeOf({ objects, revisions }: DeltaRecord): number {
-  return 300 + revisions.length * 100 + objects.reduce((sum, object) => sum + sizeOfObject(object), 0);
+/** Number of its objects, listed or not. */
+export function totalOf({ counts: { create, change, remove, touch } }: DeltaRecord): number {
+  return create + change + remove + touch;
 }
 
-export function sizeOfObject({ key, origin, outcome }: Omit<ChangedObject, 'why'>): number {
-  return 140 + key.length + (origin?.path.length ?? 0) + (outcome?.message?.length ?? 0);
+/** The bytes of a record in the store. */
+export function sizeOf({ objects, ...head }: DeltaRecord): number {
+  return bytesOf({ ...head, objects: [] }) + objects.reduce((sum, object) => sum + sizeOfObject(object), 0);
+}
+
+/** With the comma that follows it. Texts of an agent may take six bytes a character. */
+export function sizeOfObject(object: Partial<ChangedObject>): number {
+  return bytesOf(object) + 1;
+}
+
+function bytesOf(value: object): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }

@@ -1,6 +1,13 @@
 import { objectOf, parseJsonBytes } from '../../../src/model/json.ts';
 import type { SequencedDelta } from '../../../src/model/output.ts';
-import { type DeltaRecord, inOrder, MOST_BYTES, MOST_DELTAS, sizeOf } from '../../../src/runtime/history/records.ts';
+import {
+  type DeltaRecord,
+  inOrder,
+  MOST_BYTES,
+  MOST_DELTA_BYTES,
+  MOST_DELTAS,
+  sizeOf,
+} from '../../../src/runtime/history/records.ts';
 import { recordKey } from '../../../src/runtime/ledger/records.ts';
 import type { World } from '../world.ts';
 import { isHostile, type MakeChecker } from './checker.ts';
@@ -116,11 +123,11 @@ function logOf({ memory }: World, cluster: string): readonly DeltaRecord[] {
 function* problemsOf(log: readonly DeltaRecord[], left: ReadonlyMap<string, Departure>): Generator<string> {
   const bytes = log.reduce((sum, record) => sum + sizeOf(record), 0);
   const [oldest] = log;
-  // What was noted of results after the last delta may exceed the bound, until the next delta.
-  if (log.length > MOST_DELTAS || bytes > 2 * MOST_BYTES) yield `has ${log.length} deltas and ${bytes} bytes`;
+  if (log.length > MOST_DELTAS || (bytes > MOST_BYTES && log.length > 1))
+    yield `has ${log.length} deltas and ${bytes} bytes`;
   for (const record of log) if (record.unrecorded !== true) yield* problemsOfRecord(record, left.get(placeOf(record)));
   const known = new Set(log.map(placeOf));
-  const isFull = log.length === MOST_DELTAS || bytes > MOST_BYTES / 2;
+  const isFull = log.length === MOST_DELTAS || bytes > MOST_BYTES - MOST_DELTA_BYTES;
   for (const [place, { delta, mayLack }] of left) {
     if (mayLack || known.has(place)) continue;
     const isDropped = isFull && oldest !== undefined && delta.position.sequence < oldest.position.sequence;

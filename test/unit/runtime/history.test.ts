@@ -12,6 +12,7 @@ import {
 import type { DeltaView, HistoryRequest } from '../../../src/server/history-api.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
+import { discoverOne, liveService, mirrorYaml } from '../../support/mirrors.ts';
 import { startedReplicas } from '../../support/replica-world.ts';
 import { abc, base, guards, restart, startedWorld } from '../../support/started-world.ts';
 import { keysOf } from '../../support/stored-maps.ts';
@@ -85,6 +86,35 @@ describe('the history of a cluster', () => {
       'r4* accepted',
       'ConfigMap/web/c remove placement removed',
     ]);
+  });
+
+  it('names no commit that has not touched the file: the object was lost in the cluster', async () => {
+    const world = await startedWorld();
+    const agent = world.agent('east');
+    agent.disconnect();
+    world.source.push({ 'other/x.yaml': configMapYaml('x', '1') });
+    await world.settle();
+    agent.restore(agent.holding().entries.filter(({ key }) => key !== KEY_A));
+    agent.connect();
+    await world.settle();
+    expect((await told(world)).at(-1)).toEqual(['r2* accepted', 'ConfigMap/web/a create restored applied']);
+    world.source.push({ 'apps/a.yaml': configMapYaml('a', '2') });
+    await world.settle();
+    expect((await told(world)).at(-1)).toEqual(['r3* accepted', 'ConfigMap/web/a change revision applied']);
+  });
+
+  it('names no commit that has not touched the file: a mirrored Service has changed', async () => {
+    const world = await startedWorld({
+      ...base,
+      'mirror.yaml': mirrorYaml('shared', 'names: [west]', 'names: [east]'),
+    });
+    discoverOne(world, 'west');
+    await world.settle();
+    world.source.push({ 'other/x.yaml': configMapYaml('x', '1') });
+    await world.settle();
+    world.agent('west').discovers({ upserts: [liveService('shop', 'web', { ports: [{ port: 81 }] })] });
+    await world.settle();
+    expect((await told(world)).at(-1)).toEqual(['r2* accepted', 'Service/web/west-shop change live applied']);
   });
 
   it('outlasts a restart, and knows afterwards what had arrived', async () => {
@@ -250,6 +280,34 @@ describe('the log of a cluster', () => {
     expect(bytes).toBeLessThanOrEqual(MOST_BYTES);
     expect([...stored.values()]).toEqual(log.records());
     expect(log.records().at(-1)?.position.sequence).toBe(3);
+  });
+
+  it('keeps its bounds in bytes, also when results follow whose messages are long', () => {
+    const stored = new Map<number, DeltaRecord>();
+    const write = (slot: number, record: DeltaRecord | null): void => {
+      if (record === null) stored.delete(slot);
+      else stored.set(slot, structuredClone(record));
+    };
+    const size = () => Buffer.byteLength(JSON.stringify([...stored.values()]));
+    const log = createClusterLog(stored, write, () => 7);
+    const many = (sequence: number) =>
+      draft(sequence, 80).objects.map((each, at) => ({
+        ...each,
+        key: `/ConfigMap/web/${sequence}-${at}` as ObjectKey,
+      }));
+    const result = { digest: '' as Digest, state: 'failed', reason: 'No', message: '\u0001'.repeat(500) } as const;
+    for (let sequence = 1; sequence < 6; sequence += 1) {
+      log.sent({ ...draft(sequence, 80), objects: many(sequence) });
+      log.answered({ epoch: 1, sequence }, { type: 'rejected', reason: 'No', message: result.message });
+    }
+    for (let sequence = 1; sequence < 6; sequence += 1)
+      for (const { key } of many(sequence)) log.result({ ...result, key });
+    log.flush();
+    expect(size()).toBeLessThanOrEqual(MOST_BYTES);
+    expect(stored.size).toBe(log.records().length);
+    const [latest] = [...stored.values()].slice(-1);
+    expect(latest?.objects.every(({ outcome }) => outcome?.state === 'failed')).toBe(true);
+    expect(log.result({ ...result, key: many(5).at(-1)?.key ?? (KEY_A as ObjectKey) })).toBe(false);
   });
 
   it('knows the results again that a killed server had not written', () => {
