@@ -1,4 +1,4 @@
-import { isNameOf, namedAmong, type ObjectName } from '../../model/explain-query.ts';
+import { displayObjectName, isNameOf, namedAmong, type ObjectName } from '../../model/explain-query.ts';
 import { isBuiltInWord, isKindWord } from '../../model/kinds.ts';
 import { suggestion } from '../../model/messages.ts';
 import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
@@ -9,7 +9,7 @@ import { type DocumentRef, type DocumentValue, documentRefOf } from '../fleet/so
 import type { Engine } from '../graph.ts';
 import type { Progress } from '../status/progress.ts';
 import { notSelected, type WhyNotReason } from './not-selected.ts';
-import { clustersWith, findObject } from './object-name.ts';
+import { clustersWith, findDeclaration, findObject } from './object-name.ts';
 
 export interface WhyNot {
   /** Undefined: the cluster is to have no object of the name. */
@@ -44,7 +44,7 @@ export function whyNot(
   const reasons =
     documents.length > 0
       ? documents.flatMap((document) => ofDocument(engine, cluster, document))
-      : [...unreadable(engine), ofNothing(engine, cluster, name)];
+      : [...unreadable(engine), ofEngineKind(engine, name) ?? ofNothing(engine, cluster, name)];
   return { key: undefined, isThere: false, reasons };
 }
 
@@ -209,6 +209,25 @@ function unreadable({ inputs: { files }, sourceProofs }: Engine): readonly WhyNo
         };
       });
   });
+}
+
+/** It is of a kind that the engine reads and never sends. Undefined: the name means none. */
+function ofEngineKind(engine: Engine, name: ObjectName): WhyNotReason | undefined {
+  const found = findDeclaration(engine, name);
+  if (found.type === 'none' && found.kinds.length === 0) return undefined;
+  const written = displayObjectName(name);
+  const message = `${written} is of a kind that the engine reads, which lies in no cluster`;
+  if (found.type === 'ambiguous') {
+    return { reason: 'EngineKind', message, todo: `ask for one of ${found.names.slice(0, NAMED).join(', ')}` };
+  }
+  if (found.type === 'found') {
+    const todo = `\`fleetrelay explain ${found.display}\` shows what it does`;
+    return { reason: 'EngineKind', message, todo };
+  }
+  const near = suggestion(written, found.known);
+  const hint = near === undefined ? '' : `; did you mean ${near}?`;
+  const missing = `${message}, and no source declares it${hint}`;
+  return { reason: 'EngineKind', message: missing, todo: 'declare it, or correct the name' };
 }
 
 /** Nothing declares it. */

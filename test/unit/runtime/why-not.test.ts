@@ -88,6 +88,19 @@ describe('why an object is not in a cluster:', () => {
     expect(await whyNot(world, 'x')).toEqual([expect.stringMatching(/^invalid: /)]);
   });
 
+  it('it is of a kind that the engine reads', async () => {
+    const world = await startedWorld();
+    expect(await whyNot(world, 'Placement/apps')).toEqual([
+      'EngineKind | Placement/apps is of a kind that the engine reads, which lies in no cluster |  | `fleetrelay explain Placement/apps` shows what it does',
+    ]);
+    expect(await whyNot(world, 'Placement/app')).toEqual([
+      'EngineKind | Placement/app is of a kind that the engine reads, which lies in no cluster, and no source declares it; did you mean Placement/apps? |  | declare it, or correct the name',
+    ]);
+    expect(await whyNot(world, 'Dataplane/web')).toEqual([
+      expect.stringMatching(/^EngineKind \| .*no source declares it/),
+    ]);
+  });
+
   it('a file that may declare it cannot be read', async () => {
     const world = await startedWorld({ ...base, 'apps/new.yaml': typo });
     expect((await whyNot(world, 'cm/new'))[0]).toBe(
