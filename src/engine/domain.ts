@@ -3,6 +3,7 @@ import type { ConditionValue } from '../model/conditions.ts';
 import type { FleetPolicy } from '../model/desired.ts';
 import type { FindingReason } from '../model/diagnostic.ts';
 import type { EngineKind } from '../model/engine-kinds.ts';
+import type { ObjectName } from '../model/explain-query.ts';
 import type { WrittenPath } from '../model/field-path.ts';
 import type { Digest } from '../model/ids.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
@@ -116,6 +117,8 @@ export interface DomainParts {
   readonly entities?: readonly EntityKind[];
   /** Why an object is as it is; `candidates` are those of this domain. */
   readonly explains?: (candidates: readonly Contribution<Candidate>[], output: Output | undefined) => readonly Reason[];
+  /** Why the domain does not make an object of this name in a cluster; empty: it makes none of such a name. */
+  readonly explainsAbsence?: (cluster: string, name: ObjectName) => readonly WhyNotReason[];
 }
 
 /** What statuses are derived from, besides the domain's own collections. */
@@ -162,6 +165,18 @@ export type Reason =
   | { readonly type: 'object'; readonly cluster: string; readonly key: ObjectKey; readonly progress: Progress }
   /** The output can depend on live state of this cluster that is not visible any more. */
   | { readonly type: 'scope'; readonly cluster: string };
+
+/** A reason why an object is not in a cluster. */
+export interface WhyNotReason {
+  /** UpperCamelCase constant. */
+  readonly reason: string;
+  /** A sentence. */
+  readonly message: string;
+  /** Absent: no file says it. */
+  readonly at?: ValueRef;
+  /** What a person can do; empty: nothing is needed. */
+  readonly todo: string;
+}
 
 /** A kind of what a domain derives and people know by name; no object and no declaration. */
 export interface EntityKind {

@@ -1,22 +1,9 @@
-import { quote } from '../../model/ids.ts';
-import type { LabelSelector } from '../../model/label-selector.ts';
+import { differences } from '../../model/label-differences.ts';
 import { outOfReach, reaches } from '../../model/source-rights.ts';
-import type { ValueRef } from '../domain.ts';
+import type { ValueRef, WhyNotReason } from '../domain.ts';
 import type { DocumentRef } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import { clusterFolder, maySelect, type PlacementValue, placementsOf } from '../placement/placements.ts';
-
-/** A reason why an object is not in a cluster. */
-export interface WhyNotReason {
-  /** UpperCamelCase constant. */
-  readonly reason: string;
-  /** A sentence. */
-  readonly message: string;
-  /** Absent: no file says it. */
-  readonly at?: ValueRef;
-  /** What a person can do; empty: nothing is needed. */
-  readonly todo: string;
-}
 
 /** Why a document goes to other clusters than this one: each rule that could have sent it there. */
 export function notSelected(engine: Engine, cluster: string, document: DocumentRef): readonly WhyNotReason[] {
@@ -58,7 +45,7 @@ function notByPlacement(
   }
   const { names, selector } = declared.value.clusters;
   const labels = engine.clusters.get('', cluster)?.value.labels ?? {};
-  const differs = selector === undefined ? undefined : differences(selector, labels);
+  const differs = selector === undefined ? undefined : differences(selector, labels, 'the cluster');
   const listed = names.length === 0 ? '' : `it lists the clusters ${names.slice(0, LISTED).join(', ')}${more(names)}`;
   const why = [listed, differs?.text ?? ''].filter((each) => each !== '').join(', and ');
   const field =
@@ -78,33 +65,4 @@ const LISTED = 5;
 
 function more(names: readonly unknown[]): string {
   return names.length > LISTED ? `, and ${names.length - LISTED} more` : '';
-}
-
-/** The first parts of a selector that the labels do not match, and where it is. */
-function differences(
-  { matchLabels, matchExpressions }: LabelSelector,
-  labels: Readonly<Record<string, string>>,
-): { readonly text: string; readonly path: readonly string[] } | undefined {
-  const has = (key: string): string =>
-    Object.hasOwn(labels, key) ? `the cluster has ${quote(labels[key] ?? '')}` : 'the cluster has no such label';
-  const wrong = Object.entries(matchLabels).filter(
-    ([key, value]) => !Object.hasOwn(labels, key) || labels[key] !== value,
-  );
-  const [first] = wrong;
-  if (first !== undefined) {
-    const texts = wrong.map(([key, value]) => `it wants label ${key} ${quote(value)}, and ${has(key)}`);
-    return { text: texts.join('; '), path: ['matchLabels', first[0]] };
-  }
-  const texts = matchExpressions.flatMap(({ key, operator, values }) => {
-    const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
-    const among = values.map(quote).join(', ');
-    if (operator === 'In' && (value === undefined || !values.includes(value)))
-      return [`it wants label ${key} to be one of ${among}, and ${has(key)}`];
-    if (operator === 'NotIn' && value !== undefined && values.includes(value))
-      return [`it wants label ${key} to be none of ${among}, and ${has(key)}`];
-    if (operator === 'Exists' && value === undefined) return [`it wants a label ${key}, and ${has(key)}`];
-    if (operator === 'DoesNotExist' && value !== undefined) return [`it wants no label ${key}, and ${has(key)}`];
-    return [];
-  });
-  return texts.length === 0 ? undefined : { text: texts.join('; '), path: ['matchExpressions'] };
 }

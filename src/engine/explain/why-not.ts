@@ -2,13 +2,13 @@ import { displayObjectName, isNameOf, namedAmong, type ObjectName } from '../../
 import { isBuiltInWord, isKindWord } from '../../model/kinds.ts';
 import { suggestion } from '../../model/messages.ts';
 import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
-import type { ValueRef } from '../domain.ts';
+import type { ValueRef, WhyNotReason } from '../domain.ts';
 import { clusterHint } from '../fleet/clusters.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, type DocumentValue, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import type { Progress } from '../status/progress.ts';
-import { notSelected, type WhyNotReason } from './not-selected.ts';
+import { notSelected } from './not-selected.ts';
 import { clustersWith, findDeclaration, findObject } from './object-name.ts';
 
 export interface WhyNot {
@@ -44,7 +44,7 @@ export function whyNot(
   const reasons =
     documents.length > 0
       ? documents.flatMap((document) => ofDocument(engine, cluster, document))
-      : [...unreadable(engine), ofEngineKind(engine, name) ?? ofNothing(engine, cluster, name)];
+      : [...unreadable(engine), ...ofAbsent(engine, cluster, name)];
   return { key: undefined, isThere: false, reasons };
 }
 
@@ -209,6 +209,11 @@ function unreadable({ inputs: { files }, sourceProofs }: Engine): readonly WhyNo
         };
       });
   });
+}
+
+function ofAbsent(engine: Engine, cluster: string, name: ObjectName): readonly WhyNotReason[] {
+  const derived = engine.domains.flatMap(({ parts }) => parts.explainsAbsence?.(cluster, name) ?? []);
+  return derived.length > 0 ? derived : [ofEngineKind(engine, name) ?? ofNothing(engine, cluster, name)];
 }
 
 /** It is of a kind that the engine reads and never sends. Undefined: the name means none. */

@@ -57,7 +57,8 @@ export function mayBeMirrored(service: LiveObject): boolean {
   return textOf(objectOf(service.value.spec).type) !== 'ExternalName';
 }
 
-function isIn({ include, exclude }: MirrorNamespaces, service: LiveObject): boolean {
+/** Whether a mirror takes the namespace of a live Service. */
+export function isIn({ include, exclude }: MirrorNamespaces, service: LiveObject): boolean {
   const { namespace } = objectRefOf(service.key);
   return matchesAnyName(include, namespace) && !matchesAnyName(exclude, namespace);
 }

@@ -13,6 +13,11 @@ export function mirroredName(cluster: string, name: string): string {
   return shortened([cluster, name]);
 }
 
+/** The beginning of all mirrored names of a cluster, up to where a long one is cut. */
+export function mirroredPrefix(cluster: string): string {
+  return cluster.slice(0, Math.floor(LONGEST / 2) - HASH);
+}
+
 /** A name as the value of a label, shortened by the same rule. */
 export function labelValue(name: string): string {
   return shortened([name]);

@@ -14,6 +14,7 @@ import { deriveServiceWants, deriveSliceWants, SERVICES } from './live-wants.ts'
 import type { MeshExport } from './mesh-mirrors.ts';
 import { deriveMeshes } from './meshes.ts';
 import { clustersOf, deriveMirrorStatuses, deriveMirrors, type ServiceExport } from './mirrors.ts';
+import { whyNotMirrored } from './why-not.ts';
 
 /** Mirrors Services of some clusters into others, as ServiceMirrors declare. */
 export const services: Domain = {
@@ -23,12 +24,11 @@ export const services: Domain = {
     [liveKinds.slice]: [liveKinds.service, liveKinds.slice],
   },
   derive: (graph, { inputs, rights, documents, declarations, clusters, clusterIndex, earlier }) => {
-    const mirrorReads = { live: inputs.live, rights, documents };
     const { barred, mirrors, feeds, feedsByCluster, exports, sliceExports } = deriveMirrors(
       graph,
       declarations,
       clusterIndex,
-      mirrorReads,
+      { live: inputs.live, rights, documents },
     );
     const { inbounds, declared, awaited } = earlier(health);
     const serviceWants = deriveServiceWants(graph, exports, inputs.live);
@@ -88,6 +88,7 @@ export const services: Domain = {
         ),
         ...meshes.warnings(),
       ],
+      explainsAbsence: (cluster, name) => whyNotMirrored({ mirrors, clusters, ...inputs }, cluster, name),
       explains: (candidates, output) => [...explainLive(candidates, output), ...meshes.explains(candidates, output)],
     };
   },

@@ -1,5 +1,4 @@
-import type { ValueRef } from '../../engine/domain.ts';
-import type { WhyNotReason } from '../../engine/explain/not-selected.ts';
+import type { ValueRef, WhyNotReason } from '../../engine/domain.ts';
 import { whyNot } from '../../engine/explain/why-not.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { displayObjectName, parseObjectName } from '../../model/explain-query.ts';

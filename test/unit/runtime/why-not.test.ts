@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
+import { discoverOne, mirrorYaml } from '../../support/mirrors.ts';
 import { base, guards, startedWorld, typo } from '../../support/started-world.ts';
 
 /** A line for each reason, or the refusal. */
@@ -86,6 +87,29 @@ describe('why an object is not in a cluster:', () => {
       'UnknownCluster | no KubernetesCluster eats is declared; did you mean east? |  | declare the cluster, or name another one',
     ]);
     expect(await whyNot(world, 'x')).toEqual([expect.stringMatching(/^invalid: /)]);
+  });
+
+  it('no ServiceMirror mirrors it', async () => {
+    const world = await startedWorld({
+      ...base,
+      'clusters/far/cluster.yaml': clusterYaml('far'),
+      'mirror.yaml': mirrorYaml('shared', 'names: [east]', 'names: [west]'),
+    });
+    discoverOne(world, 'east');
+    world.agent('east').discovers({
+      upserts: [{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'plain', namespace: 'web' }, spec: {} }],
+    });
+    await world.settle();
+    expect(await whyNot(world, 'svc/web/east-plain', 'west')).toEqual([
+      'NotMirrored | ServiceMirror shared does not select Service/web/plain of cluster east: it wants label fleetrelay.dev/service-export "true", and the Service has no such label | mirror.yaml:6:3@r1 | change the label of the Service, or the selector',
+    ]);
+    expect(await whyNot(world, 'svc/web/east-shop', 'far')).toEqual([
+      'NotMirrored | ServiceMirror shared reads cluster east, and does not mirror into far | mirror.yaml:9:5@r1 | let a ServiceMirror select both clusters',
+    ]);
+    expect(await whyNot(world, 'svc/web/east-none', 'west')).toEqual([
+      'NotMirrored | ServiceMirror shared mirrors Services of east into west, and east has no Service of that name | mirror.yaml:1:1@r1 | correct the name',
+    ]);
+    expect(await whyNot(world, 'svc/web/other', 'west')).toEqual([expect.stringMatching(/^NotDeclared/)]);
   });
 
   it('it is of a kind that the engine reads', async () => {
