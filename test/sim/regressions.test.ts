@@ -130,6 +130,23 @@ const REGRESSIONS = [
   },
   { seed: 221140, hostile: 'drawn', found: 'the same, while the store had lost an answer' },
   { seed: 221992, hostile: 'drawn', found: 'no fault: a server died before it had written the end of a registration' },
+  {
+    seed: 240167,
+    hostile: 'drawn',
+    found:
+      'what was to be deleted with a registration was dropped with the lease of the cluster, while the store was full',
+  },
+  {
+    seed: 240270,
+    hostile: 'drawn',
+    found: 'a follower deleted a status that was staged and not committed yet, and kept it for ever',
+  },
+  {
+    seed: 240424,
+    hostile: 'drawn',
+    found:
+      'no fault: of two revisions that came at one moment the first had loosened the guards before the next removed',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

@@ -25,8 +25,8 @@ interface ClusterLeaseDeps extends Pick<ServerCore, 'store' | 'clock' | 'log'> {
   readonly peers: Pick<Peers, 'isAlive' | 'probe'>;
   /** This replica or another one has obtained or lost the lease of the cluster. */
   readonly changed: (cluster: string) => void;
-  /** Makes the records of a cluster durable after the end of its session, and ends the writing of them. */
-  readonly release: (cluster: string) => Promise<void>;
+  /** Makes the records of a cluster durable after the end of its session, and ends the writing of them. False: they are not yet. */
+  readonly release: (cluster: string) => Promise<boolean>;
 }
 
 interface Own {
@@ -216,7 +216,7 @@ function lose(state: State, cluster: string, mine: Own, to: ClusterLease | undef
 }
 
 async function letGo({ deps, own }: State, cluster: string, version: string | null): Promise<void> {
-  await deps.release(cluster);
+  if (!(await deps.release(cluster))) throw new Error('the records of a cluster are not in the store yet');
   // The agent may have reconnected meanwhile, and keeps the lease.
   if (!own.has(cluster)) await deps.store.write([leaseWrite(cluster, null, version)]);
 }

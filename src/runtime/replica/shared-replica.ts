@@ -163,7 +163,11 @@ function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
       release: async (cluster) => {
         await deps.journal.flush(RELEASE_MS);
         // Its agent may have reconnected meanwhile.
-        if (!leases.serves(cluster)) deps.ledger.disown(cluster);
+        if (leases.serves(cluster)) return true;
+        // What waits would be lost, and the lease cannot be released now.
+        if (deps.journal.failure() !== undefined && leases.owns(cluster)) return false;
+        deps.ledger.disown(cluster);
+        return true;
       },
     },
     candidacy.id,

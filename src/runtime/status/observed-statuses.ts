@@ -192,7 +192,8 @@ function createStagedStatuses({ inputs: { observed } }: Engine) {
     /** False: there was none. */
     delete: (kind: string, key: string): boolean => {
       places.delete(`${kind}/${key}`);
-      const isKnown = observed.get(kind, key) !== undefined;
+      // It may be staged and not committed yet.
+      const isKnown = observed.latest(kind, key) !== undefined;
       if (isKnown) observed.delete(kind, key);
       return isKnown;
     },

@@ -169,7 +169,8 @@ function followSeen(world: World, holdings: Holdings, unwritten: Unwritten) {
     if (event.type !== 'observed') return;
     const before = latest();
     const names = world.agents.map(({ cluster }) => cluster.name);
-    const begun = pending ?? {
+    // Of revisions that come at one moment the first may be committed alone, and the next is judged by what it has loosened.
+    const begun = (pending && { ...pending, before: undefined }) ?? {
       ...{ at: world.time.elapsed(), before: isCertain(before) ? before : undefined, decided: [] },
       process: `${event.server}.${event.life}`,
       most: new Map(names.map((name) => [name, holdings.most(name)])),
