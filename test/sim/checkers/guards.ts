@@ -100,12 +100,17 @@ export const guards: MakeChecker = (world, fail) => {
 function followDepartures(world: World): (cluster: SimCluster, delta: SequencedDelta) => Departure {
   const decided = new Map<string, Departure['owned']>();
   const departures = new Map<string, Departure>();
+  const forgotten = followForgotten(world);
   let order = 0;
   const address = ({ name }: SimCluster, { position }: SequencedDelta): string =>
     `${name} ${position.epoch} ${position.sequence}`;
   const ownedNow = (): Departure['owned'] => {
     const names = world.agents.map(({ cluster }) => cluster.name);
-    return new Map(names.map((name) => [name, { most: holdings.most(name), least: holdings.least(name) }]));
+    const owned = (name: string): Owned => ({
+      most: holdings.most(name) + forgotten(name),
+      least: holdings.least(name),
+    });
+    return new Map(names.map((name) => [name, owned(name)]));
   };
   const now = (process: string, earlier: Departure['owned'] | undefined): Departure => {
     order += 1;
@@ -124,6 +129,31 @@ function followDepartures(world: World): (cluster: SimCluster, delta: SequencedD
   // Listens after the listener above, so that a delta is counted after its departure.
   const holdings = followHoldings(world);
   return (cluster, delta) => departures.get(address(cluster, delta)) ?? now('', undefined);
+}
+
+/**
+ * Returns how many objects of a cluster have gone in deltas that a server had not written to its store when it ended: the next one
+ * counts them as owned, until the agent has told it what it holds.
+ */
+function followForgotten(world: World): (cluster: string) => number {
+  const unwritten = followUnwritten(world);
+  const sent: { readonly process: string; readonly at: number; readonly cluster: string; readonly removals: number }[] =
+    [];
+  const forgotten = new Map<string, number>();
+  world.listen((event) => {
+    if (event.type === 'departed') {
+      const { process, cluster, delta } = event;
+      sent.push({ process, at: world.time.elapsed(), cluster: cluster.name, removals: delta.removals.length });
+    }
+    if (event.type === 'connected') forgotten.delete(event.cluster.name);
+    if (event.type !== 'died') return;
+    const written = unwritten.since(event.process);
+    for (const { process, at, cluster, removals } of sent) {
+      if (process !== event.process || at < written) continue;
+      forgotten.set(cluster, (forgotten.get(cluster) ?? 0) + removals);
+    }
+  });
+  return (cluster) => forgotten.get(cluster) ?? 0;
 }
 
 /** Returns the bounds that hold at both moments. */

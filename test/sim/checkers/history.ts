@@ -1,5 +1,5 @@
 import { objectOf, parseJsonBytes } from '../../../src/model/json.ts';
-import type { SequencedDelta } from '../../../src/model/output.ts';
+import { comparePositions, type SequencedDelta } from '../../../src/model/output.ts';
 import {
   type DeltaRecord,
   inOrder,
@@ -33,37 +33,39 @@ interface Departure {
  */
 export const history: MakeChecker = (world, fail) => {
   const unwritten = followUnwritten(world);
-  /** By cluster and position. */
-  const departures = new Map<string, Map<string, Departure>>();
-  const of = (cluster: string): Map<string, Departure> => {
-    const known = departures.get(cluster) ?? new Map<string, Departure>();
+  /** By cluster. While the store cannot be written, two replicas may give one position to deltas. */
+  const departures = new Map<string, Departure[]>();
+  const of = (cluster: string): Departure[] => {
+    const known = departures.get(cluster) ?? [];
     departures.set(cluster, known);
     return known;
   };
   const doubt = (isMeant: (departure: Departure) => boolean): void => {
-    for (const known of departures.values())
-      for (const departure of known.values()) if (isMeant(departure)) departure.mayLack = true;
+    for (const departure of [...departures.values()].flat()) if (isMeant(departure)) departure.mayLack = true;
   };
   const endLog = (cluster: string): void => {
     const endedAs = registrationsBefore(world, cluster);
-    for (const departure of of(cluster).values()) {
+    for (const departure of of(cluster)) {
       departure.mayLack = true;
       departure.endedAs ??= endedAs;
     }
   };
   const bringBack = (): void => {
-    for (const known of departures.values()) for (const departure of known.values()) departure.endedAs = undefined;
+    for (const departure of [...departures.values()].flat()) departure.endedAs = undefined;
   };
   world.listen((event) => {
     switch (event.type) {
       case 'departed': {
         const { process, cluster, delta } = event;
-        of(cluster.name).set(placeOf(delta), { process, at: world.time.elapsed(), delta, mayLack: false });
+        of(cluster.name).push({ process, at: world.time.elapsed(), delta, mayLack: false });
         return;
       }
       case 'taken':
       case 'refused': {
-        const departure = of(event.cluster.name).get(placeOf(event.delta));
+        const { position, to } = event.delta;
+        const isIt = ({ delta }: Departure): boolean =>
+          comparePositions(delta.position, position) === 0 && delta.to === to;
+        const departure = of(event.cluster.name).findLast(isIt);
         if (departure !== undefined) departure.answer = event.type === 'taken' ? 'accepted' : 'rejected';
         return;
       }
@@ -89,7 +91,7 @@ export const history: MakeChecker = (world, fail) => {
       for (const { cluster } of world.agents) {
         if (isHostile(world, cluster) || !isRegistered(world, cluster.name)) continue;
         const now = registrationsBefore(world, cluster.name);
-        const left = new Map([...of(cluster.name)].filter(([, { endedAs = now }]) => endedAs === now));
+        const left = of(cluster.name).filter(({ endedAs = now }) => endedAs === now);
         for (const problem of problemsOf(logOf(world, cluster.name), left))
           fail(`the log of ${cluster.name} ${problem}`);
       }
@@ -120,15 +122,22 @@ function logOf({ memory }: World, cluster: string): readonly DeltaRecord[] {
     .sort(inOrder);
 }
 
-function* problemsOf(log: readonly DeltaRecord[], left: ReadonlyMap<string, Departure>): Generator<string> {
+function* problemsOf(log: readonly DeltaRecord[], left: readonly Departure[]): Generator<string> {
   const bytes = log.reduce((sum, record) => sum + sizeOf(record), 0);
   const [oldest] = log;
   if (log.length > MOST_DELTAS || (bytes > MOST_BYTES && log.length > 1))
     yield `has ${log.length} deltas and ${bytes} bytes`;
-  for (const record of log) if (record.unrecorded !== true) yield* problemsOfRecord(record, left.get(placeOf(record)));
+  const byPlace = Map.groupBy(left, ({ delta }) => placeOf(delta));
+  for (const record of log) {
+    if (record.unrecorded === true) continue;
+    const meant = byPlace.get(placeOf(record)) ?? [undefined];
+    const found = meant.map((departure) => [...problemsOfRecord(record, departure)]);
+    if (found.every((problems) => problems.length > 0)) yield* found.at(-1) ?? [];
+  }
   const known = new Set(log.map(placeOf));
   const isFull = log.length === MOST_DELTAS || bytes > MOST_BYTES - MOST_DELTA_BYTES;
-  for (const [place, { delta, mayLack }] of left) {
+  for (const { delta, mayLack } of left) {
+    const place = placeOf(delta);
     if (mayLack || known.has(place)) continue;
     const isDropped = isFull && oldest !== undefined && delta.position.sequence < oldest.position.sequence;
     if (!isDropped) yield `lacks the delta ${place}`;

@@ -1,4 +1,5 @@
 import type { SequencedDelta } from '../../../src/model/output.ts';
+import type { LogLine } from '../core/log.ts';
 import type { SimEvent } from '../world.ts';
 import type { MakeChecker } from './checker.ts';
 import { followUnwritten } from './unwritten.ts';
@@ -20,6 +21,8 @@ export const suspensions: MakeChecker = (world, fail) => {
   const all = new Map<string, Suspended>();
   /** The revision of each source that a server saw last, and may be committing when the source is suspended. */
   const latest = new Map<string, string>();
+  /** What each server has done last, of suspending and resuming something: of two requests at one time people hear in any order. */
+  const done = new Map<string, string>();
   let storeFailedAt = 0;
 
   const isHeard = ({ process, at }: Suspended, by: string): boolean => {
@@ -40,6 +43,7 @@ export const suspensions: MakeChecker = (world, fail) => {
     switch (event.type) {
       case 'suspended': {
         const address = `${event.what} ${event.name}`;
+        if (done.get(`${event.process} ${address}`) === 'resumed') return;
         // A second time it is only given another reason.
         // One of several servers admits it before all commit it.
         const underWay = world.setting.servers === 1 ? latest.get(event.name) : undefined;
@@ -56,6 +60,7 @@ export const suspensions: MakeChecker = (world, fail) => {
         judge(event.cluster.name, event.delta, event.process);
         return;
       case 'log':
+        noteDone(done, event.line);
         if (event.line.message === 'the store cannot be written') storeFailedAt = Number.POSITIVE_INFINITY;
         if (event.line.message === 'the store can be written again') storeFailedAt = world.time.elapsed();
         return;
@@ -76,3 +81,10 @@ export const suspensions: MakeChecker = (world, fail) => {
   });
   return { name: 'suspensions' };
 };
+
+function noteDone(done: Map<string, string>, { message, process, data }: LogLine): void {
+  if (message !== 'suspended' && message !== 'resumed') return;
+  for (const what of ['cluster', 'source']) {
+    if (data[what] !== undefined) done.set(`${process} ${what} ${String(data[what])}`, message);
+  }
+}
