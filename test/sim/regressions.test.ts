@@ -162,6 +162,11 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'no fault: a steward heard of a resume before the suspension that had come first',
   },
+  {
+    seed: 251038,
+    hostile: 'drawn',
+    found: 'no fault: a replica lost its lease with the store, and could not write what it had sent since',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

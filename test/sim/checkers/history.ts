@@ -35,6 +35,8 @@ export const history: MakeChecker = (world, fail) => {
   const unwritten = followUnwritten(world);
   /** By cluster. While the store cannot be written, two replicas may give one position to deltas. */
   const departures = new Map<string, Departure[]>();
+  /** When the store was lost last. */
+  let lostAt = Number.POSITIVE_INFINITY;
   const of = (cluster: string): Departure[] => {
     const known = departures.get(cluster) ?? [];
     departures.set(cluster, known);
@@ -75,10 +77,15 @@ export const history: MakeChecker = (world, fail) => {
       }
       case 'storeLost':
         if (event.isOlderCopy === true) bringBack();
+        lostAt = world.time.elapsed();
         return doubt(() => true);
       case 'evicted':
         return doubt(() => true);
       case 'log':
+        // With the store it has lost its lease, and may write nothing of the cluster any more.
+        if (event.line.message === 'this replica has lost the lease of a cluster')
+          for (const departure of of(String(event.line.data.cluster)))
+            if (departure.process === event.line.process && departure.at >= lostAt) departure.mayLack = true;
         if (event.line.message.startsWith('a cluster is deregistered')) endLog(String(event.line.data.cluster));
         return;
       default:
