@@ -123,6 +123,13 @@ export function writeTable<Row>(out: TextOutput, columns: readonly Column<Row>[]
   }
 }
 
+/** Writes an empty line and the rows under their headings; nothing without rows. */
+export function writeTableBelow<Row>(out: TextOutput, columns: readonly Column<Row>[], rows: readonly Row[]): void {
+  if (rows.length === 0) return;
+  out.write('\n');
+  writeTable(out, columns, rows);
+}
+
 /** Writes each diagnostic on a line: `path:line:column: error CODE: message (hint)`. */
 export function writeDiagnostics(out: TextOutput, diagnostics: readonly Diagnostic[]): void {
   for (const { severity, code, message, hint, at } of diagnostics) {

@@ -1,32 +1,44 @@
 import { quote } from './ids.ts';
-import type { LabelSelector } from './label-selector.ts';
+import {
+  type LabelRequirement,
+  type LabelSelector,
+  type Labels,
+  labelOf,
+  matchesRequirement,
+} from './label-selector.ts';
 
 /** The first parts of a selector that the labels do not match, and where it is. `owner`: of the labels, in a sentence. */
 export function differences(
   { matchLabels, matchExpressions }: LabelSelector,
-  labels: Readonly<Record<string, string>>,
+  labels: Labels,
   owner: string,
 ): { readonly text: string; readonly path: readonly string[] } | undefined {
-  const has = (key: string): string =>
-    Object.hasOwn(labels, key) ? `${owner} has ${quote(labels[key] ?? '')}` : `${owner} has no such label`;
-  const wrong = Object.entries(matchLabels).filter(
-    ([key, value]) => !Object.hasOwn(labels, key) || labels[key] !== value,
-  );
+  const unlike = (wanted: string, key: string): string => {
+    const value = labelOf(labels, key);
+    return `it wants ${wanted}, and ${owner} has ${value === undefined ? 'no such label' : quote(value)}`;
+  };
+  const wrong = Object.entries(matchLabels).filter(([key, value]) => labelOf(labels, key) !== value);
   const [first] = wrong;
   if (first !== undefined) {
-    const texts = wrong.map(([key, value]) => `it wants label ${key} ${quote(value)}, and ${has(key)}`);
+    const texts = wrong.map(([key, value]) => unlike(`label ${key} ${quote(value)}`, key));
     return { text: texts.join('; '), path: ['matchLabels', first[0]] };
   }
-  const texts = matchExpressions.flatMap(({ key, operator, values }) => {
-    const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
-    const among = values.map(quote).join(', ');
-    if (operator === 'In' && (value === undefined || !values.includes(value)))
-      return [`it wants label ${key} to be one of ${among}, and ${has(key)}`];
-    if (operator === 'NotIn' && value !== undefined && values.includes(value))
-      return [`it wants label ${key} to be none of ${among}, and ${has(key)}`];
-    if (operator === 'Exists' && value === undefined) return [`it wants a label ${key}, and ${has(key)}`];
-    if (operator === 'DoesNotExist' && value !== undefined) return [`it wants no label ${key}, and ${has(key)}`];
-    return [];
-  });
+  const texts = matchExpressions
+    .filter((requirement) => !matchesRequirement(requirement, labels))
+    .map((requirement) => unlike(wantedBy(requirement), requirement.key));
   return texts.length === 0 ? undefined : { text: texts.join('; '), path: ['matchExpressions'] };
+}
+
+function wantedBy({ key, operator, values }: LabelRequirement): string {
+  const among = values.map(quote).join(', ');
+  switch (operator) {
+    case 'In':
+      return `label ${key} to be one of ${among}`;
+    case 'NotIn':
+      return `label ${key} to be none of ${among}`;
+    case 'Exists':
+      return `a label ${key}`;
+    case 'DoesNotExist':
+      return `no label ${key}`;
+  }
 }

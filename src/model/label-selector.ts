@@ -11,7 +11,8 @@ export interface LabelSelector {
   readonly matchExpressions: readonly LabelRequirement[];
 }
 
-type Labels = Readonly<Record<string, unknown>>;
+/** Labels of an object as it is written; one that is no text is none. */
+export type Labels = Readonly<Record<string, unknown>>;
 
 /** Whether the labels match all parts of the selector. */
 export function matchesLabels(selector: LabelSelector, labels: Labels): boolean {
@@ -21,7 +22,8 @@ export function matchesLabels(selector: LabelSelector, labels: Labels): boolean 
   );
 }
 
-function matchesRequirement({ key, operator, values }: LabelRequirement, labels: Labels): boolean {
+/** Whether the labels match one set-based requirement. */
+export function matchesRequirement({ key, operator, values }: LabelRequirement, labels: Labels): boolean {
   const value = labelOf(labels, key);
   const isListed = value !== undefined && values.includes(value);
   switch (operator) {
@@ -36,7 +38,8 @@ function matchesRequirement({ key, operator, values }: LabelRequirement, labels:
   }
 }
 
-function labelOf(labels: Labels, key: string): string | undefined {
+/** The value of a label; undefined: there is none. */
+export function labelOf(labels: Labels, key: string): string | undefined {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   return typeof value === 'string' ? value : undefined;
 }

@@ -88,7 +88,9 @@ async function answer(
   );
   if (believed.length > 0) {
     const ref = pushedRef((name) => context.req.header(name), body);
-    const due = believed.filter(({ branch }) => [ref, branch].includes(undefined) || ref === `refs/heads/${branch}`);
+    const isDue = ({ branch }: HookTarget): boolean =>
+      ref === undefined || branch === undefined || ref === `refs/heads/${branch}`;
+    const due = believed.filter(isDue);
     for (const target of due) target.trigger();
     const sources = due.map(({ source }) => source);
     log.debug('a hook was accepted', { sources, ref });

@@ -7,7 +7,7 @@ import { type Api, connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
-import { type Answer, type Column, styled, type TextOutput, writeTable } from '../output.ts';
+import { type Answer, type Column, styled, type TextOutput, writeTableBelow } from '../output.ts';
 import { statusText } from '../views.ts';
 
 const STEP_COLUMNS: readonly Column<Explanation['because'][number]>[] = [
@@ -140,12 +140,6 @@ function writeExplanation(out: TextOutput, explanation: Explanation): void {
   // A question about a field does not ask for the conditions.
   const all = 'conditions' in explanation && field === undefined ? (explanation.conditions ?? []) : [];
   const conditions = condition === undefined ? all : [condition];
-  if (conditions.length > 0) {
-    out.write('\n');
-    writeTable(out, CONDITION_COLUMNS, conditions);
-  }
-  if (because.length > 0) {
-    out.write('\n');
-    writeTable(out, STEP_COLUMNS, because);
-  }
+  writeTableBelow(out, CONDITION_COLUMNS, conditions);
+  writeTableBelow(out, STEP_COLUMNS, because);
 }

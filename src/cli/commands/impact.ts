@@ -3,7 +3,7 @@ import { printable } from '../../model/printable.ts';
 import type { ImpactView } from '../../server/why-api.ts';
 import { wholeNumber } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
-import { type Column, styled, type TextOutput, writeTable } from '../output.ts';
+import { type Column, styled, type TextOutput, writeTableBelow } from '../output.ts';
 
 const CLUSTER_COLUMNS: readonly Column<ImpactView['clusters'][number]>[] = [
   { title: 'CLUSTER', text: ({ cluster }) => cluster },
@@ -49,13 +49,7 @@ function writeImpact(out: TextOutput, { documents, clusters, objects, total }: I
     const title = name === '' ? '' : `${styled(out, 'strong', printable(name))} `;
     out.write(`${title}${printable(at)}: ${printable(message)}\n`);
   }
-  if (clusters.length > 0) {
-    out.write('\n');
-    writeTable(out, CLUSTER_COLUMNS, clusters);
-  }
-  if (objects.length > 0) {
-    out.write('\n');
-    writeTable(out, OBJECT_COLUMNS, objects);
-  }
+  writeTableBelow(out, CLUSTER_COLUMNS, clusters);
+  writeTableBelow(out, OBJECT_COLUMNS, objects);
   if (total > objects.length) out.write(`and ${counted(total - objects.length, 'object')} more; --limit lists them\n`);
 }

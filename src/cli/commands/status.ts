@@ -3,7 +3,7 @@ import { printable } from '../../model/printable.ts';
 import type { FleetView } from '../../server/api.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { styled, type TextOutput, type Tone, writeTable } from '../output.ts';
+import { styled, type TextOutput, type Tone, writeTable, writeTableBelow } from '../output.ts';
 import { CLUSTER_COLUMNS, DIAGNOSTIC_COLUMNS, healthOfCluster, SOURCE_COLUMNS } from '../views.ts';
 
 /** `fleetrelay status`: the complete fleet; exit code 1 if it is not well. */
@@ -65,10 +65,7 @@ function writeFleet(out: TextOutput, fleet: FleetView): void {
     out.write(`\n${styled(out, 'warn', 'held')}: ${counted(removals.length, 'removal')}; ${printable(message)}\n`);
     out.write(`  look: fleetrelay approve --list\n  release: fleetrelay approve ${digest.slice(0, 12)}\n`);
   }
-  if (fleet.diagnostics.length > 0) {
-    out.write('\n');
-    writeTable(out, DIAGNOSTIC_COLUMNS, fleet.diagnostics);
-  }
+  writeTableBelow(out, DIAGNOSTIC_COLUMNS, fleet.diagnostics);
 }
 
 /** Writes the role of this server among several. */

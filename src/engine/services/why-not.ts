@@ -1,6 +1,5 @@
 import type { LiveObject } from '../../model/agent.ts';
 import type { ObjectName } from '../../model/explain-query.ts';
-import { textOf } from '../../model/json.ts';
 import { isKindWord } from '../../model/kinds.ts';
 import { differences } from '../../model/label-differences.ts';
 import { displayKey, labelsOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
@@ -19,16 +18,16 @@ interface MirrorState {
   readonly snapshots: Collection<SnapshotValue>;
 }
 
-/** Most reasons. */
-const NAMED = 10;
+/** Reasons in one answer. */
+const MOST_REASONS = 10;
 
 /** Why a Service is not mirrored into a cluster: by its name it would stand for a Service of another one. Empty: for none. */
 export function whyNotMirrored(state: MirrorState, cluster: string, name: ObjectName): readonly WhyNotReason[] {
   if (!isKindWord(name.kind, { group: '', kind: 'Service' })) return [];
-  const froms = [...state.clusters.entries('')]
+  const origins = [...state.clusters.entries('')]
     .map(({ key }) => key)
     .filter((from) => from !== cluster && name.name.startsWith(mirroredPrefix(from)));
-  return froms.flatMap((from) => fromCluster(state, from, cluster, name)).slice(0, NAMED);
+  return origins.flatMap((from) => fromCluster(state, from, cluster, name)).slice(0, MOST_REASONS);
 }
 
 function fromCluster(state: MirrorState, from: string, to: string, name: ObjectName): readonly WhyNotReason[] {
@@ -93,8 +92,7 @@ function ofMirror(mirror: MirrorValue, service: LiveObject, what: string): reado
     const todo = 'change its namespaces';
     return [{ reason: 'NotMirrored', message, at: placeOf(mirror, 'namespaces'), todo }];
   }
-  const labels = Object.entries(labelsOf(service.value)).map(([key, label]) => [key, textOf(label)] as const);
-  const differs = differences(value.serviceSelector, Object.fromEntries(labels), 'the Service');
+  const differs = differences(value.serviceSelector, labelsOf(service.value), 'the Service');
   if (differs === undefined) return [];
   const message = `ServiceMirror ${name} does not select ${what}: ${differs.text}`;
   const todo = 'change the label of the Service, or the selector';

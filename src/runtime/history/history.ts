@@ -19,7 +19,7 @@ const GATHER_MS = 1_000;
 interface Followed {
   /** Undefined until the store was read. */
   log: ClusterLog | undefined;
-  /** Of its records. As long as it is the same one, no other process has written them, and the log is up to date. */
+  /** The writer of its records. As long as it is the same one, no other process has written them, and the log is up to date. */
   writer: RecordWriter | undefined;
   /** What has happened since, in its order. */
   readonly waiting: ((log: ClusterLog) => void)[];
