@@ -167,6 +167,16 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'no fault: a replica lost its lease with the store, and could not write what it had sent since',
   },
+  {
+    seed: 260809,
+    hostile: 'drawn',
+    found: 'a replica that had slept served a cluster again, wrote its outdated records and continued an outdated log',
+  },
+  {
+    seed: 261119,
+    hostile: 'drawn',
+    found: 'the input of an agent that arrived right after the end of its registration was kept for ever',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

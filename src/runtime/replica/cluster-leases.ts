@@ -27,6 +27,8 @@ interface ClusterLeaseDeps extends Pick<ServerCore, 'store' | 'clock' | 'log'> {
   readonly changed: (cluster: string) => void;
   /** Makes the records of a cluster durable after the end of its session, and ends the writing of them. False: they are not yet. */
   readonly release: (cluster: string) => Promise<boolean>;
+  /** Ends the writing of the records of a cluster at once: another replica writes them, or has written them. */
+  readonly disown: (cluster: string) => void;
 }
 
 interface Own {
@@ -43,6 +45,8 @@ interface State {
   readonly others: Map<string, ClusterLease>;
   /** Versions of leases whose sessions are over. */
   readonly leaving: Map<string, string>;
+  /** Clusters whose lease was lost, until the writing of their records has ended. */
+  readonly lost: Set<string>;
   /** Clusters whose lease is to be revoked, with the write of the same batch. */
   readonly revocations: Map<string, StoreWrite>;
 }
@@ -54,8 +58,11 @@ export type ClusterLeases = ReturnType<typeof createClusterLeases>;
 
 /** Decides which replica serves which agent: one at a time, by compare-and-set in the store. */
 export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
-  const state: State = { deps, id, own: new Map(), others: new Map(), leaving: new Map(), revocations: new Map() };
-  const { own, others, leaving, revocations } = state;
+  const state: State = {
+    ...{ deps, id, own: new Map(), others: new Map() },
+    ...{ leaving: new Map(), lost: new Set(), revocations: new Map() },
+  };
+  const { own, others, leaving, lost, revocations } = state;
   let isStuck = false;
   let sessions = 0;
   const task = createKeyedTask(deps, 'requesting cluster leases', {
@@ -79,6 +86,7 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
     connected: (session: AgentSession, stated: AdmissionPosition | undefined): void => {
       const { cluster, instance } = session.hello;
       sessions += 1;
+      if (lost.delete(cluster)) deps.disown(cluster);
       const lease = { replica: id, instance, session: `${id}/${sessions}`, stated };
       own.set(cluster, { session, lease, version: undefined });
       // The new lease ends the other one as well, and the write of the revocation may be outdated later.
@@ -175,20 +183,28 @@ async function settle(state: State, cluster: string): Promise<void> {
     if (mine === undefined) {
       // The lease of an earlier session of this process.
       if (lease?.replica === id && lease.instance !== '') await letGo(state, cluster, found.version);
-      const isUnchanged = leaving.get(cluster) === found.version;
+      const left = leaving.get(cluster);
       leaving.delete(cluster);
-      // Otherwise another replica may have written records of the cluster that were not read, because it was an own one.
-      return isUnchanged ? undefined : noteOther(state, cluster, lease);
+      // The agent has connected here again meanwhile.
+      if (own.has(cluster)) continue;
+      if (left === found.version) return undefined;
+      // Another replica may have written records of the cluster that were not read, because it was an own one.
+      if (left !== undefined || lease?.session !== others.get(cluster)?.session) deps.disown(cluster);
+      return noteOther(state, cluster, lease);
     }
     if (lease?.session === mine.lease.session) {
       mine.version = found.version ?? undefined;
       others.delete(cluster);
+      leaving.delete(cluster);
       return deps.changed(cluster);
     }
     // It was in the store, and another lease is there now.
     if (mine.version !== undefined && lease !== undefined) return lose(state, cluster, mine, lease);
     // The store has lost it. Or this process was suspended, and another replica has served the agent and released the lease.
     if (mine.version !== undefined && !(await mine.session.probe())) return lose(state, cluster, mine, undefined);
+    // Another replica has had the lease since the last session here: what was kept of the cluster is outdated.
+    const left = leaving.get(cluster);
+    if (left !== undefined && left !== found.version) return lose(state, cluster, mine, lease);
     mine.version = undefined;
     await deps.store.write([leaseWrite(cluster, mine.lease, found.version)]);
   }
@@ -203,16 +219,21 @@ function noteOther({ deps, id, others }: State, cluster: string, lease: ClusterL
 
 /** `to`: the lease of another replica; undefined: there is none. */
 function lose(state: State, cluster: string, mine: Own, to: ClusterLease | undefined): void {
-  const { deps, own } = state;
+  const { deps, own, leaving, lost } = state;
   const { session } = mine;
   // Its session may have ended meanwhile, and the agent may be back.
   if (own.get(cluster) !== mine) return;
   own.delete(cluster);
+  leaving.delete(cluster);
+  lost.add(cluster);
   deps.log.info('this replica has lost the lease of a cluster', { cluster, replica: to?.replica ?? null });
   session.close('drain', 'ClaimLost', 'another replica of the server serves this cluster now');
   noteOther(state, cluster, to);
   // The other replica writes the records of the cluster from now on.
-  void deps.release(cluster).then(() => deps.changed(cluster));
+  void deps.release(cluster).then(() => {
+    lost.delete(cluster);
+    deps.changed(cluster);
+  });
 }
 
 async function letGo({ deps, own }: State, cluster: string, version: string | null): Promise<void> {

@@ -169,6 +169,7 @@ function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
         deps.ledger.disown(cluster);
         return true;
       },
+      disown: deps.ledger.disown,
     },
     candidacy.id,
   );
@@ -262,10 +263,11 @@ function connect(
   holding: ReportedHolding,
 ): void {
   const { cluster } = session.hello;
-  deps.ledger.own(cluster, clusters.readings(cluster), leases.guard(cluster));
   const stated = provenAdmission(holding);
   deps.counter.stated(stated);
+  // First: it ends the writing of an earlier session whose lease was lost.
   leases.connected(session, stated);
+  deps.ledger.own(cluster, clusters.readings(cluster), leases.guard(cluster));
   clusters.forget(cluster);
 }
 

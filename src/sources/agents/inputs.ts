@@ -37,6 +37,8 @@ export function createInputTaker(deps: InputDeps) {
   const parts = createPartQueue(deps);
 
   const begin = (cluster: ClusterName, delta: InputDelta, size: SnapshotSize, taken: Step['taken']): void => {
+    // A cluster without registration was deregistered: its streams are about to end.
+    if (ledger.registration(cluster) === undefined) return;
     const excess = excessOf(size, quotas.limits);
     if (excess !== undefined) {
       taken(excess);
@@ -105,7 +107,7 @@ function createPartQueue({ ledger, loop, quotas, complete, failed, clock }: Inpu
       return;
     }
     waiting.delete(step.cluster);
-    // A cluster without registration was deregistered: its streams are about to end.
+    // It was deregistered meanwhile.
     if (ledger.registration(step.cluster) === undefined) stageNext();
     else stagePart(step, now);
   };

@@ -32,7 +32,6 @@ async function start(
   if (status !== undefined) fake.putStatus(BLUE, status);
   const world = await createFleetWorld({ custom: fake });
   world.source.push({ 'blue.yaml': clusterYaml('blue') });
-  world.agent('blue').connect();
   await settle(world);
   return { fake, world };
 }
@@ -58,6 +57,8 @@ it('a custom resource of a Gardener gets no status, no label, no event and no fi
 
 it('a Shoot of ours is written, until a Gardener takes it; and again when that has left', async () => {
   const { fake, world } = await start();
+  world.agent('blue').connect();
+  await settle(world);
   expect(fake.get(BLUE)?.status).toMatchObject({ gardener: { name: 'fleetrelay' } });
   fake.putStatus(BLUE, theirs);
   await settle(world);
@@ -74,6 +75,7 @@ it('a Shoot of ours is written, until a Gardener takes it; and again when that h
 
 it('a Shoot that is only live in a cluster is listed, and has no file and no status', async () => {
   const { fake, world } = await start();
+  world.agent('blue').connect();
   const name = { name: 'red', namespace: 'garden-web', labels: { 'shoot.gardener.cloud/status': 'healthy' } };
   world.agent('blue').discovers({
     upserts: [{ ...shoot, metadata: name, status: theirs }],
