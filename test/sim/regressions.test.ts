@@ -177,6 +177,11 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'the input of an agent that arrived right after the end of its registration was kept for ever',
   },
+  {
+    seed: 270579,
+    hostile: 'drawn',
+    found: 'no fault: a delta that was on its way when a plan was made was refused, and sent again',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

@@ -13,7 +13,7 @@ interface Made {
   readonly base: ReadonlyMap<string, string>;
   readonly paths: ReadonlySet<string>;
   readonly objects: readonly PlannedObject[];
-  /** The clusters for which something was still to be sent before. */
+  /** The clusters for which something was still to be sent before, or that had not taken what was sent last. */
   readonly unsettled: ReadonlySet<string>;
 }
 
@@ -28,7 +28,10 @@ const BOOKKEEPING = ['contenders', 'departures', 'heldRemovals', 'lastKnownGood'
 export const plan: MakeChecker = (world, fail) => {
   if (world.servers.length > 1) return { name: 'plan' };
   let made: Made | undefined;
+  /** The clusters that have not taken the delta that was sent last: it may be refused or lost, and is sent again then. */
+  const sent = new Set<string>();
   world.listen((event) => {
+    if (event.type === 'taken') sent.delete(event.cluster.name);
     if (event.type === 'observed') {
       const server = serverOf(world);
       const { source, revision, changes } = event.said;
@@ -39,11 +42,13 @@ export const plan: MakeChecker = (world, fail) => {
       made = {
         ...{ server: event.server, source, revision, objects, base: byAddress(lines) },
         paths: new Set(changes.map(({ path }) => path)),
-        unsettled: new Set(server.engine.pending.partitions()),
+        unsettled: new Set([...server.engine.pending.partitions(), ...sent]),
       };
     }
-    if (event.type !== 'departed' || made === undefined) return;
+    if (event.type !== 'departed') return;
     const { cluster, delta } = event;
+    sent.add(cluster.name);
+    if (made === undefined) return;
     const planned = made;
     const server = serverOf(world);
     if (server === undefined || planned.unsettled.has(cluster.name)) return;
