@@ -7,10 +7,10 @@ import { createKeyedTask } from '../single-flight.ts';
 import type { RecordWriter } from '../stored/group.ts';
 import { type DeltaDraft, draftOf } from './changes.ts';
 import { type ClusterLog, createClusterLog, type DeltaEnd } from './cluster-log.ts';
-import { type DeltaRecord, inOrder, logKeysOf, MOST_DELTAS, readDeltas } from './records.ts';
+import { type DeltaRecord, inOrder, logKeysOf, MOST_DELTAS, readLog, type StoredLog, storedDelta } from './records.ts';
 
 type HistoryDeps = Pick<ServerCore, 'engine' | 'store' | 'fleet' | 'clock' | 'log'> & {
-  readonly ledger: Pick<Ledger, 'recordsOf'>;
+  readonly ledger: Pick<Ledger, 'recordsOf' | 'registration'>;
 };
 
 /** Outcomes of objects are written together, so long after the first of them. */
@@ -36,7 +36,7 @@ export type History = ReturnType<typeof createHistory>;
  * each server answers from the store and from its own memory.
  */
 export function createHistory(deps: HistoryDeps) {
-  const { engine, store, clock } = deps;
+  const { engine, store, clock, ledger } = deps;
   /** Logs with outcomes that are not written yet. */
   const dirty = new Set<ClusterLog>();
   const logs = createFollowedLogs(deps, (log) => void dirty.delete(log));
@@ -83,8 +83,12 @@ export function createHistory(deps: HistoryDeps) {
         if (isNew) noted(log);
       }),
     /** Oldest first. Rejects if the store does not answer. */
-    read: async (cluster: string): Promise<readonly DeltaRecord[]> =>
-      logs.get(cluster)?.records() ?? [...(await readDeltas(store, cluster)).values()].sort(inOrder),
+    read: async (cluster: string): Promise<readonly DeltaRecord[]> => {
+      const log = logs.get(cluster);
+      if (log !== undefined) return log.records();
+      const { deltas } = await readLog(store, cluster, () => ledger.registration(cluster));
+      return [...deltas.values()].sort(inOrder);
+    },
     /** Writes what waits. */
     stop: async (): Promise<void> => {
       flush();
@@ -103,7 +107,7 @@ function createFollowedLogs(deps: HistoryDeps, left: (log: ClusterLog) => void) 
   const open = async (cluster: string): Promise<void> => {
     const one = followed.get(cluster);
     if (one === undefined || one.log !== undefined) return;
-    const stored = await readDeltas(store, cluster);
+    const stored = await readLog(store, cluster, () => ledger.registration(cluster));
     // It may have gone, and come back, meanwhile.
     if (followed.get(cluster) !== one) return;
     one.writer = ledger.recordsOf(cluster);
@@ -158,14 +162,12 @@ function createFollowedLogs(deps: HistoryDeps, left: (log: ClusterLog) => void) 
 }
 
 /** The log of a cluster whose records this process writes. */
-function openLog(
-  { ledger, clock }: HistoryDeps,
-  cluster: string,
-  stored: ReadonlyMap<number, DeltaRecord>,
-): ClusterLog {
-  const records = ledger.recordsOf(cluster);
-  for (const [slot, record] of stored) records?.noted(recordKey.history(cluster, slot), record);
+function openLog({ ledger, clock }: HistoryDeps, cluster: string, { deltas, outdated }: StoredLog): ClusterLog {
+  const stored = (record: DeltaRecord) => storedDelta(record, ledger.registration(cluster) ?? { predecessors: 0 });
   const write = (slot: number, record: DeltaRecord | null): void =>
-    ledger.recordsOf(cluster)?.put(recordKey.history(cluster, slot), record);
-  return createClusterLog(stored, write, clock.now);
+    ledger.recordsOf(cluster)?.put(recordKey.history(cluster, slot), record && stored(record));
+  const records = ledger.recordsOf(cluster);
+  for (const [slot, record] of deltas) records?.noted(recordKey.history(cluster, slot), stored(record));
+  for (const slot of outdated) write(slot, null);
+  return createClusterLog(deltas, write, clock.now);
 }

@@ -1,6 +1,7 @@
 import type { ObjectResult } from '../../model/agent.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { isJsonObject, objectOf, parseJsonBytes } from '../../model/json.ts';
+import type { Registration } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import { comparePositions, type Origin, type OutputPosition, type RevisionRef } from '../../model/output.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
@@ -61,16 +62,44 @@ export interface DeltaRecord {
   readonly unrecorded?: true;
 }
 
-/** The deltas that the store has of a cluster, by the slot of their record. Rejects if the store does not answer. */
-export async function readDeltas(store: SnapshotStore, cluster: string): Promise<ReadonlyMap<number, DeltaRecord>> {
+/** A delta in the store. */
+interface StoredDelta extends DeltaRecord {
+  /** It was sent in the registration of the cluster's name after so many others. */
+  readonly predecessors: number;
+}
+
+/** The records of the log of a cluster in the store, by slot. */
+export interface StoredLog {
+  readonly deltas: ReadonlyMap<number, DeltaRecord>;
+  /** Deltas of an earlier registration of the name: their deletion was not written. */
+  readonly outdated: readonly number[];
+}
+
+/** The record of a delta in the store. `registration`: of the cluster. */
+export function storedDelta(record: DeltaRecord, { predecessors }: Pick<Registration, 'predecessors'>): StoredDelta {
+  return { ...record, predecessors };
+}
+
+/** Rejects if the store does not answer. `registration`: of the cluster, as it is when the store has answered. */
+export async function readLog(
+  store: SnapshotStore,
+  cluster: string,
+  registration: () => Pick<Registration, 'predecessors'> | undefined,
+): Promise<StoredLog> {
   const prefix = recordKey.historyOf(cluster);
-  const found = new Map<number, DeltaRecord>();
+  const found: (readonly [slot: number, StoredDelta])[] = [];
   for await (const { key, value } of store.list(prefix)) {
     const slot = Number(key.slice(prefix.length));
     const json = parseJsonBytes(value);
-    if (Number.isInteger(slot) && isDelta(json)) found.set(slot, json as unknown as DeltaRecord);
+    if (Number.isInteger(slot) && isStoredDelta(json)) found.push([slot, json as unknown as StoredDelta]);
   }
-  return found;
+  const now = registration()?.predecessors;
+  const ofNow = found.filter(([, { predecessors }]) => predecessors === now);
+  const ofEarlier = found.filter(([, { predecessors }]) => predecessors !== now);
+  return {
+    deltas: new Map(ofNow.map(([slot, { predecessors: _, ...record }]) => [slot, record])),
+    outdated: ofEarlier.map(([slot]) => slot),
+  };
 }
 
 /** The keys of all slots, used or not. */
@@ -79,11 +108,11 @@ export function logKeysOf(cluster: string): readonly string[] {
 }
 
 /** A damaged record is missing. */
-function isDelta(json: JsonValue | undefined): boolean {
-  const { position, at, revisions, moved, answer, counts, objects } = objectOf(json);
+function isStoredDelta(json: JsonValue | undefined): boolean {
+  const { position, at, revisions, moved, answer, counts, objects, predecessors } = objectOf(json);
   const { epoch, sequence } = objectOf(position);
   return (
-    [epoch, sequence, at].every((each) => typeof each === 'number') &&
+    [epoch, sequence, at, predecessors].every((each) => typeof each === 'number') &&
     [revisions, moved, objects].every(Array.isArray) &&
     [answer, counts].every(isJsonObject)
   );

@@ -8,6 +8,7 @@ import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import type { Digest } from '../../../src/model/ids.ts';
+import type { Registration } from '../../../src/model/ledger.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import type { SequencedDelta } from '../../../src/model/output.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
@@ -29,13 +30,19 @@ function open(store: SnapshotStore) {
   const journal = createJournal({ store, clock, log: silentLog });
   const group = journal.group();
   let isWriter = true;
+  let predecessors = 0;
   const engine = createEngine(createGraph());
-  const ledger = { recordsOf: () => (isWriter ? group : undefined) };
+  const registration = (): Registration => ({ predecessors }) as Registration;
+  const ledger = { recordsOf: () => (isWriter ? group : undefined), registration };
   return {
     journal,
     history: createHistory({ engine, store, fleet: group, ledger, clock, log: silentLog }),
     handOver: (): void => {
       isWriter = false;
+    },
+    /** The cluster is deregistered, and registered again. */
+    registerAnew: (): void => {
+      predecessors += 1;
     },
   };
 }
@@ -84,6 +91,18 @@ function logContract(name: string, make: () => Promise<SnapshotStore>): void {
     second.history.disconnected(CLUSTER);
     expect(await second.journal.flush(WRITTEN_MS)).toBe(true);
     expect(await sequencesOf(first.history)).toEqual(after);
+
+    // The process ended before it deleted the log with its registration.
+    const third = open(await make());
+    third.registerAnew();
+    expect(await sequencesOf(third.history)).toEqual([]);
+    third.history.connected(CLUSTER, { position: { epoch: 0, sequence: 0 }, entries: [] });
+    third.history.sent(CLUSTER, delta(1));
+    await expect.poll(() => sequencesOf(third.history), { timeout: WRITTEN_MS }).toEqual([1]);
+    expect(await third.journal.flush(WRITTEN_MS)).toBe(true);
+    await third.history.stop();
+    third.journal.stop();
+    expect(await sequencesOf(first.history)).toEqual([]);
 
     second.history.end(CLUSTER);
     await expect.poll(() => sequencesOf(first.history), { timeout: WRITTEN_MS }).toEqual([]);

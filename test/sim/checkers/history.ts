@@ -99,7 +99,7 @@ export const history: MakeChecker = (world, fail) => {
         if (isHostile(world, cluster) || !isRegistered(world, cluster.name)) continue;
         const now = registrationsBefore(world, cluster.name);
         const left = of(cluster.name).filter(({ endedAs = now }) => endedAs === now);
-        for (const problem of problemsOf(logOf(world, cluster.name), left))
+        for (const problem of problemsOf(logOf(world, cluster.name, now), left))
           fail(`the log of ${cluster.name} ${problem}`);
       }
     },
@@ -121,11 +121,12 @@ function registrationsBefore({ memory }: World, cluster: string): number | undef
   return typeof predecessors === 'number' ? predecessors : undefined;
 }
 
-function logOf({ memory }: World, cluster: string): readonly DeltaRecord[] {
+function logOf({ memory }: World, cluster: string, registration: number | undefined): readonly DeltaRecord[] {
   const prefix = `history/${cluster}/`;
   return [...memory.copy()]
     .filter(([key]) => key.startsWith(prefix))
-    .map(([, { value }]) => parseJsonBytes(value) as unknown as DeltaRecord)
+    .map(([, { value }]) => parseJsonBytes(value) as unknown as DeltaRecord & { readonly predecessors: number })
+    .filter(({ predecessors }) => predecessors === registration)
     .sort(inOrder);
 }
 
