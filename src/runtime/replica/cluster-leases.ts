@@ -36,6 +36,8 @@ interface Own {
   readonly lease: ClusterLease;
   /** Version of the lease in the store; undefined: it is not there. */
   version: string | undefined;
+  /** The store was lost after it had this version. */
+  isLost: boolean;
 }
 
 interface State {
@@ -43,8 +45,8 @@ interface State {
   readonly id: string;
   readonly own: Map<string, Own>;
   readonly others: Map<string, ClusterLease>;
-  /** Versions of leases whose sessions are over. */
-  readonly leaving: Map<string, string>;
+  /** Versions of leases whose sessions are over; null: the lease was lost with the store. */
+  readonly leaving: Map<string, string | null>;
   /** Clusters whose lease was lost, until the writing of their records has ended. */
   readonly lost: Set<string>;
   /** Clusters whose lease is to be revoked, with the write of the same batch. */
@@ -88,7 +90,7 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
       sessions += 1;
       if (lost.delete(cluster)) deps.disown(cluster);
       const lease = { replica: id, instance, session: `${id}/${sessions}`, stated };
-      own.set(cluster, { session, lease, version: undefined });
+      own.set(cluster, { session, lease, version: undefined, isLost: false });
       // The new lease ends the other one as well, and the write of the revocation may be outdated later.
       revocations.delete(cluster);
       task.wake(cluster);
@@ -98,13 +100,18 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
       const mine = own.get(cluster);
       if (mine?.session !== session) return;
       own.delete(cluster);
-      if (mine.version !== undefined) leaving.set(cluster, mine.version);
+      if (mine.version !== undefined) leaving.set(cluster, mine.isLost ? null : mine.version);
       task.wake(cluster);
     },
     /** Ends the lease of another replica, and makes this write in the same batch; the agent must connect again. */
     revoke: (cluster: string, write: StoreWrite): void => {
       revocations.set(cluster, write);
       task.wake(cluster);
+    },
+    /** The store may lack any lease: that one is missing tells of no other replica. */
+    storeLost: (): void => {
+      for (const mine of own.values()) mine.isLost = true;
+      for (const cluster of leaving.keys()) leaving.set(cluster, null);
     },
     /** The lease of this replica for the cluster is in the store. */
     holds: (cluster: string): boolean => own.get(cluster)?.version !== undefined,
@@ -119,7 +126,7 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
     /** Lets the records of a cluster be written while the lease is unchanged. */
     guard: (cluster: string): WriteGuard => ({
       check: () => {
-        const version = own.has(cluster) ? own.get(cluster)?.version : leaving.get(cluster);
+        const version = (own.has(cluster) ? own.get(cluster)?.version : leaving.get(cluster)) ?? undefined;
         return version === undefined ? undefined : { key: clusterLeaseKey(cluster), ifVersion: version };
       },
       refused: () => task.wake(cluster),
@@ -194,6 +201,7 @@ async function settle(state: State, cluster: string): Promise<void> {
     }
     if (lease?.session === mine.lease.session) {
       mine.version = found.version ?? undefined;
+      mine.isLost = false;
       others.delete(cluster);
       leaving.delete(cluster);
       return deps.changed(cluster);

@@ -86,7 +86,10 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
       return;
     }
     isDown = event.type === 'down' || (isDown && event.type !== 'up');
-    if (event.type === 'lost') publisher.lost();
+    if (event.type === 'lost') {
+      publisher.lost();
+      leases.storeLost();
+    }
     for (const part of [epoch, admitting, leases, clusters, records]) part.wake();
     loop.transact(() => undefined);
   };

@@ -9,10 +9,15 @@ import { followUnwritten } from './unwritten.ts';
 export const approvals: MakeChecker = (world, fail) => {
   const unwritten = followUnwritten(world);
   const used = new Map<string, { readonly at: number; readonly process: string }>();
+  const forgetUnwritten = (by: string): void => {
+    for (const [name, { at, process }] of used) if (process === by && at >= unwritten.since(by)) used.delete(name);
+  };
   world.listen((event) => {
     switch (event.type) {
       case 'log': {
         const { message, data, process } = event.line;
+        // What its turn had released without the store is void.
+        if (message === 'this replica does not lead any more') return forgetUnwritten(process);
         const name = releasedBy(message, data.by);
         if (name === undefined) return;
         if (used.has(name)) fail(`the RemovalApproval ${name} has let go something twice`);
@@ -20,10 +25,7 @@ export const approvals: MakeChecker = (world, fail) => {
         return;
       }
       case 'died':
-        for (const [name, { at, process }] of used) {
-          if (process === event.process && at >= unwritten.since(event.process)) used.delete(name);
-        }
-        return;
+        return forgetUnwritten(event.process);
       case 'storeLost':
       case 'evicted':
         // A server that comes after that reads the file as a new one.
