@@ -197,6 +197,11 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'no fault: the turn of a leader ended before it had written that an approval was used',
   },
+  {
+    seed: 290799,
+    hostile: 'drawn',
+    found: 'no fault: a delta with a position that was given before a loss of the store never left',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

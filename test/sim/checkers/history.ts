@@ -138,9 +138,12 @@ function* problemsOf(log: readonly DeltaRecord[], left: readonly Departure[]): G
   const byPlace = Map.groupBy(left, ({ delta }) => placeOf(delta));
   for (const record of log) {
     if (record.unrecorded === true) continue;
-    const meant = byPlace.get(placeOf(record)) ?? [undefined];
+    const departures = byPlace.get(placeOf(record)) ?? [];
+    // After a loss of the store a position is given again, and that delta may not have left.
+    const mayNotHaveLeft = departures.every(({ mayLack, answer }) => mayLack || answer !== undefined);
+    const meant = mayNotHaveLeft ? [...departures, undefined] : departures;
     const found = meant.map((departure) => [...problemsOfRecord(record, departure)]);
-    if (found.every((problems) => problems.length > 0)) yield* found.at(-1) ?? [];
+    if (found.every((problems) => problems.length > 0)) yield* found[0] ?? [];
   }
   const known = new Set(log.map(placeOf));
   const isFull = log.length === MOST_DELTAS || bytes > MOST_BYTES - MOST_DELTA_BYTES;
