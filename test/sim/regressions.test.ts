@@ -202,6 +202,11 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'no fault: a delta with a position that was given before a loss of the store never left',
   },
+  {
+    seed: 293261,
+    hostile: 'drawn',
+    found: 'no fault: a paused agent had lost the content of a Namespace before it could create it',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

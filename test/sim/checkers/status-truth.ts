@@ -64,10 +64,15 @@ export const statusTruth: MakeChecker = (world, fail) => {
   return { name: 'status truth', atRest };
 };
 
-/** Has the agent accepted the removal of an object, and not yet said that it is gone? An agent that died may have removed it. */
+/**
+ * Has the agent accepted the removal of an object, and not yet said that it is gone? An agent that died may have removed it. Or
+ * does it hold a Namespace that waits to be removed, and whose content it had lost before it could create it?
+ */
 function isWaiting({ memory }: SimCluster, object: string): boolean {
   const records = [...(memory.inventory.current?.records.values() ?? [])];
-  return records.some(({ key, phase }) => phase === 'removing' && displayKey(key) === object);
+  return records.some(
+    ({ key, phase, identity }) => (phase === 'removing' || identity === undefined) && displayKey(key) === object,
+  );
 }
 
 function readStatus({ repositories }: World) {
