@@ -207,6 +207,11 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'no fault: a paused agent had lost the content of a Namespace before it could create it',
   },
+  {
+    seed: 299223,
+    hostile: 'drawn',
+    found: 'no fault: the leader could not know yet what an agent had just said to another replica',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

@@ -38,7 +38,10 @@ interface Sample extends Pick<Holding, 'isKnown' | 'gone'> {
 
 /** A server that judges for others knows of their clusters what the store has brought it, which may be as old as this. */
 const HEARSAY_MS = 300_000;
-/** A server decides by what it knew when its commit began, which is done in slices within this time. */
+/**
+ * A server decides by what it knew when its commit began, which is done in slices within this time. What an agent has said to another
+ * server is in the store within this time.
+ */
 const COMMIT_MS = 1_000;
 
 export function followHoldings(world: World): Holdings {
@@ -70,9 +73,9 @@ export function followHoldings(world: World): Holdings {
     const last = holding.past.findLastIndex(({ at }) => at < world.time.elapsed() - agesMs);
     holding.past = [...holding.past.slice(Math.max(0, last)), sample(holding)];
   };
-  /** What the judging server may take for the present. */
-  const possible = (holding: Holding): readonly Sample[] => {
-    const since = world.time.elapsed() - agesMs;
+  /** What the judging server may take for the present, if that is at most so old. */
+  const possible = (holding: Holding, ageMs = agesMs): readonly Sample[] => {
+    const since = world.time.elapsed() - ageMs;
     const isRecent = (one: Sample | undefined): boolean => one === undefined || one.at >= since;
     // What was so when that time began was noted before it.
     const recent = holding.past.filter((one, index) => isRecent(one) || isRecent(holding.past[index + 1]));
@@ -131,7 +134,7 @@ export function followHoldings(world: World): Holdings {
     least: (cluster) => {
       const holding = of(cluster);
       const samples = possible(holding);
-      const isKnown = isOnly ? samples.every((one) => one.isKnown) : holding.isKnown;
+      const isKnown = possible(holding, COMMIT_MS).every((one) => one.isKnown);
       // What has left since then is on record as removed, and not owned.
       return isKnown ? Math.max(0, Math.min(...samples.map(({ least, gone }) => least - (holding.gone - gone)))) : 0;
     },
