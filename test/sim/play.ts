@@ -20,6 +20,7 @@ import { statusTruth } from './checkers/status-truth.ts';
 import { stillness } from './checkers/stillness.ts';
 import { suspensions } from './checkers/suspensions.ts';
 import { totalLoss } from './checkers/total-loss.ts';
+import { REFUSED } from './ports/cluster.ts';
 import type { Setting } from './setting.ts';
 import { createWorld, type Violation, type World, type WorldOptions } from './world.ts';
 
@@ -176,7 +177,24 @@ function isUnsettled(world: World): boolean {
     if (replica?.leads() === true && api.status().statusBranch?.state === 'failing') return true;
     return api.sources().some(({ name, revision }) => tips.has(name) && revision !== tips.get(name));
   });
-  return behind || suspendedIn(world).length > 0 || isAnyAgentAway(world) || differences(world).length > 0;
+  return (
+    behind ||
+    suspendedIn(world).length > 0 ||
+    isAnyAgentAway(world) ||
+    isAnyObjectRefused(world) ||
+    differences(world).length > 0
+  );
+}
+
+/** Has a cluster refused an object while it refused everything, and has its agent not tried again yet? */
+function isAnyObjectRefused({ servers, agents, hostile }: World): boolean {
+  const clusters = agents.map(({ cluster }) => cluster).filter((cluster) => cluster !== hostile?.cluster);
+  return servers.some(({ life }) => {
+    const { inputs } = life()?.server?.engine ?? {};
+    return clusters.some(({ name }) =>
+      [...(inputs?.results.entries(name) ?? [])].some(({ value }) => value.message === REFUSED),
+    );
+  });
 }
 
 /** Is an agent of a declared cluster connected to no server, or has it ended without its server noticing yet? */

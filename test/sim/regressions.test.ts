@@ -212,6 +212,16 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'no fault: the leader could not know yet what an agent had just said to another replica',
   },
+  {
+    seed: 290265,
+    hostile: 'drawn',
+    found: 'no fault: a server without the lease could not write what it had sent before the agent went to another one',
+  },
+  {
+    seed: 294102,
+    hostile: 'drawn',
+    found: 'no fault: the cluster had refused an object of a person, and its agent had not tried again',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

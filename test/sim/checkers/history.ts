@@ -13,6 +13,9 @@ import type { World } from '../world.ts';
 import { isHostile, type MakeChecker } from './checker.ts';
 import { followUnwritten } from './unwritten.ts';
 
+/** A request for leases that has failed is repeated within this time. */
+const LEASE_RETRY_MS = 10_000;
+
 /** A delta that has left a server. */
 interface Departure {
   readonly process: string;
@@ -37,6 +40,12 @@ export const history: MakeChecker = (world, fail) => {
   const departures = new Map<string, Departure[]>();
   /** When the store was lost last. */
   let lostAt = Number.POSITIVE_INFINITY;
+  /** When each process failed to request leases last. */
+  const leasesFailedAt = new Map<string, number>();
+  const mayLackLease = ({ process, at }: Departure): boolean => {
+    const failedAt = leasesFailedAt.get(process) ?? Number.POSITIVE_INFINITY;
+    return at >= failedAt && at < failedAt + LEASE_RETRY_MS;
+  };
   const of = (cluster: string): Departure[] => {
     const known = departures.get(cluster) ?? [];
     departures.set(cluster, known);
@@ -71,6 +80,11 @@ export const history: MakeChecker = (world, fail) => {
         if (departure !== undefined) departure.answer = event.type === 'taken' ? 'accepted' : 'rejected';
         return;
       }
+      case 'connected':
+        // Without the lease a server may not write the log, and it may not any more once the agent is at another one.
+        for (const departure of of(event.cluster.name))
+          if (departure.process !== event.process && mayLackLease(departure)) departure.mayLack = true;
+        return;
       case 'died': {
         const written = unwritten.since(event.process);
         return doubt(({ process, at }) => process === event.process && at >= written);
@@ -82,6 +96,8 @@ export const history: MakeChecker = (world, fail) => {
       case 'evicted':
         return doubt(() => true);
       case 'log':
+        if (event.line.message.startsWith('requesting cluster leases failed'))
+          leasesFailedAt.set(event.line.process, world.time.elapsed());
         // With the store it has lost its lease, and may write nothing of the cluster any more.
         if (event.line.message === 'this replica has lost the lease of a cluster')
           for (const departure of of(String(event.line.data.cluster)))

@@ -81,7 +81,8 @@ export function createSimCluster(name: string, dice: Dice, listener: ClusterList
   return cluster;
 }
 
-const FAILED = { type: 'failed', retryable: true, reason: 'Refused', message: 'the weather is bad' } as const;
+export const REFUSED = 'the weather is bad';
+const FAILED = { type: 'failed', retryable: true, reason: 'Refused', message: REFUSED } as const;
 
 function openCluster(cluster: SimCluster, process: SimProcess, dice: Dice, listener: ClusterListener): ClusterApi {
   const { memory, weather } = cluster;
