@@ -186,7 +186,7 @@ function isUnsettled(world: World): boolean {
   );
 }
 
-/** Has a cluster refused an object while it refused everything, and has its agent not tried again yet? */
+/** Does an object still have the error of a cluster that refused all writes? Its agent has not tried again yet. */
 function isAnyObjectRefused({ servers, agents, hostile }: World): boolean {
   const clusters = agents.map(({ cluster }) => cluster).filter((cluster) => cluster !== hostile?.cluster);
   return servers.some(({ life }) => {

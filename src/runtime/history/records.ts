@@ -64,7 +64,7 @@ export interface DeltaRecord {
 
 /** A delta in the store. */
 interface StoredDelta extends DeltaRecord {
-  /** It was sent in the registration of the cluster's name after so many others. */
+  /** So many registrations of the cluster's name had ended before the one that it was sent in. */
   readonly predecessors: number;
 }
 

@@ -36,8 +36,8 @@ interface Own {
   readonly lease: ClusterLease;
   /** Version of the lease in the store; undefined: it is not there. */
   version: string | undefined;
-  /** The store was lost after it had this version. */
-  isLost: boolean;
+  /** The store was lost after this version was read. */
+  wasStoreLost: boolean;
 }
 
 interface State {
@@ -47,7 +47,7 @@ interface State {
   readonly others: Map<string, ClusterLease>;
   /** Versions of leases whose sessions are over; null: the lease was lost with the store. */
   readonly leaving: Map<string, string | null>;
-  /** Clusters whose lease was lost, until the writing of their records has ended. */
+  /** Clusters whose lease another replica has taken, and whose records this replica still has to give up. */
   readonly lost: Set<string>;
   /** Clusters whose lease is to be revoked, with the write of the same batch. */
   readonly revocations: Map<string, StoreWrite>;
@@ -90,7 +90,7 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
       sessions += 1;
       if (lost.delete(cluster)) deps.disown(cluster);
       const lease = { replica: id, instance, session: `${id}/${sessions}`, stated };
-      own.set(cluster, { session, lease, version: undefined, isLost: false });
+      own.set(cluster, { session, lease, version: undefined, wasStoreLost: false });
       // The new lease ends the other one as well, and the write of the revocation may be outdated later.
       revocations.delete(cluster);
       task.wake(cluster);
@@ -100,7 +100,7 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
       const mine = own.get(cluster);
       if (mine?.session !== session) return;
       own.delete(cluster);
-      if (mine.version !== undefined) leaving.set(cluster, mine.isLost ? null : mine.version);
+      if (mine.version !== undefined) leaving.set(cluster, mine.wasStoreLost ? null : mine.version);
       task.wake(cluster);
     },
     /** Ends the lease of another replica, and makes this write in the same batch; the agent must connect again. */
@@ -108,9 +108,9 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
       revocations.set(cluster, write);
       task.wake(cluster);
     },
-    /** The store may lack any lease: that one is missing tells of no other replica. */
+    /** The store was lost: a missing lease does not show that another replica had it. */
     storeLost: (): void => {
-      for (const mine of own.values()) mine.isLost = true;
+      for (const mine of own.values()) mine.wasStoreLost = true;
       for (const cluster of leaving.keys()) leaving.set(cluster, null);
     },
     /** The lease of this replica for the cluster is in the store. */
@@ -201,7 +201,7 @@ async function settle(state: State, cluster: string): Promise<void> {
     }
     if (lease?.session === mine.lease.session) {
       mine.version = found.version ?? undefined;
-      mine.isLost = false;
+      mine.wasStoreLost = false;
       others.delete(cluster);
       leaving.delete(cluster);
       return deps.changed(cluster);

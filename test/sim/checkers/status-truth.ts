@@ -33,9 +33,17 @@ type State = keyof typeof STATES;
  */
 export const statusTruth: MakeChecker = (world, fail) => {
   let isLost = false;
-  world.listen(({ type }) => {
-    if (type === 'storeLost' || type === 'evicted') isLost = true;
+  /** By `cluster object`: its agent has said that it has lost the content. */
+  const contentLost = new Set<string>();
+  world.listen((event) => {
+    if (event.type === 'storeLost' || event.type === 'evicted') isLost = true;
+    if (event.type !== 'log' || event.line.data.reason !== 'ContentUnknown') return;
+    const [cluster = ''] = event.line.process.split('.');
+    contentLost.add(`${cluster} ${String(event.line.data.object)}`);
   });
+  /** Does the agent hold an object whose content it had lost before it could create it? It waits to be removed. */
+  const isNeverCreated = (cluster: SimCluster, object: string): boolean =>
+    contentLost.has(`${cluster.name} ${object}`) && isInPhase(cluster, object, 'held');
   const atRest = (): void => {
     const { clusters, objects } = readStatus(world);
     const wanted = wantedBy(world.repositories.map(({ source, tree }) => ({ source, tree: tree(), read: true })));
@@ -53,7 +61,7 @@ export const statusTruth: MakeChecker = (world, fail) => {
         }
       }
       for (const object of said.keys())
-        if (!truth.has(object) && !isWaiting(cluster, object))
+        if (!truth.has(object) && !isWaiting(cluster, object) && !isNeverCreated(cluster, object))
           fail(`there is status of ${object} in ${cluster.name}, where it is not`);
       const applied = [...truth.values()].filter((state) => state === 'applied').length;
       const counted = clusters.get(cluster.name)?.applied;
@@ -64,15 +72,14 @@ export const statusTruth: MakeChecker = (world, fail) => {
   return { name: 'status truth', atRest };
 };
 
-/**
- * Has the agent accepted the removal of an object, and not yet said that it is gone? An agent that died may have removed it. Or
- * does it hold a Namespace that waits to be removed, and whose content it had lost before it could create it?
- */
-function isWaiting({ memory }: SimCluster, object: string): boolean {
+/** Has the agent accepted the removal of an object, and not yet said that it is gone? An agent that died may have removed it. */
+function isWaiting(cluster: SimCluster, object: string): boolean {
+  return isInPhase(cluster, object, 'removing');
+}
+
+function isInPhase({ memory }: SimCluster, object: string, wanted: 'held' | 'removing'): boolean {
   const records = [...(memory.inventory.current?.records.values() ?? [])];
-  return records.some(
-    ({ key, phase, identity }) => (phase === 'removing' || identity === undefined) && displayKey(key) === object,
-  );
+  return records.some(({ key, phase }) => phase === wanted && displayKey(key) === object);
 }
 
 function readStatus({ repositories }: World) {

@@ -81,6 +81,7 @@ export function createSimCluster(name: string, dice: Dice, listener: ClusterList
   return cluster;
 }
 
+/** The message of a write that the cluster refuses during a fault. */
 export const REFUSED = 'the weather is bad';
 const FAILED = { type: 'failed', retryable: true, reason: 'Refused', message: REFUSED } as const;
 
