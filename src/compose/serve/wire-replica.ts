@@ -128,7 +128,7 @@ export function createReplicaParts(
       createSharedReplica(
         {
           ...deps,
-          ...{ sources: made, sessions, staged, own, judgement: createJudgement(foundation, changed) },
+          ...{ sources: made, sessions, staged, own, judgement: createJudgement(deps, changed) },
           readings: stagedReadings(foundation.records),
         },
         { ...setup, version, engine: setup.engine ?? ENGINE_GENERATION },

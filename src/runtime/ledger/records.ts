@@ -200,6 +200,8 @@ export async function readLeaderRecords(store: SnapshotStore, log: Log) {
     elapsed: await read.nested<ElapsedRecord>(recordKey.elapsedOfAll, recordShape.elapsed),
     /** The statuses written last, by kind and key. */
     observed: await read.nested<JsonObject>('observed/', recordShape.observed),
+    /** The keys of all these records, damaged ones too. */
+    keys: read.keys(),
   };
 }
 
@@ -230,6 +232,7 @@ async function readClusterMaps(store: SnapshotStore, log: Log): Promise<Readonly
 }
 
 function createReader(store: SnapshotStore, log: Log) {
+  const keys = new Set<string>();
   const parse = <Value>({ key, value }: StoredRecord, shape: Shape): Value | undefined => {
     const json = parseJsonBytes(value);
     if (json !== undefined && shape(json)) return json as Value;
@@ -239,6 +242,7 @@ function createReader(store: SnapshotStore, log: Log) {
   const flat = async <Value>(prefix: string, shape: Shape): Promise<ReadonlyMap<string, Value>> => {
     const result = new Map<string, Value>();
     for await (const record of store.list(prefix)) {
+      keys.add(record.key);
       const value = parse<Value>(record, shape);
       if (value !== undefined) result.set(record.key.slice(prefix.length), value);
     }
@@ -246,6 +250,8 @@ function createReader(store: SnapshotStore, log: Log) {
   };
   return {
     flat,
+    /** The keys of all records that were listed. */
+    keys: (): ReadonlySet<string> => keys,
     one: async <Value>(key: string, shape: Shape): Promise<Value | undefined> => {
       const record = await store.get(key);
       return record === undefined ? undefined : parse<Value>(record, shape);

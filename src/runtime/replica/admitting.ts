@@ -4,7 +4,7 @@ import type { ServerCore } from '../core.ts';
 import type { Deadlines } from '../deadlines.ts';
 import { loadHolds } from '../ledger/ledger.ts';
 import { joinContenders } from '../ledger/recorders.ts';
-import { readDeclarations, readLeaderRecords, recordedInputs } from '../ledger/records.ts';
+import { isLeaderRecord, readDeclarations, readLeaderRecords, recordedInputs } from '../ledger/records.ts';
 import type { Approvals } from '../removals/approvals.ts';
 import type { Windows } from '../removals/windows.ts';
 import { createSingleFlight } from '../single-flight.ts';
@@ -189,6 +189,7 @@ interface JudgementDeps extends ServerCore {
   readonly windows: Windows;
   readonly deadlines: Deadlines;
   readonly observed: ObservedStatuses;
+  readonly candidacy: Pick<Candidacy, 'fleet'>;
 }
 
 const FLUSH_MS = 2_000;
@@ -197,11 +198,25 @@ export type Judgement = ReturnType<typeof createJudgement>;
 
 /** The records that only the judge of removals knows. `changed`: this replica judges now, or does not any more. */
 export function createJudgement(
-  { engine, store, journal, fleet, approvals, windows, deadlines, observed, log }: JudgementDeps,
+  { engine, store, journal, candidacy, approvals, windows, deadlines, observed, log }: JudgementDeps,
   changed: (judges: boolean) => void,
 ) {
   const { heldRemovals, approvalOutcomes, ledger } = engine.inputs;
+  const { fleet } = candidacy;
   const recorded = recordedInputs(engine, fleet);
+  const flush = async (): Promise<void> => {
+    if (!(await journal.flush(FLUSH_MS))) throw new Error('the store cannot be written');
+  };
+  /** Reads what this replica has judged in its last turn as well, unless another one has led since. */
+  const read = async () => {
+    // The store may have been lost since then, and lack it.
+    await flush();
+    const records = await readLeaderRecords(store, log);
+    // It may also have lost single records, of which no process is notified.
+    if (!fleet.rewriteMissing(records.keys, isLeaderRecord)) return records;
+    await flush();
+    return readLeaderRecords(store, log);
+  };
   return {
     changed,
     mayLeave: windows.mayLeave,
@@ -209,9 +224,7 @@ export function createJudgement(
     prepare: observed.readBranch,
     /** Reads what was held and approved; the result stages it. Rejects if the store does not answer. */
     load: async (): Promise<() => void> => {
-      // The store may have been lost since the last turn, and lack what this replica has judged in it.
-      if (!(await journal.flush(FLUSH_MS))) throw new Error('the store cannot be written');
-      const records = await readLeaderRecords(store, log);
+      const records = await read();
       const permitted = await readRemovalPermits(store);
       return () => {
         approvals.load(records.approvals);

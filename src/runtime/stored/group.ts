@@ -89,6 +89,16 @@ export function createGroup(guard: WriteGuard | undefined, listener: GroupListen
       for (const map of maps.values()) rewriteMap(state, map);
       wake();
     },
+    /**
+     * Queues to be written again what is remembered under these keys and the store does not have. `stored`: the keys that it has.
+     * True: there was any.
+     */
+    rewriteMissing: (stored: ReadonlySet<string>, isMeant: (key: string) => boolean): boolean => {
+      const missing = [...records].filter(([key]) => isMeant(key) && !stored.has(key));
+      listener.refilling(missing.length);
+      for (const [key, value] of missing) put(state, key, value);
+      return missing.length > 0;
+    },
     /** Forgets these records: another process has written them since. */
     forget: (isVoid: (key: string) => boolean) => {
       for (const keys of [records, deleted, waiting])

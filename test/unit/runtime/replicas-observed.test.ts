@@ -66,4 +66,21 @@ describe('the status written last', () => {
       expect(observedBy(replica)?.conditions[0]?.lastTransitionTime).toBe(lastTransitionTime);
     }
   });
+
+  it('is forgotten with its declaration, although the store had lost it before the leader began its next turn', async () => {
+    const world = await startedReplicas(['a']);
+    for (const cluster of ['east', 'west']) world.leader().agent(cluster).connect({ instance: cluster });
+    await world.pass(30_000);
+    world.memory.evict('observed/Placement/apps');
+    // Its lease cannot be renewed, and the record cannot be written again.
+    world.memory.refusing = 'the memory is full';
+    await world.pass(20_000);
+    expect(world.replicas.map((replica) => replica.leads())).toEqual([false]);
+    world.push({ 'fleet/placement.yaml': null });
+    world.memory.refusing = undefined;
+    // Each half minute the store is compared with what the leader remembers.
+    await world.pass(60_000);
+    expect(observedBy(world.leader())).toBeUndefined();
+    expect(world.memory.keys()).not.toContain('observed/Placement/apps');
+  });
 });

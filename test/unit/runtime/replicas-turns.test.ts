@@ -3,7 +3,7 @@ import { sha256 } from '../../../src/model/digest.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import type { Lease } from '../../../src/ports/lease.ts';
 import type { FakeAgent } from '../../support/fleet-world.ts';
-import { configMapYaml } from '../../support/manifests.ts';
+import { configMapYaml, policyYaml } from '../../support/manifests.ts';
 import { createMemoryLease } from '../../support/memory-lease.ts';
 import { createReplicaWorld, type FakeReplica, heldAt, type ReplicaWorld } from '../../support/replica-world.ts';
 import { abc, base } from '../../support/started-world.ts';
@@ -182,5 +182,28 @@ describe('a turn as leader', () => {
         .deltas.at(-1)
         ?.upserts.map(({ key }) => key),
     ).toEqual([KEY_A]);
+  });
+
+  it('begins with what it had held, although the store has lost the records meanwhile', async () => {
+    const world = await createReplicaWorld(['a']);
+    world.push({ ...base, 'fleet/policy.yaml': policyYaml(1) });
+    await world.pass();
+    const leader = world.leader();
+    leader.agent('east').connect({ instance: 'east' });
+    await world.pass();
+    world.push({ 'apps/b.yaml': null, 'apps/c.yaml': null });
+    await world.pass(1_000);
+    const records = world.memory.keys().filter((key) => key.startsWith('held/'));
+    expect(records).toHaveLength(2);
+    for (const key of records) world.memory.evict(key);
+    // Its lease cannot be renewed, and the records cannot be written again.
+    world.memory.refusing = 'the memory is full';
+    await world.pass(20_000);
+    expect(leader.leads()).toBe(false);
+    world.push({ 'fleet/policy.yaml': policyYaml(1_000) });
+    world.memory.refusing = undefined;
+    await world.pass(20_000);
+    expect(leader.leads()).toBe(true);
+    expect(heldAt(leader, 'east')).toEqual(abc);
   });
 });
