@@ -215,12 +215,23 @@ const REGRESSIONS = [
   {
     seed: 290265,
     hostile: 'drawn',
-    found: 'no fault: a server without the lease could not write what it had sent before the agent went to another one',
+    found: 'a server dropped what it had to write of a cluster, since the answer to its request for the lease was lost',
   },
   {
     seed: 294102,
     hostile: 'drawn',
     found: 'no fault: the cluster had refused an object of a person, and its agent had not tried again',
+  },
+  {
+    seed: 6330365,
+    hostile: 'drawn',
+    found:
+      'no fault: while the store was full a server served a cluster without the lease, and could not write its log',
+  },
+  {
+    seed: 6331430,
+    hostile: 'drawn',
+    found: 'a leader that led again took a record that the store had lost for one that another leader had deleted',
   },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;

@@ -26,6 +26,8 @@ export interface SharedMemory {
   refusing: string | undefined;
   /** Keys of all records, in key order. */
   keys(): readonly string[];
+  /** The record as it is now; undefined: there is none. */
+  peek(key: string): StoredRecord | undefined;
 }
 
 export interface SharedMemoryStore extends SnapshotStore {
@@ -95,6 +97,7 @@ export function createSharedMemory(): SharedMemory {
     },
     refusing: undefined,
     keys: () => [...shared.records.keys()].sort(compareText),
+    peek: (key) => shared.records.get(key),
   };
   return memory;
 }

@@ -189,7 +189,11 @@ async function settle(state: State, cluster: string): Promise<void> {
     }
     if (mine === undefined) {
       // The lease of an earlier session of this process.
-      if (lease?.replica === id && lease.instance !== '') await letGo(state, cluster, found.version);
+      if (lease?.replica === id && lease.instance !== '') {
+        // That session may have ended before the answer to its request arrived: its records are written before the lease is released.
+        if (found.version !== null && !leaving.has(cluster)) leaving.set(cluster, found.version);
+        await letGo(state, cluster, found.version);
+      }
       const left = leaving.get(cluster);
       leaving.delete(cluster);
       // The agent has connected here again meanwhile.

@@ -1,4 +1,4 @@
-import { objectOf, parseJsonBytes } from '../../../src/model/json.ts';
+import { objectOf, parseJsonBytes, textOf } from '../../../src/model/json.ts';
 import { comparePositions, type SequencedDelta } from '../../../src/model/output.ts';
 import {
   type DeltaRecord,
@@ -9,12 +9,10 @@ import {
   sizeOf,
 } from '../../../src/runtime/history/records.ts';
 import { recordKey } from '../../../src/runtime/ledger/records.ts';
+import { clusterLeaseKey } from '../../../src/runtime/replica/cluster-leases.ts';
 import type { World } from '../world.ts';
 import { isHostile, type MakeChecker } from './checker.ts';
-import { followUnwritten } from './unwritten.ts';
-
-/** A request for leases that has failed is repeated within this time. */
-const LEASE_RETRY_MS = 10_000;
+import { followUnwritten, WRITE_MS } from './unwritten.ts';
 
 /** A delta that has left a server. */
 interface Departure {
@@ -23,6 +21,8 @@ interface Departure {
   readonly delta: SequencedDelta;
   /** The log may lack it: its server ended before the record was written, or the store has lost records since. */
   mayLack: boolean;
+  /** Since when its server has had the lease of the cluster, without which it may not write the log; undefined: it never had it. */
+  leasedAt: number | undefined;
   /** What the agent has said; undefined: nothing that is known. */
   answer?: 'accepted' | 'rejected';
   /** A server has ended the registration that it belongs to, which was so many in the store at that moment. */
@@ -40,12 +40,8 @@ export const history: MakeChecker = (world, fail) => {
   const departures = new Map<string, Departure[]>();
   /** When the store was lost last. */
   let lostAt = Number.POSITIVE_INFINITY;
-  /** When each process failed to request leases last. */
-  const leasesFailedAt = new Map<string, number>();
-  const mayLackLease = ({ process, at }: Departure): boolean => {
-    const failedAt = leasesFailedAt.get(process) ?? Number.POSITIVE_INFINITY;
-    return at >= failedAt && at < failedAt + LEASE_RETRY_MS;
-  };
+  /** By cluster: what left a server without the lease, which it has not got since. */
+  const unleased = new Map<string, Departure[]>();
   const of = (cluster: string): Departure[] => {
     const known = departures.get(cluster) ?? [];
     departures.set(cluster, known);
@@ -68,7 +64,11 @@ export const history: MakeChecker = (world, fail) => {
     switch (event.type) {
       case 'departed': {
         const { process, cluster, delta } = event;
-        of(cluster.name).push({ process, at: world.time.elapsed(), delta, mayLack: false });
+        const isLeased = leaseholder(world, cluster.name) === process;
+        const leasedAt = isLeased ? Number.NEGATIVE_INFINITY : undefined;
+        const departure: Departure = { process, at: world.time.elapsed(), delta, mayLack: false, leasedAt };
+        of(cluster.name).push(departure);
+        if (!isLeased) unleased.set(cluster.name, [...(unleased.get(cluster.name) ?? []), departure]);
         return;
       }
       case 'taken':
@@ -81,9 +81,10 @@ export const history: MakeChecker = (world, fail) => {
         return;
       }
       case 'connected':
-        // Without the lease a server may not write the log, and it may not any more once the agent is at another one.
+        // A server that has not had the lease for long may not write the log any more once the agent is at another one.
         for (const departure of of(event.cluster.name))
-          if (departure.process !== event.process && mayLackLease(departure)) departure.mayLack = true;
+          if (departure.process !== event.process && !hasWritten(departure, world.time.elapsed()))
+            departure.mayLack = true;
         return;
       case 'died': {
         const written = unwritten.since(event.process);
@@ -96,8 +97,6 @@ export const history: MakeChecker = (world, fail) => {
       case 'evicted':
         return doubt(() => true);
       case 'log':
-        if (event.line.message.startsWith('requesting cluster leases failed'))
-          leasesFailedAt.set(event.line.process, world.time.elapsed());
         // With the store it has lost its lease, and may write nothing of the cluster any more.
         if (event.line.message === 'this replica has lost the lease of a cluster')
           for (const departure of of(String(event.line.data.cluster)))
@@ -110,6 +109,15 @@ export const history: MakeChecker = (world, fail) => {
   });
   return {
     name: 'history',
+    stepped: () => {
+      for (const [cluster, departures] of unleased) {
+        const holder = leaseholder(world, cluster);
+        for (const departure of departures) if (departure.process === holder) departure.leasedAt = world.time.elapsed();
+        const left = departures.filter(({ leasedAt, mayLack }) => leasedAt === undefined && !mayLack);
+        if (left.length > 0) unleased.set(cluster, left);
+        else unleased.delete(cluster);
+      }
+    },
     atRest: () => {
       for (const { cluster } of world.agents) {
         if (isHostile(world, cluster) || !isRegistered(world, cluster.name)) continue;
@@ -121,6 +129,18 @@ export const history: MakeChecker = (world, fail) => {
     },
   };
 };
+
+/** The server that has the lease of the cluster in the store; of the only server: itself. */
+function leaseholder({ memory, setting, servers }: World, cluster: string): string | undefined {
+  if (setting.servers === 1) return servers[0]?.life()?.process.name;
+  const record = memory.peek(clusterLeaseKey(cluster));
+  const { replica, instance } = objectOf(record && parseJsonBytes(record.value));
+  return instance === '' ? undefined : textOf(replica);
+}
+
+function hasWritten({ leasedAt }: Departure, now: number): boolean {
+  return leasedAt !== undefined && leasedAt <= now - WRITE_MS;
+}
 
 function placeOf({ position: { epoch, sequence } }: Pick<SequencedDelta, 'position'>): string {
   return `(${epoch}, ${sequence})`;

@@ -1,7 +1,7 @@
 import type { World } from '../world.ts';
 
 /** What is to be remembered is in the store after this time, if it can be written. */
-const WRITE_MS = 1_000;
+export const WRITE_MS = 1_000;
 
 /** Since when a process may have told its store nothing. */
 export interface Unwritten {

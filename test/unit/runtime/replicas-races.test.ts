@@ -174,6 +174,28 @@ describe('the revocation of a cluster lease', () => {
   });
 });
 
+describe('a request for the lease of a cluster', () => {
+  it('that succeeds without an answer lets the records of that session be written, although it has ended since', async () => {
+    const world = await startedReplicas();
+    const follower = followerOf(world);
+    const west = follower.agent('west');
+    const { write } = follower.store;
+    follower.store.write = async (batch) => {
+      const outcome = await write(batch);
+      if (!batch.some(({ key }) => key === 'cluster-leases/west')) return outcome;
+      follower.store.write = write;
+      throw new Error('the answer was lost');
+    };
+    west.connect({ instance: 'west' });
+    await world.pass(400);
+    expect(heldAt(follower, 'west')).toEqual(abc);
+    west.disconnect();
+    await world.pass();
+    expect(world.memory.keys().filter((key) => key.startsWith('history/west/'))).toHaveLength(1);
+    expect(world.memory.keys()).not.toContain('cluster-leases/west');
+  });
+});
+
 describe('the decisions that a leader remembers', () => {
   it('is void when another has led since, also where a store that was lost counts terms anew', async () => {
     const clock = createVirtualClock();
