@@ -1,4 +1,5 @@
 import type { KindState, LiveObject, ObjectResult } from '../model/agent.ts';
+import type { AgentRefusal } from '../model/agent-refusal.ts';
 import type { ObservedStatus } from '../model/conditions.ts';
 import type { DocumentContent } from '../model/desired.ts';
 import type { FileSignatures } from '../model/file-signature.ts';
@@ -42,7 +43,7 @@ export interface AgentValue {
   readonly connected: boolean;
   /** When `connected` last changed, in milliseconds since 1970; 0: the agent has never connected. */
   readonly since: number;
-  /** Why the last hello or delta was refused; empty: it was not. */
+  /** Why the last delta was refused; empty: it was not. */
   readonly problem: string;
   /** The first complete input snapshot has been received; never reset. */
   readonly warm: boolean;
@@ -62,6 +63,9 @@ export interface AgentValue {
   /** The agent sends no requests for objects that are stopped; absent: it does not know such objects. */
   readonly takesStopped?: true;
 }
+
+/** A refusal that the status of a cluster shows, unless it is over: the agent has connected since. */
+export type StagedRefusal = AgentRefusal & { readonly isOver: boolean };
 
 /** Settings of the server that outputs depend on. */
 export interface FleetSettings {
@@ -104,6 +108,8 @@ export function declareInputs(graph: Graph) {
     elapsed: graph.input<number>('elapsed'),
     /** By cluster name, in the empty partition. */
     agents: graph.input<AgentValue>('agents'),
+    /** The last refusal of a caller who gave the name of a cluster, by that name in the empty partition. */
+    refusals: graph.input<StagedRefusal>('refusals'),
     /** The clusters' input snapshots, by cluster and object key. */
     live: graph.input<LiveObject>('live', { live: true, equals: (a, b) => a.digest === b.digest && a.key === b.key }),
     /** By cluster name, in the empty partition: a cluster without an entry is unknown, never empty. */

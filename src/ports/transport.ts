@@ -9,6 +9,8 @@ export interface StreamEnd {
   readonly code: EndCode;
   readonly reason: string;
   readonly message: string;
+  /** The peer is to come again after this time, in milliseconds, and not before; absent: as it likes. */
+  readonly retryAfterMs?: number;
 }
 
 /** Each transport carries messages of up to this many bytes, and refuses much larger ones itself (`exhausted`). */

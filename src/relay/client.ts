@@ -51,6 +51,9 @@ const LOST = { firstMs: 500, longestMs: 30_000 };
 /** After the server refused: agents find a corrected fleet within half a minute. */
 const SLOW = { firstMs: 2_000, longestMs: 30_000 };
 
+/** A server is waited for at most this long, whatever it tells. */
+const LONGEST_TOLD_MS = 5 * 60_000;
+
 /** After a link of this duration the back-off starts again. */
 const GOOD_AFTER_MS = 10_000;
 /** Time for the goodbye to leave before the connection closes. */
@@ -123,7 +126,10 @@ async function run(state: ClientState, listener: ServerListener): Promise<void> 
     failures = pace === next && goodForMs < GOOD_AFTER_MS ? failures + 1 : 0;
     pace = next;
     // With jitter over the upper half, so that a fleet does not reconnect in step.
-    const retryInMs = Math.round(backOffMs(failures, pace.firstMs, pace.longestMs) * (0.5 + random.next() / 2));
+    const backOff = backOffMs(failures, pace.firstMs, pace.longestMs) * (0.5 + random.next() / 2);
+    // Not before the time that the server has told.
+    const told = Math.min(end.retryAfterMs ?? 0, LONGEST_TOLD_MS) * (1 + random.next() / 10);
+    const retryInMs = Math.round(Math.max(backOff, told));
     noteEnd(state, end, retryInMs);
     listener.connection({ type: 'waiting', reason: end.reason, message: end.message, retryInMs });
     await clock.sleep(retryInMs, signal);

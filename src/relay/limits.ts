@@ -55,6 +55,11 @@ export interface RelayLimits {
   readonly drainMs: number;
   /** Certificate requests of one cluster that its own token or its certificate authenticates. */
   readonly registrationsPerCluster: Rate;
+  /**
+   * Certificate requests of one caller that the owner of the server does not admit (yet), and that do not count for the rates of the
+   * cluster or address therefore: an agent that comes before its server is ready, or before its cluster is declared.
+   */
+  readonly registrationsNotAdmitted: Rate;
   /** Other certificate requests of one address. */
   readonly registrationsPerAddress: Rate;
   /** Certificate requests of all authenticated clusters; and as many of all callers with the shared token. */
@@ -85,6 +90,8 @@ export const DEFAULT_LIMITS: RelayLimits = {
   drainMs: 10_000,
   // An agent needs one when it enrols, and one at two thirds of the life of its certificate.
   registrationsPerCluster: { burst: 5, perSecond: 1 / 60 },
+  // An agent comes again after at least 2.5 s on average, once it has been told several times that the server is not ready.
+  registrationsNotAdmitted: { burst: 30, perSecond: 1 / 2 },
   // All agents of a fleet may share one address, and dial at the same time after an outage.
   registrationsPerAddress: { burst: 200, perSecond: 20 },
   // Issuing a certificate takes about 10 ms.

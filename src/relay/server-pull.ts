@@ -153,7 +153,6 @@ function closePull(state: ServerState, slot: ClusterSlot, pull: PullStream, end:
   pull.owedHolding?.resolve(undefined);
   const reason = `${end.reason}: ${end.message}`;
   if (wasEstablished) state.listener.disconnected(pull.session, reason);
-  else if (end.code === 'invalid' || end.code === 'exhausted') state.listener.broken(pull.hello.cluster, reason);
 }
 
 function openTransfer(

@@ -1,14 +1,23 @@
 import type { HoldingHead } from '../../generated/relay_pb.ts';
 import { type AgentHello, KEEPS_KINDS } from '../model/agent.ts';
-import type { ClusterId, ClusterName, Digest, FleetName } from '../model/ids.ts';
+import { type ClusterId, type ClusterName, type Digest, type FleetName, parseClusterName } from '../model/ids.ts';
 import type { RelayTls } from '../model/relay-config.ts';
+import { unreachable } from '../model/result.ts';
 import type { CertificateAuthority, CertificateExpiry, ServerRoots } from '../ports/certificate-authority.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { ServerTransport, StreamEnd } from '../ports/transport.ts';
+import { callerOf } from './caller.ts';
 import { DEFAULT_LIMITS, type RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';
-import type { AgentCertificate, AgentListener, AgentSession, HelloDecision, ReportedHolding } from './session.ts';
+import type {
+  AgentCertificate,
+  AgentListener,
+  AgentSession,
+  HelloDecision,
+  RelayRefusal,
+  ReportedHolding,
+} from './session.ts';
 import type { Transfers } from './transfer.ts';
 import { createTransferMemory } from './transfer-memory.ts';
 import type { Acceptances } from './trust/acceptances.ts';
@@ -186,6 +195,48 @@ const MOST_NAMES = 10_000;
 export function count(counts: Map<string, number>, name: string, number = 1): void {
   if (counts.size >= MOST_NAMES && !counts.has(name)) return;
   counts.set(name, (counts.get(name) ?? 0) + number);
+}
+
+/** Reasons for which an agent ends a stream although nothing is wrong with it: it stops, or the connection is lost. */
+const ENDS_OF_CONNECTIONS: readonly string[] = [
+  ...['Closed', 'Stopping', 'ConnectionLost', 'NoAnswer', 'NoWelcome', 'PeerSilent', 'PeerStalled', 'TransferStalled'],
+];
+/** Reasons that are told with the code `unavailable`, although trying again does not help by itself. */
+const STANDING: readonly string[] = ['RateLimited', 'ObjectTooLarge', 'Internal'];
+
+/** Whether a person may have to do something about the reason for the end of a stream or registration. */
+function isRefusal({ code, reason }: StreamEnd): boolean {
+  switch (code) {
+    case 'refused':
+      // An agent with a connection token asks once, and shows its token on its streams then.
+      return reason !== 'NotOffered';
+    case 'unauthenticated':
+    case 'invalid':
+    case 'exhausted':
+      return true;
+    case 'unavailable':
+      return STANDING.includes(reason);
+    case 'done':
+      return !ENDS_OF_CONNECTIONS.includes(reason);
+    case 'lost':
+      return false;
+    default:
+      return unreachable(code);
+  }
+}
+
+/** Tells the listener of a refusal, if the caller has given the name of a cluster. */
+export function noteRefusal(
+  { listener }: ServerState,
+  end: StreamEnd,
+  caller: Pick<RelayRefusal, 'isProven' | 'wasConnected'> & { readonly claimed: string; readonly peer: string },
+): void {
+  const { claimed, peer, ...known } = caller;
+  const cluster = parseClusterName(claimed);
+  if (!cluster.ok || !isRefusal(end)) return;
+  const { reason } = end;
+  const message = end.code === 'done' ? `the agent has ended the stream: ${end.message}` : end.message;
+  listener.refused({ ...known, cluster: cluster.value, reason, message, address: callerOf(peer) });
 }
 
 const LOG_EVERY_MS = 60_000;

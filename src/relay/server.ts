@@ -1,5 +1,6 @@
 import { type ClusterName, quote } from '../model/ids.ts';
 import type { IncomingStream, StreamEnd } from '../ports/transport.ts';
+import { callerOf } from './caller.ts';
 import { createLink } from './link.ts';
 import { sendRoots, welcomePull } from './server-pull.ts';
 import { welcomePush } from './server-push.ts';
@@ -10,6 +11,7 @@ import {
   type Greeted,
   noCounts,
   noteEnd,
+  noteRefusal,
   type RelayServerDeps,
   type RelayServerOptions,
   type ServerState,
@@ -17,7 +19,7 @@ import {
 import type { RelayServer } from './session.ts';
 import { type ClientCertificate, isForOtherId, mismatch } from './trust/certificates.ts';
 import { type Caller, delayWrongToken, endWithCertificate, endWithToken, recognize } from './trust/recognize.ts';
-import { callerOf, createRegistrar } from './trust/registrar.ts';
+import { createRegistrar } from './trust/registrar.ts';
 import { chooseProtocol, type Frame, readHello, readLimits } from './wire/frames.ts';
 import { ProtocolError } from './wire/scalars.ts';
 
@@ -127,7 +129,9 @@ function acceptStream(state: ServerState, stream: IncomingStream): void {
   const caller = recognize(state, stream);
   if ('refused' in caller) {
     const { refused } = caller;
-    noteEnd(state, refused, callerOf(peer), { peer, claimed: quote(stream.metadata['fleetrelay-cluster'] ?? '') });
+    const claimed = stream.metadata['fleetrelay-cluster'] ?? '';
+    noteEnd(state, refused, callerOf(peer), { peer, claimed: quote(claimed) });
+    noteRefusal(state, refused, { claimed, peer, isProven: false, wasConnected: false });
     void delayWrongToken(state, refused).then((end) => stream.end(end));
     return;
   }
@@ -141,6 +145,7 @@ function acceptStream(state: ServerState, stream: IncomingStream): void {
   const message = `more than ${streamsPerCluster} streams of one cluster`;
   const end: StreamEnd = { code: 'exhausted', reason: 'TooManyStreams', message };
   noteEnd(state, end, cluster, { cluster, peer });
+  noteRefusal(state, end, { claimed: cluster, peer, isProven: isProven(caller), wasConnected: false });
   stream.end(end);
 }
 
@@ -162,12 +167,13 @@ function enter(state: ServerState, cluster: ClusterName, stream: IncomingStream)
   return slot;
 }
 
-function greet(
-  state: ServerState,
-  slot: ClusterSlot,
-  stream: IncomingStream,
-  { certificate, generation }: Caller,
-): void {
+/** Where the server wants neither a certificate nor a token, nothing proves the name of a caller. */
+function isProven({ certificate, generation }: Caller): boolean {
+  return certificate !== undefined || generation !== undefined;
+}
+
+function greet(state: ServerState, slot: ClusterSlot, stream: IncomingStream, caller: Caller): void {
+  const { certificate, generation } = caller;
   const { limits, counts, ofClusters } = state;
   const { clock, log } = state.deps;
   const { cluster } = slot;
@@ -188,7 +194,11 @@ function greet(
   });
   void link.over.then((end) => {
     cancelDeadline();
-    noteEnd(state, end, cluster, { cluster, peer: stream.peer, stream: stream.method });
+    const { peer } = stream;
+    noteEnd(state, end, cluster, { cluster, peer, stream: stream.method });
+    // Before the handlers that take the stream out of its slot.
+    const wasConnected = slot.push === link || (slot.pull?.link === link && slot.pull.phase === 'established');
+    noteRefusal(state, end, { claimed: cluster, peer, isProven: isProven(caller), wasConnected });
   });
   const onHello = (frame: Frame): void => {
     cancelDeadline();

@@ -88,6 +88,20 @@ export interface AgentSession {
   close(kind: 'drain' | 'refused', reason: string, message: string): void;
 }
 
+/** A stream or a registration that this end or the agent has refused, or that ended because one of them broke a rule. */
+export interface RelayRefusal {
+  /** The name that the caller gave. */
+  readonly cluster: ClusterName;
+  readonly reason: string;
+  readonly message: string;
+  /** Of the caller, without the port. */
+  readonly address: string;
+  /** A token or a certificate of the cluster proves the name. */
+  readonly isProven: boolean;
+  /** The agent was connected, and its stream has ended for this reason. */
+  readonly wasConnected: boolean;
+}
+
 /** The owner of a relay server. The calls about one cluster are in order, and must not throw. */
 export interface AgentListener {
   /** Awaited before `admit` of a Pull stream. False: the server cannot admit an agent yet, which backs off and reconnects. */
@@ -109,8 +123,8 @@ export interface AgentListener {
   connected(session: AgentSession, holding: ReportedHolding): void;
   /** The pull stream has ended. */
   disconnected(session: AgentSession, reason: string): void;
-  /** The pull stream of an admitted agent has ended before it was established, because the agent broke the protocol. */
-  broken(cluster: ClusterName, reason: string): void;
+  /** A caller was refused, or its stream has ended for a reason that a person may have to end. */
+  refused(refusal: RelayRefusal): void;
   /** The highest epoch (milliseconds since 1970) that the fleet is known to have begun. */
   latestEpoch(): number;
   /** Returns how many of the results are about keys that the cluster was never sent, and are dropped. */

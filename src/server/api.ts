@@ -102,6 +102,8 @@ export interface FleetView {
   readonly statusBranch: StatusBranchView | null;
   /** This server as one of several that share a store; absent: it is the only one. */
   readonly replica?: ReplicaView;
+  /** The last refusals of callers with a cluster name that no source declares, by that name; absent: none. */
+  readonly undeclaredAgents?: Readonly<Record<string, AgentRefusalView>>;
   /** Certificates of this server that end soon; absent: none. */
   readonly endingCertificates?: readonly CertificateView[];
 }
@@ -169,8 +171,10 @@ export interface ClusterView {
   readonly agentVersion: string | null;
   /** Of its API server, as its agent has reported at its last connect; null: not known, or a directory cluster. */
   readonly kubernetesVersion: string | null;
-  /** The last refusal of its agent, or by its agent of a delta; empty: none. */
+  /** Why its agent has refused the last delta, or cannot be sent one; empty: it has not. */
   readonly problem: string;
+  /** The last refusal of a caller with its name; absent: none since its agent was connected. */
+  readonly refusal?: AgentRefusalView;
   /** null: it is not suspended. */
   readonly suspended: SuspensionView | null;
   readonly conditions: readonly ConditionView[];
@@ -184,6 +188,17 @@ export interface ClusterView {
   readonly certificate?: AgentCertificateView;
   /** Agents with the shared token that wait for this name; absent: none. */
   readonly waiting?: readonly WaitingAgentView[];
+}
+
+/** The refusal of an agent by the server, or of the server by an agent. */
+export interface AgentRefusalView {
+  /** Constant UpperCamelCase word, such as `WrongToken`. */
+  readonly reason: string;
+  readonly message: string;
+  /** Of the caller, without the port. */
+  readonly address: string;
+  /** The last attempt, RFC 3339, to the minute. */
+  readonly at: string;
 }
 
 /** A client certificate of an agent. Times are RFC 3339. */

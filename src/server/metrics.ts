@@ -3,7 +3,7 @@ import type { ShootFigures } from '../model/shoot-figures.ts';
 import { parseRfc3339 } from '../model/time.ts';
 import type { XdsFigures } from '../model/xds-figures.ts';
 import type { RelayServerStats } from '../relay/server.ts';
-import type { ClusterView, FleetView } from './api.ts';
+import type { AgentRefusalView, ClusterView, FleetView } from './api.ts';
 import { type MeshFigures, meshSamples } from './mesh-metrics.ts';
 import { createMetricSet, type MetricDefinition } from './metric-set.ts';
 import { SHOOT_METRICS } from './shoot-metrics.ts';
@@ -40,6 +40,8 @@ export interface ReplicaFigures {
   readonly heldByGuard: ReadonlyMap<string, number>;
   /** Approved removals, and those of them that were carried out. */
   readonly approvals: { readonly granted: number; readonly used: number };
+  /** Refusals of agents that this replica has seen, by cluster and reason. */
+  readonly refusals: ReadonlyMap<string, ReadonlyMap<string, number>>;
   readonly envoys: XdsFigures;
   /** Of all meshes that have a data plane. */
   readonly meshes: readonly MeshFigures[];
@@ -205,6 +207,20 @@ const METRICS: Readonly<Record<string, Metric>> = {
     'Relay streams that have ended, by reason.',
     ({ relay }) => Object.entries(relay.ended),
   ],
+  'fleetrelay_agent_refusals_total{cluster,reason}': [
+    'Refusals of agents, by the name of the cluster that they gave and the reason.',
+    ({ replica }) =>
+      [...replica.refusals].flatMap(([cluster, reasons]) =>
+        [...reasons].map(([reason, count]) => [cluster, reason, count]),
+      ),
+  ],
+  'fleetrelay_agent_refusal_timestamp_seconds{cluster,reason,address}': [
+    'When an agent was refused last, to the minute, in seconds since 1970; gone once its agent is connected.',
+    ({ fleet }) =>
+      refusalsIn(fleet).map(([cluster, { reason, address, at }]) => [
+        ...[cluster, reason, address, (parseRfc3339(at) ?? 0) / 1000],
+      ]),
+  ],
   fleetrelay_wrong_tokens_total: ['Wrong tokens, on streams and in registrations.', ({ relay }) => relay.wrongTokens],
   'fleetrelay_registrations_total{outcome}': [
     'Requests for client certificates, by outcome.',
@@ -287,6 +303,12 @@ const METRICS: Readonly<Record<string, Metric>> = {
     ({ store }) => store.refilled,
   ],
 };
+
+/** The last refusals of agents, by the name of a cluster, declared or not. */
+function refusalsIn({ clusters, undeclaredAgents = {} }: FleetView): readonly (readonly [string, AgentRefusalView])[] {
+  const declared = clusters.flatMap(({ name, refusal }) => (refusal === undefined ? [] : [[name, refusal] as const]));
+  return [...declared, ...Object.entries(undeclaredAgents)];
+}
 
 function ofClusters(value: (cluster: ClusterView, scrape: Scrape) => boolean): Metric[1] {
   return (scrape) => scrape.fleet.clusters.map((cluster) => [cluster.name, value(cluster, scrape)]);

@@ -31,6 +31,7 @@ import type {
   HelloDecision,
   InputSnapshot,
   RegistrationRequest,
+  RelayRefusal,
   ReportedHolding,
   ServerListener,
 } from '../../src/relay/session.ts';
@@ -192,6 +193,7 @@ export interface FakeOwner extends AgentListener {
   readonly events: string[];
   /** What agents did that ended their sessions before they were up. */
   readonly breaches: string[];
+  readonly refusals: RelayRefusal[];
   /** The highest that the fleet has begun. */
   epoch: number;
   /** The inventories that the server remembers. */
@@ -209,6 +211,7 @@ export function createFakeOwner(): FakeOwner {
     sessions: new Map(),
     events: [],
     breaches: [],
+    refusals: [],
     epoch: 0,
     inventories: new Map(),
     received: [],
@@ -227,7 +230,10 @@ export function createFakeOwner(): FakeOwner {
       if (owner.sessions.get(session.hello.cluster)?.session === session) owner.sessions.delete(session.hello.cluster);
       owner.events.push(`disconnected ${session.hello.cluster} ${session.hello.instance} ${reason.split(':')[0]}`);
     },
-    broken: (cluster, reason) => void owner.breaches.push(`${cluster} ${reason}`),
+    refused(refusal) {
+      owner.refusals.push(refusal);
+      owner.breaches.push(`${refusal.cluster} ${refusal.reason}: ${refusal.message}`);
+    },
     latestEpoch: () => owner.epoch,
     remembered(cluster, inventory) {
       const entries = owner.inventories.get(cluster);

@@ -3,6 +3,10 @@ import type { EndCode, StreamEnd } from '../../ports/transport.ts';
 
 /** The trailer with the constant word for the reason of an end. */
 const REASON_TRAILER = 'fleetrelay-reason';
+/** The trailer of gRPC with the time until the next attempt, in milliseconds. */
+const RETRY_TRAILER = 'grpc-retry-pushback-ms';
+/** No end is waited for longer, whatever its trailer says. */
+const LONGEST_RETRY_MS = 60 * 60 * 1000;
 const REASON = /^[A-Z][A-Za-z0-9]{0,63}$/;
 /** Longest message from the other end, in characters. */
 const MESSAGE_LENGTH = 1024;
@@ -28,6 +32,7 @@ export interface Status {
 export function statusOf(end: StreamEnd): Status {
   const metadata = new Metadata();
   metadata.set(REASON_TRAILER, end.reason);
+  if (end.retryAfterMs !== undefined) metadata.set(RETRY_TRAILER, String(Math.ceil(end.retryAfterMs)));
   return { code: CODES[end.code], details: end.message.slice(0, MESSAGE_LENGTH).toWellFormed(), metadata };
 }
 
@@ -35,7 +40,9 @@ export function statusOf(end: StreamEnd): Status {
 export function endOf({ code, details, metadata }: Status): StreamEnd {
   const message = details.slice(0, MESSAGE_LENGTH);
   const trailer = metadata.get(REASON_TRAILER)[0];
-  if (typeof trailer === 'string' && REASON.test(trailer)) return { code: codeOf(code), reason: trailer, message };
+  if (typeof trailer === 'string' && REASON.test(trailer)) {
+    return { code: codeOf(code), reason: trailer, message, ...retryAfter(metadata) };
+  }
   switch (code) {
     case status.OK:
       return { code: 'done', reason: 'Closed', message: 'the server has closed the stream' };
@@ -52,6 +59,12 @@ export function endOf({ code, details, metadata }: Status): StreamEnd {
     default:
       return { code: 'lost', reason: 'ConnectionLost', message };
   }
+}
+
+function retryAfter(metadata: Metadata): Pick<StreamEnd, 'retryAfterMs'> {
+  const [told] = metadata.get(RETRY_TRAILER);
+  if (typeof told !== 'string' || !/^\d{1,9}$/.test(told)) return {};
+  return { retryAfterMs: Math.min(Number(told), LONGEST_RETRY_MS) };
 }
 
 function codeOf(code: status): EndCode {

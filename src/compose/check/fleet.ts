@@ -1,7 +1,9 @@
+import { refusalText } from '../../model/agent-refusal.ts';
 import { displayLocation } from '../../model/diagnostic.ts';
 import { counted } from '../../model/messages.ts';
-import type { ClusterView, FleetView, OutputView, SourceView } from '../../server/api.ts';
-import { type Finding, findingsOf, firstOf, type Row } from './finding.ts';
+import { parseRfc3339 } from '../../model/time.ts';
+import type { AgentRefusalView, ClusterView, FleetView, OutputView, SourceView } from '../../server/api.ts';
+import { type Finding, type Fixes, findingsOf, firstOf, type Row } from './finding.ts';
 
 /** At most so many objects of one cluster are named; the others are counted. */
 const NAMED = 10;
@@ -22,6 +24,7 @@ export function fleetFindings(
     }),
     ...statusBranchFindings(fleet),
     ...heldFindings(fleet),
+    ...undeclaredFindings(fleet),
     ...(safeMode?.causes ?? []).map(({ cluster, reason, message }): Finding => {
       const what = `safe mode waits for it: ${message}`;
       const fix = 'see fleetrelay get clusters, and the log of its agent';
@@ -99,6 +102,36 @@ function heldFindings({ heldRemovals }: FleetView): readonly Finding[] {
   }));
 }
 
+/** Agents that give a name which no source declares: one with a wrong name, or one that is not declared yet. */
+function undeclaredFindings({ undeclaredAgents = {} }: FleetView): readonly Finding[] {
+  return Object.entries(undeclaredAgents).map(([name, refusal]) => ({
+    severity: 'warning',
+    area: 'cluster',
+    reason: 'UndeclaredAgent',
+    where: name,
+    what: `an agent gives this name, which no source declares: ${refusalWords(refusal)}`,
+    fix: `declare KubernetesCluster ${name} in a source, or give that agent the name that is meant (--cluster)`,
+  }));
+}
+
+function refusalWords(refusal: AgentRefusalView): string {
+  return refusalText({ ...refusal, at: parseRfc3339(refusal.at) ?? 0 });
+}
+
+/** What a person can do about a refusal whose message names no command, by its reason. */
+function refusalFix(cluster: string, reason: string): string | undefined {
+  const token = `fleetrelay cluster token ${cluster} (where the relay secret is; it prints how the agent gets it)`;
+  const fixes: Fixes = {
+    WrongToken: `give the agent the token of ${cluster}: ${token}. If no agent of ${cluster} runs at that address, a stranger uses its name`,
+    TokenExpired: `give the agent a fresh token: ${token}`,
+    TokenUsed: `give the agent a fresh token: ${token}`,
+    CertificateNeeded: `give the agent an enrolment token: ${token}`,
+    RateLimited: `its agent enrols again and again: see its log. It may come again by itself after a minute`,
+    SecondAgent: 'stop one of the two agents: a cluster has one',
+  };
+  return fixes[reason];
+}
+
 function clusterFindings(
   cluster: ClusterView,
   outputs: readonly OutputView[],
@@ -144,11 +177,17 @@ function clusterFindings(
   return findingsOf(at, [[true, 'ok', 'ClusterInSync', what]]);
 }
 
-function connectionRows({ name, connected, connectionSince, problem, warm, conditions }: ClusterView): readonly Row[] {
+function connectionRows(cluster: ClusterView): readonly Row[] {
+  const { name, connected, connectionSince, problem, refusal, warm, conditions } = cluster;
   const isUnreadable = conditions.some(({ type, reason }) => type === 'InSync' && reason === 'ClusterUnreadable');
-  const wayOut = wayOutIn(problem) ?? `see the log of the agent of ${name}, and that of the server`;
+  const logs = `see the log of the agent of ${name}, and that of the server`;
+  const refused = refusal === undefined ? '' : refusalWords(refusal);
+  const remedy = refusal && (wayOutIn(refusal.message) ?? refusalFix(name, refusal.reason) ?? logs);
+  const beside = connected && refusal !== undefined ? `its agent is connected, and a caller was ${refused}` : '';
   return [
-    [problem !== '', 'error', connected ? 'Blocked' : 'AgentRefused', problem, wayOut],
+    [problem !== '', 'error', 'Blocked', problem, wayOutIn(problem) ?? logs],
+    [!connected && refused !== '', 'error', 'AgentRefused', refused, remedy],
+    [beside !== '', 'warning', 'CallerRefused', beside, remedy],
     [!connected && connectionSince === null, 'error', 'NeverConnected', 'its agent has never connected'],
     [!connected, 'error', 'AgentDisconnected', `its agent is disconnected since ${connectionSince}`],
     [isUnreadable, 'error', 'ClusterUnreadable', 'its agent answers, and the cluster does not'],

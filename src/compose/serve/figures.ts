@@ -2,6 +2,7 @@ import type { Engine } from '../../engine/graph.ts';
 import type { XdsFigures } from '../../model/xds-figures.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Loop } from '../../runtime/loop.ts';
+import type { RefusedAgents } from '../../runtime/refused-agents.ts';
 import type { Approvals } from '../../runtime/removals/approvals.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import type { Journal } from '../../runtime/stored/journal.ts';
@@ -20,11 +21,12 @@ export function createFigures(deps: {
   readonly replica: Replica;
   readonly approvals: Approvals;
   readonly journal: Journal;
+  readonly refusedAgents: Pick<RefusedAgents, 'counts'>;
   readonly clock: Clock;
   /** Of the streams of Envoys. */
   readonly envoys: () => XdsFigures;
 }): () => ManagementFigures {
-  const { engine, loop, replica, approvals, journal, clock } = deps;
+  const { engine, loop, replica, approvals, journal, refusedAgents, clock } = deps;
   let admitted = replica.admitted();
   let admittedAt = clock.now();
   const note = (): void => {
@@ -42,6 +44,7 @@ export function createFigures(deps: {
       snapshots: { has: (cluster) => engine.inputs.snapshots.get('', cluster) !== undefined },
       heldByGuard: heldByGuard(engine),
       approvals: approvals.counts(),
+      refusals: refusedAgents.counts(),
       envoys: deps.envoys(),
       meshes: engine.health?.meshCounts() ?? [],
       shoots: engine.care?.figures() ?? [],

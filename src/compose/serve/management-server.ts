@@ -1,6 +1,6 @@
 import type { Graph } from '../../engine/collections/types.ts';
 import { createEngine, type Engine } from '../../engine/graph.ts';
-import { clusterTally, revisionStatus } from '../../engine/status/rollout.ts';
+import { revisionStatus } from '../../engine/status/rollout.ts';
 import type { LocateAll } from '../../manifest/locate.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
@@ -29,6 +29,7 @@ import {
 } from '../../runtime/ledger/recorders.ts';
 import { type BeginSlice, createLoop } from '../../runtime/loop.ts';
 import { createOperationRequests, type OperationRequests } from '../../runtime/operation-requests.ts';
+import { createRefusedAgents } from '../../runtime/refused-agents.ts';
 import { createRemediationAudit } from '../../runtime/remediation-audit.ts';
 import { createApprovalFiles, createHeldSets } from '../../runtime/removals/approvals.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
@@ -36,7 +37,7 @@ import type { StoreLock } from '../../runtime/replica/store-lock.ts';
 import { createSafeModeLog, createSafeStart } from '../../runtime/safe-mode.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import { createSingleFlight } from '../../runtime/single-flight.ts';
-import { createSourceTable, hasSpoken, type SourceTable } from '../../runtime/source-table.ts';
+import { createSourceTable, type SourceTable } from '../../runtime/source-table.ts';
 import type { StatusBranch } from '../../runtime/status/observed-statuses.ts';
 import { createStatusPublisher, type StatusPublisher, type StatusSink } from '../../runtime/status/status-publisher.ts';
 import { createStatusRenderer } from '../../runtime/status/status-renderer.ts';
@@ -61,6 +62,7 @@ import {
 } from './custom-resource-status.ts';
 import { createFigures } from './figures.ts';
 import { createPlans, type PlanSetup } from './plans.ts';
+import { settledAfterStart, whyNotReady } from './readiness.ts';
 import { createReplicaParts, type Foundation, layFoundation, type ReplicaSetup } from './wire-replica.ts';
 
 interface ServerDeps {
@@ -160,7 +162,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     sources,
     replica,
     /** For metrics. */
-    figures: createFigures({ ...parts, envoys: xds.figures }),
+    figures: createFigures({ ...parts, ...relaying, envoys: xds.figures }),
     /** Resolves, with a text for people, when the server cannot continue and is to be stopped. */
     over: foundation.over,
     /** Why it is not ready; empty: it is. */
@@ -185,7 +187,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
       await Promise.all([otherStatus.stop(), remediations?.stop(), own.operationRequests.stop()]);
       unfollow();
       foundation.deadlines.stop();
-      await Promise.all([xds.stop(), relay.drain()]);
+      await Promise.all([xds.stop(), relay.drain(), relaying.refusedAgents.stop()]);
       await stopParts(parts);
     },
   };
@@ -253,6 +255,7 @@ function wireAgents(
   loop.addSink(() => parts.windows.recount());
   loop.addSink(createSafeModeLog(parts, mayStart));
   const settings = createSettingsSender(parts, knowsAll);
+  const refusedAgents = createRefusedAgents(parts, replica);
   loop.addSink(() => sender.run());
   loop.addSink(() => settings.run());
   loop.addSink(endSessionsOfDeregistered(engine, sessions));
@@ -265,13 +268,14 @@ function wireAgents(
     mayStart,
     knowsAll,
     enrolledAgain,
+    refusedAgents,
     connected: (cluster, holding) => {
       parts.history.connected(cluster, holding);
       sender.connected(cluster, holding);
       settings.connected(cluster);
     },
   });
-  return { sessions, heldSets, listener: listenerOfReplica(listener, parts) };
+  return { sessions, heldSets, refusedAgents, listener: listenerOfReplica(listener, parts) };
 }
 
 /** Returns a function that ends the session of each cluster that is not registered any more. The cluster keeps its objects. */
@@ -284,15 +288,6 @@ function endSessionsOfDeregistered(engine: Engine, sessions: Sessions): () => vo
       sessions.get(key)?.session.close('refused', 'UnknownCluster', message);
     }
   };
-}
-
-/** True once every cluster that was known at the start is back, and nothing is under way there. */
-function settledAfterStart({ engine, ledger, sources }: Parts): () => boolean {
-  const known = [...ledger.registrations()].map(({ cluster }) => cluster);
-  const isBack = (cluster: string): boolean =>
-    engine.clusters.get('', cluster) === undefined ||
-    (engine.inputs.agents.get('', cluster)?.connected === true && clusterTally(engine, cluster).states.pending === 0);
-  return () => sources.allHaveSpoken() && known.every(isBack);
 }
 
 function statusBranchOf(deps: ServerDeps): StatusBranch | undefined {
@@ -387,14 +382,4 @@ function followDiagnostics({ engine, loop, clock, log }: Parts, locator: Locator
   });
   loop.addSink(task.wake);
   return () => latest;
-}
-
-function whyNotReady({ sources, journal, store }: Parts): readonly string[] {
-  const silent = sources.all().filter((state) => !hasSpoken(state));
-  // A shared store is away for all servers: if none of them were ready, agents could not connect at all.
-  const problem = store.shared ? undefined : journal.failure();
-  return [
-    ...silent.map(({ source }) => `source ${source.name} has not been read yet`),
-    ...(problem === undefined ? [] : [`the store cannot be written: ${problem}`]),
-  ];
 }

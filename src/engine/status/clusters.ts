@@ -1,4 +1,5 @@
 import { type KindState, LEFT_OUT } from '../../model/agent.ts';
+import { refusalText } from '../../model/agent-refusal.ts';
 import type { ConditionValue, OutcomeCounts } from '../../model/conditions.ts';
 import { compareText } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
@@ -10,7 +11,7 @@ import type { Collection, Derived, Entry, Graph, Index } from '../collections/ty
 import type { DomainParts } from '../domain.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import type { SafeModeValue, UnseenValue } from '../fleet/safe-mode.ts';
-import type { EngineInputs } from '../inputs.ts';
+import type { EngineInputs, StagedRefusal } from '../inputs.ts';
 import type { StatusPart } from './declared-status.ts';
 import {
   clusterSubject,
@@ -36,7 +37,8 @@ interface ClusterStatusInputs extends EngineInputs, SafeModeReads {
 
 /** Derives the status of every registered cluster. */
 export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs): Derived<StatusPart> {
-  const { clusters, agents, kinds, snapshots, progressBySubject, mode, unseen, ledgerByScope, readers } = inputs;
+  const { clusters, agents, refusals, kinds, snapshots, progressBySubject, mode, unseen, ledgerByScope, readers } =
+    inputs;
   const kindsByState = graph.index('kindsByState', kinds, ({ partition, value }) => [
     kindGroup(partition, value.state),
     ...(refusedNamespaces(value).length === 0 ? [] : [kindGroup(partition, 'unlisted')]),
@@ -45,7 +47,7 @@ export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs)
     name: 'clusterStatuses',
     from: clusters,
     reads: [
-      ...[agents, snapshots, kindsByState, progressBySubject, mode, unseen, ledgerByScope],
+      ...[agents, refusals, snapshots, kindsByState, progressBySubject, mode, unseen, ledgerByScope],
       ...readers.map((reader) => reader.clusters),
     ],
     seesAll: true,
@@ -64,7 +66,7 @@ export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs)
       emit('KubernetesCluster', name, {
         conditions: [
           warm ? WARM : NOT_WARM,
-          connectedCondition(connected, since, problem),
+          connectedCondition(connected, since, read.get(refusals, '', name)),
           inSyncCondition({ connected, readable }, counts, problem),
           ...discoveredCondition(unknown, unlisted),
           ...(excess === undefined ? [] : [aboveLimits(excess, read.get(snapshots, '', name)?.since)]),
@@ -106,13 +108,14 @@ const WARM = conditionOf(
 );
 const NOT_WARM = conditionOf('ClusterWarm', 'False', 'ClusterRegistered', 'no input snapshot was received yet');
 
-function connectedCondition(connected: boolean, since: number, problem: string): ConditionValue {
+function connectedCondition(connected: boolean, since: number, refusal: StagedRefusal | undefined): ConditionValue {
+  const refused = refusal === undefined || refusal.isOver ? [] : [refusalText(refusal)];
+  const told = (...messages: readonly string[]): string => [...messages, ...refused].join('; ');
   // Without the time of the connection: the message would change at each restart of the server.
-  if (connected) return conditionOf('Connected', 'True', 'AgentConnected', '');
-  const refused = problem === '' ? '' : `; ${problem}`;
-  return since === 0
-    ? conditionOf('Connected', 'False', 'NeverConnected', `its agent has not connected yet${refused}`)
-    : conditionOf('Connected', 'False', 'AgentDisconnected', `since ${rfc3339(since)}${refused}`);
+  if (connected) return conditionOf('Connected', 'True', 'AgentConnected', told());
+  if (since !== 0) return conditionOf('Connected', 'False', 'AgentDisconnected', told(`since ${rfc3339(since)}`));
+  const reason = refused.length === 0 ? 'NeverConnected' : 'AgentRefused';
+  return conditionOf('Connected', 'False', reason, told('its agent has not connected yet'));
 }
 
 function inSyncCondition(

@@ -374,7 +374,8 @@ async function keepRenewed(enrolment: Enrolment, connection: ClientConnection, o
     }
     if (over.aborted) return;
     const now = clock.now();
-    const retryInMs = renewalPause(pair, now, failures) * (0.75 + random.next() / 4);
+    const pause = renewalPause(pair, now, failures) * (0.75 + random.next() / 4);
+    const retryInMs = Math.max(pause, failure.retryAfterMs ?? 0);
     failures += 1;
     const { reason, message } = failure;
     const line = { reason, detail: message, expires: new Date(pair.expiresAt).toISOString(), retryInMs };

@@ -1,11 +1,11 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
-import { isIPv6 } from 'node:net';
 import { type ClusterName, parseClusterName, quote } from '../../model/ids.ts';
 import { createRateLimit } from '../../model/rate-limit.ts';
 import { unreachable } from '../../model/result.ts';
 import type { CertificateAuthority, CertificateRequestFacts } from '../../ports/certificate-authority.ts';
 import type { IncomingRegistration, RegistrationAnswer, StreamEnd } from '../../ports/transport.ts';
-import { count, endOfDecision, noteEnd, type ServerState } from '../server-state.ts';
+import { callerOf } from '../caller.ts';
+import { count, endOfDecision, noteEnd, noteRefusal, type ServerState } from '../server-state.ts';
 import type { RegistrationRequest } from '../session.ts';
 import { readRegisterRequest, registerResponseBytes } from '../wire/frames.ts';
 import { ProtocolError } from '../wire/scalars.ts';
@@ -52,7 +52,7 @@ interface Registrant {
 /**
  * Answers requests for client certificates. The checks are in the order of their cost: authentication, the rate of the
  * cluster (if a proof that cannot be guessed authenticates it) or of the address, the rate of all such callers, the request,
- * the decision of the listener, the signature. So an unauthenticated caller costs little and takes nothing from the rates of
+ * the decision of the listener, the signature. A request that the listener does not admit takes nothing from the rates. So an unauthenticated caller costs little and takes nothing from the rates of
  * agents, and one agent cannot use up the rate of all.
  */
 export function createRegistrar(
@@ -62,6 +62,7 @@ export function createRegistrar(
   const perCluster = createRateLimit(clock.monotonic, state.limits.registrationsPerCluster);
   const perAddress = createRateLimit(clock.monotonic, state.limits.registrationsPerAddress);
   const inAll = createRateLimit(clock.monotonic, state.limits.registrations);
+  const notAdmitted = createRateLimit(clock.monotonic, state.limits.registrationsNotAdmitted);
 
   return async (registration) => {
     try {
@@ -85,23 +86,31 @@ export function createRegistrar(
     }
     const registrant = identify(state, registration);
     const proven = 'refused' in registrant || registrant.proof === 'shared' ? undefined : registrant.cluster;
-    const early = proven === undefined ? perAddress(callerOf(registration.peer)) : perCluster(proven);
-    if (early > 0) return refuse(registration, rateLimited(early));
+    const [own, caller] =
+      proven === undefined ? ([perAddress, callerOf(registration.peer)] as const) : ([perCluster, proven] as const);
+    const early = own(caller);
+    if (early > 0) return refuse(registration, rateLimited(early), proven !== undefined);
     if ('refused' in registrant) {
       return { refused: await delayWrongToken(state, refuse(registration, registrant.refused).refused) };
     }
     // The shared token can be guessed or leak: who has it takes nothing from the clusters that prove who they are.
-    const busy = inAll(proven === undefined ? 'shared' : 'proven');
-    if (busy > 0) return refuse(registration, rateLimited(busy));
+    const group = proven === undefined ? 'shared' : 'proven';
+    const busy = inAll(group);
+    if (busy > 0) return refuse(registration, rateLimited(busy), proven !== undefined);
     const issued = await issue(state, authority, registrant, await readRequest(state, registration));
-    if ('refused' in issued) return refuse(registration, issued.refused);
-    return issued;
+    if (!('refused' in issued)) return issued;
+    if (issued.isNotAdmitted === true && notAdmitted(caller) === 0) {
+      own.giveBack(caller);
+      inAll.giveBack(group);
+    }
+    return refuse(registration, issued.refused, proven !== undefined);
   }
 
-  function refuse({ peer, metadata }: IncomingRegistration, refused: StreamEnd): Refused {
+  function refuse({ peer, metadata }: IncomingRegistration, refused: StreamEnd, isProven = false): Refused {
     count(state.registrations, refused.reason);
-    const claimed = quote(metadata['fleetrelay-cluster'] ?? '');
-    noteEnd(state, refused, callerOf(peer), { peer, claimed, what: 'registration' });
+    const claimed = metadata['fleetrelay-cluster'] ?? '';
+    noteEnd(state, refused, callerOf(peer), { peer, claimed: quote(claimed), what: 'registration' });
+    noteRefusal(state, refused, { claimed, peer, isProven, wasConnected: false });
     return { refused };
   }
 }
@@ -118,7 +127,7 @@ async function readRequest({ deps, limits }: ServerState, { read }: IncomingRegi
 
 function rateLimited(milliseconds: number): StreamEnd {
   const message = `too many registrations; try again in ${Math.ceil(milliseconds / 1000)} s`;
-  return { code: 'unavailable', reason: 'RateLimited', message };
+  return { code: 'unavailable', reason: 'RateLimited', message, retryAfterMs: milliseconds };
 }
 
 function identify(state: ServerState, { metadata, certificate: der }: IncomingRegistration): Registrant | Refused {
@@ -148,7 +157,7 @@ async function issue(
   authority: CertificateAuthority,
   { cluster, proof, certificate: shown, token }: Registrant,
   bytes: Uint8Array,
-): Promise<{ readonly response: Uint8Array } | Refused> {
+): Promise<{ readonly response: Uint8Array } | (Refused & { readonly isNotAdmitted?: true })> {
   const { listener, options, deps } = state;
   const { clusterId, version, certificateRequest, ...request } = readRegisterRequest(bytes);
   if (request.cluster !== cluster) {
@@ -170,7 +179,7 @@ async function issue(
   const key = createHash('sha256').update(facts.value.publicKey).digest('hex');
   const proven = { cluster, clusterId, proof, key, ...(shown === undefined ? {} : { certificate: shown }) };
   const decision = listener.mayRegister(proven);
-  if (decision.type !== 'admitted') return { refused: endOfDecision(decision) };
+  if (decision.type !== 'admitted') return { refused: endOfDecision(decision), isNotAdmitted: true };
   if (proof === 'shared' && deps.acceptances?.ask(cluster, { clusterId, key }) !== true) {
     return { refused: waitsFor(cluster, clusterId, key) };
   }
@@ -279,16 +288,4 @@ function weaknessOf(publicKey: Uint8Array): string | undefined {
     default:
       return `a key of the kind ${quote(String(key.asymmetricKeyType))}: use ECDSA on P-256 or P-384, or RSA`;
   }
-}
-
-/** The address of a peer for rate limits and logs; for IPv6 its /64 network, whose addresses one caller has all. */
-export function callerOf(peer: string): string {
-  const address = peer.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
-  const inside = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (inside !== undefined || !isIPv6(address)) return inside ?? address;
-  const [head = '', tail] = address.split('::');
-  const start = head === '' ? [] : head.split(':');
-  const end = tail === undefined || tail === '' ? [] : tail.split(':');
-  const gap = tail === undefined ? 0 : Math.max(0, 8 - start.length - end.length);
-  return [...start, ...Array.from({ length: gap }, () => '0'), ...end].slice(0, 4).join(':');
 }

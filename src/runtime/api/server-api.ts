@@ -22,6 +22,7 @@ import type { ServerParts } from '../parts.ts';
 import type { Planner } from '../plans/planner.ts';
 import type { KeyedHash } from '../recording/mask.ts';
 import type { Recorder } from '../recording/recorder.ts';
+import type { RefusedAgents } from '../refused-agents.ts';
 import { countsApproval, type HeldSets } from '../removals/approvals.ts';
 import type { SourceState } from '../source-table.ts';
 import type { Suspension, SuspensionKind } from '../suspensions.ts';
@@ -29,12 +30,22 @@ import { explain } from './explain.ts';
 import { historyOf } from './history.ts';
 import { impactOfFile } from './impact.ts';
 import type { Locator } from './locator.ts';
-import { clusterView, clusterViews, desiredViews, heldView, outputViews, sourceView, viewRows } from './views.ts';
+import {
+  clusterView,
+  clusterViews,
+  desiredViews,
+  heldView,
+  outputViews,
+  refusalView,
+  sourceView,
+  viewRows,
+} from './views.ts';
 import { whyNotIn } from './why-not.ts';
 
 interface ServerApiDeps extends Omit<ServerParts, 'fleet'> {
   readonly heldSets: HeldSets;
   readonly operationRequests: Pick<OperationRequests, 'ask'>;
+  readonly refusedAgents: Pick<RefusedAgents, 'of' | 'undeclared'>;
   readonly locator: Locator;
   readonly planner: Pick<Planner, 'plan'>;
   readonly recorder: Pick<Recorder, 'recording'>;
@@ -91,6 +102,7 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
       summary: revisionStatus(engine).summary,
       sources: sources.all().map(viewOf),
       clusters: clusterViews(deps),
+      ...undeclaredAgents(deps),
       heldRemovals: held(),
       safeMode: safeModeStatus(engine) ?? null,
       diagnostics: diagnostics(),
@@ -126,6 +138,14 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     replaceCluster: asLeader((cluster, by) => replaceCluster(deps, cluster, by)),
     operateShoot: asLeader((namespace, name, request, by) => operateShoot(deps, { namespace, name }, request, by)),
   };
+}
+
+function undeclaredAgents({ refusedAgents }: ServerApiDeps): Pick<FleetView, 'undeclaredAgents'> {
+  const undeclared = refusedAgents.undeclared().flatMap((cluster) => {
+    const refusal = refusedAgents.of(cluster);
+    return refusal === undefined ? [] : [[cluster, refusalView(refusal)] as const];
+  });
+  return undeclared.length === 0 ? {} : { undeclaredAgents: Object.fromEntries(undeclared) };
 }
 
 function dataplaneView(

@@ -1,6 +1,7 @@
 import type { Engine } from '../../engine/graph.ts';
 import { countOutcomes } from '../../engine/status/progress.ts';
 import { clusterTally } from '../../engine/status/rollout.ts';
+import { type AgentRefusal, refusalText } from '../../model/agent-refusal.ts';
 import { quote } from '../../model/ids.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import type { Registration } from '../../model/ledger.ts';
@@ -9,6 +10,7 @@ import { rfc3339 } from '../../model/time.ts';
 import type { ViewFilter } from '../../model/view-filter.ts';
 import type {
   AgentCertificateView,
+  AgentRefusalView,
   Answer,
   ClusterView,
   DesiredView,
@@ -18,15 +20,19 @@ import type {
   SuspensionView,
 } from '../../server/api.ts';
 import type { ServerParts } from '../parts.ts';
+import type { RefusedAgents } from '../refused-agents.ts';
 import type { HeldSet } from '../removals/approvals.ts';
 import type { SourceState } from '../source-table.ts';
 import { displaySuspension, type Suspension, type Suspensions } from '../suspensions.ts';
 
-type ClusterDeps = Pick<ServerParts, 'engine' | 'ledger' | 'sessions' | 'suspensions'> & { readonly signer: string };
+type ClusterDeps = Pick<ServerParts, 'engine' | 'ledger' | 'sessions' | 'suspensions'> & {
+  readonly refusedAgents: Pick<RefusedAgents, 'of'>;
+  readonly signer: string;
+};
 
 /** The view of a registered cluster; undefined if there is none of that name. */
 export function clusterView(
-  { engine, ledger, sessions, suspensions, signer }: ClusterDeps,
+  { engine, ledger, sessions, suspensions, refusedAgents, signer }: ClusterDeps,
   name: string,
 ): ClusterView | undefined {
   const declared = engine.clusters.get('', name);
@@ -39,10 +45,20 @@ export function clusterView(
   // A listed cluster is accepted.
   const conditions = status.conditions.filter(({ type }) => type !== 'Accepted');
   const messageOf = (of: string): string => conditions.find(({ type }) => type === of)?.message ?? '';
+  const refusal = refusedAgents.of(name);
+  const refused = refusal === undefined ? '' : refusalText(refusal);
   const asleep = engine.domains.flatMap(({ parts }) => parts.asleep?.get('', name) ?? [])[0];
   // In this order: why nothing changes, what is not known, and the progress.
   const messages = [
-    ...[stopped, asleep ?? '', problem, messageOf('WithinLimits'), messageOf('Discovered'), messageOf('Ready')],
+    ...[
+      stopped,
+      asleep ?? '',
+      problem,
+      refused,
+      messageOf('WithinLimits'),
+      messageOf('Discovered'),
+      messageOf('Ready'),
+    ],
   ];
   return {
     name,
@@ -59,6 +75,7 @@ export function clusterView(
     agentVersion: sessions.get(name)?.session.hello.version ?? null,
     kubernetesVersion: registration?.kubernetesVersion ?? null,
     problem,
+    ...(refusal === undefined ? {} : { refusal: refusalView(refusal) }),
     suspended: suspensionView(suspension),
     ...((registration?.tagKey ?? signer) === signer ? {} : { olderTag: true }),
     ...(asleep === undefined ? {} : { asleep }),
@@ -68,6 +85,11 @@ export function clusterView(
         ? conditions
         : [...conditions, { type: 'Suspended', status: 'True', reason: 'SuspendedByPerson', message: stopped }],
   };
+}
+
+/** The view of the refusal of an agent. */
+export function refusalView({ at, ...refusal }: AgentRefusal): AgentRefusalView {
+  return { ...refusal, at: rfc3339(at) };
 }
 
 function certificateView({

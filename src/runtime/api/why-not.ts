@@ -1,6 +1,7 @@
 import type { ValueRef, WhyNotReason } from '../../engine/domain.ts';
 import { whyNot } from '../../engine/explain/why-not.ts';
 import type { Engine } from '../../engine/graph.ts';
+import { refusalText } from '../../model/agent-refusal.ts';
 import { displayObjectName, parseObjectName } from '../../model/explain-query.ts';
 import { quote } from '../../model/ids.ts';
 import { displayKey } from '../../model/object-key.ts';
@@ -82,13 +83,15 @@ function whyNotSent(deps: WhyNotDeps, cluster: string, reason: WhyNotReason): Wh
 /** That the agent is not connected; empty: it is. */
 function noAgent({ engine }: WhyNotDeps, cluster: string, reason: WhyNotReason): readonly WhyNotReason[] {
   const agent = engine.inputs.agents.get('', cluster);
+  if (agent?.connected === true) return [];
+  const refusal = engine.inputs.refusals.get('', cluster);
+  const refused = refusal === undefined || refusal.isOver ? '' : `; it was ${refusalText(refusal)}`;
   if (agent === undefined || agent.since === 0) {
-    const message = `no agent of ${cluster} has connected yet`;
-    return [{ ...reason, reason: 'NeverConnected', message, todo: `fleetrelay cluster token ${cluster}` }];
+    const message = `no agent of ${cluster} has connected yet${refused}`;
+    const todo = refused === '' ? `fleetrelay cluster token ${cluster}` : 'see what to do: `fleetrelay check`';
+    return [{ ...reason, reason: 'NeverConnected', message, todo }];
   }
-  if (agent.connected) return [];
-  const problem = agent.problem === '' ? '' : `: ${agent.problem}`;
-  const message = `the agent of ${cluster} is not connected since ${rfc3339(agent.since)}${problem}`;
+  const message = `the agent of ${cluster} is not connected since ${rfc3339(agent.since)}${refused}`;
   const todo = 'start the agent, or see why it cannot connect: `fleetrelay check`';
   return [{ ...reason, reason: 'NotConnected', message, todo }];
 }

@@ -1,6 +1,7 @@
 import type { AnsweredRequest } from '../../engine/care/operation/requests.ts';
 import type { Input } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
+import type { AgentRefusal } from '../../model/agent-refusal.ts';
 import type { HealthReport } from '../../model/dataplane-health.ts';
 import { isEngineKind } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, parseJsonBytes } from '../../model/json.ts';
@@ -38,6 +39,7 @@ export const recordKey = {
   elapsed: (owner: string, key: string) => `elapsed/${owner}/${key}`,
   dataplaneStream: (key: string) => `dataplane-streams/${key}`,
   dataplaneReport: (key: string) => `dataplane-reports/${key}`,
+  agentRefusal: (cluster: string) => `agent-refusals/${cluster}`,
   operationRequest: (shoot: string) => `operation-requests/${shoot}`,
   historyOf: (cluster: string) => `history/${cluster}/`,
   history: (cluster: string, slot: number) => `history/${cluster}/${slot}`,
@@ -132,6 +134,17 @@ export type StreamRecord = {
   readonly ended?: string;
 };
 
+/** The last refusal of a caller who gave the name of a cluster. */
+export type RefusalRecord = {
+  readonly last: AgentRefusal;
+  /** The one that the status of the cluster shows, which changes seldom. */
+  readonly shown: AgentRefusal;
+  readonly isProven: boolean;
+  readonly wasConnected: boolean;
+  /** The agent has connected since, or no caller has come for a day. */
+  readonly isOver: boolean;
+};
+
 /** The last report of a data plane. */
 export type ReportRecord = {
   /** When its stream began, in milliseconds since 1970, or one more than that of an earlier stream: the newest stream counts. */
@@ -179,6 +192,8 @@ export async function readRecords(store: SnapshotStore, log: Log) {
     },
     /** What was answered of what is asked of Shoots, by Shoot. */
     operationRequests: await read.flat<AnsweredRequest>(recordKey.operationRequest(''), recordShape.operationRequest),
+    /** The last refusals, by the name of a cluster. */
+    agentRefusals: await read.flat<RefusalRecord>(recordKey.agentRefusal(''), recordShape.agentRefusal),
     /** The clusters' maps. */
     readings,
   };
@@ -278,6 +293,7 @@ const isFlag: Shape = (json) => typeof json === 'boolean';
 const isFlags: Shape = (json) => isJsonObject(json) && Object.values(json).every(isFlag);
 const isTime: Shape = (json) => typeof json === 'number' && json >= 0;
 const isPosition = fields({ epoch: isTime, sequence: isTime });
+const isRefusal = fields({ reason: isText, message: isText, address: isText, at: isTime });
 const isOrigin = fields({ source: isText, path: isText });
 
 /** The fields of each record that the start of a server relies on. */
@@ -301,6 +317,9 @@ export const recordShape = {
   approvalOutcome: fields({ digest: isText, outcome: isText }),
   observed: isJsonObject,
   elapsed: fields({ at: isTime }),
+  agentRefusal: fields({
+    ...{ last: isRefusal, shown: isRefusal, isProven: isFlag, wasConnected: isFlag, isOver: isFlag },
+  }),
   operationRequest: fields({ spec: isText, annotation: isText }),
   dataplaneStream: fields({ replica: isText, open: isFlag, since: isTime }),
   dataplaneReport: fields({

@@ -14,8 +14,9 @@ import type {
 import type { History } from '../../runtime/history/history.ts';
 import type { AssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
 import { inventoryOf } from '../../runtime/ledger/cluster-state.ts';
-import { newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
+import { newRegistration } from '../../runtime/ledger/ledger.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
+import type { RefusedAgents } from '../../runtime/refused-agents.ts';
 import type { ClusterSession } from '../../runtime/sessions.ts';
 import { endedRegistrations, type HelloDeps, judgeHello, judgeRegistration } from './admission.ts';
 import { createInputTaker } from './inputs.ts';
@@ -32,6 +33,7 @@ interface AgentSourceDeps extends HelloDeps, Pick<ServerParts, 'loop' | 'approva
   readonly connected: (cluster: ClusterName, holding: ReportedHolding) => void;
   readonly history: Pick<History, 'disconnected' | 'results'>;
   readonly enrolledAgain: AgentListener['enrolledAgain'];
+  readonly refusedAgents: Pick<RefusedAgents, 'refused' | 'connected' | 'disconnected'>;
 }
 
 /**
@@ -39,7 +41,7 @@ interface AgentSourceDeps extends HelloDeps, Pick<ServerParts, 'loop' | 'approva
  * value of the input: a commit takes many turns of the event loop, in which more messages arrive.
  */
 export function createAgentSource(deps: AgentSourceDeps): AgentListener {
-  const { engine, loop, ledger, recovery, sessions, clock, log } = deps;
+  const { engine, loop, ledger, recovery, sessions, refusedAgents, clock, log } = deps;
   const { agents } = engine.inputs;
   const quotas = createQuotas(deps);
   const ends = { complete: (cluster: ClusterName) => markWarm(deps, cluster), failed: endAfterDefect(deps) };
@@ -49,16 +51,10 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     caughtUp: async () => true,
     admit: (hello, certificate) => {
       const admission = judgeHello(hello, certificate, deps);
-      if (admission.type === 'refused') noteProblem(deps, hello.cluster, `refused: ${admission.message}`);
       if (admission.type === 'admitted') ledger.noteEndedRegistrations(hello.cluster, certificate?.registration ?? 0);
       return admission;
     },
-    mayRegister: (request) => {
-      const admission = judgeRegistration(request, deps);
-      if (admission.type === 'refused')
-        noteProblem(deps, request.cluster, `refused a certificate: ${admission.message}`);
-      return admission;
-    },
+    mayRegister: (request) => judgeRegistration(request, deps),
     issued: (request, certificate) => noteIssued(deps, request, certificate),
     enrolledAgain: deps.enrolledAgain,
     connected: (session, holding) => {
@@ -73,6 +69,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       sessions.set(cluster, newSession(session, holding));
       log.info('an agent is connected', { cluster, version, owned: holding.entries.length, known: holding.isKnown });
       deps.connected(cluster, holding);
+      refusedAgents.connected(cluster);
       loop.transact(() => {
         const isReplaced = bind(deps, session, holding);
         ledger.replaceEntries(cluster, holding);
@@ -94,10 +91,11 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       if (sessions.get(cluster)?.session !== session) return;
       sessions.delete(cluster);
       inputs.drop(cluster);
+      refusedAgents.disconnected(cluster);
       log.info('an agent is disconnected', { cluster, reason });
       noteDisconnected(deps, cluster);
     },
-    broken: (cluster, reason) => noteProblem(deps, cluster, `its session was ended: ${reason}`),
+    refused: refusedAgents.refused,
     latestEpoch: ledger.epoch,
     results: createResultTaker(deps),
     remembered: (cluster, digest) => {
@@ -186,15 +184,6 @@ function noteIssued(
 
 function certificateRecord({ serial, issuedAt, expiresAt }: AgentCertificate): Pick<Registration, 'certificate'> {
   return { certificate: { serial, issuedAt, expiresAt } };
-}
-
-/** Shows in the cluster's status why an agent of it was refused. */
-function noteProblem({ engine, loop }: AgentSourceDeps, cluster: ClusterName, problem: string): void {
-  const { agents } = engine.inputs;
-  const known = agents.latest('', cluster) ?? unseenAgent;
-  // The refusal of a second agent, while the first is connected, is only logged.
-  if (known.connected || known.problem === problem) return;
-  loop.transact(() => agents.set('', cluster, { ...known, problem }));
 }
 
 /** The first complete input snapshot makes a cluster warm, for good. */

@@ -20,6 +20,7 @@ const is = (name: string, values: string, labels = '', at = A): Series => [
   values,
 ];
 const west = 'cluster="west"';
+const refused = `${west},reason="WrongToken",address="10.0.0.7"`;
 const state = (name: string): string => `source="main",state="${name}"`;
 
 const ended = (reason: string, values: string): Series =>
@@ -249,6 +250,12 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     fires: [is('fleetrelay_enrolments_again_total', '0x5 1x60', west)],
     labels: { cluster: 'west' },
     silent: [is('fleetrelay_enrolments_again_total', '3x60', west)],
+  },
+  FleetrelayAgentRefused: {
+    fires: [is('fleetrelay_agent_refusal_timestamp_seconds', '0+60x60', refused)],
+    begins: 15,
+    labels: { cluster: 'west', reason: 'WrongToken', address: '10.0.0.7' },
+    silent: [is('fleetrelay_agent_refusal_timestamp_seconds', '0x60', refused)],
   },
   FleetrelayWrongTokens: {
     fires: [is('fleetrelay_wrong_tokens_total', '0+1x60'), is('fleetrelay_wrong_tokens_total', '0+1x60', '', B)],

@@ -89,6 +89,14 @@ export function describeTransport(name: string, make: () => Promise<TransportUnd
       expect(await connection.register(Buffer.from('request'), {})).toEqual(answer);
     });
 
+    test('an end says when to come again', async () => {
+      answer = { refused: { code: 'unavailable', reason: 'RateLimited', message: 'no', retryAfterMs: 43_000 } };
+      expect(await connection.register(Buffer.from('request'), {})).toEqual(answer);
+      const { client, server } = await open();
+      server.end({ code: 'unavailable', reason: 'BecauseOfTest', message: '', retryAfterMs: 1_000 });
+      expect(await client.ended).toMatchObject({ reason: 'BecauseOfTest', retryAfterMs: 1_000 });
+    });
+
     test('a caller that shows no certificate has none', async () => {
       const { server } = await open();
       await connection.register(Buffer.from('request'), {});

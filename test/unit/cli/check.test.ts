@@ -56,8 +56,13 @@ test('a fleet that is well has only ok findings, one for each thing that was che
 });
 
 describe('each problem has a finding with a fix:', () => {
-  const bound =
-    'refused: the name east belongs to cluster id a, not b; if the cluster was replaced, run: fleetrelay cluster replace east';
+  const refusal = (reason: string, message = 'm') => ({
+    ...{ reason, message, address: '10.0.0.7', at: '2026-01-01T00:00:00Z' },
+  });
+  const bound = refusal(
+    'ClusterIdBound',
+    'the name east belongs to cluster id a, not b; if the cluster was replaced, run: fleetrelay cluster replace east',
+  );
   const condition = (type: string, reason: string, message = 'm') => ({
     type,
     status: 'False' as const,
@@ -81,7 +86,25 @@ describe('each problem has a finding with a fix:', () => {
       /cluster register east --install/,
     ],
     ['disconnected', east({ connected: false }), 'AgentDisconnected', /fleetrelay check --context/],
-    ['another id', east({ connected: false, problem: bound }), 'AgentRefused', /^fleetrelay cluster replace east$/],
+    ['another id', east({ connected: false, refusal: bound }), 'AgentRefused', /^fleetrelay cluster replace east$/],
+    [
+      'a wrong token, of an agent that has never connected',
+      east({ connected: false, connectionSince: null, refusal: refusal('WrongToken') }),
+      'AgentRefused',
+      /^give the agent the token of east: fleetrelay cluster token east/,
+    ],
+    [
+      'a caller that is refused beside the connected agent',
+      east({ refusal: refusal('SecondAgent') }),
+      'CallerRefused',
+      /^stop one of the two agents/,
+    ],
+    [
+      'an agent with a name that is not declared',
+      { ...well, undeclaredAgents: { esat: refusal('UnknownCluster') } },
+      'UndeclaredAgent',
+      /^declare KubernetesCluster esat/,
+    ],
     ['a delta that is not taken', east({ problem: 'too large' }), 'Blocked', /log of the agent of east/],
     ['not warm', east({ warm: false }), 'NotWarm', /^$/],
     ['unknown kinds', east({ conditions: [condition('Discovered', 'KindsUnknown')] }), 'KindsUnknown', /excludedKinds/],
@@ -132,6 +155,14 @@ describe('each problem has a finding with a fix:', () => {
     [output({ state: 'paused' }), 'ClusterPaused', /fleetrelay.dev\/paused-/],
   ])('an object that is %o', (each, reason, fix) => {
     expect(problems(well, [each]).find((found) => found.reason === reason)?.fix).toMatch(fix);
+  });
+
+  test('a refusal says who was refused, when, and why; an agent that runs is not to be installed', () => {
+    const refused = refusal('WrongToken', 'the token is another one');
+    const [found, ...others] = problems(east({ connected: false, connectionSince: null, refusal: refused }));
+    expect(others).toEqual([]);
+    expect(found?.what).toBe('refused at 2026-01-01T00:00:00Z from 10.0.0.7: WrongToken: the token is another one');
+    expect(found?.fix).not.toContain('--install');
   });
 
   test('hundreds of objects are not hundreds of findings', () => {

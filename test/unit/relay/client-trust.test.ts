@@ -130,6 +130,26 @@ test('both streams show the certificate and no token, and state the capability f
   await stop(client);
 });
 
+test('an agent that is told when to come again does not come before, and does not wait for hours', async () => {
+  const told = (retryAfterMs: number) => async (): Promise<RegistrationAnswer> => ({
+    refused: { code: 'unavailable', reason: 'RateLimited', message: 'no', retryAfterMs },
+  });
+  registering = told(43_000);
+  const client = start(enrolled());
+  const waits = (): readonly number[] =>
+    agent.states.flatMap((state) => (state.type === 'waiting' ? [state.retryInMs] : []));
+  await eventually('it waits', () => waits().length === 1);
+  // A twentieth more: a fleet that is told the same time does not come in step.
+  expect(waits()).toEqual([45_150]);
+  registering = told(3_600_000);
+  await clock.advance(45_149);
+  expect(registrations).toBe(1);
+  await clock.advance(1);
+  await eventually('it waits again', () => waits().length === 2);
+  expect(waits()[1]).toBe(315_000);
+  await stop(client);
+});
+
 test('where none are issued both streams show the token', async () => {
   registering = async () => ({ refused: { code: 'refused', reason: 'NotOffered', message: '' } });
   const client = start(enrolled());

@@ -327,7 +327,8 @@ describe('on an open Pull stream', () => {
       expect(await endOf(world, stranger)).toEqual({ code: 'invalid', reason: 'ImplausiblePosition' });
       expect((await stranger.ended).message).toContain(`the ${part} (${claim.epoch}, ${claim.sequence})`);
       expect(world.owner.events).toEqual([]);
-      expect(world.owner.breaches).toEqual([expect.stringMatching(/^east ImplausiblePosition: /)]);
+      const caller = { cluster: 'east', isProven: true, wasConnected: false };
+      expect(world.owner.refusals).toEqual([expect.objectContaining({ ...caller, reason: 'ImplausiblePosition' })]);
       expect(world.server.stats()).toMatchObject({ ended: { ImplausiblePosition: 1 } });
     });
 

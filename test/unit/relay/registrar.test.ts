@@ -215,6 +215,34 @@ describe('a caller that registers often', () => {
     expect(harness.server.stats().registrations).toEqual({ Issued: 2, MalformedRequest: 1, RateLimited: 1 });
   });
 
+  test('and is not admitted yet loses none of its registrations; a caller who asks without end does', async () => {
+    const rate = { burst: 1, perSecond: 0.001 };
+    const patience = { burst: 5, perSecond: 0.001 };
+    await start({ registrationsPerCluster: rate, registrations: rate, registrationsNotAdmitted: patience });
+    const { registration } = harness.owner;
+    harness.owner.registration = () => ({ type: 'retry', reason: 'ServerStarting', message: 'not ready yet' });
+    for (let time = 0; time < 5; time += 1) {
+      expect(await refusalOf({ token: TOKEN }, 0)).toMatchObject({ reason: 'ServerStarting' });
+    }
+    harness.owner.registration = registration;
+    expect(await ask({ token: TOKEN })).toHaveProperty('response');
+    expect(await refusalOf({ token: TOKEN }, 0)).toMatchObject({ reason: 'RateLimited', retryAfterMs: 1_000_000 });
+  });
+
+  test('for another name takes nothing of the patience with this one', async () => {
+    const rate = { burst: 1, perSecond: 0.001 };
+    await start({ registrationsPerCluster: rate, registrationsNotAdmitted: rate });
+    harness.owner.registration = () => ({ type: 'refused', reason: 'UnknownCluster', message: 'not declared' });
+    const west = { cluster: 'west', id: 'west-id', token: lastingToken(SECRET, 'west') };
+    const reasons = async (asking: Asking): Promise<readonly string[]> => [
+      (await refusalOf(asking, 0)).reason,
+      (await refusalOf(asking, 0)).reason,
+      (await refusalOf(asking, 0)).reason,
+    ];
+    expect(await reasons({ token: TOKEN })).toEqual(['UnknownCluster', 'UnknownCluster', 'RateLimited']);
+    expect(await reasons(west)).toEqual(['UnknownCluster', 'UnknownCluster', 'RateLimited']);
+  });
+
   test('loses nothing to strangers at its own address: that of complete fleets, where a balancer stands between', async () => {
     const rate = { burst: 2, perSecond: 0.001 };
     await start({ registrationsPerCluster: rate, registrationsPerAddress: rate });

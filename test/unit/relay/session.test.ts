@@ -392,6 +392,21 @@ test.each([
   expect(world.owner.inputs.at(-1)?.delta.kinds?.[0]).toMatchObject({ kind: '/ConfigMap', state: 'unknown' });
 });
 
+test('a session that an agent ends because it takes no such delta is told to the owner; one that it only leaves is not', async () => {
+  const world = await createRelayHarness();
+  const { client } = await world.connect({ limits: { transferBytes: 10_000 } });
+  const large: Outputs = new Map([['large', 'x'.repeat(20_000)]]);
+  expect(await sessionOf(world).send(deltaOf(NONE, large, { epoch: 1, sequence: 1 }))).toEqual({ type: 'disconnected' });
+  const message = expect.stringMatching(/^the agent has ended the stream: a transfer of more than 10000 /);
+  const refusal = { cluster: 'east', reason: 'TransferTooLarge', message, isProven: true, wasConnected: true };
+  expect(world.owner.refusals).toEqual([expect.objectContaining(refusal)]);
+  await world.clock.advance(10_000);
+  expect(world.owner.sessions.size).toBe(1);
+  await Promise.all([client.stop(), world.clock.advance(2_000)]);
+  expect(world.owner.sessions.size).toBe(0);
+  expect(world.owner.refusals).toHaveLength(1);
+});
+
 test('an output object that the agent does not take is rejected with that reason', async () => {
   const world = await createRelayHarness();
   await world.connect({ limits: { objectBytes: 10_000 } });

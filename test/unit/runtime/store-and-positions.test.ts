@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
-import { parseClusterName } from '../../../src/model/ids.ts';
 import { comparePositions, type OutputPosition } from '../../../src/model/output.ts';
-import { must } from '../../../src/model/result.ts';
 import { createJournal } from '../../../src/runtime/stored/journal.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml, policyYaml } from '../../support/manifests.ts';
@@ -239,18 +237,6 @@ describe('an agent that states an admission that no server has made', () => {
     expect(lastAt(world, 'east')).toEqual({ value: '2' });
     expect(problemOf(world, 'east')).toBe('');
   });
-});
-
-it('why the session of an agent was ended before it was up is shown at its cluster', async () => {
-  const world = await startedWorld();
-  const problems = (): readonly string[] => world.server.api.clusters().map(({ problem }) => problem);
-  world.agent('east').disconnect();
-  world.agents.listener?.broken(must(parseClusterName('east')), 'ImplausiblePosition: test');
-  await world.settle();
-  expect(problems()).toEqual(['its session was ended: ImplausiblePosition: test', '']);
-  world.agent('east').connect();
-  await world.settle();
-  expect(problems()).toEqual(['', '']);
 });
 
 async function later(ticks: number): Promise<void> {

@@ -128,9 +128,32 @@ test('leader, admission, store and guards', async () => {
     'fleetrelay_store_writes_total 12',
     'fleetrelay_store_write_errors_total{reason="MemoryFull"} 2',
     'fleetrelay_store_records_refilled_total 70',
+    'fleetrelay_agent_refusals_total{cluster="south",reason="WrongToken"} 5',
     'fleetrelay_store_write_seconds_bucket{le="0.05"} 1',
   ])
     expect(text.split('\n')).toContain(line);
+});
+
+test('the last refusal of an agent is a time with its reason and address, also of a name that is not declared', async () => {
+  const refusal = { reason: 'WrongToken', message: 'm', address: '10.0.0.7', at: '2026-01-01T00:00:00Z' };
+  const metrics = createServerMetrics(
+    {
+      fleet: () =>
+        fleetView({
+          clusters: [clusterView('east', { refusal })],
+          undeclaredAgents: { esat: { ...refusal, reason: 'UnknownCluster' } },
+        }),
+      relay: () => relayView([]),
+      replica: () => REPLICA,
+      store: () => STORE,
+      pullRequests: () => [],
+    },
+    '1.2.3',
+  );
+  const lines = (await metrics.text()).split('\n');
+  const name = 'fleetrelay_agent_refusal_timestamp_seconds';
+  expect(lines).toContain(`${name}{cluster="east",reason="WrongToken",address="10.0.0.7"} 1767225600`);
+  expect(lines).toContain(`${name}{cluster="esat",reason="UnknownCluster",address="10.0.0.7"} 1767225600`);
 });
 
 test('the server sends the content type of Prometheus', async () => {
@@ -153,6 +176,7 @@ const REPLICA: ReplicaFigures = {
   snapshots: new Set(),
   heldByGuard: new Map([['TooManyRemovals', 4]]),
   approvals: { granted: 3, used: 2 },
+  refusals: new Map([['south', new Map([['WrongToken', 5]])]]),
   envoys: {
     hdsStreams: 3,
     hdsReports: new Map([['unchanged', 40]]),

@@ -1,0 +1,163 @@
+import type { StagedRefusal } from '../engine/inputs.ts';
+import type { AgentRefusal } from '../model/agent-refusal.ts';
+import { createRateLimit, type Rate } from '../model/rate-limit.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { RelayRefusal } from '../relay/session.ts';
+import type { ServerCore } from './core.ts';
+import { type RefusalRecord, recordKey, recordShape } from './ledger/records.ts';
+import type { Replica } from './replica/replica.ts';
+import { createSharedInput } from './shared-input.ts';
+
+/** A repeated refusal is recorded again after this time, so that the record says when the last attempt was. */
+const RECORD_EVERY_MS = 60_000;
+/** The status shows another refusal of the same caller after this time, so that callers do not cause one commit an attempt. */
+const SHOW_EVERY_MS = 10 * 60_000;
+/** The status shows the time of a repeated refusal again after this time. */
+const SHOW_AGAIN_MS = 60 * 60_000;
+/** A connected agent whose last stream was ended is in order after this time. */
+const GOOD_AFTER_MS = 60_000;
+/** A refusal without another attempt is over after this time. */
+const FORGET_AFTER_MS = 24 * 60 * 60_000;
+const LOOK_MS = 10 * 60_000;
+/** Refusals of callers who prove no name, in all. */
+const UNPROVEN: Rate = { burst: 20, perSecond: 1 };
+/** Refusals of names that no source declares; a caller can invent them. */
+const MOST_UNDECLARED = 100;
+/** Follows from earlier refusals, and does not hide their reason. */
+const CONSEQUENCES: readonly string[] = ['RateLimited', 'TooManyStreams'];
+
+export type RefusedAgents = ReturnType<typeof createRefusedAgents>;
+
+/**
+ * Remembers the last refusal of each cluster's name, until its agent is connected. Every replica notes those that it has seen
+ * itself. Stages them for the status of clusters.
+ */
+export function createRefusedAgents(core: ServerCore, { leads, knowsAll }: Pick<Replica, 'leads' | 'knowsAll'>) {
+  const { engine, records, clock } = core;
+  const mayNote = createRateLimit(clock.monotonic, UNPROVEN);
+  /** Refusals since the start of this process, by cluster and reason. */
+  const counts = new Map<string, Map<string, number>>();
+  const settling = createSettling(clock, (cluster) => over(cluster, ({ wasConnected }) => wasConnected));
+  const shared = createSharedInput<RefusalRecord, StagedRefusal>(core, {
+    prefix: recordKey.agentRefusal(''),
+    shape: recordShape.agentRefusal,
+    input: engine.inputs.refusals,
+    records: records.agentRefusals,
+    staged: ({ shown, isOver }) => ({ ...shown, isOver }),
+  });
+  const isDeclared = (cluster: string): boolean => engine.clusters.get('', cluster) !== undefined;
+
+  const forget = (cluster: string): void => {
+    shared.delete(cluster);
+    counts.delete(cluster);
+  };
+  /** Makes room for the refusal of an undeclared name; false: there is none for a caller who proves nothing. */
+  const makeRoom = (isProven: boolean): boolean => {
+    const undeclared = [...shared.entries()].filter(([cluster]) => !isDeclared(cluster));
+    if (undeclared.length < MOST_UNDECLARED) return true;
+    const [oldest, record] = undeclared.reduce((a, b) => (isLessWorth(b[1], a[1]) ? b : a));
+    if (record.isProven && !isProven) return false;
+    forget(oldest);
+    return true;
+  };
+  const over = (cluster: string, isOver: (record: RefusalRecord) => boolean): void => {
+    const record = shared.get(cluster);
+    if (record === undefined || record.isOver || !isOver(record)) return;
+    shared.set(cluster, { ...record, isOver: true });
+  };
+
+  /** The leader ends what is old, and forgets names that no source declares. */
+  const look = (): void => {
+    cancel = clock.schedule(LOOK_MS, look);
+    if (!leads() || !knowsAll()) return;
+    for (const [cluster, { last }] of [...shared.entries()]) {
+      if (clock.now() - last.at < FORGET_AFTER_MS) continue;
+      if (isDeclared(cluster)) over(cluster, () => true);
+      else forget(cluster);
+    }
+  };
+  let cancel = clock.schedule(LOOK_MS, look);
+  const unfollow = shared.follow();
+
+  return {
+    /** A caller was refused. */
+    refused: ({ cluster, isProven, wasConnected, ...refusal }: RelayRefusal): void => {
+      if (!isProven && mayNote('') > 0) return;
+      const before = shared.get(cluster);
+      if (before === undefined && !isDeclared(cluster) && !makeRoom(isProven)) return;
+      count(counts, cluster, refusal.reason);
+      // The status shows whole seconds.
+      const last: AgentRefusal = { ...refusal, at: Math.floor(clock.now() / 1000) * 1000 };
+      const next = nextRecord(before, { last, isProven, wasConnected });
+      if (next !== undefined) shared.set(cluster, next);
+    },
+    /** The agent of a cluster is connected. What had refused it before is over; if its stream had been ended, after a while. */
+    connected: (cluster: string): void => {
+      over(cluster, ({ wasConnected }) => !wasConnected);
+      settling.begin(cluster);
+    },
+    disconnected: settling.end,
+    /** The last refusal of a cluster's name; undefined: none, or it is over. */
+    of: (cluster: string): AgentRefusal | undefined => {
+      const record = shared.get(cluster);
+      return record === undefined || record.isOver ? undefined : record.last;
+    },
+    /** The names that no source declares. Callers of them were refused. */
+    undeclared: (): readonly string[] =>
+      [...shared.entries()].map(([cluster]) => cluster).filter((cluster) => !isDeclared(cluster)),
+    counts: (): ReadonlyMap<string, ReadonlyMap<string, number>> => counts,
+    stop: (): Promise<void> => {
+      cancel();
+      settling.stop();
+      return unfollow();
+    },
+  };
+}
+
+/** Calls `settled` for a cluster whose agent has been connected for {@link GOOD_AFTER_MS}. */
+function createSettling(clock: Clock, settled: (cluster: string) => void) {
+  const cancels = new Map<string, () => void>();
+  const end = (cluster: string): void => {
+    cancels.get(cluster)?.();
+    cancels.delete(cluster);
+  };
+  const begin = (cluster: string): void => {
+    end(cluster);
+    const cancel = clock.schedule(GOOD_AFTER_MS, () => settled(cluster));
+    cancels.set(cluster, cancel);
+  };
+  const stop = (): void => {
+    for (const cluster of [...cancels.keys()]) end(cluster);
+  };
+  return { begin, end, stop };
+}
+
+/** Whether room is made by forgetting this record rather than the other. */
+function isLessWorth(a: RefusalRecord, b: RefusalRecord): boolean {
+  return a.isProven === b.isProven ? a.last.at < b.last.at : b.isProven;
+}
+
+function count(counts: Map<string, Map<string, number>>, cluster: string, reason: string): void {
+  const own = counts.get(cluster) ?? new Map<string, number>();
+  counts.set(cluster, own);
+  own.set(reason, (own.get(reason) ?? 0) + 1);
+}
+
+/** The record after a refusal; undefined: it stays. */
+export function nextRecord(
+  before: RefusalRecord | undefined,
+  { last, isProven, wasConnected }: Pick<RefusalRecord, 'last' | 'isProven' | 'wasConnected'>,
+): RefusalRecord | undefined {
+  const fresh: RefusalRecord = { last, shown: last, isProven, wasConnected, isOver: false };
+  if (before === undefined || before.isOver) return fresh;
+  const age = last.at - before.last.at;
+  const isOther = last.reason !== before.last.reason || last.address !== before.last.address;
+  // A caller who proves nothing does not hide what the agent of the cluster is told.
+  if (before.isProven && !isProven && age < SHOW_AGAIN_MS) return undefined;
+  if (isOther && CONSEQUENCES.includes(last.reason) && age < SHOW_EVERY_MS) return undefined;
+  if (!isOther && age < RECORD_EVERY_MS) return undefined;
+  const shownFor = last.at - before.shown.at;
+  const isOtherReason = last.reason !== before.shown.reason;
+  const isShown = (isProven && !before.isProven) || shownFor >= (isOtherReason ? SHOW_EVERY_MS : SHOW_AGAIN_MS);
+  return { ...fresh, shown: isShown ? last : before.shown };
+}
