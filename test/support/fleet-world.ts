@@ -524,7 +524,12 @@ function createFakeAgent(
       };
       const dialled = dial();
       const admission = dialled.admit(hello);
-      if (admission.type !== 'admitted') return admission;
+      if (admission.type !== 'admitted') {
+        const { type, ...refusal } = admission;
+        const caller = { cluster, address: '127.0.0.1', isProven: true, wasConnected: false };
+        if (type !== 'retry') dialled.refused({ ...refusal, ...caller });
+        return admission;
+      }
       listener = dialled;
       const opened: AgentSession = {
         hello,

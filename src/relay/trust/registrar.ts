@@ -64,18 +64,7 @@ export function createRegistrar(
   const inAll = createRateLimit(clock.monotonic, state.limits.registrations);
   const notAdmitted = createRateLimit(clock.monotonic, state.limits.registrationsNotAdmitted);
 
-  return async (registration) => {
-    try {
-      return await answer(registration);
-    } catch (error) {
-      if (error instanceof ProtocolError) {
-        return refuse(registration, { code: error.code, reason: error.reason, message: error.message });
-      }
-      log.error('relay: a registration failed', { error });
-      const message = 'no certificate could be issued; the log of the server says why';
-      return refuse(registration, { code: 'unavailable', reason: 'Internal', message });
-    }
-  };
+  return (registration) => answer(registration).catch((error: unknown) => refuse(registration, failure(error)));
 
   async function answer(registration: IncomingRegistration): Promise<RegistrationAnswer> {
     if (state.draining) {
@@ -97,13 +86,22 @@ export function createRegistrar(
     const group = proven === undefined ? 'shared' : 'proven';
     const busy = inAll(group);
     if (busy > 0) return refuse(registration, rateLimited(busy), proven !== undefined);
-    const issued = await issue(state, authority, registrant, await readRequest(state, registration));
+    const issued = await readRequest(state, registration)
+      .then((request) => issue(state, authority, registrant, request))
+      .catch((error: unknown) => ({ refused: failure(error), isNotAdmitted: false }));
     if (!('refused' in issued)) return issued;
-    if (issued.isNotAdmitted === true && notAdmitted(caller) === 0) {
+    if (issued.isNotAdmitted && notAdmitted(caller) === 0) {
       own.giveBack(caller);
       inAll.giveBack(group);
     }
     return refuse(registration, issued.refused, proven !== undefined);
+  }
+
+  function failure(error: unknown): StreamEnd {
+    if (error instanceof ProtocolError) return { code: error.code, reason: error.reason, message: error.message };
+    log.error('relay: a registration failed', { error });
+    const message = 'no certificate could be issued; the log of the server says why';
+    return { code: 'unavailable', reason: 'Internal', message };
   }
 
   function refuse({ peer, metadata }: IncomingRegistration, refused: StreamEnd, isProven = false): Refused {

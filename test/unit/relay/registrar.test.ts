@@ -202,6 +202,18 @@ describe('a token', () => {
   });
 });
 
+test('the owner is told of every refusal: whose name, from where, why, and whether a token proves the name', async () => {
+  await refusalOf({ token: 'frt1_made-up' });
+  await refusalOf({ token: TOKEN, id: 'no id' });
+  await refusalOf({ cluster: 'Not A Name', token: TOKEN });
+  const told = harness.owner.refusals.map(({ message: _, ...refusal }) => refusal);
+  const caller = { cluster: 'east', address: 'memory', wasConnected: false };
+  expect(told).toEqual([
+    { ...caller, reason: 'WrongToken', isProven: false },
+    { ...caller, reason: 'MalformedRequest', isProven: true },
+  ]);
+});
+
 describe('a caller that registers often', () => {
   test('is told to retry later, also with a right token, and may register again after some time', async () => {
     await start({ registrationsPerCluster: { burst: 2, perSecond: 0.5 } });

@@ -396,7 +396,9 @@ test('a session that an agent ends because it takes no such delta is told to the
   const world = await createRelayHarness();
   const { client } = await world.connect({ limits: { transferBytes: 10_000 } });
   const large: Outputs = new Map([['large', 'x'.repeat(20_000)]]);
-  expect(await sessionOf(world).send(deltaOf(NONE, large, { epoch: 1, sequence: 1 }))).toEqual({ type: 'disconnected' });
+  expect(await sessionOf(world).send(deltaOf(NONE, large, { epoch: 1, sequence: 1 }))).toEqual({
+    type: 'disconnected',
+  });
   const message = expect.stringMatching(/^the agent has ended the stream: a transfer of more than 10000 /);
   const refusal = { cluster: 'east', reason: 'TransferTooLarge', message, isProven: true, wasConnected: true };
   expect(world.owner.refusals).toEqual([expect.objectContaining(refusal)]);

@@ -90,14 +90,6 @@ describe('an agent that asks for a certificate', () => {
     world = await createFleetWorld();
     expect(ask('east', 'token', 'some-id')).toMatchObject({ type: 'retry', reason: 'ServerStarting' });
   });
-
-  it('is shown in the status of the cluster when it is refused', async () => {
-    world.agent('east').disconnect();
-    ask('east', 'shared');
-    await world.settle();
-    const east = world.server.api.clusters().find(({ name }) => name === 'east');
-    expect(east?.problem).toMatch(/^refused a certificate: the shared token enrols new names only/);
-  });
 });
 
 describe('after the store has lost how many registrations of a name are over', () => {
