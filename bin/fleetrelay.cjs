@@ -46,9 +46,14 @@ function runWith(node) {
     process.stderr.write(`fleetrelay cannot start ${node}: ${error.message}\n`);
     process.exitCode = 70;
   });
-  child.on('exit', (code) => {
-    process.exitCode = code === null ? 70 : code;
+  child.on('exit', (code, signal) => {
+    process.exitCode = code === null ? exitCodeOf(signal) : code;
   });
+}
+
+/** The exit code that a shell gives a process that a signal has ended. */
+function exitCodeOf(signal) {
+  return 128 + (require('node:os').constants.signals[signal] || 0);
 }
 
 function start() {

@@ -24,7 +24,7 @@ export const EXIT_CODE_MEANINGS: readonly (readonly [code: ExitCode, meaning: st
   ],
   [EXIT.notFound, 'there is no such cluster, object, source, revision or held removal'],
   [EXIT.internal, 'a bug in fleetrelay'],
-  [EXIT.interrupted, 'stopped before the end: `validate` by Ctrl-C, a server or an agent by a second one'],
+  [EXIT.interrupted, 'stopped before the end: a command by Ctrl-C, a server or an agent by a second one'],
 ];
 
 /** An expected failure of a command: its message, what to do about it, and the exit code. No stack trace is shown for it. */

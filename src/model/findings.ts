@@ -132,6 +132,10 @@ export const findings = {
     code: 'FR2054',
     meaning: 'An expression in CEL cannot be parsed, or uses a variable, function or field that is not declared.',
   },
+  RuleTooExpensive: {
+    code: 'FR2055',
+    meaning: 'The rules in CEL of a CustomResourceDefinition take too many steps for the object.',
+  },
 
   FieldNotAllowed: { code: 'FR2100', meaning: 'The kind has this field, but the object must not set it here.' },
   DuplicateValue: { code: 'FR2101', meaning: 'Two entries of a list have the same value where each must differ.' },

@@ -127,7 +127,6 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
     excerpts: isForPeople,
     findsFixes: flags.fix === true || isForPeople || ['json', 'yaml', 'sarif'].includes(flags.output),
     progress: progress.show,
-    signal: context.untilStopped(),
   };
   const found = await context.roots.validate(request).catch(refused).finally(progress.clear);
   const report = flags.strict === true ? hardened(found) : found;
@@ -159,7 +158,6 @@ const WITH_NOT_EVALUATED: readonly string[] = ['text', 'json', 'yaml'];
 
 /** A request that cannot be met, such as an unknown commit, is a wrong command line: exit code 1 means errors in manifests. */
 function refused(error: unknown): never {
-  if (error instanceof DOMException && error.name === 'AbortError') throw new CliError(EXIT.interrupted, 'stopped');
   throw error instanceof Error && error.constructor === Error ? new CliError(EXIT.usage, error.message) : error;
 }
 

@@ -3,11 +3,12 @@ import { checkDocuments, nodesIn } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
 import type { DecodedSize } from '../../model/desired.ts';
-import { type Diagnostic, diagnosticOf, type FindingReason } from '../../model/diagnostic.ts';
+import { type Diagnostic, diagnosticOf, displayLocation, type FindingReason } from '../../model/diagnostic.ts';
 import { sha256 } from '../../model/digest.ts';
+import type { FieldPath } from '../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
 import { likelyReferencesOf } from '../../validation/across-files/likely-references.ts';
-import { isDefinition } from '../../validation/custom/custom-kinds.ts';
+import { isDefinition, withRulePlaces } from '../../validation/custom/custom-kinds.ts';
 import { expressionsIn } from '../../validation/expressions.ts';
 import type { FileBytes } from './file-bytes.ts';
 import { collectFacts, type FileFacts, unreadFile } from './file-facts.ts';
@@ -105,7 +106,10 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     const references = checks.collectsReferences ? likelyReferencesOf(value) : NONE;
     if (identity.kind !== '' || identity.apiVersion !== '')
       documents.push({ line, column, ...identity, state, references });
-    if (isDefinition(value)) definitions.push(value);
+    if (isDefinition(value)) {
+      const placeOf = (field: FieldPath) => displayLocation(file.locate(document, [...path, ...field], 'value'));
+      definitions.push(withRulePlaces(value, placeOf));
+    }
     hasExpressions ||= !isSkipped && expressionsIn(value).length > 0;
   }
   const diagnostics = inOrder(findings);

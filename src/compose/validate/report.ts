@@ -41,8 +41,6 @@ export interface ValidationRequest extends SourceChoice {
   readonly threads?: number;
   /** Called from time to time. `total` is undefined while the folders are listed. */
   readonly progress?: (done: number, total: number | undefined) => void;
-  /** Aborts the run: it rejects, and leaves no process, thread or temporary file behind. */
-  readonly signal?: AbortSignal;
 }
 
 /** Paths are in the form of the request. */

@@ -34,11 +34,11 @@ export interface Touched {
  * know the commits.
  */
 export async function readTouched(
-  { cwd, since = '', env = {}, signal }: ValidationRequest,
+  { cwd, since = '', env = {} }: ValidationRequest,
   inputs: Inputs,
   settings: CheckSettings,
 ): Promise<Touched> {
-  const opened = await readWorkTreeChanges({ clock: createSystemClock(), environment: env }, cwd, since, signal);
+  const opened = await readWorkTreeChanges({ clock: createSystemClock(), environment: env }, cwd, since);
   if (!opened.ok) throw new Error(`--since ${since}: ${opened.problem}`);
   const { root, changes } = opened.value;
   try {

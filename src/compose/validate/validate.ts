@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import { resolve } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { compareText } from '../../model/json.ts';
 import { defaultRevisionLimits } from '../../model/revision-limits.ts';
@@ -20,16 +19,16 @@ import { createThreads, type Threads } from './threads/threads.ts';
  * Checks manifests as an API server would under `--dry-run=server --validate=strict`. In a folder it checks every manifest
  * that the `.fleetrelayignore` of the folder does not exclude; a file that is named is checked in any case, and may be a
  * server's RelayConfig as well. A file that cannot be read is a diagnostic. Rejects with a text for people if the request
- * itself cannot be met, and with the signal's reason when it aborts.
+ * itself cannot be met.
  */
 export async function validatePaths(request: ValidationRequest): Promise<ValidationReport> {
-  const { progress = () => undefined, signal = new AbortController().signal } = request;
+  const { progress = () => undefined } = request;
   if (request.cluster !== undefined || (request.schemaLocations ?? []).length > 0) {
     const { checkRequest } = await import('./check-request.ts');
     await checkRequest(request);
   }
   const source = request.config === undefined ? undefined : await readSource(request);
-  const threads = createThreads({ count: request.threads, progress, signal });
+  const threads = createThreads({ count: request.threads, progress });
   try {
     const { repository, paths } = request;
     const named = repository === undefined ? paths : [repository];
@@ -40,9 +39,6 @@ export async function validatePaths(request: ValidationRequest): Promise<Validat
       async (found) => {
         progress(found, undefined);
         await threads.expect(found);
-        // Lets signals come in.
-        await nextTurn();
-        signal.throwIfAborted();
       },
     );
     const judged = await judge({ request, source, threads }, inputs).catch((error: unknown) => {
@@ -62,13 +58,11 @@ const MOST_ROUNDS = 10;
 
 /** Applies fixes until no finding has one, and reports what they leave. */
 async function mend(judging: Judging, inputs: Inputs, first: Judgement): Promise<ValidationReport> {
-  const { request } = judging;
   const { mendFiles } = await import('./mend-files.ts');
   const fixed = new Map<string, number>();
   let { files } = inputs;
   let { report, checked } = first;
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
-    request.signal?.throwIfAborted();
     const mended = mendFiles(files, checked, report.diagnostics);
     if (mended.fixed.length === 0) break;
     for (const { path, findings } of mended.fixed) fixed.set(path, (fixed.get(path) ?? 0) + findings);

@@ -1,7 +1,8 @@
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
+import type { FieldPath } from '../../model/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { createKindTable, type KindRow } from '../kind-table.ts';
 import type { KindSchemas, ObjectCheck, Schema } from '../values/schema.ts';
-import { readRootSchema } from './read-schema.ts';
+import { RULE_PLACE, readRootSchema } from './read-schema.ts';
 
 /** Makes the check of the rules in CEL of a kind; `kind` names it in messages. */
 export type RuleCompiler = (schema: Schema, kind: string) => ObjectCheck;
@@ -55,6 +56,27 @@ export function hasRules(part: unknown): boolean {
   return Object.entries(part).some(([name, value]) =>
     name === 'x-kubernetes-validations' ? Array.isArray(value) : hasRules(value),
   );
+}
+
+/** Returns a definition whose rules say where they are written. `placeOf` gets the path of a rule in the definition. */
+export function withRulePlaces(definition: JsonObject, placeOf: (path: FieldPath) => string): JsonObject {
+  const visit = (value: JsonValue, path: FieldPath): JsonValue => {
+    if (Array.isArray(value)) return value.map((item, index) => visit(item, [...path, index]));
+    if (!isJsonObject(value)) return value;
+    const entries = Object.entries(value).map(([name, member = null]) => {
+      const at = [...path, name];
+      return [name, name === 'x-kubernetes-validations' ? located(member, at) : visit(member, at)] as const;
+    });
+    return Object.fromEntries(entries);
+  };
+  const located = (rules: JsonValue, path: FieldPath): JsonValue =>
+    Array.isArray(rules)
+      ? rules.map((rule, index) => {
+          const at = [...path, index, 'rule'];
+          return isJsonObject(rule) ? { ...rule, [RULE_PLACE]: placeOf(at) } : rule;
+        })
+      : rules;
+  return hasRules(definition) ? objectOf(visit(definition, [])) : definition;
 }
 
 function once<Value>(make: () => Value): () => Value {

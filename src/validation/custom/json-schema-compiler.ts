@@ -8,6 +8,7 @@ import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '..
 import { ok, problem } from '../../model/result.ts';
 import { isTime } from '../values/formats.ts';
 import { createMeter, type Meter, MOST_STEPS, TooMuchWork, tooMuchWork } from '../values/meter.ts';
+import { mostInstructions } from '../values/pattern-size.ts';
 import { compilePattern } from '../values/patterns.ts';
 import { STEP_OF_TEXT } from '../values/value-rules.ts';
 import type { JsonSchemaCompiler } from './located-kinds.ts';
@@ -34,7 +35,7 @@ function optionsWith(meter: Meter): Options {
     const compiled = compilePattern(pattern);
     return {
       test: (text) => {
-        meter.charge(((compiled?.size ?? 0) * text.length) / STEP_OF_TEXT);
+        if (compiled !== undefined) meter.charge(compiled.steps(text));
         return compiled?.matches(text) ?? true;
       },
     };
@@ -80,7 +81,7 @@ export function createJsonSchemaCompiler(): JsonSchemaCompiler {
     } catch (error) {
       const why =
         error instanceof TooMuchWork
-          ? `it has more than ${MOST_NODES} parts`
+          ? `it has more than ${MOST_NODES} parts, or a pattern that is too large`
           : error instanceof Error
             ? error.message
             : String(error);
@@ -91,6 +92,8 @@ export function createJsonSchemaCompiler(): JsonSchemaCompiler {
 
 /** The mappings and lists of one schema with its files. To compile one takes a quarter of a millisecond. */
 const MOST_NODES = 30_000;
+/** To compile this many instructions of a pattern takes as long as a node. */
+const INSTRUCTIONS_OF_NODE = 40;
 /** To sort out which errors matter takes a multiple of their number. */
 const MOST_ERRORS = 1_000;
 
@@ -161,7 +164,7 @@ const MAPS: ReadonlySet<string> = new Set([
  * limit. Identifiers of schemas would move the base of references.
  */
 function metered(schema: JsonValue, nodes: Meter): JsonValue {
-  if (typeof schema === 'object') nodes.charge(1);
+  if (typeof schema === 'object') nodes.charge(1 + patternsOf(schema) / INSTRUCTIONS_OF_NODE);
   if (Array.isArray(schema)) return schema.map((each) => metered(each, nodes));
   if (!isJsonObject(schema)) return schema;
   const converted: Record<string, JsonValue> = {};
@@ -191,6 +194,14 @@ function metered(schema: JsonValue, nodes: Meter): JsonValue {
     converted[STEPS] = steps;
   }
   return converted;
+}
+
+/** The instructions of the patterns of a schema itself, or of the names of patterns of its fields. */
+function patternsOf(schema: JsonValue): number {
+  if (!isJsonObject(schema)) return 0;
+  const { pattern, patternProperties } = schema;
+  const patterns = [pattern, ...Object.keys(isJsonObject(patternProperties) ? patternProperties : {})];
+  return patterns.reduce<number>((sum, each) => sum + (typeof each === 'string' ? mostInstructions(each) : 0), 0);
 }
 
 function meteredMap(schemas: JsonObject, nodes: Meter): JsonObject {

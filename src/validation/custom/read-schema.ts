@@ -75,11 +75,14 @@ function readProperties(json: JsonObject): Readonly<Record<string, Schema>> {
   return properties;
 }
 
+/** The member of a rule that says where it is written: see `withRulePlaces`. */
+export const RULE_PLACE = 'x-fleetrelay-at';
+
 function readRules(json: JsonValue | undefined): readonly CelRule[] {
   if (!Array.isArray(json)) return [];
   return json
     .filter(isJsonObject)
-    .flatMap(({ rule, message, messageExpression, reason, fieldPath, optionalOldSelf }) =>
+    .flatMap(({ rule, message, messageExpression, reason, fieldPath, optionalOldSelf, [RULE_PLACE]: at }) =>
       typeof rule !== 'string'
         ? []
         : [
@@ -90,6 +93,7 @@ function readRules(json: JsonValue | undefined): readonly CelRule[] {
               ...(typeof reason === 'string' ? { reason } : {}),
               ...(typeof fieldPath === 'string' ? { fieldPath } : {}),
               ...(typeof optionalOldSelf === 'boolean' ? { optionalOldSelf } : {}),
+              ...(typeof at === 'string' ? { at } : {}),
             },
           ],
     );

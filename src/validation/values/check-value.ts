@@ -2,6 +2,7 @@ import type { FieldProblem } from '../../manifest/problem.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
 import { type CompileOptions, type Node, nodeOf, type Slot, slotOf } from './compile-schema.ts';
 import { createMeter, MOST_STEPS, TooMuchWork, tooMuchWork } from './meter.ts';
+import { instructionsIn, MOST_INSTRUCTIONS } from './pattern-size.ts';
 import type { Schema } from './schema.ts';
 import {
   type Run,
@@ -34,25 +35,29 @@ const DEEPEST = 500;
  * it has compiled of a schema for as long as the schema lives, so one check serves many values.
  */
 export function createValueCheck(options: CompileOptions): ValueCheck {
-  const roots = new WeakMap<Schema, Slot>();
+  const roots = new WeakMap<Schema, Slot | 'tooLarge'>();
   const walker = { ...options, isBuiltIn: options.reader === 'built-in' };
   const meter = createMeter();
   return (schema, value, { isSecret = false } = {}) => {
     let slot = roots.get(schema);
     if (slot === undefined) {
-      slot = slotOf(schema);
+      slot =
+        options.reader === 'custom' && instructionsIn(schema as JsonValue) > MOST_INSTRUCTIONS
+          ? 'tooLarge'
+          : slotOf(schema);
       roots.set(schema, slot);
     }
+    if (slot === 'tooLarge') return [tooMuchWork()];
     meter.reset(MOST_STEPS);
-    const node = nodeOf(slot, walker);
-    const run: Run = { path: [], problems: [], isSecret, root: { node, value }, meter };
+    const problems: Run['problems'] = [];
     try {
-      visit(node, value, run, walker);
+      const node = nodeOf(slot, walker);
+      visit(node, value, { path: [], problems, isSecret, root: { node, value }, meter }, walker);
     } catch (error) {
       if (!(error instanceof TooMuchWork)) throw error;
-      return [...run.problems, tooMuchWork()];
+      return [...problems, tooMuchWork()];
     }
-    return run.problems.length === 0 ? NONE : run.problems;
+    return problems.length === 0 ? NONE : problems;
   };
 }
 

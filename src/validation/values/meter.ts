@@ -8,6 +8,8 @@ export interface Meter {
   reset(limit: number): void;
   /** What is left of the limit. Negative: it was exceeded, and the result of the evaluation must not be used. */
   readonly left: number;
+  /** How many evaluations have begun. */
+  readonly evaluation: number;
 }
 
 /** Thrown inside an evaluation; the evaluator returns it as an error of the expression. */
@@ -24,6 +26,7 @@ export function tooMuchWork(): FieldProblem {
 
 export function createMeter(): Meter {
   let left = 0;
+  let evaluation = 0;
   return {
     charge(steps) {
       left -= steps;
@@ -31,9 +34,13 @@ export function createMeter(): Meter {
     },
     reset(limit) {
       left = limit;
+      evaluation += 1;
     },
     get left() {
       return left;
+    },
+    get evaluation() {
+      return evaluation;
     },
   };
 }

@@ -1,21 +1,26 @@
 import { RE2JS } from 're2js';
+import { TooMuchWork } from './meter.ts';
+import { MOST_INSTRUCTIONS, mostInstructions, stepsOfMatching } from './pattern-size.ts';
 
 /** A pattern of a schema. */
 export interface Matcher {
-  /** Whether the pattern is in a text. Takes time in proportion to the length of the text times `size`. */
+  /** Whether the pattern is in a text. */
   matches(text: string): boolean;
-  /** The instructions of the compiled pattern. */
-  readonly size: number;
+  /** The steps that this takes at most. */
+  steps(text: string): number;
 }
 
 /**
  * Compiles a pattern as an API server does: in the syntax of RE2, and so that it matches in linear time. Undefined if RE2
- * cannot express it (a look-ahead). Import this module when there is a pattern, not before: it loads the library.
+ * cannot express it (a look-ahead). Throws {@link TooMuchWork} above {@link MOST_INSTRUCTIONS}. Import this module when there is a
+ * pattern, not before: it loads the library.
  */
 export function compilePattern(pattern: string): Matcher | undefined {
+  if (mostInstructions(pattern) > MOST_INSTRUCTIONS) throw new TooMuchWork('the pattern is too large');
   try {
     const compiled = RE2JS.compile(pattern);
-    return { matches: (text) => compiled.matcher(text).find(), size: compiled.programSize() };
+    const size = compiled.programSize();
+    return { matches: (text) => compiled.test(text), steps: (text) => stepsOfMatching(size, text) };
   } catch {
     return undefined;
   }

@@ -58,6 +58,8 @@ export interface CelRule {
   readonly reason?: string;
   readonly fieldPath?: string;
   readonly optionalOldSelf?: boolean;
+  /** Where the rule is written, as `file:line:column`, if it was read from a file. */
+  readonly at?: string;
 }
 
 /** The schema of one version of one kind. */

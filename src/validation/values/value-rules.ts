@@ -18,7 +18,7 @@ export function checkValueRules(node: Node, value: JsonValue, run: Run, visit: V
   if (node.branches !== undefined) checkBranches(node.branches, value, run, visit);
 }
 
-/** How many characters a step looks at, by one instruction of a pattern. */
+/** How many characters a step looks at. */
 export const STEP_OF_TEXT = 32;
 
 function checkText({ schema, pattern: matcher }: Node, value: string, run: Run): void {
@@ -28,7 +28,7 @@ function checkText({ schema, pattern: matcher }: Node, value: string, run: Run):
     // Characters count, not UTF-16 code units.
     checkSize(run, 'characters', [...value].length, minLength, maxLength);
   }
-  run.meter.charge(((matcher?.size ?? 0) * value.length) / STEP_OF_TEXT);
+  if (matcher !== undefined) run.meter.charge(matcher.steps(value));
   if (matcher?.matches(value) === false) report(run, 'WrongValue', `does not have the form ${pattern}`);
 }
 

@@ -25,14 +25,13 @@ export async function findCustomSchemas(
   settings: CheckSettings,
 ): Promise<CustomSettings> {
   const definitions = [...checked.flatMap((file) => file.definitions), ...(await definitionsOfCluster(request))];
-  const { schemaLocations: locations = [], cwd, signal } = request;
+  const { schemaLocations: locations = [], cwd } = request;
   // The folder that `schema export` writes has the same name.
   const { release } = await openKubernetesSchemas(settings.versions.at(-1) ?? newestKubernetesVersion);
   const locator = createSchemaLocator({
     locations,
     cwd,
     kubernetesVersion: release.replace(/^v/, ''),
-    ...(signal === undefined ? {} : { signal }),
   });
   const located = await locator.locate(unknownKinds(checked, definitions));
   return { definitions, located, named: await namedSchemas(request, files, checked, locator) };

@@ -13,7 +13,6 @@ export interface SchemaLocatorOptions {
   readonly cwd: string;
   /** As `1.36.0`. */
   readonly kubernetesVersion: string;
-  readonly signal?: AbortSignal;
 }
 
 /** Finds the JSON Schemas of kinds. */
@@ -61,7 +60,7 @@ export function createSchemaLocator(options: SchemaLocatorOptions): SchemaLocato
   });
   const contents = new Map<string, Promise<Content>>();
   const contentOf = (place: string): Promise<Content> => {
-    const known = contents.get(place) ?? (isUrl(place) ? fetched(place, options) : fileContent(place));
+    const known = contents.get(place) ?? (isUrl(place) ? fetched(place) : fileContent(place));
     contents.set(place, known);
     return known;
   };
@@ -229,12 +228,11 @@ async function fileContent(path: string): Promise<Content> {
 const TOO_LARGE: Content = { problem: `cannot be used: it has more than ${MAX_BYTES} bytes` };
 
 /** Fetches a URL. Redirects are not followed, so nothing else is fetched than was named. */
-async function fetched(url: string, { signal }: SchemaLocatorOptions): Promise<Content> {
-  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+async function fetched(url: string): Promise<Content> {
   try {
     const response = await fetch(url, {
       redirect: 'manual',
-      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
       headers: { 'user-agent': 'fleetrelay' },
     });
     const { status } = response;
@@ -248,7 +246,6 @@ async function fetched(url: string, { signal }: SchemaLocatorOptions): Promise<C
     const why = to === null ? `the server answers ${status}` : `it has moved to ${to}, which is not followed`;
     return { problem: `cannot be read: ${why}` };
   } catch (error) {
-    signal?.throwIfAborted();
     return { problem: `cannot be read: ${reasonOf(error)}` };
   }
 }

@@ -19,7 +19,7 @@ export interface Threads {
   expect(files: number): Promise<unknown>;
   /**
    * Checks files; the findings are in the order of the files and do not depend on the number of threads. `takeInOrder` gets
-   * each as soon as all files before it are checked; what it throws ends the check. Rejects if the signal aborts or a thread fails. The caller calls `close` in every case.
+   * each as soon as all files before it are checked; what it throws ends the check. Rejects if a thread fails. The caller calls `close` in every case.
    */
   check(
     files: readonly InputFile[],
@@ -36,7 +36,6 @@ export interface ThreadOptions {
   /** The number of threads, this one included. Unset: as many as there are processors if that saves time. */
   readonly count: number | undefined;
   readonly progress: (done: number, total: number) => void;
-  readonly signal: AbortSignal;
 }
 
 /** From this number of files on, a second thread saves more time than it takes to start. */
@@ -44,7 +43,7 @@ const FILES_FOR_THREADS = 300;
 const MAX_THREADS = 8;
 
 /** Makes threads that check files together with this one. */
-export function createThreads({ count, progress, signal }: ThreadOptions): Threads {
+export function createThreads({ count, progress }: ThreadOptions): Threads {
   let starting: Promise<readonly Running[]> | undefined;
   const expect = (files: number): Promise<readonly Running[]> => {
     const wanted = count ?? (files < FILES_FOR_THREADS ? 1 : Math.min(availableParallelism(), MAX_THREADS));
@@ -84,13 +83,12 @@ export function createThreads({ count, progress, signal }: ThreadOptions): Threa
       new Int32Array(next)[0] = (running.length + 1) * PORTION;
       const task: CheckTask = { files, settings, first: 0, next };
       const others = running.map(async (each, index) =>
-        (await import('./workers.ts')).runIn(each, { ...task, first: (index + 1) * PORTION }, keep, signal),
+        (await import('./workers.ts')).runIn(each, { ...task, first: (index + 1) * PORTION }, keep),
       );
       const own = checkFiles(task, async (checked) => {
         keep(checked);
-        // Lets signals, and messages of other threads, come in.
+        // Lets messages of other threads come in.
         await nextTurn();
-        signal.throwIfAborted();
         if (hasEnded) await ending.promise;
       });
       const notEvaluated = await Promise.race([Promise.all([own, ...others]), ending.promise]);

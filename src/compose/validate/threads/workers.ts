@@ -15,21 +15,17 @@ export async function runIn(
   { worker, ended }: Running,
   task: CheckTask,
   keep: (checked: CheckedFiles) => void,
-  signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
+  const { promise, resolve } = Promise.withResolvers<readonly string[]>();
   const receive = (text: string): void => {
     const message = JSON.parse(text) as ThreadMessage;
     if ('notEvaluated' in message) resolve(message.notEvaluated);
     else keep(message);
   };
-  const abort = (): void => reject(signal.reason);
   worker.on('message', receive).postMessage(task);
-  signal.addEventListener('abort', abort);
   try {
     return await Promise.race([promise, ended]);
   } finally {
     worker.off('message', receive);
-    signal.removeEventListener('abort', abort);
   }
 }

@@ -1,5 +1,7 @@
 import type { Expr, Expr_Call } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
 import { didYouMean } from '../../../manifest/problem.ts';
+import type { Meter } from '../../values/meter.ts';
+import { mostInstructions, STEPS_OF_COMPILING } from '../../values/pattern-size.ts';
 import { compilePattern } from '../../values/patterns.ts';
 import { OPTIONAL_INDEX, OPTIONAL_SELECT } from './optional-syntax.ts';
 import { childrenOf } from './walk.ts';
@@ -47,18 +49,25 @@ export interface CallFault {
   readonly hint?: string | undefined;
 }
 
-/** Returns the first call of a function that no API server has, or with a pattern that RE2 cannot read. */
-export function faultOfCalls(expr: Expr, more: ReadonlySet<string>): CallFault | undefined {
-  const own = expr.exprKind.case === 'callExpr' ? faultOfCall(expr.exprKind.value, more) : undefined;
+/**
+ * Returns the first call of a function that no API server has, or with a pattern that RE2 cannot read. Throws TooMuchWork if the meter
+ * does not suffice for the patterns.
+ */
+export function faultOfCalls(expr: Expr, more: ReadonlySet<string>, meter: Meter): CallFault | undefined {
+  const own = expr.exprKind.case === 'callExpr' ? faultOfCall(expr.exprKind.value, more, meter) : undefined;
   if (own !== undefined) return own;
   for (const child of childrenOf(expr)) {
-    const found = faultOfCalls(child, more);
+    const found = faultOfCalls(child, more, meter);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function faultOfCall({ function: name, target, args }: Expr_Call, more: ReadonlySet<string>): CallFault | undefined {
+function faultOfCall(
+  { function: name, target, args }: Expr_Call,
+  more: ReadonlySet<string>,
+  meter: Meter,
+): CallFault | undefined {
   // All others are operators.
   if (!/^[A-Za-z_]\w*$/.test(name) || name === '_' || name === OPTIONAL_SELECT || name === OPTIONAL_INDEX) {
     return undefined;
@@ -73,7 +82,9 @@ function faultOfCall({ function: name, target, args }: Expr_Call, more: Readonly
   const pattern = name === 'matches' ? textOf(args.at(-1)) : undefined;
   // This library refuses a name that two groups have, and API servers take it.
   const isSure = pattern !== undefined && !/\(\?P?</.test(pattern);
-  if (!isSure || compilePattern(pattern) !== undefined) return undefined;
+  if (!isSure) return undefined;
+  meter.charge(mostInstructions(pattern) * STEPS_OF_COMPILING);
+  if (compilePattern(pattern) !== undefined) return undefined;
   return { fault: `matches the pattern ${JSON.stringify(pattern)}, which is no regular expression of RE2` };
 }
 

@@ -3,15 +3,19 @@ import { didYouMean, type FieldProblem, fieldError } from '../../../manifest/pro
 import { displayPath, type FieldPath } from '../../../model/field-path.ts';
 import { type JsonObject, textOf } from '../../../model/json.ts';
 import { type DeclaredExpression, expressionsIn } from '../../expressions.ts';
-import { createMeter, type Meter } from '../../values/meter.ts';
+import { createMeter, TooMuchWork } from '../../values/meter.ts';
 import type { CelRule, ObjectCheck, Schema } from '../../values/schema.ts';
 import { createEnvironment, type Environment } from './environment.ts';
 import { compileExpression, type Expression, faultOfExpression } from './expression.ts';
 import { convertObject } from './values.ts';
 
-/** The most nodes that the rules of one object may evaluate together, and one rule for one value. */
-const MAX_NODES_OF_OBJECT = 5_000_000;
-const MAX_NODES_OF_RULE = 1_000_000;
+/** The most steps that the rules of one object may take together, and one rule for one value. */
+const MAX_STEPS_OF_OBJECT = 5_000_000;
+const MAX_STEPS_OF_RULE = 1_000_000;
+/** The most values that one object may break rules with: each is a finding. */
+const MOST_PROBLEMS = 100;
+/** The longest message that a rule computes, as in an API server. */
+const LONGEST_MESSAGE = 5 * 1024;
 
 /** Evaluates the rules in CEL of custom kinds. */
 export interface CelEvaluator {
@@ -37,12 +41,20 @@ export function createCelEvaluator(): CelEvaluator {
   const meter = createMeter();
   const environment = createEnvironment(meter);
   const notEvaluated = new Set<string>();
+  const steps = createMeter();
+  const judge = (rule: CompiledRule, self: CelValue, left: number): Judgement => {
+    const limit = Math.min(left, MAX_STEPS_OF_RULE);
+    meter.reset(limit);
+    const outcome = evaluateRule(rule, self);
+    return { outcome, left: left - limit + Math.max(0, meter.left), isLimitedByObject: limit < MAX_STEPS_OF_RULE };
+  };
   return {
     compileRules(schema, kind) {
       const compiled = new WeakMap<Schema, readonly CompiledRule[]>();
       return (object) => {
         const problems: FieldProblem[] = [];
-        let left = MAX_NODES_OF_OBJECT;
+        let left = MAX_STEPS_OF_OBJECT;
+        let hasEnded = false;
         const visit = (at: Schema, self: CelValue, path: FieldPath): void => {
           let rules = compiled.get(at);
           if (rules === undefined) {
@@ -50,18 +62,29 @@ export function createCelEvaluator(): CelEvaluator {
             compiled.set(at, rules);
           }
           for (const rule of rules) {
-            const limit = Math.min(left, MAX_NODES_OF_RULE);
-            const found = evaluateRule(rule, self, meter, limit);
-            left -= limit - Math.max(0, meter.left);
-            if (found.type === 'refused') problems.push(ruleProblem(rule.rule, path, found.message));
-            if (found.type === 'unknown') {
+            if (hasEnded || problems.length >= MOST_PROBLEMS) return;
+            const judged = judge(rule, self, left);
+            const { outcome } = judged;
+            ({ left } = judged);
+            if (outcome.type === 'refused') problems.push(ruleProblem(rule.rule, path, outcome.message));
+            if (outcome.type === 'tooMuch') {
+              problems.push(costProblem(rule.rule, path, judged.isLimitedByObject));
+              hasEnded = judged.isLimitedByObject || left === 0;
+            }
+            if (outcome.type === 'unknown') {
               notEvaluated.add(
-                `${kind}: a rule of ${placeOf(path)} cannot be evaluated: ${found.why}: ${rule.rule.rule}`,
+                `${kind}: a rule of ${placeOf(path)} cannot be evaluated: ${outcome.why}: ${written(rule.rule.rule)}`,
               );
             }
           }
         };
-        convertObject(schema, object, visit, environment);
+        steps.reset(MAX_STEPS_OF_OBJECT);
+        try {
+          convertObject(schema, object, visit, { environment, steps });
+        } catch (error) {
+          if (!(error instanceof TooMuchWork)) throw error;
+          problems.push(tooLarge());
+        }
         return problems;
       };
     },
@@ -70,6 +93,7 @@ export function createCelEvaluator(): CelEvaluator {
       if (expressions.length > 0) {
         notEvaluated.add(`${textOf(object.kind)}: ${notCheckedOf(object)}`);
       }
+      meter.reset(MAX_STEPS_OF_OBJECT);
       return expressions.flatMap((expression) => expressionProblem(environment, expression) ?? []);
     },
     notEvaluated: () => [...notEvaluated],
@@ -124,23 +148,27 @@ function compileRule(environment: Environment, rule: CelRule): CompiledRule {
 type RuleOutcome =
   | { readonly type: 'kept' }
   | { readonly type: 'refused'; readonly message: string }
-  | { readonly type: 'unknown'; readonly why: string };
+  | { readonly type: 'unknown'; readonly why: string }
+  | { readonly type: 'tooMuch' };
 
-function evaluateRule(
-  { rule, expression, message }: CompiledRule,
-  self: CelValue,
-  meter: Meter,
-  limit: number,
-): RuleOutcome {
-  meter.reset(limit);
+interface Judgement {
+  readonly outcome: RuleOutcome;
+  /** The steps that are left for the object. */
+  readonly left: number;
+  /** The rule had no more steps than were left for the object. */
+  readonly isLimitedByObject: boolean;
+}
+
+/** Evaluates a rule with the steps that its meter has; they are for its message, too. */
+function evaluateRule({ rule, expression, message }: CompiledRule, self: CelValue): RuleOutcome {
   if (typeof expression === 'string') return { type: 'unknown', why: expression };
   // A rule about a change says nothing of an object that is created.
   if (expression.usesOldSelf && rule.optionalOldSelf !== true) return { type: 'kept' };
   const variables = { self, oldSelf: celList([]) };
   const outcome = expression.evaluate(variables);
-  if (meter.left < 0) return { type: 'unknown', why: 'it needs too many steps' };
   switch (outcome.type) {
     case 'unknown':
+    case 'tooMuch':
       return outcome;
     case 'failed':
       return { type: 'refused', message: `${messageOf(rule)} (${outcome.why})` };
@@ -148,20 +176,43 @@ function evaluateRule(
       if (outcome.value === true) return { type: 'kept' };
       if (outcome.value !== false) return { type: 'unknown', why: 'its value is neither true nor false' };
   }
-  meter.reset(limit);
   const text = message?.evaluate(variables);
-  const said =
-    text?.type === 'value' && typeof text.value === 'string' && !text.value.includes('\n') ? text.value.trim() : '';
+  const isMessage = text?.type === 'value' && typeof text.value === 'string' && text.value.length <= LONGEST_MESSAGE;
+  const said = isMessage && !String(text.value).includes('\n') ? String(text.value).trim() : '';
   return { type: 'refused', message: said === '' ? messageOf(rule) : said };
 }
 
 function messageOf({ message = '', rule }: CelRule): string {
-  return message.trim() === '' ? `the rule \`${rule.trim().replaceAll(/\s+/g, ' ')}\` is false` : message.trim();
+  return message.trim() === '' ? `the rule \`${written(rule)}\` is false` : message.trim();
 }
 
 function ruleProblem(rule: CelRule, path: FieldPath, message: string): FieldProblem {
   const at = [...path, ...fieldPathOf(rule.fieldPath ?? '')];
   return fieldError('BrokenRule', at, `${placeOf(at)} breaks a rule of its definition: ${message}`);
+}
+
+/** The object must not pass unjudged. */
+function costProblem({ rule, at }: CelRule, path: FieldPath, isOfObject: boolean): FieldProblem {
+  const where = at === undefined ? 'of its definition' : `at ${at}`;
+  const limit = isOfObject
+    ? `the rules for the object take more than ${MAX_STEPS_OF_OBJECT} steps together`
+    : `it takes more than ${MAX_STEPS_OF_RULE} steps`;
+  const message = `${placeOf(path)} is not judged by the rule ${where}: ${limit}: ${written(rule)}`;
+  return fieldError('RuleTooExpensive', path, message, HINT_ON_COST);
+}
+
+function tooLarge(): FieldProblem {
+  const message = `the object is not judged by the rules of its definition: to read it takes more than ${MAX_STEPS_OF_OBJECT} steps`;
+  return fieldError('RuleTooExpensive', [], message, HINT_ON_COST);
+}
+
+const HINT_ON_COST = 'API servers have such a limit, too: limit lengths in the schema, and avoid loops in loops';
+const LONGEST_RULE = 200;
+
+/** The rule in one line. */
+function written(rule: string): string {
+  const line = rule.trim().replaceAll(/\s+/g, ' ');
+  return line.length <= LONGEST_RULE ? line : `${line.slice(0, LONGEST_RULE)}…`;
 }
 
 function placeOf(path: FieldPath): string {

@@ -6,7 +6,7 @@ import { type CallFault, declaredFunctions, deviceFunctions, faultOfCalls } from
 import type { Environment } from './environment.ts';
 import { faultOfFields } from './field-references.ts';
 import { withoutOptionalSyntax } from './optional-syntax.ts';
-import { NotSupported, prepare, UnknownVariable, usesVariable } from './rewrite.ts';
+import { NotSupported, nodesOf, prepare, UnknownVariable, usesVariable } from './rewrite.ts';
 
 /** The longest expression that is read, in characters, and the deepest. */
 const MAX_LENGTH = 20_000;
@@ -24,12 +24,13 @@ export interface Expression {
 
 /**
  * The result of an evaluation. `failed`: CEL itself defines it as an error, so an API server refuses the object. `unknown`:
- * this evaluator cannot say, and `why` completes "cannot be evaluated: ".
+ * this evaluator cannot say, and `why` completes "cannot be evaluated: ". `tooMuch`: it takes more steps than the meter has.
  */
 export type Outcome =
   | { readonly type: 'value'; readonly value: CelValue }
   | { readonly type: 'failed'; readonly why: string }
-  | { readonly type: 'unknown'; readonly why: string };
+  | { readonly type: 'unknown'; readonly why: string }
+  | { readonly type: 'tooMuch' };
 
 /**
  * Compiles an expression of a rule. Returns a text that completes "cannot be evaluated: " if the evaluator cannot evaluate it.
@@ -37,7 +38,7 @@ export type Outcome =
  * @param optionalOldSelf `oldSelf` is an optional value
  */
 export function compileExpression(
-  { env, functions }: Environment,
+  { env, functions, meter }: Environment,
   source: string,
   optionalOldSelf: boolean,
 ): Expression | string {
@@ -50,10 +51,24 @@ export function compileExpression(
       ['self', false],
       ['oldSelf', optionalOldSelf],
     ]);
-    const planned = plan(env, prepare(expr, { variables, functions }));
+    const prepared = prepare(expr, { variables, functions });
+    const planned = plan(env, prepared);
+    const nodes = nodesOf(prepared);
     return {
       usesOldSelf: usesVariable(expr, 'oldSelf'),
-      evaluate: (values) => outcomeOf(run(planned, values)),
+      evaluate: (values) => {
+        try {
+          meter.charge(nodes);
+          const result = run(planned, values);
+          // An operator may have passed over the error that ended the evaluation.
+          return meter.left < 0 ? { type: 'tooMuch' } : outcomeOf(result);
+        } catch (error) {
+          if (error instanceof TooMuchWork) return { type: 'tooMuch' };
+          // Operators in a row are nested, and each needs a stack frame.
+          if (error instanceof RangeError) return { type: 'unknown', why: 'it is nested too deep' };
+          throw error;
+        }
+      },
     };
   } catch (error) {
     if (error instanceof NotSupported) return error.message;
@@ -66,7 +81,7 @@ export function compileExpression(
  * that is not declared. Undefined: nothing of this is known, but types are not checked.
  */
 export function faultOfExpression(
-  { functions }: Pick<Environment, 'functions'>,
+  { functions, meter }: Pick<Environment, 'functions' | 'meter'>,
   { source, variables, isOfDevices, self }: DeclaredExpression,
 ): CallFault | undefined {
   if (source.length > MAX_LENGTH || depthOf(source) > MAX_DEPTH) return undefined;
@@ -89,11 +104,11 @@ export function faultOfExpression(
     return { fault, hint: `declared are ${[...variables].sort().join(', ')}` };
   }
   try {
-    const ofCalls = faultOfCalls(expr, isOfDevices === true ? deviceFunctions : NONE);
+    const ofCalls = faultOfCalls(expr, isOfDevices === true ? deviceFunctions : NONE, meter);
     return ofCalls ?? (self === undefined ? undefined : faultOfFields(expr, self));
   } catch (error) {
-    // Many operators in a row are nested too deep for the stack.
-    if (error instanceof RangeError) return undefined;
+    // Many operators in a row are nested too deep for the stack; the patterns may be too large together.
+    if (error instanceof RangeError || error instanceof TooMuchWork) return undefined;
     throw error;
   }
 }
@@ -137,8 +152,15 @@ function depthOf(source: string): number {
 const OWN_ERRORS =
   /no matching overload|no such overload|unbound function|unresolved attribute|unsupported|call stack/i;
 
+/** The longest explanation: it may quote a text of the object. */
+const LONGEST_WHY = 300;
+
 function outcomeOf(result: CelResult): Outcome {
   if (!isCelError(result)) return { type: 'value', value: result };
-  const isOwn = OWN_ERRORS.test(result.message) || result.cause instanceof TooMuchWork;
-  return { type: isOwn ? 'unknown' : 'failed', why: result.message };
+  const isOwn = OWN_ERRORS.test(result.message);
+  return { type: isOwn ? 'unknown' : 'failed', why: shortened(result.message) };
+}
+
+function shortened(text: string): string {
+  return text.length <= LONGEST_WHY ? text : `${text.slice(0, LONGEST_WHY)}…`;
 }

@@ -231,7 +231,7 @@ function quantifier(name: string, range: Expr, variable: string, predicate: Expr
   const isAll = name === 'all';
   const condition = call('@not_strictly_false', isAll ? accumulator : call('!_', accumulator));
   return fold({
-    ...{ variable, range, accumulator: '@decided', init: bool(isAll), result: accumulator },
+    ...{ variable, range: call('@range', range), accumulator: '@decided', init: bool(isAll), result: accumulator },
     condition: counted([predicate], condition),
     step: call(isAll ? '_&&_' : '_||_', accumulator, predicate),
   });
@@ -242,7 +242,7 @@ function collect(range: Expr, variable: string, value: Expr, predicate?: Expr): 
   const accumulator = ident('@collected');
   const pushed = call('@push', accumulator, value);
   return fold({
-    ...{ variable, range, accumulator: '@collected', init: list(), result: accumulator },
+    ...{ variable, range: call('@range', range), accumulator: '@collected', init: list(), result: accumulator },
     condition: counted([value, ...(predicate === undefined ? [] : [predicate])], bool(true)),
     step: predicate === undefined ? pushed : call('_?_:_', predicate, pushed, accumulator),
   });
@@ -252,7 +252,7 @@ function rewriteLoop(expr: Expr, loop: Expr_Comprehension, scope: Scope): Rewrit
   const { iterRange, accuInit, loopCondition, loopStep, result, iterVar, accuVar } = loop;
   if (!iterRange || !accuInit || !loopCondition || !loopStep || !result) return plain(expr);
   const inner = withVariables(scope, [accuVar, false], [iterVar, false]);
-  loop.iterRange = rewrite(iterRange, scope).expr;
+  loop.iterRange = call('@range', rewrite(iterRange, scope).expr);
   loop.accuInit = rewrite(accuInit, scope).expr;
   loop.loopStep = pushing(rewrite(loopStep, inner).expr, accuVar);
   loop.loopCondition = counted([loop.loopStep], rewrite(loopCondition, inner).expr);
@@ -276,7 +276,8 @@ function counted(body: readonly Expr[], condition: Expr): Expr {
   return call('@step', int(body.reduce((sum, expr) => sum + nodesOf(expr), 1)), condition);
 }
 
-function nodesOf(expr: Expr | undefined): number {
+/** The nodes that an evaluation of an expression visits, without those of loops, which count their own. */
+export function nodesOf(expr: Expr | undefined): number {
   switch (expr?.exprKind.case) {
     case undefined:
       return 0;

@@ -1,43 +1,49 @@
-import { type CelList, type CelMap, type CelValue, celList, celMap } from '@bufbuild/cel';
+import { type CelValue, celList, celMap } from '@bufbuild/cel';
 import { create } from '@bufbuild/protobuf';
 import { reflect } from '@bufbuild/protobuf/reflect';
 import { DurationSchema, TimestampSchema, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { FieldPath } from '../../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
+import type { Meter } from '../../values/meter.ts';
 import type { Schema } from '../../values/schema.ts';
 import type { Environment } from './environment.ts';
+import { createMembers } from './functions/members.ts';
 
 /** Called for each value of an object whose schema has rules. */
 type Visit = (schema: Schema, self: CelValue, path: FieldPath) => void;
 
-/** What the evaluator must know of a list or mapping. */
-type Note = Pick<Environment, 'weigh' | 'markIncomparable'>;
+/** What the conversion needs: the environment of its values, and what counts its own steps. */
+interface Conversion {
+  readonly environment: Pick<Environment, 'meter' | 'markIncomparable'>;
+  readonly steps: Meter;
+}
 
 /**
  * Converts an object to values of CEL by its schema, as an API server does: fields have their escaped names, fields that
  * rules cannot see are left out. The object must fit its schema, and its defaults must be filled in (defaults.ts).
  *
  * @param visit gets each value with rules, inner ones first
+ * @throws TooMuchWork if the steps of the conversion do not suffice, and what `visit` throws
  */
-export function convertObject(schema: Schema, object: JsonObject, visit: Visit, note: Note): void {
-  convert(schema, object, [], visit, note);
-}
-
-/** A value, and how many values it holds. */
-interface Converted {
-  readonly value: CelValue;
-  readonly nodes: number;
+export function convertObject(schema: Schema, object: JsonObject, visit: Visit, conversion: Conversion): void {
+  convert(schema, object, [], visit, conversion);
 }
 
 /** Undefined: rules cannot see the value. */
-function convert(schema: Schema, value: JsonValue, path: FieldPath, visit: Visit, note: Note): Converted | undefined {
-  const converted = convertValue(schema, value, path, visit, note);
+function convert(
+  schema: Schema,
+  value: JsonValue,
+  path: FieldPath,
+  visit: Visit,
+  conversion: Conversion,
+): CelValue | undefined {
+  conversion.steps.charge(1);
+  const converted = convertValue(schema, value, path, visit, conversion);
   if (converted === undefined) return undefined;
-  if (typeof converted.value === 'object' && converted.value !== null) {
-    note.weigh(converted.value, converted.nodes);
-    if (hasOwnEquality(schema)) note.markIncomparable(converted.value);
+  if (typeof converted === 'object' && converted !== null && hasOwnEquality(schema)) {
+    conversion.environment.markIncomparable(converted);
   }
-  if (value !== null && schema['x-kubernetes-validations'] !== undefined) visit(schema, converted.value, path);
+  if (value !== null && schema['x-kubernetes-validations'] !== undefined) visit(schema, converted, path);
   return converted;
 }
 
@@ -53,32 +59,28 @@ function convertValue(
   value: JsonValue,
   path: FieldPath,
   visit: Visit,
-  note: Note,
-): Converted | undefined {
-  if (value === null) return schema.nullable === true ? one(null) : undefined;
+  conversion: Conversion,
+): CelValue | undefined {
+  if (value === null) return schema.nullable === true ? null : undefined;
   if (schema['x-kubernetes-int-or-string'] === true) {
-    return one(typeof value === 'number' ? BigInt(Math.trunc(value)) : String(value));
+    return typeof value === 'number' ? BigInt(Math.trunc(value)) : String(value);
   }
   switch (schema.type) {
     case 'object':
-      return isJsonObject(value) ? convertMapping(schema, value, path, visit, note) : undefined;
+      return isJsonObject(value) ? convertMapping(schema, value, path, visit, conversion) : undefined;
     case 'array':
-      return Array.isArray(value) ? convertList(schema, value, path, visit, note) : undefined;
+      return Array.isArray(value) ? convertList(schema, value, path, visit, conversion) : undefined;
     case 'string':
-      return typeof value === 'string' ? one(convertText(schema.format, value)) : undefined;
+      return typeof value === 'string' ? convertText(schema.format, value) : undefined;
     case 'integer':
-      return Number.isInteger(value) ? one(BigInt(value as number)) : undefined;
+      return Number.isInteger(value) ? BigInt(value as number) : undefined;
     case 'number':
-      return typeof value === 'number' ? one(value) : undefined;
+      return typeof value === 'number' ? value : undefined;
     case 'boolean':
-      return typeof value === 'boolean' ? one(value) : undefined;
+      return typeof value === 'boolean' ? value : undefined;
     case undefined:
       return undefined;
   }
-}
-
-function one(value: CelValue): Converted {
-  return { value, nodes: typeof value === 'string' ? 1 + value.length / 16 : 1 };
 }
 
 const NAME: Schema = { type: 'string' };
@@ -88,34 +90,33 @@ function convertMapping(
   object: JsonObject,
   path: FieldPath,
   visit: Visit,
-  note: Note,
-): Converted | undefined {
+  conversion: Conversion,
+): CelValue | undefined {
   const { properties = {}, additionalProperties } = schema;
-  const members = new Map<string, CelValue>();
-  let nodes = 1;
+  const members = createMembers(conversion.environment.meter);
   const add = (name: string, key: string, field: Schema, member: JsonValue): void => {
-    const converted = convert(field, member, [...path, name], visit, note);
+    const converted = convert(field, member, [...path, name], visit, conversion);
     if (converted === undefined) return;
-    members.set(key, converted.value);
+    members.set(key, converted);
     // Behind a dot, a rule may also write a reserved word as it is.
-    if (RESERVED.has(name)) members.set(name, converted.value);
-    nodes += converted.nodes;
+    if (RESERVED.has(name)) members.set(name, converted);
   };
   if (typeof additionalProperties === 'object') {
     for (const [name, member] of Object.entries(object)) {
       if (member !== undefined) add(name, name, additionalProperties, member);
     }
   } else {
-    for (const [name, field] of Object.entries(properties)) {
+    const fields = Object.entries(properties);
+    conversion.steps.charge(fields.length);
+    for (const [name, field] of fields) {
       const member = Object.hasOwn(object, name) ? object[name] : undefined;
-      const key = escapedName(name);
+      const key = member === undefined ? undefined : escapedName(name);
       if (member === undefined || key === undefined) continue;
       const isMetadata = name === 'metadata' && schema['x-kubernetes-embedded-resource'] === true;
       add(name, key, isMetadata ? metadataSchema(field) : field, member);
     }
   }
-  const made: CelMap = celMap(members as Parameters<typeof celMap>[0]);
-  return { value: made, nodes };
+  return celMap(members);
 }
 
 /** Of the metadata, rules see the name only. */
@@ -128,19 +129,15 @@ function convertList(
   list: readonly JsonValue[],
   path: FieldPath,
   visit: Visit,
-  note: Note,
-): Converted | undefined {
+  conversion: Conversion,
+): CelValue | undefined {
   if (items === undefined) return undefined;
   const values: CelValue[] = [];
-  let nodes = 1;
   for (const [index, item] of list.entries()) {
-    const converted = convert(items, item, [...path, index], visit, note);
-    if (converted === undefined) continue;
-    values.push(converted.value);
-    nodes += converted.nodes;
+    const converted = convert(items, item, [...path, index], visit, conversion);
+    if (converted !== undefined) values.push(converted);
   }
-  const made: CelList = celList(values);
-  return { value: made, nodes };
+  return celList(values);
 }
 
 /** Fields of these names have another name in rules, and keep their own behind a dot. */
@@ -184,8 +181,12 @@ const UNITS: Readonly<Record<string, bigint>> = {
   ...{ m: 60_000_000_000n, h: 3_600_000_000_000n, d: 86_400_000_000_000n, w: 604_800_000_000_000n },
 };
 
+/** Longer ones are no amount of time that can be computed with. */
+const LONGEST_DURATION = 1_000;
+
 /** A duration as an API server reads the format `duration`: those of Go, days and weeks. Undefined if the text is none. */
 function durationOf(text: string): CelValue | undefined {
+  if (text.length > LONGEST_DURATION) return undefined;
   const [all, sign, parts = ''] = /^\s*([+-]?)((?:\d+(?:\.\d*)?\s*(?:ns|us|µs|μs|ms|s|m|h|d|w)\s*)+)$/.exec(text) ?? [];
   if (all === undefined) return undefined;
   let nanos = 0n;

@@ -100,6 +100,10 @@ describe('rules in CEL', () => {
     // Texts.
     '"a,b,c".split(",") == ["a", "b", "c"] && "a,b,c".split(",", 2) == ["a", "b,c"]',
     '["a", "b"].join("-") == "a-b" && "a-b".replace("-", "_") == "a_b" && " x ".trim() == "x"',
+    '"a-b-c".replace("-", "", 1) == "ab-c" && "abc".replace("b", "bb", -1) == "abbc" && "abc".replace("b", "x", 0) == "abc"',
+    '"a😀".replace("", "-") == "-a-😀-" && "ab".replace("", "-", 2) == "-a-b" && "aaa".replace("aa", "b") == "ba"',
+    '"a,b,c".split(",", 0) == [] && "a,b,c".split(",", 1) == ["a,b,c"] && "abc".split("", 2) == ["a", "bc"]',
+    'strings.quote("a\\"b\\n\\\\") == "\\"a\\\\\\"b\\\\n\\\\\\\\\\"" && size("a😀") == 2 && "😀".size() == 1',
     '"hello".indexOf("l") == 2 && "hello".lastIndexOf("l") == 3 && "hello".substring(1, 3) == "el"',
     '"ABé".lowerAscii() == "abé" && "ab".upperAscii() == "AB" && "abc".charAt(1) == "b"',
     '"%s-%d".format(["a", 1]) == "a-1"',
@@ -200,24 +204,5 @@ describe('rules in CEL', () => {
         reason: 'BrokenRule',
       },
     ]);
-  });
-
-  it.each([
-    ['loops in loops', 'self.list.all(a, self.list.all(b, self.list.all(c, a == a)))'],
-    ['loops over computed lists', 'self.list.map(a, self.list.map(b, self.list.map(c, c))).size() > 0'],
-    ['a text that doubles', `${'cel.bind(x, x + x, '.repeat(40)}x${')'.repeat(40)}.size() > 0`.replace('x + x', '"a"')],
-    ['a list that doubles', `${'cel.bind(x, x + x, '.repeat(40)}x${')'.repeat(40)}.size() > 0`.replace('x + x', '[1]')],
-    ['comparisons of large values', 'self.list.all(a, self.list.all(b, self.list == self.list))'],
-    ['a pattern that is slow elsewhere', 'self.list.all(a, !self.text.matches("^(a+)+(a+)+(a+)+b$"))'],
-  ])('stops after a number of steps: %s', (_, rule) => {
-    const { compileRules, notEvaluated } = createCelEvaluator();
-    const schema: Schema = {
-      type: 'object',
-      properties: { list: { type: 'array', items: INTEGER }, text: TEXT },
-      'x-kubernetes-validations': [{ rule }],
-    };
-    const object = { list: Array.from({ length: 2_000 }, (__, at) => at), text: 'a'.repeat(50_000) };
-    expect(compileRules(schema, 'Thing')(object)).toEqual([]);
-    expect(notEvaluated()).toEqual([expect.stringContaining('it needs too many steps')]);
   });
 });

@@ -97,6 +97,11 @@ describe('a JSON Schema of a hostile repository', () => {
       {},
     ],
     ['refers to itself for the same value', { $ref: '#' }, {}],
+    [
+      'has a pattern with very many states at once',
+      { properties: { a: { pattern: '(a*)*'.repeat(1_000) } } },
+      { a: 'a'.repeat(3_000) },
+    ],
     ['refers to itself through an alternative', { anyOf: [{ not: { $ref: '#' } }] }, {}],
     [
       'has many alternatives for many values',

@@ -47,6 +47,12 @@ describe('the check of an object by the schema of its definition ends, and says 
       },
       'a',
     ],
+    [
+      'of a text and a pattern with very many states at once',
+      { ...string, pattern: '(a*)*'.repeat(1_000) },
+      'a'.repeat(3_000),
+    ],
+    ['of a short pattern that is long when it is compiled', { ...string, pattern: 'a{1000}'.repeat(60) }, 'a'],
     ['of a long text and a large pattern', { ...string, pattern: '(a|b|ab|ba){500}c' }, 'ab'.repeat(500_000)],
     [
       'of the length of a long text',

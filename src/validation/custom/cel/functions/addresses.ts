@@ -10,10 +10,16 @@ import {
   parseIp,
   parseNetwork,
 } from '../../../../model/ip-address.ts';
+import { costing, type MeteredFunction, parsing } from './costs.ts';
 import type { OpaqueType } from './opaque.ts';
 
+/** To read an address takes as long as this number of steps; it is read again in each call. */
+const STEPS_OF_ADDRESS = 20;
+/** Some compare an address with several blocks, which are read, too. */
+const STEPS_OF_BLOCKS = 60;
+
 /** The functions of IP addresses and blocks of them. */
-export function addressFunctions(ip: OpaqueType, cidr: OpaqueType): readonly CelFunc[] {
+export function addressFunctions(ip: OpaqueType, cidr: OpaqueType): readonly MeteredFunction[] {
   const { BOOL, INT, STRING } = CelScalar;
   const asIp = (text: string): Ip => {
     const found = strictIp(text);
@@ -31,14 +37,7 @@ export function addressFunctions(ip: OpaqueType, cidr: OpaqueType): readonly Cel
     celMethod(name, ip.type, [], BOOL, function () {
       return matches(ipOf(this));
     });
-  return [
-    celFunc('ip', [STRING], ip.type, (text) => ip.make(ipText(asIp(text)))),
-    celFunc('isIP', [STRING], BOOL, (text) => strictIp(text) !== undefined),
-    celFunc('ip.isCanonical', [STRING], BOOL, (text) => ipText(asIp(text)) === text),
-    celFunc('string', [ip.type], STRING, (value) => ip.textOf(value)),
-    celMethod('family', ip.type, [], INT, function () {
-      return ipOf(this).family === 'IPv4' ? 4n : 6n;
-    }),
+  const tests = [
     test('isUnspecified', ({ value }) => value === 0n),
     test('isLoopback', (address) => isIn(address, '127.0.0.0/8', '::1/128')),
     test('isLinkLocalMulticast', (address) => isIn(address, '224.0.0.0/24', 'ff02::/16')),
@@ -47,6 +46,15 @@ export function addressFunctions(ip: OpaqueType, cidr: OpaqueType): readonly Cel
       address.value !== 0n &&
       !isIn(address, '127.0.0.0/8', '224.0.0.0/4', '169.254.0.0/16', '255.255.255.255/32') &&
       !isIn(address, '::1/128', 'ff00::/8', 'fe80::/10')),
+  ];
+  const others = [
+    celFunc('ip', [STRING], ip.type, (text) => ip.make(ipText(asIp(text)))),
+    celFunc('isIP', [STRING], BOOL, (text) => strictIp(text) !== undefined),
+    celFunc('ip.isCanonical', [STRING], BOOL, (text) => ipText(asIp(text)) === text),
+    celFunc('string', [ip.type], STRING, (value) => ip.textOf(value)),
+    celMethod('family', ip.type, [], INT, function () {
+      return ipOf(this).family === 'IPv4' ? 4n : 6n;
+    }),
     celFunc('cidr', [STRING], cidr.type, (text) => cidr.make(cidrText(asNetwork(text)))),
     celFunc('isCIDR', [STRING], BOOL, (text) => strictNetwork(text) !== undefined),
     celFunc('string', [cidr.type], STRING, (value) => cidr.textOf(value)),
@@ -73,6 +81,7 @@ export function addressFunctions(ip: OpaqueType, cidr: OpaqueType): readonly Cel
       return contains(networkOf(this), asNetwork(other));
     }),
   ];
+  return [...costing(parsing(STEPS_OF_BLOCKS), ...tests), ...costing(parsing(STEPS_OF_ADDRESS), ...others)];
 }
 
 function strictIp(text: string): Ip | undefined {

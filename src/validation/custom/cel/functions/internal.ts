@@ -1,5 +1,4 @@
 import {
-  type CelFunc,
   type CelList,
   CelScalar,
   type CelValue,
@@ -17,9 +16,11 @@ import { isMessage } from '@bufbuild/protobuf';
 import { isReflectMessage } from '@bufbuild/protobuf/reflect';
 import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import type { Meter } from '../../../values/meter.ts';
+import { constant, costing, listing, type MeteredFunction } from './costs.ts';
+import { createMembers } from './members.ts';
 
 /** The functions of optional values, which are lists with one item or none, and those that rewrite.ts inserts. */
-export function internalFunctions(meter: Meter): readonly CelFunc[] {
+export function internalFunctions(meter: Meter): readonly MeteredFunction[] {
   const { BOOL, DYN, INT, STRING } = CelScalar;
   const LIST = listType(DYN);
   const MAP = mapType(DYN, DYN);
@@ -32,55 +33,64 @@ export function internalFunctions(meter: Meter): readonly CelFunc[] {
     return value;
   };
   return [
-    celFunc('@step', [INT, DYN], DYN, (nodes, condition) => {
-      meter.charge(Number(nodes));
-      return condition;
-    }),
-    celFunc('@push', [LIST, DYN], LIST, (list, item) => {
-      const items = growing.get(list);
-      if (items !== undefined) {
-        items.push(item);
-        return list;
-      }
-      const started = [...list, item];
-      const made = celList(started);
-      growing.set(made, started);
-      return made;
-    }),
-    celFunc('@keys', [LIST], LIST, (list) => celList(Array.from({ length: list.size }, (_, at) => BigInt(at)))),
-    celFunc('@keys', [MAP], LIST, (map) => celList([...map.keys()])),
-    celFunc('@map', [LIST, LIST], MAP, (keys, values) =>
-      celMap(new Map(Array.from(keys, (key, at) => [key as string, values.get(at) ?? null]))),
+    ...costing(
+      constant,
+      celFunc('@step', [INT, DYN], DYN, (nodes, condition) => {
+        meter.charge(Number(nodes));
+        return condition;
+      }),
+      celFunc('@push', [LIST, DYN], LIST, (list, item) => {
+        const items = growing.get(list);
+        if (items !== undefined) {
+          items.push(item);
+          return list;
+        }
+        const started = [...list, item];
+        const made = celList(started);
+        growing.set(made, started);
+        return made;
+      }),
+      celFunc('@is_present', [LIST], BOOL, present),
+      celFunc('@the', [LIST], DYN, the),
+      celFunc('@optional_field', [LIST, DYN], LIST, (list, key) => {
+        const found = present(list) ? memberOf(the(list), key) : undefined;
+        return celList(found === undefined ? [] : [found]);
+      }),
+      // The library takes a member that is null for missing.
+      celFunc('@in', [STRING, MAP], BOOL, (key, map) => map.get(key) !== undefined),
+      celFunc('optional.none', [], LIST, () => celList([])),
+      celFunc('optional.of', [DYN], LIST, (value) => celList([value])),
+      celFunc('optional.ofNonZeroValue', [DYN], LIST, (value) => celList(isZero(value) ? [] : [value])),
+      celMethod('hasValue', LIST, [], BOOL, function () {
+        return present(this);
+      }),
+      celMethod('value', LIST, [], DYN, function () {
+        return the(this);
+      }),
+      celMethod('orValue', LIST, [DYN], DYN, function (value) {
+        return present(this) ? the(this) : value;
+      }),
+      celMethod('or', LIST, [LIST], LIST, function (other) {
+        return present(this) ? this : other;
+      }),
+      celMethod('first', LIST, [], LIST, function () {
+        return this.size === 0 ? this : celList([the(this)]);
+      }),
+      celMethod('last', LIST, [], LIST, function () {
+        return this.size === 0 ? this : celList([this.get(this.size - 1) ?? null]);
+      }),
     ),
-    celFunc('@is_present', [LIST], BOOL, present),
-    celFunc('@the', [LIST], DYN, the),
-    celFunc('@optional_field', [LIST, DYN], LIST, (list, key) => {
-      const found = present(list) ? memberOf(the(list), key) : undefined;
-      return celList(found === undefined ? [] : [found]);
-    }),
-    // The library takes a member that is null for missing.
-    celFunc('@in', [STRING, MAP], BOOL, (key, map) => map.get(key) !== undefined),
-    celFunc('optional.none', [], LIST, () => celList([])),
-    celFunc('optional.of', [DYN], LIST, (value) => celList([value])),
-    celFunc('optional.ofNonZeroValue', [DYN], LIST, (value) => celList(isZero(value) ? [] : [value])),
-    celMethod('hasValue', LIST, [], BOOL, function () {
-      return present(this);
-    }),
-    celMethod('value', LIST, [], DYN, function () {
-      return the(this);
-    }),
-    celMethod('orValue', LIST, [DYN], DYN, function (value) {
-      return present(this) ? the(this) : value;
-    }),
-    celMethod('or', LIST, [LIST], LIST, function (other) {
-      return present(this) ? this : other;
-    }),
-    celMethod('first', LIST, [], LIST, function () {
-      return celList([...this].slice(0, 1));
-    }),
-    celMethod('last', LIST, [], LIST, function () {
-      return celList([...this].slice(-1));
-    }),
+    ...costing(
+      listing,
+      // A loop copies its range before it begins, even if it ends at the first item.
+      celFunc('@range', [DYN], DYN, (range) => range),
+      celFunc('@keys', [LIST], LIST, (list) => celList(Array.from({ length: list.size }, (_, at) => BigInt(at)))),
+      celFunc('@keys', [MAP], LIST, (map) => celList([...map.keys()])),
+      celFunc('@map', [LIST, LIST], MAP, (keys, values) => {
+        const members = Array.from(keys, (key, at) => [key as string, values.get(at) ?? null] as const);
+        return celMap(createMembers(meter, members));
+      }),
+    ),
   ];
 }
 

@@ -1,11 +1,14 @@
-import { type CelFunc, CelScalar, celFunc, celMethod } from '@bufbuild/cel';
+import { CelScalar, celFunc, celMethod } from '@bufbuild/cel';
 import { nanosOf } from '../../../values/quantities.ts';
+import { costing, type MeteredFunction, parsing } from './costs.ts';
 import type { OpaqueType } from './opaque.ts';
 
 const NANO = 10n ** 9n;
+/** To read a quantity, which is read again in each call. Its digits are limited. */
+const STEPS_OF_QUANTITY = 10;
 
 /** The functions of quantities; a quantity is kept in billionths. */
-export function quantityFunctions({ type, make, textOf }: OpaqueType): readonly CelFunc[] {
+export function quantityFunctions({ type, make, textOf }: OpaqueType): readonly MeteredFunction[] {
   const { BOOL, DOUBLE, INT, STRING } = CelScalar;
   const nanos = (value: Parameters<typeof textOf>[0]): bigint => BigInt(textOf(value));
   const made = (value: bigint) => make(String(value));
@@ -19,7 +22,8 @@ export function quantityFunctions({ type, make, textOf }: OpaqueType): readonly 
     if (found % NANO !== 0n) throw new Error('the quantity is no whole number');
     return found / NANO;
   };
-  return [
+  return costing(
+    parsing(STEPS_OF_QUANTITY),
     celFunc('quantity', [STRING], type, (text) => made(parsed(text))),
     celFunc('isQuantity', [STRING], BOOL, (text) => nanosOf(text) !== undefined),
     celMethod('isInteger', type, [], BOOL, function () {
@@ -57,5 +61,5 @@ export function quantityFunctions({ type, make, textOf }: OpaqueType): readonly 
       const [left, right] = [nanos(this), nanos(other)];
       return left < right ? -1n : left > right ? 1n : 0n;
     }),
-  ];
+  );
 }

@@ -1,19 +1,23 @@
-import { type CelFunc, CelScalar, celFunc, celMethod } from '@bufbuild/cel';
+import { CelScalar, celFunc, celMethod } from '@bufbuild/cel';
 import { compareText } from '../../../../model/json.ts';
+import { costing, type MeteredFunction, parsing } from './costs.ts';
 import type { OpaqueType } from './opaque.ts';
 
 const FORM =
-  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*))*))?(?:\+[\dA-Za-z-]+(?:\.[\dA-Za-z-]+)*)?$/;
+  /^(0|[1-9]\d{0,18})\.(0|[1-9]\d{0,18})\.(0|[1-9]\d{0,18})(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*))*))?(?:\+[\dA-Za-z-]+(?:\.[\dA-Za-z-]+)*)?$/;
+
+/** To read a version, which is read again in each call. */
+const STEPS_OF_VERSION = 10;
 
 /** The functions of semantic versions. */
-export function semverFunctions({ type, make, textOf }: OpaqueType): readonly CelFunc[] {
+export function semverFunctions({ type, make, textOf }: OpaqueType): readonly MeteredFunction[] {
   const { BOOL, INT, STRING } = CelScalar;
   const parsed = (text: string): string => {
     if (FORM.test(text)) return text;
     throw new Error(`${JSON.stringify(text)} is no semantic version`);
   };
   const part = (value: Parameters<typeof textOf>[0], at: number): bigint => BigInt(FORM.exec(textOf(value))?.[at] ?? 0);
-  return [
+  const functions = [
     celFunc('semver', [STRING], type, (text) => make(parsed(text))),
     celFunc('semver', [STRING, BOOL], type, (text, normalize) => make(parsed(normalize ? normalized(text) : text))),
     celFunc('isSemver', [STRING], BOOL, (text) => FORM.test(text)),
@@ -33,6 +37,7 @@ export function semverFunctions({ type, make, textOf }: OpaqueType): readonly Ce
       return BigInt(compareVersions(textOf(this), textOf(other)));
     }),
   ];
+  return costing(parsing(STEPS_OF_VERSION), ...functions);
 }
 
 /** Without a leading `v`, with three numbers, and without leading zeros. */
@@ -47,8 +52,8 @@ function normalized(text: string): string {
 function compareVersions(left: string, right: string): -1 | 0 | 1 {
   const [a, b] = [FORM.exec(left) ?? [], FORM.exec(right) ?? []];
   for (const at of [1, 2, 3]) {
-    const [x, y] = [BigInt(a[at] ?? 0), BigInt(b[at] ?? 0)];
-    if (x !== y) return x < y ? -1 : 1;
+    const order = compareNumbers(a[at] ?? '0', b[at] ?? '0');
+    if (order !== 0) return order < 0 ? -1 : 1;
   }
   const [before, after] = [a[4], b[4]];
   if (before === undefined || after === undefined) return before === after ? 0 : before === undefined ? 1 : -1;
@@ -65,5 +70,10 @@ function compareIdentifiers(x: string | undefined, y: string | undefined): numbe
   const [isNumberX, isNumberY] = [/^\d+$/.test(x), /^\d+$/.test(y)];
   if (isNumberX !== isNumberY) return isNumberX ? -1 : 1;
   if (!isNumberX) return compareText(x, y);
-  return BigInt(x) < BigInt(y) ? -1 : BigInt(x) > BigInt(y) ? 1 : 0;
+  return compareNumbers(x, y);
+}
+
+/** Compares numbers without leading zeros by their digits: long ones take their time as numbers. */
+function compareNumbers(x: string, y: string): number {
+  return x.length === y.length ? compareText(x, y) : x.length - y.length;
 }

@@ -1,113 +1,137 @@
-import { type CelFunc, CelScalar, celFunc, celList, celMethod, listType } from '@bufbuild/cel';
-import { RE2JS } from 're2js';
-import {
-  dns1035LabelRule,
-  dnsLabelRule,
-  dnsSubdomainRule,
-  labelValueRule,
-  qualifiedNameRule,
-} from '../../../rules/shared/names.ts';
+import { type CelList, CelScalar, celFunc, celList, celMethod, listType } from '@bufbuild/cel';
 import type { Meter } from '../../../values/meter.ts';
-import type { OpaqueType } from './opaque.ts';
+import { costing, type MeteredFunction, reading, searching, stepsOf } from './costs.ts';
 
-/** The longest pattern that is compiled. */
-const MAX_PATTERN = 2_000;
-
-/** The functions of patterns, which match in linear time, and `split` with a limit. */
-export function textFunctions(meter: Meter): readonly CelFunc[] {
-  const { BOOL, INT, STRING } = CelScalar;
+/**
+ * The functions that make texts from texts. They are our own where the library takes more than linear time, or makes a text
+ * before its size is known: each charges the meter for its result before it makes it.
+ */
+export function textFunctions(meter: Meter): readonly MeteredFunction[] {
+  const { INT, STRING } = CelScalar;
+  const LIST = listType(CelScalar.DYN);
   const TEXTS = listType(STRING);
-  const compiled = new Map<string, RE2JS>();
-  const compile = (pattern: string, text: string): RE2JS => {
-    if (pattern.length > MAX_PATTERN) throw new Error(`the pattern has more than ${MAX_PATTERN} characters`);
-    meter.charge(1 + (text.length * pattern.length) / 64);
-    let found = compiled.get(pattern);
-    if (found === undefined) {
-      meter.charge(pattern.length);
-      found = RE2JS.compile(pattern);
-      compiled.set(pattern, found);
-    }
-    return found;
+  const charge = (parts: number, characters: number): void => meter.charge(parts / 2 + stepsOf(characters));
+  const replace = (text: string, old: string, by: string, limit: number): string => {
+    // An empty text is found before each character and at the end, as in Go.
+    const found = old === '' ? lengthOf(text) + 1 : countOf(text, old, limit);
+    const count = limit < 0 ? found : Math.min(found, limit);
+    charge(count, text.length + count * (by.length - old.length));
+    if (count === 0) return text;
+    const parts = old === '' ? partsAround(text, count) : split(text, old, count + 1);
+    return parts.join(by);
   };
-  const findAll = (text: string, pattern: string, limit: number): string[] => {
-    const matcher = compile(pattern, text).matcher(text);
-    const found: string[] = [];
-    while ((limit < 0 || found.length < limit) && matcher.find()) found.push(matcher.group() ?? '');
-    return found;
+  const parts = (text: string, separator: string, limit: number): CelList => {
+    if (limit === 0) return celList([]);
+    const found = separator === '' ? text.length : countOf(text, separator, limit) + 1;
+    charge(limit < 0 ? found : Math.min(found, limit), text.length);
+    return celList(limit < 0 ? text.split(separator) : split(text, separator, limit));
+  };
+  const join = (list: CelList, separator: string): string => {
+    const texts: string[] = [];
+    let characters = separator.length * Math.max(0, list.size - 1);
+    for (const item of list) {
+      if (typeof item !== 'string')
+        throw new Error('invalid argument to function join: list contains non-string value');
+      characters += item.length;
+      texts.push(item);
+    }
+    charge(list.size, characters);
+    return texts.join(separator);
   };
   return [
-    celMethod('matches', STRING, [STRING], BOOL, function (pattern) {
-      return compile(pattern, this).matcher(this).find();
-    }),
-    celFunc('matches', [STRING, STRING], BOOL, (text, pattern) => compile(pattern, text).matcher(text).find()),
-    celMethod('find', STRING, [STRING], STRING, function (pattern) {
-      return findAll(this, pattern, 1)[0] ?? '';
-    }),
-    celMethod('findAll', STRING, [STRING], TEXTS, function (pattern) {
-      return celList(findAll(this, pattern, -1));
-    }),
-    celMethod('findAll', STRING, [STRING, INT], TEXTS, function (pattern, limit) {
-      return celList(findAll(this, pattern, Number(limit)));
-    }),
-    celMethod('split', STRING, [STRING, INT], TEXTS, function (separator, limit) {
-      const parts = this.split(separator);
-      const most = Number(limit);
-      if (most < 0 || parts.length <= most) return celList(parts);
-      return celList(most === 0 ? [] : [...parts.slice(0, most - 1), parts.slice(most - 1).join(separator)]);
-    }),
+    ...costing(
+      searching,
+      celMethod('replace', STRING, [STRING, STRING], STRING, function (old, by) {
+        return replace(this, old, by, -1);
+      }),
+      celMethod('replace', STRING, [STRING, STRING, INT], STRING, function (old, by, limit) {
+        return replace(this, old, by, Number(limit));
+      }),
+      celMethod('split', STRING, [STRING], TEXTS, function (separator) {
+        return parts(this, separator, -1);
+      }),
+      celMethod('split', STRING, [STRING, INT], TEXTS, function (separator, limit) {
+        return parts(this, separator, Number(limit));
+      }),
+    ),
+    ...costing(
+      reading,
+      celMethod('join', LIST, [], STRING, function () {
+        return join(this, '');
+      }),
+      celMethod('join', LIST, [STRING], STRING, function (separator) {
+        return join(this, separator);
+      }),
+      celMethod('lowerAscii', STRING, [], STRING, function () {
+        charge(0, this.length);
+        return this.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+      }),
+      celMethod('upperAscii', STRING, [], STRING, function () {
+        charge(0, this.length);
+        return this.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase());
+      }),
+      celFunc('strings.quote', [STRING], STRING, (text) => {
+        // Each character may become two, and is found on its own.
+        charge(text.length / 8, 2 * text.length);
+        return `"${text.replaceAll(QUOTED, (character) => QUOTES[character] ?? character)}"`;
+      }),
+      celFunc('size', [STRING], INT, (text) => BigInt(lengthOf(text))),
+      celMethod('size', STRING, [], INT, function () {
+        return BigInt(lengthOf(this));
+      }),
+    ),
   ];
 }
 
-/** A form with the rule that a text breaks. */
-type Form = (text: string) => string | undefined;
-
-const prefix =
-  (rule: Form): Form =>
-  (text) =>
-    // Kubernetes adds characters to the prefix of a generated name.
-    rule(text.endsWith('-') ? `${text.slice(0, -1)}a` : text);
-
-const matching =
-  (pattern: RegExp, rule: string): Form =>
-  (text) =>
-    pattern.test(text) ? undefined : rule;
-
-const isDate = (text: string): boolean =>
-  /^\d{4}-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text) === true;
-
-const NAMED: Readonly<Record<string, Form>> = {
-  dns1123Label: dnsLabelRule,
-  dns1123Subdomain: dnsSubdomainRule,
-  dns1035Label: dns1035LabelRule,
-  qualifiedName: qualifiedNameRule,
-  dns1123LabelPrefix: prefix(dnsLabelRule),
-  dns1123SubdomainPrefix: prefix(dnsSubdomainRule),
-  dns1035LabelPrefix: prefix(dns1035LabelRule),
-  labelValue: labelValueRule,
-  uuid: matching(/^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i, 'must be a UUID'),
-  byte: matching(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/, 'must be base64'),
-  date: (text) => (isDate(text) ? undefined : 'must be a date'),
-  datetime: matching(/^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?$/, 'must be a time'),
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are escaped
+const QUOTED = /[\0\u0007-\r"\\]/g;
+const QUOTES: Readonly<Record<string, string>> = {
+  ...{ '\0': '\\0', '\u0007': '\\a', '\b': '\\b', '\t': '\\t', '\n': '\\n', '\v': '\\v', '\f': '\\f', '\r': '\\r' },
+  ...{ '"': '\\"', '\\': '\\\\' },
 };
 
-/** The named forms of texts. `uri` needs `isUrl`. */
-export function formatFunctions(
-  { type, make, textOf }: OpaqueType,
-  isUrl: (text: string) => boolean,
-): readonly CelFunc[] {
-  const { DYN, STRING } = CelScalar;
-  const forms: Readonly<Record<string, Form>> = {
-    ...NAMED,
-    uri: (text) => (isUrl(text) ? undefined : 'must be a URL'),
-  };
-  return [
-    celFunc('format.named', [STRING], listType(type), (name) =>
-      celList(Object.hasOwn(forms, name) ? [make(name)] : []),
-    ),
-    ...Object.keys(forms).map((name) => celFunc(`format.${name}`, [], type, () => make(name))),
-    celMethod('validate', type, [STRING], listType(DYN), function (text) {
-      const broken = forms[textOf(this)]?.(text);
-      return celList(broken === undefined ? [] : [celList([broken])]);
-    }),
-  ];
+/** How often a text that is not empty occurs in another one, without overlapping; at most `limit`, if that is not negative. */
+function countOf(text: string, part: string, limit: number): number {
+  let count = 0;
+  for (let at = text.indexOf(part); at >= 0 && count !== limit; at = text.indexOf(part, at + part.length)) count += 1;
+  return count;
+}
+
+/** At most `limit` parts; the last one holds the rest. */
+function split(text: string, separator: string, limit: number): string[] {
+  const found: string[] = [];
+  let from = 0;
+  while (found.length < limit - 1) {
+    const at = separator === '' ? (from + 1 < text.length ? from + 1 : -1) : text.indexOf(separator, from);
+    if (at < 0) break;
+    found.push(text.slice(from, at));
+    from = at + separator.length;
+  }
+  found.push(text.slice(from));
+  return found;
+}
+
+/** A text cut before its first characters, and at its end, at `count` places. */
+function partsAround(text: string, count: number): string[] {
+  const found: string[] = [''];
+  let at = 0;
+  for (const character of text) {
+    if (found.length === count) break;
+    found.push(character);
+    at += character.length;
+  }
+  found.push(text.slice(at));
+  return found;
+}
+
+/** The characters of a text, not its UTF-16 code units. */
+function lengthOf(text: string): number {
+  let pairs = 0;
+  for (let at = 0; at < text.length - 1; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 0xd800 || code > 0xdbff) continue;
+    const next = text.charCodeAt(at + 1);
+    if (next >= 0xdc00 && next <= 0xdfff) pairs += 1;
+  }
+  return text.length - pairs;
 }

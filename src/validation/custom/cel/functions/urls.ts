@@ -1,4 +1,5 @@
 import { type CelFunc, CelScalar, type CelValue, celFunc, celMethod, listType, mapType } from '@bufbuild/cel';
+import { costing, type MeteredFunction, parsing } from './costs.ts';
 import type { OpaqueType } from './opaque.ts';
 
 /** The parts of a URL, unescaped where CEL asks for that. */
@@ -41,15 +42,19 @@ function hasEscapes(text: string): boolean {
   return !/%(?![0-9A-Fa-f]{2})/.test(text);
 }
 
+/** To read a URL, which is read again in each call; one character of its query may be a parameter of its own. */
+const STEPS_OF_URL = 20;
+
 /** The functions of URLs. */
-export function urlFunctions({ type, make, textOf }: OpaqueType): readonly CelFunc[] {
+export function urlFunctions({ type, make, textOf }: OpaqueType): readonly MeteredFunction[] {
   const { BOOL, STRING } = CelScalar;
   const part = (name: string, get: (parts: Parts) => string): CelFunc =>
     celMethod(name, type, [], STRING, function () {
       const parts = parseUrl(textOf(this));
       return parts === undefined ? '' : get(parts);
     });
-  return [
+  return costing(
+    parsing(STEPS_OF_URL),
     celFunc('url', [STRING], type, (text) => {
       if (parseUrl(text) === undefined) throw new Error(`${JSON.stringify(text)} is no URL`);
       return make(text);
@@ -63,7 +68,7 @@ export function urlFunctions({ type, make, textOf }: OpaqueType): readonly CelFu
     celMethod('getQuery', type, [], mapType(STRING, listType(STRING)), function () {
       return queryOf(parseUrl(textOf(this))?.query ?? '');
     }),
-  ];
+  );
 }
 
 function queryOf(query: string): Map<string, CelValue> {

@@ -1,0 +1,56 @@
+import { isJsonObject, type JsonValue } from '../../model/json.ts';
+
+/** The most instructions of a pattern that is compiled, and of all patterns of a schema. To compile them takes a quarter of a second. */
+export const MOST_INSTRUCTIONS = 50_000;
+/** The steps to compile an instruction. */
+export const STEPS_OF_COMPILING = 16;
+/** How often a step applies an instruction of a pattern to a character. */
+const INSTRUCTIONS_OF_STEP = 8;
+
+/** The steps to match a pattern of this number of instructions against a text. */
+export function stepsOfMatching(size: number, text: string): number {
+  return (size * text.length) / INSTRUCTIONS_OF_STEP;
+}
+
+/** Escapes and classes, which match one character; a text between `\Q` and `\E`; repetitions; and all other characters. */
+const TOKEN =
+  /\\Q(.*?)(?:\\E|$)|\\[pPx]\{[^}]*\}|\\.|\[\^?\]?(?:\[:[^\]]*:\]|\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gsu;
+
+/** Returns how many instructions a pattern has at most, from its text: repetitions are written out when it is compiled. */
+export function mostInstructions(pattern: string): number {
+  // Of each open group: the instructions of all before the last part, and those of the last part, which may be repeated.
+  const groups = [{ before: 0, last: 0 }];
+  for (const [token, quoted, least, most] of pattern.matchAll(TOKEN)) {
+    const group = groups.at(-1) ?? { before: 0, last: 0 };
+    const add = (size: number): void => {
+      group.before += group.last;
+      group.last = size;
+    };
+    if (least !== undefined) {
+      const times = Math.max(Number(least), Number(most ?? 0), 1);
+      group.last = group.last * times + times;
+    } else if (token === '(') groups.push({ before: 0, last: 0 });
+    else if (token === ')' && groups.length > 1) {
+      groups.pop();
+      const around = groups.at(-1);
+      if (around === undefined) continue;
+      around.before += around.last;
+      around.last = group.before + group.last + 2;
+    } else if (token === '*' || token === '+' || token === '?') group.last += 2;
+    else add(quoted === undefined ? 2 : quoted.length + 1);
+  }
+  return groups.reduce((sum, { before, last }) => sum + before + last, 4);
+}
+
+/** Returns how many instructions the patterns of a schema have together at most. */
+export function instructionsIn(schema: JsonValue | undefined): number {
+  if (typeof schema !== 'object' || schema === null) return 0;
+  const members: readonly (readonly [string, JsonValue | undefined])[] = isJsonObject(schema)
+    ? Object.entries(schema)
+    : schema.map((item) => ['', item]);
+  return members.reduce(
+    (sum, [name, value]) =>
+      sum + (name === 'pattern' && typeof value === 'string' ? mostInstructions(value) : instructionsIn(value)),
+    0,
+  );
+}
