@@ -732,6 +732,10 @@ nodes: number
  * Errors and warnings of all manifests.
  */
 findings: number
+/**
+ * Steps of matching paths: each path of a manifest, ignored or not, against all ignore rules, and each manifest against the globs of all Placements of the source. A step is a character that may be compared; a rule as `*.tmp.yaml` needs some hundred for a path.
+ */
+matchingSteps: number
 }
 /**
  * Bounds of a FleetPolicy in a repository. A value beyond its bound is reported, and the bound is used.

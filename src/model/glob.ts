@@ -1,4 +1,13 @@
-import { addPiece, MAX_PATH_BYTES, matchEnds, type PathPattern, type Piece, readBracket } from './path-pattern.ts';
+import {
+  addPiece,
+  type CountSteps,
+  countWildcards,
+  MAX_PATH_BYTES,
+  matchEnds,
+  type PathPattern,
+  type Piece,
+  readBracket,
+} from './path-pattern.ts';
 import { ok, problem, type Result } from './result.ts';
 
 /** A compiled glob over `/`-separated paths relative to a source's root. Names that start with a dot are ordinary. */
@@ -6,8 +15,12 @@ export interface Glob {
   readonly text: string;
   /** The folder that every match lies in: the part before the first wildcard, without a slash at the end; may be empty. */
   readonly base: string;
+  /** As written: a path without any has none. */
+  readonly wildcards: number;
   /** No path of more than 4,096 characters matches. */
   matches(path: string): boolean;
+  /** As `matches`; `count` receives the work before it is done. */
+  matchWith(path: string, count: CountSteps): boolean;
 }
 
 /** Compiles a glob (see {@link readGlob}). A path without wildcards matches itself and all below it; a wrong glob nothing. */
@@ -18,9 +31,10 @@ export function compileGlob(text: string): Glob {
   const inFolder: PathPattern = [{ type: 'text', text: `/${folder}` }, BELOW];
   const reading = wildcard < 0 ? ok(inFolder) : readGlob(text);
   const pattern = reading.ok ? reading.value : MATCHES_NOTHING;
-  const matches = (path: string): boolean =>
-    path.length <= MAX_PATH_BYTES && matchEnds(pattern, `/${path}`).at(-1) === path.length + 1;
-  return { text, base, matches };
+  const matchWith = (path: string, count?: CountSteps): boolean =>
+    path.length <= MAX_PATH_BYTES && matchEnds(pattern, `/${path}`, count).at(-1) === path.length + 1;
+  const wildcards = wildcard < 0 ? 0 : countWildcards(pattern);
+  return { text, base, wildcards, matches: (path) => matchWith(path), matchWith };
 }
 
 const BELOW: Piece = { type: 'names', atLeast: 0 };

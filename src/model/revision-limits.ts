@@ -14,6 +14,11 @@ export interface RevisionLimits {
   readonly nodes: number;
   /** Errors and warnings of all manifests. */
   readonly findings: number;
+  /**
+   * Steps of matching all paths of manifests, ignored or not, against the ignore rules, and the manifests against the globs of the
+   * Placements of the revision: compared characters, at most.
+   */
+  readonly matchingSteps: number;
 }
 
 /** The limits of the schema of RelayConfig, which `fleetrelay validate` uses. */
@@ -25,6 +30,7 @@ export const defaultRevisionLimits: RevisionLimits = {
   documents: 100_000,
   nodes: 5_000_000,
   findings: 100_000,
+  matchingSteps: 1_000_000_000,
 };
 
 /** The largest local clone of a repository, with its history. */
@@ -38,6 +44,15 @@ export function mostPathBytes({ entries }: Pick<RevisionLimits, 'entries'>): num
   return PATH_BYTES * entries;
 }
 
+/** The wildcards that the globs of all Placements of a revision may have together, as those of all its ignore rules. */
+export const MOST_WILDCARDS = 5_000;
+
+/**
+ * The steps of matching one path against the globs of the Placements of one source. The engine matches a path in one piece, so this
+ * bounds what it does between two turns of the event loop.
+ */
+export const MOST_STEPS_OF_PATH = 2_000_000;
+
 /** A limit that a revision exceeds. */
 export interface Excess {
   readonly limit: keyof RevisionLimits;
@@ -46,6 +61,12 @@ export interface Excess {
   readonly found: number;
   /** The bytes of the paths are too many for the entries. */
   readonly ofPaths?: true;
+  /** A limit of matching that no configuration changes. */
+  readonly fixed?: 'wildcards' | 'stepsOfPath';
+  /** The path with which the sum of matching exceeds the limit, in canonical order; of too many wildcards a file that has many. */
+  readonly path?: string;
+  /** What has a large part of it, as a sentence for people: a file, a rule or a Placement. */
+  readonly cause?: string;
 }
 
 /** The excess of a count; undefined if the limit allows it. */
@@ -61,10 +82,26 @@ const NAMES: Readonly<Record<keyof RevisionLimits, string>> = {
   documents: 'documents',
   nodes: 'values in its manifests',
   findings: 'errors and warnings',
+  matchingSteps: 'steps of matching paths',
 };
 
-/** The predicate of a sentence about the revision: what was counted, the limit, and its field in RelayConfig. */
-export function excessText({ limit, most, found, ofPaths }: Excess): string {
-  const counted = ofPaths ? 'bytes in its paths' : NAMES[limit];
-  return `has at least ${found} ${counted}; at most ${most} are read (limits.revision.${limit} of the RelayConfig)`;
+const FIXED_NAMES: Readonly<Record<NonNullable<Excess['fixed']>, string>> = {
+  wildcards: 'wildcards in the globs of its Placements',
+  stepsOfPath: 'steps of matching one path with the globs of its Placements',
+};
+
+/**
+ * The predicate of a sentence about the revision: what was counted, the limit, its field in RelayConfig if it has one, and what has a
+ * large part of it.
+ */
+export function excessText({ limit, most, found, ofPaths, fixed, cause }: Excess): string {
+  const counted = ofPaths ? 'bytes in its paths' : fixed === undefined ? NAMES[limit] : FIXED_NAMES[fixed];
+  const field = fixed === undefined ? ` (limits.revision.${limit} of the RelayConfig)` : '';
+  return `has at least ${found} ${counted}; at most ${most} are read${field}${cause === undefined ? '' : `: ${cause}`}`;
+}
+
+/** What a person can do about the excess. */
+export function excessAdvice({ fixed }: Excess): string {
+  const raise = fixed === undefined ? ', or raise the limit in the RelayConfig and restart the server' : '';
+  return `Make the revision smaller${raise}; no command lifts it`;
 }

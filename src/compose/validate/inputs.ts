@@ -7,8 +7,10 @@ import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
 import { compareText } from '../../model/json.ts';
 import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
 import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
+import { readRules } from '../../sources/tree/judge-paths.ts';
 import { isToolPart, readToolFolders } from '../../sources/tree/tool-folders.ts';
-import { partOf, readRules, unreadableFile } from '../../sources/tree/tree-reader.ts';
+import { partOf } from '../../sources/tree/tree-reader.ts';
+import { unreadableFile } from '../../sources/tree/unreadable-file.ts';
 import { type FileBytes, problemOf, type ReadBytes } from './file-bytes.ts';
 import type { ValidationRequest } from './report.ts';
 import { BeyondRevision, createListingCount } from './revision-limits.ts';
@@ -44,6 +46,10 @@ export interface Inputs {
   readonly failed: readonly Diagnostic[];
   /** The folders whose ignore file counts, as absolute paths. */
   readonly ignoreFolders: readonly string[];
+  /** The steps of matching paths with the rules of these ignore files. */
+  readonly ignoreSteps: number;
+  /** The absolute paths of manifests in these folders that are refused unread. */
+  readonly unread: readonly string[];
 }
 
 /**
@@ -57,12 +63,16 @@ export async function listInputs(
   found: (files: number) => Promise<void> = async () => undefined,
 ): Promise<Inputs> {
   const files = new Map<string, InputFile>();
-  const rest = { refused: [] as Diagnostic[], failed: [] as Diagnostic[], ignoreFolders: [] as string[] };
+  const rest = {
+    ...{ refused: [] as Diagnostic[], failed: [] as Diagnostic[], ignoreFolders: [] as string[] },
+    ...{ ignoreSteps: 0, unread: [] as string[] },
+  };
   for (const path of new Set(paths)) {
     const location = resolve(cwd, path);
     const kind = path === STDIN ? 'stdin' : kindOf(location);
     if (kind === 'stdin') await addStdin(readStdin, files, rest.refused);
-    else if (kind === 'folder') await listFolder(path, location, read, { files, ...rest, limits, found });
+    else if (kind === 'folder')
+      rest.ignoreSteps += await listFolder(path, location, read, { files, ...rest, limits, found });
     else if (kind === 'file') files.set(location, { name: path, location, isNamed: true });
     else rest.failed.push(unreadable(path, kind));
   }
@@ -86,22 +96,25 @@ interface Listing {
   readonly refused: Diagnostic[];
   readonly failed: Diagnostic[];
   readonly ignoreFolders: string[];
+  readonly unread: string[];
   readonly limits: RevisionLimits;
   readonly found: (files: number) => Promise<void>;
 }
 
-async function listFolder(path: string, root: string, read: ReadBytes, listing: Listing): Promise<void> {
+/** Returns the steps of matching its paths with its ignore rules. */
+async function listFolder(path: string, root: string, read: ReadBytes, listing: Listing): Promise<number> {
   listing.ignoreFolders.push(root);
   try {
-    await listWithin(path, root, read, listing);
+    return await listWithin(path, root, read, listing);
   } catch (error) {
     if (!(error instanceof BeyondRevision)) throw error;
     for (const location of listing.files.keys()) if (location.startsWith(`${root}/`)) listing.files.delete(location);
     listing.failed.push(error.diagnostic);
+    return 0;
   }
 }
 
-async function listWithin(path: string, root: string, read: ReadBytes, listing: Listing): Promise<void> {
+async function listWithin(path: string, root: string, read: ReadBytes, listing: Listing): Promise<number> {
   const entries: Entry[] = [];
   const count = createListingCount(listing.limits, (relative) => below(path, relative));
   for (const entry of manifestsIn(root, count.entry, (folder, error) => {
@@ -120,8 +133,10 @@ async function listWithin(path: string, root: string, read: ReadBytes, listing: 
       ? diagnostic
       : { ...diagnostic, at: { ...diagnostic.at, path: below(path, diagnostic.at.path) } };
   if ('file' in rules) listing.refused.push(...rules.file.diagnostics.map(named));
+  const { judged, steps } = await count.matching(rules.membership, entries);
+  const follows = (at: string): boolean => judged.get(at)?.follows !== false;
   // The size is judged when the file is read.
-  const partAt = ({ path: at, kind }: Entry) => partOf(at, { kind, size: 0, blob: '' }, rules.membership, MAX_BYTES);
+  const partAt = ({ path: at, kind }: Entry) => partOf(at, { kind, size: 0, blob: '' }, follows, MAX_BYTES);
   const tools = await readToolFolders(
     new Map(entries.filter((entry) => isToolFileName(entry.path)).map((entry) => [entry.path, entry] as const)),
     async (entry) => {
@@ -143,9 +158,12 @@ async function listWithin(path: string, root: string, read: ReadBytes, listing: 
       if (!listing.files.has(location)) {
         listing.files.set(location, { name: below(path, entry.path), location, isNamed: false });
       }
-    } else if (part !== 'none' && 'file' in part) listing.refused.push(...part.file.diagnostics.map(named));
-    else if (part !== 'none') listing.failed.push(named(part.warning));
+    } else if (part !== 'none' && 'file' in part) {
+      listing.refused.push(...part.file.diagnostics.map(named));
+      listing.unread.push(location);
+    } else if (part !== 'none') listing.failed.push(named(part.warning));
   }
+  return steps;
 }
 
 interface Entry {

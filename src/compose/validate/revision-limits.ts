@@ -1,7 +1,14 @@
 import { Buffer } from 'node:buffer';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
+import type { SourceDocument } from '../../model/desired.ts';
 import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
 import { type Excess, excessOf, excessText, mostPathBytes, type RevisionLimits } from '../../model/revision-limits.ts';
+import type { TreeEntry } from '../../ports/git-repo.ts';
+import type { Membership } from '../../sources/tree/ignore-file.ts';
+import { createPace } from '../../sources/tree/pace.ts';
+import { matchPaths } from '../../sources/tree/path-steps.ts';
+import { countPlacementSteps, noPlacements, placementsIn } from '../../sources/tree/placement-steps.ts';
 import { BeyondLimit, createRevisionCount } from '../../sources/tree/revision-count.ts';
 import type { CheckedFile } from './check-file.ts';
 
@@ -74,5 +81,40 @@ export function createListingCount(limits: RevisionLimits, nameOf: (path: string
     },
     toolFile: counter(),
     manifest: counter(),
+    /** Matches the entries with the ignore rules. */
+    matching: (
+      membership: Membership,
+      entries: readonly { readonly path: string; readonly kind: TreeEntry['kind'] }[],
+    ) => {
+      const steps = { membership, limits, pace: createPace(nextTurn), kept: 0 };
+      const kinds = entries.map(({ path, kind }) => [path, kind] as const);
+      return judged(
+        nameOf,
+        matchPaths(steps, kinds, () => kinds),
+      );
+    },
   };
+}
+
+/** Counts the steps of matching the manifests of a source with the globs of its Placements, as a server does. */
+export async function countPlacements(
+  files: readonly { readonly path: string; readonly declarations: readonly SourceDocument[] }[],
+  ignoreSteps: number,
+  limits: RevisionLimits,
+  nameOf: (path: string) => string,
+): Promise<void> {
+  const added = files.map(({ path }) => path);
+  const placements = new Map(files.map(({ path, declarations }) => [path, placementsIn(declarations)]));
+  const changes = { before: noPlacements, placements, removed: [], added, paths: () => added };
+  await judged(nameOf, countPlacementSteps(changes, { limits, others: ignoreSteps, pace: createPace(nextTurn) }));
+}
+
+/** Rejects with a {@link BeyondRevision} at the path that the excess names. */
+async function judged<Value>(nameOf: (path: string) => string, counting: Promise<Value>): Promise<Value> {
+  try {
+    return await counting;
+  } catch (error) {
+    if (!(error instanceof BeyondLimit)) throw error;
+    throw new BeyondRevision(tooLarge(nameOf(error.excess.path ?? ''), error.excess));
+  }
 }

@@ -2,16 +2,16 @@ import { isUtf8 } from 'node:buffer';
 import { resolve } from 'node:path';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { compareText } from '../../model/json.ts';
-import { defaultRevisionLimits } from '../../model/revision-limits.ts';
+import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
 import { type KubernetesVersion, newestKubernetesVersion } from '../../validation/kubernetes-schemas.ts';
 import type { ConfiguredSource } from '../configured-source.ts';
 import { withFindingsAcross } from './across-files/across-files.ts';
 import type { CheckedFile } from './check-file.ts';
 import { createBytesReader } from './file-bytes.ts';
-import { bytesOf, type InputFile, type Inputs, listInputs, STDIN } from './inputs.ts';
+import { bytesOf, type InputFile, type Inputs, listInputs, pathInSource, STDIN, sourceRoot } from './inputs.ts';
 import { reportOf } from './make-report.ts';
 import type { ValidationReport, ValidationRequest } from './report.ts';
-import { BeyondRevision, countChecked } from './revision-limits.ts';
+import { BeyondRevision, countChecked, countPlacements } from './revision-limits.ts';
 import type { CheckSettings } from './schemas/object-checks.ts';
 import { createThreads, type Threads } from './threads/threads.ts';
 
@@ -115,6 +115,7 @@ async function judge({ request, source, threads }: Judging, inputs: Inputs): Pro
     settings,
     isSource ? countChecked(inputs.files, source?.limits ?? defaultRevisionLimits) : undefined,
   );
+  if (isSource) await countMatching(request, inputs, first, source?.limits ?? defaultRevisionLimits);
   const complete = await withCustomKinds(request, inputs.files, first, settings, check);
   // Threads take some time to end; fixes need them again.
   if (request.fix !== true) threads.end();
@@ -126,6 +127,23 @@ async function judge({ request, source, threads }: Judging, inputs: Inputs): Pro
   const isPart = request.since !== undefined || request.repository !== undefined;
   const part = isPart ? await partOf(request, inputs, checked, settings) : {};
   return { report: reportOf({ ...all, ...part }), checked };
+}
+
+/** Counts the steps of matching the files of a source before its Placements are matched. */
+async function countMatching(
+  { cwd }: ValidationRequest,
+  { files, unread, ignoreFolders, ignoreSteps }: Inputs,
+  checked: readonly CheckedFile[],
+  limits: RevisionLimits,
+): Promise<void> {
+  const root = sourceRoot(ignoreFolders, cwd);
+  const readFiles = files.map(({ name, location }, index) => ({
+    ...{ path: pathInSource(root, location), name },
+    declarations: checked[index]?.facts?.declarations ?? [],
+  }));
+  const unreadFiles = unread.map((location) => ({ path: pathInSource(root, location), declarations: [] }));
+  const nameOf = (path: string): string => readFiles.find((file) => file.path === path)?.name ?? path;
+  await countPlacements([...readFiles, ...unreadFiles], ignoreSteps, limits, nameOf);
 }
 
 /** Checks files once more: those with kinds without schema by the schemas of custom kinds, policies for their expressions. */

@@ -6,11 +6,11 @@ import type { FileTree, FileTreeEntry, FileTreeListing } from '../../ports/file-
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Source } from '../../ports/source.ts';
-import { IGNORE_FILE, isManifestName, type Membership } from '../tree/ignore-file.ts';
+import { IGNORE_FILE, isManifestName } from '../tree/ignore-file.ts';
 import { createPoller } from '../tree/poller.ts';
 import { createRevisionCheck, type RevisionCheck, type RevisionState } from '../tree/revision-check.ts';
 import type { DecodeFile, ReadTreeFile } from '../tree/tree-file.ts';
-import { changesTo, readTree } from '../tree/tree-reader.ts';
+import { changesTo, readTree, type Tree } from '../tree/tree-reader.ts';
 
 export interface FilesSourceOptions {
   readonly name: SourceName;
@@ -132,7 +132,7 @@ async function endWatch(following: Following): Promise<void> {
 
 /** Admits or refuses a settled snapshot. Returns false if a file changed before it was read: take another snapshot. */
 async function takeSnapshot(following: Following, snapshot: Snapshot): Promise<boolean> {
-  const { tree: folder, check, decode, maxFileBytes, limits } = following;
+  const { tree: folder, check, decode, clock, maxFileBytes, limits } = following;
   let hasMoved = false;
   const read: ReadTreeFile = async (path, entry) => {
     const problem = snapshot.get(path)?.problem;
@@ -142,14 +142,18 @@ async function takeSnapshot(following: Following, snapshot: Snapshot): Promise<b
     hasMoved = true;
     return { reason: 'changed while it was read' };
   };
+  const turn = (): Promise<void> => clock.sleep(0);
+  const content = digestOf(snapshot);
+  // What exceeds a limit is not read again before it has changed.
+  if (check.state.exceeding?.revision === content) return check.found(content);
   // A person may accept the waiting revision while this one is read: then this one is read again after that one.
   for (let isTaken = false; !isTaken; ) {
     const { state } = check;
-    const reading = { decode, read, maxFileBytes, limits, spare: state.waiting?.read.tree };
+    const reading = { decode, read, maxFileBytes, limits, spare: state.waiting?.read.tree, turn };
     const found = await readTree(reading, state.tree, changesTo(state.tree, snapshot));
     if (hasMoved) return false;
-    if ('excess' in found) return check.exceed({ revision: undefined, excess: found.excess });
-    const revision = revisionOf(snapshot, found.tree.membership);
+    if ('excess' in found) return check.exceed({ revision: content, excess: found.excess });
+    const revision = revisionOf(snapshot, found.tree);
     if (check.found(revision)) return true;
     if (found.tree.manifests === 0 && hadManifests(state, revision)) {
       const message = `the folder ${folder.address} holds no manifest any more`;
@@ -166,9 +170,12 @@ function hadManifests({ admitted, observed, tree }: RevisionState, revision: str
 }
 
 /** The digest of the files that the source follows: a change of any other file is no new revision. */
-function revisionOf(snapshot: Snapshot, membership: Membership): string {
-  const followed = [...snapshot].filter(([path]) => path === IGNORE_FILE || membership.follows(path));
-  return snapshotDigest(followed.map(([path, { blob }]) => [path, blob] as const));
+function revisionOf(snapshot: Snapshot, { nodes }: Tree): string {
+  return digestOf([...snapshot].filter(([path]) => nodes.get(path)?.isIgnored !== true));
+}
+
+function digestOf(files: Iterable<readonly [string, SnapshotFile]>): string {
+  return snapshotDigest([...files].map(([path, { blob }]) => [path, blob] as const));
 }
 
 /** One file of a snapshot. `problem`: why its content cannot be used, as the end of a sentence. */

@@ -5,6 +5,7 @@ import type { GitFetchOutcome, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import type { RefReading, RefRefusal, Source } from '../../ports/source.ts';
+import type { Turn } from '../tree/pace.ts';
 import { createPoller } from '../tree/poller.ts';
 import {
   createRevisionCheck,
@@ -52,6 +53,7 @@ interface Following {
   readonly maxFileBytes: number;
   readonly limits: RevisionLimits;
   readonly judgesSignatures: boolean;
+  readonly turn: Turn;
   /** A fetch that began before the first look, for that look. */
   prefetched: Promise<GitFetchOutcome> | undefined;
 }
@@ -73,7 +75,8 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
     revision === NO_BRANCH ? `no branch ${repo.branch}` : `${repo.branch} at ${revision.slice(0, 12)}`;
   const check = createRevisionCheck(log, name, describe);
   const read = { folder, maxFileBytes, limits, judgesSignatures };
-  const following: Following = { repo, decode, check, ...read, prefetched: undefined };
+  const turn = (): Promise<void> => clock.sleep(0);
+  const following: Following = { repo, decode, check, ...read, turn, prefetched: undefined };
   const intervalMs = options.pollIntervalSeconds * 1000;
   const stopping = new AbortController();
   let isStarted = false;
@@ -183,9 +186,9 @@ async function fallBack(following: Following): Promise<boolean> {
 }
 
 async function readRevision(following: Following, revision: string): Promise<ReadRevision | ExceedingRevision> {
-  const { repo, check, decode, folder, maxFileBytes, limits, judgesSignatures } = following;
+  const { repo, check, decode, folder, maxFileBytes, limits, judgesSignatures, turn } = following;
   const { observed, tree, waiting } = check.state;
-  const reading = { decode, read: readerOf(following), maxFileBytes, limits, spare: waiting?.read.tree };
+  const reading = { decode, read: readerOf(following), maxFileBytes, limits, spare: waiting?.read.tree, turn };
   if (revision === NO_BRANCH) return { revision, ...(await readTree(reading, tree, changesTo(tree, new Map()))) };
   const excess = await repo.measure(revision, folder, limits);
   if (excess !== undefined) return { revision, excess };

@@ -199,7 +199,9 @@ async function tryToEnter(state: State, unknown: readonly string[]): Promise<rea
   const byPath = new Map([...ahead].map(([key, resource]) => [resourcePath(key), resource && textOf(resource)]));
   const read: ReadTreeFile = async (path) =>
     byPath.get(path) ?? { reason: 'stands for a kind that cannot be listed just now' };
-  const reading = { decode: deps.decode, read, maxFileBytes: MAX_RESOURCE_BYTES, limits, spare: waiting?.read.tree };
+  const turn = (): Promise<void> => deps.clock.sleep(0);
+  const spare = waiting?.read.tree;
+  const reading = { decode: deps.decode, read, maxFileBytes: MAX_RESOURCE_BYTES, limits, spare, turn };
   const found = await readTree(reading, before, changes);
   if ('excess' in found) {
     check.exceed({ revision: content.digest(), excess: found.excess });

@@ -1,11 +1,14 @@
+import { atOnce } from '../../model/in-slices.ts';
 import {
   addPiece,
+  type CountSteps,
   countWildcards,
   matchEnds,
   type PathPattern,
   type Piece,
   readBracket,
 } from '../../model/path-pattern.ts';
+import { MOST_WILDCARDS } from '../../model/revision-limits.ts';
 
 /** The file (gitignore syntax, at the root of the source) that excludes files from the source. */
 export const IGNORE_FILE = '.fleetrelayignore';
@@ -14,6 +17,15 @@ export const IGNORE_FILE = '.fleetrelayignore';
 export interface Membership {
   /** True unless the ignore file excludes the path. A folder's path ends with "/". */
   follows(path: string): boolean;
+  /** As `follows`. Yields after each rule; `count` receives the work. */
+  judge(path: string, count: CountSteps): Generator<undefined, boolean>;
+  readonly rules: readonly WrittenRule[];
+}
+
+/** A rule as it is written in line `line` (from 1) of the ignore file. */
+export interface WrittenRule {
+  readonly line: number;
+  readonly text: string;
 }
 
 /** `problem` is the end of a sentence about the file; `line` counts from 1. */
@@ -22,7 +34,7 @@ export type MembershipReading =
   | { readonly ok: false; readonly problem: string; readonly line: number };
 
 /** The membership without an ignore file. */
-export const followsAll: Membership = { follows: () => true };
+export const followsAll: Membership = membershipOf([]);
 
 /** One line of an ignore file, compiled. */
 export interface IgnoreRule {
@@ -33,10 +45,10 @@ export interface IgnoreRule {
   readonly pattern: PathPattern;
 }
 
+interface NumberedRule extends IgnoreRule, WrittenRule {}
+
 const MAX_RULES = 1_000;
 const MAX_RULE_LENGTH = 500;
-/** Of all rules together: each can be work for every character of every path. */
-const MAX_WILDCARDS = 5_000;
 
 /** True for the name of a manifest, and for that of a kustomization. Every other file is ignored without a message. */
 export function isManifestName(path: string): boolean {
@@ -45,7 +57,7 @@ export function isManifestName(path: string): boolean {
 
 /** Parses an ignore file. The number of rules is bounded, because each path is matched against each rule. */
 export function parseIgnoreFile(text: string): MembershipReading {
-  const rules: IgnoreRule[] = [];
+  const rules: NumberedRule[] = [];
   let wildcards = 0;
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   for (const [index, line] of lines.entries()) {
@@ -56,22 +68,30 @@ export function parseIgnoreFile(text: string): MembershipReading {
     const rule = readIgnoreRule(line);
     if (rule === undefined) return broken('has a rule that is no pattern');
     wildcards += countWildcards(rule.pattern);
-    if (wildcards > MAX_WILDCARDS) return broken(`has more than ${MAX_WILDCARDS} wildcards in its rules`);
-    rules.push(rule);
+    if (wildcards > MOST_WILDCARDS) return broken(`has more than ${MOST_WILDCARDS} wildcards in its rules`);
+    rules.push({ ...rule, line: index + 1, text: line });
   }
-  return { ok: true, membership: { follows: (path) => !isExcluded(path, rules) } };
+  return { ok: true, membership: membershipOf(rules) };
 }
 
-/** The last rule that matches a file or folder decides; everything in an excluded folder is excluded. */
-function isExcluded(path: string, rules: readonly IgnoreRule[]): boolean {
+function membershipOf(rules: readonly NumberedRule[]): Membership {
+  const judge: Membership['judge'] = function* (path, count) {
+    return !(yield* isExcluded(path, rules, count));
+  };
+  return { rules, judge, follows: (path) => atOnce(judge(path, () => undefined)) };
+}
+
+/** The last rule that matches a file or folder decides; everything in an excluded folder is excluded. Yields after each rule. */
+function* isExcluded(path: string, rules: readonly IgnoreRule[], count: CountSteps): Generator<undefined, boolean> {
   const isFolder = path.endsWith('/');
   const whole = `/${isFolder ? path.slice(0, -1) : path}`;
   const excludedAt = new Map<number, boolean>();
   for (const { pattern, excludes, onlyFolders } of rules) {
-    for (const end of matchEnds(pattern, whole)) {
+    for (const end of matchEnds(pattern, whole, count)) {
       const isMatch = end === whole.length ? isFolder || !onlyFolders : whole[end] === '/';
       if (isMatch) excludedAt.set(end, excludes);
     }
+    yield;
   }
   return excludedAt.values().some((excluded) => excluded);
 }

@@ -2,7 +2,7 @@ import type { FileSignatures } from '../../model/file-signature.ts';
 import type { SourceName } from '../../model/ids.ts';
 import { canonicalJson } from '../../model/json.ts';
 import { counted, errorText } from '../../model/messages.ts';
-import { type Excess, excessText } from '../../model/revision-limits.ts';
+import { type Excess, excessAdvice, excessText } from '../../model/revision-limits.ts';
 import type { Log } from '../../ports/log.ts';
 import type { RevisionObservation, SourceCondition, SourceListener } from '../../ports/source.ts';
 import { emptyTree, type ReadTree, type Tree } from './tree-reader.ts';
@@ -111,7 +111,7 @@ export function createRevisionCheck(log: Log, name: SourceName, describe: (revis
 
   function reportExcess({ revision, excess }: ExceedingRevision): true {
     const subject = revision === undefined ? 'the source' : describe(revision);
-    const message = `${subject} ${excessText(excess)}. ${EXCESS_ADVICE}`;
+    const message = `${subject} ${excessText(excess)}. What was admitted before stays in force. ${excessAdvice(excess)}`;
     return report({ state: 'refused', reason: 'TooLarge', message });
   }
 
@@ -135,9 +135,6 @@ export function createRevisionCheck(log: Log, name: SourceName, describe: (revis
     return true;
   }
 }
-
-const EXCESS_ADVICE =
-  'What was admitted before stays in force. Make the revision smaller, or raise the limit in the RelayConfig and restart the server; no command lifts it';
 
 function observationOf(source: SourceName, read: ReadRevision): RevisionObservation {
   const { revision, description, signatures, tree, changes } = read;

@@ -1,12 +1,6 @@
 import { isToolFileName } from '../../manifest/tool-files.ts';
 import type { DecodedFile } from '../../model/desired.ts';
-import {
-  compareDiagnostics,
-  type Diagnostic,
-  diagnosticOf,
-  type FindingReason,
-  sentenceOf,
-} from '../../model/diagnostic.ts';
+import { compareDiagnostics, type Diagnostic, diagnosticOf, type FindingReason } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
 import { compareText, isSameList } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
@@ -14,17 +8,25 @@ import { pathProblem } from '../../model/path-pattern.ts';
 import type { Excess, RevisionLimits } from '../../model/revision-limits.ts';
 import type { TreeChange, TreeEntry } from '../../ports/git-repo.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
-import { followsAll, IGNORE_FILE, isManifestName, type Membership, parseIgnoreFile } from './ignore-file.ts';
+import { followsAll, IGNORE_FILE, isManifestName, type Membership } from './ignore-file.ts';
+import { judgePaths } from './judge-paths.ts';
+import { createPace, type Turn } from './pace.ts';
+import { isMatched } from './path-steps.ts';
+import { countPlacements, noPlacements, type PlacementSteps } from './placement-steps.ts';
 import { BeyondLimit, createRevisionCount } from './revision-count.ts';
 import { createSharedDecoding } from './shared-decoding.ts';
 import { isToolPart, noToolFolders, readToolFolders, type ToolFolders } from './tool-folders.ts';
 import type { DecodeFile, ReadTreeFile } from './tree-file.ts';
+import { unreadableFile } from './unreadable-file.ts';
 
 /** A tree of files with its decoded manifests. Never changed after it was read. */
 export interface Tree {
   readonly nodes: ReadonlyMap<string, TreeNode>;
   /** Which paths the ignore file of the tree excludes. */
   readonly membership: Membership;
+  /** The steps of matching all paths with the rules of the ignore file. */
+  readonly ignoreSteps: number;
+  readonly placementSteps: PlacementSteps;
   /** Its Helm charts and kustomizations. */
   readonly tools: ToolFolders;
   /** Number of manifests, readable or not. */
@@ -35,8 +37,12 @@ export interface Tree {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-interface TreeNode {
+export interface TreeNode {
   readonly entry: TreeEntry;
+  /** The steps of matching its path with the rules of the ignore file; absent: none. */
+  readonly ignoreSteps?: number;
+  /** The ignore rules exclude it. */
+  readonly isIgnored?: true;
   /** Present for a manifest, and for an ignore file that cannot be read. */
   readonly file?: DecodedFile;
   /** A warning about an entry that is no manifest. */
@@ -70,18 +76,21 @@ export interface TreeReadOptions {
   readonly limits: RevisionLimits;
   /** A tree that was read and not admitted: its manifests are not decoded again. */
   readonly spare?: Tree | undefined;
+  /** Lets the event loop turn during long work; absent: it turns only while files are read. */
+  readonly turn?: Turn;
 }
 
 export const emptyTree: Tree = {
   nodes: new Map(),
   membership: followsAll,
+  ignoreSteps: 0,
+  placementSteps: noPlacements,
   tools: noToolFolders,
   manifests: 0,
   unreadable: 0,
   diagnostics: [],
 };
 
-const MAX_IGNORE_BYTES = 256 * 1024;
 const READ_AT_ONCE = 32;
 const READ_AT_ONCE_BYTES = 16 * 1024 * 1024;
 
@@ -99,6 +108,7 @@ export function changesTo({ nodes }: Tree, entries: ReadonlyMap<string, TreeEntr
 interface Reading extends TreeReadOptions {
   readonly count: ReturnType<typeof createRevisionCount>;
   readonly decodeShared: ReturnType<typeof createSharedDecoding>;
+  readonly pace: ReturnType<typeof createPace>;
 }
 
 /**
@@ -113,8 +123,9 @@ export async function readTree(
 ): Promise<ReadTree | ExceedingTree> {
   const { decode, read, limits, maxFileBytes } = options;
   const count = createRevisionCount(limits, maxFileBytes);
+  const [decodeShared, pace] = [createSharedDecoding(decode, read), createPace(options.turn)];
   try {
-    return await readWithin({ ...options, count, decodeShared: createSharedDecoding(decode, read) }, before, changes);
+    return await readWithin({ ...options, count, decodeShared, pace }, before, changes);
   } catch (error) {
     if (error instanceof BeyondLimit) return { excess: error.excess };
     throw error;
@@ -122,17 +133,15 @@ export async function readTree(
 }
 
 async function readWithin(reading: Reading, before: Tree, changes: readonly TreeChange[]): Promise<ReadTree> {
-  const { count } = reading;
+  const { count, limits, pace } = reading;
   const entries = new Map(changes.map(({ path, entry }) => [path, entry]));
-  const ignore = entries.get(IGNORE_FILE);
-  const rules = ignore === undefined ? { membership: before.membership } : await readRules(ignore, reading.read);
   const entryAt = (path: string) =>
     (entries.has(path) ? entries.get(path) : before.nodes.get(path)?.entry) ?? undefined;
-  const partAt = (path: string, entry: TreeEntry) => partOf(path, entry, rules.membership, reading.maxFileBytes);
-  // Other rules can change which paths of the complete tree belong to the source.
-  const judged = new Set(ignore === undefined ? [] : before.nodes.keys()).union(entries);
+  count.paths(pathsAfter(before, entries));
+  const rules = await judgePaths(reading, before, entries);
+  const partAt = (path: string, entry: TreeEntry) => partOf(path, entry, rules.follows, reading.maxFileBytes);
   const named = new Set(
-    [...before.tools.paths, ...judged].filter((path) => isToolFileName(path) && entryAt(path) !== undefined),
+    [...before.tools.paths, ...rules.paths].filter((path) => isToolFileName(path) && entryAt(path) !== undefined),
   );
   // They are decoded before it is known which other files are manifests.
   count.manifests([...named].flatMap((path) => entryAt(path) ?? []));
@@ -143,35 +152,51 @@ async function readWithin(reading: Reading, before: Tree, changes: readonly Tree
     if (file !== undefined) count.decoded(file);
     return file;
   });
-  const paths = [...new Set([...judged, ...movedBetween(before, tools)])].sort(compareText);
+  const moved = movedBetween(before, tools).filter((path) => entryAt(path) !== undefined);
+  await rules.also(moved);
+  const paths = [...rules.paths.union(new Set(moved))].sort(compareText);
   const nodes = new Map(before.nodes);
   const toDecode: Wanted[] = [];
   for (const path of paths) {
+    pace.path();
+    if (pace.isDue()) await pace.turn();
     const entry = entryAt(path);
     const file = tools.files.get(path);
-    if (entry === undefined) nodes.delete(path);
-    else if (path === IGNORE_FILE) nodes.set(path, { entry, ...('file' in rules ? { file: rules.file } : {}) });
-    else if (file !== undefined) nodes.set(path, { entry, file });
+    const node = entry && { entry, ...rules.resultAt(path) };
+    if (node === undefined) nodes.delete(path);
+    else if (path === IGNORE_FILE) {
+      const unreadable = entries.has(path) ? rules.file : before.nodes.get(path)?.file;
+      nodes.set(path, { ...node, ...(unreadable && { file: unreadable }) });
+    } else if (file !== undefined) nodes.set(path, { ...node, file });
     else {
-      const part = isToolPart(tools, path) ? 'none' : partAt(path, entry);
-      const wanted = wantedAs(path, entry, part);
+      const part = isToolPart(tools, path) ? 'none' : partAt(path, node.entry);
+      const wanted = wantedAs(path, node.entry, part);
       if (wanted !== undefined) toDecode.push(wanted);
-      else nodes.set(path, typeof part === 'string' ? { entry } : { entry, ...part });
+      nodes.set(path, wanted !== undefined || typeof part === 'string' ? node : { ...node, ...part });
     }
   }
-  count.paths([...nodes.keys(), ...toDecode.flatMap(({ path }) => (nodes.has(path) ? [] : [path]))]);
   const replaced = new Set(toDecode.map(({ path }) => path));
   const kept = [...nodes].flatMap(([path, { entry, file }]) =>
     file === undefined || replaced.has(path) ? [] : [{ path, entry, file }],
   );
   count.manifests([...kept, ...toDecode].map(({ entry }) => entry));
   for (const { path, file } of kept) if (!tools.files.has(path)) count.decoded(file);
-  for (const [path, entry, file] of await decodeAll(reading, before, toDecode)) nodes.set(path, { entry, file });
+  for (const [path, file] of await decodeAll(reading, before, toDecode)) {
+    nodes.set(path, { ...(nodes.get(path) as TreeNode), file });
+  }
+  const placementSteps = await countPlacements({ before, nodes, paths }, { limits, others: rules.steps, pace });
   const changed = paths.flatMap((path) => {
     const file = nodes.get(path)?.file;
     return file === before.nodes.get(path)?.file ? [] : [{ path, file: file?.reading ?? null }];
   });
-  return { before, tree: treeOf(nodes, rules.membership, tools), changes: changed };
+  const { membership, steps: ignoreSteps } = rules;
+  return { before, tree: treeOf({ nodes, membership, ignoreSteps, placementSteps, tools }), changes: changed };
+}
+
+/** The paths of the tree after changes, in no particular order. */
+function* pathsAfter({ nodes }: Tree, entries: ReadonlyMap<string, TreeEntry | null>): Generator<string> {
+  for (const path of nodes.keys()) if (!entries.has(path)) yield path;
+  for (const [path, entry] of entries) if (entry !== null) yield path;
 }
 
 /** The paths that have become manifests, or are none any more, because of other charts and kustomizations. */
@@ -195,11 +220,12 @@ function wantedAs(path: string, entry: TreeEntry, part: ReturnType<typeof partOf
 export function partOf(
   path: string,
   { kind, size, blob }: TreeEntry,
-  membership: Membership,
+  follows: (path: string) => boolean,
   maxFileBytes: number,
 ): 'manifest' | 'none' | { readonly file: DecodedFile } | { readonly warning: Diagnostic } {
   const problem = pathProblem(path);
-  const isFollowed = problem === undefined && membership.follows(path);
+  // No rule has a say where the path decides.
+  const isFollowed = problem === undefined && isMatched(path, kind) && follows(path);
   // Rules do not apply to a path that is too long: a manifest there is unreadable, not removed.
   if (!(isFollowed || problem !== undefined) || kind === 'submodule' || !isManifestName(path)) {
     const warning = isFollowed ? warningOn(path, kind) : undefined;
@@ -220,36 +246,18 @@ export function partOf(
   return 'manifest';
 }
 
-function treeOf(nodes: ReadonlyMap<string, TreeNode>, membership: Membership, tools: ToolFolders): Tree {
+function treeOf(read: Omit<Tree, 'manifests' | 'unreadable' | 'diagnostics'>): Tree {
   let manifests = 0;
   let unreadable = 0;
   const diagnostics: Diagnostic[] = [];
-  for (const [path, { file, warning }] of nodes) {
+  for (const [path, { file, warning }] of read.nodes) {
     if (warning !== undefined) diagnostics.push(warning);
     if (file === undefined) continue;
     if (path !== IGNORE_FILE) manifests += 1;
     if (!file.reading.readable) unreadable += 1;
     diagnostics.push(...file.diagnostics);
   }
-  return { nodes, membership, tools, manifests, unreadable, diagnostics: diagnostics.sort(compareDiagnostics) };
-}
-
-/** Reads the ignore rules. An ignore file that cannot be read is an unreadable file of the source. */
-export async function readRules(
-  entry: TreeEntry | null,
-  read: ReadTreeFile,
-): Promise<{ readonly membership: Membership; readonly file?: DecodedFile }> {
-  if (entry === null) return { membership: followsAll };
-  const broken = (what: string, line?: number) => ({
-    membership: followsAll,
-    file: unreadableFile(IGNORE_FILE, entry.blob, 'IgnoreFile', what, undefined, line),
-  });
-  if (entry.kind !== 'file') return broken('is not a plain file');
-  if (entry.size > MAX_IGNORE_BYTES) return broken(`is larger than ${MAX_IGNORE_BYTES} bytes`);
-  const content = await read(IGNORE_FILE, entry);
-  if ('reason' in content) return broken(content.reason);
-  const parsed = parseIgnoreFile(new TextDecoder().decode(content.bytes));
-  return parsed.ok ? { membership: parsed.membership } : broken(parsed.problem, parsed.line);
+  return { ...read, manifests, unreadable, diagnostics: diagnostics.sort(compareDiagnostics) };
 }
 
 /** Decodes in portions, so that neither memory nor the number of open reads grows with the tree. */
@@ -257,8 +265,8 @@ async function decodeAll(
   reading: Reading,
   before: Tree,
   wanted: readonly Wanted[],
-): Promise<readonly (readonly [string, TreeEntry, DecodedFile])[]> {
-  const decoded: (readonly [string, TreeEntry, DecodedFile])[] = [];
+): Promise<readonly (readonly [string, DecodedFile])[]> {
+  const decoded: (readonly [string, DecodedFile])[] = [];
   let portion: Promise<void>[] = [];
   let bytes = 0;
   for (const each of wanted) {
@@ -266,7 +274,7 @@ async function decodeAll(
     portion.push(
       decodeOne(reading, before, each).then((file) => {
         reading.count.decoded(file);
-        decoded.push([path, entry, file]);
+        decoded.push([path, file]);
       }),
     );
     bytes += Math.min(entry.size, reading.maxFileBytes);
@@ -303,20 +311,4 @@ function warningOn(path: string, kind: TreeEntry['kind']): Diagnostic | undefine
     kind === 'submodule' ? ['SubmoduleIgnored', 'a submodule'] : ['SymbolicLinkIgnored', 'a symbolic link'];
   const message = `${quote(path)} is ${what}, which is not followed`;
   return diagnosticOf({ severity: 'warning', reason, message, at: { path } });
-}
-
-/** A file that exists and cannot be read. `what` continues the sentence after the file's name. */
-export function unreadableFile(
-  path: string,
-  blob: string,
-  reason: FindingReason,
-  what: string,
-  hint?: string,
-  line?: number,
-): DecodedFile {
-  const message = `${quote(path)} ${what}`;
-  const at = { path, ...(line === undefined ? {} : { line }) };
-  const diagnostic = diagnosticOf({ severity: 'error', reason, message, at, ...(hint === undefined ? {} : { hint }) });
-  const reading = { readable: false, blob, findings: [sentenceOf(diagnostic)] } as const;
-  return { reading, size: { documents: 0, nodes: 0 }, diagnostics: [diagnostic] };
 }

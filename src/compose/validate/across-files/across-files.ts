@@ -16,6 +16,8 @@ import type { FileFacts } from '../file-facts.ts';
 import { bytesOf, type InputFile, type Inputs } from '../inputs.ts';
 import { type FactsOfFile, locateFindings, type UnplacedFinding } from './locate-findings.ts';
 
+type SourceInputs = Pick<Inputs, 'files' | 'refused' | 'failed' | 'ignoreFolders'>;
+
 /** What the files are judged with. */
 interface Context {
   readonly cwd: string;
@@ -28,7 +30,7 @@ interface Context {
  * them no object counts as missing.
  */
 export async function withFindingsAcross(
-  inputs: Inputs,
+  inputs: SourceInputs,
   checked: readonly CheckedFile[],
   { cwd, source }: Context,
 ): Promise<readonly CheckedFile[]> {
@@ -58,7 +60,7 @@ export async function withFindingsAcross(
 
 /** The engine is loaded only for files that it reads. */
 async function engineFindings(
-  inputs: Inputs,
+  inputs: SourceInputs,
   files: readonly FactsOfFile[],
   isPartial: boolean,
   context: Context,

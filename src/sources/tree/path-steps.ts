@@ -1,0 +1,145 @@
+import { quote } from '../../model/ids.ts';
+import { compareText } from '../../model/json.ts';
+import { pathProblem } from '../../model/path-pattern.ts';
+import type { Excess, RevisionLimits } from '../../model/revision-limits.ts';
+import type { TreeEntry } from '../../ports/git-repo.ts';
+import { IGNORE_FILE, isManifestName, type Membership } from './ignore-file.ts';
+import type { Pace } from './pace.ts';
+import { BeyondLimit } from './revision-count.ts';
+
+/** What the ignore rules say of a path, and the steps of matching it with all of them. */
+export interface PathJudgement {
+  readonly follows: boolean;
+  readonly steps: number;
+}
+
+/** A path without a match: no rule is asked, and it follows. */
+const notMatched: PathJudgement = { follows: true, steps: 0 };
+
+/**
+ * Whether the ignore rules have a say: the path of a file without the name of a manifest is not matched, nor is one that no file
+ * system can hold.
+ */
+export function isMatched(path: string, kind: TreeEntry['kind']): boolean {
+  return (kind !== 'file' || isManifestName(path)) && pathProblem(path) === undefined;
+}
+
+/** A path of a revision with the steps of matching it, or with its kind if it is not matched yet. */
+export type PathOfRevision = readonly [path: string, known: number | TreeEntry['kind']];
+
+export interface PathSteps {
+  readonly membership: Membership;
+  readonly limits: RevisionLimits;
+  readonly pace: Pace;
+  /** The steps of the paths of the revision that are not matched again. */
+  readonly kept: number;
+}
+
+/**
+ * Matches paths with the ignore rules, in slices. `all` are the paths of the revision, with their steps or, for those that are
+ * matched now, their kind. Throws {@link BeyondLimit} when the revision has more steps than its limit, before they are done.
+ */
+export async function matchPaths(
+  steps: PathSteps,
+  paths: Iterable<readonly [path: string, kind: TreeEntry['kind']]>,
+  all: () => Iterable<PathOfRevision>,
+): Promise<{ readonly judged: Map<string, PathJudgement>; readonly steps: number }> {
+  const { limits, kept, membership } = steps;
+  const judged = new Map<string, PathJudgement>();
+  let total = kept;
+  const meter = (more: number): void => {
+    total += more;
+    if (total > limits.matchingSteps) throw new StepsExceeded('matching exceeds a limit');
+  };
+  let last = '';
+  try {
+    meter(0);
+    for (const [path, kind] of [...paths].sort(([a], [b]) => compareText(a, b))) {
+      last = path;
+      const isJudged = membership.rules.length > 0 && isMatched(path, kind);
+      judged.set(path, isJudged ? await judge(steps, path, meter) : notMatched);
+    }
+  } catch (error) {
+    if (!(error instanceof StepsExceeded)) throw error;
+    const path = kept === 0 ? last : await pathAtLimit(steps, all());
+    throw new BeyondLimit(await excessAt(steps, path));
+  }
+  return { judged, steps: total };
+}
+
+/** Ends a match above the limit. */
+class StepsExceeded extends Error {}
+
+/** Judges one path; the event loop may turn between two rules. */
+async function judge(
+  { membership, pace }: Pick<PathSteps, 'membership' | 'pace'>,
+  path: string,
+  meter: (steps: number) => void,
+  ruleDone: () => void = () => undefined,
+): Promise<PathJudgement> {
+  let steps = 0;
+  const work = membership.judge(path, (more) => {
+    steps += more;
+    pace.count(more);
+    meter(more);
+  });
+  pace.path();
+  for (;;) {
+    const piece = work.next();
+    if (pace.isDue()) await pace.turn();
+    if (piece.done === true) return { follows: piece.value, steps };
+    ruleDone();
+  }
+}
+
+/**
+ * The path with which the sum exceeds the limit in canonical order of all paths, so that every reader of the revision names the same
+ * one.
+ */
+async function pathAtLimit(steps: PathSteps, all: Iterable<PathOfRevision>): Promise<string> {
+  let total = 0;
+  const meter = (more: number): void => {
+    total += more;
+    if (total > steps.limits.matchingSteps) throw new StepsExceeded('matching exceeds a limit');
+  };
+  let last = '';
+  try {
+    for (const [path, known] of [...all].sort(([a], [b]) => compareText(a, b))) {
+      last = path;
+      if (typeof known === 'number') meter(known);
+      else if (isMatched(path, known)) await judge(steps, path, meter);
+    }
+  } catch (error) {
+    if (!(error instanceof StepsExceeded)) throw error;
+  }
+  return last;
+}
+
+/** The excess with the path, and the rule that needs the most steps for it. */
+async function excessAt(steps: PathSteps, path: string): Promise<Excess> {
+  const { matchingSteps: most } = steps.limits;
+  return { limit: 'matchingSteps', most, found: most + 1, path, cause: await causeAt(steps, path) };
+}
+
+async function causeAt(steps: PathSteps, path: string): Promise<string> {
+  const { rules } = steps.membership;
+  const byRule: number[] = [];
+  let ofRule = 0;
+  await judge(
+    steps,
+    path,
+    (more) => {
+      ofRule += more;
+    },
+    () => {
+      byRule.push(ofRule);
+      ofRule = 0;
+    },
+  );
+  const most = Math.max(...byRule);
+  const rule = rules[byRule.indexOf(most)];
+  const total = byRule.reduce((sum, each) => sum + each, 0);
+  const where =
+    rule === undefined ? '' : `, ${most} of them for the rule ${quote(rule.text)} (${IGNORE_FILE}:${rule.line})`;
+  return `the path ${quote(path)} alone needs ${total} steps${where}`;
+}

@@ -1,0 +1,19 @@
+import type { DecodedFile } from '../../model/desired.ts';
+import { diagnosticOf, type FindingReason, sentenceOf } from '../../model/diagnostic.ts';
+import { quote } from '../../model/ids.ts';
+
+/** A file that exists and cannot be read. `what` continues the sentence after the file's name. */
+export function unreadableFile(
+  path: string,
+  blob: string,
+  reason: FindingReason,
+  what: string,
+  hint?: string,
+  line?: number,
+): DecodedFile {
+  const message = `${quote(path)} ${what}`;
+  const at = { path, ...(line === undefined ? {} : { line }) };
+  const diagnostic = diagnosticOf({ severity: 'error', reason, message, at, ...(hint === undefined ? {} : { hint }) });
+  const reading = { readable: false, blob, findings: [sentenceOf(diagnostic)] } as const;
+  return { reading, size: { documents: 0, nodes: 0 }, diagnostics: [diagnostic] };
+}
