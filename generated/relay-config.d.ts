@@ -682,6 +682,10 @@ revision: RevisionLimits
  * Disk for the local clone of each repository, with its history. A fetch that would need more is ended, and tried again when the remote has changed. While a clone is replaced there are two.
  */
 cloneBytes: number
+/**
+ * Largest size of one delta to a cluster, in bytes. A larger change is sent in several deltas, each after the agent has accepted the one before; removals are in the last one. An object above this size has a delta of its own. Agents hold one delta in memory.
+ */
+deltaBytes: number
 }
 /**
  * Quotas of each cluster. An input of an agent that leads above one is refused: the input snapshot of before stays, and the cluster has the condition WithinLimits=False.

@@ -45,6 +45,9 @@ export interface OutputPosition {
   readonly sequence: number;
 }
 
+/** Most bytes of one delta, unless a RelayConfig says otherwise: larger changes are sent in several deltas. */
+export const DELTA_BYTES = 64 * 1024 * 1024;
+
 /** The highest sequence. No fleet reaches it; it bounds the positions that an agent can claim. */
 export const MAX_SEQUENCE = 2 ** 40;
 

@@ -257,5 +257,7 @@ export interface RelayConfig {
     readonly revision: RevisionLimits;
     /** Bytes of the local clone of each repository, with its history. */
     readonly cloneBytes: number;
+    /** Most bytes of one delta to a cluster. */
+    readonly deltaBytes: number;
   };
 }

@@ -37,6 +37,8 @@ export interface DeltaView {
   readonly objects: readonly SentObjectView[];
   /** Objects of it that the log does not list. */
   readonly unlisted: number;
+  /** Changes that had no room in it and waited for the next one. */
+  readonly rest: number;
   /** The log has lost it and what was before it; only its position is known. */
   readonly unrecorded: boolean;
 }

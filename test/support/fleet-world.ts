@@ -195,6 +195,7 @@ export async function createFleetWorld(
     readonly serverClock?: Clock;
     readonly log?: Log;
     readonly quotas?: ClusterSize;
+    readonly deltaBytes?: number;
     /** Where commits of the server are cut into slices. Default: nowhere, since its clock stands still. */
     readonly plans?: PlanSetup;
     readonly beginSlice?: BeginSlice;
@@ -269,7 +270,13 @@ export async function createFleetWorld(
       ...(given.beginSlice === undefined ? {} : { beginSlice: given.beginSlice }),
       ...(given.plans === undefined ? {} : { plans: given.plans }),
     },
-    { fleet: fleetName, version: '0.0.0', bounds, ...(given.quotas && { quotas: given.quotas }) },
+    {
+      fleet: fleetName,
+      version: '0.0.0',
+      bounds,
+      ...(given.quotas && { quotas: given.quotas }),
+      ...(given.deltaBytes && { deltaBytes: given.deltaBytes }),
+    },
   );
   await server.start();
   const sourceNamed = (name: string): FakeSource => {

@@ -105,7 +105,7 @@ const sentDeltas: readonly DeltaView[] = [
         ...{ state: 'failed', stateAt: '2026-01-31T10:42:09Z', message: 'Invalid: spec.replicas must not be negative' },
       },
     ],
-    ...{ unlisted: 0, unrecorded: false },
+    ...{ unlisted: 0, rest: 0, unrecorded: false },
   },
   {
     ...{ epoch: 1_764_000_000_000, sequence: 6, at: '2026-01-31T10:40:00Z' },
@@ -121,7 +121,7 @@ const sentDeltas: readonly DeltaView[] = [
         ...{ state: 'applied', stateAt: '2026-01-31T10:40:02Z', message: '' },
       },
     ],
-    ...{ unlisted: 11, unrecorded: false },
+    ...{ unlisted: 11, rest: 0, unrecorded: false },
   },
 ];
 

@@ -14,8 +14,11 @@ export const base = {
   'apps/c.yaml': configMapYaml('c', '1'),
 };
 
-export async function startedWorld(files: Readonly<Record<string, string>> = base): Promise<FleetWorld> {
-  const world = await createFleetWorld();
+export async function startedWorld(
+  files: Readonly<Record<string, string>> = base,
+  options: Parameters<typeof createFleetWorld>[0] = {},
+): Promise<FleetWorld> {
+  const world = await createFleetWorld(options);
   world.source.push(files);
   world.agent('east').connect();
   world.agent('west').connect();

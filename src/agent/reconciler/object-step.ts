@@ -1,4 +1,5 @@
 import type { ObjectResult } from '../../model/agent.ts';
+import { creationRank, LAST_RANK } from '../../model/apply-order.ts';
 import { type FleetName, quote } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import { displayKey, kindOf, type ObjectKey, objectRefOf, refOfObject } from '../../model/object-key.ts';
@@ -19,19 +20,11 @@ export interface Step {
 }
 
 const CRD = 'apiextensions.k8s.io/CustomResourceDefinition';
-const WEBHOOKS: readonly string[] = [
-  'admissionregistration.k8s.io/MutatingWebhookConfiguration',
-  'admissionregistration.k8s.io/ValidatingWebhookConfiguration',
-];
 
-/**
- * The order of work; lower ranks are first. Namespaces and CRDs are created first and removed last. Webhooks, which could
- * reject other objects, are created last and removed before all other objects.
- */
+/** The order of work; lower ranks are first. Removals are after all creations, and in the reverse order. */
 export function workRank({ key, phase }: InventoryRecord): number {
-  const kind = kindOf(key);
-  const creation = kind === '/Namespace' ? 0 : kind === CRD ? 1 : WEBHOOKS.includes(kind) ? 3 : 2;
-  return phase === 'held' ? creation : 7 - creation;
+  const creation = creationRank(key);
+  return phase === 'held' ? creation : 2 * LAST_RANK + 1 - creation;
 }
 
 /** The request that applies an owned object. */

@@ -77,7 +77,7 @@ export function historyCommand(context: CliContext): CliCommand {
   return newCommand('history', context)
     .summary('what was sent to a cluster, when, from which commit, why, and what became of it')
     .description(
-      'Lists the deltas that were sent to a cluster, the newest first: the commits that they were computed from (* marks a new one), why, how many objects they change, whether the agent has taken them, and what it has reported since. With an object it lists what was sent of that object. -o wide lists all objects. The log has the last 100 deltas of a cluster, within 64 KiB, and lists the first 100 objects of each; the others are counted.',
+      'Lists the deltas that were sent to a cluster, the newest first: the commits that they were computed from (* marks a new one), why, how many objects they change, whether the agent has taken them, and what it has reported since. With an object it lists what was sent of that object. -o wide lists all objects. The log has the last 100 deltas of a cluster, within 64 KiB, and lists the first 100 objects of each; the others are counted. A large change is sent in several deltas.',
     )
     .argument('<cluster>', 'name of a cluster', clusterName)
     .argument('[object]', 'KIND/NAMESPACE/NAME or KIND/NAME: only what was sent of it')
@@ -126,11 +126,12 @@ function revisionsOf({ revisions, unrecorded }: DeltaView): string {
   return shown.join(', ') || '-';
 }
 
-function changesOf({ counts }: DeltaView): string {
+function changesOf({ counts, rest }: DeltaView): string {
   const { create, change, remove, touch } = counts;
   const all = { created: create, changed: change, removed: remove, unchanged: touch };
   const parts = Object.entries(all).filter(([, amount]) => amount > 0);
-  return parts.map(([word, amount]) => `${amount} ${word}`).join(', ') || '-';
+  const more = rest === 0 ? '' : `; ${rest} in the next ones`;
+  return `${parts.map(([word, amount]) => `${amount} ${word}`).join(', ') || '-'}${more}`;
 }
 
 /** Numbers of objects by their state, and the first message. */

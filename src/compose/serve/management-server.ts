@@ -105,6 +105,8 @@ interface ServerOptions {
   readonly quotas?: ClusterSize;
   /** So many records of a large step of an input snapshot share a commit; absent: the default. */
   readonly partRecords?: number;
+  /** Most bytes of one delta to a cluster; absent: the default. */
+  readonly deltaBytes?: number;
 }
 
 /** A bound address. */
@@ -233,9 +235,10 @@ interface Parts extends Foundation {
 
 function wireAgents(
   parts: Parts,
-  { fleet, signer, quotas = DEFAULT_QUOTAS, partRecords = PART_RECORDS }: ServerOptions & { readonly signer: string },
+  options: ServerOptions & { readonly signer: string },
   enrolledAgain: AgentListener['enrolledAgain'],
 ) {
+  const { fleet, signer, quotas = DEFAULT_QUOTAS, partRecords = PART_RECORDS, deltaBytes } = options;
   const { engine, loop, fleet: records, sessions, replica, approvals } = parts;
   const windows = countedWhileLeading(parts.windows, replica);
   const { mayStart, knowsAll } = replica;
@@ -251,7 +254,7 @@ function wireAgents(
   const recovery = createAssumedWarmRecovery(parts, parts.ledger, knowsAll);
   loop.addBookkeeper(createDeregistration(parts, parts, recovery, knowsAll));
   loop.addBookkeeper(() => recovery.extend());
-  const sender = createSender({ ...parts, windows, signer });
+  const sender = createSender({ ...parts, windows, signer, ...(deltaBytes && { deltaBytes }) });
   loop.addSink(() => parts.windows.recount());
   loop.addSink(createSafeModeLog(parts, mayStart));
   const settings = createSettingsSender(parts, knowsAll);
@@ -261,14 +264,7 @@ function wireAgents(
   loop.addSink(endSessionsOfDeregistered(engine, sessions));
   const listener = createAgentSource({
     ...parts,
-    ...{ fleet, quotas, partRecords },
-    approvals,
-    recovery,
-    sessions,
-    mayStart,
-    knowsAll,
-    enrolledAgain,
-    refusedAgents,
+    ...{ fleet, quotas, partRecords, approvals, recovery, sessions, mayStart, knowsAll, enrolledAgain, refusedAgents },
     connected: (cluster, holding) => {
       parts.history.connected(cluster, holding);
       sender.connected(cluster, holding);

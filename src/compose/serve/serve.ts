@@ -112,7 +112,7 @@ async function openServer(
       pullRequests: hooks.pullRequests,
       committed: metrics.engineCommit,
     },
-    { fleet: config.fleet, version, bounds: config.bounds, quotas: config.limits.cluster },
+    { ...config, version, quotas: config.limits.cluster, deltaBytes: config.limits.deltaBytes },
   );
   const listeners = await openListeners(
     config,

@@ -36,7 +36,7 @@ export async function historyOf(
 }
 
 function deltaView(record: DeltaRecord, name: ObjectName | undefined): DeltaView {
-  const { position, at, revisions, moved, answer, counts, keeps, objects, unrecorded = false } = record;
+  const { position, at, revisions, moved, answer, counts, keeps, objects, unrecorded = false, cut } = record;
   const shown = objects.filter(({ key }) => name === undefined || isNameOf(name, objectRefOf(key)));
   return {
     ...position,
@@ -45,6 +45,7 @@ function deltaView(record: DeltaRecord, name: ObjectName | undefined): DeltaView
     reasons: [...new Set(shown.map(({ why }) => why))],
     answer: { state: answer.state, at: rfc3339(answer.at), message: answer.message ?? '' },
     ...{ counts, keeps, objects: shown.map(objectView), unlisted: totalOf(record) - objects.length, unrecorded },
+    rest: cut?.rest ?? 0,
   };
 }
 

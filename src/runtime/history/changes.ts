@@ -16,6 +16,8 @@ export interface DeltaDraft extends Pick<SequencedDelta, 'position' | 'revisions
   readonly objects: readonly DraftedObject[];
   /** The cluster had nothing of the fleet. */
   readonly wasEmpty: boolean;
+  /** Number of changes that wait for the next delta; absent: none. */
+  readonly rest?: number;
 }
 
 /** An object of a delta, and what says why it is sent. */

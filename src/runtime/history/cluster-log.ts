@@ -192,13 +192,17 @@ function lastListed(logged: readonly Logged[], key: ObjectKey): ChangedObject | 
 }
 
 function recordOf(draft: DeltaDraft, logged: readonly Logged[]): DeltaRecord {
-  const { position, at, revisions, counts, keeps } = draft;
+  const { position, at, revisions, counts, keeps, rest = 0 } = draft;
   const before = logged.at(-1)?.record;
   const moved = movedSources(before?.unrecorded === true ? undefined : before?.revisions, draft);
+  // What the delta before had no room for is sent for the reasons of that one.
+  const since = [...new Set([...(before?.cut?.moved ?? []), ...moved])];
+  const isFirst = draft.wasEmpty || before?.cut?.isFirst === true;
   return {
     ...{ position, at, revisions, moved, counts, keeps },
+    ...(rest === 0 ? {} : { cut: { rest, isFirst, moved: since } }),
     answer: { state: 'sent', at },
-    objects: explained(draft, moved, (key) => lastListed(logged, key)),
+    objects: explained({ ...draft, wasEmpty: isFirst }, since, (key) => lastListed(logged, key)),
   };
 }
 

@@ -58,6 +58,15 @@ export interface DeltaRecord {
   readonly keeps: number;
   /** In the order of keys; the first ones of a large delta. */
   readonly objects: readonly ChangedObject[];
+  /** The output was too large for one delta. Absent: nothing waited for the next one. */
+  readonly cut?: {
+    /** Number of changes that waited for the next one. */
+    readonly rest: number;
+    /** The cluster had nothing of the fleet before the first of these deltas. */
+    readonly isFirst: boolean;
+    /** Sources with another revision than before the first of these deltas. */
+    readonly moved: readonly string[];
+  };
   /** The server that sent it has ended before it was noted: nothing but its position is known. */
   readonly unrecorded?: true;
 }

@@ -17,6 +17,7 @@ import type { SentDeltas } from '../../runtime/history/history.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import type { ClusterSession } from '../../runtime/sessions.ts';
 import { createLedgerDigests, type LedgerDigests } from './ledger-digests.ts';
+import { createCutter } from './next-part.ts';
 
 /** Pauses after rejections in a row: a rejected delta is likely to be rejected again. */
 const FIRST_PAUSE_MS = 500;
@@ -26,16 +27,18 @@ interface SenderDeps extends ServerParts {
   /** Identifies the key that makes tags now. */
   readonly signer: string;
   readonly history: SentDeltas;
+  /** Most bytes of one delta; absent: the default. */
+  readonly deltaBytes?: number;
 }
 
 /**
  * Sends each connected cluster its pending changes. At most one delta is in flight for a cluster; changes meanwhile are merged,
- * because the next delta is computed when the answer has arrived.
+ * because the next delta is computed when the answer has arrived. Large changes are sent in several deltas in the same way.
  */
 export function createSender(deps: SenderDeps) {
   const { engine, loop, windows, sessions, clock, log } = deps;
   const changes = engine.graph.watch(engine.pending);
-  const digests = createLedgerDigests(engine, sessions);
+  const planning = { ...deps, digests: createLedgerDigests(engine, sessions), cutter: createCutter(deps.deltaBytes) };
   /** Clusters to look at after the next commit. */
   const woken = new Set<string>();
 
@@ -55,10 +58,7 @@ export function createSender(deps: SenderDeps) {
         noteTag(deps, cluster);
       });
     } else if (outcome.type === 'rejected') {
-      const { reason, message, holding } = outcome;
-      log.warn('an agent rejected a delta', { cluster, reason, detail: message });
-      if (holding !== undefined) takeHolding(deps, cluster, state, holding);
-      noteProblem(deps, cluster, `${reason}: ${message}`);
+      noteRejection(deps, cluster, state, outcome);
       state.isPaused = true;
       clock.schedule(backOffMs(state.rejections++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), () => {
         state.isPaused = false;
@@ -66,7 +66,7 @@ export function createSender(deps: SenderDeps) {
       });
     }
   };
-  const sendNext = (cluster: string): void => {
+  function* sendNext(cluster: string): Generator<undefined> {
     const state = sessions.get(cluster);
     if (state === undefined || state.inFlight || state.isStaging || state.isPaused || !isRegistered(deps, cluster))
       return;
@@ -75,8 +75,8 @@ export function createSender(deps: SenderDeps) {
       woken.add(cluster);
       return;
     }
-    const planned = buildDelta({ ...deps, digests }, cluster, state);
-    if (planned === undefined) return;
+    const planned = yield* buildDelta(planning, cluster, state);
+    if (planned === undefined || sessions.get(cluster) !== state) return;
     state.inFlight = true;
     const { delta, ...staged } = stageDelta(deps, cluster, planned);
     send(deps, cluster, state, { delta, ...staged }).then(
@@ -87,7 +87,7 @@ export function createSender(deps: SenderDeps) {
         state.session.close('drain', 'SendFailed', 'the server could not send a delta');
       },
     );
-  };
+  }
 
   return {
     /** A cluster has connected and reported its inventory, which is being staged: it is looked at when that is committed. */
@@ -99,14 +99,14 @@ export function createSender(deps: SenderDeps) {
     /** Looks at every cluster that was woken or whose pending changes have changed; runs after each commit. */
     run: function* (): Generator<undefined> {
       for (const { partition } of changes.drain()) yield void woken.add(partition);
-      digests.follow();
+      planning.digests.follow();
       // Clusters stay woken until the start-up gate opens.
       if (!deps.replica.mayStart()) return;
       const clusters = [...woken];
       woken.clear();
       for (const cluster of clusters) {
         try {
-          sendNext(cluster);
+          yield* sendNext(cluster);
         } catch (error) {
           // A failure of one cluster does not stop the others.
           log.error('a delta could not be made', { cluster, error: errorText(error) });
@@ -161,6 +161,17 @@ function noteObstacle(deps: ServerParts, cluster: string, state: ClusterSession)
   return obstacle !== undefined;
 }
 
+function noteRejection(
+  deps: SenderDeps,
+  cluster: string,
+  state: ClusterSession,
+  { reason, message, holding }: Extract<SendOutcome, { type: 'rejected' }>,
+): void {
+  deps.log.warn('an agent rejected a delta', { cluster, reason, detail: message });
+  if (holding !== undefined) takeHolding(deps, cluster, state, holding);
+  noteProblem(deps, cluster, `${reason}: ${message}`);
+}
+
 /** An agent that has rejected a delta reports what it holds. */
 function takeHolding(
   { loop, ledger, windows }: SenderDeps,
@@ -191,7 +202,7 @@ interface StagedDelta {
 function stageDelta(
   { engine, loop, ledger, windows, log, replica, history }: SenderDeps,
   cluster: string,
-  { delta, entries }: PlannedDelta,
+  { delta, entries, rest }: PlannedDelta,
 ): StagedDelta {
   const unapproved = delta.removals.filter((key) => engine.inputs.approvals.get(cluster, key) === undefined);
   const counted = windows.leaving(cluster, unapproved);
@@ -201,14 +212,14 @@ function stageDelta(
     for (const key of delta.removals) ledger.setResult(cluster, key, null);
   });
   const position = ledger.nextPosition(cluster);
-  const size = { upserts: delta.upserts.length, removals: delta.removals.length, touches: delta.touches.length };
+  const size = { upserts: delta.upserts.length, removals: delta.removals.length, touches: delta.touches.length, rest };
   log.info('a delta is sent', { cluster, ...position, ...size });
   const provesInventory = engine.indexes.unproven.members(cluster).every(({ key }) => {
     const after = entries.get(key as ObjectKey);
     return after !== undefined && (after.phase === 'removing' || after.unproven !== true);
   });
   const sequenced = { ...delta, position, admitted: replica.admitted() };
-  history.sent(cluster, sequenced);
+  history.sent(cluster, sequenced, rest);
   return { delta: sequenced, counted, provesInventory };
 }
 
@@ -244,25 +255,35 @@ function markAccepted({ engine, ledger }: ServerParts, cluster: string, { upsert
 interface PlannedDelta {
   readonly delta: OutputDelta;
   readonly entries: ReadonlyMap<ObjectKey, LedgerEntry>;
+  /** Number of changes that wait for the next delta. */
+  readonly rest: number;
+}
+
+interface PlanningDeps extends SenderDeps {
+  readonly digests: LedgerDigests;
+  readonly cutter: ReturnType<typeof createCutter>;
 }
 
 /**
- * Builds the delta from the agent's inventory to the cluster's output snapshot; undefined if they are equal
+ * Builds the next delta from the agent's inventory towards the cluster's output snapshot; undefined if they are equal
  * and the agent needs no newer tag.
  */
-function buildDelta(
-  deps: SenderDeps & { readonly digests: LedgerDigests },
+function* buildDelta(
+  deps: PlanningDeps,
   cluster: string,
   state: ClusterSession,
-): PlannedDelta | undefined {
-  const { engine, digests, sources } = deps;
+): Generator<undefined, PlannedDelta | undefined> {
+  const { engine, digests, sources, cutter } = deps;
   const upserts: OutputObject[] = [];
   const touches: (ObjectMeta & { key: ObjectKey })[] = [];
   const removals: ObjectKey[] = [];
   const entries = new Map<ObjectKey, LedgerEntry>();
-  const pending = [...engine.pending.entries(cluster)].sort((a, b) => compareText(a.key, b.key));
-  for (const { key: text, value: change } of pending) {
-    const key = text as ObjectKey;
+  const pending = Array.from(engine.pending.entries(cluster), ({ key, value }) => ({
+    key: key as ObjectKey,
+    change: value,
+  }));
+  const { changes, rest } = yield* cutter.next(pending.sort((a, b) => compareText(a.key, b.key)));
+  for (const { key, change } of changes) {
     const before = engine.inputs.ledger.get(cluster, key);
     if (change.type === 'upsert') {
       const { digest, value } = change.object;
@@ -288,6 +309,6 @@ function buildDelta(
   const to = digests.after(cluster, state, entries);
   return {
     delta: { from: state.holds, to, upserts, touches, removals, keeps, revisions: sources.revisions() },
-    entries,
+    ...{ entries, rest },
   };
 }

@@ -161,6 +161,7 @@ function open(
       version: '0.0.0',
       quotas: parts.quotas,
       partRecords: 1 + random.fork('parts').int(3),
+      ...cutOf(random.fork('deltas')),
       bounds: { guards: {}, safeModes: [], webhookRemediator: false },
     },
   ).then((server) => {
@@ -168,6 +169,11 @@ function open(
     return server.start();
   });
   return { life, running };
+}
+
+/** In some lives a delta takes one object, or a few of them. */
+function cutOf(dice: Dice): { readonly deltaBytes?: number } {
+  return dice.chance(0.4) ? { deltaBytes: 1 + dice.int(2_000) } : {};
 }
 
 function replicaOf(process: SimProcess, store: SnapshotStore, { setting, lease }: ServerParts): ReplicaSetup {

@@ -55,6 +55,7 @@ describe('decodeRelayConfig', () => {
         limits: {
           cluster: { objects: 100_000, bytes: 268_435_456, kinds: 1_000 },
           cloneBytes: 2_147_483_648,
+          deltaBytes: 67_108_864,
           revision: {
             ...{ bytes: 268_435_456, depth: 100, documents: 100_000, entries: 250_000 },
             ...{ files: 100_000, findings: 100_000, nodes: 5_000_000 },
@@ -199,6 +200,7 @@ bounds: {approvals: [signedFile, api], approvalSigners: {allowedSignersFile: s, 
         limits: {
           cluster: { objects: 7, bytes: 70_000, kinds: 8 },
           cloneBytes: 2_147_483_648,
+          deltaBytes: 67_108_864,
           revision: {
             ...{ bytes: 268_435_456, depth: 100, documents: 100_000, entries: 250_000 },
             ...{ files: 100_000, findings: 100_000, nodes: 5_000_000 },
