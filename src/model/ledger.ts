@@ -21,6 +21,8 @@ export interface LedgerEntry extends ObjectMeta {
    * and it has no status of its own. Absent: the ledger or a tag proves it.
    */
   readonly unproven?: true;
+  /** Its removal has passed the guards, and waits for the last delta of a large change. It counts as sent while a window has it. */
+  readonly leaving?: true;
   /** The agent has lost the content: it is sent again as soon as the object is decided. */
   readonly lost?: true;
 }

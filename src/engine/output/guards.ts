@@ -42,28 +42,31 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
     partition === '' ? [FLEET] : [],
   );
   const departed = indexDeparted(graph, departures, ledger);
+  const leaving = deriveLeaving(graph, departures, ledger);
+  const released = [approved, leaving.index];
 
   const perCluster = graph.derive<ClusterValue, Hold>({
     name: 'clusterGuards',
     from: clusters,
-    reads: [removals, approved, owned, recentRemovals, departed, limits],
+    reads: [removals, ...released, owned, recentRemovals, departed, limits],
     compute: ({ key: cluster }, read, emit) => {
-      const proposed = proposedIn(read, removals, approved, cluster);
+      const proposed = proposedIn(read, removals, released, cluster);
       const limit = read.get(limits, '', '');
       if (proposed === 0 || limit === undefined) return;
       const recently = sumOf(['', UNPROVEN], (partition) => read.get(recentRemovals, partition, cluster) ?? 0);
       const before = recently + read.count(departed, cluster);
       const most = { count: limit.maxRemovalsPerCluster, percent: limit.maxRemovalPercentPerCluster };
-      const hold = judge({ proposed, before, owned: read.count(owned, cluster) }, limit, most, `cluster ${cluster}`);
+      const staying = read.count(owned, cluster) - read.count(leaving.index, cluster);
+      const hold = judge({ proposed, before, owned: staying }, limit, most, `cluster ${cluster}`);
       if (hold !== undefined) emit('', cluster, hold);
     },
   });
   const perFleet = graph.derive<FleetSettings, Hold>({
     name: 'fleetGuard',
     from: fleet,
-    reads: [removals, approved, owned, unproven, recent, departed, registered, limits],
+    reads: [removals, ...released, owned, unproven, recent, departed, registered, limits],
     compute: (_entry, read, emit) => {
-      const proposed = proposedIn(read, removals, approved, FLEET);
+      const proposed = proposedIn(read, removals, released, FLEET);
       const limit = read.get(limits, '', '');
       if (proposed === 0 || limit === undefined) return;
       const before = sumOf(read.members(recent, FLEET), ({ value }) => value) + read.count(departed, FLEET);
@@ -73,13 +76,15 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
         ({ key }) => read.count(owned, key) - read.count(unproven, key),
       );
       const most = { count: limit.maxRemovalsPerFleet, percent: limit.maxRemovalPercentPerFleet };
-      const hold = judge({ proposed, before, owned: ownedInFleet }, limit, most, 'the fleet');
+      const staying = ownedInFleet - read.count(leaving.index, FLEET);
+      const hold = judge({ proposed, before, owned: staying }, limit, most, 'the fleet');
       if (hold !== undefined) emit('', '', hold);
     },
   });
   const serving = indexServing(graph, decisions);
   const { heldRemovals, removalPermits } = inputs;
-  const reads = [decisions, ledger, perCluster, perFleet, serving, approvals, heldRemovals, fleet, removalPermits];
+  const judged = [decisions, ledger, perCluster, perFleet, serving, approvals, leaving.removals];
+  const reads = [...judged, heldRemovals, fleet, removalPermits];
   return {
     ...inputs,
     /** The unproven entries of each cluster that it holds. */
@@ -88,6 +93,8 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
     perCluster,
     /** An entry: the guard holds all removals of the fleet. Partition and key empty. */
     perFleet,
+    /** Removals that have passed, and wait for the last delta of a large change. */
+    leaving: leaving.removals,
     /** Decisions after which the object has addresses of a service, by {@link serviceGroup}. */
     serving,
     /** The collections that the functions below read. */
@@ -95,27 +102,57 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
   };
 }
 
-/** Indexes sent removals that may have arrived. One whose object is still owned is proposed again and not counted here. */
+/**
+ * Indexes removals that were sent and may have arrived, or that are leaving. Another one whose object is still owned is proposed
+ * again and not counted here.
+ */
 function indexDeparted(graph: Graph, departures: Collection<boolean>, ledger: Collection<LedgerEntry>): Index<boolean> {
   const departed = graph.derive<boolean, boolean>({
     name: 'departed',
     from: departures,
     reads: [ledger],
     compute: ({ partition: cluster, key, value: isProven }, read, emit) => {
-      const phase = read.get(ledger, cluster, key)?.phase ?? 'removing';
-      if (phase === 'removing') emit(cluster, key, isProven);
+      const { phase, leaving } = read.get(ledger, cluster, key) ?? GONE;
+      if (phase === 'removing' || leaving === true) emit(cluster, key, isProven);
     },
   });
-  return graph.index('departedAnywhere', departed, ({ partition, value: isProven }) =>
-    isProven ? [partition, FLEET] : [partition],
-  );
+  return graph.index('departedAnywhere', departed, clusterAndFleet);
 }
 
-function proposedIn(read: Reader, removals: Index<Decision>, approved: Index<true>, group: string): number {
+const GONE: Pick<LedgerEntry, 'phase' | 'leaving'> = { phase: 'removing' };
+
+/**
+ * Derives the removals that have passed and are counted, but wait for the last delta of a large change: they are not judged again,
+ * as if they were sent already. Without their count they are judged as any other.
+ */
+function deriveLeaving(graph: Graph, departures: Collection<boolean>, ledger: Collection<LedgerEntry>) {
+  const removals = graph.derive<boolean, boolean>({
+    name: 'leaving',
+    from: departures,
+    reads: [ledger],
+    compute: ({ partition: cluster, key, value: isProven }, read, emit) => {
+      const entry = read.get(ledger, cluster, key);
+      if (entry?.leaving === true && entry.phase !== 'removing') emit(cluster, key, isProven);
+    },
+  });
+  return { removals, index: graph.index('leavingAnywhere', removals, clusterAndFleet) };
+}
+
+function clusterAndFleet({ partition, value: isProven }: Entry<boolean>): readonly string[] {
+  return isProven ? [partition, FLEET] : [partition];
+}
+
+/** Number of removals that are judged: without those of `released`. */
+function proposedIn(
+  read: Reader,
+  removals: Index<Decision>,
+  released: readonly Index<boolean>[],
+  group: string,
+): number {
   const all = read.count(removals, group);
-  if (all === 0 || read.count(approved, group) === 0) return all;
-  const released = new Set(read.members(approved, group).map(addressOf));
-  return read.members(removals, group).filter((entry) => !released.has(addressOf(entry))).length;
+  if (all === 0 || released.every((index) => read.count(index, group) === 0)) return all;
+  const addresses = new Set(released.flatMap((index) => read.members(index, group).map(addressOf)));
+  return read.members(removals, group).filter((entry) => !addresses.has(addressOf(entry))).length;
 }
 
 function addressOf({ partition, key }: Entry<unknown>): string {
@@ -156,6 +193,7 @@ export interface GuardReader {
 /** Why a removal waits; undefined: the guards let it pass. */
 export function holdOnRemoval(at: GuardReader, key: ObjectKey, decision: Removal): GuardHold | undefined {
   const { read, guards, cluster } = at;
+  if (read.get(guards.leaving, cluster, key) !== undefined) return undefined;
   return unlessPassed(at, key, () => {
     const byNumber = read.get(guards.perFleet, '', '') ?? read.get(guards.perCluster, '', cluster);
     if (byNumber !== undefined) return byNumber;

@@ -324,14 +324,15 @@ function pairsOf<Value>(input: Input<Value>, cluster: string): readonly [string,
   return [...input.latestEntries(cluster)].map(({ key, value }) => [key, value]);
 }
 
-/** Keeps `serves`, which an inventory does not contain, while the content is unchanged. */
+/** Keeps what an inventory does not contain: `leaving`, and `serves` while the content is unchanged. */
 function entryOf(
   { digest, phase, lost, ...meta }: InventoryEntry,
   before: LedgerEntry | undefined,
   proof: TagProof,
 ): LedgerEntry {
   const { serves } = before?.digest === digest ? before : {};
-  const known = serves === undefined ? {} : { serves };
+  const leaving = before?.leaving === true && phase === 'held' ? { leaving: true as const } : {};
+  const known = serves === undefined ? leaving : { serves, ...leaving };
   // The tag covers the entries that are held.
   const isProven =
     (proof.type === 'inventory' && phase === 'held') || (before !== undefined && before.unproven !== true);

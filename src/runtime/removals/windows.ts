@@ -55,7 +55,7 @@ export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger,
       counts.unload();
     },
     /**
-     * Counts removals that are about to be sent. Resolves when the count is durable, or when the store fails or does not
+     * Counts removals that are about to be sent, or are leaving. Resolves when the count is durable, or when the store fails or does not
      * answer for several seconds; undefined: there is nothing to count. False: this process does not judge removals any more,
      * and must not send these.
      */
@@ -73,12 +73,16 @@ export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger,
       counts.allow(cluster, (key) => engine.inputs.approvals.get(cluster, key) !== true, keys);
       return [...(allowed.get(cluster) ?? [])];
     },
-    /** The agent has accepted the removals that were sent. */
-    arrived: (cluster: string) => settle(cluster, () => 'removed'),
-    /** The agent reports that it owns these objects: their removals did not arrive. */
+    /** The agent has accepted these removals. */
+    arrived: (cluster: string, keys: readonly string[]): void => {
+      const accepted = new Set(keys);
+      if (accepted.size > 0) settle(cluster, (key) => (accepted.has(key) ? 'removed' : 'unknown'));
+    },
+    /** The agent reports that it owns these objects: their removals did not arrive, or were not sent yet. */
     holds: (cluster: string, keys: ReadonlySet<string>): void => {
       counts.allow(cluster, (key) => !keys.has(key));
-      settle(cluster, (key) => (keys.has(key) ? 'kept' : 'removed'));
+      const isLeaving = (key: string): boolean => engine.inputs.ledger.latest(cluster, key)?.leaving === true;
+      settle(cluster, (key) => (!keys.has(key) ? 'removed' : isLeaving(key) ? 'unknown' : 'kept'));
     },
     /** Runs after each commit: the length of the window may have changed, or the ledger may show removals as done. */
     recount: (): void => {

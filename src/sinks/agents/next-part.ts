@@ -15,8 +15,8 @@ export interface Pending {
 /** What the next delta sends of all that is pending, in key order. */
 interface Part {
   readonly changes: readonly Pending[];
-  /** Number of changes that wait for the deltas after it. */
-  readonly rest: number;
+  /** The changes that wait for the deltas after it. */
+  readonly rest: readonly Pending[];
 }
 
 /** What one delta takes at most. Any agent accepts that, with its keeps. */
@@ -67,7 +67,7 @@ export function createCutter(bytes = DELTA_BYTES) {
   return {
     /** Chooses the changes of the next delta; `pending` is in key order. Yields where the event loop may turn. */
     *next(pending: readonly Pending[]): Generator<undefined, Part> {
-      if (pending.length <= 1) return { changes: pending, rest: 0 };
+      if (pending.length <= 1) return { changes: pending, rest: [] };
       const ordered = inSendingOrder(pending);
       let sum: PartLimits = { bytes: 0, elements: 0, records: 0, items: 0 };
       let measured = 0;
@@ -76,14 +76,14 @@ export function createCutter(bytes = DELTA_BYTES) {
         sum = plus(sum, size);
         if (place > 0 && isAbove(sum, limits)) {
           const changes = ordered.slice(0, place).sort((a, b) => compareText(a.key, b.key));
-          return { changes, rest: pending.length - place };
+          return { changes, rest: ordered.slice(place) };
         }
         measured += size.bytes;
         if (measured < TURN_BYTES) continue;
         measured = 0;
         yield;
       }
-      return { changes: pending, rest: 0 };
+      return { changes: pending, rest: [] };
     },
   };
 }

@@ -17,7 +17,7 @@ import type { SentDeltas } from '../../runtime/history/history.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import type { ClusterSession } from '../../runtime/sessions.ts';
 import { createLedgerDigests, type LedgerDigests } from './ledger-digests.ts';
-import { createCutter } from './next-part.ts';
+import { createCutter, type Pending } from './next-part.ts';
 
 /** Pauses after rejections in a row: a rejected delta is likely to be rejected again. */
 const FIRST_PAUSE_MS = 500;
@@ -51,7 +51,7 @@ export function createSender(deps: SenderDeps) {
       state.holds = delta.to;
       state.admitted = delta.admitted;
       state.rejections = 0;
-      windows.arrived(cluster);
+      windows.arrived(cluster, delta.removals);
       noteProblem(deps, cluster, '');
       loop.transact(() => {
         markAccepted(deps, cluster, delta);
@@ -202,12 +202,13 @@ interface StagedDelta {
 function stageDelta(
   { engine, loop, ledger, windows, log, replica, history }: SenderDeps,
   cluster: string,
-  { delta, entries, rest }: PlannedDelta,
+  { delta, entries, rest, leaving }: PlannedDelta,
 ): StagedDelta {
-  const unapproved = delta.removals.filter((key) => engine.inputs.approvals.get(cluster, key) === undefined);
-  const counted = windows.leaving(cluster, unapproved);
+  const isUnapproved = (key: ObjectKey): boolean => engine.inputs.approvals.get(cluster, key) === undefined;
+  void windows.leaving(cluster, [...leaving.keys()].filter(isUnapproved));
+  const counted = windows.leaving(cluster, delta.removals.filter(isUnapproved));
   loop.transact(() => {
-    for (const [key, entry] of entries) ledger.setEntry(cluster, key, entry);
+    for (const [key, entry] of [...leaving, ...entries]) ledger.setEntry(cluster, key, entry);
     // The last results are about the object before its removal.
     for (const key of delta.removals) ledger.setResult(cluster, key, null);
   });
@@ -257,6 +258,8 @@ interface PlannedDelta {
   readonly entries: ReadonlyMap<ObjectKey, LedgerEntry>;
   /** Number of changes that wait for the next delta. */
   readonly rest: number;
+  /** Of removals that wait from now on: the guards have judged them together with this delta. */
+  readonly leaving: ReadonlyMap<ObjectKey, LedgerEntry>;
 }
 
 interface PlanningDeps extends SenderDeps {
@@ -292,12 +295,13 @@ function* buildDelta(
       const serves = servedService(key, value);
       entries.set(key, { digest, ...meta, phase: 'inFlight', ...(serves === undefined ? {} : { serves }) });
     } else if (before !== undefined && change.type === 'touch') {
-      const { stopped: _, unproven: _unproven, ...rest } = before;
+      const { stopped: _, unproven: _unproven, leaving: _leaving, ...known } = before;
       touches.push({ key, ...metaOf(change) });
-      entries.set(key, { ...rest, ...metaOf(change) });
+      entries.set(key, { ...known, ...metaOf(change) });
     } else if (before !== undefined) {
       removals.push(key);
-      entries.set(key, { ...before, phase: 'removing' });
+      const { leaving: _, ...known } = before;
+      entries.set(key, { ...known, phase: 'removing' });
     }
   }
   if (entries.size === 0 && !hasOlderTag(deps, cluster)) return undefined;
@@ -309,6 +313,20 @@ function* buildDelta(
   const to = digests.after(cluster, state, entries);
   return {
     delta: { from: state.holds, to, upserts, touches, removals, keeps, revisions: sources.revisions() },
-    ...{ entries, rest },
+    ...{ entries, rest: rest.length, leaving: leavingOf(engine, cluster, rest) },
   };
+}
+
+/** The ledger entries of removals that begin to wait. */
+function leavingOf(
+  { inputs }: ServerParts['engine'],
+  cluster: string,
+  rest: readonly Pending[],
+): PlannedDelta['leaving'] {
+  const leaving = new Map<ObjectKey, LedgerEntry>();
+  for (const { key, change } of rest) {
+    const entry = change.type === 'remove' ? inputs.ledger.get(cluster, key) : undefined;
+    if (entry !== undefined && entry.leaving !== true) leaving.set(key, { ...entry, leaving: true });
+  }
+  return leaving;
 }

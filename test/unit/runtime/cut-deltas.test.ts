@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { SequencedDelta } from '../../../src/model/output.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
-import { guards, names, startedWorld } from '../../support/started-world.ts';
+import { guards, names, restart, startedWorld } from '../../support/started-world.ts';
 
 /** Room for one of the objects below, not for two. */
 const ONE = { deltaBytes: 1_500 };
@@ -146,6 +146,88 @@ describe('the removals of a large change', () => {
     await world.settle();
     expect(names(world, 'east')).toEqual(['a', 'b', 'c', 'd', 'p', 'q', 'r', 's'].map(named));
     expect(heldIn(world)).toEqual(['ConfigMap/web/a', 'ConfigMap/web/b']);
+  });
+});
+
+describe('removals that have passed the guards and wait for the last delta', () => {
+  const old = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
+
+  /** The last delta is not sent yet. */
+  async function waiting(policy: Readonly<Record<string, number>>): Promise<FleetWorld> {
+    const world = await started({ 'fleet/policy.yaml': guards(policy), ...files(old, '1') });
+    const east = world.agent('east');
+    east.onDelta = east.pause;
+    world.source.push({ ...gone(['a', 'b']), ...files(['p', 'q', 'r']) });
+    await world.settle();
+    east.release('accepted');
+    await world.settle();
+    expect(names(world, 'east')).toEqual([...old, 'p'].map(named));
+    return world;
+  }
+  async function go(world: FleetWorld): Promise<void> {
+    const east = world.agent('east');
+    east.onDelta = () => undefined;
+    east.release('accepted');
+    await world.settle();
+  }
+  const few = { maxRemovalsPerCluster: 2, maxRemovalPercentPerCluster: 100, maxRemovalPercentPerFleet: 100 };
+
+  it('are not held by a percentage that counts only since new objects have arrived', async () => {
+    const world = await waiting({
+      percentFromOwned: 10,
+      maxRemovalPercentPerCluster: 10,
+      maxRemovalPercentPerFleet: 10,
+    });
+    await go(world);
+    expect(heldIn(world)).toEqual([]);
+    expect(names(world, 'east')).toEqual([...old.slice(2), 'p', 'q', 'r'].map(named));
+  });
+
+  it('are not held by removals of a later push, which count them', async () => {
+    const world = await waiting(few);
+    world.source.push(gone(['c']));
+    await world.settle();
+    await go(world);
+    expect(heldIn(world)).toEqual(['ConfigMap/web/c']);
+    expect(names(world, 'east')).toEqual([...old.slice(2), 'p', 'q', 'r'].map(named));
+  });
+
+  it('go on after the stream was lost, and are counted once', async () => {
+    const world = await waiting(few);
+    const east = world.agent('east');
+    east.disconnect();
+    east.release('lost');
+    world.source.push(gone(['c']));
+    await world.settle();
+    east.onDelta = () => undefined;
+    east.connect();
+    await world.settle();
+    expect(heldIn(world)).toEqual(['ConfigMap/web/c']);
+    expect(names(world, 'east')).toEqual([...old.slice(2), 'p', 'q', 'r'].map(named));
+  });
+
+  it('go on after the server was killed', async () => {
+    const world = await restart(await waiting(few));
+    const east = world.agent('east');
+    east.onDelta = () => undefined;
+    world.source.push({
+      'fleet/policy.yaml': guards(few),
+      ...fleet,
+      ...files(old.slice(3), '1'),
+      ...files(['p', 'q', 'r']),
+    });
+    east.connect();
+    await world.settle();
+    expect(heldIn(world)).toEqual(['ConfigMap/web/c']);
+    expect(names(world, 'east')).toEqual([...old.slice(2), 'p', 'q', 'r'].map(named));
+  });
+
+  it('that are undone do not go', async () => {
+    const world = await waiting(few);
+    world.source.push(files(['a'], '1'));
+    await world.settle();
+    await go(world);
+    expect(names(world, 'east')).toEqual(['a', ...old.slice(2), 'p', 'q', 'r'].map(named));
   });
 });
 
