@@ -15,6 +15,8 @@ interface Made {
   readonly objects: readonly PlannedObject[];
   /** The clusters for which something was still to be sent before, or that had not taken what was sent last. */
   readonly unsettled: ReadonlySet<string>;
+  /** By cluster, the deltas that have departed since. */
+  readonly deltas: Map<string, readonly SequencedDelta[]>;
 }
 
 /** Inputs that the bookkeepers of the same commit write, and that the commit has not read. */
@@ -23,6 +25,7 @@ const BOOKKEEPING = ['contenders', 'departures', 'heldRemovals', 'lastKnownGood'
 /**
  * With no other input in between, the delta that follows a revision is its plan. The plan is made from a recording of the state
  * before the revision, as a server makes it. If another input has changed in between, the checker does not judge the delta.
+ * A change that is cut into several deltas is its plan with all of them.
  * Of several servers the leader admits later, and others have their own sources, so the law is of single servers.
  */
 export const plan: MakeChecker = (world, fail) => {
@@ -30,7 +33,12 @@ export const plan: MakeChecker = (world, fail) => {
   let made: Made | undefined;
   /** The clusters that have not taken the delta that was sent last: it may be refused or lost, and is sent again then. */
   const sent = new Set<string>();
+  /** By cluster, how many changes had no room in the delta that was made last. */
+  const rest = new Map<string, number>();
   world.listen((event) => {
+    if (event.type === 'log' && event.line.message === 'a delta is sent') {
+      rest.set(String(event.line.data.cluster), Number(event.line.data.rest));
+    }
     if (event.type === 'taken') sent.delete(event.cluster.name);
     if (event.type === 'observed') {
       const server = serverOf(world);
@@ -43,6 +51,7 @@ export const plan: MakeChecker = (world, fail) => {
         ...{ server: event.server, source, revision, objects, base: byAddress(lines) },
         paths: new Set(changes.map(({ path }) => path)),
         unsettled: new Set([...server.engine.pending.partitions(), ...sent]),
+        deltas: new Map(),
       };
     }
     if (event.type !== 'departed') return;
@@ -55,8 +64,11 @@ export const plan: MakeChecker = (world, fail) => {
     if (!delta.revisions.some(({ source, revision }) => source === planned.source && revision === planned.revision))
       return;
     if (moved(planned, byAddress(linesOf(server.engine)), cluster.name).length > 0) return;
+    const deltas = [...(planned.deltas.get(cluster.name) ?? []), delta];
+    planned.deltas.set(cluster.name, deltas);
+    if (rest.get(cluster.name) !== 0) return;
     compared += 1;
-    for (const problem of differences(planned, cluster.name, delta)) {
+    for (const problem of differences(planned, cluster.name, deltas)) {
       fail(`${cluster.name} is sent another delta than was planned for ${planned.revision.slice(0, 8)}: ${problem}`);
     }
   });
@@ -83,7 +95,10 @@ function moved({ base, source, paths }: Made, now: ReadonlyMap<string, string>, 
   });
 }
 
-function differences({ objects, base }: Made, cluster: string, delta: SequencedDelta): readonly string[] {
+function differences({ objects, base }: Made, cluster: string, deltas: readonly SequencedDelta[]): readonly string[] {
+  const upserts = deltas.flatMap((delta) => delta.upserts);
+  const touches = deltas.flatMap((delta) => delta.touches);
+  const removals = deltas.flatMap((delta) => delta.removals);
   const isUnproven = (key: string): boolean =>
     base.get(JSON.stringify(['ledger', cluster, key]))?.includes('"unproven":true') === true;
   const planned = objects.filter((each) => each.cluster === cluster);
@@ -93,17 +108,17 @@ function differences({ objects, base }: Made, cluster: string, delta: SequencedD
     ...unequal(
       'sent',
       keysOf('create', 'change'),
-      delta.upserts.map(({ key }) => key),
+      upserts.map(({ key }) => key),
     ),
     ...unequal(
       'touched',
       keysOf('move'),
       // The touch of an unproven entry that stays proves it, and changes nothing.
-      delta.touches.map(({ key }) => key).filter((key) => !isUnproven(key) || !keysOf('stay').includes(key)),
+      touches.map(({ key }) => key).filter((key) => !isUnproven(key) || !keysOf('stay').includes(key)),
     ),
-    ...unequal('removed', keysOf('remove'), delta.removals),
+    ...unequal('removed', keysOf('remove'), removals),
     ...planned.flatMap(({ key, after }) => {
-      const sent = delta.upserts.find((upsert) => upsert.key === key);
+      const sent = upserts.findLast((upsert) => upsert.key === key);
       const isSame = sent === undefined || JSON.stringify(sent.value) === JSON.stringify(after);
       return isSame ? [] : [`${key} has another content`];
     }),
