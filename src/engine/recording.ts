@@ -5,6 +5,7 @@ import type { LedgerEntry } from '../model/ledger.ts';
 import { liveObjectOf } from '../model/live-object.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { RecordedEntry, RecordedOutput } from '../model/recording.ts';
+import { isKeyOfSecret } from '../model/secret-values.ts';
 import type { Collection, Input } from './collections/types.ts';
 import type { Engine } from './graph.ts';
 import type { FileProvenance } from './inputs.ts';
@@ -49,7 +50,7 @@ export function* captureInputs(engine: Engine): Generator<undefined, readonly Ca
 
 /** The Secret that an entry of the ledger names the digest of. */
 function secretOf({ outputs }: Engine, cluster: string, key: string, { digest }: LedgerEntry): JsonObject | undefined {
-  if (!key.startsWith('/Secret/')) return undefined;
+  if (!isKeyOfSecret(key)) return undefined;
   const output = outputs.get(cluster, key);
   return output?.type === 'object' && output.digest === digest ? output.value : undefined;
 }

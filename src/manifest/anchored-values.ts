@@ -1,5 +1,16 @@
 import type { JsonValue } from '../model/json.ts';
 
+/** The value of an anchor. */
+export interface Anchored {
+  readonly value: JsonValue;
+  /** The number of values in it; an alias counts as the value of its anchor. */
+  readonly nodes: number;
+  /** The levels of lists and mappings in it; undefined before the first alias. */
+  height?: number;
+  /** The characters of the text in it; undefined before the first alias. */
+  characters?: number;
+}
+
 /** The characters of the text in a value, its keys among it. */
 export function charactersOf(value: JsonValue): number {
   if (typeof value === 'string') return value.length;

@@ -2,11 +2,19 @@ import * as yaml from 'js-yaml';
 import type { FindingReason } from '../model/diagnostic.ts';
 import { quote } from '../model/ids.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
-import { charactersOf, heightOf } from './anchored-values.ts';
+import { type Anchored, charactersOf, heightOf } from './anchored-values.ts';
 import { offsetOf, scalarText } from './event-offset.ts';
 import { type DecodeLimits, MAX_FINDINGS } from './limits.ts';
-import { keyOfNumber, resolveKey, resolvePlain, unquotedSurprise, yamlSurprise } from './plain-scalars.ts';
+import {
+  keyOfNumber,
+  resolveKey,
+  resolvePlain,
+  unquotedRefusal,
+  unquotedSurprise,
+  yamlSurprise,
+} from './plain-scalars.ts';
 import { duplicateKey, type RefusedScalar, refusedEscape, refusedKey } from './refused-scalars.ts';
+import { mayHoldSecret } from './secret-text.ts';
 import { readingOfTag, taggedValue } from './tags.ts';
 
 /** The flat list of events of js-yaml's parser; events refer to the text by offsets. */
@@ -51,17 +59,6 @@ export interface YamlChild {
 export interface YamlReading {
   readonly documents: readonly YamlDocument[];
   readonly problems: readonly TextProblem[];
-}
-
-/** The value of an anchor. */
-interface Anchored {
-  readonly value: JsonValue;
-  /** The number of values in it; an alias counts as the value of its anchor. */
-  readonly nodes: number;
-  /** The levels of lists and mappings in it; undefined before the first alias. */
-  height?: number;
-  /** The characters of the text in it; undefined before the first alias. */
-  characters?: number;
 }
 
 /** What the parts of a file composed so far have used of the limits of the file. */
@@ -213,7 +210,10 @@ function composeScalar(
   const source = scalarText(walk.text, event);
   if (event.tagStart >= 0) return composeTagged(walk, event, source, offset);
   if (event.style !== yaml.SCALAR_STYLE_PLAIN) {
-    refuse(walk, refusedEscape(walk.text, event));
+    refuse(
+      walk,
+      refusedEscape(walk.text, event, () => mayQuote(walk)),
+    );
     return source;
   }
   const surprise = yamlSurprise(source, isKey);
@@ -223,8 +223,8 @@ function composeScalar(
   }
   const plain = isKey ? resolveKey(source) : resolvePlain(source);
   if (plain.ok) return plain.value;
-  const subject = mayQuote(walk) ? source : 'this';
-  fail(walk, plain.reason, offset, `${subject} ${plain.message}`, 'quote it if text is meant');
+  const { reason, message } = mayQuote(walk) ? { ...plain, message: `${source} ${plain.message}` } : unquotedRefusal;
+  fail(walk, reason, offset, message, 'quote it if text is meant');
   return null;
 }
 
@@ -238,7 +238,8 @@ function composeTagged(
   const tag = walk.text.slice(event.tagStart, event.tagEnd);
   const value = taggedValue(tag, source);
   if (value !== undefined) return value;
-  fail(walk, 'UnknownTag', offset, `the value is not what its tag ${tag} says`, 'remove the tag, or correct the value');
+  const message = mayQuote(walk) ? `the value is not what its tag ${tag} says` : 'the value is not what its tag says';
+  fail(walk, 'UnknownTag', offset, message, 'remove the tag, or correct the value');
   return null;
 }
 
@@ -364,9 +365,9 @@ function tooMany(walk: Walk, what: string, offset: number): never {
   throw new BeyondLimit();
 }
 
-/** Messages quote no values of a file that may contain a Secret: the kind of a document may follow its values. */
+/** Messages quote no values of a text that may hold a Secret. */
 function mayQuote(walk: Walk): boolean {
-  walk.quotable ??= !walk.text.includes('Secret');
+  walk.quotable ??= !mayHoldSecret(walk.text);
   return walk.quotable;
 }
 

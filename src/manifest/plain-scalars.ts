@@ -122,6 +122,9 @@ export const unquotedSurprise: YamlSurprise = {
   hint: 'quote it if text is meant',
 };
 
+/** Why a scalar cannot be kept, for texts with Secrets: few numbers are infinite or none. */
+export const unquotedRefusal = { reason: 'WrongType', message: 'this cannot be kept as it is written' } as const;
+
 /** The scalars that YAML 1.2 may read otherwise. */
 const SUSPECT = /^(?:[-+0-9.]|(?:y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF)$)/;
 const DECIMAL_12 = /^[-+]?(?:[0-9]+|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)$/;

@@ -2,6 +2,7 @@ import type { FindingReason } from '../model/diagnostic.ts';
 import { displayPath, type FieldPath } from '../model/field-path.ts';
 import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { suggestion } from '../model/messages.ts';
+import { isSecretPath } from '../model/secret-values.ts';
 
 /** A problem of a document, without its place in the file. */
 export interface FieldProblem {
@@ -100,7 +101,8 @@ export function unknownField(
 const MOST_LISTED = 12;
 
 /**
- * A value of another type than the schema demands, in words that follow the name of the field, with a hint and a fix.
+ * A value of another type than the schema demands, in words that follow the name of the field, with a hint and a fix. `wanted`
+ * tells nothing of the value.
  *
  * @param types as JSON Schema names types, and `int-or-string`
  * @param fields of the mapping that the value must be
@@ -110,10 +112,23 @@ export function wrongType(value: JsonValue | undefined, types: readonly string[]
   const isFraction = typeof value === 'number' && wanted.includes('a whole number');
   const [type = ''] = types.length === 1 ? types : [];
   return {
+    wanted: `must be ${wanted}`,
     words: `must be ${wanted}, not ${isFraction ? 'a fraction' : typeWord(value)}`,
     hint: typeHint(value, type) ?? (type === 'object' ? mappingHint(value, fields) : undefined),
     fix: typeFix(value, type),
   };
+}
+
+/** What to do with any value of a Secret that is no text. */
+export const SECRET_TEXT_HINT = 'write it in quotes, or as text below "|"';
+
+/** The problem without the type of a value of a Secret; any other problem as it is. */
+export function withoutSecretType(problem: FieldProblem): FieldProblem {
+  const { reason, path, atKey } = problem;
+  if (reason !== 'WrongType' || atKey === true || !isSecretPath(path)) return problem;
+  const isMapping = path.length === 1 || displayPath(path) === 'metadata.annotations';
+  const message = `${displayPath(path)} must be ${isMapping ? 'a mapping' : 'text'}`;
+  return { ...problem, message, hint: isMapping ? 'give each text a key' : SECRET_TEXT_HINT };
 }
 
 function typeHint(value: JsonValue | undefined, wanted: string): string | undefined {

@@ -132,9 +132,9 @@ function parse(text: string, limits: DecodeLimits): YamlEvents | { readonly prob
   }
 }
 
-/** Removes the text of a tag, which may be a secret that begins with an exclamation mark. */
-function withoutTag(message: string): string {
-  return message.replace(/^(tag name cannot contain such characters|undeclared tag handle).*$/s, '$1');
+/** Why the parser of events has stopped, without the text of a tag, which may be a secret that begins with an exclamation mark. */
+export function reasonOfParser({ reason }: YAMLException): string {
+  return reason.replace(/^(tag name cannot contain such characters|undeclared tag handle).*$/s, '$1');
 }
 
 /** Describes why the parser of events has stopped. */
@@ -150,5 +150,5 @@ function problemOfParser(error: unknown, maxDepth: number): TextProblem {
         message: `lists and mappings are nested more than ${maxDepth} deep`,
         offset,
       }
-    : { severity: 'error', reason: 'YamlSyntax', message: withoutTag(error.reason), offset };
+    : { severity: 'error', reason: 'YamlSyntax', message: reasonOfParser(error), offset };
 }

@@ -12,15 +12,18 @@ export interface RefusedScalar {
 const JSON_ESCAPE = /\\(?:\\|(\/|u[dD][89a-fA-F]))/g;
 
 /** An escape that kubectl refuses. A text that begins with a brace or bracket may be JSON, where they are allowed. */
-export function refusedEscape(text: string, event: ScalarEvent): RefusedScalar | undefined {
+export function refusedEscape(text: string, event: ScalarEvent, mayQuote: () => boolean): RefusedScalar | undefined {
   if (event.style !== SCALAR_STYLE_DOUBLE_QUOTED || event.fast) return undefined;
   const written = text.slice(event.valueStart, event.valueEnd);
   const found = [...written.matchAll(JSON_ESCAPE)].find(([, code]) => code !== undefined);
   if (found === undefined || /^\s*[[{]/.test(text)) return undefined;
+  const offset = event.valueStart + found.index;
+  if (!mayQuote())
+    return { offset, message: 'kubectl refuses this escape in YAML', hint: 'write the character itself' };
   const isSlash = found[1] === '/';
   const what = isSlash ? 'the escape \\/' : 'an escape of half a character (\\ud...)';
   const hint = isSlash ? 'write / alone' : 'write the character itself, or \\U and eight digits';
-  return { offset: event.valueStart + found.index, message: `kubectl refuses ${what} in YAML`, hint };
+  return { offset, message: `kubectl refuses ${what} in YAML`, hint };
 }
 
 /** In characters: longer keys are no keys for kubectl. */

@@ -7,6 +7,7 @@ import { readingOf, yamlSurprise } from './plain-scalars.ts';
 import { findEvents, type ScalarAt, scalarsIn } from './positions.ts';
 import type { FieldProblem } from './problem.ts';
 import type { Finding } from './read-file.ts';
+import { mayHoldSecret } from './secret-text.ts';
 
 /** Of a file with more scalars that YAML 1.2 reads differently, all warnings stay: each costs a check of its manifest. */
 const MAX_SCALARS = 1_000;
@@ -63,6 +64,7 @@ export function withReading(
   value: JsonValue,
   document: YamlDocument,
   path: FieldPath,
+  mayQuote: MayQuote,
 ): FieldProblem {
   if (problem.reason !== 'WrongType' || problem.atKey === true) return problem;
   const found = valueAt(value, problem.path);
@@ -70,12 +72,23 @@ export function withReading(
   const event = findEvents(document, path)?.value;
   if (event?.type !== EVENT_SCALAR || event.style !== SCALAR_STYLE_PLAIN || event.tagStart >= 0) return problem;
   const source = getScalarValue(document.text, event);
-  if (yamlSurprise(source, false) === undefined) return problem;
-  const subject = document.text.includes('Secret') ? 'what is written' : source;
+  if (yamlSurprise(source, false) === undefined || !mayQuote(document)) return problem;
   return {
     ...problem,
-    message: `${problem.message}: ${subject} is read as ${readingOf(found)}`,
+    message: `${problem.message}: ${source} is read as ${readingOf(found)}`,
     hint: 'write it in quotes',
+  };
+}
+
+/** Whether messages may tell what stands in the text of a document. */
+type MayQuote = (document: YamlDocument) => boolean;
+
+/** Makes a {@link MayQuote} for the documents of one file in their order: each text is looked through once. */
+export function createQuoting(): MayQuote {
+  let known: { readonly text: string; readonly mayQuote: boolean } | undefined;
+  return ({ text }) => {
+    if (known?.text !== text) known = { text, mayQuote: !mayHoldSecret(text) };
+    return known.mayQuote;
   };
 }
 

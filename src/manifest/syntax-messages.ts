@@ -1,4 +1,5 @@
 import type { TextProblem } from './compose-documents.ts';
+import { mayHoldSecret } from './secret-text.ts';
 
 /** What a message of a parser means, and what to do. */
 const MEANINGS: readonly (readonly [pattern: RegExp, message: string, hint: string])[] = [
@@ -120,6 +121,10 @@ const CLOSING: Readonly<Record<string, readonly [name: string, close: string]>> 
 
 /** A quote or bracket at the offset that is not closed. */
 export function unclosedProblem(text: string, offset: number): TextProblem {
+  if (mayHoldSecret(text)) {
+    const hint = 'close it where it ends, or put the text in quotes';
+    return { severity: 'error', reason: 'YamlSyntax', message: 'what opens here is not closed', hint, offset };
+  }
   const [name, close] = CLOSING[text[offset] ?? ''] ?? ['bracket', ']'];
   const message = `the ${name} that opens here is not closed`;
   const isQuote = close === '"' || close === "'";

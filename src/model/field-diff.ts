@@ -1,6 +1,6 @@
 import { displayPath, type FieldPath } from './field-path.ts';
 import { compareText, isJsonObject, type JsonObject, type JsonValue, jsonEquals } from './json.ts';
-import { holdsSecretValues, isSecret, LAST_APPLIED } from './secret-values.ts';
+import { isSecretPath, mayBeSecret } from './secret-values.ts';
 
 /** One field that differs between two versions of an object. */
 export interface FieldChange {
@@ -19,9 +19,9 @@ export const MASKED = '(masked)';
 export function fieldDiff(before: JsonObject, after: JsonObject): readonly FieldChange[] {
   const changes: Difference[] = [];
   compareObjects([], before, after, changes);
-  const isMasked = isSecret(before) || isSecret(after);
+  const isMasked = mayBeSecret(before) || mayBeSecret(after);
   return changes.map(({ path, before: older, after: newer }) => {
-    const shown = (value: JsonValue): JsonValue => (isMasked && holdsSecret(path) ? MASKED : value);
+    const shown = (value: JsonValue): JsonValue => (isMasked && isSecretPath(path) ? MASKED : value);
     return {
       path: displayPath(path),
       ...(older === undefined ? {} : { before: shown(older) }),
@@ -49,14 +49,6 @@ interface Difference {
   readonly path: FieldPath;
   readonly before: JsonValue | undefined;
   readonly after: JsonValue | undefined;
-}
-
-/** Whether the value at a path of a Secret is one of its values, contains them, or is a copy of them. */
-function holdsSecret(path: FieldPath): boolean {
-  const [member = ''] = path;
-  if (typeof member === 'number' || holdsSecretValues(member)) return true;
-  const isAnnotations = member === 'metadata' && (path.length < 2 || path[1] === 'annotations');
-  return isAnnotations && (path.length < 3 || path[2] === LAST_APPLIED);
 }
 
 function compareObjects(path: FieldPath, before: JsonObject, after: JsonObject, changes: Difference[]): void {

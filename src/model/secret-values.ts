@@ -1,4 +1,6 @@
+import type { FieldPath } from './field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from './json.ts';
+import { suggestion } from './messages.ts';
 
 /** The annotation with kubectl's copy of a manifest. */
 export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -7,30 +9,56 @@ export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const PLAIN_MEMBERS: readonly string[] = ['apiVersion', 'immutable', 'kind', 'metadata', 'type'];
 
 /**
- * Whether an object is a Secret. Every version of the core group counts, whose apiVersion has no `/`: a folder that serves as a
- * cluster holds any.
+ * Whether a kind is the one of Secrets, or one that may be meant to be it, such as `secret` and `Secert`. What people are told of
+ * an object is masked by this, whatever its group is: a manifest with a wrong apiVersion has the same values.
  */
-export function isSecret({ apiVersion, kind }: JsonObject): boolean {
+export function namesSecret(kind: string): boolean {
+  return kind === 'Secret' || suggestion(kind, ['Secret']) !== undefined;
+}
+
+/** Whether the kind in the key of an object, or of an entry about it, is one that {@link namesSecret}. */
+export function isKeyOfSecret(key: string): boolean {
+  return namesSecret(key.split('/', 2)[1] ?? '');
+}
+
+/** Whether an object has a kind that {@link namesSecret}. */
+export function mayBeSecret({ kind }: JsonObject): boolean {
+  return namesSecret(textOf(kind));
+}
+
+/**
+ * Whether a live object is a Secret. Every version of the core group counts, whose apiVersion has no `/`: a folder that serves as
+ * a cluster holds any.
+ */
+function isSecret({ apiVersion, kind }: JsonObject): boolean {
   return kind === 'Secret' && !textOf(apiVersion).includes('/');
 }
 
 /** Whether a member of a Secret may hold values of it. */
-export function holdsSecretValues(member: string): boolean {
+function holdsSecretValues(member: string): boolean {
   return !PLAIN_MEMBERS.includes(member);
 }
 
-/** The object without the values of a Secret, which stay in their cluster. */
+/** Whether the value at a path of a Secret is one of its values, contains them, or is a copy of them. */
+export function isSecretPath(path: FieldPath): boolean {
+  const [member = ''] = path;
+  if (typeof member === 'number' || holdsSecretValues(member)) return true;
+  const isAnnotations = member === 'metadata' && (path.length < 2 || path[1] === 'annotations');
+  return isAnnotations && (path.length < 3 || path[2] === LAST_APPLIED);
+}
+
+/** The live object without the values of a Secret, which stay in their cluster. */
 export function withoutSecretValues(value: JsonObject): JsonObject {
   if (!isSecret(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([member]) => !holdsSecretValues(member)));
 }
 
-/** A Secret whose values are replaced, the copy of kubectl among them; other objects as they are. */
+/** An object that may be a Secret, whose values are replaced, the copy of kubectl among them; other objects as they are. */
 export function withSecretValues(
   value: JsonObject,
   replace: (value: JsonValue, member: string) => JsonValue,
 ): JsonObject {
-  if (!isSecret(value)) return value;
+  if (!mayBeSecret(value)) return value;
   const replaced = Object.fromEntries(
     Object.entries(value).map(([member, found]) => [
       member,

@@ -66,7 +66,8 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
 
   function judge(object: JsonObject, identity: Identity, found: KindSchema): readonly FieldProblem[] {
     const builtIn = kubernetes.find(identity.group, identity.version, identity.kind);
-    const isSecret = found.group === '' && found.kind === 'Secret';
+    // Also kinds from which controllers make Secrets: their templates may hold values.
+    const isSecret = /secret/i.test(found.kind);
     const judged = builtIn === undefined ? withDefaults(found.schema, object) : object;
     if (judged === undefined) return [tooMuchWork()];
     const problems = prepare(found, builtIn === undefined)(judged, { isSecret });

@@ -4,6 +4,7 @@ import { offsetOf } from '../manifest/event-offset.ts';
 import { parseYamlEvents } from '../manifest/parse-yaml.ts';
 import { createLineIndex } from '../manifest/positions.ts';
 import { didYouMean } from '../manifest/problem.ts';
+import { mayHoldSecret } from '../manifest/secret-text.ts';
 import { type Diagnostic, diagnosticOf, type FindingCode, type FindingReason } from '../model/diagnostic.ts';
 import { findings } from '../model/findings.ts';
 import { quote } from '../model/ids.ts';
@@ -82,7 +83,9 @@ export function suppress(
     }
     for (const { code, offset: at } of codes) {
       if (!isCode(code)) {
-        report('error', 'BadSuppression', at, `${quote(code)} is no code of a finding`, hintOn(code));
+        // The mark may stand in a value that is indented wrongly.
+        if (mayHoldSecret(source)) report('error', 'BadSuppression', at, 'this is no code of a finding', FORM);
+        else report('error', 'BadSuppression', at, `${quote(code)} is no code of a finding`, hintOn(code));
       } else if (!canSuppress(code)) {
         const message = `${code} is about a file that cannot be read, which cannot be suppressed`;
         report('error', 'BadSuppression', at, message, 'correct the file, or list it in .fleetrelayignore');

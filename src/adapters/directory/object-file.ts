@@ -4,6 +4,7 @@ import { composeDocuments } from '../../manifest/compose-documents.ts';
 import { type DecodeLimits, defaultDecodeLimits } from '../../manifest/limits.ts';
 import { parseYamlEvents } from '../../manifest/parse-yaml.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
+import { reasonOfParser } from '../../manifest/read-yaml.ts';
 import { readText } from '../../manifest/text.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { builtInKindScope } from '../../model/kinds.ts';
@@ -122,7 +123,9 @@ function readYaml(text: string): Result<readonly JsonValue[]> {
   } catch (error) {
     if (!(error instanceof YAMLException)) return problem('the file is not YAML: unknown reason');
     // Not the complete message of the parser: it quotes the text, which can be a Secret.
-    return problem(`the file is not YAML: ${error.reason}${error.mark ? ` (line ${error.mark.line + 1})` : ''}`);
+    return problem(
+      `the file is not YAML: ${reasonOfParser(error)}${error.mark ? ` (line ${error.mark.line + 1})` : ''}`,
+    );
   }
 }
 

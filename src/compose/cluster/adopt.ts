@@ -13,6 +13,7 @@ import type { JsonObject } from '../../model/json.ts';
 import { annotationOf, displayKey, type ObjectKey, objectRefOf, parseObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { must } from '../../model/result.ts';
+import { isKeyOfSecret } from '../../model/secret-values.ts';
 import { desiredViews } from '../../runtime/api/views.ts';
 import type { DesiredView } from '../../server/api.ts';
 import { openEvaluation } from '../evaluate.ts';
@@ -107,9 +108,7 @@ async function judge(judging: Judging, item: DesiredView): Promise<AdoptedObject
     files: item.origins.map(({ path }) => path),
   };
   if (item.value === null) {
-    return objectRefOf(key).kind === 'Secret'
-      ? { ...object, ...(await judgeHidden(judging, key)) }
-      : { ...object, verdict: 'failed' };
+    return isKeyOfSecret(key) ? { ...object, ...(await judgeHidden(judging, key)) } : { ...object, verdict: 'failed' };
   }
   const { fleet } = judging.request;
   // A preview knows no inventory.

@@ -1,5 +1,6 @@
 import { redactText } from '../../adapters/system/redact.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../model/json.ts';
+import { isKeyOfSecret, namesSecret } from '../../model/secret-values.ts';
 
 const MASK = '[redacted]';
 const DEEPEST = 40;
@@ -92,11 +93,12 @@ function redactedMember(holder: JsonObject, name: string, member: JsonValue, dep
 
 /** Whether a member is the content of a Secret, or a digest of it, which would allow to guess the content. */
 function isSecretContent({ kind, key, object }: JsonObject, name: string): boolean {
-  if (kind === 'Secret') return name === 'data' || name === 'stringData' || name === 'binaryData';
+  if (typeof kind === 'string' && namesSecret(kind))
+    return name === 'data' || name === 'stringData' || name === 'binaryData';
   if (name !== 'digest' && name !== 'value') return false;
   return (
-    (typeof key === 'string' && key.startsWith('/Secret/')) ||
-    (typeof object === 'string' && object.startsWith('Secret/'))
+    (typeof key === 'string' && isKeyOfSecret(key)) ||
+    (typeof object === 'string' && namesSecret(object.split(/[./]/, 1)[0] ?? ''))
   );
 }
 

@@ -10,7 +10,7 @@ import { isJsonObject, type JsonObject, jsonEquals } from '../../model/json.ts';
 import { counted } from '../../model/messages.ts';
 import type { PlanView, PlanWarning } from '../../model/plan/plan.ts';
 import { stateOf } from '../../model/recording.ts';
-import { isSecret, withSecretValues } from '../../model/secret-values.ts';
+import { mayBeSecret, withSecretValues } from '../../model/secret-values.ts';
 import { stageFile } from '../../runtime/replica/sources.ts';
 import { systemDeps } from '../kube.ts';
 import { type Checkout, readCheckout } from '../read-checkout.ts';
@@ -112,7 +112,7 @@ function recordedSecrets({ inputs }: Engine, source: string): ReadonlyMap<string
   for (const { value } of inputs.files.entries(source)) {
     if (!value.readable) continue;
     for (const { identity, content } of value.documents) {
-      if (content.type === 'object' && isSecret(content.value)) found.set(identity, content);
+      if (content.type === 'object' && mayBeSecret(content.value)) found.set(identity, content);
     }
   }
   return found;

@@ -5,7 +5,7 @@ import { recordedOutputs, stagerOf } from '../../engine/recording.ts';
 import { type FieldChange, fieldDiff } from '../../model/field-diff.ts';
 import { isJsonObject, type JsonValue, objectOf, parseJson } from '../../model/json.ts';
 import type { RecordedOutput, RecordingHeader } from '../../model/recording.ts';
-import { isSecret } from '../../model/secret-values.ts';
+import { isKeyOfSecret, mayBeSecret } from '../../model/secret-values.ts';
 import { type OpenedRecording, openRecording } from './read-recording.ts';
 
 /** An entry that differs between what was recorded and what is computed, or between two recordings. */
@@ -120,18 +120,18 @@ async function allEntries(file: string, cwd: string) {
 
 /** Each recording has a key of its own, so that masked values and digests of Secrets differ though nothing has changed. */
 function withoutMasked(input: string, key: string, value: JsonValue): JsonValue {
-  if (key.startsWith(SECRET)) return withoutDigests(value);
+  if (isKeyOfSecret(key)) return withoutDigests(value);
   const { documents } = objectOf(value);
   if (input !== 'files' || !Array.isArray(documents)) return value;
   const named = documents.map((document) => {
     const { content, identity } = objectOf(document);
-    return isSecret(objectOf(objectOf(content).value)) ? { identity: identity ?? '' } : document;
+    return mayBeSecret(objectOf(objectOf(content).value)) ? { identity: identity ?? '' } : document;
   });
   return { ...objectOf(value), documents: named };
 }
 
 function textWithoutMasked(key: string, text: string): string {
-  return key.startsWith(SECRET) ? JSON.stringify(withoutDigests(parseJson(text) ?? null)) : text;
+  return isKeyOfSecret(key) ? JSON.stringify(withoutDigests(parseJson(text) ?? null)) : text;
 }
 
 function withoutDigests(value: JsonValue): JsonValue {
@@ -162,7 +162,6 @@ function compareOutputs(
   return { differences, more: all - differences.length };
 }
 
-const SECRET = '/Secret/';
 const NONE: readonly FieldChange[] = [];
 
 function changedFields(before: string, after: string): readonly FieldChange[] {

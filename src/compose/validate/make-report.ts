@@ -1,3 +1,4 @@
+import { mayHoldSecret } from '../../manifest/secret-text.ts';
 import { compareDiagnostics, type Diagnostic, type FindingCode } from '../../model/diagnostic.ts';
 import { findings } from '../../model/findings.ts';
 import { compareText } from '../../model/json.ts';
@@ -89,12 +90,9 @@ function outcomesOf(
 /** Longer lines are not shown. */
 const LONGEST_LINE = 2_000;
 
-/** Also a kind that is misspelled in case, and a custom kind such as VaultSecret. */
-const MAY_HOLD_SECRET = /\bSecret|\b[Kk]ind\W{1,9}\w*[Ss][Ee][Cc][Rr][Ee][Tt]/;
-
 /** Adds the lines of findings. A text that may hold a Secret is not shown: a line at fault can be one of its values. */
 function addExcerpts(text: string, found: readonly Diagnostic[], excerpts: Map<string, string>): void {
-  if (MAY_HOLD_SECRET.test(text)) return;
+  if (mayHoldSecret(text)) return;
   const lines = text.split('\n');
   for (const { at } of found) {
     const line = at?.line === undefined ? undefined : lines[at.line - 1];

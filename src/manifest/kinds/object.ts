@@ -3,7 +3,17 @@ import { quoteInFull } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../../model/json.ts';
 import { suggestion } from '../../model/messages.ts';
 import { metadataOf, type ObjectRef, objectKey, parseApiVersion, parseObjectRef } from '../../model/object-key.ts';
-import { caseFix, type FieldProblem, fieldError, fieldWarning, typeFix, typeWord, withFix } from '../problem.ts';
+import { mayBeSecret } from '../../model/secret-values.ts';
+import {
+  caseFix,
+  type FieldProblem,
+  fieldError,
+  fieldWarning,
+  typeFix,
+  typeWord,
+  withFix,
+  withoutSecretType,
+} from '../problem.ts';
 import { type DocumentReading, isReadable } from './reading.ts';
 import { checkLabels, labelKeyProblem } from './selectors.ts';
 
@@ -23,7 +33,8 @@ const SERVER_METADATA = [
 export function readObject(document: JsonObject): DocumentReading {
   const problems: FieldProblem[] = [];
   const ref = readIdentity(document, problems);
-  problems.push(...checkMetadata(document), ...checkData(document));
+  const found = [...checkMetadata(document), ...checkData(document)];
+  problems.push(...(mayBeSecret(document) ? found.map(withoutSecretType) : found));
   const value = withEmptyTexts(withoutServerFields(document, problems));
   if (ref === undefined) return { object: withIdentity(document), problems };
   const identity = objectKey(ref);
@@ -156,7 +167,7 @@ function checkMetadata(document: JsonObject): readonly FieldProblem[] {
   return [...checked.problems, ...checkLabels(checked.texts, ['metadata', 'labels']), ...notes.problems, ...badKeys];
 }
 
-/** The data of ConfigMaps and Secrets must be text; unquoted numbers are a common mistake. Never quotes a value. */
+/** The data of ConfigMaps and Secrets must be text; unquoted numbers are a common mistake. */
 function checkData(document: JsonObject): readonly FieldProblem[] {
   return dataFields(document).flatMap((field) => textMap(document[field], [field]).problems);
 }

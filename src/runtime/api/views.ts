@@ -5,7 +5,8 @@ import { type AgentRefusal, refusalText } from '../../model/agent-refusal.ts';
 import { quote } from '../../model/ids.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import type { Registration } from '../../model/ledger.ts';
-import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import { isKeyOfSecret } from '../../model/secret-values.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { ViewFilter } from '../../model/view-filter.ts';
 import type {
@@ -117,7 +118,7 @@ export function outputViews(engine: Engine, cluster: string): readonly OutputVie
       object: displayKey(key as ObjectKey),
       state,
       // The digest of a Secret would allow guesses of its values.
-      digest: isSecret(key) ? null : digest,
+      digest: isKeyOfSecret(key) ? null : digest,
       health,
       origins,
       reason,
@@ -142,12 +143,8 @@ export function desiredViews(
       }
       if (output.type !== 'object') return [];
       const { value, origins, scope } = output;
-      return [{ key, value: !withSecrets && isSecret(key) ? null : value, origins, scope, message: '' }];
+      return [{ key, value: !withSecrets && isKeyOfSecret(key) ? null : value, origins, scope, message: '' }];
     });
-}
-
-function isSecret(key: string): boolean {
-  return objectRefOf(key as ObjectKey).kind === 'Secret';
 }
 
 function suspensionView(suspension: Suspension | undefined): SuspensionView | null {

@@ -2,12 +2,10 @@ import type { CapturedEntry } from '../../engine/recording.ts';
 import { objectDigest } from '../../model/digest.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../model/json.ts';
 import type { RecordedEntry } from '../../model/recording.ts';
-import { isSecret, withSecretValues } from '../../model/secret-values.ts';
+import { isKeyOfSecret, mayBeSecret, withSecretValues } from '../../model/secret-values.ts';
 
 /** A keyed hash in hex, under a key that only this recording has. */
 export type KeyedHash = (text: string) => string;
-
-const SECRET = '/Secret/';
 
 /**
  * Replaces the values of Secrets by keyed hashes, and digests of Secrets by those of the masked ones, so that an engine
@@ -28,7 +26,7 @@ export function createMask(hash: KeyedHash): (captured: CapturedEntry, entry: Re
   return ({ content }, entry) => {
     const { input, key, value } = entry;
     if (input === 'files') return maskFile(hash, entry);
-    if (!key.startsWith(SECRET)) return entry;
+    if (!isKeyOfSecret(key)) return entry;
     if (input === 'live') {
       const masked = maskSecret(hash, objectOf(objectOf(value).value));
       return { ...entry, value: { digest: objectDigest(masked), value: masked } };
@@ -53,7 +51,7 @@ function maskFile(hash: KeyedHash, entry: RecordedEntry): RecordedEntry {
 
 function isSecretDocument(document: JsonValue): document is JsonObject {
   const { type, value } = objectOf(objectOf(document).content);
-  return type === 'object' && isSecret(objectOf(value));
+  return type === 'object' && mayBeSecret(objectOf(value));
 }
 
 function maskDocument(hash: KeyedHash, document: JsonObject): JsonObject {

@@ -5,6 +5,7 @@ import {
   type FieldProblem,
   fieldError,
   fieldWarning,
+  SECRET_TEXT_HINT,
   unknownField,
   withFix,
   wrongType,
@@ -57,7 +58,7 @@ function nameOf(path: FieldPath): string {
 }
 
 /** The value for a message; empty for a Secret and for what is long or no scalar. */
-function quoted(run: Run, value: JsonValue): string {
+export function quoted(run: Run, value: JsonValue): string {
   if (run.isSecret || typeof value === 'object') return '';
   const text = JSON.stringify(value);
   return text.length > LONGEST_QUOTE ? '' : `, not ${text}`;
@@ -93,8 +94,9 @@ export function reportMissing(run: Run, name: string, value: JsonValue | undefin
 
 /** A value of another type than the schema says. */
 export function reportType(run: Run, type: string, value: JsonValue, fields?: readonly string[]): void {
-  const { words, hint, fix } = wrongType(value, [type], fields);
-  report(run, 'WrongType', words, hint, fix);
+  const { wanted, words, hint, fix } = wrongType(value, [type], fields);
+  if (!run.isSecret) report(run, 'WrongType', words, hint, fix);
+  else report(run, 'WrongType', wanted, type === 'string' ? SECRET_TEXT_HINT : undefined, fix);
 }
 
 /** A number outside the range of its Go type. */
@@ -116,7 +118,7 @@ export function reportEnum(run: Run, value: JsonValue, allowed: Iterable<JsonVal
   const values = [...allowed];
   run.meter.charge(STEPS_OF_PROBLEM * (1 + values.length));
   const words = values.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)));
-  const hint = typeof value === 'string' ? didYouMean(value, words) : undefined;
+  const hint = typeof value === 'string' && !run.isSecret ? didYouMean(value, words) : undefined;
   const meant = typeof value === 'string' ? caseFix(value, words) : undefined;
   const fix = meant === undefined ? undefined : { value: meant };
   const listed = words.map((word) => (word === '' ? '""' : word)).join(', ');

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import type { Branches, Node, Slot } from './compile-schema.ts';
-import { type Run, report } from './value-problems.ts';
+import { quoted, type Run, report } from './value-problems.ts';
 
 /** Checks a value against a schema and adds its problems to the run. */
 export type Visit = (slot: Slot, value: JsonValue, run: Run) => void;
@@ -35,13 +35,13 @@ function checkText({ schema, pattern: matcher }: Node, value: string, run: Run):
 function checkNumber({ schema }: Node, value: number, run: Run): void {
   const { minimum, maximum, exclusiveMinimum = false, exclusiveMaximum = false, multipleOf } = schema;
   if (minimum !== undefined && (value < minimum || (exclusiveMinimum && value === minimum))) {
-    report(run, 'WrongValue', `must be ${exclusiveMinimum ? 'more than' : 'at least'} ${minimum}, not ${value}`);
+    report(run, 'WrongValue', `must be ${exclusiveMinimum ? 'more than' : 'at least'} ${minimum}${quoted(run, value)}`);
   }
   if (maximum !== undefined && (value > maximum || (exclusiveMaximum && value === maximum))) {
-    report(run, 'WrongValue', `must be ${exclusiveMaximum ? 'less than' : 'at most'} ${maximum}, not ${value}`);
+    report(run, 'WrongValue', `must be ${exclusiveMaximum ? 'less than' : 'at most'} ${maximum}${quoted(run, value)}`);
   }
   if (multipleOf !== undefined && multipleOf > 0 && !Number.isInteger(roundedQuotient(value, multipleOf))) {
-    report(run, 'WrongValue', `must be a multiple of ${multipleOf}, not ${value}`);
+    report(run, 'WrongValue', `must be a multiple of ${multipleOf}${quoted(run, value)}`);
   }
 }
 
@@ -53,9 +53,14 @@ function roundedQuotient(value: number, step: number): number {
 
 function checkSize(run: Run, unit: string, size: number, least: number | undefined, most: number | undefined): void {
   if (least !== undefined && size < least) {
-    report(run, 'WrongValue', least === 1 ? 'must not be empty' : `must have at least ${least} ${unit}, not ${size}`);
+    report(
+      run,
+      'WrongValue',
+      least === 1 ? 'must not be empty' : `must have at least ${least} ${unit}${quoted(run, size)}`,
+    );
   }
-  if (most !== undefined && size > most) report(run, 'WrongValue', `must have at most ${most} ${unit}, not ${size}`);
+  if (most !== undefined && size > most)
+    report(run, 'WrongValue', `must have at most ${most} ${unit}${quoted(run, size)}`);
 }
 
 function checkBranches({ allOf, anyOf, oneOf, not }: Branches, value: JsonValue, run: Run, visit: Visit): void {

@@ -1,6 +1,7 @@
 import { type JsonObject, textOf } from '../../../model/json.ts';
 import { annotationOf, displayKey, metadataOf, nameOfKind, objectRefOf } from '../../../model/object-key.ts';
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
+import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import type { ApplyOutcome, ApplyRequest, ObservedObject } from '../../../ports/cluster-api.ts';
 import type { ApiResource, KubeAnswer } from '../api/types.ts';
 import { ADOPT, FORCE_CONFLICTS, optsOut, RECONCILE, REPLACE } from './annotations.ts';
@@ -30,7 +31,6 @@ import {
   findResource,
   hindrance,
   isBeingDeleted,
-  isSecret,
   LARGEST_BODY_BYTES,
   readLive,
   send,
@@ -240,7 +240,7 @@ async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritt
   const { request, resource } = applying;
   if (answer.type !== 'refused' || !isImmutable(answer.refusal)) return refused(request, answer);
   const { kind } = objectRefOf(request.key);
-  const { message } = failureOf(answer, isSecret(request.key));
+  const { message } = failureOf(answer, isKeyOfSecret(request.key));
   if (kind === 'Namespace' || kind === 'CustomResourceDefinition') {
     return failed(false, 'ImmutableField', `${message}; a ${kind} is never replaced, since all that is in it would go`);
   }
@@ -262,7 +262,7 @@ async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritt
 }
 
 function refused({ key }: ApplyRequest, answer: NotWritten): ApplyOutcome {
-  return answer.type === 'paused' || answer.type === 'failed' ? answer : failureOf(answer, isSecret(key));
+  return answer.type === 'paused' || answer.type === 'failed' ? answer : failureOf(answer, isKeyOfSecret(key));
 }
 
 /** `before`: the resourceVersion that was written over. */

@@ -8,6 +8,7 @@ import {
   objectsOf,
   textOf,
 } from '../../../model/json.ts';
+import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, KubeClient } from '../api/types.ts';
@@ -17,7 +18,7 @@ import { keyOfLive } from './live/entry.ts';
 import { trimObject } from './live/trim.ts';
 import { fieldManagers, ownerOf } from './ownership.ts';
 import { conflictsOf, type Failure, type FieldConflict, failureOf, isFieldConflict } from './refusals.ts';
-import { applyBody, applyRequestOf, asNew, asOf, findResource, isSecret, type Looking, readLive } from './write.ts';
+import { applyBody, applyRequestOf, asNew, asOf, findResource, type Looking, readLive } from './write.ts';
 
 /** A field that would change. Values of Secrets are never shown. */
 export interface FieldChange {
@@ -71,7 +72,7 @@ export async function previewApply(looking: Looking, request: ApplyRequest): Pro
   const { raw } = found;
   if (raw === undefined) {
     const answer = await client.request(applyRequestOf(resource, key, asNew(body), { force: false, dryRun: true }));
-    return answer.type === 'ok' ? { type: 'create' } : failureOf(answer, isSecret(key));
+    return answer.type === 'ok' ? { type: 'create' } : failureOf(answer, isKeyOfSecret(key));
   }
   const owner = ownerOf(raw, { fleet: stamp.fleet, key });
   if (owner.type === 'theirs' && !owner.adoptable)
@@ -85,10 +86,10 @@ export async function previewApply(looking: Looking, request: ApplyRequest): Pro
   const answer = contested
     ? await client.request(applyRequestOf(resource, key, now, { force: true, dryRun: true }))
     : polite;
-  if (answer.type !== 'ok') return failureOf(answer, isSecret(key));
+  if (answer.type !== 'ok') return failureOf(answer, isKeyOfSecret(key));
   const changes = [
     ...changesBetween(trimObject(raw, true), trimObject(answer.body, true)),
-    ...(isSecret(key) ? secretChanges(raw, answer.body) : []),
+    ...(isKeyOfSecret(key) ? secretChanges(raw, answer.body) : []),
   ];
   const adopts = owner.type === 'theirs' ? { adopts: owner.owner } : {};
   if (changes.length === 0 && conflicts.length === 0 && owner.type === 'ours') return { type: 'unchanged' };

@@ -80,8 +80,13 @@ function classify(status: number, { message, causes }: KubeRefusal): Classificat
 }
 
 function withoutValues({ reason, causes }: KubeRefusal): string {
-  const where = causes.map((cause) => `${cause.field === '' ? 'it' : cause.field}: ${cause.reason}`);
-  return `the API server refuses the Secret (${[reason, ...where].join('; ')}); its words are left out, they may hold values`;
+  const where = causes.map((cause) => `${cause.field === '' ? 'it' : cause.field}: ${asReason(cause.reason)}`);
+  return `the API server refuses the Secret (${[asReason(reason), ...where].join('; ')}); its words are left out, they may hold values`;
+}
+
+/** A webhook gives any text as a reason. */
+function asReason(text: string): string {
+  return /^[A-Za-z]*$/.test(text) ? text : 'refused';
 }
 
 /** A field that we declare and another manager owns. */

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../model/json.ts';
 import { displayKey, metadataOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
+import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import { NO_SUCH_KIND, type RemoveOutcome, type RemoveRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
 import { optsOut, PRUNE } from './annotations.ts';
@@ -12,7 +13,6 @@ import {
   findResource,
   hindrance,
   isBeingDeleted,
-  isSecret,
   pathOf,
   readLive,
   send,
@@ -95,7 +95,7 @@ export async function deleteJudged(
   });
   if (answer.type === 'paused' || answer.type === 'failed') return answer;
   if (answer.type === 'refused' && answer.status === 404) return { type: 'gone' };
-  if (answer.type !== 'ok') return isStaleWrite(answer) ? { type: 'changed' } : failureOf(answer, isSecret(key));
+  if (answer.type !== 'ok') return isStaleWrite(answer) ? { type: 'changed' } : failureOf(answer, isKeyOfSecret(key));
   if (isBeingDeleted(answer.body)) {
     writing.live.wrote(readEntry(answer.body, resource));
     return { type: 'waiting', message: whatHolds(answer.body) };

@@ -3,6 +3,7 @@ import type { AgentSettings } from '../../../model/agent-settings.ts';
 import type { Flapping } from '../../../model/flapping.ts';
 import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
 import { displayKey, metadataOf, type ObjectKey, objectRefOf, parseApiVersion } from '../../../model/object-key.ts';
+import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import { SERVERS_OWN } from '../../../model/server-fields.ts';
 import { type ApplyRequest, NO_SUCH_KIND } from '../../../ports/cluster-api.ts';
 import { resourcePath } from '../api/paths.ts';
@@ -92,7 +93,7 @@ export async function readLive(
   const answer = await client.request({ method: 'GET', path: pathOf(resource, key) });
   if (answer.type === 'ok') return { type: 'live', raw: answer.body };
   if (answer.type === 'refused' && answer.status === 404) return { type: 'live', raw: undefined };
-  return failureOf(answer, isSecret(key));
+  return failureOf(answer, isKeyOfSecret(key));
 }
 
 /** The request of a server-side apply. */
@@ -156,10 +157,6 @@ export function asNew(body: JsonObject): JsonObject {
 
 export function uidOf(live: JsonObject): string {
   return textOf(metadataOf(live).uid);
-}
-
-export function isSecret(key: ObjectKey): boolean {
-  return key.startsWith('/Secret/');
 }
 
 export function isBeingDeleted(live: JsonObject): boolean {

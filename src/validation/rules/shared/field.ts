@@ -3,6 +3,7 @@ import type { FindingReason } from '../../../model/diagnostic.ts';
 import { displayPath, type FieldPath } from '../../../model/field-path.ts';
 import { quote } from '../../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
+import { mayBeSecret } from '../../../model/secret-values.ts';
 
 /** A problem that a rule reports. */
 export interface RuleProblem extends FieldProblem {
@@ -196,7 +197,7 @@ function shown(field: Field): string | undefined {
   if (value === undefined || value === null || typeof value === 'object') return undefined;
   let root = field;
   while (root.parent !== undefined) root = root.parent;
-  if (isJsonObject(root.value) && root.value.kind === 'Secret' && field.parent !== root) return undefined;
+  if (isJsonObject(root.value) && mayBeSecret(root.value) && field.parent !== root) return undefined;
   return typeof value === 'string' ? quote(value) : String(value);
 }
 

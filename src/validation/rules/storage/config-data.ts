@@ -75,7 +75,7 @@ function decodedBytes(encoded: string): number {
 
 function checkSize(root: Field, bytes: number): void {
   if (bytes <= MAX_DATA_BYTES) return;
-  const message = `the data has ${bytes} bytes; at most ${MAX_DATA_BYTES} are allowed`;
+  const message = `the data has more than ${MAX_DATA_BYTES} bytes, and no more are allowed`;
   report(get(root, 'data'), 'WrongValue', message, { atKey: true });
 }
 
