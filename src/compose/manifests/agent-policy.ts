@@ -5,6 +5,7 @@ import { HEAD_NAME } from '../../adapters/kubernetes/inventory/pieces.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { AGENT_CREDENTIALS, AGENT_LEASE } from '../agent/names.ts';
 import { KUBE_SYSTEM } from './agent-rights.ts';
+import { webhooksStay } from './webhook-policy.ts';
 
 /** The kind of {@link agentPolicy}; an API server older than 1.30 does not have it. */
 export const POLICY_KIND = 'ValidatingAdmissionPolicy';
@@ -98,7 +99,7 @@ export function policySpec({
           webhooksStay(webhook),
         ].join(' || '),
         messageExpression:
-          "'the agent may not change whom a webhook calls, nor for which requests, in ' + variables.kind + ' ' + variables.name",
+          "'the agent may change webhooks only as its remediator does: not whom a webhook calls, nor for which requests, in ' + variables.kind + ' ' + variables.name",
         reason: 'Forbidden',
       },
     ],
@@ -132,19 +133,6 @@ function variables(namespaces: readonly string[], webhookSecret: string): Readon
 
 function isNot(group: string, resources: readonly string[]): string {
   return `request.resource.group != '${group}' || !(request.resource.resource in ${list(resources)})`;
-}
-
-/** Each webhook calls what it called before, for the same requests. In its own configuration the agent sets trust and policy only. */
-function webhooksStay(own: string): string {
-  const same = (path: string): string => {
-    const [last = '', ...before] = path.split('.').reverse();
-    const parent = ['', ...before.reverse()].join('.');
-    return `(has(w${parent}.${last}) ? has(o${parent}.${last}) && w${parent}.${last} == o${parent}.${last} : !has(o${parent}.${last}))`;
-  };
-  const always = ['clientConfig.url', 'clientConfig.service', 'rules'].map(same);
-  const ofOwn = ['namespaceSelector', 'objectSelector', 'matchConditions'].map(same);
-  const stays = `o.name == w.name && ${always.join(' && ')} && (variables.name != '${own}' || (${ofOwn.join(' && ')}))`;
-  return `(request.operation == 'UPDATE' && (!has(object.webhooks) || object.webhooks.all(w, has(oldObject.webhooks) && oldObject.webhooks.exists(o, ${stays}))))`;
 }
 
 function list(values: readonly string[]): string {

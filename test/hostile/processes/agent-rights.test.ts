@@ -4,6 +4,7 @@ import { agentKubeconfig } from '../../../scripts/local/agent-kubeconfig.ts';
 import { webhookConfiguration } from '../../../src/adapters/kubernetes/admission/webhook-configuration.ts';
 import { agentRights, applyRights, furtherAgentRights } from '../../../src/compose/manifests/agent-manifests.ts';
 import type { AgentAccess, WritableNamespaces } from '../../../src/compose/manifests/agent-rights.ts';
+import { remediateConfiguration } from '../../../src/model/webhooks/remediate.ts';
 import { until } from '../../support/fleet-processes.ts';
 import { type ApiAnswer, type ApiRequests, createApiRequests } from '../../support/kubernetes/api-request.ts';
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
@@ -109,7 +110,6 @@ describe.skipIf(noKubernetes)('an agent that may write in all Namespaces', () =>
         'application/strategic-merge-patch+json',
       );
     const selector = { matchLabels: { a: 'b' } };
-    expect(await statusOf(change('theirs', { failurePolicy: 'Ignore', namespaceSelector: selector }))).toBe(200);
     expect(
       await statusOf(change('fleetrelay-agent', { failurePolicy: 'Ignore', clientConfig: { caBundle: '' } })),
     ).toBe(200);
@@ -117,12 +117,97 @@ describe.skipIf(noKubernetes)('an agent that may write in all Namespaces', () =>
     for (const [name, hostile] of [
       ['theirs', { clientConfig: { service: { name: 'hostile', namespace: 'web' } } }],
       ['theirs', { rules }],
+      ['theirs', { namespaceSelector: selector }],
+      ['theirs', { clientConfig: { caBundle: '' } }],
+      // No webhook for Pods has to ignore failures: selectors leave out those that a cluster needs.
+      ['theirs', { failurePolicy: 'Ignore' }],
       ['fleetrelay-agent', { rules }],
       ['fleetrelay-agent', { namespaceSelector: selector }],
+      ['fleetrelay-agent', { timeoutSeconds: 1 }],
     ] as const) {
       const { status, body } = await change(name, hostile);
       expect([status, body.message]).toEqual([403, expect.stringContaining('whom a webhook calls')]);
     }
+  });
+
+  describe.each(['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'])('of a %s', (kind) => {
+    const path = `/apis/admissionregistration.k8s.io/v1/${kind.toLowerCase()}s`;
+    const clientConfig = { service: { name: 'theirs', namespace: 'web', path: '/' } };
+    const rule = { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'], scope: '*' };
+    const kept = { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['playground'] };
+    const webhook = {
+      ...{ name: 'all.example.com', clientConfig, rules: [rule], admissionReviewVersions: ['v1'], timeoutSeconds: 30 },
+      ...{ sideEffects: 'None', failurePolicy: 'Fail', matchConditions: [{ name: 'a', expression: 'true' }] },
+      ...{ namespaceSelector: { matchExpressions: [kept] } },
+    };
+    const ofPods = { ...webhook, name: 'pods.example.com', rules: [{ ...rule, resources: ['pods'] }] };
+    const configuration = {
+      ...{ apiVersion: 'admissionregistration.k8s.io/v1', kind, webhooks: [webhook, ofPods] },
+      metadata: { name: 'broad', labels: { app: 'theirs' }, annotations: { note: 'theirs' } },
+    };
+    const patch = (body: object, form = 'application/strategic-merge-patch+json'): Promise<ApiAnswer> =>
+      agent.send('PATCH', `${path}/broad?dryRun=All`, body, form);
+    const change = (of: object) => ({ webhooks: [{ name: 'all.example.com', ...of }] });
+    const notIn = (key: string, value: string) => ({ key, operator: 'NotIn', values: [value] });
+
+    beforeAll(async () => {
+      if (!noKubernetes) expect(await statusOf(admin.send('POST', path, configuration))).toBe(201);
+    });
+
+    it('makes every change of the remediator', async () => {
+      const live = (await admin.send('GET', `${path}/broad`)).body;
+      const { configuration: mended, changes } = remediateConfiguration(live);
+      expect(new Set(changes.map(({ field }) => field)).size).toBe(4);
+      const { status, body } = await patch({
+        metadata: { annotations: (mended.metadata as { readonly annotations: object }).annotations },
+        webhooks: mended.webhooks as object,
+      });
+      expect([status, body.message]).toEqual([200, undefined]);
+      expect(remediateConfiguration(body).changes).toEqual([]);
+    });
+
+    it.each<[string, object, string?]>([
+      ['removes all webhooks', { webhooks: [] }, 'application/merge-patch+json'],
+      ['leaves the list out', { webhooks: null }, 'application/merge-patch+json'],
+      ['removes one', { webhooks: [{ $patch: 'delete', name: 'all.example.com' }] }],
+      ['adds one', { webhooks: [{ ...ofPods, name: 'more.example.com' }] }],
+      ['renames one', { webhooks: [webhook, { ...ofPods, name: 'x.example.com' }] }, 'application/merge-patch+json'],
+      ['sets a condition that is never true', change({ matchConditions: [{ name: 'a', expression: 'false' }] })],
+      ['adds a condition', change({ matchConditions: [{ name: 'b', expression: 'false' }] })],
+      ['selects no namespace', change({ namespaceSelector: { matchLabels: { a: 'b' } } })],
+      ['selects no object', change({ objectSelector: { matchLabels: { a: 'b' } } })],
+      ['leaves a namespace out', change({ namespaceSelector: { matchExpressions: [kept, notIn(kept.key, 'web')] } })],
+      ['leaves objects out', change({ objectSelector: { matchExpressions: [notIn('app', 'mine')] } })],
+      ['leaves all objects out', change({ objectSelector: { matchExpressions: [{ key: 'a', operator: 'Exists' }] } })],
+      ['selects more namespaces', change({ namespaceSelector: { matchExpressions: [] } })],
+      [
+        'leaves out objects of the cluster where no rule needs it',
+        {
+          webhooks: [
+            { name: 'pods.example.com', objectSelector: { matchExpressions: [notIn(kept.key, 'kube-system')] } },
+          ],
+        },
+      ],
+      ['ignores failures of a webhook for Pods', { webhooks: [{ name: 'pods.example.com', failurePolicy: 'Ignore' }] }],
+      ['lets it time out at once', change({ timeoutSeconds: 1 })],
+      ['lets a webhook for Pods time out early', { webhooks: [{ name: 'pods.example.com', timeoutSeconds: 3 }] }],
+      ['trusts another authority', change({ clientConfig: { caBundle: Buffer.from('x').toString('base64') } })],
+      ['calls another service', change({ clientConfig: { service: { name: 'mine', namespace: 'web' } } })],
+      ['judges fewer requests', change({ rules: [{ ...rule, operations: ['CONNECT'] }] })],
+      ['matches exactly', change({ matchPolicy: 'Exact' })],
+      ['has side effects, so that dry runs fail', change({ sideEffects: 'NoneOnDryRun' })],
+      ['gives it an owner that is gone', { metadata: { ownerReferences: [gone()] } }],
+      ['holds its removal', { metadata: { finalizers: ['example.com/mine'] } }],
+      ['takes it out of the remediator', { metadata: { labels: { app: 'mine' } } }],
+      [
+        'lets another program write it',
+        { metadata: { annotations: { 'cert-manager.io/inject-ca-from': 'web/mine' } } },
+      ],
+      ['removes a note', { metadata: { annotations: { note: null } } }],
+    ])('%s: refused', async (_, body, form) => {
+      const { status, body: answer } = await patch(body, form);
+      expect([status, answer.message]).toEqual([403, expect.stringContaining('only as its remediator does')]);
+    });
   });
 
   it('has no way into Pods, no tokens of others, and no right to the policy', async () => {
@@ -259,6 +344,11 @@ async function agentWith(writable: WritableNamespaces, access: readonly AgentAcc
     });
   }
   return requests;
+}
+
+function gone() {
+  const uid = '0a1b2c3d-0000-4000-8000-000000000000';
+  return { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: 'gone', uid };
 }
 
 function merge(path: string, body: unknown): Promise<ApiAnswer> {
