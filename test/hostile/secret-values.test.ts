@@ -19,7 +19,7 @@ import { newestKubernetesVersion, openKubernetesSchemas } from '../../src/valida
 import { runCli } from '../support/cli.ts';
 import { bytesOf } from '../support/decoding.ts';
 
-/** A value as it is written, and what nobody may be told: pieces of the text, and what a reader of YAML makes of it. */
+/** A value as it is written, and what no message may tell: pieces of the text, and what a reader of YAML makes of it. */
 interface Form {
   readonly written: string;
   readonly hidden: readonly (string | RegExp)[];
