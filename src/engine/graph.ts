@@ -319,15 +319,19 @@ function declareIndexes(
     progressBySubject,
     /** Accepted objects by the clusters in their scope. */
     ledgerByScope,
-    /** Documents that are assigned to no cluster, or lie in a folder of one that is out of reach; group `all`. */
-    unplaced: graph.index('unplaced', assignments, ({ value }) =>
-      value.clusters.length === 0 || value.outOfReach !== undefined ? ['all'] : [],
+    /** Documents that are assigned to no cluster, or lie in a folder of one that is out of reach, by source and reason. */
+    unplaced: graph.index('unplaced', assignments, ({ partition: source, value: { clusters, ...value } }) => {
+      if (clusters.length > 0 && value.outOfReach === undefined) return [];
+      const reason = value.outOfReach !== undefined ? 'reach' : value.unknownCluster === undefined ? '' : 'unknown';
+      return [`${source} ${reason}`];
+    }),
+    /** Documents that their source may not have, by source. */
+    refused: graph.index('refusedDocuments', documents, ({ partition, value }) =>
+      value.refusal === undefined ? [] : [partition],
     ),
-    /** Documents that their source may not have; group `all`. */
-    refused: graph.index('refusedDocuments', documents, ({ value }) => (value.refusal === undefined ? [] : ['all'])),
-    /** Objects that their source may not ship as they are in clusters; group `all`. */
-    refusedWants: graph.index('refusedWants', documentWants, ({ value }) =>
-      value.refusal === undefined ? [] : ['all'],
+    /** Objects that their source may not ship as they are in clusters, by source. */
+    refusedWants: graph.index('refusedWants', documentWants, ({ partition, value }) =>
+      value.refusal === undefined ? [] : [partition],
     ),
     /** Placements that select a cluster that is out of reach; group `all`. */
     outOfReach: graph.index('placementsOutOfReach', placements, ({ value }) =>

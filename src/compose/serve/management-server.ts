@@ -1,5 +1,6 @@
 import type { Graph } from '../../engine/collections/types.ts';
 import { createEngine, type Engine } from '../../engine/graph.ts';
+import { MOST_LISTED } from '../../engine/status/listed.ts';
 import { revisionStatus } from '../../engine/status/rollout.ts';
 import type { LocateAll } from '../../manifest/locate.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
@@ -340,7 +341,7 @@ function wireStatus(
     sources,
     observed: parts.observed,
     customSources: branch.customSources,
-    diagnosticsOf: (source) => locatedDiagnostics(engine, locator, source),
+    diagnosticsOf: (source) => locatedDiagnostics(engine, locator, source, MOST_LISTED),
     clock,
   });
   const publisher = createStatusPublisher({
@@ -373,7 +374,7 @@ function followDiagnostics({ engine, loop, clock, log }: Parts, locator: Locator
   let latest: readonly Diagnostic[] = [];
   const task = createSingleFlight({ clock, log }, 'computing diagnostics', async () => {
     await clock.sleep(DIAGNOSE_MS);
-    latest = await locatedDiagnostics(engine, locator);
+    latest = await locatedDiagnostics(engine, locator, undefined, MOST_LISTED);
     return false;
   });
   loop.addSink(task.wake);

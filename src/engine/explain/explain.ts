@@ -11,6 +11,7 @@ import type { Output } from '../output/outputs.ts';
 import { maySelect, type PlacementValue, placementsOf, type Route, routesTo } from '../placement/placements.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { engineDiagnostics } from '../status/diagnostics.ts';
+import { MOST_LISTED } from '../status/listed.ts';
 import { clusterSubject, stateGroup, worstFirst } from '../status/progress.ts';
 
 /** Explains an output by the documents, rules and live objects that it depends on. */
@@ -93,7 +94,8 @@ export function explainDeclaration(engine: Engine, kind: EngineKind, key: string
     declares: declared === undefined ? [] : declares(declared),
     /** The clusters that it selects. */
     selects: placement === undefined ? [] : selects(engine, placement),
-    findings: declared === undefined ? [] : engineDiagnostics(engine).filter(({ at }) => isAbout(declared, at)),
+    findings:
+      declared === undefined ? [] : engineDiagnostics(engine, MOST_LISTED).filter(({ at }) => isAbout(declared, at)),
   };
 }
 

@@ -5,7 +5,7 @@ import type { ObjectKey } from '../../model/object-key.ts';
 import { displayKey, objectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
-import { type DocumentRef, type DocumentValue, documentRefOf, fileGroup, originOf } from '../fleet/sources.ts';
+import { type DocumentRef, type DocumentValue, documentKey, documentRefOf, fileGroup } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import { maySelect } from '../placement/placements.ts';
 import { notSelected } from './not-selected.ts';
@@ -100,10 +100,9 @@ function derivedFrom(engine: Engine, fromFile: readonly Reached[], at: DocumentR
 }
 
 function whyNowhere(engine: Engine, at: DocumentRef): string {
-  const assigned = engine.indexes.unplaced
-    .members('all')
-    .find((entry) => isSameOrigin(originOf(entry), at) && documentRefOf(entry).identity === at.identity);
-  const { outOfReach, unknownCluster } = assigned?.value ?? {};
+  const found = engine.assignments.get(at.source, documentKey(at.path, at.identity));
+  const { outOfReach, unknownCluster } = found ?? {};
+  const assigned = outOfReach === undefined && (found?.clusters.length ?? 1) > 0 ? undefined : found;
   if (unknownCluster !== undefined) return `it reaches nothing: no KubernetesCluster ${unknownCluster} is declared`;
   if (outOfReach !== undefined) return `it reaches nothing: its source may not reach cluster ${outOfReach}`;
   const [cluster] = [...engine.clusters.entries('')].map(({ key }) => key).sort(compareText);

@@ -176,10 +176,8 @@ function ofDocument(engine: Engine, cluster: string, document: NamedDocument): r
 }
 
 function refusedWant({ indexes }: Engine, { partition, key }: NamedDocument): DocumentValue['refusal'] {
-  return indexes.refusedWants
-    .members('all')
-    .find((want) => want.partition === partition && (want.key === key || want.key.startsWith(`${key}\u0000`)))?.value
-    .refusal;
+  return indexes.refusedWants.members(partition).find((want) => want.key === key || want.key.startsWith(`${key}\u0000`))
+    ?.value.refusal;
 }
 
 /** Files that cannot be read could declare it. */

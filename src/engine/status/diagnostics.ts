@@ -1,6 +1,5 @@
 import type { EngineKind } from '../../model/engine-kinds.ts';
 import { boundPolicy } from '../../model/fleet-policy.ts';
-import { compareText } from '../../model/json.ts';
 import type { ApprovalOutcome } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { outOfReach, type RightsRefusal } from '../../model/source-rights.ts';
@@ -11,16 +10,21 @@ import type { Declared } from '../fleet/declared.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, documentRefOf, originOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
-import { maySelect, placementsOf } from '../placement/placements.ts';
+import { type Assignment, maySelect, placementsOf } from '../placement/placements.ts';
 import { type Candidate, displayOriginal } from '../placement/wants.ts';
+import { firstMembers, inOrder, type Listed, withMore } from './listed.ts';
 import { notReached } from './not-reached.ts';
 
-/** All findings of the engine, in canonical order. Cost follows their number. */
-export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
-  return [
-    ...refusedDocuments(engine),
+/**
+ * The findings of the engine, in canonical order. Cost follows their number.
+ *
+ * @param most of each source and reason; a further finding counts those that are left out
+ */
+export function engineDiagnostics(engine: Engine, most = Number.POSITIVE_INFINITY): readonly EngineDiagnostic[] {
+  const findings = [
+    ...refusedDocuments(engine, most),
     ...clustersOutOfReach(engine),
-    ...unplaced(engine),
+    ...unplaced(engine, most),
     ...contested(engine),
     ...declaredTwice(engine),
     ...unknownClusters(engine),
@@ -30,30 +34,37 @@ export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
     ...judgedApprovals(engine),
     ...engine.domains.flatMap(({ parts }) => parts.diagnostics?.() ?? []),
     ...failures(engine),
-  ].sort((a, b) => compareText(sortKey(a), sortKey(b)));
+  ];
+  return inOrder(findings, most);
 }
 
 /** Documents that their source may not have, and objects that it may not ship as they are in their clusters. */
-function refusedDocuments({ indexes, declarations }: Engine): readonly EngineDiagnostic[] {
-  const documents = indexes.refused.members('all').flatMap(({ partition, key, value: { content, refusal } }) => {
-    if (refusal === undefined) return [];
-    const at = documentRefOf({ partition, key });
-    const isDeclaration = content.type === 'declaration';
-    const declared = isDeclaration ? declarations.get(content.kind, content.key) : undefined;
-    const isHeld = declared?.refusal?.reason === refusal.reason && isSameOrigin(declared.origin, at);
-    const title = isDeclaration ? titleOf(content.kind, content.key) : '';
-    const hint = isHeld ? `until it is allowed or deleted, ${title} holds as last known good` : undefined;
-    return notAllowed(refusal, at, hint);
+function refusedDocuments({ indexes, declarations }: Engine, most: number): readonly Listed[] {
+  const documents = [...indexes.refused.groups()].flatMap((source) => {
+    const { entries, more } = firstMembers(indexes.refused, source, most);
+    const found = entries.flatMap(({ partition, key, value: { content, refusal } }) => {
+      if (refusal === undefined) return [];
+      const at = documentRefOf({ partition, key });
+      const isDeclaration = content.type === 'declaration';
+      const declared = isDeclaration ? declarations.get(content.kind, content.key) : undefined;
+      const isHeld = declared?.refusal?.reason === refusal.reason && isSameOrigin(declared.origin, at);
+      const title = isDeclaration ? titleOf(content.kind, content.key) : '';
+      const hint = isHeld ? `until it is allowed or deleted, ${title} holds as last known good` : undefined;
+      return notAllowed(refusal, at, hint);
+    });
+    return withMore(found, more);
   });
-  // The same document may be refused in several clusters.
-  const wants = new Map(
-    indexes.refusedWants.members('all').flatMap(({ partition, key, value: { refusal } }) => {
+  const wants = [...indexes.refusedWants.groups()].flatMap((source) => {
+    const { entries, more } = firstMembers(indexes.refusedWants, source, most);
+    const found = entries.flatMap(({ partition, key, value: { refusal } }) => {
       if (refusal === undefined) return [];
       const at = documentRefOf({ partition, key });
       return notAllowed(refusal, at).map((finding) => [JSON.stringify([at, refusal]), finding] as const);
-    }),
-  );
-  return [...documents, ...wants.values()];
+    });
+    // The same document may be refused in several clusters.
+    return withMore([...new Map(found).values()], more);
+  });
+  return [...documents, ...wants];
 }
 
 function notAllowed({ message, field }: RightsRefusal, at: DocumentRef, hint?: string): readonly [EngineDiagnostic] {
@@ -77,27 +88,37 @@ function clustersOutOfReach({ indexes }: Engine): readonly EngineDiagnostic[] {
   );
 }
 
-function unplaced(engine: Engine): readonly EngineDiagnostic[] {
-  return engine.indexes.unplaced
-    .members('all')
-    .map(({ partition, key, value: { unknownCluster, outOfReach: folder } }) => {
-      const at = [documentRefOf({ partition, key })];
-      if (folder !== undefined) {
-        const message = `it lies under clusters/${folder}: ${outOfReach(partition, folder)}`;
-        return { severity: 'error', reason: 'NotAllowed', message, at };
-      }
-      const isKnown = unknownCluster === undefined;
-      const why = isKnown
-        ? 'no Placement selects it and it lies under no clusters/NAME folder'
-        : `no KubernetesCluster ${unknownCluster} is declared`;
-      return {
-        severity: 'warning',
-        reason: isKnown ? 'GoesNowhere' : 'UnknownCluster',
-        message: `${why}: it goes to no cluster`,
-        ...(isKnown ? {} : clusterHint(unknownCluster, engine.clusters)),
-        at,
-      };
-    });
+function unplaced(engine: Engine, most: number): readonly Listed[] {
+  const { unplaced: index } = engine.indexes;
+  return [...index.groups()].flatMap((group) => {
+    const { entries, more } = firstMembers(index, group, most);
+    return withMore(
+      entries.map((entry) => unplacedAt(engine, entry)),
+      more,
+    );
+  });
+}
+
+function unplacedAt(
+  engine: Engine,
+  { partition, key, value: { unknownCluster, outOfReach: folder } }: Entry<Assignment>,
+): EngineDiagnostic {
+  const at = [documentRefOf({ partition, key })];
+  if (folder !== undefined) {
+    const message = `it lies under clusters/${folder}: ${outOfReach(partition, folder)}`;
+    return { severity: 'error', reason: 'NotAllowed', message, at };
+  }
+  const isKnown = unknownCluster === undefined;
+  const why = isKnown
+    ? 'no Placement selects it and it lies under no clusters/NAME folder'
+    : `no KubernetesCluster ${unknownCluster} is declared`;
+  return {
+    severity: 'warning',
+    reason: isKnown ? 'GoesNowhere' : 'UnknownCluster',
+    message: `${why}: it goes to no cluster`,
+    ...(isKnown ? {} : clusterHint(unknownCluster, engine.clusters)),
+    at,
+  };
 }
 
 /** Several wants with one key in a cluster; clusters with the same conflict share a finding. */
@@ -307,8 +328,4 @@ function atName(ref: DocumentRef): ValueRef {
 
 function refOfDeclared({ origin, identity }: Declared): DocumentRef {
   return { ...origin, identity };
-}
-
-function sortKey({ at, reason, message }: EngineDiagnostic): string {
-  return `${at[0]?.source ?? ''}\u0000${at[0]?.path ?? ''}\u0000${reason}\u0000${message}`;
 }

@@ -1,4 +1,4 @@
-import type { ValueRef } from '../../engine/domain.ts';
+import type { EngineDiagnostic, ValueRef } from '../../engine/domain.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { FileProvenance } from '../../engine/inputs.ts';
 import { engineDiagnostics } from '../../engine/status/diagnostics.ts';
@@ -95,22 +95,57 @@ export async function locateHere(...[path, bytes, places]: Parameters<LocateAll>
   return places.map(createPlaceLocator(path, bytes));
 }
 
-/** The engine's diagnostics with lines, of one source or of all. A message names the places if there are several. */
+/** Files that are read at once to find lines in them. */
+const READ_AT_ONCE = 32;
+
+/**
+ * The engine's diagnostics with lines. A message names the places if there are several. The files are read and parsed some at a time, so
+ * that memory does not follow the number of findings.
+ *
+ * @param source absent: all sources
+ * @param most as of {@link engineDiagnostics}
+ */
 export async function locatedDiagnostics(
   engine: Engine,
   locator: Pick<Locator, 'find'>,
   source?: string,
+  most?: number,
 ): Promise<readonly Diagnostic[]> {
-  const wanted = engineDiagnostics(engine).filter(
+  const wanted = engineDiagnostics(engine, most).filter(
     ({ at }) => source === undefined || at.length === 0 || at[0]?.source === source,
   );
-  return Promise.all(
-    wanted.map(async ({ severity, reason, message, hint, at }) => {
-      const places = await Promise.all(at.map(locator.find));
-      const all = places.length < 2 ? message : `${message} (${places.map(displayLocation).join(' and ')})`;
-      const [place] = places;
-      const about = { severity, reason, message: all, ...(hint === undefined ? {} : { hint }) };
-      return diagnosticOf({ ...about, ...(place === undefined ? {} : { at: place }) });
-    }),
-  );
+  const located: Diagnostic[] = [];
+  for (const portion of byFiles(wanted)) {
+    located.push(...(await Promise.all(portion.map((finding) => locatedDiagnostic(finding, locator)))));
+  }
+  return located;
+}
+
+async function locatedDiagnostic(
+  { severity, reason, message, hint, at }: EngineDiagnostic,
+  locator: Pick<Locator, 'find'>,
+): Promise<Diagnostic> {
+  const places = await Promise.all(at.map(locator.find));
+  const all = places.length < 2 ? message : `${message} (${places.map(displayLocation).join(' and ')})`;
+  const [place] = places;
+  const about = { severity, reason, message: all, ...(hint === undefined ? {} : { hint }) };
+  return diagnosticOf({ ...about, ...(place === undefined ? {} : { at: place }) });
+}
+
+/** The findings in portions of some files each: those of one file, which follow one another, are in one portion. */
+function* byFiles(findings: readonly EngineDiagnostic[]): Generator<readonly EngineDiagnostic[]> {
+  let portion: EngineDiagnostic[] = [];
+  let files = 0;
+  let last = '';
+  for (const finding of findings) {
+    const file = `${finding.at[0]?.source ?? ''} ${finding.at[0]?.path ?? ''}`;
+    if (file !== last) files += 1;
+    last = file;
+    if (files > READ_AT_ONCE) {
+      yield portion;
+      [portion, files] = [[], 1];
+    }
+    portion.push(finding);
+  }
+  yield portion;
 }

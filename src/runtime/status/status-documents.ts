@@ -177,7 +177,7 @@ export function revisionDocument(
   before: WrittenBefore,
   now: number,
 ): JsonObject {
-  const all = [...diagnostics, ...found].map(displayDiagnostic);
+  const all = listedFindings([...diagnostics, ...found]);
   return {
     apiVersion: 'fleetrelay.dev/v1alpha1',
     kind: 'RevisionStatus',
@@ -202,6 +202,13 @@ export function revisionDocument(
   };
 }
 
+/** A file of the branch is written as a whole at each commit, so it has a part of many findings. */
+function listedFindings(findings: readonly Diagnostic[]): readonly string[] {
+  const more = findings.length - MOST_FINDINGS;
+  const listed = findings.slice(0, MOST_FINDINGS).map(displayDiagnostic);
+  return more <= 0 ? listed : [...listed, `and ${more} more; fleetrelay validate lists all`];
+}
+
 function conditionsOf(
   values: readonly ConditionValue[],
   before: readonly Condition[],
@@ -210,6 +217,9 @@ function conditionsOf(
 ): JsonObject[] {
   return withTimes(values, before, now, form).map((condition) => ({ ...condition }));
 }
+
+/** Findings that the file of a revision lists. */
+const MOST_FINDINGS = 2_000;
 
 /** The status of a source: its revision, and whether it is synced and complete. */
 export function sourceDocument(
