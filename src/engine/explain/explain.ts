@@ -122,9 +122,9 @@ function isAbout({ origin, identity }: Declared, at: EngineDiagnostic['at']): bo
 export function problemsOfObjects(engine: Engine, kind: EngineKind, key: string): readonly Reason[] {
   if (kind !== 'KubernetesCluster' && kind !== 'Placement') return [];
   const isPlaced = ({ source, path }: Origin): boolean =>
-    placementsOf(path, engine.placementsByFolder).some(
-      ({ key: name, value }) => name === key && maySelect(value, source),
-    );
+    placementsOf(path, engine.placementsByFolder, {
+      may: (value) => value.declared.name === key && maySelect(value, source),
+    }).length > 0;
   const clusters = kind === 'KubernetesCluster' ? [key] : (engine.placements.get('', key)?.clusters ?? []);
   const found: Reason[] = [];
   for (const state of worstFirst) {

@@ -99,20 +99,22 @@ function routesOf(
   const isOut = (by: string): Hold => ({ reason: 'NotAllowed', message: outOfReach(by, cluster) });
   const inFolder = clusterFolder(path) === cluster;
   const ofFolder: 'allowed' | Hold = reaches(read.get(rights, '', source), cluster) ? 'allowed' : isOut(source);
-  const placements = placementsOf(path, placementsByFolder, read).flatMap(
-    ({ value }): readonly ('allowed' | Hold)[] => {
-      const by = value.declared.origin.source;
-      const isChosen = value.clusters.includes(cluster);
-      if (!isChosen && !value.outOfReach.includes(cluster)) return [];
-      if (isChosen && maySelect(value, source)) return ['allowed'];
-      if (!isNamed(by)) return [];
-      const message = `source ${by} may not select files of source ${source} (allow.files of the source in the RelayConfig)`;
-      return [isChosen ? { reason: 'NotAllowed', message } : isOut(by)];
-    },
-  );
-  const refused = placementsOf(path, refusedPlacementsByFolder, read).flatMap(({ value: { origin, clusters, why } }) =>
-    isNamed(origin.source) && clusters.includes(cluster) ? [why] : [],
-  );
+  const concerns = ({ declared, clusters, outOfReach: far }: PlacementValue): boolean =>
+    clusters.includes(cluster) || (far.includes(cluster) && isNamed(declared.origin.source));
+  const placements = placementsOf(path, placementsByFolder, {
+    look: read,
+    may: (value) => concerns(value) && (maySelect(value, source) || isNamed(value.declared.origin.source)),
+  }).map(({ value }): 'allowed' | Hold => {
+    const by = value.declared.origin.source;
+    const isChosen = value.clusters.includes(cluster);
+    if (isChosen && maySelect(value, source)) return 'allowed';
+    const message = `source ${by} may not select files of source ${source} (allow.files of the source in the RelayConfig)`;
+    return isChosen ? { reason: 'NotAllowed', message } : isOut(by);
+  });
+  const refused = placementsOf(path, refusedPlacementsByFolder, {
+    look: read,
+    may: ({ origin, clusters }) => isNamed(origin.source) && clusters.includes(cluster),
+  }).map(({ value: { why } }) => why);
   return [...(inFolder ? [ofFolder] : []), ...placements, ...refused];
 }
 

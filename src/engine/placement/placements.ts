@@ -69,16 +69,32 @@ export function indexPlacements<Value extends Pick<PlacementValue, 'globs'>>(
   return graph.index(`${placements.name}ByFolder`, placements, ({ value }) => value.globs.map((glob) => glob.base));
 }
 
-/** The Placements whose globs match a path, each once. `look`: inside a computation its reader. */
+/** How Placements are looked for. */
+interface Looking<Value> {
+  /** Inside a computation its reader. */
+  readonly look?: Pick<Reader, 'members'>;
+  /** Which Placements are wanted: the globs of others are not matched. Absent: all. */
+  readonly may?: (value: Value) => boolean;
+  /** Receives the work of matching the globs of a Placement, before it is done. */
+  readonly count?: (steps: number, value: Value) => void;
+}
+
+/** The Placements whose globs match a path, each once. Only the globs whose folder contains the path are matched. */
 export function placementsOf<Value extends Pick<PlacementValue, 'globs'>>(
   path: string,
   placements: Index<Value>,
-  look: Pick<Reader, 'members'> = { members: (index, group) => index.members(group) },
+  { look = { members: (index, group) => index.members(group) }, may = () => true, count }: Looking<Value> = {},
 ): readonly Entry<Value>[] {
-  const found = selfAndAncestors(path)
-    .flatMap((folder) => look.members(placements, folder))
-    .filter(({ value: { globs } }) => globs.some((glob) => glob.matches(path)));
-  return [...new Map(found.map((entry) => [entry.value, entry])).values()];
+  const found = new Map<Value, Entry<Value>>();
+  for (const folder of selfAndAncestors(path)) {
+    for (const entry of look.members(placements, folder)) {
+      const { value } = entry;
+      if (found.has(value) || !may(value)) continue;
+      const counted = (steps: number): void => count?.(steps, value);
+      if (value.globs.some((glob) => glob.base === folder && glob.matchWith(path, counted))) found.set(value, entry);
+    }
+  }
+  return [...found.values()];
 }
 
 /** A Placement document that the rights of its source refuse. Partition: its source. Key: as of the document. */
@@ -137,7 +153,11 @@ export function deriveAssignments(
     reads: [placements, clusters, rights],
     compute: ({ partition, key, value: { path, content, refusal } }, read, emit) => {
       if (content.type !== 'object' || refusal !== undefined) return;
-      const placing = placementsOf(path, placements, read).filter(({ value }) => maySelect(value, partition));
+      const placing = placementsOf(path, placements, {
+        look: read,
+        may: (value) => maySelect(value, partition),
+        count: limitedSteps(partition),
+      });
       const [own, foreign] = [placing.filter(isOf(partition)), placing.filter((entry) => !isOf(partition)(entry))];
       const targets = new Set(own.flatMap(({ value }) => value.clusters));
       const folder = clusterFolder(path);
@@ -158,6 +178,26 @@ export function deriveAssignments(
       });
     },
   });
+}
+
+/**
+ * The steps of matching one path with the Placements of other sources. The revision of its own source bounds those of its own
+ * Placements; what other sources select of it is bounded here, for one path and so for all files that it may have.
+ */
+const MOST_FOREIGN_STEPS = 100_000;
+
+/** Counts the steps of the Placements of other sources. Throws above the limit: where the document goes is then not known. */
+function limitedSteps(source: string): (steps: number, value: PlacementValue) => void {
+  let left = MOST_FOREIGN_STEPS;
+  return (steps, { declared }) => {
+    if (declared.origin.source === source) return;
+    left -= steps;
+    if (left >= 0) return;
+    const what = `Placement ${declared.name} of source ${declared.origin.source}`;
+    throw new Error(
+      `its path needs more than ${MOST_FOREIGN_STEPS} steps to match the Placements of other sources, the last of them ${what}: give it a shorter path, or the Placements fewer wildcards`,
+    );
+  };
 }
 
 /** Whether a Placement may select files of a source. */
@@ -186,8 +226,9 @@ export function routesTo(
   { source, path }: Origin,
   placements: Index<PlacementValue>,
 ): readonly Route[] {
-  const byPlacement = placementsOf(path, placements)
-    .filter(({ value }) => value.clusters.includes(cluster) && maySelect(value, source))
-    .map(({ key: name }): Route => ({ type: 'placement', name }));
+  const may = (value: PlacementValue): boolean => value.clusters.includes(cluster) && maySelect(value, source);
+  const byPlacement = placementsOf(path, placements, { may }).map(
+    ({ key: name }): Route => ({ type: 'placement', name }),
+  );
   return [...(clusterFolder(path) === cluster ? [{ type: 'folder', cluster } as const] : []), ...byPlacement];
 }

@@ -10,7 +10,7 @@ import type { Declared } from '../fleet/declared.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, documentRefOf, originOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
-import { type Assignment, maySelect, placementsOf } from '../placement/placements.ts';
+import { type Assignment, maySelect, type PlacementValue, placementsOf } from '../placement/placements.ts';
 import { type Candidate, displayOriginal } from '../placement/wants.ts';
 import { firstMembers, inOrder, type Listed, withMore } from './listed.ts';
 import { notReached } from './not-reached.ts';
@@ -196,8 +196,8 @@ export function unusedPaths(engine: Engine): readonly EngineDiagnostic[] {
   for (const source of engine.assignments.partitions()) {
     for (const { key } of engine.assignments.entries(source)) {
       const { path } = originOf({ partition: source, key });
-      for (const { key: name, value } of placementsOf(path, engine.placementsByFolder)) {
-        if (!maySelect(value, source)) continue;
+      const may = (value: PlacementValue): boolean => maySelect(value, source);
+      for (const { key: name, value } of placementsOf(path, engine.placementsByFolder, { may })) {
         for (const [index, glob] of value.globs.entries()) if (glob.matches(path)) used.add(`${index} ${name}`);
       }
     }

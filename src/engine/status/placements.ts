@@ -228,7 +228,7 @@ function placementNames(placementsByFolder: Index<PlacementValue>): (value: Prog
   const ofFile = (origin: Origin): ReadonlySet<string> => {
     const file = fileGroup(origin);
     const selecting = () =>
-      placementsOf(origin.path, placementsByFolder).filter(({ value }) => maySelect(value, origin.source));
+      placementsOf(origin.path, placementsByFolder, { may: (value) => maySelect(value, origin.source) });
     const names = byFile.get(file) ?? new Set(selecting().map(({ key }) => key));
     byFile.set(file, names);
     return names;
