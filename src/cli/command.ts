@@ -18,10 +18,13 @@ export interface ProcessContext {
   readonly version: string;
   /** Reads standard input to its end; rejects if it is longer than `maxBytes`. */
   readonly readStdin: (maxBytes: number) => Promise<Uint8Array>;
-  /** Aborts at the first SIGINT, SIGTERM or SIGHUP. The process handles these signals from the first call on. */
-  readonly untilStopped: () => AbortSignal;
+  /**
+   * Aborts at the first SIGINT, SIGTERM or SIGHUP. The process handles these signals from the first call on. It is ended if it has
+   * not ended by itself this many milliseconds after the signal, or at the second signal.
+   */
+  readonly untilStopped: (endMs: number) => AbortSignal;
   /** As `untilStopped`, for a command that also ends in good order at the second signal. The third one ends the process. */
-  readonly stopSignals: () => StopSignals;
+  readonly stopSignals: (endMs: number) => StopSignals;
   /** Sets the exit code of the process. */
   readonly exit: (code: ExitCode) => void;
 }
@@ -146,13 +149,20 @@ function isFile(location: string): boolean {
   }
 }
 
-/** Runs a long-running root until it ends or a signal stops the process, and exits with its code. */
+/** A process may take so long to end, unless more is due: less than the 30 seconds that Kubernetes gives a Pod by default. */
+export const END_MS = 25_000;
+
+/**
+ * Runs a long-running root until it ends or a signal stops the process, and exits with its code. The process ends at most `endMs`
+ * after the signal.
+ */
 export async function runRoot<Options>(
   context: ProcessContext,
   root: (options: Options, signal: AbortSignal, io: RunIo) => Promise<number>,
   options: Options,
+  endMs = END_MS,
 ): Promise<void> {
-  context.exit((await root(options, context.untilStopped(), runIo(context))) as ExitCode);
+  context.exit((await root(options, context.untilStopped(endMs), runIo(context))) as ExitCode);
 }
 
 /** The part of the context that the composition roots need. */

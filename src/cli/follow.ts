@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText } from '../model/messages.ts';
-import type { ProcessContext } from './command.ts';
+import { END_MS, type ProcessContext } from './command.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
@@ -18,7 +18,7 @@ export async function follow<Row>(
     readonly show: (rows: readonly Row[]) => void;
   },
 ): Promise<void> {
-  const stopped = context.untilStopped();
+  const stopped = context.untilStopped(END_MS);
   let shown = new Map<string, string>();
   let isAway = false;
   let rows = first;

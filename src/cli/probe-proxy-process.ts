@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runProbeProxy } from '../compose/probe-proxy/probe-proxy.ts';
 import { probeProxyCommand } from './commands/probe-proxy.ts';
+import { endIfHeld } from './last-exit.ts';
 import { processContext } from './process-context.ts';
 import { parseWith, withExitCode } from './run-command.ts';
 
@@ -20,7 +21,9 @@ const MEMORY_FLAGS = [
 export async function runProbeProxyProcess(args: readonly string[]): Promise<void> {
   for (const flag of MEMORY_FLAGS) setFlagsFromString(flag);
   const context = { ...processContext(), roots: { probeProxy: runProbeProxy } };
-  process.exitCode = await withExitCode(context, (exit) =>
+  const code = await withExitCode(context, (exit) =>
     parseWith(probeProxyCommand({ ...context, exit }), 'probe-proxy', args),
   );
+  process.exitCode = code;
+  endIfHeld(code);
 }

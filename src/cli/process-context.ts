@@ -2,6 +2,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import type { StopSignals } from '../compose/options.ts';
 import type { ProcessContext } from './command.ts';
 import { EXIT } from './exit-codes.ts';
+import { endHeld, exitNow } from './last-exit.ts';
 import { type TextOutput, terminalOf } from './output.ts';
 
 /** The context of this process, without what sets its exit code. */
@@ -43,23 +44,30 @@ async function readStdin(maxBytes: number): Promise<Uint8Array> {
 }
 
 /** The first signal asks for an orderly end, the second one insists. */
-function untilStopped(): AbortSignal {
+function untilStopped(endMs: number): AbortSignal {
   const first = new AbortController();
-  abortInTurn([first]);
+  abortInTurn([first], endMs);
   return first.signal;
 }
 
-function stopSignals(): StopSignals {
+function stopSignals(endMs: number): StopSignals {
   const [first, second] = [new AbortController(), new AbortController()];
-  abortInTurn([first, second]);
+  abortInTurn([first, second], endMs);
   return { first: first.signal, second: second.signal };
 }
 
-/** Aborts one controller at each signal; one signal more ends the process. */
-function abortInTurn(controllers: readonly AbortController[]): void {
+/** Longest delay that a timer of the platform can hold. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Aborts one controller at each signal; one signal more ends the process, and so does the end of the time after the first. */
+function abortInTurn(controllers: readonly AbortController[], endMs: number): void {
   const stop = (): void => {
     const next = controllers.find(({ signal }) => !signal.aborted);
-    if (next === undefined) process.exit(EXIT.interrupted);
+    if (next === undefined) exitNow(EXIT.interrupted);
+    if (next === controllers[0]) {
+      const late = `did not end within ${endMs / 1_000} s of the signal, held`;
+      setTimeout(() => endHeld(late, EXIT.internal), Math.min(endMs, LONGEST_TIMER_MS)).unref();
+    }
     next.abort();
   };
   process.on('SIGINT', stop);

@@ -26,6 +26,8 @@ export interface RunIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly version: string;
+  /** Called before a part of the process is opened, with its name; the part fails with what it throws. For tests. */
+  readonly opening?: (part: string) => void | Promise<void>;
 }
 
 /** Abort at the first and at the second signal that asks the process to end. */

@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { replaceFile } from '../adapters/disk/files.ts';
+import { makeFolders } from '../adapters/disk/folders.ts';
 import { readIfThere } from '../adapters/tls/files.ts';
 import type { Step } from './step.ts';
 
@@ -25,7 +25,7 @@ export async function writeOnce(
     throw new Error(`${where} exists with other content; look at it, or replace it with --force`);
   }
   if (!dryRun) {
-    await mkdir(dirname(where), { recursive: true });
+    await makeFolders(dirname(where));
     // A server that follows the folder must never read half a file.
     replaceFile(where, text, { mode });
   }

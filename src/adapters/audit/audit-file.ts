@@ -1,9 +1,10 @@
-import { type FileHandle, mkdir, open, stat } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createTurns } from '../../model/in-turn.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import type { AuditEntry, AuditLog } from '../../ports/audit-log.ts';
+import { makeFolders } from '../disk/folders.ts';
 
 const NEWLINE = 0x0a;
 /** `tail` reads this many bytes at the end of the file. */
@@ -47,7 +48,7 @@ export function createAuditFile(path: string): AuditLog {
 }
 
 async function openForAppending(path: string): Promise<FileHandle> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolders(dirname(path), { mode: 0o700 });
   const file = await open(path, 'a+', 0o600);
   try {
     const { size } = await file.stat();

@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { jsonEquals } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
@@ -16,6 +16,7 @@ import type {
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import { isErrno } from '../disk/files.ts';
+import { makeFoldersSync } from '../disk/folders.ts';
 import { createDirectoryCare } from './care.ts';
 import {
   BlockedPath,
@@ -59,7 +60,7 @@ export async function createDirectoryCluster(
   deps: DirectoryClusterDeps,
   options: DirectoryClusterOptions,
 ): Promise<ClusterApi> {
-  mkdirSync(options.directory, { recursive: true });
+  makeFoldersSync(options.directory);
   const root = realpathSync(options.directory);
   const own = openOwnFolder(root);
   const unlock = lockFolder(own, deps.random);

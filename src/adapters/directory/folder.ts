@@ -4,7 +4,6 @@ import {
   constants,
   fstatSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   realpathSync,
@@ -15,6 +14,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isErrno, syncFolder, writeTemporary } from '../disk/files.ts';
+import { makeFoldersSync } from '../disk/folders.ts';
 
 /** `signature` changes with each edit of a file, except for edits within one tick of the file system's clock. */
 export interface FileBytes {
@@ -128,7 +128,7 @@ export function checkedFolder(root: string, path: string, make = false): string 
     let stats = lstatSync(at, { throwIfNoEntry: false });
     if (stats === undefined) {
       if (!make) return undefined;
-      mkdirSync(at, { recursive: true });
+      makeFoldersSync(at);
       stats = lstatSync(at);
     }
     if (stats.isDirectory()) continue;

@@ -1,8 +1,9 @@
-import { closeSync, constants, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ClusterId, parseClusterId } from '../../model/ids.ts';
 import type { Random } from '../../ports/random.ts';
 import { isErrno, replaceFile } from '../disk/files.ts';
+import { makeFoldersSync } from '../disk/folders.ts';
 
 /** The folder in a directory cluster for fleetrelay's own files, which are not live state. */
 export const OWN_FOLDER = '.fleetrelay';
@@ -10,7 +11,7 @@ export const OWN_FOLDER = '.fleetrelay';
 /** Creates (mode 0700) and returns the own folder. Throws if its path is not a folder. */
 export function openOwnFolder(root: string): string {
   const folder = join(root, OWN_FOLDER);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFoldersSync(folder, { mode: 0o700 });
   // Fails on a link, which would lead our files elsewhere.
   closeSync(openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW));
   return folder;

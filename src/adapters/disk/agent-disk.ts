@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseDigest } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
@@ -7,6 +6,7 @@ import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
 import { comparePositions, type OutputPosition } from '../../model/output.ts';
 import type { AgentDisk, OutputStep, StoredObject, StoredOutput } from '../../ports/agent-disk.ts';
 import type { Log } from '../../ports/log.ts';
+import { makeFoldersSync } from './folders.ts';
 import { openRecordLog, type RecordLogContent } from './record-log.ts';
 import { asKeys, asList, asObject, asPosition, parsed } from './stored-json.ts';
 
@@ -15,7 +15,7 @@ const REWRITE_FROM_BYTES = 4 * 1024 * 1024;
 
 /** Creates an agent's disk: the file `output` in a folder (created with mode 0700). */
 export function createAgentDisk(deps: { readonly log: Log }, options: { readonly folder: string }): AgentDisk {
-  mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+  makeFoldersSync(options.folder, { mode: 0o700 });
   const path = join(options.folder, 'output');
   const file = openRecordLog(path, FORMAT, REWRITE_FROM_BYTES);
   let current: (StoredOutput & { readonly objects: Map<ObjectKey, StoredObject> }) | undefined;

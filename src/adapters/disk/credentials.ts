@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorText } from '../../model/messages.ts';
 import type { CredentialStore } from '../../ports/credentials.ts';
 import type { Log } from '../../ports/log.ts';
+import { makeFoldersSync } from './folders.ts';
 import { openRecordLog } from './record-log.ts';
 import { asObject, asText } from './stored-json.ts';
 
@@ -37,7 +37,7 @@ export function createDiskCredentials(
       }
     },
     async save(credentials) {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFoldersSync(folder, { mode: 0o700 });
       const file = openRecordLog(place, FORMAT);
       try {
         await file.rewrite(credentials);

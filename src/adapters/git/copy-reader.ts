@@ -40,10 +40,6 @@ export function createCopyReader(
   const own = createObjectReading(objects);
   const context: Context = { git, repository, environment, objects, hasCommit: own.hasCommit };
   const signaturesOf = createSignatureReader(git, repository, environment, signers);
-  const stop = (): void => {
-    contents.stop();
-    headers.stop();
-  };
   let damaged = false;
   const noticed = async <Value>(reading: Promise<Value>): Promise<Value> => {
     try {
@@ -75,9 +71,14 @@ export function createCopyReader(
     /** Ends the processes that read the copy, because it was replaced. */
     restart: () => {
       damaged = false;
-      stop();
+      contents.restart();
+      headers.restart();
     },
-    stop,
+    /** Ends these processes for good: what is read after that fails. */
+    stop: (): void => {
+      contents.stop();
+      headers.stop();
+    },
   };
 }
 

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GitFailure, GitFetchOutcome } from '../../ports/git-repo.ts';
+import { makeFolders } from '../disk/folders.ts';
 import type { CopyReader } from './copy-reader.ts';
 import { failureOf } from './failures.ts';
 import { type FetchContext, fetchInto, probe, tipOf, tooLarge } from './fetch-into.ts';
@@ -34,7 +35,7 @@ export function createRefFetcher({ reader, directory, cloneDeadlineMs }: RefFetc
   const discard = async (): Promise<void> => {
     last = undefined;
     await rm(path, { recursive: true, force: true });
-    await mkdir(join(directory, OTHER_OBJECTS), { recursive: true });
+    await makeFolders(join(directory, OTHER_OBJECTS));
   };
   /** Makes the repository for a ref, whose first commits are to come after `tip`. */
   const open = async (git: GitCommand, ref: string, tip: string | undefined): Promise<GitFailure | undefined> => {

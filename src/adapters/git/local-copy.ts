@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GitFailure } from '../../ports/git-repo.ts';
+import { makeFolders } from '../disk/folders.ts';
 import { failed } from './failures.ts';
 import type { GitCommand } from './git-command.ts';
 
@@ -36,13 +37,13 @@ export async function openCopy(
   directory: string,
 ): Promise<{ readonly type: 'open'; readonly created: boolean } | GitFailure> {
   const [path, fresh, old] = copyPaths(directory);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeFolders(directory, { mode: 0o700 });
   await rm(fresh, { recursive: true, force: true });
   // The process ended between the two renames of a replacement: the old copy is valid.
   if (!existsSync(path) && existsSync(old)) await rename(old, path);
   await rm(old, { recursive: true, force: true });
   // Processes that read the copy look here only if the folder exists when they start.
-  await mkdir(join(directory, OTHER_OBJECTS), { recursive: true });
+  await makeFolders(join(directory, OTHER_OBJECTS));
   if (existsSync(join(path, 'HEAD'))) return { type: 'open', created: false };
   return (await initCopy(git, path, 'sha1')) ?? { type: 'open', created: true };
 }

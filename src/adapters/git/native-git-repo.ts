@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { createTurns } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
@@ -7,6 +6,7 @@ import { DEFAULT_CLONE_BYTES } from '../../model/revision-limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitFailure, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
+import { makeFolders } from '../disk/folders.ts';
 import { createCopyReader } from './copy-reader.ts';
 import { failed } from './failures.ts';
 import { createFetcher, DEFAULT_BRANCH } from './fetch.ts';
@@ -56,11 +56,14 @@ function assemble(deps: Deps, options: GitRepoOptions, remote: Remote, branch: s
   const git = createGitCommand({ clock, environment }, { directory, remote, caFile });
   const repository = copyPath(directory);
   const deadlineMs = deadlineSeconds * 1000;
-  const reader = createCopyReader(git, clock, repository, { signers: options.signers, otherObjects: OTHER_OBJECTS });
+  const closing = new AbortController();
+  // A read after the end fails, and starts no process.
+  const readGit: GitCommand = { ...git, run: (call) => git.run({ ...call, signal: closing.signal }) };
+  const { signers } = options;
+  const reader = createCopyReader(readGit, clock, repository, { signers, otherObjects: OTHER_OBJECTS });
   const cloneDeadlineMs = cloneDeadlineSeconds * 1000;
   const refs = createRefFetcher({ reader, directory, cloneDeadlineMs });
   const fetcher = createFetcher({ reader, log, branch, directory, cloneDeadlineMs, replacing: refs.discard });
-  const closing = new AbortController();
   const inTurn = createTurns();
   const prepare = createPreparation(git, options, remote);
   /** Runs a step that uses the remote, after the steps before it. */
@@ -70,6 +73,7 @@ function assemble(deps: Deps, options: GitRepoOptions, remote: Remote, branch: s
   ): Promise<Outcome | GitFailure> =>
     inTurn(() =>
       guarded(async () => {
+        if (closing.signal.aborted) return failed('Stopped', `the use of ${remote.url} was stopped`);
         const ready = await prepare();
         const either = signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]);
         if ('type' in ready) return ready;
@@ -97,7 +101,6 @@ function assemble(deps: Deps, options: GitRepoOptions, remote: Remote, branch: s
       closing.abort();
       reader.stop();
       await inTurn(async () => undefined);
-      reader.stop();
     },
   };
 }
@@ -111,7 +114,7 @@ function createPreparation(
   let isChecked = false;
   return async () => {
     if (!isChecked) {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await makeFolders(directory, { mode: 0o700 });
       const reason = await versionProblem(git);
       if (reason !== undefined) return failed('LocalFailure', reason);
       isChecked = true;

@@ -6,6 +6,7 @@ import { type GitObject, isObjectId } from './git-objects.ts';
 import { FETCHED_COMMIT } from './local-copy.ts';
 
 const SILENCE_MS = 60_000;
+const STOPPED = 'the reading was stopped';
 
 interface Request {
   readonly maxBytes: number;
@@ -16,22 +17,38 @@ interface Request {
 
 /**
  * A long-lived `git cat-file --batch` or, without contents, `--batch-check`, which answers many requests in order. The process
- * starts at the first request, and again after it has ended.
+ * starts at the first request, and again after it has ended, until `stop`.
  */
 export function createObjectBatch(clock: Clock, start: () => ChildProcessWithoutNullStreams, withContent: boolean) {
   let running: ReturnType<typeof runBatch> | undefined;
+  let isStopped = false;
+  const end = (): void => {
+    running?.fail(STOPPED);
+    running = undefined;
+  };
   return {
-    /** Undefined: the object does not exist. Rejects with a `GitCopyError` if the process fails or gives no answer. */
+    /**
+     * Undefined: the object does not exist. Rejects with a `GitCopyError` if the process fails or gives no answer, and after
+     * `stop`.
+     */
     read: (object: string, maxBytes: number, wantsStart = false): Promise<GitObject | undefined> => {
+      if (isStopped) return Promise.reject(readingFailed(STOPPED));
       if (!isObjectId(object) && object !== FETCHED_COMMIT) return Promise.resolve(undefined);
       if (running === undefined || running.hasEnded()) running = runBatch(clock, start(), withContent);
       return running.read(object, maxBytes, wantsStart);
     },
+    /** Ends the process; the next request starts another one. */
+    restart: end,
+    /** Ends the process for good. */
     stop: (): void => {
-      running?.fail('the reading was stopped');
-      running = undefined;
+      isStopped = true;
+      end();
     },
   };
+}
+
+function readingFailed(why: string): Error {
+  return gitCopyError(`reading the local copy failed: ${why}`);
 }
 
 function runBatch(clock: Clock, child: ChildProcessWithoutNullStreams, withContent: boolean) {
@@ -43,7 +60,7 @@ function runBatch(clock: Clock, child: ChildProcessWithoutNullStreams, withConte
     hasEnded = true;
     cancelSilence();
     killGroup(child);
-    for (const request of waiting.splice(0)) request.reject(gitCopyError(`reading the local copy failed: ${why}`));
+    for (const request of waiting.splice(0)) request.reject(readingFailed(why));
   };
   const watchSilence = (): void => {
     cancelSilence();

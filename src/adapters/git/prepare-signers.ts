@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { errorText } from '../../model/messages.ts';
 import type { ApprovalSigners } from '../../model/relay-config.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { makeFolders } from '../disk/folders.ts';
 import { cleanMessage } from './failures.ts';
 import type { GitSigners } from './file-signature.ts';
 import { type ProcessOutcome, runProgram } from './git-command.ts';
@@ -26,7 +27,7 @@ export async function prepareSigners(
   { allowedSignersFile, openpgpKeysFile }: ApprovalSigners,
   directory: string,
 ): Promise<GitSigners> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeFolders(directory, { mode: 0o700 });
   if (allowedSignersFile !== undefined) await checkAllowedSigners(deps, allowedSignersFile, directory);
   const home = openpgpKeysFile === undefined ? undefined : await importKeys(deps, openpgpKeysFile, directory);
   return {

@@ -1,11 +1,13 @@
-import { chmodSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, constants, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { compareText } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord, StoreWrite } from '../../ports/snapshot-store.ts';
 import { moveAside } from '../disk/files.ts';
+import { makeFoldersSync } from '../disk/folders.ts';
 
 /** "flrs" in ASCII: marks a database file as one of ours. */
 const APPLICATION_ID = 0x666c7273;
@@ -33,7 +35,7 @@ export interface SqliteStoreOptions {
 export async function createSqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<SnapshotStore> {
   // Imported here: only a process with such a store loads it.
   const { DatabaseSync } = await import('node:sqlite');
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFoldersSync(dirname(path), { mode: 0o700 });
   try {
     return storeOver(open(DatabaseSync, path));
   } catch (error) {
@@ -57,7 +59,8 @@ function open(Database: typeof DatabaseSync, path: string): DatabaseSync {
     if (codeOf(error) === SQLITE_BUSY) {
       throw new Error(`the store ${path} is in use by another process; stop that one first`, { cause: error });
     }
-    throw error;
+    if (codeOf(error) === undefined || isDamage(error)) throw error;
+    throw new Error(`the store ${path} cannot be used: ${errorText(error)}`, { cause: error });
   }
 }
 

@@ -1,7 +1,8 @@
 import { fchmodSync, linkSync, unlinkSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isErrno, type NewFile, replaceFile, syncFolder, writeTemporary } from '../disk/files.ts';
+import { makeFolders } from '../disk/folders.ts';
 
 /** The bytes of a file; undefined: it does not exist. */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
@@ -38,7 +39,7 @@ export function createPrivate(path: string, bytes: Uint8Array): boolean {
 
 /** Creates a folder that only its owner can enter; an existing one stays as it is. */
 export async function ensurePrivateFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  await makeFolders(path, { mode: 0o700 });
 }
 
 /** A file that only its owner can read. The first write makes its folder. */

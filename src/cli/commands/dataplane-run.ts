@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { DataplaneRunOptions } from '../../compose/dataplane/run.ts';
 import type { LogLevel } from '../../compose/options.ts';
 import { dataplaneName, duration, logLevelOption } from '../arguments.ts';
-import { type CliCommand, type CliContext, runIo } from '../command.ts';
+import { type CliCommand, type CliContext, END_MS, runIo } from '../command.ts';
 import { CliError, EXIT, type ExitCode } from '../exit-codes.ts';
 import { type EnvoyFlags, withEnvoyOptions } from './dataplane-options.ts';
 
@@ -52,7 +52,7 @@ export function runCommand(command: CliCommand, context: CliContext): void {
       ],
     ])
     .action(async (name: string, envoyArgs: readonly string[], flags: Flags) => {
-      const signals = context.stopSignals();
+      const signals = context.stopSignals(flags.drainTime + END_MS);
       const { connect } = await import('../api.ts');
       const api = await connect(context, flags);
       const { tokenFile, caFile, drainTime, logLevel } = flags;

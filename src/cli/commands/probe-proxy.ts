@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { LogLevel, ProbeProxyOptions } from '../../compose/options.ts';
 import { ipAddress, logLevelOption, wholeNumber } from '../arguments.ts';
-import { type CliCommand, type CliContext, newCommand, type ProcessContext, runIo } from '../command.ts';
+import { type CliCommand, type CliContext, END_MS, newCommand, type ProcessContext, runIo } from '../command.ts';
 import { type ExitCode, refuseUsage } from '../exit-codes.ts';
 
 interface Flags {
@@ -75,7 +75,7 @@ export function probeProxyCommand(
       ],
     ])
     .action(async (flags: Flags) => {
-      const code = await context.roots.probeProxy(toOptions(flags), context.stopSignals(), runIo(context));
+      const code = await context.roots.probeProxy(toOptions(flags), context.stopSignals(END_MS), runIo(context));
       context.exit(code as ExitCode);
     });
 }

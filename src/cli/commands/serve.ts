@@ -14,6 +14,9 @@ import { CliError, EXIT } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
 import { parseStoreAddress } from '../store-address.ts';
 
+/** A server drains its agents and publishes the last status: less than the 60 seconds that its Pod gets. */
+export const SERVER_END_MS = 50_000;
+
 type Flags = Omit<ServeOptions, 'store'> & { readonly store?: string };
 
 const EXAMPLES: Examples = [
@@ -55,7 +58,7 @@ export function serveCommand(context: CliContext): CliCommand {
     .addHelpText('after', ENVIRONMENT)
     .action(async (flags: Flags) => {
       refuseWithoutVerification(context.env);
-      await runRoot(context, context.roots.serve, toOptions(flags));
+      await runRoot(context, context.roots.serve, toOptions(flags), SERVER_END_MS);
     });
 }
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { createDirectoryCluster } from '../../adapters/directory/cluster.ts';
 import { OWN_FOLDER } from '../../adapters/directory/instance.ts';
@@ -9,18 +8,27 @@ import { createSystemRandom } from '../../adapters/system/random.ts';
 import { KINDS_AS_WRITTEN } from '../../model/agent.ts';
 import type { Log } from '../../ports/log.ts';
 import type { AgentOptions, DirectoryAgentOptions, RunIo } from '../options.ts';
+import { runParts } from '../parts.ts';
 import { startAgentHealth } from './agent-health.ts';
 import { createAgentMeter } from './agent-metrics.ts';
 import { createLinkedAgent } from './linked-agent.ts';
 
+/** So long an agent may take to close: less than the 30 seconds of a Pod. */
+const CLOSE_MS = 15_000;
+
 /** Runs the agent of one cluster until the signal. Resolves with the exit code; rejects with a text for a person. */
-export async function runAgent(options: AgentOptions, signal: AbortSignal, io: RunIo): Promise<number> {
+export function runAgent(options: AgentOptions, signal: AbortSignal, io: RunIo): Promise<number> {
   const log = createPinoLog({ level: options.logLevel });
-  const running = await start(options, io, log);
-  if (!signal.aborted) await once(signal, 'abort');
-  log.info('the agent is stopping');
-  await running.stop();
-  return 0;
+  const { opening } = io;
+  const running = { clock: createSystemClock(), log, signal, opening, what: 'agent', closeMs: CLOSE_MS };
+  return runParts(running, async (parts) => {
+    await parts.open(
+      'the agent',
+      () => start(options, io, log),
+      (started) => started.stop(),
+    );
+    return {};
+  });
 }
 
 async function start(options: AgentOptions, io: RunIo, log: Log): Promise<{ stop(): Promise<void> }> {

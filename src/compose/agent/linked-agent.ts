@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { getCACertificates } from 'node:tls';
 import { createAgentDisk } from '../../adapters/disk/agent-disk.ts';
@@ -98,6 +98,10 @@ function tokenOf({ tokenFile, cwd, env = {} }: LinkedAgentOptions): () => string
 
 /** Reads a file at each dial, so that a replaced or late file takes effect. */
 function readNamed(what: string, path: string): Buffer {
+  // A pipe could be read once, and would hold the process until another program writes to it.
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new Error(`the ${what} file ${path} is no file that can be read again at each dial`);
+  }
   try {
     return readFileSync(path);
   } catch (error) {

@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -48,7 +49,7 @@ export async function runDataplane(
   const declared = await declaredOf(options, signals.first, log);
   if (declared === undefined) return 0;
   const made = await dataplaneBootstrap({ ...options, declared, cwd, env });
-  if (declared.xds?.tls === true) checkToken(resolve(cwd, options.tokenFile ?? ''));
+  if (declared.xds?.tls === true) await checkToken(resolve(cwd, options.tokenFile ?? ''));
   for (const warning of made.warnings) log.warn(warning);
   using folder = privateFolder();
   const file = join(folder.path, 'envoy.json');
@@ -127,10 +128,10 @@ function adminOf({ adminPort }: Bootstrap) {
 }
 
 /** Envoy would start without a token, and be refused. */
-function checkToken(file: string): void {
+async function checkToken(file: string): Promise<void> {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = await readFile(file, 'utf8');
   } catch (error) {
     throw new Error(`cannot read the token: ${errorText(error)}`);
   }

@@ -1,6 +1,7 @@
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { createTarGzip } from 'nanotar';
+import { makeFolders } from '../../adapters/disk/folders.ts';
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import type { KubeAnswer } from '../../adapters/kubernetes/api/types.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
@@ -111,7 +112,7 @@ async function write(destination: string, files: readonly SnapshotFile[]): Promi
   if (!/\.(tar\.gz|tgz)$/.test(destination)) {
     for (const { path, text } of files) {
       const target = join(destination, path);
-      await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+      await makeFolders(dirname(target), { mode: 0o700 });
       await writeFile(target, text, { mode: 0o600, flag: 'wx' });
     }
     return;
@@ -120,7 +121,7 @@ async function write(destination: string, files: readonly SnapshotFile[]): Promi
     files.map(({ path, text }) => ({ name: `fleetrelay-debug/${path}`, data: text })),
     { attrs: { mode: '600', uid: 0, gid: 0 } },
   );
-  await mkdir(dirname(destination), { recursive: true });
+  await makeFolders(dirname(destination));
   await writeFile(destination, archive, { mode: 0o600, flag: 'wx' });
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { createProber } from '../../adapters/probes/prober.ts';
 import { listenForProbes, proxyRequests, virtualRequests } from '../../adapters/probes/proxy-server.ts';
@@ -24,44 +24,43 @@ export async function runProbeProxy(
 ): Promise<number> {
   const { port, virtualProbesPort, podIp: address, sourceAddress } = options;
   const log = createLineLog(options.logLevel);
-  const probes = options.probes === undefined ? undefined : readList(resolve(cwd, options.probes));
+  const probes = options.probes === undefined ? undefined : await readList(resolve(cwd, options.probes));
   const list = probes && createProbeList(probes);
   const prober = createProber({ address, sourceAddress }, version);
   const deps = { prober, metrics: createProbeMetrics(), log, userAgent: `kuma-probe/${version}` };
-  const listeners = [
-    ...(port === undefined
-      ? []
-      : [
-          await listen(
-            port,
-            proxyRequests(deps, list, () => first.aborted),
-          ),
-        ]),
-    ...(virtualProbesPort === undefined || list === undefined
-      ? []
-      : [await listen(virtualProbesPort, virtualRequests(deps, list))]),
+  const offered = [
+    { port, requests: proxyRequests(deps, list, () => first.aborted) },
+    ...(list === undefined ? [] : [{ port: virtualProbesPort, requests: virtualRequests(deps, list) }]),
   ];
+  // After a failure the listeners that were started are closed.
+  await using listeners = new AsyncDisposableStack();
+  const ports: number[] = [];
+  for (const { port: at, requests } of offered) {
+    if (at === undefined) continue;
+    const listener = await listen(at, requests);
+    listeners.defer(() => listener.stop());
+    ports.push(listener.port);
+  }
   log.info('the probe proxy is up', {
-    ports: listeners.map((listener) => listener.port),
+    ports,
     podIp: address,
     probes: probes?.length ?? 'all',
   });
   await aborted(first);
   log.info('the probe proxy is stopping');
   await createSystemClock().sleep(DRAIN_MS, second);
-  await Promise.all(listeners.map((listener) => listener.stop()));
   return 0;
 }
 
-function readList(file: string): readonly ListedProbe[] {
-  const list = parseProbeList(textOf(file));
+async function readList(file: string): Promise<readonly ListedProbe[]> {
+  const list = parseProbeList(await textOf(file));
   if (!list.ok) throw new Error(`cannot read the list of probes ${file}: ${list.problem}`);
   return list.value;
 }
 
-function textOf(file: string): string {
+async function textOf(file: string): Promise<string> {
   try {
-    return readFileSync(file, 'utf8');
+    return await readFile(file, 'utf8');
   } catch (error) {
     throw new Error(`cannot read the list of probes: ${errorText(error)}`);
   }

@@ -1,7 +1,8 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathOfObject, printLiveObject } from '../../adapters/directory/object-file.ts';
 import { withoutStamp } from '../../adapters/directory/stamp.ts';
+import { makeFolders } from '../../adapters/disk/folders.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
@@ -18,7 +19,7 @@ const AT_ONCE = 64;
 /** Makes the folder unless it exists. Rejects with a text for a person if it is not empty. */
 export async function prepareFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true });
+    await makeFolders(folder);
     if ((await readdir(folder)).length === 0) return;
   } catch (error) {
     return cannotWrite(folder)(error);
@@ -39,13 +40,13 @@ export async function writeObjects(
     return text;
   };
   for (const cluster of clusters) {
-    await mkdir(join(folder, cluster), { recursive: true });
+    await makeFolders(join(folder, cluster));
     const objects = objectsOf(cluster);
     for (let start = 0; start < objects.length; start += AT_ONCE) {
       const portion = objects.slice(start, start + AT_ONCE);
       const writes = portion.map(async ({ key, value }) => {
         const path = join(folder, cluster, pathOfObject(key));
-        await mkdir(dirname(path), { recursive: true });
+        await makeFolders(dirname(path));
         // Kinds that differ in upper case only have one path: the second object must not replace the first one.
         await writeFile(path, textOf(value), { flag: 'wx' }).catch(cannotWrite(path));
       });

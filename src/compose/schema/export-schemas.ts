@@ -1,5 +1,6 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { makeFolders } from '../../adapters/disk/folders.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import { createCustomKinds, isDefinition } from '../../validation/custom/custom-kinds.ts';
@@ -63,7 +64,7 @@ async function writeSchemas(folder: string, schemas: ReadonlyMap<string, JsonObj
   const names = [...schemas.keys()].sort(compareText);
   const all = { $schema: 'http://json-schema.org/draft-07/schema#', oneOf: names.map((name) => ({ $ref: name })) };
   try {
-    await mkdir(folder, { recursive: true });
+    await makeFolders(folder);
     for (const name of names) await writeFile(join(folder, name), `${JSON.stringify(schemas.get(name))}\n`);
     await writeFile(join(folder, 'all.json'), `${JSON.stringify(all)}\n`);
   } catch (error) {

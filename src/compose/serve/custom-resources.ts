@@ -8,6 +8,7 @@ import type { CustomResources } from '../../ports/custom-resources.ts';
 import type { ResourceStatus } from '../../ports/resource-status.ts';
 import { createKubernetesSource, type KubernetesSource } from '../../sources/kubernetes/kubernetes-source.ts';
 import type { DecodeFile } from '../../sources/tree/tree-file.ts';
+import type { Parts } from '../parts.ts';
 import type { ProcessDeps } from './sources.ts';
 
 /** The custom resources of one cluster: a source, and the target of their status. */
@@ -25,10 +26,17 @@ export async function openCustomResources(
   version: string,
   decode: DecodeFile,
   deps: ProcessDeps,
+  parts: Parts,
 ): Promise<readonly CustomResourceSource[]> {
   const opened: CustomResourceSource[] = [];
   for (const source of config.sources) {
-    if (source.type === 'kubernetes') opened.push(await openOne(source, config, version, { ...deps, decode }));
+    if (source.type !== 'kubernetes') continue;
+    const open = () => openOne(source, config, version, { ...deps, decode });
+    const close = async (made: CustomResourceSource): Promise<void> => {
+      await made.source.stop();
+      await made.close();
+    };
+    opened.push(await parts.open('the custom resources', open, close));
   }
   return opened;
 }

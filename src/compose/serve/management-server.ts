@@ -43,7 +43,7 @@ import type { StatusBranch } from '../../runtime/status/observed-statuses.ts';
 import { createStatusPublisher, type StatusPublisher, type StatusSink } from '../../runtime/status/status-publisher.ts';
 import { createStatusRenderer } from '../../runtime/status/status-renderer.ts';
 import { createUnpublishedStatuses } from '../../runtime/status/unpublished-statuses.ts';
-import { createSuspensions, type Suspensions, withSuspensions } from '../../runtime/suspensions.ts';
+import { type Suspensions, withSuspensions } from '../../runtime/suspensions.ts';
 import type { StatusBranchView } from '../../server/api.ts';
 import { createSender } from '../../sinks/agents/sender.ts';
 import { createSettingsSender } from '../../sinks/agents/settings.ts';
@@ -66,7 +66,7 @@ import { createPlans, type PlanSetup } from './plans.ts';
 import { settledAfterStart, whyNotReady } from './readiness.ts';
 import { createReplicaParts, type Foundation, layFoundation, type ReplicaSetup } from './wire-replica.ts';
 
-interface ServerDeps {
+export interface ServerDeps {
   readonly graph: Graph;
   readonly store: SnapshotStore;
   readonly sources: readonly Source[];
@@ -128,7 +128,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const loop = createLoop({ ...deps, engine });
   const branch = statusBranchOf(deps);
   const foundation = await layFoundation({ ...deps, engine, loop, lock: deps.lock }, setup, branch);
-  const suspensions = await createSuspensions(foundation);
+  const { suspensions } = foundation;
   const standing = createReplicaParts(foundation, suspensions, deps.sources, setup, options.version);
   const sources = createSourceTable({ ...deps, ...foundation, intake: standing.intake });
   const sessions: Sessions = new Map();

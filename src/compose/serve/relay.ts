@@ -55,7 +55,9 @@ export async function openRelay(
 ): Promise<OpenedRelay> {
   const { tls } = relay;
   const folder = trustFolder(dataDirectory);
-  const unmark = store.shared ? await keepFleetMark({ store, log }, fleet) : () => undefined;
+  // After a failure the parts that were started are closed.
+  await using parts = new AsyncDisposableStack();
+  if (store.shared) parts.defer(await keepFleetMark({ store, log }, fleet));
   const tokens = await relaySecrets(relay.secrets, folder, env);
   const sharedToken = relay.sharedToken && (await readSecret(relay.sharedToken, env, 'shared token')).trim();
   if (sharedToken !== undefined && sharedToken.length < SHORT_TOKEN) {
@@ -68,13 +70,16 @@ export async function openRelay(
     ...(store.shared && { store: isSealed ? sealStore(store, tokens, { clock, log }) : store }),
   };
   const records = await openTrustRecords(folder, deps);
+  parts.defer(records.stop);
   const clients = clientsOf(relay);
   const secure = tls.mode === 'insecure' ? undefined : await openTrust(tls);
+  if (secure !== undefined) parts.defer(secure.stop);
   const security = secure
     ? ({ type: 'tls', material: secure.material } as const)
     : ({ type: 'insecure', anywhere: tls.mode === 'insecure' && tls.confirmed } as const);
   const tagSecret =
     tls.mode === 'insecure' && relay.secrets.length === 0 ? await openTagSecret({ store, log }) : undefined;
+  if (tagSecret !== undefined) parts.defer(tagSecret.stop);
   const tags = createStepTags(tagSecret === undefined ? tokens : [tagSecret.secret]);
   const transport = createGrpcServerTransport({ host: relay.listen.address, port: relay.listen.port, security });
   const options: RelayServerOptions = {
@@ -86,18 +91,14 @@ export async function openRelay(
       ...registrationLimits(clients),
     },
   };
+  const started = parts.move();
   return {
     relay: createRelayServer({ transport, clock, log, tags, ...records.parts, ...secure?.trust }, options),
     ...{ records: records.parts, security, tokens },
     caFile: secure?.caFile,
     // Servers without TLS may have different secrets.
     storeSecrets: isSealed ? tokens : [],
-    close: async () => {
-      unmark();
-      tagSecret?.stop();
-      await records.stop();
-      secure?.stop();
-    },
+    close: () => started.disposeAsync(),
   };
 
   async function openTrust({ certificate }: TlsOfRelay) {

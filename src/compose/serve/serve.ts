@@ -1,7 +1,7 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { createAuditFile } from '../../adapters/audit/audit-file.ts';
+import { makeFolders } from '../../adapters/disk/folders.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createKeyedHash } from '../../adapters/system/keyed-hash.ts';
 import { createPinoLog } from '../../adapters/system/pino-log.ts';
@@ -11,72 +11,68 @@ import type { JsonValue } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import type { RelayConfig } from '../../model/relay-config.ts';
 import { rightsOfSources } from '../../model/source-rights.ts';
-import type { Log } from '../../ports/log.ts';
+import type { AuditLog } from '../../ports/audit-log.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Source } from '../../ports/source.ts';
 import { meterStore } from '../../runtime/stored/metered-store.ts';
 import { displayAddress } from '../../server/listen-address.ts';
 import { createServerMetrics, type ServerMetrics } from '../../server/metrics.ts';
 import type { GitStatusSink } from '../../sinks/git/status-sink.ts';
-import { aborted } from '../aborted.ts';
 import { openSourceDecoder } from '../decoding/source-decoder.ts';
 import type { RunIo, ServeOptions } from '../options.ts';
+import { type Parts, runParts } from '../parts.ts';
 import { planProcesses } from '../plan/start-plan-process.ts';
 import { resolveServeConfig } from './config.ts';
 import { openCustomResources } from './custom-resources.ts';
 import { chooseGitAdapter } from './git-adapter.ts';
 import { cannotListen, type Listeners, openListeners } from './listeners.ts';
-import { createManagementServer, type ManagementServer } from './management-server.ts';
+import { createManagementServer, type ManagementServer, type ServerDeps } from './management-server.ts';
 import { releaseIdleMemory } from './memory-at-rest.ts';
 import { openReplica } from './open-replica.ts';
 import { awaitStore, withSeals } from './open-store.ts';
 import { apiOfProcess } from './process-api.ts';
 import { allowsForksOf, openHooks } from './pull-requests.ts';
-import { openRelay } from './relay.ts';
+import { type OpenedRelay, openRelay } from './relay.ts';
 import { openSigners, openSources, openStatusSink, type ProcessDeps } from './sources.ts';
 import { openXds } from './xds.ts';
 
-/** Functions that close the opened parts, in the order of opening. */
-type Closers = (() => Promise<unknown>)[];
+/** So long the parts may take to close: the relay waits ten seconds for deltas in flight, the last status as long. */
+const CLOSE_MS = 40_000;
+const LAST_STATUS_MS = 10_000;
 
-/** Runs the management server until the signal. Resolves with exit code 0; rejects with an error whose message is for people. */
-export async function runServe(options: ServeOptions, signal: AbortSignal, io: RunIo): Promise<number> {
-  const config = await resolveServeConfig(options, io);
-  const log = createPinoLog({ level: options.logLevel });
-  const closers: Closers = [];
-  const stop = async (): Promise<void> => {
-    for (const close of closers.splice(0).reverse()) await close();
-  };
-  const opened = await openServer(config, io, log, closers, signal).catch(async (error: unknown) => {
-    // Open parts would keep the process alive.
-    await stop();
-    if (signal.aborted) return undefined;
-    throw error;
-  });
-  if (opened === undefined) return 0;
-  log.info('the server is up', opened.addresses);
-  const endReleasing = releaseIdleMemory(createSystemClock());
-  const reason = await Promise.race([aborted(signal), opened.over]);
-  endReleasing();
-  if (reason === undefined) log.info('the server is stopping');
-  else log.error('the server cannot continue, and ends', { reason });
-  await stop();
-  if (reason !== undefined) throw new Error(reason);
-  return 0;
+/** What every step of the start uses. `signal` ends the wait for the store. */
+interface Start {
+  readonly config: RelayConfig;
+  readonly version: string;
+  readonly deps: ProcessDeps;
+  readonly parts: Parts;
+  readonly signal: AbortSignal;
 }
 
-/** Opens all parts and starts the server. `signal` ends the wait for the store. */
-async function openServer(
-  config: RelayConfig,
-  { env, version }: Pick<RunIo, 'env' | 'version'>,
-  log: Log,
-  closers: Closers,
-  signal: AbortSignal,
-) {
-  const deps: ProcessDeps = { clock: createSystemClock(), random: createSystemRandom(), log, env };
-  await makeDataDirectory(config);
-  const waited = await awaitStore(config, deps, signal);
+/** Runs the management server until the signal. Resolves with exit code 0; rejects with an error whose message is for people. */
+export function runServe(options: ServeOptions, signal: AbortSignal, io: RunIo): Promise<number> {
+  const { env, version, opening } = io;
+  const clock = createSystemClock();
+  const log = createPinoLog({ level: options.logLevel });
+  return runParts({ clock, log, signal, opening, what: 'server', closeMs: CLOSE_MS }, async (parts) => {
+    const config = await parts.open('the configuration', () => resolveServeConfig(options, io));
+    const deps: ProcessDeps = { clock, random: createSystemRandom(), log, env };
+    const { over, addresses } = await openServer({ config, version, deps, parts, signal });
+    log.info('the server is up', addresses);
+    return { over };
+  });
+}
+
+/** Opens all parts and starts the server. */
+async function openServer(start: Start) {
+  const { config, version, deps, parts, signal } = start;
+  await parts.open('the data directory', () => makeDataDirectory(config));
+  const waited = await parts.open(
+    'the store',
+    () => awaitStore(config, deps, signal),
+    (opened) => opened.close(),
+  );
   const { store: metered, figures } = meterStore(waited, deps.clock, (took) => metrics.storeWrite(took));
-  closers.push(() => metered.close());
   const metrics: ServerMetrics = createServerMetrics(
     {
       fleet: () => server.api.status(),
@@ -87,77 +83,151 @@ async function openServer(
     },
     version,
   );
-  const opened = await openRelay(config, version, deps, metered);
-  closers.push(opened.close);
-  const store = await withSeals(metered, opened.storeSecrets, deps);
-  const { sources, custom, locate, git } = await openAllSources(config, version, deps, closers);
-  const hooks = await openHooks(config, sources, { ...deps, store, server: () => server });
-  const sink = openStatusSink(config, deps, git);
-  const replica = await openReplica(config, version, store, deps, signal);
-  closers.push(replica.close);
+  const opened = await parts.open('the relay', () => openRelay(config, version, deps, metered), closePart);
+  const store = await parts.open('the seals of the store', () => withSeals(metered, opened.storeSecrets, deps));
+  const { sources, custom, locate, git } = await openAllSources(start);
+  const hooks = await parts.open(
+    'the hooks',
+    () => openHooks(config, sources, { ...deps, store, server: () => server }),
+    ({ pullRequests }) => pullRequests.stop(),
+  );
+  const sink = await parts.open(
+    'the status branch',
+    () => openStatusSink(config, deps, git),
+    (made) => made?.stop(),
+  );
+  const replica = await parts.open('the role', () => openReplica(config, version, store, deps, signal), closePart);
+  const xdsSetup = await parts.open('the setup for Envoys', () => openXds(config, opened, deps));
+  const auditFile = config.audit.file ?? join(config.dataDirectory, 'audit.log');
+  const audit = await parts.open('the audit log', () => createAuditFile(auditFile), closePart);
   const cannotListenForAgents = cannotListen('agents', config.relay.listen, '--listen');
-  const xdsSetup = openXds(config, opened, deps);
-  const audit = createAuditFile(config.audit.file ?? join(config.dataDirectory, 'audit.log'));
-  closers.push(audit.close);
-  const server: ManagementServer = await createManagementServer(
-    {
-      ...{ ...deps, audit, graph: createGraph(), store, sources, ...replica.role },
-      relay: { ...opened.relay, start: (to) => opened.relay.start(to).catch(cannotListenForAgents) },
-      ...(sink && { statusSink: statusSinkOf(sink) }),
-      ...(xdsSetup && { xds: xdsSetup }),
-      customResources: custom.flatMap(({ status, ...rest }) => (status ? [{ ...deps, ...rest, status }] : [])),
-      parseYaml: (text) => load(text) as JsonValue,
-      locate,
-      plans: { evaluate: planProcesses(deps), allowsForks: allowsForksOf(config), keyedHash: createKeyedHash },
-      pullRequests: hooks.pullRequests,
-      committed: metrics.engineCommit,
-    },
-    { ...config, version, quotas: config.limits.cluster, deltaBytes: config.limits.deltaBytes },
+  const wired: ServerDeps = {
+    ...{ ...deps, audit, graph: createGraph(), store, sources, ...replica.role },
+    relay: { ...opened.relay, start: (to) => opened.relay.start(to).catch(cannotListenForAgents) },
+    ...(sink && { statusSink: statusSinkOf(sink) }),
+    ...(xdsSetup && { xds: xdsSetup }),
+    customResources: custom.flatMap(({ status, ...rest }) => (status ? [{ ...deps, ...rest, status }] : [])),
+    parseYaml: (text) => load(text) as JsonValue,
+    locate,
+    plans: { evaluate: planProcesses(deps), allowsForks: allowsForksOf(config), keyedHash: createKeyedHash },
+    pullRequests: hooks.pullRequests,
+    committed: metrics.engineCommit,
+  };
+  const options = { ...config, version, quotas: config.limits.cluster, deltaBytes: config.limits.deltaBytes };
+  const server: ManagementServer = await parts.open(
+    'the server',
+    async () => onceStopped(await createManagementServer(wired, options)),
+    stopPart,
   );
-  const listeners = await openListeners(
-    config,
-    {
-      api: apiOfProcess(server.api, {
-        ...{ ...deps, records: opened.records, notReady: server.notReady },
-        certificates: () => opened.relay.stats().certificates,
-        metricsAddress: () => bound?.metrics,
-      }),
-      health: { ready: () => ({ ok: server.notReady().length === 0, reasons: server.notReady() }) },
-      metrics: metrics.text,
-      hooks: { targets: () => hooks.targets },
+  const shown = { server, opened, metrics, hooks, audit };
+  return startServer(start, shown, sink);
+}
+
+/** The server, which may be stopped twice: it drains before the API closes, and is stopped also if there never was one. */
+function onceStopped(server: ManagementServer): ManagementServer {
+  let stopped: Promise<void> | undefined;
+  return {
+    ...server,
+    stop: () => {
+      stopped ??= server.stop();
+      return stopped;
     },
-    audit,
-    deps,
-  );
-  closers.push(listeners.stop, ...(sink === undefined ? [] : [sink.stop, sink.flush]));
-  closers.push(server.stop, hooks.pullRequests.stop);
+  };
+}
+
+interface Shown {
+  readonly server: ManagementServer;
+  readonly opened: OpenedRelay;
+  readonly metrics: ServerMetrics;
+  readonly hooks: Awaited<ReturnType<typeof openHooks>>;
+  readonly audit: AuditLog;
+}
+
+/** Listens, and starts the wired server. */
+async function startServer(
+  { config, deps, parts }: Start,
+  { server, opened, metrics, hooks, audit }: Shown,
+  sink: GitStatusSink | undefined,
+) {
   let bound: Awaited<ReturnType<Listeners['start']>> | undefined;
-  bound = await listeners.start();
-  const { relay, xds } = await server.start();
+  const listeners = await parts.open(
+    'the HTTP API',
+    () =>
+      openListeners(
+        config,
+        {
+          api: apiOfProcess(server.api, {
+            ...{ ...deps, records: opened.records, notReady: server.notReady },
+            certificates: () => opened.relay.stats().certificates,
+            metricsAddress: () => bound?.metrics,
+          }),
+          health: { ready: () => ({ ok: server.notReady().length === 0, reasons: server.notReady() }) },
+          metrics: metrics.text,
+          hooks: { targets: () => hooks.targets },
+        },
+        audit,
+        deps,
+      ),
+    stopPart,
+  );
+  const made = await parts.open('the addresses', () => listeners.start());
+  bound = made;
+  await parts.open(
+    'the last status',
+    () => undefined,
+    () => sink && lastStatus(sink, deps.clock),
+  );
+  // Agents and the API are served until the server has drained.
+  const { relay, xds } = await parts.open(
+    'the ports for agents and Envoys',
+    () => server.start(),
+    async () => {
+      await hooks.pullRequests.stop();
+      await server.stop();
+    },
+  );
+  await parts.open(
+    'the release of idle memory',
+    () => releaseIdleMemory(deps.clock),
+    (end) => end(),
+  );
   const addresses = {
     relay: displayAddress(relay),
     ...(xds && { xds: displayAddress(xds) }),
-    ...bound,
+    ...made,
     caFile: opened.caFile,
   };
   return { over: server.over, addresses };
 }
 
+/** Publishes the status that waits, in one attempt. */
+async function lastStatus(sink: GitStatusSink, clock: Clock): Promise<void> {
+  const timeUp = new AbortController();
+  await Promise.race([sink.flush(), clock.sleep(LAST_STATUS_MS, timeUp.signal)]);
+  timeUp.abort();
+}
+
+const closePart = (part: { close(): unknown }): unknown => part.close();
+const stopPart = (part: { stop(): unknown }): unknown => part.stop();
+
 async function makeDataDirectory({ dataDirectory }: RelayConfig): Promise<void> {
-  await mkdir(dataDirectory, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+  await makeFolders(dataDirectory, { mode: 0o700 }).catch((cause: unknown) => {
     throw new Error(`the data directory ${dataDirectory} cannot be made: ${errorText(cause)}`, { cause });
   });
 }
 
 /** Custom resources are the last sources: a repository's declaration wins over theirs. */
-async function openAllSources(config: RelayConfig, version: string, deps: ProcessDeps, closers: Closers) {
-  const git = await chooseGitAdapter(config, deps);
-  const { decode, locate, close: closeDecoder } = await openSourceDecoder(deps);
-  closers.push(closeDecoder);
-  const custom = await openCustomResources(config, version, decode, deps);
-  for (const { close } of custom) closers.push(close);
-  const signers = await openSigners(config, deps);
-  const sources = [...openSources(config, decode, deps, git, signers), ...custom.map(({ source }) => source)];
+async function openAllSources({ config, version, deps, parts }: Start) {
+  const git = await parts.open('the git adapter', () => chooseGitAdapter(config, deps));
+  const { decode, locate } = await parts.open('the decoder', () => openSourceDecoder(deps), closePart);
+  const custom = await openCustomResources(config, version, decode, deps, parts);
+  const signers = await parts.open('the signers of approvals', () => openSigners(config, deps));
+  const followed = await parts.open(
+    'the sources',
+    () => openSources(config, decode, deps, git, signers),
+    (all) => Promise.all(all.map((source) => source.stop())),
+  );
+  const sources = [...followed, ...custom.map(({ source }) => source)];
   return { sources: withRights(config, sources), custom, locate, git };
 }
 

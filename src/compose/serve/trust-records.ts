@@ -24,16 +24,18 @@ export async function openTrustRecords(
   deps: Omit<RecordDeps, 'file'>,
 ): Promise<{ readonly parts: TrustRecords; stop(): Promise<void> }> {
   const at = (name: string): RecordDeps => ({ ...deps, file: privateFile(join(folder, name)) });
+  // After a failure the records that were opened are closed.
+  await using opened = new AsyncDisposableStack();
+  const stopped = <Opened extends { stop(): unknown }>(record: Opened): Opened => {
+    opened.defer(async () => void (await record.stop()));
+    return record;
+  };
   const parts = {
-    generations: await openTokenGenerations(at(GENERATIONS_FILE)),
-    usedTokens: await openUsedTokens(at(USED_TOKENS_FILE)),
-    revoked: await openRevokedCertificates(at(REVOKED_FILE)),
-    acceptances: await openAcceptances(at(ACCEPTANCES_FILE)),
+    generations: stopped(await openTokenGenerations(at(GENERATIONS_FILE))),
+    usedTokens: stopped(await openUsedTokens(at(USED_TOKENS_FILE))),
+    revoked: stopped(await openRevokedCertificates(at(REVOKED_FILE))),
+    acceptances: stopped(await openAcceptances(at(ACCEPTANCES_FILE))),
   };
-  return {
-    parts,
-    stop: async () => {
-      for (const { stop } of Object.values(parts)) await stop();
-    },
-  };
+  const started = opened.move();
+  return { parts, stop: () => started.disposeAsync() };
 }

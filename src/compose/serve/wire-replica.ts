@@ -28,7 +28,7 @@ import type { SourceTable } from '../../runtime/source-table.ts';
 import { createObservedStatuses, type StatusBranch } from '../../runtime/status/observed-statuses.ts';
 import { createJournal } from '../../runtime/stored/journal.ts';
 import { readJson } from '../../runtime/stored/json-record.ts';
-import { createSuspendableIntake, type Suspensions } from '../../runtime/suspensions.ts';
+import { createSuspendableIntake, createSuspensions, type Suspensions } from '../../runtime/suspensions.ts';
 
 /** Set for one of several servers that share a store. */
 export interface ReplicaSetup {
@@ -66,6 +66,7 @@ export async function layFoundation(
   // A follower does not judge removals: it loads these records when it begins to.
   const unjudged = { held: new Map(), approvals: new Map(), windows: new Map(), approvalOutcomes: new Map() };
   const records = setup === undefined ? read : { ...read, ...unjudged };
+  const stored = setup === undefined ? parsePosition((await readJson(store, ADMISSION_KEY)).value) : undefined;
   const journal = createJournal(deps);
   const candidacy = setup === undefined ? undefined : createCandidacy({ ...deps, ...setup, journal }, setup.id);
   void over.promise.then(() => {
@@ -77,8 +78,7 @@ export async function layFoundation(
   const core = { ...deps, journal, fleet, records };
   const ledger = createLedger(core, { ownsAll: setup === undefined });
   if (ledger.wasLost) log.info('the store is new', { epoch: ledger.epoch() });
-  const stored = setup === undefined ? parsePosition((await readJson(store, ADMISSION_KEY)).value) : undefined;
-  return {
+  const foundation = {
     ...core,
     ...{ ledger, candidacy },
     /** Resolves, with a text for people, when this process may not use the store any more and must end. */
@@ -92,6 +92,13 @@ export async function layFoundation(
     }),
     counter: createAdmissionCounter(ledger.epoch(), stored),
   };
+  try {
+    return { ...foundation, suspensions: await createSuspensions(foundation) };
+  } catch (error) {
+    // It would try to write to a store that is closed.
+    journal.stop();
+    throw error;
+  }
 }
 
 type CreateReplica = (sources: SourceTable, sessions: Sessions, changed: (leads: boolean) => void) => Replica;

@@ -220,12 +220,14 @@ function watchStore({ store, clock, log }: JournalDeps, groups: ReadonlySet<Writ
         void audit();
     }
   };
+  let isEnded = false;
   const next = (): void => {
-    cancel = clock.schedule(AUDIT_MS, () => void audit().finally(next));
+    if (!isEnded) cancel = clock.schedule(AUDIT_MS, () => void audit().finally(next));
   };
   next();
   const unwatch = store.watch(onEvent);
   return () => {
+    isEnded = true;
     cancel();
     unwatch();
   };

@@ -134,6 +134,19 @@ export function describeGitRepo(subject: GitRepoSubject): void {
       });
     });
 
+    test('after its end it reads and fetches nothing, and starts nothing', async () => {
+      const commit = box.push(bare, { 'a.yaml': 'a' });
+      await fetched();
+      const [change] = await repo.diff(null, commit, '');
+      await repo.close();
+      expect(await repo.fetch()).toMatchObject({ type: 'failed', reason: 'Stopped' });
+      expect(await repo.fetchRef('refs/heads/main')).toMatchObject({ type: 'failed', reason: 'Stopped' });
+      await expect(repo.readBlob(change?.entry?.blob ?? '', 10)).rejects.toThrow();
+      await expect(repo.hasCommit(commit)).rejects.toThrow();
+      await expect(repo.isAncestor(commit, commit)).rejects.toThrow();
+      await expect(repo.diff(null, commit, '')).rejects.toThrow();
+    });
+
     describe('reading', () => {
       test('tells ancestors from others, and knows nothing of what is not here', async () => {
         const first = box.push(bare, { 'a.yaml': 'a' });

@@ -35,6 +35,15 @@ afterEach(async () => {
 });
 
 describe('a request', () => {
+  it('after the end of the client is not sent', async () => {
+    api.always('other', json({ kind: 'ConfigMap' }));
+    expect(await client.request(GET)).toMatchObject({ type: 'ok' });
+    await client.close();
+    const answer = await client.request(GET);
+    expect(answer).toMatchObject({ type: 'unreachable', message: expect.stringContaining('is closed') });
+    expect(api.requests).toHaveLength(1);
+  });
+
   it('says who asks and as whom', async () => {
     api.always('other', json({ kind: 'ConfigMap' }));
     const answer = await client.request({

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import * as files from 'node:fs/promises';
 import { join } from 'node:path';
 import git from 'isomorphic-git';
+import { makeFolders } from '../../disk/folders.ts';
 import { FETCHED_REF } from '../local-copy.ts';
 import { checkPack, PACK_END, PACK_HEAD } from './pack-entry.ts';
 
@@ -34,7 +35,7 @@ export async function openRepository(repository: string): Promise<void> {
     const value = '+refs/heads/*:refs/remotes/origin/*';
     await git.setConfig({ fs: copyFiles, gitdir: repository, path: 'remote.origin.fetch', value });
   }
-  await files.mkdir(packFolder(repository), { recursive: true });
+  await makeFolders(packFolder(repository));
   const names = await files.readdir(packFolder(repository));
   // A pack is written before its index.
   const isLeft = (name: string): boolean =>

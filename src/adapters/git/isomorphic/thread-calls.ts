@@ -111,6 +111,8 @@ export function createThreadCalls(deps: Deps, hooks: Hooks) {
   ): Promise<CallOutcome<ThreadResult<Method>>> => {
     if (isClosed || signal?.aborted === true) return { type: 'aborted' };
     const worker = await slot.get();
+    // The end of its thread has answered all calls before this one.
+    if (isClosed) return { type: 'aborted' };
     const id = ++last;
     const { promise, resolve } = Promise.withResolvers<CallOutcome<unknown>>();
     let forced: Forced | undefined;

@@ -27,6 +27,7 @@ export function createCredentials(clock: Clock, load: () => Promise<Result<Kubec
   let source: { readonly identity: ReadIdentity; readonly plain: boolean } | undefined;
   let current: { readonly access: Access; readonly readAt: number } | undefined;
   let reading: Promise<Result<Access>> | undefined;
+  let isClosed = false;
 
   async function read(): Promise<Result<Access>> {
     if (source === undefined) {
@@ -41,8 +42,12 @@ export function createCredentials(clock: Clock, load: () => Promise<Result<Kubec
   }
 
   return {
-    /** Reads the credentials if they are older than ten seconds. Calls at the same time share one read. Never rejects. */
+    /**
+     * Reads the credentials if they are older than ten seconds. Calls at the same time share one read. A problem after `close`.
+     * Never rejects.
+     */
     access(): Promise<Result<Access>> {
+      if (isClosed) return Promise.resolve(problem('the client of the API server is closed'));
       if (current !== undefined && clock.monotonic() - current.readAt < CREDENTIALS_MS) {
         return Promise.resolve(ok(current.access));
       }
@@ -60,6 +65,7 @@ export function createCredentials(clock: Clock, load: () => Promise<Result<Kubec
     },
     /** Ends all connections. */
     async close(): Promise<void> {
+      isClosed = true;
       current?.access.agent.destroy();
       pools.close();
     },
