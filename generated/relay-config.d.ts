@@ -733,6 +733,10 @@ documents: number
  */
 nodes: number
 /**
+ * Bytes of all documents as JSON, as often as aliases repeat them.
+ */
+expandedBytes: number
+/**
  * Errors and warnings of all manifests.
  */
 findings: number

@@ -23,10 +23,3 @@ export function heightOf(value: JsonValue): number {
   if (typeof value !== 'object' || value === null) return 0;
   return 1 + Object.values(value).reduce<number>((height, item) => Math.max(height, heightOf(item ?? null)), 0);
 }
-
-/** The number of scalars, lists, mappings and keys in a value, as often as aliases repeat them. */
-export function nodesOf(value: JsonValue): number {
-  if (typeof value !== 'object' || value === null) return 1;
-  const ofKeys = Array.isArray(value) ? 0 : 1;
-  return Object.values(value).reduce<number>((sum, item) => sum + ofKeys + nodesOf(item ?? null), 1);
-}

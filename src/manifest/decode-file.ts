@@ -1,4 +1,4 @@
-import type { Declaration, DeclarationValues, DecodedFile, SourceDocument } from '../model/desired.ts';
+import type { Declaration, DeclarationValues, DecodedFile, DecodedSize, SourceDocument } from '../model/desired.ts';
 import { sentenceOf } from '../model/diagnostic.ts';
 import { objectDigest } from '../model/digest.ts';
 import {
@@ -12,7 +12,7 @@ import {
 import { displayPath, type FieldPath } from '../model/field-path.ts';
 import { quote } from '../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
-import { nodesOf } from './anchored-values.ts';
+import { aboveRequest, isSmall, notCarried, type ObjectSize, sizeOf } from '../model/object-size.ts';
 import type { YamlDocument } from './compose-documents.ts';
 import { decoders } from './kinds/decoders.ts';
 import { readObject } from './kinds/object.ts';
@@ -48,8 +48,8 @@ export function decodeFile(
 ): DecodedFile {
   const file = readFile(path, bytes, limits);
   const findings = [...file.findings];
-  const { documents, read } = decodeDocuments(file, { limits, check, fixes }, findings);
-  const size = { documents: read, nodes: nodesIn(file) };
+  const { documents, read } = decodeDocuments(file, { limits, check, fixes, aboveRequest: 'warning' }, findings);
+  const size = decodedSize(file, read);
   const diagnostics = inOrder(findings);
   const found = { blob, findings: diagnostics.map(sentenceOf) };
   const parts = partsOf(file);
@@ -70,9 +70,16 @@ function toolFileOf({ path, documents }: FileDocuments) {
   return document === undefined || others.length > 0 ? undefined : toolFile(path, document.value);
 }
 
-/** See `DecodedSize.nodes`. */
-export function nodesIn({ documents }: FileDocuments): number {
-  return documents.reduce((sum, { value }) => sum + nodesOf(value), 0);
+/** What counts towards the limits of a revision. `documents`: the number of manifests that were read. */
+export function decodedSize(file: FileDocuments, documents: number): DecodedSize {
+  let nodes = 0;
+  let expandedBytes = 0;
+  for (const document of file.documents) {
+    const { elements, members, bytes } = file.sizeOf(document);
+    nodes += elements + members;
+    expandedBytes += bytes;
+  }
+  return { documents, nodes, expandedBytes };
 }
 
 /** `read`: the number of manifests, also of those that cannot be used. */
@@ -83,12 +90,15 @@ function decodeDocuments(
 ): { readonly documents: readonly SourceDocument[]; readonly read: number } {
   const documents: SourceDocument[] = [];
   let read = 0;
-  for (const { index, identity, reading } of checkDocuments(file, options, findings)) {
+  for (const { index, identity, reading, size } of checkDocuments(file, options, findings)) {
     read += 1;
     if (identity === undefined || reading.content === undefined) continue;
     const { content } = reading;
-    const finished = content.type === 'object' ? { ...content, digest: objectDigest(content.value) } : content;
-    documents.push({ identity, index, content: finished });
+    if (content.type !== 'object') documents.push({ identity, index, content });
+    else if (size === undefined || notCarried(size) === undefined) {
+      const digest = objectDigest(content.value);
+      documents.push({ identity, index, content: { ...content, digest, ...(size === undefined ? {} : { size }) } });
+    }
   }
   return { documents, read };
 }
@@ -98,14 +108,16 @@ interface CheckOptions extends Required<Pick<DecodeOptions, 'limits' | 'fixes'>>
   readonly check?: DecodeOptions['check'] | undefined;
   /** Nothing is reported of such a document. */
   readonly skips?: (document: JsonObject) => boolean;
+  /** The severity of an object that an API server does not take; an error unless set. A cluster without one may take it. */
+  readonly aboveRequest?: FieldProblem['severity'];
 }
 
 /** Reads the manifests of a file one by one, up to the limit, and adds what is found of each. */
 export function* checkDocuments(
   file: FileDocuments,
-  { limits, check, fixes: wantsFixes, skips }: CheckOptions,
+  { limits, check, fixes: wantsFixes, skips, aboveRequest: severity = 'error' }: CheckOptions,
   findings: Finding[],
-): Generator<ReadDocument & { readonly index: number; readonly isSkipped: boolean }> {
+): Generator<ReadDocument & { readonly index: number; readonly isSkipped: boolean; readonly size?: ObjectSize }> {
   // Which of two equal keys is meant must be known before anything else is changed.
   const mustNotChange = findings.some(({ diagnostic }) => diagnostic.reason === 'DuplicateKey');
   const fixes = wantsFixes && !mustNotChange;
@@ -121,8 +133,12 @@ export function* checkDocuments(
       break;
     }
     const isSkipped = skips !== undefined && isJsonObject(value) && skips(value);
-    const problems = isSkipped ? [] : problemsOf(reading, check);
-    const judge = judging(value, (changed) => problemsOf(readDocument(changed), check));
+    const size = largeSize(reading, file.sizeOf(document));
+    const tooLarge = size === undefined ? undefined : sizeProblem(reading, size, severity);
+    // No other check judges an object that is too large.
+    const checkIfFit = tooLarge === undefined ? check : undefined;
+    const problems = isSkipped ? [] : [...problemsOf(reading, checkIfFit), ...(tooLarge === undefined ? [] : [tooLarge])];
+    const judge = judging(value, (changed) => problemsOf(readDocument(changed), checkIfFit));
     for (const found of problems) {
       const { fix: _, ...rest } = found;
       const problem = mustNotChange ? rest : found;
@@ -132,9 +148,33 @@ export function* checkDocuments(
       findings.push(file.place(document, { ...withReading(shown, value, document, inFile, mayQuote), path: inFile }));
     }
     if (!isSkipped) completeScalars?.(document, path, value, problems, judge);
-    yield { ...read, index, isSkipped };
+    yield { ...read, index, isSkipped, ...(size === undefined ? {} : { size }) };
     index += 1;
   }
+}
+
+/** The size of the object for clusters; undefined if it is small, or the document has none. */
+function largeSize({ content, object }: DocumentReading, ofDocument: ObjectSize): ObjectSize | undefined {
+  // The object is a part of its document.
+  if (isSmall(ofDocument)) return undefined;
+  const value = content === undefined ? object : content.type === 'object' ? content.value : undefined;
+  if (value === undefined) return undefined;
+  const { bytes, elements, depth } = sizeOf(value);
+  return isSmall({ bytes, elements, depth }) ? undefined : { bytes, elements, depth };
+}
+
+function sizeProblem(
+  { content, object }: DocumentReading,
+  size: ObjectSize,
+  severity: FieldProblem['severity'],
+): FieldProblem | undefined {
+  const hint = 'make several objects of it';
+  const uncarried = notCarried(size);
+  if (uncarried !== undefined) return fieldError('ObjectNotCarried', [], `the object ${uncarried}`, hint);
+  const value = content?.type === 'object' ? content.value : object;
+  const refused = value && aboveRequest(value, size);
+  if (refused === undefined) return undefined;
+  return { ...fieldError('ObjectTooLarge', [], `the object ${refused}`, hint), severity };
 }
 
 function problemsOf({ problems, object }: DocumentReading, check: DecodeOptions['check']): readonly FieldProblem[] {

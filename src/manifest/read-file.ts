@@ -1,5 +1,6 @@
 import { type Diagnostic, diagnosticOf, type Location } from '../model/diagnostic.ts';
 import type { FieldPath } from '../model/field-path.ts';
+import { sizeOf, type ValueSize } from '../model/object-size.ts';
 import type { TextProblem, YamlDocument, YamlReading } from './compose-documents.ts';
 import { editsFor } from './field-edits.ts';
 import type { DecodeLimits } from './limits.ts';
@@ -17,6 +18,8 @@ export interface FileDocuments {
   readonly documents: readonly YamlDocument[];
   readonly findings: readonly Finding[];
   place(document: YamlDocument, problem: FieldProblem): Finding;
+  /** The size of a document's value. */
+  sizeOf(document: YamlDocument): ValueSize;
   /** The location of the key or the value of a field; of its nearest parent if the field is missing. */
   locate(document: YamlDocument, path: FieldPath, part: 'key' | 'value'): Location;
 }
@@ -57,7 +60,7 @@ export function isClean(findings: readonly Finding[]): boolean {
 
 function nothing(path: string, diagnostic: Diagnostic): FileDocuments {
   const finding = { diagnostic, offset: 0 };
-  return { path, documents: [], findings: [finding], place: () => finding, locate: () => diagnostic.at ?? { path } };
+  return { path, documents: [], findings: [finding], place: () => finding, sizeOf: ({ value }) => sizeOf(value), locate: () => diagnostic.at ?? { path } };
 }
 
 /** Builds the index of lines only when a location is needed. */
@@ -78,6 +81,7 @@ function withPlaces(path: string, text: string, parsed: YamlReading): FileDocume
     return part === 'key' && found.depth === field.length ? found.key : found.value;
   }
   const findings = parsed.problems.map((problem) => at(problem, problem.offset));
+  const sizes = new Map<YamlDocument, ValueSize>();
   return {
     path,
     documents: parsed.documents,
@@ -89,6 +93,11 @@ function withPlaces(path: string, text: string, parsed: YamlReading): FileDocume
       );
       const fix = problem.fix && editsFor(document, problem.path, problem.fix);
       return { offset, diagnostic: fix === undefined ? diagnostic : { ...diagnostic, fix } };
+    },
+    sizeOf: (document) => {
+      const size = sizes.get(document) ?? sizeOf(document.value);
+      sizes.set(document, size);
+      return size;
     },
     locate: (document, field, part) => locationOf(offsetIn(document, field, part)),
   };

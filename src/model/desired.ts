@@ -7,6 +7,7 @@ import type { InjectorSettings } from './injector-settings.ts';
 import type { JsonObject } from './json.ts';
 import type { LabelSelector } from './label-selector.ts';
 import type { ObjectRef } from './object-key.ts';
+import type { ObjectSize } from './object-size.ts';
 import type { ShootCondition } from './shoot.ts';
 
 /** What a `KubernetesCluster` declares. */
@@ -191,6 +192,8 @@ export interface ObjectContent {
   readonly value: JsonObject;
   /** Of `value` as written. */
   readonly digest: Digest;
+  /** Of `value` as written; absent: it is small. */
+  readonly size?: ObjectSize;
 }
 
 /** The decoded content of one document, without positions. */
@@ -221,6 +224,8 @@ export interface DecodedSize {
   readonly documents: number;
   /** Scalars, lists, mappings and keys, as often as aliases repeat them. */
   readonly nodes: number;
+  /** Bytes of the documents as canonical JSON, as often as aliases repeat them. */
+  readonly expandedBytes: number;
 }
 
 /** A decoded file with all findings; there are errors exactly when it is not readable. */

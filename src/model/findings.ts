@@ -49,6 +49,11 @@ export const findings = {
   PathTooLong: { code: 'FR1026', meaning: 'The path of the file is longer than the limit.' },
   RevisionTooLarge: { code: 'FR1027', meaning: 'The files of the source together are above a limit of a revision.' },
 
+  ObjectNotCarried: {
+    code: 'FR1028',
+    meaning: 'The object has more values, levels or bytes than the relay carries in one object.',
+  },
+
   HelmChart: { code: 'FR1030', meaning: 'The folder is a Helm chart, which is not rendered.' },
   Kustomization: { code: 'FR1031', meaning: 'The file is a kustomization, which is not rendered.' },
   EncryptedFile: { code: 'FR1032', meaning: 'SOPS has encrypted the document, which is not decrypted.' },

@@ -12,6 +12,8 @@ export interface RevisionLimits {
   readonly documents: number;
   /** Values of all manifests: scalars, lists, mappings and keys, as often as aliases repeat them. */
   readonly nodes: number;
+  /** Bytes of all documents as canonical JSON, as often as aliases repeat them. */
+  readonly expandedBytes: number;
   /** Errors and warnings of all manifests. */
   readonly findings: number;
   /**
@@ -29,6 +31,7 @@ export const defaultRevisionLimits: RevisionLimits = {
   bytes: 256 * 1024 * 1024,
   documents: 100_000,
   nodes: 5_000_000,
+  expandedBytes: 512 * 1024 * 1024,
   findings: 100_000,
   matchingSteps: 1_000_000_000,
 };
@@ -81,6 +84,7 @@ const NAMES: Readonly<Record<keyof RevisionLimits, string>> = {
   bytes: 'bytes in its manifests',
   documents: 'documents',
   nodes: 'values in its manifests',
+  expandedBytes: 'bytes in its documents as JSON, aliases counted in full',
   findings: 'errors and warnings',
   matchingSteps: 'steps of matching paths',
 };

@@ -1,3 +1,4 @@
+import { objectLimits } from '../model/object-size.ts';
 import { type ClusterSize, DEFAULT_QUOTAS } from '../model/quotas.ts';
 import type { Rate } from '../model/rate-limit.ts';
 import { MAX_MESSAGE_BYTES } from '../ports/transport.ts';
@@ -12,12 +13,8 @@ export const RECORD_ITEMS = 4_096;
 export const OBJECT_ORIGINS = 20_000;
 /** Most clusters in one scope. */
 export const SCOPE_CLUSTERS = 20_000;
-/** Most elements (scalars, arrays and objects) in the content of one object: parsing them takes about 20 ms. */
-export const OBJECT_ELEMENTS = 200_000;
 /** Most elements of all objects in one transfer. */
 export const TRANSFER_ELEMENTS = 20_000_000;
-/** Deepest content: deeper one would overflow the stack of recursive readers. */
-export const MAX_DEPTH = 200;
 
 /** What one end accepts, and how long it waits. Sizes are in bytes, times in milliseconds. */
 export interface RelayLimits {
@@ -72,7 +69,7 @@ export interface RelayLimits {
 
 /** Suits thousands of agents at one server; a dead peer is detected within 25 seconds. */
 export const DEFAULT_LIMITS: RelayLimits = {
-  objectBytes: 64 * 1024 * 1024,
+  objectBytes: objectLimits.bytes,
   transferBytes: 512 * 1024 * 1024,
   transferRecords: 1_000_000,
   transferItems: 1_000_000,

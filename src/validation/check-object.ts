@@ -4,7 +4,6 @@ import { isJsonObject, type JsonObject, objectOf, textOf } from '../model/json.t
 import { parseApiVersion } from '../model/object-key.ts';
 import { apiVersionFate, isSameInReplacement } from './api-versions.ts';
 import type { KubernetesSchemas } from './kubernetes-schemas.ts';
-import { sizeProblem } from './object-size.ts';
 import { withoutConsequences } from './one-fault.ts';
 import { rules } from './rules/rules.ts';
 import { getIn, hasForm, type RuleProblem, rule } from './rules/shared/field.ts';
@@ -46,9 +45,6 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
   const minor = minorOf(kubernetes);
   const prepare = createPreparation(kubernetes, options.compilePattern);
   return (object) => {
-    const tooLarge = sizeProblem(object);
-    // To judge it further could take long.
-    if (tooLarge !== undefined) return [tooLarge];
     const identity = identityOf(object);
     const found = identity === undefined ? undefined : findIn([kubernetes, ...custom], identity);
     if (identity !== undefined && found !== undefined) return judge(object, identity, found);

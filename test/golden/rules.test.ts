@@ -29,6 +29,7 @@ const WITHOUT_EXAMPLE: Readonly<Record<string, string>> = {
   FR1025: 'documents beyond the limit',
   FR1026: 'a path beyond the limit',
   FR1027: 'a folder beyond a limit',
+  FR1028: 'an object beyond the limit',
   FR2022: 'settings that a schema accepts and an agent refuses',
   FR2023: 'settings beyond the limit',
   FR2026: 'reported by serve',

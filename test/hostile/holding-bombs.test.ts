@@ -3,7 +3,8 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { PartSchema } from '../../generated/relay_pb.ts';
 import { sha256, snapshotDigest } from '../../src/model/digest.ts';
-import { OBJECT_ELEMENTS, OBJECT_ORIGINS, RECORD_ITEMS, type RelayLimits } from '../../src/relay/limits.ts';
+import { objectLimits } from '../../src/model/object-size.ts';
+import { OBJECT_ORIGINS, RECORD_ITEMS, type RelayLimits } from '../../src/relay/limits.ts';
 import type { FrameInit } from '../../src/relay/wire/frames.ts';
 import type { RecordInit } from '../../src/relay/wire/records.ts';
 import { digestBytes } from '../../src/relay/wire/scalars.ts';
@@ -162,13 +163,13 @@ describe('an input', () => {
   });
 
   test('with as many commas and brackets inside of a text is taken', async () => {
-    const text = `{"a":"${'[],\\"'.repeat(2 * OBJECT_ELEMENTS)}"}`;
+    const text = `{"a":"${'[],\\"'.repeat(2 * objectLimits.elements)}"}`;
     expect(await send(text)).toMatchObject({ reason: 'UnknownKey' });
   });
 
   test.each([
-    ['as many elements as allowed', OBJECT_ELEMENTS - 2, 'UnknownKey'],
-    ['one more', OBJECT_ELEMENTS - 1, 'MalformedContent'],
+    ['as many elements as allowed', objectLimits.elements - 2, 'UnknownKey'],
+    ['one more', objectLimits.elements - 1, 'MalformedContent'],
   ])('of %s gets its answer', async (_what, items, reason) => {
     expect(await send(`{"a":[${Array.from({ length: items }, () => '{}').join(', ')}]}`)).toMatchObject({ reason });
   });

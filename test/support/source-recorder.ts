@@ -38,7 +38,7 @@ export function createTestDecoder(): { readonly decode: DecodeFile; readonly dec
   const decoded: string[] = [];
   const decode = (path: string, bytes: Uint8Array, blob: string): DecodedFile => {
     decoded.push(path);
-    const size = { documents: 1, nodes: 1 };
+    const size = { documents: 1, nodes: 1, expandedBytes: 0 };
     const column = Buffer.from(bytes).toString().indexOf('bad') + 1;
     if (column === 0) return { reading: { readable: true, blob, findings: [], documents: [] }, size, diagnostics: [] };
     const at = { path, line: 1, column };

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { checkDocuments, nodesIn } from '../../manifest/decode-file.ts';
+import { checkDocuments, decodedSize } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
 import type { DecodedSize } from '../../model/desired.ts';
@@ -63,7 +63,7 @@ const NONE: readonly string[] = [];
 export function failedFile(name: string, reason: FindingReason, message: string): CheckedFile {
   const nothing = {
     documents: [],
-    size: { documents: 0, nodes: 0 },
+    size: { documents: 0, nodes: 0, expandedBytes: 0 },
     waits: false,
     schemas: [],
     definitions: [],
@@ -116,7 +116,7 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
   return {
     diagnostics,
     documents,
-    size: { documents: read, nodes: nodesIn(file) },
+    size: decodedSize(file, read),
     waits: (hasExpressions && !checks.checksExpressions) || documents.some(({ state }) => state === 'noSchema'),
     ...(hasExpressions ? { hasExpressions } : {}),
     schemas: named.schemas,

@@ -42,7 +42,7 @@ export function countChecked(
   const count = createRevisionCount(limits, Number.POSITIVE_INFINITY);
   return ({ size, diagnostics }, index) => {
     try {
-      count.decoded({ size, diagnostics });
+      count.decoded(files[index]?.name ?? '', { size, diagnostics });
     } catch (error) {
       throw error instanceof BeyondLimit ? new BeyondRevision(tooLarge(files[index]?.name ?? '', error.excess)) : error;
     }

@@ -2,7 +2,8 @@ import { sha256 } from '../../model/digest.ts';
 import { type Digest, quote } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
-import { MAX_DEPTH, OBJECT_ELEMENTS, TRANSFER_ELEMENTS } from '../limits.ts';
+import { objectLimits } from '../../model/object-size.ts';
+import { TRANSFER_ELEMENTS } from '../limits.ts';
 import { ProtocolError } from './scalars.ts';
 
 /** The content of an object, parsed and as it was sent. */
@@ -89,9 +90,9 @@ function shapeOf(bytes: Uint8Array): { readonly elements: number } | string {
     else if (isClose) depth -= 1;
     else if (opened) {
       depth += 1;
-      if (depth > MAX_DEPTH) return `deeper than ${MAX_DEPTH} levels`;
+      if (depth > objectLimits.depth) return `deeper than ${objectLimits.depth} levels`;
     }
-    if (elements > OBJECT_ELEMENTS) return `more than ${OBJECT_ELEMENTS} elements`;
+    if (elements > objectLimits.elements) return `more than ${objectLimits.elements} elements`;
   }
   return { elements };
 }

@@ -1,4 +1,5 @@
 import type { DecodedFile } from '../../model/desired.ts';
+import { compareText } from '../../model/json.ts';
 import { type Excess, excessOf, mostPathBytes, type RevisionLimits } from '../../model/revision-limits.ts';
 import type { TreeEntry } from '../../ports/git-repo.ts';
 
@@ -11,6 +12,9 @@ export class BeyondLimit extends Error {
   }
 }
 
+/** An excess names so many files. */
+const NAMED = 3;
+
 /**
  * Counts what a revision holds. Each method throws {@link BeyondLimit} at the first excess. All counts are of the complete
  * revision, so that the verdict does not depend on the revisions before, nor on the order of the files.
@@ -19,6 +23,9 @@ export function createRevisionCount(limits: RevisionLimits, maxFileBytes: number
   let documents = 0;
   let nodes = 0;
   let findings = 0;
+  let expandedBytes = 0;
+  /** The largest files so far, the largest first. */
+  let largest: readonly { readonly path: string; readonly found: number }[] = [];
   const refuse = (limit: keyof RevisionLimits, found: number): void => {
     const excess = excessOf(limits, limit, found);
     if (excess !== undefined) throw new BeyondLimit(excess);
@@ -46,13 +53,23 @@ export function createRevisionCount(limits: RevisionLimits, maxFileBytes: number
       );
     },
     /** One decoded manifest of the revision. */
-    decoded: ({ size, diagnostics }: Pick<DecodedFile, 'size' | 'diagnostics'>): void => {
+    decoded: (path: string, { size, diagnostics }: Pick<DecodedFile, 'size' | 'diagnostics'>): void => {
       documents += size.documents;
       nodes += size.nodes;
       findings += diagnostics.length;
       refuse('documents', documents);
       refuse('nodes', nodes);
       refuse('findings', findings);
+      expandedBytes += size.expandedBytes;
+      if (size.expandedBytes > (largest[NAMED - 1]?.found ?? 0)) {
+        largest = [...largest, { path, found: size.expandedBytes }]
+          .sort((a, b) => b.found - a.found || compareText(a.path, b.path))
+          .slice(0, NAMED);
+      }
+      const excess = excessOf(limits, 'expandedBytes', expandedBytes);
+      if (excess === undefined) return;
+      const named = largest.map((file) => `${file.path} (${file.found})`).join(', ');
+      throw new BeyondLimit({ ...excess, cause: `the largest files are ${named}` });
     },
   };
 }

@@ -149,7 +149,7 @@ async function readWithin(reading: Reading, before: Tree, changes: readonly Tree
     const entry = entryAt(path);
     const wanted = entry && wantedAs(path, entry, partAt(path, entry));
     const file = wanted && (await decodeOne(reading, before, wanted));
-    if (file !== undefined) count.decoded(file);
+    if (file !== undefined) count.decoded(path, file);
     return file;
   });
   const moved = movedBetween(before, tools).filter((path) => entryAt(path) !== undefined);
@@ -180,7 +180,7 @@ async function readWithin(reading: Reading, before: Tree, changes: readonly Tree
     file === undefined || replaced.has(path) ? [] : [{ path, entry, file }],
   );
   count.manifests([...kept, ...toDecode].map(({ entry }) => entry));
-  for (const { path, file } of kept) if (!tools.files.has(path)) count.decoded(file);
+  for (const { path, file } of kept) if (!tools.files.has(path)) count.decoded(path, file);
   for (const [path, file] of await decodeAll(reading, before, toDecode)) {
     nodes.set(path, { ...(nodes.get(path) as TreeNode), file });
   }
@@ -269,22 +269,27 @@ async function decodeAll(
   const decoded: (readonly [string, DecodedFile])[] = [];
   let portion: Promise<void>[] = [];
   let bytes = 0;
+  const finish = async (): Promise<void> => {
+    // Counted in the order of the paths, so that the files that an excess names do not depend on the order in which they were read.
+    for (const each of await Promise.all(portion)) {
+      reading.count.decoded(each[0], each[2]);
+      decoded.push(each);
+    }
+    portion = [];
+    bytes = 0;
+  };
   for (const each of wanted) {
     const { path, entry } = each;
     portion.push(
       decodeOne(reading, before, each).then((file) => {
-        reading.count.decoded(file);
+        reading.count.decoded(path, file);
         decoded.push([path, file]);
       }),
     );
     bytes += Math.min(entry.size, reading.maxFileBytes);
-    if (portion.length >= READ_AT_ONCE || bytes >= READ_AT_ONCE_BYTES) {
-      await Promise.all(portion);
-      portion = [];
-      bytes = 0;
-    }
+    if (portion.length >= READ_AT_ONCE || bytes >= READ_AT_ONCE_BYTES) await finish();
   }
-  await Promise.all(portion);
+  await finish();
   return decoded;
 }
 
