@@ -60,6 +60,8 @@ export interface AgentValue {
   readonly excess?: Excess;
   /** The namespace of the agent, which refuses objects in it; absent: it refuses none, or has no namespace. */
   readonly ownNamespace?: string;
+  /** The largest object in bytes that the agent takes; absent: as large as the relay carries. */
+  readonly objectBytes?: number;
   /** The agent sends no requests for objects that are stopped; absent: it does not know such objects. */
   readonly takesStopped?: true;
 }

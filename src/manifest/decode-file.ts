@@ -137,7 +137,9 @@ export function* checkDocuments(
     const tooLarge = size === undefined ? undefined : sizeProblem(reading, size, severity);
     // No other check judges an object that is too large.
     const checkIfFit = tooLarge === undefined ? check : undefined;
-    const problems = isSkipped ? [] : [...problemsOf(reading, checkIfFit), ...(tooLarge === undefined ? [] : [tooLarge])];
+    const problems = isSkipped
+      ? []
+      : [...problemsOf(reading, checkIfFit), ...(tooLarge === undefined ? [] : [tooLarge])];
     const judge = judging(value, (changed) => problemsOf(readDocument(changed), checkIfFit));
     for (const found of problems) {
       const { fix: _, ...rest } = found;

@@ -60,7 +60,14 @@ export function isClean(findings: readonly Finding[]): boolean {
 
 function nothing(path: string, diagnostic: Diagnostic): FileDocuments {
   const finding = { diagnostic, offset: 0 };
-  return { path, documents: [], findings: [finding], place: () => finding, sizeOf: ({ value }) => sizeOf(value), locate: () => diagnostic.at ?? { path } };
+  return {
+    path,
+    documents: [],
+    findings: [finding],
+    place: () => finding,
+    sizeOf: ({ value }) => sizeOf(value),
+    locate: () => diagnostic.at ?? { path },
+  };
 }
 
 /** Builds the index of lines only when a location is needed. */

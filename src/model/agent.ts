@@ -48,6 +48,8 @@ export interface AgentHello {
   readonly kubernetesVersion?: string;
   /** The namespace of the agent, which refuses objects in it; absent: it refuses none, or has no namespace (a directory). */
   readonly ownNamespace?: string;
+  /** The largest object in bytes that it takes; absent: as large as the relay carries. */
+  readonly objectBytes?: number;
 }
 
 /** The version of an API server, as `v1.36.3` or `v1.36.3+k3s1`. */

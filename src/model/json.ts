@@ -33,16 +33,52 @@ export function compareText(a: string, b: string): number {
  * equal exactly if their canonical texts are.
  */
 export function canonicalJson(value: JsonValue): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  try {
+    return textByRecursion(value);
+  } catch (error) {
+    // The value may be too deep for the stack: API servers have objects of up to 10,000 levels.
+    if (error instanceof RangeError) return textByStack(value);
+    throw error;
+  }
+}
+
+function textByRecursion(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(textByRecursion).join(',')}]`;
   if (isJsonObject(value)) {
     const parts: string[] = [];
     for (const key of Object.keys(value).sort(compareText)) {
       const member = value[key];
-      if (member !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(member)}`);
+      if (member !== undefined) parts.push(`${JSON.stringify(key)}:${textByRecursion(member)}`);
     }
     return `{${parts.join(',')}}`;
   }
   return JSON.stringify(value);
+}
+
+function textByStack(value: JsonValue): string {
+  const parts: string[] = [];
+  /** What is still to be written, the next one last: a value, or a text as it is. */
+  const waiting: ({ readonly value: JsonValue } | string)[] = [{ value }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (typeof next === 'string') parts.push(next);
+    else if (Array.isArray(next.value)) {
+      const items = (next.value as readonly JsonValue[]).map((item) => ({ value: item }));
+      waiting.push(']', ...joined(items).toReversed(), '[');
+    } else if (isJsonObject(next.value)) {
+      const object = next.value;
+      const names = Object.keys(object).filter((name) => object[name] !== undefined);
+      const members = names.sort(compareText).map((name) => ({ name, value: object[name] ?? null }));
+      const list = joined(members).flatMap((part) =>
+        typeof part === 'object' ? [`${JSON.stringify(part.name)}:`, part] : part,
+      );
+      waiting.push('}', ...list.toReversed(), '{');
+    } else parts.push(JSON.stringify(next.value));
+  }
+  return parts.join('');
+}
+
+function joined<Item>(items: readonly Item[]): readonly (Item | string)[] {
+  return items.flatMap((item, at) => (at === 0 ? [item] : [',', item]));
 }
 
 /** Deep equality by value. The order of keys does not matter, the order of lists does. */

@@ -63,6 +63,8 @@ export interface Registration {
   readonly kubernetesVersion?: string;
   /** As the agent has reported it at its last connect; absent: it refuses no objects in its own namespace. */
   readonly ownNamespace?: string;
+  /** As the agent has reported it at its last connect: the largest object in bytes that it takes; absent: as the relay carries. */
+  readonly objectBytes?: number;
   /** The last step of its input snapshot was refused for this; absent: it was taken. */
   readonly excess?: Excess;
   /** The newest client certificate of its agent; times in milliseconds since 1970. Absent: it has shown none. */
@@ -73,11 +75,16 @@ export interface Registration {
 export function reportedIn({
   excess,
   ownNamespace,
+  objectBytes,
 }: { readonly [Name in keyof Reported]?: Reported[Name] | undefined } = {}): Reported {
-  return { ...(excess === undefined ? {} : { excess }), ...(ownNamespace === undefined ? {} : { ownNamespace }) };
+  return {
+    ...(excess === undefined ? {} : { excess }),
+    ...(ownNamespace === undefined ? {} : { ownNamespace }),
+    ...(objectBytes === undefined ? {} : { objectBytes }),
+  };
 }
 
-type Reported = Pick<Registration, 'excess' | 'ownNamespace'>;
+type Reported = Pick<Registration, 'excess' | 'ownNamespace' | 'objectBytes'>;
 
 /** The last known good value of a declaration: it stays in force while its document cannot be read. */
 export type LastKnownGood<Kind extends EngineKind = EngineKind> = {

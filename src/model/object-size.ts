@@ -24,18 +24,21 @@ export const objectLimits: ObjectSize = {
   depth: 200,
 };
 
+/** Most clusters in the scope of one object. A property of the protocol. */
+export const SCOPE_CLUSTERS = 20_000;
+
 /** What an API server reads of the body of a request: `MaxRequestBodyBytes` of k8s.io/apiserver. */
 export const REQUEST_BYTES = 3 * 1024 * 1024;
 
 /** An agent adds its stamp to an object that it applies. Only the files of many sources, or long paths, make it longer. */
 const STAMP_BYTES = 16 * 1024;
 
-/** A smaller object is far from every limit. Every agent takes objects of so many bytes. */
-const SMALL: ObjectSize = { bytes: 1024 * 1024, elements: 50_000, depth: 100 };
+/** An object up to this size is far from every limit, and both ends of the relay take it. */
+export const SMALL_OBJECT: ObjectSize = { bytes: 1024 * 1024, elements: 50_000, depth: 100 };
 
 /** Whether the object is so small that its size need not be known. */
 export function isSmall({ bytes, elements, depth }: ObjectSize): boolean {
-  return bytes <= SMALL.bytes && elements <= SMALL.elements && depth <= SMALL.depth;
+  return bytes <= SMALL_OBJECT.bytes && elements <= SMALL_OBJECT.elements && depth <= SMALL_OBJECT.depth;
 }
 
 /** The size of a value as a member; no member for a small one. */
@@ -125,7 +128,8 @@ function growthOfSecret({ apiVersion, kind, stringData }: JsonObject): number {
   if (apiVersion !== 'v1' || kind !== 'Secret' || !isJsonObject(stringData)) return 0;
   let growth = 0;
   for (const text of Object.values(stringData)) {
-    if (typeof text === 'string') growth += Math.max(0, 4 * Math.ceil(Buffer.byteLength(text) / 3) + 2 - jsonBytes(text));
+    if (typeof text === 'string')
+      growth += Math.max(0, 4 * Math.ceil(Buffer.byteLength(text) / 3) + 2 - jsonBytes(text));
   }
   return growth;
 }

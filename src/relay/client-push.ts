@@ -4,16 +4,17 @@ import { createBucketedMap } from '../model/bucketed-map.ts';
 import { snapshotDigest } from '../model/digest.ts';
 import type { Digest } from '../model/ids.ts';
 import { canonicalJson, compareText, type JsonValue } from '../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../model/object-key.ts';
+import { displayKey, kindOf, type ObjectKey } from '../model/object-key.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { digestsAfter } from './input-digests.ts';
 import type { Link } from './link.ts';
 import type { InputSnapshot, ServerListener } from './session.ts';
 import type { ReadSubject, Refusal, Transfers } from './transfer.ts';
+import { contentProblem } from './wire/content.ts';
 import type { ServerWelcome } from './wire/frames.ts';
 import { createDigestsAssembler, inputHead, inputRecords } from './wire/input.ts';
-import { type Assembler, ObjectTooLargeError } from './wire/records.ts';
+import type { Assembler } from './wire/records.ts';
 import { ProtocolError } from './wire/scalars.ts';
 
 const EMPTY = snapshotDigest([]);
@@ -30,9 +31,15 @@ export function createInputState() {
     acknowledged: acknowledgedInput([]),
     /** Keys that may differ between `latest` and `acknowledged`. */
     dirty: 'all' as Set<string> | 'all',
-    /** Objects that the server does not accept: key to the digest of that content. */
-    tooLarge: new Map<string, Digest>(),
+    /** Objects that the server does not take, by key. */
+    leftOut: new Map<string, LeftOut>(),
   };
+}
+
+/** An object that the server does not take: the digest of that content, and why, as a predicate. */
+interface LeftOut {
+  readonly digest: Digest;
+  readonly problem: string;
 }
 
 /** The input that the server has acknowledged. */
@@ -152,7 +159,8 @@ async function sendDifference(state: PushState): Promise<boolean> {
   const { link, transfers } = stream();
   const { acknowledged } = input;
   if (input.latest === undefined || server === undefined || link.isOver()) return false;
-  const step = diffInput(acknowledged, input.latest, input.dirty, input.tooLarge);
+  leaveOut(deps, input.latest, server.objectBytes);
+  const step = diffInput(acknowledged, input.latest, input.dirty, input.leftOut);
   // Later changes belong to the next step. If this step does not arrive, the next link compares all keys.
   input.dirty = new Set();
   if (step === undefined) return false;
@@ -188,42 +196,51 @@ async function waitAfter(state: PushState, { reason, message }: Refusal): Promis
   return !state.deps.stream().link.isOver();
 }
 
-/** Ends the link, because a transfer that has begun cannot be withdrawn. The next link leaves out an object that is too large. */
-function endAfter({ input, stream, log }: PushDeps, error: unknown): false {
+function endAfter({ stream, log }: PushDeps, error: unknown): false {
   log.error('relay: sending the input failed', { error });
-  if (!(error instanceof ObjectTooLargeError)) {
-    const message = 'sending the input failed; the log says why';
-    stream().link.end({ code: 'lost', reason: 'Internal', message });
-    return false;
-  }
-  const tooLarge = input.latest?.objects.get(error.key);
-  if (tooLarge !== undefined) input.tooLarge.set(tooLarge.key, tooLarge.digest);
-  stream().link.end({ code: 'lost', reason: 'ObjectTooLarge', message: error.message });
+  const message = 'sending the input failed; the log says why';
+  stream().link.end({ code: 'lost', reason: 'Internal', message });
   return false;
+}
+
+/** Finds the objects that may have to be sent and that the server does not take: a transfer that has begun cannot be withdrawn. */
+function leaveOut({ input, log }: PushDeps, { objects }: InputSnapshot, objectBytes: number): void {
+  const { acknowledged, dirty, leftOut } = input;
+  for (const key of dirty === 'all' ? objects.keys() : dirty) {
+    const object = objects.get(key as ObjectKey);
+    const known = leftOut.get(key);
+    if (known !== undefined && known.digest === object?.digest) continue;
+    leftOut.delete(key);
+    if (object === undefined || acknowledged.digests.get(key) === object.digest) continue;
+    const problem = contentProblem(object, objectBytes);
+    if (problem === undefined) continue;
+    leftOut.set(key, { digest: object.digest, problem });
+    log.warn('relay: an object is left out of the input', { object: displayKey(object.key), problem });
+  }
 }
 
 /**
  * The step from the acknowledged input to the snapshot, with the digests and the canonical text of the kinds after it;
- * undefined: no difference. `keys` may differ, others do not. Objects in `tooLarge` are left out, and their kinds are reported as unknown,
+ * undefined: no difference. `keys` may differ, others do not. Objects in `leftOut` are left out, and their kinds are reported as unknown,
  * so that the server does not take their absence for a removal.
  */
 function diffInput(
   { digests, kinds: before }: AcknowledgedInput,
   snapshot: InputSnapshot,
   keys: ReadonlySet<string> | 'all',
-  tooLarge: ReadonlyMap<string, Digest>,
+  leftOut: ReadonlyMap<string, LeftOut>,
 ): (Readonly<AcknowledgedInput> & { readonly delta: InputDelta; readonly kinds: string }) | undefined {
   const upserts: LiveObject[] = [];
   const removals: ObjectKey[] = [];
   const all = (): Set<string> => new Set([...snapshot.objects.keys(), ...digests.keys()]);
   for (const key of keys === 'all' ? all() : keys) {
     const object = snapshot.objects.get(key);
-    const now = object === undefined || tooLarge.get(key) === object.digest ? undefined : object;
+    const now = object === undefined || leftOut.get(key)?.digest === object.digest ? undefined : object;
     const known = digests.get(key);
     if (now !== undefined && now.digest !== known) upserts.push(now);
     else if (now === undefined && known !== undefined) removals.push(key as ObjectKey);
   }
-  const kinds = withoutTooLarge(snapshot, tooLarge);
+  const kinds = withoutLeftOut(snapshot, leftOut);
   const text = canonicalJson(kinds as unknown as JsonValue);
   if (upserts.length === 0 && removals.length === 0 && text === before) return undefined;
   upserts.sort((a, b) => compareText(a.key, b.key));
@@ -233,18 +250,16 @@ function diffInput(
   return { delta, digests: after, kinds: text };
 }
 
-function withoutTooLarge(
+function withoutLeftOut(
   { objects, kinds }: InputSnapshot,
-  tooLarge: ReadonlyMap<string, Digest>,
+  leftOut: ReadonlyMap<string, LeftOut>,
 ): readonly KindState[] {
   const unknown = new Map<string, string>();
-  for (const [key, digest] of tooLarge) {
-    const object = objects.get(key);
-    if (object?.digest !== digest) continue;
-    const { group, kind, namespace, name } = objectRefOf(object.key);
-    const shown = namespace === '' ? name : `${namespace}/${name}`;
-    unknown.set(`${group}/${kind}`, `${shown} is larger or deeper than the server takes`);
+  for (const [key, { digest, problem }] of leftOut) {
+    const object = objects.get(key as ObjectKey);
+    if (object?.digest === digest) unknown.set(kindOf(object.key), `${displayKey(object.key)} ${problem}`);
   }
+  if (unknown.size === 0) return kinds;
   return kinds.map((kind): KindState => {
     const message = unknown.get(kind.kind);
     return message === undefined ? kind : unknownKind(kind, message);

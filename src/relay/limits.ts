@@ -11,8 +11,6 @@ export const FRAME_BYTES = MAX_MESSAGE_BYTES;
 export const RECORD_ITEMS = 4_096;
 /** Most origins of one object. A property of the protocol, as are the following ones. */
 export const OBJECT_ORIGINS = 20_000;
-/** Most clusters in one scope. */
-export const SCOPE_CLUSTERS = 20_000;
 /** Most elements of all objects in one transfer. */
 export const TRANSFER_ELEMENTS = 20_000_000;
 

@@ -1,4 +1,5 @@
 import { type ClusterName, quote } from '../model/ids.ts';
+import { objectLimits } from '../model/object-size.ts';
 import type { IncomingStream, StreamEnd } from '../ports/transport.ts';
 import { callerOf } from './caller.ts';
 import { createLink } from './link.ts';
@@ -237,5 +238,8 @@ function readFirst(
     throw new ProtocolError(reason, message, code);
   }
   const { holding: claim, limits } = frame.value;
-  return { hello, claim, protocol, peerLimits: readLimits(limits) };
+  const peerLimits = readLimits(limits);
+  const { objectBytes } = peerLimits;
+  const takesLess = objectBytes < objectLimits.bytes ? { objectBytes } : {};
+  return { hello: { ...hello, ...takesLess }, claim, protocol, peerLimits };
 }

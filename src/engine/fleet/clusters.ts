@@ -20,7 +20,10 @@ export function deriveClusters(graph: Graph, declarations: Declarations): Derive
 }
 
 /** What decisions depend on of a registered cluster. Partition empty, key its name. */
-export type TargetValue = Pick<AgentValue, 'ownNamespace'>;
+export interface TargetValue extends Pick<AgentValue, 'ownNamespace' | 'objectBytes'> {
+  /** Its objects go to an API server. So it counts as long as its agent has not said otherwise. */
+  readonly hasApiServer: boolean;
+}
 
 /** Derives what decisions read of each registered cluster: its labels and its connection change without them. */
 export function deriveTargets(
@@ -33,8 +36,12 @@ export function deriveTargets(
     from: clusters,
     reads: [agents],
     compute: ({ key }, read, emit) => {
-      const ownNamespace = read.get(agents, '', key)?.ownNamespace;
-      emit('', key, ownNamespace === undefined ? {} : { ownNamespace });
+      const { ownNamespace, objectBytes, kindsAsWritten = false } = read.get(agents, '', key) ?? {};
+      emit('', key, {
+        hasApiServer: !kindsAsWritten,
+        ...(ownNamespace === undefined ? {} : { ownNamespace }),
+        ...(objectBytes === undefined ? {} : { objectBytes }),
+      });
     },
   });
 }

@@ -12,6 +12,7 @@ import { declares, provesAbsence, type SourceProof } from '../fleet/sources.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { type Electorate, electCandidate, meetsRequirement, originsOf, type Subject } from './election.ts';
 import { onlyPlaces, type RefusedReads, whyNotAllowed } from './not-allowed.ts';
+import { whyTooLarge } from './too-large.ts';
 
 /** An object that a cluster should hold. */
 export interface ObjectDecision extends ObjectMeta {
@@ -135,6 +136,9 @@ function decide(at: DecisionSubject, candidates: readonly Candidate[]): Decision
     const decision: Decision = { type: 'object', value: value.value, digest, origins, scope };
     const isUnclear = meetsRequirement(at, value) !== 'yes';
     const unclearWhich = isUnclear ? collisionsOf(inputs, [value]).requirementUnclear : undefined;
+    // What the cluster has is not sent again.
+    const tooLarge = hasContent(entry, digest) ? undefined : whyTooLarge(key, value, decision, target);
+    if (tooLarge !== undefined) return waiting(entry, origins, tooLarge);
     const wait = unclearWhich ?? derived?.waits ?? whyIncomplete(at, value);
     if (wait === undefined || isInForce(decision, entry)) return decision;
     return waiting(entry, origins, wait);
@@ -142,6 +146,11 @@ function decide(at: DecisionSubject, candidates: readonly Candidate[]): Decision
   if (entry === undefined) return undefined;
   if (standing.type === 'contested') return keep(entry, collisionsOf(inputs, candidates).contested);
   return unwanted(at, entry);
+}
+
+/** Whether the cluster has an object of this content, and its agent has not lost it. */
+function hasContent(entry: LedgerEntry | undefined, digest: Digest): boolean {
+  return entry !== undefined && entry.digest === digest && entry.phase === 'accepted' && entry.lost !== true;
 }
 
 /**

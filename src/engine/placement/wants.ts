@@ -13,6 +13,7 @@ import {
   objectKey,
   objectRefOf,
 } from '../../model/object-key.ts';
+import { type ObjectSize, sizeIfLarge } from '../../model/object-size.ts';
 import type { Origin } from '../../model/output.ts';
 import { type RightsRefusal, refusedNamespace, type SourceRights } from '../../model/source-rights.ts';
 import type { Collection, Contribution, Derived, Graph, Reader } from '../collections/types.ts';
@@ -66,6 +67,8 @@ export interface Want {
   readonly key: ObjectKey;
   readonly value: JsonObject;
   readonly digest: Digest;
+  /** Absent: it is small. What a domain wants is measured when it becomes a candidate. */
+  readonly size?: ObjectSize;
   /** In canonical order. */
   readonly clusters: readonly string[];
   readonly origin: Origin;
@@ -96,7 +99,8 @@ export function deriveCandidates(
     from: wants,
     equals: sameCandidate,
     compute: ({ value: want }, _read, emit) => {
-      for (const cluster of want.clusters) emit(cluster, want.key, want);
+      const candidate = want.derived === undefined ? want : { ...want, ...sizeIfLarge(want.value) };
+      for (const cluster of want.clusters) emit(cluster, want.key, candidate);
     },
   });
 }
@@ -126,7 +130,8 @@ export function deriveDocumentWants(graph: Graph, inputs: DocumentWantInputs): D
     compute: ({ partition, key, value: { clusters, placedBy } }, read, emit) => {
       const document = read.get(documents, partition, key);
       if (document?.content.type !== 'object' || clusters.length === 0) return;
-      const { ref, value, digest } = document.content;
+      const { ref, value, digest, size } = document.content;
+      const written = { value, digest, ...(size === undefined ? {} : { size }) };
       const declared = { origin: originOf({ partition, key }), identity: document.identity, scope: NO_CLUSTERS };
       const isBuiltIn = builtInKindScope(ref.group, ref.kind);
       const everywhere = isBuiltIn ?? read.get(known.declared, '', nameOfKind(ref));
@@ -139,14 +144,14 @@ export function deriveDocumentWants(graph: Graph, inputs: DocumentWantInputs): D
             emit(partition, key + suffix + by, { ...declared, ...part });
       };
       if (everywhere !== undefined) {
-        want('', { ...settle(ref, value, digest, everywhere), clusters, scopeUnknown: false }, everywhere);
+        want('', { ...settle(ref, written, everywhere), clusters, scopeUnknown: false }, everywhere);
         return;
       }
       const scopes = clusters.map((cluster) => [cluster, scopeIn(cluster, ref, read, known)] as const);
       for (const [scope, members] of Map.groupBy(scopes, ([, each]) => each)) {
         for (const each of scope === 'Both' ? EITHER : [scope]) {
           const isSettled = each !== undefined && each !== 'AsWritten';
-          const settled = isSettled ? settle(ref, value, digest, each) : { key: objectKey(ref), value, digest };
+          const settled = isSettled ? settle(ref, written, each) : { key: objectKey(ref), ...written };
           const wanted = {
             ...settled,
             clusters: members.map(([cluster]) => cluster),
@@ -249,13 +254,14 @@ function scopeIn(
 /** Adds the namespace `default` to a namespaced object without one; removes the namespace of a cluster-scoped object. */
 function settle(
   ref: ObjectRef,
-  value: JsonObject,
-  digest: Digest,
+  written: Pick<Want, 'value' | 'digest' | 'size'>,
   scope: KindScope,
-): Pick<Want, 'key' | 'value' | 'digest'> {
+): Pick<Want, 'key' | 'value' | 'digest' | 'size'> {
   const namespace = scope === 'Cluster' ? '' : ref.namespace === '' ? 'default' : ref.namespace;
-  if (namespace === ref.namespace) return { key: objectKey(ref), value, digest };
+  if (namespace === ref.namespace) return { key: objectKey(ref), ...written };
+  const { value, size } = written;
   const { namespace: _written, ...metadata } = metadataOf(value);
   const settled = { ...value, metadata: namespace === '' ? metadata : { ...metadata, namespace } };
-  return { key: objectKey({ ...ref, namespace }), value: settled, digest: objectDigest(settled) };
+  const key = objectKey({ ...ref, namespace });
+  return { key, value: settled, digest: objectDigest(settled), ...(size === undefined ? {} : sizeIfLarge(settled)) };
 }

@@ -1,8 +1,9 @@
+import type { LiveObject } from '../../model/agent.ts';
 import { sha256 } from '../../model/digest.ts';
 import { type Digest, quote } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
-import { objectLimits } from '../../model/object-size.ts';
+import { notCarried, type ObjectSize, objectLimits, sizeOf } from '../../model/object-size.ts';
 import { TRANSFER_ELEMENTS } from '../limits.ts';
 import { ProtocolError } from './scalars.ts';
 
@@ -49,15 +50,27 @@ function parseContent(key: ObjectKey, bytes: Uint8Array): Content {
     throw malformed(key, 'the content is not JSON');
   }
   if (!isJsonObject(value)) throw malformed(key, 'the content is not an object');
-  if (namesPrototype(bytes, value)) throw malformed(key, PROTOTYPE);
+  if (mayNamePrototype(bytes) && namesPrototype(value)) throw malformed(key, PROTOTYPE);
   return { value, text };
 }
 
-/** Why readers refuse this content, whose value is `value`; undefined: they take it. */
-export function contentProblem(bytes: Uint8Array, value: JsonObject): string | undefined {
-  const shape = shapeOf(bytes);
-  if (typeof shape === 'string') return shape;
-  return namesPrototype(bytes, value) ? PROTOTYPE : undefined;
+/** Why a reader that takes objects of `limit` bytes refuses the content of an object, as a predicate; undefined: it takes it. */
+export function contentProblem(object: Pick<LiveObject, 'value' | 'content'>, limit: number): string | undefined {
+  const { content } = object;
+  if (content !== undefined) {
+    if (content.length > limit) return tooLong(content.length, limit);
+    const shape = shapeOf(content);
+    if (typeof shape === 'string') return `has ${shape}`;
+    return mayNamePrototype(content) && namesPrototype(object.value) ? `has ${PROTOTYPE}` : undefined;
+  }
+  const { value } = object;
+  const size = sizeOf(value);
+  if (size.bytes > limit) return tooLong(size.bytes, limit);
+  return notCarried(size) ?? (namesPrototype(value) ? `has ${PROTOTYPE}` : undefined);
+}
+
+function tooLong(bytes: number, limit: number): string {
+  return `has ${bytes} bytes; the other end takes ${limit}`;
 }
 
 const QUOTE = 0x22;
@@ -74,7 +87,10 @@ const SPACE = 0x20;
  * takes ten times more memory parsed than as text. A text says what is beyond the limits. For other bytes than JSON the count means
  * nothing, and a parser refuses them.
  */
-function shapeOf(bytes: Uint8Array): { readonly elements: number } | string {
+export function shapeOf(
+  bytes: Uint8Array,
+  most: Pick<ObjectSize, 'elements' | 'depth'> = objectLimits,
+): { readonly elements: number } | string {
   let elements = 1;
   let depth = 0;
   /** The last byte outside of strings was the start of an array or object, which may be empty. */
@@ -90,9 +106,9 @@ function shapeOf(bytes: Uint8Array): { readonly elements: number } | string {
     else if (isClose) depth -= 1;
     else if (opened) {
       depth += 1;
-      if (depth > objectLimits.depth) return `deeper than ${objectLimits.depth} levels`;
+      if (depth > most.depth) return `more than ${most.depth} levels`;
     }
-    if (elements > objectLimits.elements) return `more than ${objectLimits.elements} elements`;
+    if (elements > most.elements) return `more than ${most.elements} elements`;
   }
   return { elements };
 }
@@ -107,11 +123,13 @@ function endOfString(bytes: Uint8Array, start: number): number {
 /** The one member name with a meaning in JavaScript. */
 const PROTOTYPE = 'a member named __proto__';
 
-/** True if an object in the value has a member `__proto__`. */
-function namesPrototype(bytes: Uint8Array, value: JsonObject): boolean {
+/** False: no object in the content has such a member, written as it is or with an escape. */
+function mayNamePrototype(bytes: Uint8Array): boolean {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  // Written as it is, or with an escape.
-  if (!text.includes('__proto__') && !text.includes('\\u')) return false;
+  return text.includes('__proto__') || text.includes('\\u');
+}
+
+function namesPrototype(value: JsonObject): boolean {
   const waiting: object[] = [value];
   for (let item = waiting.pop(); item !== undefined; item = waiting.pop()) {
     if (Object.hasOwn(item, '__proto__')) return true;

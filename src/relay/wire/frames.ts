@@ -21,6 +21,7 @@ import {
   quote,
 } from '../../model/ids.ts';
 import { isNamespaceName } from '../../model/object-key.ts';
+import { SMALL_OBJECT } from '../../model/object-size.ts';
 import { FRAME_BYTES } from '../limits.ts';
 import { claimInit } from './output.ts';
 import { checked, decodeMessage, ProtocolError, readCount, readDigest } from './scalars.ts';
@@ -74,6 +75,10 @@ export function limitsInit({ objectBytes, window }: PeerLimits): { objectBytes: 
 export function readLimits(limits: Limits | undefined): PeerLimits {
   if (limits === undefined) throw new ProtocolError('BadHello', 'the limits are missing');
   const objectBytes = readCount(limits.objectBytes, 'the largest object');
+  if (objectBytes < SMALL_OBJECT.bytes) {
+    const message = `the peer takes objects of ${objectBytes} bytes; it must take ${SMALL_OBJECT.bytes}`;
+    throw new ProtocolError('BadHello', message);
+  }
   return { objectBytes, window: Math.min(Math.max(limits.window, 1), 64) };
 }
 

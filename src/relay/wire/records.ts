@@ -4,9 +4,10 @@ import type { LiveObject } from '../../model/agent.ts';
 import { type ClusterName, type Digest, quote } from '../../model/ids.ts';
 import { canonicalJson } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import { SCOPE_CLUSTERS } from '../../model/object-size.ts';
 import type { Origin } from '../../model/output.ts';
-import { OBJECT_ORIGINS, SCOPE_CLUSTERS } from '../limits.ts';
-import { type Content, contentProblem, createContentReader } from './content.ts';
+import { OBJECT_ORIGINS } from '../limits.ts';
+import { type Content, createContentReader } from './content.ts';
 import { digestBytes, ProtocolError, readClusters, readCount, readDigest, readKey, readOrigins } from './scalars.ts';
 
 /** A record as it is read. */
@@ -32,7 +33,7 @@ export class ObjectTooLargeError extends Error {
 
 /**
  * The records of one object: the first with its metadata and the first piece of its content, further ones with the rest.
- * Throws an {@link ObjectTooLargeError} above `limit` bytes of content, or for content that readers refuse.
+ * The caller has left out what readers refuse. Throws an {@link ObjectTooLargeError} above `limit` bytes of content.
  *
  * @param meta for objects of outputs
  */
@@ -52,8 +53,6 @@ export function* objectRecords(
     const message = `${displayKey(key)} has ${bytes.length} bytes; the other end takes ${limit}`;
     throw new ObjectTooLargeError(key, message);
   }
-  const unfit = contentProblem(bytes, value);
-  if (unfit !== undefined) throw new ObjectTooLargeError(key, `${quote(key)}: ${unfit}`);
   const content = bytes.subarray(0, PIECE_BYTES);
   const head = {
     key,

@@ -207,9 +207,9 @@ function loadRecords({ engine, fleet, records, clock }: LedgerDeps): void {
   for (const [name, record] of records.sources) fleet.noted(recordKey.source(name), record);
   for (const [name, record] of records.revocations) fleet.noted(recordKey.revocation(name), record);
   for (const [cluster, registration] of records.registrations) {
-    const { id, warm, connected, since } = registration;
+    const { id, warm, connected, since, kindsAsWritten = false } = registration;
     // An agent that was connected when the server stopped counts as disconnected since this start.
-    const known = { since: connected ? clock.now() : since, id, warm };
+    const known = { since: connected ? clock.now() : since, id, warm, kindsAsWritten };
     engine.inputs.agents.set('', cluster, { ...unseenAgent, ...known, ...reportedIn(registration) });
   }
   for (const [cluster, readings] of records.readings) {

@@ -158,11 +158,12 @@ function bind(deps: AgentSourceDeps, { hello, certificate }: AgentSession, holdi
   // again by now, so the next admissions are later ones; and approvals may have been used since.
   const isStoreOlder = comparePositions(holding.position, known.position) > 0;
   if (isStoreOlder) approvals.endAll(cluster);
-  const { kubernetesVersion: _, tagKey: _tagKey, certificate: _certificate, ownNamespace: _own, ...rest } = known;
+  const { kubernetesVersion: _, tagKey: _tagKey, certificate: _certificate, ...others } = known;
+  const { ownNamespace: _own, objectBytes: _bytes, ...rest } = others;
   ledger.setRegistration(cluster, {
     ...rest,
     ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
-    ...reportedIn({ ownNamespace: hello.ownNamespace }),
+    ...reportedIn({ ownNamespace: hello.ownNamespace, objectBytes: hello.objectBytes }),
     ...(holding.proof.type === 'nothing' ? {} : { tagKey: holding.proof.key }),
     ...(certificate === undefined ? {} : certificateRecord(certificate)),
     ...{ position: isStoreOlder ? holding.position : known.position, connected: true, since: clock.now() },

@@ -267,12 +267,12 @@ async function decodeAll(
   wanted: readonly Wanted[],
 ): Promise<readonly (readonly [string, DecodedFile])[]> {
   const decoded: (readonly [string, DecodedFile])[] = [];
-  let portion: Promise<void>[] = [];
+  let portion: Promise<readonly [string, DecodedFile]>[] = [];
   let bytes = 0;
   const finish = async (): Promise<void> => {
     // Counted in the order of the paths, so that the files that an excess names do not depend on the order in which they were read.
     for (const each of await Promise.all(portion)) {
-      reading.count.decoded(each[0], each[2]);
+      reading.count.decoded(...each);
       decoded.push(each);
     }
     portion = [];
@@ -280,12 +280,7 @@ async function decodeAll(
   };
   for (const each of wanted) {
     const { path, entry } = each;
-    portion.push(
-      decodeOne(reading, before, each).then((file) => {
-        reading.count.decoded(path, file);
-        decoded.push([path, file]);
-      }),
-    );
+    portion.push(decodeOne(reading, before, each).then((file) => [path, file] as const));
     bytes += Math.min(entry.size, reading.maxFileBytes);
     if (portion.length >= READ_AT_ONCE || bytes >= READ_AT_ONCE_BYTES) await finish();
   }

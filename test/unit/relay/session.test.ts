@@ -368,9 +368,9 @@ test('a kind arrives with the Namespaces that cannot be listed, up to a thousand
 });
 
 test('an input object that the server does not take makes its kind unknown, and the rest arrives', async () => {
-  const world = await createRelayHarness({ objectBytes: 10_000 });
+  const world = await createRelayHarness({ objectBytes: 2 ** 20 });
   const { client } = await world.connect();
-  client.publishInput(inputOf({ big: 'x'.repeat(20_000), small: '1' }));
+  client.publishInput(inputOf({ big: 'x'.repeat(2 ** 20), small: '1' }));
   await world.clock.advance(2_000);
   expect(world.owner.held.get(EAST)?.has(configMapKey('small'))).toBe(true);
   expect(world.owner.held.get(EAST)?.has(configMapKey('big'))).toBe(false);
@@ -411,8 +411,8 @@ test('a session that an agent ends because it takes no such delta is told to the
 
 test('an output object that the agent does not take is rejected with that reason', async () => {
   const world = await createRelayHarness();
-  await world.connect({ limits: { objectBytes: 10_000 } });
-  const big: Outputs = new Map([['big', 'x'.repeat(20_000)]]);
+  await world.connect({ limits: { objectBytes: 2 ** 20 } });
+  const big: Outputs = new Map([['big', 'x'.repeat(2 ** 20)]]);
   const outcome = await sessionOf(world).send(deltaOf(NONE, big, { epoch: 1, sequence: 1 }));
   expect(outcome).toMatchObject({ type: 'rejected', reason: 'ObjectTooLarge' });
   await world.clock.advance(1_000);

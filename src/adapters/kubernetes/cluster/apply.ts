@@ -1,5 +1,6 @@
 import { type JsonObject, textOf } from '../../../model/json.ts';
 import { annotationOf, displayKey, metadataOf, nameOfKind, objectRefOf } from '../../../model/object-key.ts';
+import { REQUEST_BYTES } from '../../../model/object-size.ts';
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
 import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import type { ApplyOutcome, ApplyRequest, ObservedObject } from '../../../ports/cluster-api.ts';
@@ -31,7 +32,6 @@ import {
   findResource,
   hindrance,
   isBeingDeleted,
-  LARGEST_BODY_BYTES,
   readLive,
   send,
   uidOf,
@@ -100,7 +100,7 @@ export async function applyObject(writing: Writing, request: ApplyRequest): Prom
   if ('type' in resource) return resource;
   const body = applyBody(request, resource);
   const bytes = Buffer.byteLength(JSON.stringify(body));
-  if (bytes > LARGEST_BODY_BYTES) {
+  if (bytes > REQUEST_BYTES) {
     const size = `${displayKey(key)} has ${(bytes / (1024 * 1024)).toFixed(1)} MiB`;
     return failed(false, 'TooLarge', `${size}, and an API server takes 3 MiB at most; make several objects of it`);
   }

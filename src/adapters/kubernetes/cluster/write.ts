@@ -113,9 +113,6 @@ export function applyRequestOf(
   };
 }
 
-/** The largest body in bytes that an API server accepts. */
-export const LARGEST_BODY_BYTES = 3 * 1024 * 1024;
-
 /** The body that is applied for a declared object: stamped, in its namespace, without fields that only an API server sets. */
 export function applyBody(request: ApplyRequest, resource: ApiResource): JsonObject {
   const { status, ...value } = withPlainSecret(request.value);

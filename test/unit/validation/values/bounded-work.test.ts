@@ -102,34 +102,3 @@ it('an object of a built-in kind with very many mistakes has the first of them a
   const problems = check({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: objectOf(100_000, () => 1) });
   expect(problems.map(({ reason }) => reason)).toEqual(many(100, () => 'WrongType'));
 });
-
-describe('an object of more bytes than an API server takes in a request', () => {
-  const check = createObjectCheck({ kubernetes });
-  // No field of a ClusterRole has a limit of its own.
-  const role = (resource: string) => ({
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRole',
-    metadata: { name: 'a' },
-    rules: [{ apiGroups: [''], resources: [resource], verbs: ['get'] }],
-  });
-  const rest = JSON.stringify(role('')).length;
-  const LIMIT = 3 * 1024 * 1024;
-
-  it.each([
-    ['of one byte', 'x', 1],
-    ['of several bytes', '\u6771', 3],
-    ['with an escape', '"', 2],
-  ])('is an error, and one byte less is none: a text with characters %s', (_, character, bytes) => {
-    const fits = Math.floor((LIMIT - rest) / bytes);
-    expect(check(role(character.repeat(fits)))).toEqual([]);
-    expect(check(role(character.repeat(fits + 1)))).toMatchObject([{ reason: 'ObjectTooLarge', path: [] }]);
-  });
-
-  it('is found at once where aliases repeat a text', () => {
-    const text = 'x'.repeat(2 ** 28);
-    const data = objectOf(10_000, () => text);
-    expect(check({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data })).toMatchObject([
-      { reason: 'ObjectTooLarge' },
-    ]);
-  });
-});
