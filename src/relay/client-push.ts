@@ -2,9 +2,9 @@ import { type InputDelta, KEEPS_KINDS, type KindState, type LiveObject, unknownK
 import { backOffMs } from '../model/back-off.ts';
 import { createBucketedMap } from '../model/bucketed-map.ts';
 import { snapshotDigest } from '../model/digest.ts';
-import type { Digest } from '../model/ids.ts';
+import { type Digest, quote } from '../model/ids.ts';
 import { canonicalJson, compareText, type JsonValue } from '../model/json.ts';
-import { displayKey, kindOf, type ObjectKey } from '../model/object-key.ts';
+import { displayKey, kindOf, type ObjectKey, parseObjectKey } from '../model/object-key.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { digestsAfter } from './input-digests.ts';
@@ -40,6 +40,8 @@ export function createInputState() {
 interface LeftOut {
   readonly digest: Digest;
   readonly problem: string;
+  /** No key can name it, so nothing can depend on it. */
+  readonly isUnnameable?: true;
 }
 
 /** The input that the server has acknowledged. */
@@ -212,10 +214,11 @@ function leaveOut({ input, log }: PushDeps, { objects }: InputSnapshot, objectBy
     if (known !== undefined && known.digest === object?.digest) continue;
     leftOut.delete(key);
     if (object === undefined || acknowledged.digests.get(key) === object.digest) continue;
-    const problem = contentProblem(object, objectBytes);
+    const named = parseObjectKey(key);
+    const problem = named.ok ? contentProblem(object, objectBytes) : named.problem;
     if (problem === undefined) continue;
-    leftOut.set(key, { digest: object.digest, problem });
-    log.warn('relay: an object is left out of the input', { object: displayKey(object.key), problem });
+    leftOut.set(key, { digest: object.digest, problem, ...(named.ok ? {} : { isUnnameable: true }) });
+    log.warn('relay: an object is left out of the input', { object: quote(key), problem });
   }
 }
 
@@ -255,9 +258,10 @@ function withoutLeftOut(
   leftOut: ReadonlyMap<string, LeftOut>,
 ): readonly KindState[] {
   const unknown = new Map<string, string>();
-  for (const [key, { digest, problem }] of leftOut) {
+  for (const [key, { digest, problem, isUnnameable }] of leftOut) {
     const object = objects.get(key as ObjectKey);
-    if (object?.digest === digest) unknown.set(kindOf(object.key), `${displayKey(object.key)} ${problem}`);
+    if (object?.digest === digest && isUnnameable !== true)
+      unknown.set(kindOf(object.key), `${displayKey(object.key)} ${problem}`);
   }
   if (unknown.size === 0) return kinds;
   return kinds.map((kind): KindState => {

@@ -8,6 +8,7 @@ import { DecodingEnded } from '../../sources/tree/tree-file.ts';
 import { type Running, startWorker } from '../start-worker.ts';
 import type { DecodeAnswer, DecodeTask } from './decode-thread.ts';
 import { openDecoder } from './decode-with-warnings.ts';
+import { shareTexts } from './shared-texts.ts';
 
 /** Decodes the files of all sources of a server, and finds places in them. */
 export interface SourceDecoder {
@@ -30,6 +31,23 @@ const DEADLINE_MS = 60_000;
 const IDLE_MS = 10_000;
 /** After a larger file the thread ends at once: its heap would be kept beside the objects that were made of the file. */
 const KEPT_BYTES = 512 * 1024;
+
+/** A file whose documents are so many times longer as JSON repeats them by aliases. */
+const EXPANDED = 2;
+/** An anchor and an alias: a text that looks like both costs a turn in the thread. */
+const ANCHOR = /(?:^|[\s:,[{-])&[\w-]/;
+const ALIAS = /(?:^|[\s:,[{-])\*[\w-]/;
+/** A file without many aliases stays small. */
+const FEW_BYTES = 1024;
+
+/** Whether aliases can make a small file large: digests of its documents then take as long as those of a large file. */
+function hasAliases(bytes: Uint8Array): boolean {
+  if (bytes.length < FEW_BYTES) return false;
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (!buffer.includes('&') || !buffer.includes('*')) return false;
+  const text = buffer.toString('latin1');
+  return ANCHOR.test(text) && ALIAS.test(text);
+}
 
 /** Beside this module in the sources, at the root of the bundle, whose chunks are in a folder. */
 const MODULE = import.meta.url.endsWith('.ts') ? './decode-thread.ts' : '../decode-thread.js';
@@ -80,10 +98,11 @@ export async function openSourceDecoder(
   }
   return {
     decode: async (path, bytes, blob) => {
-      if (bytes.length > LARGE_BYTES) {
+      if (bytes.length > LARGE_BYTES || hasAliases(bytes)) {
         const answer = await inTurn(() => inThread({ path, bytes, blob }));
-        if ('file' in answer) return answer.file;
-        throw new Error('the thread has answered something else');
+        if (!('file' in answer)) throw new Error('the thread has answered something else');
+        if (answer.file.size.expandedBytes > EXPANDED * bytes.length) shareTexts(answer.file);
+        return answer.file;
       }
       decodedHere += bytes.length;
       if (decodedHere > LARGE_BYTES) {

@@ -65,7 +65,7 @@ export function createMapState<Value>(
     /** Deletes the map, until a value is set again. */
     drop: () => drop(state),
     /** True if changed buckets are not staged yet. */
-    hasUnstaged: () => state.dirty.size > 0,
+    hasUnstaged: () => state.dirty.size > 0 || state.rest.length > 0,
     /**
      * Returns records of changed buckets within the budget. Readers do not see them until `commit`: the key of a bucket's record
      * contains the digest of its content, so a record that a manifest names is never overwritten.
@@ -77,8 +77,8 @@ export function createMapState<Value>(
     rewrite: () => rewrite(state),
     /** The manifest that the store should have (null: none); undefined while writes are pending. */
     expected: (): Manifest | null | undefined => {
-      const isSettled = state.inFlight === 0 && state.dirty.size === 0 && isCommitted(state) && state.wanted !== 'asIs';
-      return isSettled ? state.committed : undefined;
+      const isStaged = state.inFlight === 0 && state.dirty.size === 0 && state.rest.length === 0;
+      return isStaged && isCommitted(state) && state.wanted !== 'asIs' ? state.committed : undefined;
     },
   };
 }
@@ -106,6 +106,8 @@ function initialState<Value>(
     own: new Map<number, Map<string, Value>>(),
     /** Buckets that have changed since they were last staged. */
     dirty: new Set<number>(),
+    /** Records of staged buckets that did not fit in the batches so far: a bucket can be larger than a batch. */
+    rest: [] as { readonly number: number; readonly write: StoreWrite }[],
     /** The records of each bucket in the store, committed or only staged. */
     staged: new Map<number, BucketRef>(map?.buckets),
     /** Records that may be in the store without a manifest that names them. */
@@ -171,6 +173,7 @@ function adjustWidth<Value>(state: State<Value>, length: number): void {
   }
   // The orphans already have the records that were staged and not committed.
   for (const each of [values, own, dirty, staged]) each.clear();
+  state.rest = [];
   for (const [number, bucket] of spread) {
     values.set(number, bucket);
     own.set(number, bucket);
@@ -195,6 +198,7 @@ function drop<Value>(state: State<Value>): void {
   state.values.clear();
   state.own.clear();
   state.dirty.clear();
+  state.rest = [];
   state.staged.clear();
   state.length = 0;
   state.width = 1;
@@ -206,11 +210,23 @@ function drop<Value>(state: State<Value>): void {
 function stage<Value>(state: State<Value>, budget: Budget): Part {
   const { name, dirty, staged, orphans } = state;
   const writes: StoreWrite[] = [];
-  const taken: number[] = [];
+  const taken = new Set<number>();
+  const takeRest = (): void => {
+    const fitting = state.rest.splice(0, Math.max(0, budget.records));
+    budget.records -= fitting.length;
+    for (const { number, write } of fitting) {
+      taken.add(number);
+      writes.push(write);
+    }
+  };
+  // A bucket that has changed since is staged as a whole.
+  for (const { number } of state.rest) if (dirty.has(number)) staged.delete(number);
+  state.rest = state.rest.filter(({ number }) => !dirty.has(number));
+  takeRest();
   for (const number of dirty) {
     if (budget.bytes <= 0 || budget.records <= 0) break;
     dirty.delete(number);
-    taken.push(number);
+    taken.add(number);
     const text = textOf(state, number);
     if (text === undefined) {
       staged.delete(number);
@@ -222,14 +238,14 @@ function stage<Value>(state: State<Value>, budget: Budget): Part {
     const ref = { digest, chunks: chunks.length };
     staged.set(number, ref);
     for (const [index, key] of bucketKeys(name, number, ref).entries()) {
-      const value = chunks[index] ?? null;
-      writes.push({ key, value });
+      state.rest.push({ number, write: { key, value: chunks[index] ?? null } });
       orphans.add(key);
-      budget.records -= 1;
     }
     budget.bytes -= text.length;
+    takeRest();
   }
   const failed = (): void => {
+    state.rest = state.rest.filter(({ number }) => !taken.has(number));
     for (const number of taken) {
       staged.delete(number);
       dirty.add(number);
@@ -279,6 +295,7 @@ function rewrite<Value>(state: State<Value>): void {
   if (state.wanted === 'asIs') return;
   state.generation += 1;
   for (const key of recordsOf(state.name, state.committed)) state.orphans.add(key);
+  state.rest = [];
   state.staged.clear();
   state.committed = undefined;
   state.read = undefined;

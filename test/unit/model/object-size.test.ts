@@ -105,12 +105,15 @@ describe('an object of more bytes than an API server takes in a request', () => 
     const fits = Math.floor((LIMIT - rest) / bytes);
     const judged: number[] = [];
     const decoded = (count: number) => {
-      const options = { check: () => (judged.push(count), []) };
+      const check = () => {
+        judged.push(count);
+        return [];
+      };
       const { reading, diagnostics } = decodeFile(
         'a.json',
         bytesOf(JSON.stringify(role(character.repeat(count)))),
         '',
-        options,
+        { check },
       );
       return [reading.readable, ...diagnostics.map(({ code, severity, at }) => [code, severity, at])];
     };

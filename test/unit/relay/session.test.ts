@@ -10,6 +10,7 @@ import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settin
 import { objectDigest } from '../../../src/model/digest.ts';
 import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
 import { parseFleetName } from '../../../src/model/ids.ts';
+import type { ObjectKey } from '../../../src/model/object-key.ts';
 import { must } from '../../../src/model/result.ts';
 import type { Log, LogData } from '../../../src/ports/log.ts';
 import type { AgentSession } from '../../../src/relay/session.ts';
@@ -408,6 +409,22 @@ test('a session that an agent ends because it takes no such delta is told to the
   expect(world.owner.sessions.size).toBe(0);
   expect(world.owner.refusals).toHaveLength(1);
 });
+
+test.each(['a\\b', 'a\nb', 'x'.repeat(254)])(
+  'an input object of a name that no key can have is left out: %j',
+  async (name) => {
+    const world = await createRelayHarness();
+    const { client } = await world.connect();
+    const { objects, kinds } = inputOf({ small: '1' });
+    const value = configMap('odd', '1');
+    const key = `/ConfigMap/web/${name}` as ObjectKey;
+    client.publishInput({ objects: new Map([...objects, [key, { key, value, digest: objectDigest(value) }]]), kinds });
+    await world.clock.advance(2_000);
+    expect([...(world.owner.held.get(EAST)?.keys() ?? [])]).toEqual([configMapKey('small')]);
+    // Nothing can depend on it, so its kind is complete.
+    expect(world.owner.inputs.at(-1)?.delta.kinds?.[0]).toMatchObject({ kind: '/ConfigMap', state: 'complete' });
+  },
+);
 
 test('an output object that the agent does not take is rejected with that reason', async () => {
   const world = await createRelayHarness();

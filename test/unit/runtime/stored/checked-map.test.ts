@@ -8,7 +8,7 @@ import { createMemoryStore } from '../../../../src/adapters/stores/memory.ts';
 import { createSqliteStore } from '../../../../src/adapters/stores/sqlite.ts';
 import type { JsonValue } from '../../../../src/model/json.ts';
 import type { SnapshotStore, StoredRecord } from '../../../../src/ports/snapshot-store.ts';
-import type { MapWriter } from '../../../../src/runtime/stored/map-writer.ts';
+import { createMapState, type MapWriter } from '../../../../src/runtime/stored/map-writer.ts';
 import { atOneMoment, readMap } from '../../../../src/runtime/stored/read-map.ts';
 import { changesBetween, type StoredMap } from '../../../../src/runtime/stored/stored-map.ts';
 import { codec, contentOf, dyingStore, journalOn, keysOf, read } from '../../../support/stored-maps.ts';
@@ -354,4 +354,55 @@ describe('a process that dies between any two writes', () => {
       { numRuns: 150 },
     );
   }, 60_000);
+});
+
+describe('a bucket that is larger than a batch', () => {
+  const bytes = 10 * 256 * 1024;
+  const stateWith = (text: string) => {
+    const state = createMapState('m', codec, { type: 'missing', version: null, orphans: [] }, () => undefined);
+    state.set('a', text);
+    return state;
+  };
+  /** Stages in batches of three records, and commits; a batch fails if `fails` says so. */
+  async function writeAll(
+    store: SnapshotStore,
+    state: ReturnType<typeof stateWith>,
+    before: (batch: number) => 'written' | 'failed' = () => 'written',
+  ): Promise<number> {
+    let batches = 0;
+    for (; state.hasUnstaged() && batches < 100; batches += 1) {
+      const part = state.stage({ bytes: 1024 * 1024, records: 3 });
+      expect(part.writes.length).toBeLessThanOrEqual(3);
+      const outcome = before(batches);
+      if (outcome === 'written') await store.write(part.writes);
+      part[outcome]();
+      if (state.hasUnstaged()) expect(state.expected()).toBeUndefined();
+    }
+    const part = state.commit();
+    await store.write(part?.writes ?? []);
+    part?.written();
+    return batches;
+  }
+  const random = randomBytes(bytes).toString('base64');
+
+  it.each<readonly [string, (state: ReturnType<typeof stateWith>, batch: number) => 'written' | 'failed']>([
+    ['', () => 'written'],
+    [', also if one of them fails', (_, batch) => (batch === 2 ? 'failed' : 'written')],
+    [
+      ', also if it changes meanwhile, and back again',
+      (state, batch) => {
+        if (batch === 1) state.set('a', 'b');
+        if (batch === 1) state.set('a', random);
+        return 'written';
+      },
+    ],
+  ])('is written in several batches%s', async (_, act) => {
+    const store = createMemoryStore();
+    const state = stateWith(random);
+    expect(await writeAll(store, state, (batch) => act(state, batch))).toBeGreaterThan(3);
+    const found = await read(store, 'm');
+    expect(found.type === 'complete' && found.map.values.get('a')).toBe(random);
+    expect(found.orphans).toEqual([]);
+    await store.close();
+  });
 });
