@@ -92,11 +92,11 @@ export function sizeOf(value: JsonValue): ValueSize {
 
 /** A text that aliases repeat is counted once if it is so long. */
 const LONG = 256;
-/** Characters that stand for themselves in JSON, and have one byte. */
-const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+/** Characters that stand for themselves in JSON. Others may be escaped, as half of a surrogate pair is that stands alone. */
+const PLAIN = /^[ !#-[\]-\ud7ff]*$/;
 
 function jsonBytes(text: string): number {
-  return PLAIN.test(text) ? text.length + 2 : Buffer.byteLength(JSON.stringify(text));
+  return PLAIN.test(text) ? Buffer.byteLength(text) + 2 : Buffer.byteLength(JSON.stringify(text));
 }
 
 /** Why the relay does not carry an object, as the predicate of a sentence; undefined: it does. */

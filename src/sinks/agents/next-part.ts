@@ -1,8 +1,8 @@
 import type { PendingChange } from '../../engine/output/outputs.ts';
 import { creationRank, LAST_RANK } from '../../model/apply-order.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
-import { type JsonSize, jsonSize } from '../../model/json-size.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
+import { type ObjectSize, sizeOf } from '../../model/object-size.ts';
 import { DELTA_BYTES, type ObjectMeta } from '../../model/output.ts';
 import { DEFAULT_LIMITS, TRANSFER_ELEMENTS } from '../../relay/limits.ts';
 
@@ -20,7 +20,7 @@ interface Part {
 }
 
 /** What one delta takes at most. Any agent accepts that, with its keeps. */
-interface PartLimits extends JsonSize {
+interface PartLimits extends Pick<ObjectSize, 'bytes' | 'elements'> {
   readonly records: number;
   readonly items: number;
 }
@@ -43,15 +43,15 @@ export function createCutter(bytes = DELTA_BYTES) {
     items: DEFAULT_LIMITS.transferItems / 2,
   };
   /** Clusters share values. */
-  const sizes = new WeakMap<JsonObject, JsonSize>();
-  const contentSize = (value: JsonObject): JsonSize => {
+  const sizes = new WeakMap<JsonObject, ObjectSize>();
+  const contentSize = (value: JsonObject): ObjectSize => {
     const known = sizes.get(value);
     if (known !== undefined) return known;
-    const size = jsonSize(value);
+    const size = sizeOf(value);
     sizes.set(value, size);
     return size;
   };
-  const sizeOf = ({ key, change }: Pending): PartLimits => {
+  const changeSize = ({ key, change }: Pending): PartLimits => {
     if (change.type === 'remove') return { bytes: 0, elements: 0, records: 0, items: 0 };
     const meta: ObjectMeta = change.type === 'upsert' ? change.object : change;
     const content = change.type === 'upsert' ? contentSize(change.object.value) : { bytes: 0, elements: 0 };
@@ -72,7 +72,7 @@ export function createCutter(bytes = DELTA_BYTES) {
       let sum: PartLimits = { bytes: 0, elements: 0, records: 0, items: 0 };
       let measured = 0;
       for (const [place, each] of ordered.entries()) {
-        const size = sizeOf(each);
+        const size = changeSize(each);
         sum = plus(sum, size);
         if (place > 0 && isAbove(sum, limits)) {
           const changes = ordered.slice(0, place).sort((a, b) => compareText(a.key, b.key));

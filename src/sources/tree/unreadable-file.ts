@@ -15,5 +15,5 @@ export function unreadableFile(
   const at = { path, ...(line === undefined ? {} : { line }) };
   const diagnostic = diagnosticOf({ severity: 'error', reason, message, at, ...(hint === undefined ? {} : { hint }) });
   const reading = { readable: false, blob, findings: [sentenceOf(diagnostic)] } as const;
-  return { reading, size: { documents: 0, nodes: 0 }, diagnostics: [diagnostic] };
+  return { reading, size: { documents: 0, nodes: 0, expandedBytes: 0 }, diagnostics: [diagnostic] };
 }
