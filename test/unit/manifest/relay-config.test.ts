@@ -58,7 +58,13 @@ describe('decodeRelayConfig', () => {
           deltaBytes: 67_108_864,
           revision: {
             ...{ bytes: 268_435_456, depth: 100, documents: 100_000, entries: 250_000 },
-            ...{ files: 100_000, findings: 100_000, nodes: 5_000_000, expandedBytes: 512 * 2 ** 20 },
+            ...{
+              files: 100_000,
+              findings: 100_000,
+              nodes: 5_000_000,
+              expandedBytes: 512 * 2 ** 20,
+              matchingSteps: 10 ** 9,
+            },
           },
         },
         bounds: {
@@ -203,7 +209,13 @@ bounds: {approvals: [signedFile, api], approvalSigners: {allowedSignersFile: s, 
           deltaBytes: 67_108_864,
           revision: {
             ...{ bytes: 268_435_456, depth: 100, documents: 100_000, entries: 250_000 },
-            ...{ files: 100_000, findings: 100_000, nodes: 5_000_000, expandedBytes: 512 * 2 ** 20 },
+            ...{
+              files: 100_000,
+              findings: 100_000,
+              nodes: 5_000_000,
+              expandedBytes: 512 * 2 ** 20,
+              matchingSteps: 10 ** 9,
+            },
           },
         },
         bounds: {
