@@ -34,6 +34,11 @@ export interface RelayLimits {
   readonly window: number;
   /** Streams of one cluster that may be open at once, counted until the transport has closed them. */
   readonly streamsPerCluster: number;
+  /** Streams that one cluster may open. One more waits until it may; one that would wait for more than `streamWaitMs` ends. */
+  readonly streams: Rate;
+  readonly streamWaitMs: number;
+  /** What of one cluster may be decoded on all of its streams, in bytes; a record counts as 256, a field as 64. It waits above that. */
+  readonly decoding: Rate;
   /** Time for a hello, or for its answer. */
   readonly helloMs: number;
   /** After this time without a frame from the peer this end sends a ping. */
@@ -76,6 +81,11 @@ export const DEFAULT_LIMITS: RelayLimits = {
   sessionsBytes: 512 * 1024 * 1024,
   window: 8,
   streamsPerCluster: 8,
+  // Two for each connection. An agent tries again after longer and longer times.
+  streams: { burst: 60, perSecond: 2 },
+  streamWaitMs: 5_000,
+  // A first contact of a large cluster does not wait. The decoding of one cluster takes a tenth of a processor after that.
+  decoding: { burst: 256 * 1024 * 1024, perSecond: 32 * 1024 * 1024 },
   helloMs: 10_000,
   pingMs: 8_000,
   silenceMs: 20_000,

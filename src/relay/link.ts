@@ -22,6 +22,8 @@ export interface Link {
   fail(error: unknown): void;
   /** Sends a ping. Resolves true at the next frame from the peer, or false after `milliseconds` or at the end. */
   probe(milliseconds: number): Promise<boolean>;
+  /** Takes what was decoded beside the frames from the budget of the peer. */
+  spend(decoded: Decoded): void;
   isOver(): boolean;
   /** Resolves with the reason of the end that ended the link first, this one or the peer. */
   readonly over: Promise<StreamEnd>;
@@ -41,6 +43,22 @@ export interface LinkOptions {
   readonly saysGoodbye: boolean;
   readonly onFrame: (frame: Frame) => void;
   readonly onBytes?: (direction: 'in' | 'out', bytes: number) => void;
+  /** What the peer may have decoded; absent: everything. */
+  readonly budget?: DecodingBudget;
+}
+
+/** What decoding costs. */
+export interface Decoded {
+  readonly bytes: number;
+  readonly records: number;
+  readonly fields: number;
+}
+
+/** Bounds the decoding for one peer, on all of its streams together. The link reads no further frame while it is spent. */
+export interface DecodingBudget {
+  spend(decoded: Decoded): void;
+  /** Milliseconds until there is some of it again; 0: now. */
+  wait(): number;
 }
 
 /** Frames of {@link Link.post} that may wait at once. A peer that follows the protocol causes only a few. */
@@ -81,12 +99,14 @@ export function createLink(options: LinkOptions): Link {
     post: (frame) => post(state, frame),
     send: (frame) => send(state, frame),
     probe: (milliseconds) => probe(state, milliseconds),
+    spend: (decoded) => state.options.budget?.spend(decoded),
   };
 }
 
 async function readFrames(state: LinkState): Promise<void> {
   const { stream, onBytes } = state.options;
   for (;;) {
+    if (waitFor(state) > 0) await untilInBudget(state);
     const bytes = await stream.read();
     if (state.ended) return;
     if (bytes === undefined) return endLink(state, await endOfReading(stream));
@@ -94,6 +114,20 @@ async function readFrames(state: LinkState): Promise<void> {
     const failure = handle(state, bytes);
     if (failure !== undefined) return endLink(state, failure);
   }
+}
+
+/** Waits until the budget is not spent. The transport holds back the peer meanwhile. */
+async function untilInBudget(state: LinkState): Promise<void> {
+  const { clock } = state.options;
+  for (let wait = waitFor(state); wait > 0 && !state.ended; wait = waitFor(state)) {
+    await clock.sleep(wait);
+    // The silence was this end's.
+    state.heard = clock.monotonic();
+  }
+}
+
+function waitFor({ options: { budget } }: LinkState): number {
+  return budget?.wait() ?? 0;
 }
 
 /** The end of the stream; `done` if the peer has only closed its side. */
@@ -105,6 +139,7 @@ function endOfReading(stream: MessageStream): Promise<StreamEnd> {
 function handle(state: LinkState, bytes: Uint8Array): StreamEnd | undefined {
   try {
     const frame = decodeFrame(bytes);
+    state.options.budget?.spend({ bytes: bytes.length, records: 1, fields: 0 });
     heardFrom(state);
     if (frame.case === 'goodbye') {
       return { code: 'done', reason: readReason(frame.value.reason), message: readText(frame.value.message) };

@@ -1,6 +1,7 @@
 import type { HoldingHead } from '../../generated/relay_pb.ts';
 import { type AgentHello, KEEPS_KINDS } from '../model/agent.ts';
 import { type ClusterId, type ClusterName, type Digest, type FleetName, parseClusterName } from '../model/ids.ts';
+import { createBudget, createLineLimit, type Rate } from '../model/rate-limit.ts';
 import type { RelayTls } from '../model/relay-config.ts';
 import { unreachable } from '../model/result.ts';
 import type { CertificateAuthority, CertificateExpiry, ServerRoots } from '../ports/certificate-authority.ts';
@@ -138,13 +139,20 @@ export function createServerState(deps: RelayServerDeps, options: RelayServerOpt
       streams: new Map<string, number>(),
       /** Bytes that were received on its streams. */
       bytesIn: new Map<string, number>(),
+      /** Records of transfers, and frames, that were decoded. */
+      decoded: new Map<string, number>(),
       /** Results of keys that were never sent. */
       unknownResults: new Map<string, number>(),
       /** Enrolments of a cluster that had enrolled before. */
       enrolledAgain: new Map<string, number>(),
     },
-    /** Last log line per reason and caller, in monotonic milliseconds. */
-    logged: new Map<string, number>(),
+    /** What clusters may open and have decoded. They outlast the streams of a cluster. */
+    budgets: {
+      streams: createBudget(deps.clock.monotonic, limits.streams),
+      decoding: createBudget(deps.clock.monotonic, limits.decoding),
+    },
+    /** Of the lines about ended streams, by reason and caller. */
+    isLineDue: createLineLimit(deps.clock.monotonic, ENDS_LOGGED),
     /** Callers with a wrong token whose answer is delayed. */
     delayed: 0,
     draining: false,
@@ -239,12 +247,12 @@ export function noteRefusal(
   listener.refused({ ...known, cluster: cluster.value, reason, message, address: callerOf(peer) });
 }
 
-const LOG_EVERY_MS = 60_000;
-const LOG_KEYS = 1000;
+/** Lines about ended streams of one reason and caller: one a minute. */
+const ENDS_LOGGED: Rate = { burst: 1, perSecond: 1 / 60 };
 
 /**
  * Counts the end of a stream and logs it, at most once a minute per reason and caller, so that a looping peer does not fill
- * the disk. `caller` is an authenticated cluster, else an address.
+ * the disk; a line says how many were left out before it. `caller` is an authenticated cluster, else an address.
  */
 export function noteEnd(
   state: ServerState,
@@ -255,14 +263,10 @@ export function noteEnd(
   // The peer chooses the reason of a goodbye, and must not create new counters.
   const reason = end.code === 'done' ? 'Closed' : end.reason;
   count(state.ended, reason);
-  const { clock, log } = state.deps;
-  const now = clock.monotonic();
-  const key = `${reason} ${caller}`;
-  const last = state.logged.get(key);
-  if (last !== undefined && now - last < LOG_EVERY_MS) return;
-  if (state.logged.size >= LOG_KEYS) state.logged.clear();
-  state.logged.set(key, now);
-  const line = { reason: end.reason, detail: end.message, ...data };
+  const { log } = state.deps;
+  const due = state.isLineDue(`${reason} ${caller}`);
+  if (due === undefined) return;
+  const line = { reason: end.reason, detail: end.message, ...data, ...due };
   if (end.code === 'done' || end.code === 'unavailable') log.info('relay: a stream has ended', line);
   else log.warn('relay: a stream has ended', line);
 }

@@ -99,6 +99,7 @@ function readStats({ expiries }: RelayServerDeps, state: ServerState | undefined
     ofClusters: {
       streams: record(state?.ofClusters.streams),
       bytesIn: record(state?.ofClusters.bytesIn),
+      decoded: record(state?.ofClusters.decoded),
       unknownResults: record(state?.ofClusters.unknownResults),
       enrolledAgain: record(state?.ofClusters.enrolledAgain),
     },
@@ -139,11 +140,18 @@ function acceptStream(state: ServerState, stream: IncomingStream): void {
   const { cluster } = caller;
   const slot = enter(state, cluster, stream);
   const { streamsPerCluster } = state.limits;
-  if (slot.streams <= streamsPerCluster) {
-    greet(state, slot, stream, caller);
+  const { streams } = state.budgets;
+  const wait = streams.wait(cluster);
+  if (slot.streams <= streamsPerCluster && wait <= state.limits.streamWaitMs) {
+    streams.spend(cluster, 1);
+    if (wait === 0) greet(state, slot, stream, caller);
+    else greetLater(state, slot, stream, caller, wait);
     return;
   }
-  const message = `more than ${streamsPerCluster} streams of one cluster`;
+  const message =
+    wait > state.limits.streamWaitMs
+      ? 'the cluster opens streams too often'
+      : `more than ${streamsPerCluster} streams of one cluster`;
   const end: StreamEnd = { code: 'exhausted', reason: 'TooManyStreams', message };
   noteEnd(state, end, cluster, { cluster, peer });
   noteRefusal(state, end, { claimed: cluster, peer, isProven: isProven(caller), wasConnected: false });
@@ -168,14 +176,34 @@ function enter(state: ServerState, cluster: ClusterName, stream: IncomingStream)
   return slot;
 }
 
+/** To decode a record or a field takes as long as so many bytes. */
+const RECORD_COST = 256;
+const FIELD_COST = 64;
+
 /** Where the server wants neither a certificate nor a token, nothing proves the name of a caller. */
 function isProven({ certificate, generation }: Caller): boolean {
   return certificate !== undefined || generation !== undefined;
 }
 
+/** The stream is not read until its time has come. */
+function greetLater(
+  state: ServerState,
+  slot: ClusterSlot,
+  stream: IncomingStream,
+  caller: Caller,
+  milliseconds: number,
+): void {
+  const cancel = state.deps.clock.schedule(milliseconds, () => {
+    if (state.draining) stream.end(DRAINING);
+    else greet(state, slot, stream, caller);
+  });
+  void stream.ended.then(cancel);
+}
+
 function greet(state: ServerState, slot: ClusterSlot, stream: IncomingStream, caller: Caller): void {
   const { certificate, generation } = caller;
   const { limits, counts, ofClusters } = state;
+  const { decoding } = state.budgets;
   const { clock, log } = state.deps;
   const { cluster } = slot;
   let handler = (frame: Frame): void => onHello(frame);
@@ -187,6 +215,13 @@ function greet(state: ServerState, slot: ClusterSlot, stream: IncomingStream, ca
     onBytes: (direction, bytes) => {
       counts[direction === 'in' ? 'bytesIn' : 'bytesOut'] += bytes;
       if (direction === 'in') count(ofClusters.bytesIn, slot.cluster, bytes);
+    },
+    budget: {
+      spend: ({ bytes, records, fields }) => {
+        count(ofClusters.decoded, cluster, records);
+        decoding.spend(cluster, bytes + RECORD_COST * records + FIELD_COST * fields);
+      },
+      wait: () => decoding.wait(cluster),
     },
   });
   if (generation !== undefined) endWithToken(state, cluster, link, generation);

@@ -17,6 +17,7 @@ import type { Link } from './link.ts';
 import type { TransferMemory } from './transfer-memory.ts';
 import { inOrder, type Receiver } from './waiting-frames.ts';
 import type { Frame } from './wire/frames.ts';
+import { measurePart, PART_RECORDS } from './wire/measure.ts';
 import type { Assembler, RecordInit, WireRecord } from './wire/records.ts';
 import {
   clipText,
@@ -254,7 +255,8 @@ function createReceiver({ link, limits }: Deps, open: (subject: ReadSubject, ans
     if (chunk.index !== current.chunks) {
       throw new ProtocolError('OutOfTurn', `chunk ${chunk.index} instead of chunk ${current.chunks}`);
     }
-    const { bytes, records } = unpackChunk(chunk);
+    const { bytes, records, fields } = unpackChunk(chunk);
+    link.spend({ bytes, records: records.length, fields });
     current.chunks += 1;
     current.bytes += bytes;
     current.records += records.length;
@@ -332,16 +334,19 @@ function* packParts(records: Iterable<RecordInit>): Generator<Uint8Array<ArrayBu
   // The same for all parts: it keeps its buffer, which grows by doubling.
   const writer = new BinaryWriter();
   let size = 0;
+  let count = 0;
   for (const record of records) {
     const bytes = toBinary(RecordSchema, create(RecordSchema, { record }));
     const more = bytes.length + RECORD_OVERHEAD;
     if (more > CHUNK_BYTES) throw new Error(`a record of ${bytes.length} bytes fits in no chunk`);
-    if (size + more > CHUNK_BYTES) {
+    if (size + more > CHUNK_BYTES || count === PART_RECORDS) {
       yield writer.finish();
       size = 0;
+      count = 0;
     }
     writer.tag(PartSchema.field.records.number, WireType.LengthDelimited).bytes(bytes);
     size += more;
+    count += 1;
   }
   if (size > 0) yield writer.finish();
 }
@@ -355,16 +360,22 @@ function pack(part: Uint8Array<ArrayBuffer>, last: boolean) {
   return { compressed: false, data: part, last };
 }
 
-/** The records of a chunk and the uncompressed size. Throws a {@link ProtocolError} on a zip bomb or malformed bytes. */
+/**
+ * The records of a chunk, the uncompressed size and the fields of all records. Throws a {@link ProtocolError} on a zip bomb or
+ * malformed bytes, and before it builds more records than a part may have.
+ */
 export function unpackChunk({ compressed, data }: Pick<Chunk, 'compressed' | 'data'>): {
   readonly bytes: number;
   readonly records: readonly WireRecord[];
+  readonly fields: number;
 } {
   if (data.length > CHUNK_BYTES) throw new ProtocolError('ChunkTooLarge', `a chunk of ${data.length} bytes`);
   const part = compressed ? decompress(data) : data;
+  const { fields } = measurePart(part);
   const { records } = decodeMessage(PartSchema, part, 'MalformedChunk', 'a chunk that is no list of records');
   return {
     bytes: part.length,
+    fields,
     records: records.map(({ record }) => {
       if (record.case === undefined) throw new ProtocolError('MalformedChunk', 'a record without a known field');
       return record;

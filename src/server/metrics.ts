@@ -194,6 +194,10 @@ const METRICS: Readonly<Record<string, Metric>> = {
     'Bytes received from the agents of a cluster: the rate names the cluster that floods the server.',
     ({ relay }) => Object.entries(relay.ofClusters.bytesIn),
   ],
+  'fleetrelay_agent_decoded_records_total{cluster}': [
+    'Records and frames decoded for the agents of a cluster: the rate names the cluster that keeps the server busy.',
+    ({ relay }) => Object.entries(relay.ofClusters.decoded),
+  ],
   'fleetrelay_agent_streams_total{cluster}': [
     'Streams that the agents of a cluster have opened: the rate names the cluster whose agent reconnects all the time.',
     ({ relay }) => Object.entries(relay.ofClusters.streams),

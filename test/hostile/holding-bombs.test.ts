@@ -5,6 +5,7 @@ import { PartSchema } from '../../generated/relay_pb.ts';
 import { sha256, snapshotDigest } from '../../src/model/digest.ts';
 import { objectLimits } from '../../src/model/object-size.ts';
 import { OBJECT_ORIGINS, RECORD_ITEMS, type RelayLimits } from '../../src/relay/limits.ts';
+import { packChunks } from '../../src/relay/transfer.ts';
 import type { FrameInit } from '../../src/relay/wire/frames.ts';
 import type { RecordInit } from '../../src/relay/wire/records.ts';
 import { digestBytes } from '../../src/relay/wire/scalars.ts';
@@ -74,6 +75,8 @@ async function sayAll(world: RelayHarness, stranger: Stranger, frames: Iterable<
   if (!over) return { reason: 'StillOpen', sent, grown };
   return { reason: (await stranger.ended).reason, sent, grown };
 }
+
+const numbered = (at: number): string => `a${String(at).padStart(6, '0')}`;
 
 function* repeated(count: number, frame: (index: number) => FrameInit): Generator<FrameInit, void, void> {
   for (let index = 0; index < count; index += 1) yield frame(index);
@@ -189,5 +192,125 @@ describe('an input', () => {
     const chunks = repeated(kinds.length, (index) => compressed(kinds[index] ?? [], index, index === kinds.length - 1));
     expect((await sayAll(world, push, chunks)).reason).toBe('StillOpen');
     expect(world.owner.inputs).toHaveLength(1);
+  });
+});
+
+describe('a chunk that becomes more than it is', () => {
+  /** Empty `more` records: four bytes each, and a few dozen bytes once compressed. */
+  const emptyRecords = (count: number, index: number): FrameInit => {
+    const part = Buffer.from('0a021a00'.repeat(count), 'hex');
+    return {
+      case: 'chunk',
+      value: { transfer: 1n, index, compressed: true, data: zstdCompressSync(part), last: false },
+    };
+  };
+  const decoded = (world: RelayHarness): number => world.server.stats().ofClusters.decoded.east ?? 0;
+
+  test('of 36 bytes with 65,536 records without content ends the stream at the first one, and builds none', async () => {
+    const { world, stranger } = await welcomed();
+    const bomb = emptyRecords(65_536, 1);
+    if (bomb.case === 'chunk') expect(bomb.value.data?.length).toBeLessThan(64);
+    await stranger.say(holding);
+    await stranger.say(compressed([entry('x')], 0));
+    await world.clock.settle();
+    const before = decoded(world);
+    const { reason, sent } = await sayAll(
+      world,
+      stranger,
+      repeated(15, (index) => emptyRecords(65_536, index + 1)),
+    );
+    expect({ reason, sent }).toEqual({ reason: 'TransferTooLarge', sent: 1 });
+    // The frame that carries the chunk.
+    expect(decoded(world) - before).toBe(1);
+  });
+
+  test.each([
+    ['records without a kind', '0a00', 10, 'MalformedChunk'],
+    ['one record that has its kind again and again', `0a${'80a003'}${'1a00'.repeat(26_624)}`, 1, 'TransferTooLarge'],
+    ['one record of very many fields', `0a84800c3280800c${'0a00'.repeat(98_304)}`, 1, 'TransferTooLarge'],
+    ['fields that no part has', '1200', 100_000, 'TransferTooLarge'],
+    ['a length behind its end', '0a7f00', 1, 'MalformedFrame'],
+    ['groups in groups', '0b', 100_000, 'MalformedFrame'],
+  ])('with %s is refused before it is decoded', async (_what, hex, count, reason) => {
+    const { world, stranger } = await welcomed();
+    await stranger.say(holding);
+    await world.clock.settle();
+    const before = decoded(world);
+    const data = zstdCompressSync(Buffer.from(hex.repeat(count), 'hex'));
+    const chunk: FrameInit = { case: 'chunk', value: { transfer: 1n, index: 0, compressed: true, data, last: false } };
+    expect(await sayAll(world, stranger, [chunk])).toMatchObject({ reason, sent: 1 });
+    expect(decoded(world) - before).toBe(1);
+  });
+
+  test('of as many small records as a sender puts into one is taken', async () => {
+    const { world, push } = await pushing();
+    const removals = Array.from(
+      { length: 20_000 },
+      (_, at): RecordInit => ({ case: 'removal', value: { key: configMapKey(numbered(at)) } }),
+    );
+    const chunks = [...packChunks(removals)].map(
+      (chunk, index): FrameInit => ({ case: 'chunk', value: { transfer: 1n, index, ...chunk } }),
+    );
+    expect(chunks.length).toBe(3);
+    expect(await sayAll(world, push, chunks)).toMatchObject({ reason: 'UnknownKey', sent: 3 });
+  });
+});
+
+describe('a frame that becomes more than it is', () => {
+  const hex = (text: string): Uint8Array => Buffer.from(text, 'hex');
+
+  test.each([
+    ['a hello of 100,000 capabilities', `0ac09a0c${'2200'.repeat(100_000)}`],
+    ['100,000 pings in one', '4200'.repeat(100_000)],
+    ['a hello whose limits come again and again', `0ac09a0c${'4200'.repeat(100_000)}`],
+    ['fields that are not known', '9a0100'.repeat(50_000)],
+  ])('is refused before it is decoded: %s', async (_what, bytes) => {
+    const world = await createRelayHarness();
+    const stranger = world.stranger('Pull');
+    await stranger.sayBytes(hex(bytes));
+    expect((await stranger.ended).reason).toBe('MalformedFrame');
+    expect(world.server.stats().ofClusters.decoded.east).toBe(undefined);
+  });
+});
+
+describe('the budget of a cluster', () => {
+  test('holds back its streams when it is spent, and nothing is lost', async () => {
+    const { world, push } = await pushing({ decoding: { burst: 100_000, perSecond: 100_000 } });
+    const say = async (): Promise<void> => {
+      for (let index = 0; index < 10; index += 1) {
+        const removals = Array.from(
+          { length: 200 },
+          (_, at): RecordInit => ({ case: 'removal', value: { key: configMapKey(numbered(200 * index + at)) } }),
+        );
+        await push.say(compressed(removals, index, index === 9));
+      }
+    };
+    void say();
+    await world.clock.settle();
+    const acknowledged = world.server.stats().ofClusters.decoded.east ?? 0;
+    expect(acknowledged).toBeLessThan(1_000);
+    await world.clock.advance(8_000);
+    expect((await push.ended).reason).toBe('UnknownKey');
+    expect(world.server.stats().ofClusters.decoded.east).toBeGreaterThan(2_000);
+  });
+
+  test('makes a stream wait that is opened too often, and ends one that would wait long', async () => {
+    const world = await createRelayHarness({ streams: { burst: 3, perSecond: 1 }, streamWaitMs: 2_000 });
+    const open = async (): Promise<Stranger> => {
+      const stranger = world.stranger('Pull');
+      await stranger.hello({ instance: 'stranger-1' });
+      await world.clock.settle();
+      return stranger;
+    };
+    const admitted = () => world.server.stats().ofClusters.decoded.east ?? 0;
+    for (let index = 0; index < 3; index += 1) await open();
+    expect(admitted()).toBe(3);
+    const waiting = await open();
+    expect(admitted()).toBe(3);
+    await open();
+    expect((await (await open()).ended).reason).toBe('TooManyStreams');
+    await world.clock.advance(500);
+    expect(admitted()).toBe(4);
+    expect((await waiting.hear())?.case).toBe('welcome');
   });
 });

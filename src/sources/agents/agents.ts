@@ -4,6 +4,7 @@ import { inventoryDigest } from '../../model/inventory-digest.ts';
 import { type Registration, reportedIn } from '../../model/ledger.ts';
 import { comparePositions } from '../../model/output.ts';
 import type { ClusterSize } from '../../model/quotas.ts';
+import { createLineLimit, type Rate } from '../../model/rate-limit.ts';
 import type {
   AgentCertificate,
   AgentListener,
@@ -36,16 +37,20 @@ interface AgentSourceDeps extends HelloDeps, Pick<ServerParts, 'loop' | 'approva
   readonly refusedAgents: Pick<RefusedAgents, 'refused' | 'connected' | 'disconnected'>;
 }
 
+/** Lines about the connections of one cluster. A line says how many were left out before it. */
+const CONNECTIONS_LOGGED: Rate = { burst: 10, perSecond: 2 / 60 };
+
 /**
  * Turns messages of agents into observations for the engine. A handler that depends on an earlier observation reads the latest
  * value of the input: a commit takes many turns of the event loop, in which more messages arrive.
  */
 export function createAgentSource(deps: AgentSourceDeps): AgentListener {
-  const { engine, loop, ledger, recovery, sessions, refusedAgents, clock, log } = deps;
+  const { engine, loop, ledger, recovery, sessions, refusedAgents, clock } = deps;
   const { agents } = engine.inputs;
   const quotas = createQuotas(deps);
   const ends = { complete: (cluster: ClusterName) => markWarm(deps, cluster), failed: endAfterDefect(deps) };
   const inputs = createInputTaker({ ...deps, quotas, ...ends });
+  const logConnection = createConnectionLog(deps);
 
   return {
     caughtUp: async () => true,
@@ -67,7 +72,8 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       recovery.consider(cluster, holding);
       inputs.drop(cluster);
       sessions.set(cluster, newSession(session, holding));
-      log.info('an agent is connected', { cluster, version, owned: holding.entries.length, known: holding.isKnown });
+      const { entries, isKnown } = holding;
+      logConnection('an agent is connected', cluster, { version, owned: entries.length, known: isKnown });
       deps.connected(cluster, holding);
       refusedAgents.connected(cluster);
       loop.transact(() => {
@@ -92,7 +98,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       sessions.delete(cluster);
       inputs.drop(cluster);
       refusedAgents.disconnected(cluster);
-      log.info('an agent is disconnected', { cluster, reason });
+      logConnection('an agent is disconnected', cluster, { reason });
       noteDisconnected(deps, cluster);
     },
     refused: refusedAgents.refused,
@@ -108,6 +114,15 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     },
     aboveQuota: quotas.aboveQuota,
     input: inputs.input,
+  };
+}
+
+/** Logs that an agent has come or gone. An agent that does so all the time must not fill the disk. */
+function createConnectionLog({ clock, log }: AgentSourceDeps) {
+  const isDue = createLineLimit(clock.monotonic, CONNECTIONS_LOGGED);
+  return (message: string, cluster: ClusterName, data: Readonly<Record<string, unknown>>): void => {
+    const due = isDue(cluster);
+    if (due !== undefined) log.info(message, { cluster, ...data, ...due });
   };
 }
 

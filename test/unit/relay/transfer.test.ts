@@ -21,6 +21,7 @@ function countingLink() {
     end: () => undefined,
     fail: () => undefined,
     probe: async () => true,
+    spend: () => undefined,
     isOver: () => false,
     over: promise,
   };

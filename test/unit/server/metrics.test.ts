@@ -211,6 +211,7 @@ function relayView(clients: readonly (Omit<Client, 'cluster'> & { readonly clust
     ofClusters: {
       streams: { east: 3 },
       bytesIn: { east: 1_000 },
+      decoded: { east: 40 },
       unknownResults: { east: 2 },
       enrolledAgain: { east: 1 },
     },
