@@ -17,17 +17,9 @@ import type { Link } from './link.ts';
 import type { TransferMemory } from './transfer-memory.ts';
 import { inOrder, type Receiver } from './waiting-frames.ts';
 import type { Frame } from './wire/frames.ts';
-import { measurePart, PART_RECORDS } from './wire/measure.ts';
+import { decodePart, PART_RECORDS } from './wire/measure.ts';
 import type { Assembler, RecordInit, WireRecord } from './wire/records.ts';
-import {
-  clipText,
-  decodeMessage,
-  ProtocolError,
-  readCount,
-  readReason,
-  readText,
-  sendableReason,
-} from './wire/scalars.ts';
+import { clipText, ProtocolError, readCount, readReason, readText, sendableReason } from './wire/scalars.ts';
 
 /** The head of a transfer, as it is written. */
 type Subject = NonNullable<MessageInitShape<typeof BeginSchema>['subject']>;
@@ -371,8 +363,7 @@ export function unpackChunk({ compressed, data }: Pick<Chunk, 'compressed' | 'da
 } {
   if (data.length > CHUNK_BYTES) throw new ProtocolError('ChunkTooLarge', `a chunk of ${data.length} bytes`);
   const part = compressed ? decompress(data) : data;
-  const { fields } = measurePart(part);
-  const { records } = decodeMessage(PartSchema, part, 'MalformedChunk', 'a chunk that is no list of records');
+  const { fields, records } = decodePart(part);
   return {
     bytes: part.length,
     fields,

@@ -229,8 +229,8 @@ describe('a chunk that becomes more than it is', () => {
     ['one record that has its kind again and again', `0a${'80a003'}${'1a00'.repeat(26_624)}`, 1, 'TransferTooLarge'],
     ['one record of very many fields', `0a84800c3280800c${'0a00'.repeat(98_304)}`, 1, 'TransferTooLarge'],
     ['fields that no part has', '1200', 100_000, 'TransferTooLarge'],
-    ['a length behind its end', '0a7f00', 1, 'MalformedFrame'],
-    ['groups in groups', '0b', 100_000, 'MalformedFrame'],
+    ['a length behind its end', '0a7f00', 1, 'MalformedChunk'],
+    ['groups in groups', '0b', 100_000, 'MalformedChunk'],
   ])('with %s is refused before it is decoded', async (_what, hex, count, reason) => {
     const { world, stranger } = await welcomed();
     await stranger.say(holding);

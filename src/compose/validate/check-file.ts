@@ -22,6 +22,8 @@ export interface CheckedFile {
   readonly documents: readonly CheckedDocument[];
   /** What counts towards the limits of a revision. */
   readonly size: DecodedSize;
+  /** The steps of the rules in CEL for its objects, if it has any. */
+  readonly steps?: number;
   /** It must be checked again: if a definition of a kind without schema is found elsewhere, or for its expressions. */
   readonly waits: boolean;
   /** It has expressions that an API server compiles, which need the library for CEL. */
@@ -113,10 +115,12 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     hasExpressions ||= !isSkipped && expressionsIn(value).length > 0;
   }
   const diagnostics = inOrder(findings);
+  const steps = checks.takeSteps();
   return {
     diagnostics,
     documents,
     size: decodedSize(file, read),
+    ...(steps === 0 ? {} : { steps }),
     waits: (hasExpressions && !checks.checksExpressions) || documents.some(({ state }) => state === 'noSchema'),
     ...(hasExpressions ? { hasExpressions } : {}),
     schemas: named.schemas,

@@ -49,6 +49,23 @@ export function countChecked(
   };
 }
 
+/** The most steps that the rules in CEL may take for all files of a run: some minutes. One object may take a hundredth. */
+const MOST_STEPS = 500_000_000;
+
+/** Counts the steps of rules in CEL of files, in their order; throws {@link BeyondRevision} at the first excess. */
+export function countSteps(files: readonly { readonly name: string }[]): (checked: CheckedFile, index: number) => void {
+  let sum = 0;
+  return ({ steps = 0 }, index) => {
+    sum += steps;
+    if (sum <= MOST_STEPS) return;
+    const message = `with this file, the rules in CEL take more than ${MOST_STEPS} steps for all files together`;
+    const hint =
+      'write the rules of the CustomResourceDefinitions without loops in loops, or check fewer files at a time';
+    const at = { path: files[index]?.name ?? '', line: 1, column: 1 };
+    throw new BeyondRevision(diagnosticOf({ severity: 'error', reason: 'RuleTooExpensive', message, hint, at }));
+  };
+}
+
 /** Counts the entries and manifests of a folder as a server does; its methods throw {@link BeyondRevision} at the first excess. */
 export function createListingCount(limits: RevisionLimits, nameOf: (path: string) => string) {
   const refuse = (limit: keyof RevisionLimits, found: number, path: string): void => {

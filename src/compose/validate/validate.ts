@@ -11,7 +11,7 @@ import { createBytesReader } from './file-bytes.ts';
 import { bytesOf, type InputFile, type Inputs, listInputs, pathInSource, STDIN, sourceRoot } from './inputs.ts';
 import { reportOf } from './make-report.ts';
 import type { ValidationReport, ValidationRequest } from './report.ts';
-import { BeyondRevision, countChecked, countPlacements } from './revision-limits.ts';
+import { BeyondRevision, countChecked, countPlacements, countSteps } from './revision-limits.ts';
 import type { CheckSettings } from './schemas/object-checks.ts';
 import { createThreads, type Threads } from './threads/threads.ts';
 
@@ -152,7 +152,11 @@ async function withCustomKinds(
   files: readonly InputFile[],
   first: readonly CheckedFile[],
   settings: CheckSettings,
-  check: (files: readonly InputFile[], settings: CheckSettings) => Promise<readonly CheckedFile[]>,
+  check: (
+    files: readonly InputFile[],
+    settings: CheckSettings,
+    takeInOrder?: (checked: CheckedFile, index: number) => void,
+  ) => Promise<readonly CheckedFile[]>,
 ): Promise<readonly CheckedFile[]> {
   const waiting = files.filter((_, index) => first[index]?.waits === true);
   const isAsked = request.cluster !== undefined || (request.schemaLocations ?? []).length > 0;
@@ -161,7 +165,8 @@ async function withCustomKinds(
   if (waiting.length === 0 || !(isAsked || isNamed || checksExpressions)) return first;
   const { findCustomSchemas } = await import('./schemas/custom-schemas.ts');
   const custom = await findCustomSchemas(request, files, first, settings);
-  const again = (await check(waiting, { ...settings, ...custom, checksExpressions })).values();
+  const all = { ...settings, ...custom, checksExpressions };
+  const again = (await check(waiting, all, countSteps(waiting))).values();
   return first.map((checked) => (checked.waits ? (again.next().value ?? checked) : checked));
 }
 

@@ -23,9 +23,9 @@ import {
 import { isNamespaceName } from '../../model/object-key.ts';
 import { SMALL_OBJECT } from '../../model/object-size.ts';
 import { FRAME_BYTES } from '../limits.ts';
-import { checkFields } from './measure.ts';
+import { decodeMessage } from './measure.ts';
 import { claimInit } from './output.ts';
-import { checked, decodeMessage, ProtocolError, readCount, readDigest } from './scalars.ts';
+import { checked, ProtocolError, readCount, readDigest } from './scalars.ts';
 
 /** A frame as it is read: one of the cases, each with its value. */
 export type Frame = Exclude<MessageShape<typeof FrameSchema>['frame'], { case: undefined }>;
@@ -54,7 +54,6 @@ export function decodeFrame(bytes: Uint8Array): Frame {
   if (bytes.length > FRAME_BYTES) {
     throw new ProtocolError('FrameTooLarge', `a frame of ${bytes.length} bytes, at most ${FRAME_BYTES} are allowed`);
   }
-  checkFields(FrameSchema, bytes);
   const { frame } = decodeMessage(FrameSchema, bytes, 'MalformedFrame', 'a message that is not a frame');
   if (frame.case === undefined) throw new ProtocolError('MalformedFrame', 'a frame without a known field');
   return frame;
@@ -203,7 +202,6 @@ export function readRegisterRequest(
   bytes: Uint8Array,
 ): Pick<RegisterRequest, 'cluster' | 'version' | 'certificateRequest'> & { readonly clusterId: ClusterId } {
   if (bytes.length > 2 * MAX_REQUEST_BYTES) throw tooLarge(bytes.length);
-  checkFields(RegisterRequestSchema, bytes);
   const request = decodeMessage(RegisterRequestSchema, bytes, 'MalformedRequest', 'a message that is no registration');
   const { cluster, certificateRequest } = request;
   if (certificateRequest.length > MAX_REQUEST_BYTES) throw tooLarge(certificateRequest.length);
@@ -224,7 +222,6 @@ export function registerResponseBytes(answer: { readonly certificate: string; re
 /** Reads the answer to a registration: unverified PEM texts; empty roots: the server sent none. */
 export function readRegisterResponse(bytes: Uint8Array): { readonly certificate: string; readonly roots: string } {
   const message = 'a message that is no answer to a registration';
-  checkFields(RegisterResponseSchema, bytes);
   const { certificate, roots } = decodeMessage(RegisterResponseSchema, bytes, 'MalformedFrame', message);
   return { certificate: readPem(certificate, 'the certificate'), roots: readPem(roots, 'the roots') };
 }

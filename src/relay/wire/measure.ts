@@ -1,11 +1,10 @@
-import type { DescMessage } from '@bufbuild/protobuf';
+import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
 import { WireType } from '@bufbuild/protobuf/wire';
 import { PartSchema } from '../../../generated/relay_pb.ts';
 import { ProtocolError } from './scalars.ts';
 
 /** What a part of a transfer becomes when it is decoded. */
-export interface PartMeasure {
-  readonly records: number;
+interface PartMeasure {
   /** The fields of the records: texts, bytes, numbers, origins and so on. */
   readonly fields: number;
 }
@@ -15,13 +14,46 @@ export const PART_RECORDS = 8_192;
 /** Most fields of the records of a part. Four bytes for each are less than a name and its length. */
 const PART_FIELDS = 65_536;
 /** Most fields of any other message, with those of the messages in it. A hello has up to a hundred. */
-export const MESSAGE_FIELDS = 256;
+const MESSAGE_FIELDS = 2_048;
 
 /**
- * Counts what a part holds by its tags and lengths, without decoding it. Throws a {@link ProtocolError} if it holds more than is
- * allowed, a record without content, or bytes that are no message.
+ * Decodes a message after its fields were counted: a repeated one costs the sender as little as two bytes, and the reader an object.
+ * Bytes that do not decode throw a {@link ProtocolError} with this reason and text.
  */
-export function measurePart(part: Uint8Array): PartMeasure {
+export function decodeMessage<Schema extends DescMessage>(
+  schema: Schema,
+  bytes: Uint8Array,
+  reason: string,
+  text: string,
+  measure: (bytes: Uint8Array) => void = (message) => void countFields(schema, createCursor(message), 0),
+): MessageShape<Schema> {
+  try {
+    measure(bytes);
+    return fromBinary(schema, bytes, { readUnknownFields: false });
+  } catch (error) {
+    throw error instanceof ProtocolError ? error : new ProtocolError(reason, text);
+  }
+}
+
+/**
+ * Decodes a part of a transfer after what it holds was counted by its tags and lengths. Throws a {@link ProtocolError} for more than
+ * is allowed, and for a record without content.
+ */
+export function decodePart(part: Uint8Array): PartMeasure & Pick<MessageShape<typeof PartSchema>, 'records'> {
+  let measured: PartMeasure = { fields: 0 };
+  const { records } = decodeMessage(
+    PartSchema,
+    part,
+    'MalformedChunk',
+    'a chunk that is no list of records',
+    (bytes) => {
+      measured = measurePart(bytes);
+    },
+  );
+  return { ...measured, records };
+}
+
+function measurePart(part: Uint8Array): PartMeasure {
   let records = 0;
   let fields = 0;
   const outer = createCursor(part);
@@ -43,7 +75,7 @@ export function measurePart(part: Uint8Array): PartMeasure {
       while (content.next()) fields = counted(fields + 1);
     } while (record.next());
   }
-  return { records, fields };
+  return { fields };
 }
 
 function counted(fields: number): number {
@@ -53,14 +85,6 @@ function counted(fields: number): number {
 
 function tooLarge(message: string): ProtocolError {
   return new ProtocolError('TransferTooLarge', message, 'exhausted');
-}
-
-/**
- * Refuses a message with more fields than any has, before it is decoded: a repeated field costs the sender as little as two
- * bytes, and the reader an object.
- */
-export function checkFields(schema: DescMessage, bytes: Uint8Array): void {
-  countFields(schema, createCursor(bytes), 0);
 }
 
 function countFields(schema: DescMessage, cursor: Cursor, before: number): number {
@@ -92,7 +116,7 @@ interface Cursor {
   inside(): Cursor;
 }
 
-/** Goes from field to field of a message by tags and lengths. Throws a {@link ProtocolError} where they are wrong. */
+/** Goes from field to field of a message by tags and lengths. Throws where they are wrong; groups are, too. */
 function createCursor(bytes: Uint8Array, from = 0, to = bytes.length): Cursor {
   let at = from;
   let end = to;
@@ -156,6 +180,6 @@ function createCursor(bytes: Uint8Array, from = 0, to = bytes.length): Cursor {
   return cursor;
 }
 
-function malformed(): ProtocolError {
-  return new ProtocolError('MalformedFrame', 'bytes that are no message');
+function malformed(): Error {
+  return new Error('bytes that are no message');
 }

@@ -1,4 +1,3 @@
-import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
 import type { OutputHead, Position } from '../../../generated/relay_pb.ts';
 import { type ClusterName, type Digest, parseClusterName, parseSourceName, quote } from '../../model/ids.ts';
 import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
@@ -26,20 +25,6 @@ export class ProtocolError extends Error {
     super(message);
     this.reason = reason;
     this.code = code;
-  }
-}
-
-/** Decodes a message; bytes that do not decode throw a {@link ProtocolError} with this reason and text. */
-export function decodeMessage<Schema extends DescMessage>(
-  schema: Schema,
-  bytes: Uint8Array,
-  reason: string,
-  text: string,
-): MessageShape<Schema> {
-  try {
-    return fromBinary(schema, bytes, { readUnknownFields: false });
-  } catch {
-    throw new ProtocolError(reason, text);
   }
 }
 

@@ -54,6 +54,8 @@ export interface ObjectChecks {
   readonly collectsReferences: boolean;
   /** The rules that could not be evaluated until now, as sentences. */
   notEvaluated(): readonly string[];
+  /** The steps of rules in CEL since the last call. */
+  takeSteps(): number;
 }
 
 /** The library for CEL is loaded only where a definition has rules. */
@@ -105,6 +107,7 @@ export async function createObjectChecks(settings: CheckSettings): Promise<Objec
     collectsFacts,
     collectsReferences,
     notEvaluated: () => cel?.notEvaluated() ?? [],
+    takeSteps: () => cel?.takeSteps() ?? 0,
     isSkipped: ({ apiVersion, kind, type }) => {
       if (skipped.size === 0) return false;
       const version = textOf(apiVersion);

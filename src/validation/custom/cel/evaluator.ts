@@ -31,6 +31,8 @@ export interface CelEvaluator {
   readonly checkExpressions: ObjectCheck;
   /** The rules that could not be evaluated until now, as sentences, in the order in which they were found; each once. */
   readonly notEvaluated: () => readonly string[];
+  /** The steps of all rules since the last call: the same for the same objects, whatever was judged before. */
+  readonly takeSteps: () => number;
 }
 
 /**
@@ -42,6 +44,7 @@ export function createCelEvaluator(): CelEvaluator {
   const environment = createEnvironment(meter);
   const notEvaluated = new Set<string>();
   const steps = createMeter();
+  let taken = 0;
   const judge = (rule: CompiledRule, self: CelValue, left: number): Judgement => {
     const limit = Math.min(left, MAX_STEPS_OF_RULE);
     meter.reset(limit);
@@ -85,6 +88,7 @@ export function createCelEvaluator(): CelEvaluator {
           if (!(error instanceof TooMuchWork)) throw error;
           problems.push(tooLarge());
         }
+        taken += 2 * MAX_STEPS_OF_OBJECT - left - Math.max(0, steps.left);
         return problems;
       };
     },
@@ -97,6 +101,11 @@ export function createCelEvaluator(): CelEvaluator {
       return expressions.flatMap((expression) => expressionProblem(environment, expression) ?? []);
     },
     notEvaluated: () => [...notEvaluated],
+    takeSteps: () => {
+      const before = taken;
+      taken = 0;
+      return before;
+    },
   };
 }
 
