@@ -55,7 +55,7 @@ describe('the steps of rules', () => {
 
   it('that all files take are limited, and counted in the order of the files', () => {
     const file = { diagnostics: [], documents: [], waits: false, schemas: [], definitions: [], hasSuppressions: false };
-    const size = { documents: 1, nodes: 1 };
+    const size = { documents: 1, nodes: 1, expandedBytes: 1 };
     const count = countSteps(Array.from({ length: 200 }, (_, at) => ({ name: `${at}.yaml` })));
     const take = (at: number): void => count({ ...file, size, steps: 5_000_000 }, at);
     for (let at = 0; at < 100; at += 1) take(at);
