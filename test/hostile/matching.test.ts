@@ -174,6 +174,11 @@ describe('the Placements of a revision', () => {
   });
 });
 
+it('a tree of many paths lets the event loop turn after a counted amount of paths', async () => {
+  const files: Files = new Map(Array.from({ length: 60_000 }, (_, at) => [`f${at}.txt`, ''] as const));
+  expect((await read(emptyTree, files)).turns).toBeGreaterThanOrEqual(6);
+});
+
 const segment = fc.constantFrom('a', 'aa', 'ab', 'b');
 const path = fc.array(segment, { minLength: 1, maxLength: 3 }).map((parts) => `${parts.join('/')}.yaml`);
 const glob = fc.constantFrom('**/*a*b', 'a/**', 'aa/*.yaml', '**', '*b*', 'ab', '{a,b}/*');

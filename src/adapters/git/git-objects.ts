@@ -66,20 +66,23 @@ export function createObjectReading(objects: GitObjects): ObjectReading {
   };
 }
 
+/** Sizes that are asked for before the event loop turns. */
+const ASKED_AT_ONCE = 1_000;
+
 async function withSizes(
   objects: GitObjects,
   changes: Awaited<ReturnType<typeof diffTrees>>,
 ): Promise<readonly TreeChange[]> {
-  const blobs = new Set(changes.flatMap(({ entry }) => (entry?.kind === 'file' ? [entry.blob] : [])));
-  const sizes = new Map(
-    await Promise.all(
-      [...blobs].map(async (blob) => {
-        const header = await objects.header(blob);
-        if (header === undefined) throw gitCopyError(`the local copy lacks the object ${blob}`);
-        return [blob, header.size] as const;
-      }),
-    ),
-  );
+  const blobs = [...new Set(changes.flatMap(({ entry }) => (entry?.kind === 'file' ? [entry.blob] : [])))];
+  const sizes = new Map<string, number>();
+  const ask = async (blob: string): Promise<void> => {
+    const header = await objects.header(blob);
+    if (header === undefined) throw gitCopyError(`the local copy lacks the object ${blob}`);
+    sizes.set(blob, header.size);
+  };
+  for (let from = 0; from < blobs.length; from += ASKED_AT_ONCE) {
+    await Promise.all(blobs.slice(from, from + ASKED_AT_ONCE).map(ask));
+  }
   return changes.map(({ path, entry }) => ({
     path,
     entry: entry === null ? null : { ...entry, size: (entry.kind === 'file' && sizes.get(entry.blob)) || 0 },

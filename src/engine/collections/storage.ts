@@ -157,8 +157,13 @@ export function firstCells(cells: Iterable<Cell>, count: number, isSeen: (cell: 
     if (!isSeen(cell)) continue;
     const last = first[count - 1];
     if (last !== undefined && compareCells(cell, last) > 0) continue;
-    const place = first.findIndex((other) => compareCells(cell, other) < 0);
-    first.splice(place < 0 ? first.length : place, 0, cell);
+    let [from, to] = [0, first.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (compareCells(cell, first[middle] as Cell) < 0) to = middle;
+      else from = middle + 1;
+    }
+    first.splice(from, 0, cell);
     first.length = Math.min(first.length, count);
   }
   return first;

@@ -3,7 +3,7 @@ import type { RevisionLimits } from '../../model/revision-limits.ts';
 import type { TreeEntry } from '../../ports/git-repo.ts';
 import { followsAll, IGNORE_FILE, type Membership, parseIgnoreFile } from './ignore-file.ts';
 import type { Pace } from './pace.ts';
-import { matchPaths, type PathOfRevision } from './path-steps.ts';
+import { matchPaths, notMatched, type PathOfRevision } from './path-steps.ts';
 import type { ReadTreeFile } from './tree-file.ts';
 import { unreadableFile } from './unreadable-file.ts';
 
@@ -71,14 +71,16 @@ export async function judgePaths(
   return {
     ...rules,
     steps,
-    paths: new Set([...kinds.keys(), ...entries.keys()]),
+    paths: isNew ? new Set(kinds.keys()).union(entries) : new Set(entries.keys()),
     follows: (path) => judged.get(path)?.follows ?? membership.follows(path),
     resultAt: (path) => {
       const { ignoreSteps = 0, isIgnored } = before.nodes.get(path) ?? {};
-      const { steps: found, follows } = judged.get(path) ?? { steps: ignoreSteps, follows: isIgnored !== true };
+      const known = membership.rules.length === 0 ? notMatched : judged.get(path);
+      const { steps: found, follows } = known ?? { steps: ignoreSteps, follows: isIgnored !== true };
       return { ...(found === 0 ? {} : { ignoreSteps: found }), ...(follows ? {} : { isIgnored: true }) };
     },
     also: async (paths) => {
+      if (membership.rules.length === 0) return;
       const more = new Map<string, TreeEntry['kind']>();
       for (const path of paths) if (!judged.has(path)) more.set(path, before.nodes.get(path)?.entry.kind ?? 'file');
       const counted = [...more.keys()].reduce((sum, path) => sum + stepsBefore(path), 0);

@@ -14,7 +14,7 @@ export interface PathJudgement {
 }
 
 /** A path without a match: no rule is asked, and it follows. */
-const notMatched: PathJudgement = { follows: true, steps: 0 };
+export const notMatched: PathJudgement = { follows: true, steps: 0 };
 
 /**
  * Whether the ignore rules have a say: the path of a file without the name of a manifest is not matched, nor is one that no file
@@ -54,10 +54,11 @@ export async function matchPaths(
   let last = '';
   try {
     meter(0);
-    for (const [path, kind] of [...paths].sort(([a], [b]) => compareText(a, b))) {
+    // Without rules every path follows, and needs no step.
+    const asked = membership.rules.length === 0 ? [] : [...paths];
+    for (const [path, kind] of asked.sort(([a], [b]) => compareText(a, b))) {
       last = path;
-      const isJudged = membership.rules.length > 0 && isMatched(path, kind);
-      judged.set(path, isJudged ? await judge(steps, path, meter) : notMatched);
+      judged.set(path, isMatched(path, kind) ? await judge(steps, path, meter) : notMatched);
     }
   } catch (error) {
     if (!(error instanceof StepsExceeded)) throw error;

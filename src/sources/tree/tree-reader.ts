@@ -138,6 +138,7 @@ async function readWithin(reading: Reading, before: Tree, changes: readonly Tree
   const entryAt = (path: string) =>
     (entries.has(path) ? entries.get(path) : before.nodes.get(path)?.entry) ?? undefined;
   count.paths(pathsAfter(before, entries));
+  await pace.paths(before.nodes.size + entries.size);
   const rules = await judgePaths(reading, before, entries);
   const partAt = (path: string, entry: TreeEntry) => partOf(path, entry, rules.follows, reading.maxFileBytes);
   const named = new Set(
@@ -155,11 +156,13 @@ async function readWithin(reading: Reading, before: Tree, changes: readonly Tree
   const moved = movedBetween(before, tools).filter((path) => entryAt(path) !== undefined);
   await rules.also(moved);
   const paths = [...rules.paths.union(new Set(moved))].sort(compareText);
+  await pace.paths(paths.length);
   const nodes = new Map(before.nodes);
+  await pace.paths(nodes.size);
   const toDecode: Wanted[] = [];
   for (const path of paths) {
-    pace.path();
     if (pace.isDue()) await pace.turn();
+    pace.path();
     const entry = entryAt(path);
     const file = tools.files.get(path);
     const node = entry && { entry, ...rules.resultAt(path) };
@@ -175,6 +178,7 @@ async function readWithin(reading: Reading, before: Tree, changes: readonly Tree
       nodes.set(path, wanted !== undefined || typeof part === 'string' ? node : { ...node, ...part });
     }
   }
+  await pace.paths(nodes.size);
   const replaced = new Set(toDecode.map(({ path }) => path));
   const kept = [...nodes].flatMap(([path, { entry, file }]) =>
     file === undefined || replaced.has(path) ? [] : [{ path, entry, file }],
@@ -185,10 +189,12 @@ async function readWithin(reading: Reading, before: Tree, changes: readonly Tree
     nodes.set(path, { ...(nodes.get(path) as TreeNode), file });
   }
   const placementSteps = await countPlacements({ before, nodes, paths }, { limits, others: rules.steps, pace });
+  await pace.paths(paths.length);
   const changed = paths.flatMap((path) => {
     const file = nodes.get(path)?.file;
     return file === before.nodes.get(path)?.file ? [] : [{ path, file: file?.reading ?? null }];
   });
+  await pace.paths(paths.length);
   const { membership, steps: ignoreSteps } = rules;
   return { before, tree: treeOf({ nodes, membership, ignoreSteps, placementSteps, tools }), changes: changed };
 }
