@@ -1,8 +1,10 @@
-import type { FileReading } from '../model/desired.ts';
+import type { DecodedFile, FileReading } from '../model/desired.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
-import type { FileSignatures } from '../model/file-signature.ts';
+import type { FileSignature, FileSignatures } from '../model/file-signature.ts';
 import type { SourceName } from '../model/ids.ts';
+import type { RevisionLimits } from '../model/revision-limits.ts';
 import type { SourceRights } from '../model/source-rights.ts';
+import type { GitBlobOutcome, TreeChange, TreeEntry } from './git-repo.ts';
 
 /**
  * An admitted revision: its differences from the previous observation. The listener stages all of them in one commit of the
@@ -28,23 +30,65 @@ export interface RevisionObservation {
 }
 
 /**
- * Another revision of a source, read beside the admitted one: what would change if it were merged into it. `conflicts`: paths
- * that both have changed since their common ancestor; of those it has the content of the other revision.
+ * What merging another revision of a source into the admitted one would change. It is not read: who pushes a branch need not be trusted
+ * with the time and memory of the server. `conflicts`: paths that both have changed since their common ancestor; of those `changes`
+ * has the content of the other revision.
  */
-export interface RefReading {
-  readonly type: 'read';
+export interface RefChanges {
+  readonly type: 'found';
   readonly revision: string;
   /** The admitted revision that the changes start from. */
   readonly base: string;
-  readonly changes: RevisionObservation['changes'];
+  readonly changes: readonly TreeChange[];
   readonly conflicts: readonly string[];
+  /** What reading needs to know. */
+  readonly reading: {
+    readonly limits: RevisionLimits;
+    readonly maxFileBytes: number;
+    /** Whether signatures of commits count for RemovalApprovals. */
+    readonly judgesSignatures: boolean;
+  };
+  /** The admitted tree in parts, as the reading of the changes starts from it. */
+  readonly tree: Iterable<TreePart>;
+  /** Reads a blob of one of the two revisions. Rejects if the copy cannot be read. */
+  readBlob(blob: string): Promise<GitBlobOutcome>;
+  /** The verdicts on files of the revision, given as blobs by path. Rejects if the copy cannot be read. */
+  signaturesOf(files: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, FileSignature>>;
+  /** Returns the bytes of a file of it, or of the admitted revision, to find lines; undefined if they are not available. */
+  read(path: string, side: 'before' | 'after'): Promise<Uint8Array | undefined>;
+}
+
+/** What the changes of a ref bring, after they were read. */
+export interface RefReading {
+  readonly changes: RevisionObservation['changes'];
   /** Why a person has to accept it after the merge, before it takes effect; absent: it takes effect at once. */
   readonly mustBeAccepted?: string;
   readonly signatures?: FileSignatures;
   /** The findings that it brings, in canonical order. */
   readonly findings: readonly Diagnostic[];
-  /** Returns the bytes of a file of it, or of the admitted revision, to find lines; undefined if they are not available. */
-  read(path: string, side: 'before' | 'after'): Promise<Uint8Array | undefined>;
+}
+
+/** Some files of a tree that was read, as plain data for another process; the first part has what concerns all. */
+export interface TreePart {
+  readonly whole?: {
+    readonly ignoreSteps: number;
+    readonly placementTotal: number;
+    readonly toolFiles: readonly string[];
+    readonly toolPaths: readonly string[];
+    readonly toolParts: ReadonlySet<string>;
+  };
+  readonly files: readonly TreePartFile[];
+}
+
+export interface TreePartFile {
+  readonly path: string;
+  readonly entry: TreeEntry;
+  readonly ignoreSteps?: number;
+  readonly isIgnored?: true;
+  readonly placementSteps?: number;
+  /** Of a manifest; of its documents it has only the Placements. */
+  readonly file?: DecodedFile;
+  readonly warning?: Diagnostic;
 }
 
 /** Why a revision cannot be read; `reason` is a constant UpperCamelCase word, `message` a sentence for people. */
@@ -107,7 +151,7 @@ export interface Source {
    * ref at a time.
    * Absent: the source has no refs.
    */
-  readRef?(ref: string, signal: AbortSignal): Promise<RefReading | RefRefusal>;
+  readRef?(ref: string, signal: AbortSignal): Promise<RefChanges | RefRefusal>;
   /** Returns the bytes of an observed file, to find lines; undefined if they are not available any more. */
   read(path: string, blob: string): Promise<Uint8Array | undefined>;
   stop(): Promise<void>;

@@ -3,9 +3,15 @@ import { setPriority } from 'node:os';
 import process from 'node:process';
 import type { SidedRef } from '../../engine/explain/plan-causes.ts';
 import type { Engine } from '../../engine/graph.ts';
+import type { FileSignature } from '../../model/file-signature.ts';
+import type { SourceName } from '../../model/ids.ts';
 import { errorText } from '../../model/messages.ts';
-import type { FinishedPlan, PlanQuestion } from '../../runtime/plans/plan-job.ts';
+import type { GitBlobOutcome } from '../../ports/git-repo.ts';
+import type { RefReading, RefRefusal, TreePart } from '../../ports/source.ts';
+import { type FinishedPlan, type PlanQuestion, planAbout } from '../../runtime/plans/plan-job.ts';
 import { stageFile } from '../../runtime/replica/sources.ts';
+import { type RefToRead, readRefChanges } from '../../sources/git/read-ref.ts';
+import { openDecoder } from '../decoding/decode-with-warnings.ts';
 import { parseRecording } from '../snapshot/read-recording.ts';
 import { loadRecording } from '../snapshot/replay.ts';
 import { finishedPlan } from './finished-plan.ts';
@@ -13,16 +19,25 @@ import { makePlan } from './make-plan.ts';
 
 /** Messages to this process. */
 export type ToPlanProcess =
-  /** Some of the changes; the question follows after all of them. */
-  | { readonly type: 'changes'; readonly changes: PlanQuestion['changes'] }
-  | { readonly type: 'question'; readonly question: Omit<PlanQuestion, 'changes'> }
-  /** The places of the references that were asked for, in their order. */
-  | { readonly type: 'places'; readonly places: readonly string[] };
+  /** Some of the changes, and of the tree that they start from; the question follows after all of them. */
+  | { readonly type: 'changes'; readonly changes: RefToRead['changes'] }
+  | { readonly type: 'tree'; readonly part: TreePart }
+  | { readonly type: 'question'; readonly question: PlanQuestion }
+  /** The answers to what was asked for, in its order; null: the parent process cannot say. */
+  | { readonly type: 'places'; readonly answer: readonly string[] }
+  | { readonly type: 'blob'; readonly answer: GitBlobOutcome | null }
+  | { readonly type: 'signatures'; readonly answer: ReadonlyMap<string, FileSignature> | null };
+
+/** What this process asks the parent process for. */
+export type PlanProcessAsks =
+  | { readonly type: 'locate'; readonly refs: readonly SidedRef[] }
+  | { readonly type: 'read'; readonly blob: string }
+  | { readonly type: 'judge'; readonly files: ReadonlyMap<string, string> };
 
 /** Messages from this process. */
 export type FromPlanProcess =
-  | { readonly type: 'locate'; readonly refs: readonly SidedRef[] }
-  | { readonly type: 'finished'; readonly plan: FinishedPlan }
+  | PlanProcessAsks
+  | { readonly type: 'finished'; readonly plan: FinishedPlan | RefRefusal }
   | { readonly type: 'failed'; readonly message: string };
 
 /** Answers one question of the parent process, and ends. The state comes on standard input. */
@@ -42,8 +57,14 @@ async function answer(): Promise<void> {
   const loading = parseRecording(process.stdin, 'the state of the server').then((opened) =>
     loadRecording(opened, 'dropped'),
   );
-  const [{ engine }, question] = await Promise.all([loading, messages.question]);
-  const plan = await makePlan(engine, () => stage(engine, question), question.about, {
+  // It may fail before it is awaited.
+  loading.catch(() => undefined);
+  const { question, ...toRead } = await messages.question;
+  const reading = await readRefChanges({ ...toRead, ...question, ...messages }, await openDecoder());
+  if ('type' in reading) return send({ type: 'finished', plan: reading });
+  const { engine } = await loading;
+  const about = planAbout(question, reading);
+  const plan = await makePlan(engine, () => stage(engine, question.source, reading), about, {
     place: createBatchedPlaces(messages.places),
   });
   await send({ type: 'finished', plan: finishedPlan(plan) });
@@ -63,7 +84,7 @@ function yieldToServer(): void {
   }
 }
 
-function stage(engine: Engine, { source, changes, signatures }: PlanQuestion): void {
+function stage(engine: Engine, source: SourceName, { changes, signatures }: RefReading): void {
   for (const { path, file } of changes) stageFile(engine, source, path, file);
   const value = engine.inputs.sources.get('', source);
   if (value !== undefined && signatures !== undefined) {
@@ -71,24 +92,59 @@ function stage(engine: Engine, { source, changes, signatures }: PlanQuestion): v
   }
 }
 
+/** A question with what was sent before it. */
+interface Asked extends Pick<RefToRead, 'changes' | 'tree'> {
+  readonly question: PlanQuestion;
+}
+
 function listen() {
-  const question = Promise.withResolvers<PlanQuestion>();
-  const changes: PlanQuestion['changes'][number][] = [];
-  const waiting: ((places: readonly string[]) => void)[] = [];
+  const question = Promise.withResolvers<Asked>();
+  const changes: RefToRead['changes'][number][] = [];
+  const tree: TreePart[] = [];
+  const places = createQuestions<readonly string[]>();
+  const blobs = createQuestions<GitBlobOutcome | null>();
+  const signatures = createQuestions<ReadonlyMap<string, FileSignature> | null>();
   process.on('message', (message: ToPlanProcess) => {
-    if (message.type === 'changes') changes.push(...message.changes);
-    else if (message.type === 'question') question.resolve({ ...message.question, changes });
-    else waiting.shift()?.(message.places);
+    switch (message.type) {
+      case 'changes':
+        return void changes.push(...message.changes);
+      case 'tree':
+        return void tree.push(message.part);
+      case 'question':
+        return question.resolve({ question: message.question, changes, tree });
+      case 'places':
+        return places.answer(message.answer);
+      case 'blob':
+        return blobs.answer(message.answer);
+      case 'signatures':
+        return signatures.answer(message.answer);
+    }
   });
   return {
     question: question.promise,
-    places: (refs: readonly SidedRef[]): Promise<readonly string[]> => {
-      const { promise, resolve } = Promise.withResolvers<readonly string[]>();
+    places: (refs: readonly SidedRef[]) => places.ask({ type: 'locate', refs }),
+    readBlob: async (blob: string) => known(await blobs.ask({ type: 'read', blob })),
+    signaturesOf: async (files: ReadonlyMap<string, string>) => known(await signatures.ask({ type: 'judge', files })),
+  };
+}
+
+/** Asks the parent process, which answers in the order of the questions. */
+function createQuestions<Answer>() {
+  const waiting: ((answer: Answer) => void)[] = [];
+  return {
+    ask: (message: PlanProcessAsks): Promise<Answer> => {
+      const { promise, resolve } = Promise.withResolvers<Answer>();
       waiting.push(resolve);
-      void send({ type: 'locate', refs });
+      void send(message);
       return promise;
     },
+    answer: (answer: Answer): void => waiting.shift()?.(answer),
   };
+}
+
+function known<Value>(answer: Value | null): Value {
+  if (answer === null) throw new Error('the local copy of the repository cannot be read');
+  return answer;
 }
 
 /** Asks together for what is asked for in one turn. */

@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import process from 'node:process';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { createTurns, type InTurn } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EvaluatePlan, FinishedPlan, PlanJob, PlanQuestion } from '../../runtime/plans/plan-job.ts';
-import type { FromPlanProcess, ToPlanProcess } from './plan-process.ts';
+import type { RefRefusal } from '../../ports/source.ts';
+import type { EvaluatePlan, FinishedPlan, PlanJob } from '../../runtime/plans/plan-job.ts';
+import type { FromPlanProcess, PlanProcessAsks, ToPlanProcess } from './plan-process.ts';
 
 /** Beside this module in the sources, at the root of the bundle, whose chunks are in a folder. */
 const MODULE = import.meta.url.endsWith('.ts') ? './plan-process.ts' : '../plan-process.js';
@@ -27,9 +29,10 @@ export function planProcesses(deps: { readonly clock: Clock }): EvaluatePlan {
 
 async function evaluate(
   { clock }: { readonly clock: Clock },
-  { question, state, places }: PlanJob,
+  job: PlanJob,
   signal: AbortSignal,
-): Promise<FinishedPlan> {
+): Promise<FinishedPlan | RefRefusal> {
+  const { state } = job;
   // The flags and the environment of the server are for itself, so they are not passed on.
   const args = [`--max-old-space-size=${heapMiB()}`, '--eval', START, new URL(MODULE, import.meta.url).href];
   const child = spawn(process.execPath, args, {
@@ -37,7 +40,7 @@ async function evaluate(
     serialization: 'advanced',
     env: { PATH: process.env.PATH },
   });
-  const outcome = answerOf(child, places);
+  const outcome = answerOf(child, job);
   const end = (why: string) => (): void => {
     outcome.fail(why);
     child.kill('SIGKILL');
@@ -47,7 +50,7 @@ async function evaluate(
   signal.addEventListener('abort', stopped, { once: true });
   if (signal.aborted) stopped();
   try {
-    ask(child, question).catch((error: unknown) => outcome.fail(errorText(error)));
+    ask(child, job).catch((error: unknown) => outcome.fail(errorText(error)));
     // If the process ends early, its end says why.
     pipeline(Readable.from(state), child.stdin as Writable).catch((error: unknown) => {
       if (child.exitCode === null && child.signalCode === null) outcome.fail(errorText(error));
@@ -67,15 +70,18 @@ function heapMiB(): number {
 }
 
 /** Sends a question in parts, between which the event loop turns. */
-async function ask(child: ChildProcess, { changes, ...question }: PlanQuestion): Promise<void> {
+async function ask(child: ChildProcess, { question, changes: { changes, tree } }: PlanJob): Promise<void> {
+  for (const part of tree) await send(child, { type: 'tree', part });
   for (let from = 0; from < changes.length; from += PART) {
     await send(child, { type: 'changes', changes: changes.slice(from, from + PART) });
   }
   await send(child, { type: 'question', question });
 }
 
-function answerOf(child: ChildProcess, places: PlanJob['places']) {
-  const { promise, resolve, reject } = Promise.withResolvers<FinishedPlan>();
+function answerOf(child: ChildProcess, job: PlanJob) {
+  const { promise, resolve, reject } = Promise.withResolvers<FinishedPlan | RefRefusal>();
+  // Answers leave in the order of the questions.
+  const inTurn = { blobs: createTurns(), places: createTurns(), signatures: createTurns() };
   const fail = (why: string): void => reject(new Error(why));
   // It may fail before it is awaited.
   promise.catch(() => undefined);
@@ -86,12 +92,7 @@ function answerOf(child: ChildProcess, places: PlanJob['places']) {
   child.on('message', (message: FromPlanProcess) => {
     if (message.type === 'finished') resolve(message.plan);
     else if (message.type === 'failed') fail(message.message);
-    else {
-      places(message.refs).then(
-        (found) => send(child, { type: 'places', places: found }),
-        () => send(child, { type: 'places', places: [] }),
-      );
-    }
+    else void answerQuestion(child, job, message, inTurn);
   });
   child.once('error', (error) => fail(`the process of the plan could not be started: ${error.message}`));
   // After all that it has sent.
@@ -102,6 +103,29 @@ function answerOf(child: ChildProcess, places: PlanJob['places']) {
     );
   }, fail);
   return { promise, fail };
+}
+
+/** Answers what the process asks for; what cannot be answered is empty. */
+async function answerQuestion(
+  child: ChildProcess,
+  { changes: { readBlob, signaturesOf }, places }: PlanJob,
+  message: PlanProcessAsks,
+  inTurn: Readonly<Record<'blobs' | 'places' | 'signatures', InTurn>>,
+): Promise<void> {
+  switch (message.type) {
+    case 'locate': {
+      const answer = places(message.refs).catch(() => []);
+      return inTurn.places(async () => send(child, { type: 'places', answer: await answer }));
+    }
+    case 'read': {
+      const answer = readBlob(message.blob).catch(() => null);
+      return inTurn.blobs(async () => send(child, { type: 'blob', answer: await answer }));
+    }
+    case 'judge': {
+      const answer = signaturesOf(message.files).catch(() => null);
+      return inTurn.signatures(async () => send(child, { type: 'signatures', answer: await answer }));
+    }
+  }
 }
 
 /** Resolves when the message has left, or cannot any more. */

@@ -4,19 +4,18 @@ import { displayLocation, type Location } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
 import { createTurns, type InTurn } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
-import type { PlanWarning } from '../../model/plan/plan.ts';
 import { stateOf } from '../../model/recording.ts';
 import { refProblem } from '../../model/ref-name.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { RefReading, Source } from '../../ports/source.ts';
+import type { RefChanges, RefRefusal, Source } from '../../ports/source.ts';
 import type { Answer } from '../../server/api.ts';
 import type { Locator } from '../api/locator.ts';
 import type { CapturedState, Recorder } from '../recording/recorder.ts';
 import type { SourceTable } from '../source-table.ts';
 import { displaySuspension, type Suspensions } from '../suspensions.ts';
-import type { EvaluatePlan, FinishedPlan, PlanQuestion } from './plan-job.ts';
+import { type EvaluatePlan, type FinishedPlan, type PlanQuestion, warningOf } from './plan-job.ts';
 
 interface PlannerDeps {
   readonly sources: Pick<SourceTable, 'all' | 'get'>;
@@ -49,7 +48,7 @@ const KINDS: Readonly<Record<string, 'notFound' | 'unavailable'>> = {
   TimedOut: 'unavailable',
   Unreachable: 'unavailable',
 };
-/** The revision is read again if another one was admitted meanwhile. */
+/** The ref is looked at again if another revision was admitted meanwhile. */
 const ATTEMPTS = 3;
 
 /** Plans what refs of sources would do, one at a time and apart from the server. */
@@ -112,19 +111,18 @@ async function planRef(
     return { ok: false, kind: 'invalid', message };
   }
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const reading = await source.readRef(ref, signal);
-    if (reading.type === 'refused') {
-      return { ok: false, kind: KINDS[reading.reason] ?? 'conflict', message: `${reading.reason}: ${reading.message}` };
-    }
+    const found = await source.readRef(ref, signal);
+    if (found.type === 'refused') return refusedAnswer(found);
     // Each plan needs memory for the state of the fleet, so that the server makes one at a time.
     const plan = await evaluating(async () => {
       const state = await recorder.capture();
-      if (!isBase(state, source, reading)) return undefined;
-      const question = questionOf(deps, source, reading, state);
-      const places = (refs: readonly SidedRef[]) => placesOf(deps, source, reading, refs);
-      return evaluate({ question, state: recorder.texts(state), places }, signal);
+      if (!isBase(state, source, found)) return undefined;
+      const question = questionOf(deps, source, ref, found, state);
+      const places = (refs: readonly SidedRef[]) => placesOf(deps, source, found, refs);
+      return evaluate({ question, changes: found, state: recorder.texts(state), places }, signal);
     });
-    if (plan !== undefined) return { ok: true, value: { ...plan, commit: reading.revision } };
+    if (plan !== undefined && 'type' in plan) return refusedAnswer(plan);
+    if (plan !== undefined) return { ok: true, value: { ...plan, commit: found.revision } };
   }
   const suspended = suspendedText(deps.suspensions, source.name);
   const message =
@@ -134,7 +132,11 @@ async function planRef(
   return { ok: false, kind: 'unavailable', message };
 }
 
-function isBase({ header: { revisions } }: CapturedState, { name }: Source, { base }: RefReading): boolean {
+function refusedAnswer({ reason, message }: RefRefusal): Extract<Answer<never>, { readonly ok: false }> {
+  return { ok: false, kind: KINDS[reason] ?? 'conflict', message: `${reason}: ${message}` };
+}
+
+function isBase({ header: { revisions } }: CapturedState, { name }: Source, { base }: RefChanges): boolean {
   return revisions.some(({ source, revision }) => source === name && revision === base);
 }
 
@@ -146,59 +148,21 @@ function suspendedText(suspensions: PlannerDeps['suspensions'], source: string):
 function questionOf(
   { clock, suspensions }: PlannerDeps,
   { name }: Source,
-  reading: RefReading,
+  ref: string,
+  { revision, base, conflicts, reading }: RefChanges,
   { header }: CapturedState,
 ): PlanQuestion {
-  const { revision, base, changes, conflicts, mustBeAccepted, signatures, findings } = reading;
   const suspended = suspendedText(suspensions, name);
-  const warnings = [
-    ...conflicts.map((path) =>
-      warningOf(
-        'ChangedOnBothSides',
-        `${path} has changed on both sides: the plan takes that of ${revision.slice(0, 12)}, where git may take parts of both`,
-      ),
-    ),
-    ...(mustBeAccepted === undefined
-      ? []
-      : [warningOf('MustBeAccepted', `nothing changes before a person accepts the revision: ${mustBeAccepted}`)]),
-    ...(suspended === undefined ? [] : [warningOf('Suspended', `source ${name} is ${suspended}`)]),
-  ];
-  return {
-    ...{ source: name, changes },
-    ...(signatures === undefined ? {} : { signatures }),
-    about: {
-      source: name,
-      revision,
-      base,
-      at: rfc3339(clock.now()),
-      state: stateOf(header),
-      notJudged: notJudged(changes),
-      findings,
-      warnings,
-    },
-  };
-}
-
-function warningOf(reason: PlanWarning['reason'], message: string): PlanWarning {
-  return { reason, message, clusters: [] };
-}
-
-function notJudged(changes: PlanQuestion['changes']): readonly string[] {
-  const hasApproval = changes.some(
-    ({ file }) =>
-      file?.readable === true &&
-      file.documents.some(({ content }) => content.type === 'declaration' && content.kind === 'RemovalApproval'),
-  );
-  return hasApproval
-    ? ['what its RemovalApprovals release: a person approves what is held at the time of the merge']
-    : [];
+  const warnings = suspended === undefined ? [] : [warningOf('Suspended', `source ${name} is ${suspended}`)];
+  const about = { source: name, revision, base, at: rfc3339(clock.now()), state: stateOf(header), warnings };
+  return { source: name, ref, reading, conflicts, about };
 }
 
 /** Displays places in the planned and in the admitted revision. */
 async function placesOf(
   { sources, locator, locate }: PlannerDeps,
   source: Source,
-  reading: RefReading,
+  reading: RefChanges,
   refs: readonly SidedRef[],
 ): Promise<readonly string[]> {
   const places = new Map<SidedRef, Location>();

@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { GitFetchOutcome, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import type { RefReading, RefRefusal, Source } from '../../ports/source.ts';
+import type { RefChanges, RefRefusal, Source } from '../../ports/source.ts';
 import type { Turn } from '../tree/pace.ts';
 import { createPoller } from '../tree/poller.ts';
 import {
@@ -17,7 +17,7 @@ import {
 import type { DecodeFile, ReadTreeFile } from '../tree/tree-file.ts';
 import { changesTo, readTree } from '../tree/tree-reader.ts';
 import { approvalSignatures } from './approval-signatures.ts';
-import { readRef } from './read-ref.ts';
+import { blobReader, findRef } from './read-ref.ts';
 
 export interface GitSourceOptions {
   readonly name: SourceName;
@@ -117,13 +117,13 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
   };
 }
 
-/** Reads another ref than the branch. */
-async function readOther(following: Following, ref: string, signal: AbortSignal): Promise<RefReading | RefRefusal> {
+/** Finds what another ref than the branch would change. */
+async function readOther(following: Following, ref: string, signal: AbortSignal): Promise<RefChanges | RefRefusal> {
   const { observed, tree } = following.check.state;
   if (observed === undefined || observed === NO_BRANCH) {
     return { type: 'refused', reason: 'NotRead', message: 'no revision of the source was read yet' };
   }
-  return readRef({ ...following, read: readerOf(following) }, { revision: observed, tree }, ref, signal);
+  return findRef(following, { revision: observed, tree }, ref, signal);
 }
 
 /** Returns `config/prod` for `./config/prod/`; the root is empty. A path that leads out of the repository matches nothing. */
@@ -200,18 +200,7 @@ async function readRevision(following: Following, revision: string): Promise<Rea
 }
 
 function readerOf({ repo, maxFileBytes }: Following): ReadTreeFile {
-  return async (_path, entry) => {
-    const outcome = await repo.readBlob(entry.blob, maxFileBytes);
-    switch (outcome.type) {
-      case 'read':
-        return { bytes: outcome.bytes };
-      case 'oversized':
-        return { reason: `is ${outcome.size} bytes large; at most ${maxFileBytes} are read` };
-      case 'missing':
-        // The file is not at fault: the copy lacks an object that its own tree names.
-        throw new Error(`the local copy lacks the object ${entry.blob}`);
-    }
-  };
+  return blobReader((blob) => repo.readBlob(blob, maxFileBytes), maxFileBytes);
 }
 
 /** True also if no commit was admitted. */

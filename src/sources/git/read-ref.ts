@@ -1,17 +1,17 @@
 import type { Diagnostic } from '../../model/diagnostic.ts';
-import { excessText, type RevisionLimits } from '../../model/revision-limits.ts';
+import type { FileSignature } from '../../model/file-signature.ts';
+import { type Excess, excessText, type RevisionLimits } from '../../model/revision-limits.ts';
 import type { GitRepo, TreeChange } from '../../ports/git-repo.ts';
-import type { RefReading, RefRefusal } from '../../ports/source.ts';
+import type { RefChanges, RefReading, RefRefusal, TreePart } from '../../ports/source.ts';
 import type { DecodeFile, ReadTreeFile } from '../tree/tree-file.ts';
+import { treeOfParts, treeParts } from '../tree/tree-parts.ts';
 import { readTree, type Tree } from '../tree/tree-reader.ts';
 import { approvalSignatures } from './approval-signatures.ts';
 
-/** How refs of one source are read. */
+/** How refs of one source are found. */
 export interface RefReader {
   /** That of the source: another ref neither damages its copy nor makes it grow. */
   readonly repo: GitRepo;
-  readonly decode: DecodeFile;
-  readonly read: ReadTreeFile;
   readonly folder: string;
   readonly maxFileBytes: number;
   readonly limits: RevisionLimits;
@@ -24,20 +24,20 @@ export interface RefBase {
   readonly tree: Tree;
 }
 
-/** Reads what merging a ref into the admitted revision would change. */
-export async function readRef(
+/** Finds what merging a ref into the admitted revision would change. No file of it is read. */
+export async function findRef(
   reader: RefReader,
   base: RefBase,
   ref: string,
   signal: AbortSignal,
-): Promise<RefReading | RefRefusal> {
-  const { repo, folder, limits } = reader;
+): Promise<RefChanges | RefRefusal> {
+  const { repo, folder, limits, maxFileBytes, judgesSignatures } = reader;
   const found = await repo.fetchRef(ref, signal);
   if (found.type === 'failed') return refused(found.reason, found.message);
   if (found.type === 'absent') return refused('RefNotFound', `${repo.address} has no ref ${ref}`);
   const { commit } = found;
   const excess = await repo.measure(commit, folder, limits);
-  if (excess !== undefined) return refused('TooLarge', `${ref} ${excessText(excess)}`);
+  if (excess !== undefined) return refusedExcess(ref, excess);
   const ancestor = await repo.mergeBase(base.revision, commit);
   if (ancestor === undefined) {
     return refused('NoCommonAncestor', `${ref} has no commit in common with ${base.revision.slice(0, 12)}`);
@@ -45,23 +45,79 @@ export async function readRef(
   const theirs = await repo.diff(ancestor, commit, folder);
   const ours = ancestor === base.revision ? [] : await repo.diff(ancestor, base.revision, folder);
   const { changes, conflicts } = mergedChanges(theirs, ours);
-  const read = await readTree(reader, base.tree, changes);
-  if ('excess' in read) return refused('TooLarge', `${ref} ${excessText(read.excess)}`);
-  const signatures = reader.judgesSignatures ? await approvalSignatures(repo, commit, folder, read.tree) : undefined;
+  const changed = new Map(changes.map(({ path, entry }) => [path, entry?.blob]));
+  const blobBefore = (path: string): string | undefined => base.tree.nodes.get(path)?.entry.blob;
+  const fullPath = (path: string): string => (folder === '' ? path : `${folder}/${path}`);
   return {
-    ...{ type: 'read', revision: commit, base: base.revision, changes: read.changes, conflicts },
-    ...(read.tree.manifests === 0 && base.tree.manifests > 0
-      ? { mustBeAccepted: 'it holds no manifest any more' }
-      : {}),
-    ...(signatures === undefined ? {} : { signatures }),
-    findings: newFindings(base.tree.diagnostics, read.tree.diagnostics),
+    ...{ type: 'found', revision: commit, base: base.revision, changes, conflicts },
+    reading: { limits, maxFileBytes, judgesSignatures },
+    tree: { [Symbol.iterator]: () => treeParts(base.tree) },
+    readBlob: (blob) => repo.readBlob(blob, maxFileBytes),
+    signaturesOf: async (files) => {
+      const verdicts = await repo.signaturesOf(
+        commit,
+        new Map([...files].map(([path, blob]) => [fullPath(path), blob])),
+      );
+      return new Map([...files.keys()].flatMap((path) => verdictAt(path, verdicts.get(fullPath(path)))));
+    },
     read: async (path, side) => {
-      const blob = (side === 'before' ? base.tree : read.tree).nodes.get(path)?.entry.blob;
-      const outcome =
-        blob === undefined ? undefined : await repo.readBlob(blob, reader.maxFileBytes).catch(() => undefined);
+      const blob = side === 'after' && changed.has(path) ? changed.get(path) : blobBefore(path);
+      const outcome = blob === undefined ? undefined : await repo.readBlob(blob, maxFileBytes).catch(() => undefined);
       return outcome?.type === 'read' ? outcome.bytes : undefined;
     },
   };
+}
+
+function verdictAt(path: string, verdict: FileSignature | undefined): readonly (readonly [string, FileSignature])[] {
+  return verdict === undefined ? [] : [[path, verdict]];
+}
+
+/** What reading a ref works with; plain data but for the functions. */
+export interface RefToRead extends Pick<RefChanges, 'changes' | 'readBlob' | 'signaturesOf'> {
+  /** As it was asked for. */
+  readonly ref: string;
+  readonly reading: RefChanges['reading'];
+  readonly tree: readonly TreePart[];
+}
+
+/** Reads what {@link findRef} has found. Rejects if a file cannot be read from the copy. */
+export async function readRefChanges(
+  { ref, changes, reading, tree, readBlob, signaturesOf }: RefToRead,
+  decode: DecodeFile,
+): Promise<RefReading | RefRefusal> {
+  const { limits, maxFileBytes, judgesSignatures } = reading;
+  const read = blobReader(readBlob, maxFileBytes);
+  const base = await treeOfParts(tree, read);
+  const found = await readTree({ decode, read, maxFileBytes, limits }, base, changes);
+  if ('excess' in found) return refusedExcess(ref, found.excess);
+  const approvals = { signaturesOf: (_commit: string, files: ReadonlyMap<string, string>) => signaturesOf(files) };
+  const signatures = judgesSignatures ? await approvalSignatures(approvals, '', '', found.tree) : undefined;
+  return {
+    changes: found.changes,
+    ...(found.tree.manifests === 0 && base.manifests > 0 ? { mustBeAccepted: 'it holds no manifest any more' } : {}),
+    ...(signatures === undefined ? {} : { signatures }),
+    findings: newFindings(base.diagnostics, found.tree.diagnostics),
+  };
+}
+
+/** Reads the files of a tree as blobs of a local copy. */
+export function blobReader(readBlob: RefChanges['readBlob'], maxFileBytes: number): ReadTreeFile {
+  return async (_path, { blob }) => {
+    const outcome = await readBlob(blob);
+    switch (outcome.type) {
+      case 'read':
+        return { bytes: outcome.bytes };
+      case 'oversized':
+        return { reason: `is ${outcome.size} bytes large; at most ${maxFileBytes} are read` };
+      case 'missing':
+        // The file is not at fault: the copy lacks an object that its own tree names.
+        throw new Error(`the local copy lacks the object ${blob}`);
+    }
+  };
+}
+
+function refusedExcess(ref: string, excess: Excess): RefRefusal {
+  return refused('TooLarge', `${ref} ${excessText(excess)}`);
 }
 
 function refused(reason: string, message: string): RefRefusal {

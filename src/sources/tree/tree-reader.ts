@@ -252,7 +252,8 @@ export function partOf(
   return 'manifest';
 }
 
-function treeOf(read: Omit<Tree, 'manifests' | 'unreadable' | 'diagnostics'>): Tree {
+/** A tree with its counts. */
+export function treeOf(read: Omit<Tree, 'manifests' | 'unreadable' | 'diagnostics'>): Tree {
   let manifests = 0;
   let unreadable = 0;
   const diagnostics: Diagnostic[] = [];

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parseSourceName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
-import type { RefReading, RefRefusal, Source } from '../../../src/ports/source.ts';
-import type { FinishedPlan, PlanJob } from '../../../src/runtime/plans/plan-job.ts';
+import { defaultRevisionLimits } from '../../../src/model/revision-limits.ts';
+import type { RefChanges, RefReading, RefRefusal, Source } from '../../../src/ports/source.ts';
+import { type FinishedPlan, type PlanJob, planAbout } from '../../../src/runtime/plans/plan-job.ts';
 import { createPlanner } from '../../../src/runtime/plans/planner.ts';
 import type { CapturedState } from '../../../src/runtime/recording/recorder.ts';
 import { silentLog } from '../../support/silent-log.ts';
@@ -11,17 +12,19 @@ import { createVirtualClock } from '../../support/virtual-clock.ts';
 const FINISHED: FinishedPlan = { json: '{}', markdown: '', summary: 'no change', hasChanges: false };
 const never = new AbortController().signal;
 
-const reading = (base: string, more: Partial<RefReading> = {}): RefReading => ({
-  ...{ type: 'read', revision: 'new', base, changes: [], conflicts: [], findings: [] },
+const reading = (base: string): RefChanges => ({
+  ...{ type: 'found', revision: 'new', base, changes: [], conflicts: ['apps/a.yaml'], tree: [] },
+  reading: { limits: defaultRevisionLimits, maxFileBytes: 1, judgesSignatures: false },
+  readBlob: async () => ({ type: 'missing' }),
+  signaturesOf: async () => new Map(),
   read: async () => undefined,
-  ...more,
 });
 
 /** A planner over sources that answer with these readings in turn, and a server that has admitted these revisions. */
 function planner(given: {
-  readonly readings: Readonly<Record<string, () => Promise<RefReading | RefRefusal>>>;
+  readonly readings: Readonly<Record<string, () => Promise<RefChanges | RefRefusal>>>;
   readonly admitted?: string;
-  readonly evaluate?: (job: PlanJob) => Promise<FinishedPlan>;
+  readonly evaluate?: (job: PlanJob) => Promise<FinishedPlan | RefRefusal>;
   readonly forks?: boolean;
   readonly suspended?: { readonly by: string; readonly at: number; readonly reason: string };
 }) {
@@ -150,10 +153,20 @@ describe('a planner', () => {
     expect(await plan('main', 'feature', never)).toMatchObject({ ok: true });
   });
 
-  it('warns of what a person must accept first, and of a suspended source', async () => {
+  it('answers as for a ref that cannot be found if the revision is refused when it is read', async () => {
+    const { plan } = planner({
+      readings: { main: async () => reading('old') },
+      evaluate: async () => ({ type: 'refused', reason: 'TooLarge', message: 'feature has too many steps' }),
+    });
+    expect(await plan('main', 'feature', never)).toEqual({
+      ...{ ok: false, kind: 'conflict', message: 'TooLarge: feature has too many steps' },
+    });
+  });
+
+  it('warns of what a person must accept first, of a suspended source, of files that both sides have changed, and of approvals', async () => {
     let asked: PlanJob | undefined;
     const { plan } = planner({
-      readings: { main: async () => reading('old', { mustBeAccepted: 'it holds no manifest any more' }) },
+      readings: { main: async () => reading('old') },
       suspended: { by: 'anna', at: 0, reason: 'holidays' },
       evaluate: async (job) => {
         asked = job;
@@ -161,34 +174,20 @@ describe('a planner', () => {
       },
     });
     await plan('main', 'feature', never);
-    expect(asked?.question.about.warnings).toMatchObject([
-      { reason: 'MustBeAccepted', message: expect.stringContaining('it holds no manifest any more') },
-      { reason: 'Suspended', message: expect.stringContaining('suspended by anna') },
-    ]);
-  });
-
-  it('warns of files that both sides have changed, and of approvals that it cannot judge', async () => {
-    let asked: PlanJob | undefined;
     const approval = { type: 'declaration', kind: 'RemovalApproval', key: 'x', namespace: '', name: 'x', value: {} };
-    const file = {
-      readable: true,
-      blob: '',
+    const documents = [{ identity: 'x', index: 0, content: approval }];
+    const file = { readable: true, blob: '', findings: [], documents };
+    const read: RefReading = {
+      changes: [{ path: 'x.yaml', file: file as never }],
+      mustBeAccepted: 'it holds no manifest any more',
       findings: [],
-      documents: [{ identity: 'x', index: 0, content: approval }],
     };
-    const { plan } = planner({
-      readings: {
-        main: async () =>
-          reading('old', { conflicts: ['apps/a.yaml'], changes: [{ path: 'x.yaml', file: file as never }] }),
-      },
-      evaluate: async (job) => {
-        asked = job;
-        return FINISHED;
-      },
-    });
-    await plan('main', 'feature', never);
-    expect(asked?.question.about).toMatchObject({
-      warnings: [{ reason: 'ChangedOnBothSides', message: expect.stringContaining('apps/a.yaml') }],
+    expect(planAbout((asked ?? expect.fail('it was asked')).question, read)).toMatchObject({
+      warnings: [
+        { reason: 'ChangedOnBothSides', message: expect.stringContaining('apps/a.yaml') },
+        { reason: 'MustBeAccepted', message: expect.stringContaining('it holds no manifest any more') },
+        { reason: 'Suspended', message: expect.stringContaining('suspended by anna') },
+      ],
       notJudged: [expect.stringContaining('RemovalApprovals')],
     });
   });
