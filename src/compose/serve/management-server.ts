@@ -147,11 +147,11 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const remediations = deps.audit && createRemediationAudit(parts, deps.audit, replica.leads);
   const unfollow = suspensions.follow(replica.leads);
   const api = createServerApi({
+    ...options,
     ...parts,
     ...relaying,
-    ...options,
     ...createPlans(parts, { ...options, ...deps, locator }),
-    ...{ locator, signer: relay.signer, engineDiagnostics: diagnostics },
+    ...{ locator, signer: relay.signer, engineDiagnostics: diagnostics, fleet: options.fleet },
     ready: () => whyNotReady(parts).length === 0,
     leadsElsewhere: () => leaderElsewhere(replica),
     statusBranch: () => statusBranchView(status, deps.statusSink),

@@ -64,6 +64,12 @@ function watchHealth(fleet: Fleet) {
   };
 }
 
+/** 1,000 ignore rules, and 600 files at long paths. */
+const muchMatching: Readonly<Record<string, string>> = {
+  '.fleetrelayignore': Array.from({ length: 1_000 }, (_, at) => `**/*a*a*b${at + 1}`).join('\n'),
+  ...Object.fromEntries(Array.from({ length: 600 }, (_, at) => [`${'aaaaaaaaaaaa/'.repeat(18)}f${at}.yaml`, ''])),
+};
+
 describe('a server with a hostile repository beside a good one', () => {
   let fleet: Fleet;
   let counter = 0;
@@ -159,6 +165,39 @@ describe('a server with a hostile repository beside a good one', () => {
     const git = rawGit(fleet.sandbox, bad());
     const found = await judged(() => git.commit(git.nested(12)), refused);
     expect(found).toMatchObject({ reason: 'TooLarge', message: expect.stringMatching(/limits\.revision\.entries/) });
+  });
+
+  it('paths and ignore rules that need too much matching are above a limit, which names the path and the rule', async () => {
+    const found = await judged(() => fleet.push(muchMatching, 'bad'), refused);
+    expect(found).toMatchObject({
+      reason: 'TooLarge',
+      message: expect.stringMatching(
+        /limits\.revision\.matchingSteps.*the rule "\*\*\/\*a\*a\*b\d+" \(\.fleetrelayignore:\d+\)/,
+      ),
+    });
+    const removed = Object.fromEntries(Object.keys(muchMatching).map((path) => [path, null]));
+    await judged(() => fleet.push(removed, 'bad'), entered);
+  });
+
+  it('a branch that nobody has merged is read for its plan beside the server, which answers meanwhile', async () => {
+    fleet.sandbox.git(fleet.bare, 'branch', 'much', 'main');
+    fleet.sandbox.push(fleet.bare, muchMatching, { branch: 'much' });
+    const order: string[] = [];
+    const plan = fleet.cli('plan', 'much', '--source', 'main').then(
+      () => expect.fail('the branch is above a limit'),
+      (error: unknown) => {
+        order.push('plan');
+        return String(error);
+      },
+    );
+    for (let answers = 0; answers < 5; answers += 1) {
+      const response = await fetch(`${fleet.server.metrics()}/healthz`);
+      expect(response.ok).toBe(true);
+      await response.text();
+      order.push('health');
+    }
+    expect(await plan).toMatch(/TooLarge: much has at least \d+ steps of matching paths; .*\.fleetrelayignore:\d+/);
+    expect(order).toEqual([...Array.from({ length: 5 }, () => 'health'), 'plan']);
   });
 
   it('absurd names, dates and messages of a commit are cut and printable', async () => {
