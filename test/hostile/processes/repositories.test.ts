@@ -183,7 +183,7 @@ describe('a server with a hostile repository beside a good one', () => {
     fleet.sandbox.git(fleet.bare, 'branch', 'much', 'main');
     fleet.sandbox.push(fleet.bare, muchMatching, { branch: 'much' });
     const order: string[] = [];
-    const plan = fleet.cli('plan', 'much', '--source', 'main').then(
+    const plan = fleet.cli('plan', 'much', '--source', 'fleet').then(
       () => expect.fail('the branch is above a limit'),
       (error: unknown) => {
         order.push('plan');
