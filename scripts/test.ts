@@ -1,24 +1,16 @@
 /**
- * `npm test`: runs the tests and ends with one line that says how it went. Arguments are passed on to vitest:
- * `npm test -- test/unit/cli`, `npm test -- --project unit -t approve`. `npm run test:long` (`--long`) runs those that take
- * too long for every change, and only those (`test/support/long.ts`).
+ * `npm test`: runs the tests and ends with one line that says how it went. `npm test -- --help` has its options.
  *
  * Files of integration tests that fail are run once more, alone, after all others. What passes then counts as passed and is
- * named as unstable: a defect, but not of this change. `--no-rerun` turns that off.
- *
- * `--durations` prints the slowest files, with their seconds.
- *
- * Suites on Kubernetes, Envoy, Redis and Prometheus are skipped where their programs are not here;
- * FLEETRELAY_REQUIRE_KUBERNETES=1, FLEETRELAY_REQUIRE_ENVOY=1, FLEETRELAY_REQUIRE_REDIS=1 and FLEETRELAY_REQUIRE_PROMTOOL=1 make
- * that a failure.
+ * named as unstable: a defect, but not of this change.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { findEnvoy } from './local/envoy-program.ts';
-import { findKubernetesPrograms } from './local/kubernetes-programs.ts';
+import { preparePrograms, readinessLine, systemPreparation } from './local/prepare-programs.ts';
+import { findProgram, howToGet, type ProgramName } from './local/programs.ts';
 import {
   countTests,
   durationLines,
@@ -32,7 +24,25 @@ import { REPORT_FILE } from './test-reporter.ts';
 const NO_RERUN = '--no-rerun';
 const DURATIONS = '--durations';
 const LONG = '--long';
-const OWN_OPTIONS: readonly string[] = [NO_RERUN, DURATIONS, LONG];
+const NO_PREPARATION = '--no-preparation';
+const PREPARE = '--prepare';
+const HELP = '--help';
+const OWN_OPTIONS: readonly string[] = [NO_RERUN, DURATIONS, LONG, NO_PREPARATION, PREPARE];
+const USAGE = `npm test -- [PATH...] [OPTIONS]
+
+Without paths and options of vitest it runs all tests, and first makes the programs ready that they start, with a line for each:
+packages of Debian are installed for root, Kubernetes' programs are built from Go modules (some minutes, once), Envoy is
+downloaded. With paths or options of vitest nothing is made ready. Tests whose program is not here are skipped in any case.
+
+  test/unit/cli      the tests of a folder or a file; further arguments go to vitest: --project unit -t approve
+  --prepare          makes the programs ready, and runs no test
+  --no-preparation   nothing is installed, built or downloaded
+  --no-rerun         integration tests that fail are not run once more
+  --durations        the slowest files, with their seconds
+  --long             the tests that take too long for every change, and only those (npm run test:long)
+
+Environment: FLEETRELAY_REQUIRE_KUBERNETES=1, FLEETRELAY_REQUIRE_ENVOY=1, FLEETRELAY_REQUIRE_REDIS=1 and
+FLEETRELAY_REQUIRE_PROMTOOL=1 make skipped tests on Kubernetes, Envoy, Redis and Prometheus failures.`;
 /** More than 1, with which vitest says that tests have failed. */
 const KILLED = 128;
 const ENDING = ['SIGINT', 'SIGTERM'] as const;
@@ -94,39 +104,12 @@ async function withoutFilters(args: readonly string[]): Promise<readonly string[
   return args.filter((arg) => !filters.has(arg));
 }
 
-/** Why not all suites on Kubernetes could run; undefined: they could. */
-function kubernetesProblem(): string | undefined {
-  const programs = findKubernetesPrograms(process.env);
-  if (programs === undefined) return 'kube-apiserver, etcd and kubectl are not here';
-  return programs.controllerManager === undefined ? 'kube-controller-manager is not here' : undefined;
-}
-
-/** Why the suites on Redis could not run; undefined: they could. */
-function redisProblem(): string | undefined {
-  const { error } = spawnSync('redis-server', ['--version'], { stdio: 'ignore' });
-  return error === undefined ? undefined : 'redis-server is not here';
-}
-
-/** Why the suites on Envoy could not run; undefined: they could. */
-function envoyProblem(): string | undefined {
-  return findEnvoy(process.env) === undefined ? 'envoy is not here' : undefined;
-}
-
-/** Why the suites on Prometheus could not run; undefined: they could. */
-function prometheusProblem(): string | undefined {
-  const missing = ['promtool', 'prometheus'].filter(
-    (program) => spawnSync(program, ['--version'], { stdio: 'ignore' }).error !== undefined,
-  );
-  return missing.length === 0 ? undefined : `${missing.join(' and ')} is not here`;
-}
-
 /** What suites need that is not on every machine. */
 interface Need {
   readonly name: string;
   /** Of the names of tests that are about it. */
   readonly pattern: RegExp;
-  readonly problem: () => string | undefined;
-  readonly remedy: string;
+  readonly programs: readonly ProgramName[];
   /** Environment variable that makes skipped suites failures. */
   readonly requiredBy: string;
 }
@@ -135,29 +118,15 @@ const NEEDS: readonly Need[] = [
   {
     name: 'Kubernetes',
     pattern: /kubernetes/i,
-    problem: kubernetesProblem,
-    remedy: '`npm run kubernetes-binaries` gets what is missing',
+    programs: ['kube-apiserver', 'kubectl', 'kube-controller-manager'],
     requiredBy: 'FLEETRELAY_REQUIRE_KUBERNETES',
   },
-  {
-    name: 'Envoy',
-    pattern: /envoy/i,
-    problem: envoyProblem,
-    remedy: '`npm run envoy-binary` gets it',
-    requiredBy: 'FLEETRELAY_REQUIRE_ENVOY',
-  },
-  {
-    name: 'Redis',
-    pattern: /redis/i,
-    problem: redisProblem,
-    remedy: '`apt-get install redis-server` gets it',
-    requiredBy: 'FLEETRELAY_REQUIRE_REDIS',
-  },
+  { name: 'Envoy', pattern: /envoy/i, programs: ['envoy'], requiredBy: 'FLEETRELAY_REQUIRE_ENVOY' },
+  { name: 'Redis', pattern: /redis/i, programs: ['redis-server'], requiredBy: 'FLEETRELAY_REQUIRE_REDIS' },
   {
     name: 'Prometheus',
     pattern: /prometheus|promtool/i,
-    problem: prometheusProblem,
-    remedy: '`apt-get install prometheus` gets it',
+    programs: ['promtool', 'prometheus'],
     requiredBy: 'FLEETRELAY_REQUIRE_PROMTOOL',
   },
 ];
@@ -176,15 +145,27 @@ function skippedOn(pattern: RegExp, { files }: TestRun): readonly string[] {
 function judgeSkipped(need: Need, seen: TestRun): number {
   const skipped = skippedOn(need.pattern, seen);
   if (skipped.length === 0) return 0;
-  const problem = need.problem();
-  const why = problem ?? `they are skipped for a reason of their own, first ${skipped[0]}`;
-  const how = problem === undefined ? '' : `; ${need.remedy}`;
-  console.log(`${skipped.length} tests on ${need.name} were skipped: ${why}${how}`);
+  const absent = need.programs.filter((program) => findProgram(program, process.env) === undefined);
+  const how = [...new Set(absent.map(howToGet))].map((command) => `\`${command}\``).join(' and ');
+  const why =
+    absent.length > 0
+      ? `${absent.join(' and ')} is not here; ${how} gets it`
+      : `they are skipped for a reason of their own, first ${skipped[0]}`;
+  console.log(`${skipped.length} tests on ${need.name} were skipped: ${why}`);
   return process.env[need.requiredBy] === '1' ? skipped.length : 0;
 }
 
 async function main(all: readonly string[]): Promise<number> {
+  if (all.includes(HELP)) {
+    console.log(USAGE);
+    return 0;
+  }
   const args = all.filter((arg) => !OWN_OPTIONS.includes(arg));
+  if (args.length === 0 && !all.includes(NO_PREPARATION)) {
+    console.log('making the programs ready that tests start ...');
+    for (const program of await preparePrograms(systemPreparation(process.env))) console.log(readinessLine(program));
+  }
+  if (all.includes(PREPARE)) return 0;
   if (all.includes(LONG)) process.env.FLEETRELAY_TESTS = 'long';
   const first = await run(args);
   const last = all.includes(NO_RERUN) ? first : await runFailedAgain(first, args);

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type JsonObject, objectOf, objectsOf } from '../../src/model/json.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml } from '../support/manifests.ts';
-import { noRedis, type RedisProcess, startRedis } from '../support/redis.ts';
+import { noProgram } from '../support/programs.ts';
+import { type RedisProcess, startRedis } from '../support/redis.ts';
 
 const files = {
   'clusters/blue/cluster.yaml': clusterYaml('blue'),
@@ -23,7 +24,7 @@ const probe: JsonObject = {
   status: { code: 503, body: 'shutting down', responseMillis: 7 },
 };
 
-describe.skipIf(noRedis)('the status of a Shoot whose server loses its store', () => {
+describe.skipIf(noProgram('redis-server'))('the status of a Shoot whose server loses its store', () => {
   let redis: RedisProcess;
   let fleet: Fleet;
   const status = (): JsonObject =>

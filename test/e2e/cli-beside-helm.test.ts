@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AGENT_RELEASES } from '../contract/deploy/releases.ts';
-import { noHelm, releaseArguments, runHelm } from '../contract/deploy/rendering.ts';
+import { releaseArguments, runHelm } from '../contract/deploy/rendering.ts';
 import { PROGRAM } from '../support/fleet-processes.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
+import { noProgram } from '../support/programs.ts';
 
-describe.skipIf(noKubernetes || noHelm)('the command line beside an agent that Helm has installed', () => {
+describe.skipIf(noProgram('kube-apiserver', 'helm'))('the command line beside an agent that Helm has installed', () => {
   let plane: ControlPlane;
 
   beforeAll(async () => {

@@ -12,12 +12,12 @@ import { snapshotDigest } from '../../src/model/digest.ts';
 import { parseFleetName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
 import { CA } from '../contract/deploy/releases.ts';
-import { type Manifest, noHelm, renderChart, renderOverlay } from '../contract/deploy/rendering.ts';
+import { type Manifest, renderChart, renderOverlay } from '../contract/deploy/rendering.ts';
 import { type CliRun, runCli } from '../support/cli.ts';
 import { clusterResource } from '../support/fake-custom-resources.ts';
 import { until } from '../support/fleet-processes.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
+import { noProgram } from '../support/programs.ts';
 import { silentLog } from '../support/silent-log.ts';
 
 const OVERLAY = `apiVersion: kustomize.config.k8s.io/v1beta1
@@ -46,7 +46,7 @@ const CHART = {
   },
 };
 
-describe.skipIf(noKubernetes)('commands and an agent that something else installed', () => {
+describe.skipIf(noProgram('kube-apiserver'))('commands and an agent that something else installed', () => {
   let plane: ControlPlane;
   let folder: string;
 
@@ -98,7 +98,7 @@ describe.skipIf(noKubernetes)('commands and an agent that something else install
     expect(found.get('RightsComplete')).toBeDefined();
   });
 
-  it.skipIf(noHelm)('check finds what Helm has named', async () => {
+  it.skipIf(noProgram('helm'))('check finds what Helm has named', async () => {
     await apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'agents' } }]);
     await apply((await renderChart('fleetrelay-agent', CHART)) as readonly Manifest[]);
     const found = await check('agents');
@@ -108,7 +108,7 @@ describe.skipIf(noKubernetes)('commands and an agent that something else install
     expect(found.get('RightsComplete')).toBeDefined();
   });
 
-  it.skipIf(noHelm)('an agent under the names of a release is left to Helm, and said to be', async () => {
+  it.skipIf(noProgram('helm'))('an agent under the names of a release is left to Helm, and said to be', async () => {
     const { code, err } = await deregister('--uninstall-agent', '--agent-namespace', 'agents', ...inCluster());
     expect([code, err]).toEqual([1, expect.stringContaining('helm uninstall other')]);
   });

@@ -6,12 +6,12 @@ import { compositionRoots } from '../../src/cli/roots.ts';
 import type { Finding } from '../../src/compose/check/finding.ts';
 import { type CliRun, runCli } from '../support/cli.ts';
 import { type ApiRequests, createApiRequests } from '../support/kubernetes/api-request.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
+import { noProgram } from '../support/programs.ts';
 
 const SERVER = 'management';
 
-describe.skipIf(noKubernetes)('where an installed agent may write', () => {
+describe.skipIf(noProgram('kube-apiserver'))('where an installed agent may write', () => {
   let plane: ControlPlane;
   let api: ApiRequests;
   let folder: string;

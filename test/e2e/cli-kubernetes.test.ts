@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Finding } from '../../src/compose/check/finding.ts';
 import type { AdoptReport } from '../../src/compose/cluster/adopt.ts';
 import { PROGRAM, until } from '../support/fleet-processes.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { type KubernetesPool, openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import type { ControlPlane } from '../support/kubernetes/control-plane.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';
 import { clusterYaml, configMapYaml } from '../support/manifests.ts';
+import { noProgram } from '../support/programs.ts';
 import { createTestAuthority, DAY_MS } from '../support/test-authority.ts';
 
 interface Run {
@@ -39,7 +39,7 @@ const files = {
     'apiVersion: v1\nkind: Secret\nmetadata: {name: keys, namespace: web}\nstringData: {password: sesame-in-git}\n',
 };
 
-describe.skipIf(noKubernetes)('commands on a real API server', () => {
+describe.skipIf(noProgram('kube-apiserver'))('commands on a real API server', () => {
   let folder: string;
   let pool: KubernetesPool;
   let fleet: KubernetesFleet;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { PROGRAM, until } from '../support/fleet-processes.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
+import { noProgram, programPath } from '../support/programs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const DEMO = join(ROOT, 'scripts/demo.ts');
@@ -23,7 +23,7 @@ afterAll(() => {
 
 /** Runs a command as a person would type it; rejects if it fails. */
 async function type(command: string | undefined, allowed = 0, as: NodeJS.ProcessEnv = env): Promise<string> {
-  const { stdout, code } = await promisify(execFile)('bash', ['-c', command ?? 'false'], {
+  const { stdout, code } = await promisify(execFile)(programPath('bash'), ['-c', command ?? 'false'], {
     cwd: ROOT,
     env: as,
     timeout: 120_000,
@@ -77,20 +77,25 @@ async function followInvitation(args: readonly string[], demoEnv: NodeJS.Process
   expect([child.exitCode, existsSync(folder)]).toEqual([0, false]);
 }
 
-test('each command that the demo suggests has its effect, and a closed terminal leaves nothing behind', () =>
-  followInvitation([], env));
+test.skipIf(noProgram('bash'))(
+  'each command that the demo suggests has its effect, and a closed terminal leaves nothing behind',
+  () => followInvitation([], env),
+);
 
 // With the HOME of the process, below which `npm run kubernetes-binaries` puts the programs.
-test.skipIf(noKubernetes)('the suggested commands work on Kubernetes', () =>
+test.skipIf(noProgram('kube-apiserver', 'bash'))('the suggested commands work on Kubernetes', () =>
   followInvitation(['--kubernetes'], bundled),
 );
 
-test.skipIf(noKubernetes)('every step of the story happens on Kubernetes, with the bundle', async () => {
-  const said = await type(`${process.execPath} ${DEMO} --once --kubernetes -o json`, 0, bundled);
-  expect(JSON.parse(said)).toMatchObject({ ok: true });
-});
+test.skipIf(noProgram('kube-apiserver', 'bash'))(
+  'every step of the story happens on Kubernetes, with the bundle',
+  async () => {
+    const said = await type(`${process.execPath} ${DEMO} --once --kubernetes -o json`, 0, bundled);
+    expect(JSON.parse(said)).toMatchObject({ ok: true });
+  },
+);
 
-test('without the programs of Kubernetes the demo explains how to get them', async () => {
+test.skipIf(noProgram('bash'))('without the programs of Kubernetes the demo explains how to get them', async () => {
   const nowhere = { ...env, KUBEBUILDER_ASSETS: join(home, 'nowhere') };
   const said = await type(`${process.execPath} ${DEMO} --kubernetes 2>&1`, 1, nowhere);
   expect(said).toContain('setup-envtest use -p path');

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { FleetView } from '../../src/server/api.ts';
 import { REPLICATED } from '../contract/deploy/releases.ts';
-import { type Manifest, noHelm, noKubectl, renderChart } from '../contract/deploy/rendering.ts';
+import { type Manifest, renderChart } from '../contract/deploy/rendering.ts';
 import { type DeployedServer, deployedServer } from '../support/deployed-servers.ts';
 import { PROGRAM, runCli, until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
 import { createGitSandbox, type GitSandbox } from '../support/git-sandbox.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
 import { clusterYaml, configMapYaml, policyYaml } from '../support/manifests.ts';
-import { noRedis, type RedisProcess, startRedis } from '../support/redis.ts';
+import { noProgram } from '../support/programs.ts';
+import { type RedisProcess, startRedis } from '../support/redis.ts';
 import { createTestAuthority, DAY_MS, type TestAuthority } from '../support/test-authority.ts';
 import { lastingToken } from '../support/tokens.ts';
 
@@ -22,7 +22,7 @@ const SECRET = 'ab'.repeat(32);
 const PASSWORD = 'of-the-redis';
 const API_TOKEN = 'the-token-of-the-api';
 
-describe.skipIf(noRedis || noHelm)('two servers as the chart deploys them, with a real Redis', () => {
+describe.skipIf(noProgram('redis-server', 'helm'))('two servers as the chart deploys them, with a real Redis', () => {
   let sandbox: GitSandbox;
   let authority: TestAuthority;
   let redis: RedisProcess;
@@ -181,7 +181,7 @@ describe.skipIf(noRedis || noHelm)('two servers as the chart deploys them, with 
     await ready(leader);
   });
 
-  test.skipIf(noKubernetes || noKubectl)(
+  test.skipIf(noProgram('kube-apiserver', 'kubectl'))(
     'the leader is elected by a Lease with the rights of the chart, and admits while Redis is away',
     async () => {
       plane = await startControlPlane();

@@ -1,16 +1,14 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findEnvoy } from '../../scripts/local/envoy-program.ts';
 import { type DataplaneRun, startDataplaneRun } from '../support/dataplane-run.ts';
 import { startApplication } from '../support/envoy.ts';
 import { askAt, dataplaneToken, startEnvoyFleet, untilDataplane, untilEndpoints } from '../support/envoy-fleet.ts';
 import { type Fleet, until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
+import { noProgram, programPath } from '../support/programs.ts';
 
-const ENVOY = findEnvoy(process.env);
-
-describe.skipIf(ENVOY === undefined)('fleetrelay dataplane run', () => {
+describe.skipIf(noProgram('envoy'))('fleetrelay dataplane run', () => {
   let fleet: Fleet;
   let application: Awaited<ReturnType<typeof startApplication>>;
   let ports: Record<'xds' | 'inbound' | 'outbound' | 'db' | 'web', number>;
@@ -41,7 +39,11 @@ describe.skipIf(ENVOY === undefined)('fleetrelay dataplane run', () => {
   const tokenOf = (name: string): Promise<string> => dataplaneToken(fleet, name);
   const start = (
     name: string,
-    { token = name, args = [], envoy = ENVOY }: { token?: string; args?: readonly string[]; envoy?: string } = {},
+    {
+      token = name,
+      args = [],
+      envoy = programPath('envoy'),
+    }: { token?: string; args?: readonly string[]; envoy?: string } = {},
   ): DataplaneRun => {
     const trust = ['--token-file', tokenFile(token), '--ca-file', join(fleet.dataDir, 'trust/ca.crt')];
     const run = startDataplaneRun(

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type EnvoyProcess, noEnvoy, startApplication, startEnvoy } from '../support/envoy.ts';
+import { type EnvoyProcess, startApplication, startEnvoy } from '../support/envoy.ts';
 import {
   askAt,
   type DataplaneRow,
@@ -12,8 +12,9 @@ import {
 } from '../support/envoy-fleet.ts';
 import { type Fleet, until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
+import { noProgram } from '../support/programs.ts';
 
-describe.skipIf(noEnvoy)('real Envoys', () => {
+describe.skipIf(noProgram('envoy'))('real Envoys', () => {
   let fleet: Fleet;
   let application: Awaited<ReturnType<typeof startApplication>>;
   let ports: {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
 import { clusterYaml } from '../support/manifests.ts';
+import { noProgram } from '../support/programs.ts';
 
 const NAMESPACE = 'garden-web';
 const CRDS = ['-f', 'deploy/crds'];
@@ -13,7 +13,7 @@ const shoot = (name: string, purpose = 'production'): JsonObject => ({
   spec: { purpose, kubernetes: { version: '1.33.2' }, provider: { type: 'local' } },
 });
 
-describe.skipIf(noKubernetes)('Shoots as custom resources of a real API server', () => {
+describe.skipIf(noProgram('kube-apiserver'))('Shoots as custom resources of a real API server', () => {
   let plane: ControlPlane;
   let fleet: Fleet;
 

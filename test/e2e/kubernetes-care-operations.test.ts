@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
 import { until } from '../support/fleet-processes.ts';
 import { type AdmissionWebhook, startAdmissionWebhook } from '../support/kubernetes/admission-webhook.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';
 import { clusterYaml, configMapYaml } from '../support/manifests.ts';
+import { noProgram } from '../support/programs.ts';
 
 const RETRY_SECONDS = 20;
 const policy = (taskTimeout: string) => `apiVersion: fleetrelay.dev/v1alpha1
@@ -39,7 +39,7 @@ const APPLY_ROLE = '/apis/rbac.authorization.k8s.io/v1/clusterroles/fleetrelay-a
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 const MERGE = 'application/merge-patch+json';
 
-describe.skipIf(noKubernetes)('operations of a Shoot, with its cluster as a real API server', () => {
+describe.skipIf(noProgram('kube-apiserver'))('operations of a Shoot, with its cluster as a real API server', () => {
   const pool = openKubernetesPool({ access: ['care'] });
   let fleet: KubernetesFleet;
   let webhook: AdmissionWebhook | undefined;

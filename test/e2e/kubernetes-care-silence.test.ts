@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
 import { until } from '../support/fleet-processes.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';
 import { clusterYaml } from '../support/manifests.ts';
+import { noProgram } from '../support/programs.ts';
 
 const files = {
   'clusters/blue/cluster.yaml': clusterYaml('blue'),
@@ -20,7 +20,7 @@ spec: { purpose: production, kubernetes: { version: 1.33.2 }, provider: { type: 
 `,
 };
 
-describe.skipIf(noKubernetes)('the care of a Shoot whose API server falls silent', () => {
+describe.skipIf(noProgram('kube-apiserver'))('the care of a Shoot whose API server falls silent', () => {
   const pool = openKubernetesPool({ access: ['care'] });
   let fleet: KubernetesFleet;
   afterAll(async () => {

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { clusterResource, conditionsIn, placementResource } from '../support/fake-custom-resources.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
 import { configMapYaml } from '../support/manifests.ts';
+import { noProgram } from '../support/programs.ts';
 
 const files = {
   'apps/a.yaml': configMapYaml('a', 'one'),
@@ -13,7 +13,7 @@ const files = {
 };
 const CRDS = ['-f', 'deploy/crds'];
 
-describe.skipIf(noKubernetes)('a fleet with a repository and custom resources', () => {
+describe.skipIf(noProgram('kube-apiserver'))('a fleet with a repository and custom resources', () => {
   let plane: ControlPlane;
   let fleet: Fleet;
 

@@ -4,8 +4,8 @@ import type { JsonObject } from '../../src/model/json.ts';
 import { type DataplaneCase, rightDataplanes, wrongDataplanes } from '../support/dataplanes.ts';
 import { conditionsIn } from '../support/fake-custom-resources.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
+import { noProgram } from '../support/programs.ts';
 
 /** Wrong Dataplanes that the CustomResourceDefinition lets through. */
 const LET_THROUGH: readonly string[] = [
@@ -66,7 +66,7 @@ const resource = (name: string, spec: string): JsonObject => ({
 const sorted = (message: unknown): readonly string[] => String(message).split('; ').sort();
 const expected = ({ violations }: DataplaneCase): readonly string[] => violations.map((each) => `spec.${each}`).sort();
 
-describe.skipIf(noKubernetes)('Dataplanes as custom resources', () => {
+describe.skipIf(noProgram('kube-apiserver'))('Dataplanes as custom resources', () => {
   let plane: ControlPlane;
   let fleet: Fleet | undefined;
 

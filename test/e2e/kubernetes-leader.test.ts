@@ -8,8 +8,8 @@ import {
   startReplicatedFleet,
 } from '../support/kubernetes/agent-process.ts';
 import { type ApiRequests, createApiRequests } from '../support/kubernetes/api-request.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
+import { noProgram } from '../support/programs.ts';
 
 const LEASES = 'apis/coordination.k8s.io/v1/namespaces/fleetrelay/leases';
 const HAND_OVER_S = 15;
@@ -28,7 +28,7 @@ const files = {
   'apps/a.yaml': configMapYaml('a', 'one'),
 };
 
-describe.skipIf(noKubernetes)('replicas of an agent', () => {
+describe.skipIf(noProgram('kube-apiserver'))('replicas of an agent', () => {
   let audited: AuditedPlane;
   let api: ApiRequests;
   let fleet: Fleet & { replica(name: string): ReplicaProcess };

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../support/fleet-processes.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { AGENT_NAMESPACE, type KubernetesPool, openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';
 import { clusterYaml, configMapYaml } from '../support/manifests.ts';
+import { noProgram } from '../support/programs.ts';
 
 const files = {
   'clusters/east/cluster.yaml': clusterYaml('east'),
@@ -14,7 +14,7 @@ const files = {
     'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: far, namespace: default}\ndata: {value: one}\n',
 };
 
-describe.skipIf(noKubernetes)('an agent that may write in one Namespace', () => {
+describe.skipIf(noProgram('kube-apiserver'))('an agent that may write in one Namespace', () => {
   let pool: KubernetesPool;
   let fleet: KubernetesFleet;
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { looksOf } from '../support/fleet-looks.ts';
 import { until } from '../support/fleet-processes.ts';
-import { noControllers } from '../support/kubernetes/binaries.ts';
 import { openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
+import { noProgram } from '../support/programs.ts';
 
 const namespace = (name: string): string => `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: ${name}\n`;
 const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: web}\ndata: {password: b25l}\n';
@@ -34,7 +34,7 @@ const files = {
   'clusters/east/only.yaml': configMapYaml('only', 'one'),
 };
 
-describe.skipIf(noControllers)('objects in two real clusters', () => {
+describe.skipIf(noProgram('kube-controller-manager'))('objects in two real clusters', () => {
   const pool = openKubernetesPool({ controllers: true });
   let fleet: KubernetesFleet;
   const looks = looksOf(() => fleet);

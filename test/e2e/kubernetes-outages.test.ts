@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { looksOf } from '../support/fleet-looks.ts';
 import { until } from '../support/fleet-processes.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import {
   AGENT_NAMESPACE,
   type KubernetesTestCluster,
@@ -13,6 +12,7 @@ import {
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';
 import { isLong } from '../support/long.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
+import { noProgram } from '../support/programs.ts';
 
 const OUTAGE_MS = 30_000;
 const STORMS = isLong ? 5 : 2;
@@ -31,7 +31,7 @@ spec: {guards: {maxRemovalsPerCluster: 1000, maxRemovalsPerFleet: 1000, percentF
   'apps/b.yaml': configMapYaml('b', 'one'),
 };
 
-describe.skipIf(noKubernetes)('what an agent on Kubernetes survives', () => {
+describe.skipIf(noProgram('kube-apiserver'))('what an agent on Kubernetes survives', () => {
   const pool = openKubernetesPool();
   let fleet: KubernetesFleet;
   const { holds, lacks, summary, entered, connected, logged } = looksOf(() => fleet, LONG_MS);

@@ -4,7 +4,6 @@ import { installedWebhook } from '../../src/compose/manifests/agent-webhook.ts';
 import { type JsonObject, objectOf, objectsOf } from '../../src/model/json.ts';
 import { until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
-import { noControllers } from '../support/kubernetes/binaries.ts';
 import { AGENT_NAMESPACE, openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';
 import { type PlayedKubelet, playKubelet, type StoredPod } from '../support/kubernetes/played-kubelet.ts';
@@ -17,6 +16,7 @@ import {
   type ProbedApplication,
   tcpApplication,
 } from '../support/probed-applications.ts';
+import { noProgram } from '../support/programs.ts';
 
 const POD_IP = '10.1.0.5';
 const files = (proxyPort: number) => ({
@@ -91,7 +91,7 @@ function plainPod(name: string, namespace: string, labels: Readonly<Record<strin
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, labels }, spec: { containers } };
 }
 
-describe.skipIf(noControllers)('the probes of a Deployment, and what follows from them', () => {
+describe.skipIf(noProgram('kube-controller-manager'))('the probes of a Deployment, and what follows from them', () => {
   const pool = openKubernetesPool({ controllers: true });
   let fleet: KubernetesFleet;
   let apps: Applications;

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
 import { until } from '../support/fleet-processes.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';
 import { clusterYaml } from '../support/manifests.ts';
+import { noProgram } from '../support/programs.ts';
 
 const policy = (care: string) => `apiVersion: fleetrelay.dev/v1alpha1
 kind: FleetPolicy
@@ -44,7 +44,7 @@ const dead = (name: string): JsonObject => ({
   ],
 });
 
-describe.skipIf(noKubernetes)('the webhook remediator, from the policy in git to the audit log', () => {
+describe.skipIf(noProgram('kube-apiserver'))('the webhook remediator, from the policy in git to the audit log', () => {
   const pool = openKubernetesPool({ access: ['care', 'webhooks'] });
   const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-remediator-'));
   let fleet: KubernetesFleet;

@@ -5,9 +5,9 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { agentKubeconfig } from '../../scripts/local/agent-kubeconfig.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { contentsOf } from '../support/folder-contents.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { AGENT_NAMESPACE, type KubernetesTestCluster, openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
+import { noProgram } from '../support/programs.ts';
 
 const files = {
   'clusters/east/cluster.yaml': clusterYaml('east'),
@@ -18,7 +18,7 @@ const SECRETS = `/api/v1/namespaces/${AGENT_NAMESPACE}/secrets`;
 const SECRET = `${SECRETS}/fleetrelay-agent-credentials`;
 const ROLE = `/apis/rbac.authorization.k8s.io/v1/namespaces/${AGENT_NAMESPACE}/roles/fleetrelay-agent`;
 
-describe.skipIf(noKubernetes)('the certificate of an agent in a cluster', () => {
+describe.skipIf(noProgram('kube-apiserver'))('the certificate of an agent in a cluster', () => {
   const pool = openKubernetesPool();
   let fleet: Fleet;
 

@@ -10,8 +10,8 @@ import {
   startReplicatedFleet,
 } from '../support/kubernetes/agent-process.ts';
 import { type ApiAnswer, type ApiRequests, createApiRequests } from '../support/kubernetes/api-request.ts';
-import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { clusterYaml } from '../support/manifests.ts';
+import { noProgram } from '../support/programs.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 const CONFIGURATION = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/fleetrelay-agent';
@@ -25,7 +25,7 @@ const files = {
   'fleet/policy.yaml': policy('applicationProbeProxyPort: 9101'),
 };
 
-describe.skipIf(noKubernetes)('the webhook of two replicas', () => {
+describe.skipIf(noProgram('kube-apiserver'))('the webhook of two replicas', () => {
   let audited: AuditedPlane;
   let api: ApiRequests;
   let proxy: TcpProxy;

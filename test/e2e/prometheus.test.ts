@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,8 +13,7 @@ import { metricsNamedIn, PROJECT, RULE_FILE, readAlerts } from '../contract/prom
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
-
-const noPrometheus = spawnSync('prometheus', ['--version'], { stdio: 'ignore' }).error !== undefined;
+import { noProgram, programPath } from '../support/programs.ts';
 
 const FILES = {
   'clusters/east.yaml': clusterYaml('east'),
@@ -80,7 +79,7 @@ test('alerts and dashboard ask for metrics that are shown', () => {
   }
 });
 
-describe.skipIf(noPrometheus)('a real Prometheus', () => {
+describe.skipIf(noProgram('prometheus'))('a real Prometheus', () => {
   let prometheus: ChildProcess | undefined;
   let address: string;
 
@@ -102,7 +101,9 @@ describe.skipIf(noPrometheus)('a real Prometheus', () => {
       }),
     );
     const args = [`--config.file=${config}`, `--storage.tsdb.path=${join(folder, 'tsdb')}`];
-    prometheus = spawn('prometheus', [...args, `--web.listen-address=127.0.0.1:${port}`], { stdio: 'ignore' });
+    prometheus = spawn(programPath('prometheus'), [...args, `--web.listen-address=127.0.0.1:${port}`], {
+      stdio: 'ignore',
+    });
   });
 
   afterAll(async () => {

@@ -11,9 +11,9 @@ import {
   startAuditedPlane,
   startReplicatedFleet,
 } from '../support/kubernetes/agent-process.ts';
-import { noControllers } from '../support/kubernetes/binaries.ts';
 import { isLong } from '../support/long.ts';
 import { clusterYaml, configMapYaml } from '../support/manifests.ts';
+import { noProgram } from '../support/programs.ts';
 
 const AGENT = 'agent';
 const CLUSTER = 'east';
@@ -29,37 +29,41 @@ function filesOf(files: ReadonlyMap<string, Uint8Array>, wanted: RegExp): Readon
   );
 }
 
-describe.skipIf(noControllers || !isLong)('manifests of well-known projects in a real cluster', () => {
-  const PROJECTS: readonly (readonly [name: PublicName, files: RegExp, objects: number])[] = [
-    ['kube-prometheus', /^manifests\//, 130],
-    ['argo-cd', /^manifests\/install\.yaml$/, 59],
-  ];
+describe.skipIf(noProgram('kube-controller-manager') || !isLong)(
+  'manifests of well-known projects in a real cluster',
+  () => {
+    const PROJECTS: readonly (readonly [name: PublicName, files: RegExp, objects: number])[] = [
+      ['kube-prometheus', /^manifests\//, 130],
+      ['argo-cd', /^manifests\/install\.yaml$/, 59],
+    ];
 
-  it.for(PROJECTS)(
-    'all objects of %s are applied, and nothing is written afterwards',
-    async ([name, wanted, least], { skip }) => {
-      const found = await publicManifests(name);
-      if (!found.ok) return skip(found.problem);
-      const files = filesOf(found.files, wanted);
-      const objects = Object.entries(files).flatMap(([path, text]) => {
-        const { reading } = decodeFile(path, new TextEncoder().encode(text), '');
-        return reading.readable ? reading.documents : [];
-      });
-      expect(objects.length).toBeGreaterThanOrEqual(least);
-      const audited = await startAuditedPlane([AGENT], { controllers: true });
-      let fleet: (Fleet & { replica(name: string): ReplicaProcess }) | undefined;
-      try {
-        for (const namespace of ['web', 'fleetrelay']) await audited.plane.kubectl(['create', 'namespace', namespace]);
-        const head = { 'clusters/east/cluster.yaml': clusterYaml(CLUSTER), [LAST]: configMapYaml('last', '0') };
-        fleet = await startReplicatedFleet({ ...head, ...files }, audited, CLUSTER);
-        await staysQuiet(fleet, audited, objects.length + 1);
-      } finally {
-        await fleet?.stop();
-        await audited.stop();
-      }
-    },
-  );
-});
+    it.for(PROJECTS)(
+      'all objects of %s are applied, and nothing is written afterwards',
+      async ([name, wanted, least], { skip }) => {
+        const found = await publicManifests(name);
+        if (!found.ok) return skip(found.problem);
+        const files = filesOf(found.files, wanted);
+        const objects = Object.entries(files).flatMap(([path, text]) => {
+          const { reading } = decodeFile(path, new TextEncoder().encode(text), '');
+          return reading.readable ? reading.documents : [];
+        });
+        expect(objects.length).toBeGreaterThanOrEqual(least);
+        const audited = await startAuditedPlane([AGENT], { controllers: true });
+        let fleet: (Fleet & { replica(name: string): ReplicaProcess }) | undefined;
+        try {
+          for (const namespace of ['web', 'fleetrelay'])
+            await audited.plane.kubectl(['create', 'namespace', namespace]);
+          const head = { 'clusters/east/cluster.yaml': clusterYaml(CLUSTER), [LAST]: configMapYaml('last', '0') };
+          fleet = await startReplicatedFleet({ ...head, ...files }, audited, CLUSTER);
+          await staysQuiet(fleet, audited, objects.length + 1);
+        } finally {
+          await fleet?.stop();
+          await audited.stop();
+        }
+      },
+    );
+  },
+);
 
 /**
  * Waits until all objects are applied. Then the agent compares all of them again at each start, and must write only the

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Fleet, type ServerProcess, startFleet, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml } from '../support/manifests.ts';
-import { noRedis, type RedisProcess, startRedis } from '../support/redis.ts';
+import { noProgram } from '../support/programs.ts';
+import { type RedisProcess, startRedis } from '../support/redis.ts';
 import { githubApi } from '../support/review-hosts/github.ts';
 import { addPullRequest, type RecordedHost, startRecordedHost } from '../support/review-hosts/recorded-host.ts';
 
@@ -23,7 +24,7 @@ const planned = (server: ServerProcess): Promise<number> =>
   metric(server, 'fleetrelay_pull_requests_total{source="fleet",outcome="planned"}');
 const leads = async (server: ServerProcess): Promise<boolean> => (await metric(server, 'fleetrelay_leader')) === 1;
 
-describe.skipIf(noRedis)('pull requests with two servers', () => {
+describe.skipIf(noProgram('redis-server'))('pull requests with two servers', () => {
   let redis: RedisProcess;
   let host: RecordedHost;
   let fleet: Fleet;

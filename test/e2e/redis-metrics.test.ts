@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
-import { noRedis, type RedisProcess, startRedis } from '../support/redis.ts';
+import { noProgram } from '../support/programs.ts';
+import { type RedisProcess, startRedis } from '../support/redis.ts';
 
 const FILES = {
   'clusters/east.yaml': clusterYaml('east'),
@@ -9,7 +10,7 @@ const FILES = {
   'apps/a.yaml': configMapYaml('a', 'one'),
 };
 
-describe.skipIf(noRedis)('metrics of a server on Redis', () => {
+describe.skipIf(noProgram('redis-server'))('metrics of a server on Redis', () => {
   let redis: RedisProcess;
   let fleet: Fleet;
 

@@ -7,12 +7,13 @@ import { STORE_FORMAT } from '../../src/runtime/ledger/records.ts';
 import { openStoreFormat } from '../../src/runtime/replica/conditioned-store.ts';
 import { until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
-import { noRedis, type RedisProcess, startRedis } from '../support/redis.ts';
+import { noProgram } from '../support/programs.ts';
+import { type RedisProcess, startRedis } from '../support/redis.ts';
 import { openRedisStore } from '../support/redis-store.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../bin/fleetrelay.cjs');
 
-describe.skipIf(noRedis)('servers that share a Redis', () => {
+describe.skipIf(noProgram('redis-server'))('servers that share a Redis', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-single-'));
   const closers: (() => Promise<unknown>)[] = [];
   let redis: RedisProcess;

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PROGRAM, until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
-import { noRedis, startRedis } from '../support/redis.ts';
+import { noProgram } from '../support/programs.ts';
+import { startRedis } from '../support/redis.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-startup-'));
 const taken: Server = createServer();
@@ -75,7 +76,7 @@ test.each([
   expect(code).toBe(1);
 });
 
-describe.skipIf(noRedis)('a server whose Redis is down', () => {
+describe.skipIf(noProgram('redis-server'))('a server whose Redis is down', () => {
   async function waitingServer(name: string) {
     const redis = await startRedis();
     await redis.kill();

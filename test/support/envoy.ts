@@ -3,13 +3,8 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { findEnvoy } from '../../scripts/local/envoy-program.ts';
 import { until } from './fleet-processes.ts';
-
-const program = findEnvoy(process.env);
-
-/** For `describe.skipIf`: there is no Envoy to be had. One line of `npm test` says so. */
-export const noEnvoy = program === undefined;
+import { programPath } from './programs.ts';
 
 /** How an Envoy is started. */
 export interface EnvoyOptions {
@@ -40,12 +35,11 @@ export interface EnvoyProcess {
 
 /** Starts an Envoy with its files in a folder. Resolves when its admin interface answers. */
 export async function startEnvoy(folder: string, options: EnvoyOptions): Promise<EnvoyProcess> {
-  if (program === undefined) throw new Error('there is no Envoy');
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${options.node}.json`);
   writeFileSync(file, JSON.stringify(bootstrap(options)));
   const child: ChildProcess = spawn(
-    program,
+    programPath('envoy'),
     ['-c', file, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'info'],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );

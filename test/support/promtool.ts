@@ -1,13 +1,11 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-
-/** For `describe.skipIf`; FLEETRELAY_REQUIRE_PROMTOOL=1 makes skipping a failure. */
-export const noPromtool = spawnSync('promtool', ['--version'], { stdio: 'ignore' }).error !== undefined;
+import { programPath } from './programs.ts';
 
 /** Runs promtool; rejects with what it said. */
 export async function promtool(...args: readonly string[]): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)('promtool', [...args], { timeout: 120_000 });
+    const { stdout } = await promisify(execFile)(programPath('promtool'), [...args], { timeout: 120_000 });
     return stdout;
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { readonly stdout?: string; readonly stderr?: string };

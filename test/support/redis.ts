@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,9 +6,7 @@ import { join } from 'node:path';
 import { Redis, type RedisOptions } from 'ioredis';
 import { until } from './fleet-processes.ts';
 import { freePort } from './free-port.ts';
-
-/** For `describe.skipIf`: there is no redis-server to be had. One line of `npm test` says so. */
-export const noRedis = !isInstalled();
+import { programPath } from './programs.ts';
 
 /** A redis-server of its own on a random port of this machine. */
 export interface RedisProcess {
@@ -71,7 +69,7 @@ export async function startRedis(options: RedisProcessOptions = {}): Promise<Red
   return process;
 
   async function start(): Promise<void> {
-    child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    child = spawn(programPath('redis-server'), args, { stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data) => (output += String(data)));
     const isUp = /Ready to accept connections|Sentinel ID is/;
@@ -114,13 +112,4 @@ export async function startRedis(options: RedisProcessOptions = {}): Promise<Red
 
 function fail(output: string): never {
   throw new Error(`redis-server ended: ${output}`);
-}
-
-function isInstalled(): boolean {
-  try {
-    execFileSync('redis-server', ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -8,6 +8,7 @@ import type { FileSignature } from '../../src/model/file-signature.ts';
 import type { ApprovalSigners } from '../../src/model/relay-config.ts';
 import { must } from '../../src/model/result.ts';
 import { createGitSandbox, hermeticGit, writeFiles } from './git-sandbox.ts';
+import { programPath } from './programs.ts';
 import { silentLog } from './silent-log.ts';
 
 /** Keys of `ssh-keygen` and `gpg`, and a repository whose commits they sign. */
@@ -31,8 +32,12 @@ export function createSigningWorld() {
   const allowedSignersFile = join(sandbox.path, 'approvers');
   mkdirSync(work);
   mkdirSync(gnupg, { mode: 0o700 });
-  const run = (program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): string =>
-    execFileSync(program, args, {
+  const run = (
+    program: 'git' | 'gpg' | 'ssh-keygen',
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ): string =>
+    execFileSync(program === 'git' ? program : programPath(program), args, {
       cwd: work,
       env: { ...hermeticGit, GNUPGHOME: gnupg, ...env },
       encoding: 'utf8',

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Identity } from './enrolled.ts';
+import { programPath } from './programs.ts';
 
 /** An authority outside of us, and certificates of callers, all made with OpenSSL. */
 export interface TestCallers {
@@ -19,7 +20,8 @@ const EC = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 export function createTestCallers(): TestCallers {
   const dir = mkdtempSync(join(tmpdir(), 'test-callers-'));
   const at = (name: string): string => join(dir, name);
-  const openssl = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'pipe', cwd: dir });
+  const openssl = (...args: string[]): void =>
+    void execFileSync(programPath('openssl'), args, { stdio: 'pipe', cwd: dir });
   try {
     openssl(
       'req',
@@ -48,7 +50,8 @@ function signIn(
 ): Identity {
   const dir = mkdtempSync(join(tmpdir(), 'test-callers-'));
   const at = (file: string): string => join(dir, file);
-  const openssl = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'pipe', cwd: dir });
+  const openssl = (...args: string[]): void =>
+    void execFileSync(programPath('openssl'), args, { stdio: 'pipe', cwd: dir });
   const request = (what: string): void =>
     openssl('req', '-new', ...EC, '-keyout', at(`${what}.key`), '-out', at(`${what}.csr`), '-subj', `/CN=${what}`);
   const signed = (what: string, by: string, extensions: string): void => {

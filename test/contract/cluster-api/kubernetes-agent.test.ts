@@ -9,15 +9,15 @@ import type { ObjectKey } from '../../../src/model/object-key.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../support/agent-disk.ts';
 import { createScriptedServer, type ScriptedServer } from '../../support/agent-world.ts';
 import { type ApiRequests, createApiRequests } from '../../support/kubernetes/api-request.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { objectPath } from '../../support/kubernetes/clusters.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { createFaultyClient, type FaultyClient } from '../../support/kubernetes/faulty-client.ts';
+import { noProgram } from '../../support/programs.ts';
 import { nameOf } from '../../support/test-clusters.ts';
 import { createKubernetesWorld, type KubernetesWorld, type OpenOptions } from './kubernetes-harness.ts';
 import { configMap, keyOf } from './suite.ts';
 
-describe.skipIf(noKubernetes)('an agent in a Kubernetes cluster', () => {
+describe.skipIf(noProgram('kube-apiserver'))('an agent in a Kubernetes cluster', () => {
   let plane: ControlPlane;
   let api: ApiRequests;
   let world: KubernetesWorld;

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import type { ClusterApi, ObservedObject } from '../../../src/ports/cluster-api.ts';
-import { noControllers } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 import { createKubernetesWorld, type KubernetesWorld } from './kubernetes-harness.ts';
 import { fleet, keyOf, nonce, request } from './suite.ts';
 
-describe.skipIf(noControllers)('a Kubernetes cluster whose controllers run', () => {
+describe.skipIf(noProgram('kube-controller-manager'))('a Kubernetes cluster whose controllers run', () => {
   let plane: ControlPlane;
   let world: KubernetesWorld;
   let cluster: ClusterApi;

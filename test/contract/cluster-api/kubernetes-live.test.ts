@@ -2,12 +2,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { JsonObject } from '../../../src/model/json.ts';
 import { parseObjectKey } from '../../../src/model/object-key.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
 import { fleet, inventoryChange, keyOf, configMap as mapIn, nonce, request } from './suite.ts';
 
-describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
+describe.skipIf(noProgram('kube-apiserver'))('live state of a Kubernetes cluster', () => {
   let plane: ControlPlane;
   let world: KubernetesWorld;
   let cluster: ClusterApi;

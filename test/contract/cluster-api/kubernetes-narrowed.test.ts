@@ -6,8 +6,8 @@ import { type AdditionalKind, NO_SETTINGS } from '../../../src/model/agent-setti
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
 import { fleet, keyOf, request } from './suite.ts';
 
@@ -15,7 +15,7 @@ import { fleet, keyOf, request } from './suite.ts';
 const VALUE = 'aGlkZGVuLXZhbHVl';
 const CA = { 'managed-by': 'secrets-manager' };
 
-describe.skipIf(noKubernetes)('kinds of which an agent may follow a part', () => {
+describe.skipIf(noProgram('kube-apiserver'))('kinds of which an agent may follow a part', () => {
   let plane: ControlPlane;
   let world: KubernetesWorld;
   let received: string[];

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ApplyRequest, ClusterApi } from '../../../src/ports/cluster-api.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
 import { fleet, keyOf, configMap as mapIn, nonce, request } from './suite.ts';
 
-describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
+describe.skipIf(noProgram('kube-apiserver'))('the odd in a Kubernetes cluster', () => {
   let plane: ControlPlane;
   let world: KubernetesWorld;
   let cluster: ClusterApi;

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/model/json.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
 import { configMap, fleet, inventoryChange, keyOf, nonce, request } from './suite.ts';
 
 const ADOPT = { 'fleetrelay.dev/adopt': 'true' };
 
-describe.skipIf(noKubernetes)("the agent's own namespace in a Kubernetes cluster", () => {
+describe.skipIf(noProgram('kube-apiserver'))("the agent's own namespace in a Kubernetes cluster", () => {
   let plane: ControlPlane;
   let world: KubernetesWorld;
   beforeAll(async () => {

@@ -11,8 +11,8 @@ import { type RecordedRemediation, readRemediations } from '../../../src/model/w
 import { createMemoryDisk } from '../../support/agent-disk.ts';
 import { createScriptedServer, type ScriptedServer } from '../../support/agent-world.ts';
 import { type ApiRequests, createApiRequests } from '../../support/kubernetes/api-request.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 import { createKubernetesWorld, type KubernetesWorld, type OpenOptions } from './kubernetes-harness.ts';
 import { keyOf } from './suite.ts';
 
@@ -39,7 +39,7 @@ function configuration(name: string): JsonObject {
   };
 }
 
-describe.skipIf(noKubernetes)('the webhook remediator of an agent on a real API server', () => {
+describe.skipIf(noProgram('kube-apiserver'))('the webhook remediator of an agent on a real API server', () => {
   let plane: ControlPlane;
   let api: ApiRequests;
   let world: KubernetesWorld;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { objectRefOf } from '../../../src/model/object-key.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 import { createKubernetesWorld, type KubernetesWorld } from './kubernetes-harness.ts';
 import { type ClusterHarness, clusterContract, keyOf } from './suite.ts';
 
@@ -13,7 +13,7 @@ const discovered = (name: string, k: string): JsonObject => ({
   metadata: { name, namespace: 'web', annotations: { k } },
 });
 
-describe.skipIf(noKubernetes)('Kubernetes', () => {
+describe.skipIf(noProgram('kube-apiserver'))('Kubernetes', () => {
   let plane: ControlPlane;
   const worlds: KubernetesWorld[] = [];
   beforeAll(async () => {

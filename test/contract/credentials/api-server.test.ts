@@ -10,13 +10,13 @@ import { agentRights } from '../../../src/compose/manifests/agent-manifests.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { must } from '../../../src/model/result.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type OwnNamespaces, openOwnNamespaces } from '../../support/kubernetes/own-namespaces.ts';
 import { LIMITED_USER } from '../../support/kubernetes/shared-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 import { kubernetesCredentialsContract, NAME, secretOf } from './kubernetes.ts';
 import { credentials } from './suite.ts';
 
-describe.skipIf(noKubernetes)('on a real API server', () => {
+describe.skipIf(noProgram('kube-apiserver'))('on a real API server', () => {
   let home: OwnNamespaces;
 
   beforeAll(async () => {

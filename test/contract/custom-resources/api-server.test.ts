@@ -9,8 +9,8 @@ import { type ObjectKey, objectRefOf } from '../../../src/model/object-key.ts';
 import { must } from '../../../src/model/result.ts';
 import { conditionsIn, placementResource } from '../../support/fake-custom-resources.ts';
 import { until } from '../../support/fleet-processes.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { type CustomResourceWorld, describeCustomResources } from './suite.ts';
 
@@ -18,7 +18,7 @@ const placements = { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'Placem
 const CRDS = ['-f', 'deploy/crds/fleetrelay.dev_placements.yaml'];
 const apps = 'fleetrelay.dev/Placement/fleet/apps' as ObjectKey;
 
-describe.skipIf(noKubernetes)('on an API server', () => {
+describe.skipIf(noProgram('kube-apiserver'))('on an API server', () => {
   let plane: ControlPlane;
   beforeAll(async () => {
     plane = await startControlPlane({ users: { narrow: [] } });

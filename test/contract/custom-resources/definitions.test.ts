@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { load, loadAll } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/model/json.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 
 /** Kinds of ours that no API server has. */
 const ONLY_FILES: ReadonlySet<unknown> = new Set(['RelayConfig', 'RemovalApproval']);
@@ -133,7 +133,7 @@ const BAD: readonly (readonly [string, JsonObject, string])[] = [
   ['is a data plane with port 0', dataplane({ address: '10.0.0.1', inbound: [{ port: 0 }] }), 'greater than or equal'],
 ];
 
-describe.skipIf(noKubernetes)('CustomResourceDefinitions on an API server', () => {
+describe.skipIf(noProgram('kube-apiserver'))('CustomResourceDefinitions on an API server', () => {
   let plane: ControlPlane;
   beforeAll(async () => {
     plane = await startControlPlane();

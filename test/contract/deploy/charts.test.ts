@@ -4,23 +4,15 @@ import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { agentManifests } from '../../../src/compose/manifests/agent-manifests.ts';
 import { decodeRelayConfig } from '../../../src/manifest/relay-config.ts';
+import { noProgram } from '../../support/programs.ts';
 import { AGENT_RELEASES, CA, REPLICATED, SERVER_RELEASES } from './releases.ts';
-import {
-  lintChart,
-  type Manifest,
-  noHelm,
-  noKubectl,
-  PROJECT,
-  renderChart,
-  renderKustomization,
-  renderOverlay,
-} from './rendering.ts';
+import { lintChart, type Manifest, PROJECT, renderChart, renderKustomization, renderOverlay } from './rendering.ts';
 
 type Schema = { readonly [key: string]: unknown };
 
 const readSchema = (path: string): Schema => JSON.parse(readFileSync(join(PROJECT, path), 'utf8'));
 
-describe.skipIf(noHelm)('charts', () => {
+describe.skipIf(noProgram('helm'))('charts', () => {
   test.for(Object.entries(SERVER_RELEASES))('management server, %s: nothing to complain of', async ([, release]) => {
     expect(await lintChart('fleetrelay', release.values)).toBe('');
     const objects = await renderChart('fleetrelay', release);
@@ -216,7 +208,7 @@ describe.skipIf(noHelm)('charts', () => {
     });
   });
 
-  test.skipIf(noKubectl)('the component for custom resources turns them on', async () => {
+  test.skipIf(noProgram('kubectl'))('the component for custom resources turns them on', async () => {
     const up = '../../../../deploy/kustomize';
     const [server] = (
       await renderOverlay({
@@ -234,55 +226,58 @@ describe.skipIf(noHelm)('charts', () => {
     expect(containers[0].args[0]).toBe('serve');
   });
 
-  test.skipIf(noKubectl)('Envoys are served where xds is given, by the chart as by the component', async () => {
-    const xds = { listen: { address: '0.0.0.0', port: 5678 } };
-    const release = (values: object) => ({ name: 'fleetrelay', namespace: 'fleetrelay-server', values });
-    const withXds = (objects: readonly Manifest[]) => {
-      const stateful = objects.find(({ kind }) => kind === 'StatefulSet') ?? missing();
-      const services = objects.filter(({ kind, metadata }) => {
-        return kind === 'Service' && metadata.name === 'fleetrelay-server-xds';
-      });
-      const named = (ports: readonly { readonly name: string }[]) => ports.filter(({ name }) => /xds/.test(name));
-      const ingress = objects
-        .filter(({ kind, spec }) => kind === 'NetworkPolicy' && spec.podSelector.matchLabels !== undefined)
-        .flatMap(({ spec }) => spec.ingress ?? [])
-        .filter(
-          ({ ports, from }) => from === undefined && ports.some(({ port }: Manifest) => [5678, 'xds'].includes(port)),
-        );
-      return {
-        services: services.flatMap(({ spec }) => named(spec.ports)),
-        ports: named(stateful.spec.template.spec.containers[0].ports),
-        ways: ingress.length,
+  test.skipIf(noProgram('kubectl'))(
+    'Envoys are served where xds is given, by the chart as by the component',
+    async () => {
+      const xds = { listen: { address: '0.0.0.0', port: 5678 } };
+      const release = (values: object) => ({ name: 'fleetrelay', namespace: 'fleetrelay-server', values });
+      const withXds = (objects: readonly Manifest[]) => {
+        const stateful = objects.find(({ kind }) => kind === 'StatefulSet') ?? missing();
+        const services = objects.filter(({ kind, metadata }) => {
+          return kind === 'Service' && metadata.name === 'fleetrelay-server-xds';
+        });
+        const named = (ports: readonly { readonly name: string }[]) => ports.filter(({ name }) => /xds/.test(name));
+        const ingress = objects
+          .filter(({ kind, spec }) => kind === 'NetworkPolicy' && spec.podSelector.matchLabels !== undefined)
+          .flatMap(({ spec }) => spec.ingress ?? [])
+          .filter(
+            ({ ports, from }) => from === undefined && ports.some(({ port }: Manifest) => [5678, 'xds'].includes(port)),
+          );
+        return {
+          services: services.flatMap(({ spec }) => named(spec.ports)),
+          ports: named(stateful.spec.template.spec.containers[0].ports),
+          ways: ingress.length,
+        };
       };
-    };
-    const up = '../../../../deploy/kustomize';
-    const overlay = (components: string) =>
-      renderOverlay({
-        'kustomization.yaml': `apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [${up}/management-server]\ncomponents: [${components}]\n`,
-      });
-    const byChart = await renderChart('fleetrelay', release({ sources: [GIT], xds }));
-    const byComponent = await overlay(`${up}/components/server-xds`);
-    const wanted = {
-      services: [{ name: 'grpc-xds', port: 5678, targetPort: 'xds', protocol: 'TCP', appProtocol: 'grpc' }],
-      ports: [{ name: 'xds', containerPort: 5678, protocol: 'TCP' }],
-      ways: 1,
-    };
-    expect(withXds(byChart)).toEqual(wanted);
-    expect(withXds(byComponent)).toEqual(wanted);
-    const [server] = byComponent.filter(({ kind }) => kind === 'StatefulSet');
-    expect(server?.spec.template.spec.containers[0].args).toContain('--xds=0.0.0.0:5678');
-    const config = decodeRelayConfig('relay-config.yaml', configOf(byChart)).config;
-    expect(config?.xds?.listen).toEqual(xds.listen);
-    expect(configIn(byChart).relay.tls.names).toContain('fleetrelay-server-xds.fleetrelay-server.svc');
+      const up = '../../../../deploy/kustomize';
+      const overlay = (components: string) =>
+        renderOverlay({
+          'kustomization.yaml': `apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [${up}/management-server]\ncomponents: [${components}]\n`,
+        });
+      const byChart = await renderChart('fleetrelay', release({ sources: [GIT], xds }));
+      const byComponent = await overlay(`${up}/components/server-xds`);
+      const wanted = {
+        services: [{ name: 'grpc-xds', port: 5678, targetPort: 'xds', protocol: 'TCP', appProtocol: 'grpc' }],
+        ports: [{ name: 'xds', containerPort: 5678, protocol: 'TCP' }],
+        ways: 1,
+      };
+      expect(withXds(byChart)).toEqual(wanted);
+      expect(withXds(byComponent)).toEqual(wanted);
+      const [server] = byComponent.filter(({ kind }) => kind === 'StatefulSet');
+      expect(server?.spec.template.spec.containers[0].args).toContain('--xds=0.0.0.0:5678');
+      const config = decodeRelayConfig('relay-config.yaml', configOf(byChart)).config;
+      expect(config?.xds?.listen).toEqual(xds.listen);
+      expect(configIn(byChart).relay.tls.names).toContain('fleetrelay-server-xds.fleetrelay-server.svc');
 
-    const nothing = { services: [], ports: [], ways: 0 };
-    const least = await renderChart('fleetrelay', release({ sources: [GIT] }));
-    expect(withXds(least)).toEqual(nothing);
-    expect(withXds(await overlay(''))).toEqual(nothing);
-    expect(configIn(least).relay.tls.names.filter((name: string) => name.includes('xds'))).toEqual([]);
-  });
+      const nothing = { services: [], ports: [], ways: 0 };
+      const least = await renderChart('fleetrelay', release({ sources: [GIT] }));
+      expect(withXds(least)).toEqual(nothing);
+      expect(withXds(await overlay(''))).toEqual(nothing);
+      expect(configIn(least).relay.tls.names.filter((name: string) => name.includes('xds'))).toEqual([]);
+    },
+  );
 
-  test.skipIf(noKubectl)(
+  test.skipIf(noProgram('kubectl'))(
     'chart, component and cluster register install one webhook, and nothing without it',
     async () => {
       const ofWebhook = (objects: readonly Manifest[]) =>
@@ -402,7 +397,7 @@ describe.skipIf(noHelm)('charts', () => {
     expect(await kinds('without a volume')).not.toContain('Secret');
   });
 
-  test.skipIf(noKubectl)('the charts and the kustomize bases say the same', async () => {
+  test.skipIf(noProgram('kubectl'))('the charts and the kustomize bases say the same', async () => {
     for (const [chart, base, release] of [
       ['fleetrelay-agent', 'agent', AGENT_RELEASES.least ?? missing()],
       ['fleetrelay', 'management-server', SERVER_RELEASES.least ?? missing()],

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { installOnPath } from '../../support/program-on-path.ts';
+import { noProgram, programPath } from '../../support/programs.ts';
 
 const ci = join(import.meta.dirname, '../../../deploy/ci');
 let folder = '';
@@ -32,14 +33,14 @@ function script(text: string, variables: Readonly<Record<string, string>> = {}) 
   const env = { ...environment, ...variables };
   const options = { cwd: join(folder, 'repository'), env, encoding: 'utf8', timeout: 120_000, stdio: 'pipe' } as const;
   try {
-    return { code: 0, out: execFileSync('bash', ['-e', '-o', 'pipefail', '-c', text], options) };
+    return { code: 0, out: execFileSync(programPath('bash'), ['-e', '-o', 'pipefail', '-c', text], options) };
   } catch (error) {
     const { status, stdout } = error as { readonly status: number; readonly stdout: string };
     return { code: status, out: stdout };
   }
 }
 
-test('the action for GitHub annotates what a pull request changes, or everything', () => {
+test.skipIf(noProgram('bash'))('the action for GitHub annotates what a pull request changes, or everything', () => {
   interface Action {
     readonly runs: { readonly steps: readonly { readonly name?: string; readonly run?: string }[] };
   }
@@ -60,24 +61,27 @@ test('the action for GitHub annotates what a pull request changes, or everything
   expect(changed.out).not.toContain('old.yaml');
 });
 
-test('the template for GitLab writes a report of what a merge request changes, or of everything', () => {
-  interface Template {
-    readonly 'fleetrelay-validate': {
-      readonly variables: Readonly<Record<string, string>>;
-      readonly script: readonly string[];
-    };
-  }
-  const template = load(readFileSync(join(ci, 'gitlab/validate.gitlab-ci.yml'), 'utf8')) as Template;
-  const { variables, script: lines } = template['fleetrelay-validate'];
-  const reported = (): readonly string[] =>
-    (
-      JSON.parse(readFileSync(join(folder, 'repository/gl-code-quality-report.json'), 'utf8')) as {
-        location: { path: string };
-      }[]
-    ).map(({ location }) => location.path);
-  expect(script(lines.join('\n'), variables).code).toBe(1);
-  expect(reported()).toEqual(['new.yaml', 'old.yaml']);
-  rmSync(join(folder, 'repository/gl-code-quality-report.json'));
-  expect(script(lines.join('\n'), { ...variables, CI_MERGE_REQUEST_DIFF_BASE_SHA: 'HEAD~1' }).code).toBe(1);
-  expect(reported()).toEqual(['new.yaml']);
-});
+test.skipIf(noProgram('bash'))(
+  'the template for GitLab writes a report of what a merge request changes, or of everything',
+  () => {
+    interface Template {
+      readonly 'fleetrelay-validate': {
+        readonly variables: Readonly<Record<string, string>>;
+        readonly script: readonly string[];
+      };
+    }
+    const template = load(readFileSync(join(ci, 'gitlab/validate.gitlab-ci.yml'), 'utf8')) as Template;
+    const { variables, script: lines } = template['fleetrelay-validate'];
+    const reported = (): readonly string[] =>
+      (
+        JSON.parse(readFileSync(join(folder, 'repository/gl-code-quality-report.json'), 'utf8')) as {
+          location: { path: string };
+        }[]
+      ).map(({ location }) => location.path);
+    expect(script(lines.join('\n'), variables).code).toBe(1);
+    expect(reported()).toEqual(['new.yaml', 'old.yaml']);
+    rmSync(join(folder, 'repository/gl-code-quality-report.json'));
+    expect(script(lines.join('\n'), { ...variables, CI_MERGE_REQUEST_DIFF_BASE_SHA: 'HEAD~1' }).code).toBe(1);
+    expect(reported()).toEqual(['new.yaml']);
+  },
+);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../support/fleet-processes.ts';
+import { noProgram, programPath } from '../../support/programs.ts';
 import { PROJECT } from './rendering.ts';
 
 const FOLDER = join(PROJECT, 'deploy', 'image');
@@ -60,7 +61,7 @@ describe('Dockerfile', () => {
 });
 
 const isRoot = process.getuid?.() === 0;
-const canUnshare = isRoot && succeeds('unshare', ['--mount', 'true']);
+const canUnshare = isRoot && !noProgram('unshare') && succeeds(programPath('unshare'), ['--mount', 'true']);
 
 /**
  * The command line that runs a program as the user of the image, with everything but `writable` read-only, as far as the
@@ -68,10 +69,10 @@ const canUnshare = isRoot && succeeds('unshare', ['--mount', 'true']);
  */
 function confined(program: readonly string[], writable: string): readonly string[] {
   if (!isRoot) return program;
-  const asUser = ['setpriv', '--reuid=65532', '--regid=65532', '--clear-groups', ...program];
+  const asUser = [programPath('setpriv'), '--reuid=65532', '--regid=65532', '--clear-groups', ...program];
   if (!canUnshare) return asUser;
   const script = 'mount --bind "$0" "$0" && mount -o remount,ro,bind / && exec "$@"';
-  return ['unshare', '--mount', 'sh', '-c', script, writable, ...asUser];
+  return [programPath('unshare'), '--mount', 'sh', '-c', script, writable, ...asUser];
 }
 
 function succeeds(command: string, args: readonly string[]): boolean {
@@ -83,113 +84,118 @@ function succeeds(command: string, args: readonly string[]): boolean {
   }
 }
 
-describe('what the image holds, as an unprivileged user who may write nowhere in it', () => {
-  let root: string;
-  let work: string;
-  const stoppers: (() => Promise<void>)[] = [];
+describe.skipIf(isRoot && noProgram('setpriv'))(
+  'what the image holds, as an unprivileged user who may write nowhere in it',
+  () => {
+    let root: string;
+    let work: string;
+    const stoppers: (() => Promise<void>)[] = [];
 
-  beforeAll(() => {
-    root = mkdtempSync(join(tmpdir(), 'fleetrelay-image-'));
-    work = mkdtempSync(join(tmpdir(), 'fleetrelay-work-'));
-    const app = join(root, 'opt', 'fleetrelay');
-    mkdirSync(app, { recursive: true });
-    for (const { word, rest } of lastStage) {
-      const words = rest.split(' ').filter((part) => !part.startsWith('--'));
-      if (word !== 'COPY' || rest.startsWith('--from=node')) continue;
-      for (const path of words.slice(0, -1)) {
-        if (path.startsWith('/build/')) continue;
-        cpSync(join(PROJECT, path), join(app, path), { recursive: true });
+    beforeAll(() => {
+      root = mkdtempSync(join(tmpdir(), 'fleetrelay-image-'));
+      work = mkdtempSync(join(tmpdir(), 'fleetrelay-work-'));
+      const app = join(root, 'opt', 'fleetrelay');
+      mkdirSync(app, { recursive: true });
+      for (const { word, rest } of lastStage) {
+        const words = rest.split(' ').filter((part) => !part.startsWith('--'));
+        if (word !== 'COPY' || rest.startsWith('--from=node')) continue;
+        for (const path of words.slice(0, -1)) {
+          if (path.startsWith('/build/')) continue;
+          cpSync(join(PROJECT, path), join(app, path), { recursive: true });
+        }
       }
-    }
-    execFileSync(process.execPath, [join(PROJECT, 'scripts', 'build.ts'), join(app, 'dist')]);
-    cpSync(process.execPath, join(root, 'node'));
-    chmodSync(root, 0o755);
-    execFileSync('chmod', ['-R', 'a-w,a+rX', root]);
-    chmodSync(work, 0o777);
-  });
-
-  afterAll(async () => {
-    for (const stop of stoppers.reverse()) await stop();
-    execFileSync('chmod', ['-R', 'u+w', root]);
-    for (const folder of [root, work]) rmSync(folder, { recursive: true, force: true });
-  });
-
-  /** The program as the image starts it; the environment holds nothing of this machine's. */
-  const start = (args: readonly string[]) => {
-    const program = [join(root, 'node'), join(root, 'opt/fleetrelay/bin/fleetrelay.cjs'), ...args];
-    const [command = '', ...rest] = confined(program, work);
-    const child = spawn(command, rest, {
-      cwd: join(root, 'opt/fleetrelay'),
-      env: { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', NODE_ENV: 'production', NODE_COMPILE_CACHE: join(work, 'cache') },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      execFileSync(process.execPath, [join(PROJECT, 'scripts', 'build.ts'), join(app, 'dist')]);
+      cpSync(process.execPath, join(root, 'node'));
+      chmodSync(root, 0o755);
+      execFileSync('chmod', ['-R', 'a-w,a+rX', root]);
+      chmodSync(work, 0o777);
     });
-    const said: string[] = [];
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => said.push(text.toString()));
-    const ended = new Promise<number | NodeJS.Signals | null>((resolve) =>
-      child.once('exit', (code, signal) => resolve(signal ?? code)),
-    );
-    const stop = async (): Promise<void> => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill('SIGKILL');
-      await ended;
+
+    afterAll(async () => {
+      for (const stop of stoppers.reverse()) await stop();
+      execFileSync('chmod', ['-R', 'u+w', root]);
+      for (const folder of [root, work]) rmSync(folder, { recursive: true, force: true });
+    });
+
+    /** The program as the image starts it; the environment holds nothing of this machine's. */
+    const start = (args: readonly string[]) => {
+      const program = [join(root, 'node'), join(root, 'opt/fleetrelay/bin/fleetrelay.cjs'), ...args];
+      const [command = '', ...rest] = confined(program, work);
+      const child = spawn(command, rest, {
+        cwd: join(root, 'opt/fleetrelay'),
+        env: { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', NODE_ENV: 'production', NODE_COMPILE_CACHE: join(work, 'cache') },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const said: string[] = [];
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (text: Buffer) => said.push(text.toString()));
+      const ended = new Promise<number | NodeJS.Signals | null>((resolve) =>
+        child.once('exit', (code, signal) => resolve(signal ?? code)),
+      );
+      const stop = async (): Promise<void> => {
+        if (child.exitCode !== null || child.signalCode !== null) return;
+        child.kill('SIGKILL');
+        await ended;
+      };
+      stoppers.push(stop);
+      return { child, ended, output: () => said.join('') };
     };
-    stoppers.push(stop);
-    return { child, ended, output: () => said.join('') };
-  };
 
-  const addressIn = (text: string, pattern: RegExp): string | undefined => pattern.exec(text)?.[1];
+    const addressIn = (text: string, pattern: RegExp): string | undefined => pattern.exec(text)?.[1];
 
-  test.skipIf(!canUnshare)('nothing can be written but where something is mounted', async () => {
-    const script = 'for (const to of process.argv.slice(1)) try { fs.writeFileSync(to, ""); console.log(to) } catch {}';
-    const [command = '', ...rest] = confined([join(root, 'node'), '--eval', script], work);
-    const places = [join(root, 'x'), '/tmp/x', '/var/tmp/x', join(work, 'x')];
-    expect(execFileSync(command, [...rest, ...places], { encoding: 'utf8' }).trim()).toBe(join(work, 'x'));
-  });
+    test.skipIf(!canUnshare)('nothing can be written but where something is mounted', async () => {
+      const script =
+        'for (const to of process.argv.slice(1)) try { fs.writeFileSync(to, ""); console.log(to) } catch {}';
+      const [command = '', ...rest] = confined([join(root, 'node'), '--eval', script], work);
+      const places = [join(root, 'x'), '/tmp/x', '/var/tmp/x', join(work, 'x')];
+      expect(execFileSync(command, [...rest, ...places], { encoding: 'utf8' }).trim()).toBe(join(work, 'x'));
+    });
 
-  test.for([
-    ['serve', 'kustomize/management-server/stateful-set.yaml'],
-    ['agent', 'kustomize/agent/deployment.yaml'],
-    ['serve', 'helm/fleetrelay/templates/stateful-set.yaml'],
-    ['agent', 'helm/fleetrelay-agent/templates/deployment.yaml'],
-  ] as const)('it knows every argument of %s in %s', async ([command, path]) => {
-    const help = start([command, '--help']);
-    expect(await help.ended).toBe(0);
-    const known = new Set(help.output().match(/--[a-z][a-z-]+/g));
-    const manifest = readFileSync(join(PROJECT, 'deploy', path), 'utf8');
-    const given = [...manifest.matchAll(/^ +- (--[a-z][a-z-]+)/gm)].map(([, flag]) => flag);
-    expect(given.length).toBeGreaterThan(1);
-    expect(given.filter((flag) => flag === undefined || !known.has(flag))).toEqual([]);
-  });
+    test.for([
+      ['serve', 'kustomize/management-server/stateful-set.yaml'],
+      ['agent', 'kustomize/agent/deployment.yaml'],
+      ['serve', 'helm/fleetrelay/templates/stateful-set.yaml'],
+      ['agent', 'helm/fleetrelay-agent/templates/deployment.yaml'],
+    ] as const)('it knows every argument of %s in %s', async ([command, path]) => {
+      const help = start([command, '--help']);
+      expect(await help.ended).toBe(0);
+      const known = new Set(help.output().match(/--[a-z][a-z-]+/g));
+      const manifest = readFileSync(join(PROJECT, 'deploy', path), 'utf8');
+      const given = [...manifest.matchAll(/^ +- (--[a-z][a-z-]+)/gm)].map(([, flag]) => flag);
+      expect(given.length).toBeGreaterThan(1);
+      expect(given.filter((flag) => flag === undefined || !known.has(flag))).toEqual([]);
+    });
 
-  test('server and agent start, are healthy, and end on SIGTERM', async () => {
-    for (const folder of ['desired', 'cluster']) {
-      mkdirSync(join(work, folder));
-      chmodSync(join(work, folder), 0o777);
-    }
-    writeFileSync(
-      join(work, 'desired', 'east.yaml'),
-      'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata:\n  name: east\n',
-    );
-    const data = join(work, 'data');
-    const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--metrics', '127.0.0.1:0'];
-    const server = start(['serve', '--watch', join(work, 'desired'), '--data-dir', data, ...listening]);
-    const metrics = await until('the server is up', async () => addressIn(server.output(), /"metrics":"([^"]+)"/));
-    await until('the server is ready', async () => (await fetch(`${metrics}/readyz`)).ok);
-    const relay = addressIn(server.output(), /"relay":"([^"]+)"/) ?? '';
-    const token = start(['cluster', 'token', 'east', '--data-dir', data]);
-    expect(await token.ended).toBe(0);
-    writeFileSync(join(work, 'token'), token.output());
-    const agent = start([
-      ...['agent', '--cluster', 'east', '--server', relay.replace('0.0.0.0', '127.0.0.1')],
-      ...['--token-file', join(work, 'token'), '--ca-file', join(data, 'trust', 'ca.crt')],
-      ...['--directory', join(work, 'cluster'), '--health-port', '127.0.0.1:0'],
-    ]);
-    const health = await until('the agent is up', async () => addressIn(agent.output(), /"health":"([^"]+)"/));
-    await until('the agent is ready', async () => (await fetch(`${health}/readyz`)).ok);
-    expect((await fetch(`${health}/healthz`)).ok).toBe(true);
-    for (const { child, ended, output } of [agent, server]) {
-      child.kill('SIGTERM');
-      expect(await ended, output()).toBe(0);
-    }
-  });
-});
+    test('server and agent start, are healthy, and end on SIGTERM', async () => {
+      for (const folder of ['desired', 'cluster']) {
+        mkdirSync(join(work, folder));
+        chmodSync(join(work, folder), 0o777);
+      }
+      writeFileSync(
+        join(work, 'desired', 'east.yaml'),
+        'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata:\n  name: east\n',
+      );
+      const data = join(work, 'data');
+      const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--metrics', '127.0.0.1:0'];
+      const server = start(['serve', '--watch', join(work, 'desired'), '--data-dir', data, ...listening]);
+      const metrics = await until('the server is up', async () => addressIn(server.output(), /"metrics":"([^"]+)"/));
+      await until('the server is ready', async () => (await fetch(`${metrics}/readyz`)).ok);
+      const relay = addressIn(server.output(), /"relay":"([^"]+)"/) ?? '';
+      const token = start(['cluster', 'token', 'east', '--data-dir', data]);
+      expect(await token.ended).toBe(0);
+      writeFileSync(join(work, 'token'), token.output());
+      const agent = start([
+        ...['agent', '--cluster', 'east', '--server', relay.replace('0.0.0.0', '127.0.0.1')],
+        ...['--token-file', join(work, 'token'), '--ca-file', join(data, 'trust', 'ca.crt')],
+        ...['--directory', join(work, 'cluster'), '--health-port', '127.0.0.1:0'],
+      ]);
+      const health = await until('the agent is up', async () => addressIn(agent.output(), /"health":"([^"]+)"/));
+      await until('the agent is ready', async () => (await fetch(`${health}/readyz`)).ok);
+      expect((await fetch(`${health}/healthz`)).ok).toBe(true);
+      for (const { child, ended, output } of [agent, server]) {
+        child.kill('SIGTERM');
+        expect(await ended, output()).toBe(0);
+      }
+    });
+  },
+);

@@ -2,25 +2,17 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { noPromtool, promtool } from '../../support/promtool.ts';
+import { noProgram } from '../../support/programs.ts';
+import { promtool } from '../../support/promtool.ts';
 import { readAlerts } from '../prometheus/rules.ts';
 import { AGENT_RELEASES, SERVER_RELEASES } from './releases.ts';
-import {
-  lintChart,
-  type Manifest,
-  noHelm,
-  noKubectl,
-  PROJECT,
-  type Release,
-  renderChart,
-  renderOverlay,
-} from './rendering.ts';
+import { lintChart, type Manifest, PROJECT, type Release, renderChart, renderOverlay } from './rendering.ts';
 
 const OPERATOR = 'monitoring.coreos.com/v1';
 const ALL = readAlerts().map(({ alert }) => alert);
 const OF_AGENTS = readAlerts('fleetrelay-agent').map(({ alert }) => alert);
 
-describe.skipIf(noHelm)('monitoring by the charts', () => {
+describe.skipIf(noProgram('helm'))('monitoring by the charts', () => {
   const labels = { release: 'kube-prometheus-stack' };
   const monitored = (release: Release | undefined, monitoring: object): Release => {
     if (release === undefined) throw new Error('no such release');
@@ -80,7 +72,7 @@ describe.skipIf(noHelm)('monitoring by the charts', () => {
   });
 });
 
-describe.skipIf(noKubectl)('monitoring by kustomize', () => {
+describe.skipIf(noProgram('kubectl'))('monitoring by kustomize', () => {
   const overlay = (base: string, component: string): string =>
     [
       'apiVersion: kustomize.config.k8s.io/v1beta1',
@@ -129,7 +121,7 @@ async function rulesAre({ spec }: Manifest, alerts: readonly string[]): Promise<
   const groups = spec.groups as readonly { readonly rules: readonly { readonly alert: string }[] }[];
   expect(groups.flatMap(({ rules }) => rules.map(({ alert }) => alert))).toEqual(alerts);
   expect(JSON.stringify(spec)).toContain('{{ $labels.cluster }}');
-  if (noPromtool) return;
+  if (noProgram('promtool')) return;
   const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-rules-'));
   try {
     writeFileSync(join(folder, 'rules.json'), JSON.stringify(spec));

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { loadAll } from 'js-yaml';
-import { builtFolder, findKubernetesPrograms } from '../../../scripts/local/kubernetes-programs.ts';
+import { programPath } from '../../support/programs.ts';
 
 export const PROJECT = join(import.meta.dirname, '..', '..', '..');
 const CHARTS = join(PROJECT, 'deploy', 'helm');
@@ -22,18 +22,9 @@ export interface Manifest {
   readonly [field: string]: any;
 }
 
-const helm = [builtFolder(process.env), ...(process.env.PATH ?? '').split(delimiter)]
-  .map((folder) => join(folder, 'helm'))
-  .find((path) => existsSync(path));
-const kubectl = findKubernetesPrograms(process.env)?.kubectl;
-
-/** For `describe.skipIf`. */
-export const noHelm = helm === undefined;
-export const noKubectl = kubectl === undefined;
-
 /** Runs helm; rejects with what it said. */
 export async function runHelm(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
-  const { stdout } = await promisify(execFile)(helm ?? 'helm', args, {
+  const { stdout } = await promisify(execFile)(programPath('helm'), args, {
     timeout: 120_000,
     env: { ...process.env, HELM_NO_PLUGINS: '1', ...env },
   });
@@ -71,7 +62,7 @@ export async function lintChart(chart: string, values: object): Promise<string> 
 
 /** The objects of a kustomization below `deploy/kustomize`, or of an overlay that is written beside copies of nothing. */
 export async function renderKustomization(path: string): Promise<readonly Manifest[]> {
-  const { stdout } = await promisify(execFile)(kubectl ?? 'kubectl', ['kustomize', path], { timeout: 120_000 });
+  const { stdout } = await promisify(execFile)(programPath('kubectl'), ['kustomize', path], { timeout: 120_000 });
   return objectsOf(stdout);
 }
 

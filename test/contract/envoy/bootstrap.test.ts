@@ -4,21 +4,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findEnvoy } from '../../../scripts/local/envoy-program.ts';
 import { bootstrapOf } from '../../../src/xds/bootstrap/bootstrap.ts';
 import { bootstrapRequests } from '../../support/bootstraps.ts';
+import { noProgram, programPath } from '../../support/programs.ts';
 import { createTestAuthority, DAY_MS } from '../../support/test-authority.ts';
 
-const envoy = findEnvoy(process.env) ?? '';
-
-describe.skipIf(envoy === '')('Envoy accepts a bootstrap', () => {
+describe.skipIf(noProgram('envoy'))('Envoy accepts a bootstrap', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-bootstraps-'));
   const validate = async (name: string, text: string) => {
     const file = join(folder, `${name}.json`);
     writeFileSync(file, text);
-    const { stdout, stderr } = await promisify(execFile)(envoy, ['--mode', 'validate', '-c', file]).catch(
-      (error: { readonly stdout: string; readonly stderr: string }) => error,
-    );
+    const { stdout, stderr } = await promisify(execFile)(programPath('envoy'), [
+      '--mode',
+      'validate',
+      '-c',
+      file,
+    ]).catch((error: { readonly stdout: string; readonly stderr: string }) => error);
     return `${stdout}${stderr}`;
   };
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type OwnNamespaces, openOwnNamespaces } from '../../support/kubernetes/own-namespaces.ts';
+import { noProgram } from '../../support/programs.ts';
 import { inventoryHistories } from './histories.ts';
 import { inventoryContract } from './suite.ts';
 
-describe.skipIf(noKubernetes)('on a real API server', () => {
+describe.skipIf(noProgram('kube-apiserver'))('on a real API server', () => {
   let home: OwnNamespaces;
 
   beforeAll(async () => {

@@ -13,8 +13,8 @@ import { type CareTasks, NO_SETTINGS } from '../../../src/model/agent-settings.t
 import { type JsonObject, objectOf } from '../../../src/model/json.ts';
 import type { CareApi } from '../../../src/ports/care-api.ts';
 import { until } from '../../support/fleet-processes.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { createTestAuthority, DAY_MS } from '../../support/test-authority.ts';
 import { createHarness, type Harness } from './harness.ts';
@@ -24,7 +24,7 @@ const NOW = clock.now();
 const TEN_YEARS = NOW + 3_650 * DAY_MS;
 const rfc3339 = (time: number) => `${new Date(time).toISOString().slice(0, 19)}Z`;
 
-describe.skipIf(noKubernetes)('what the care of Shoots asks a real API server', () => {
+describe.skipIf(noProgram('kube-apiserver'))('what the care of Shoots asks a real API server', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-care-'));
   let plane: ControlPlane;
   let harness: Harness;

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../src/model/json.ts';
 import { customDefinition, customValues, sampleWith } from '../../support/custom-values.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { createDryRun, type DryRun } from '../../support/kubernetes/dry-run.ts';
 import { sharedPlane } from '../../support/kubernetes/shared-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 import type { ValidationCase } from '../../support/validation-corpus.ts';
 
-describe.skipIf(noKubernetes)('values of custom kinds, judged by a real API server', () => {
+describe.skipIf(noProgram('kube-apiserver'))('values of custom kinds, judged by a real API server', () => {
   const crd = JSON.stringify(customDefinition);
   const caseOf = (field: string, value: JsonValue): ValidationCase => {
     return { name: field, bytes: new TextEncoder().encode(JSON.stringify(sampleWith(field, value))), wanted: [], crd };

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { rewritePod } from '../../../src/probes/rewrite-pod.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type OwnNamespaces, openOwnNamespaces } from '../../support/kubernetes/own-namespaces.ts';
+import { noProgram } from '../../support/programs.ts';
 
 const settings = { applicationProbeProxyPort: 9001, virtualProbesEnabled: false, virtualProbesPort: 9000 };
 
@@ -45,57 +45,60 @@ function podNamed(name: string, annotations: Readonly<Record<string, string>> = 
   };
 }
 
-describe.skipIf(noKubernetes)('rewritten Pods, judged by a real API server with Pod Security `restricted`', () => {
-  let namespaces: OwnNamespaces;
-  let client: KubeClient;
-  let pods: string;
+describe.skipIf(noProgram('kube-apiserver'))(
+  'rewritten Pods, judged by a real API server with Pod Security `restricted`',
+  () => {
+    let namespaces: OwnNamespaces;
+    let client: KubeClient;
+    let pods: string;
 
-  beforeAll(async () => {
-    namespaces = await openOwnNamespaces();
-    const made = await namespaces.make();
-    client = made.client;
-    pods = `/api/v1/namespaces/${made.namespace}/pods`;
-    const labels = {
-      'pod-security.kubernetes.io/enforce': 'restricted',
-      'pod-security.kubernetes.io/enforce-version': 'latest',
-    };
-    const patched = await client.request({
-      method: 'PATCH',
-      path: `/api/v1/namespaces/${made.namespace}`,
-      body: { metadata: { labels } },
-      contentType: 'application/merge-patch+json',
+    beforeAll(async () => {
+      namespaces = await openOwnNamespaces();
+      const made = await namespaces.make();
+      client = made.client;
+      pods = `/api/v1/namespaces/${made.namespace}/pods`;
+      const labels = {
+        'pod-security.kubernetes.io/enforce': 'restricted',
+        'pod-security.kubernetes.io/enforce-version': 'latest',
+      };
+      const patched = await client.request({
+        method: 'PATCH',
+        path: `/api/v1/namespaces/${made.namespace}`,
+        body: { metadata: { labels } },
+        contentType: 'application/merge-patch+json',
+      });
+      expect(patched.type).toBe('ok');
     });
-    expect(patched.type).toBe('ok');
-  });
-  afterAll(() => namespaces?.stop());
+    afterAll(() => namespaces?.stop());
 
-  async function create(body: JsonObject) {
-    return client.request({ method: 'POST', path: pods, query: { fieldValidation: 'Strict' }, body });
-  }
+    async function create(body: JsonObject) {
+      return client.request({ method: 'POST', path: pods, query: { fieldValidation: 'Strict' }, body });
+    }
 
-  it('the level is enforced', async () => {
-    const pod = podNamed('unsafe');
-    const answer = await create({ ...pod, spec: { containers: [{ name: 'a', image: 'a' }] } });
-    expect(answer).toMatchObject({ type: 'refused', refusal: { reason: 'Forbidden' } });
-  });
-
-  it.each([
-    ['native', {}, true],
-    ['normal', {}, false],
-    ['virtual', { 'kuma.io/application-probe-proxy-port': '0' }, true],
-  ])('%s: they are admitted as they are written', async (name, annotations, native) => {
-    const rewriting = rewritePod(podNamed(name, annotations), {
-      settings,
-      container: { image: 'fleetrelay:1', native },
+    it('the level is enforced', async () => {
+      const pod = podNamed('unsafe');
+      const answer = await create({ ...pod, spec: { containers: [{ name: 'a', image: 'a' }] } });
+      expect(answer).toMatchObject({ type: 'refused', refusal: { reason: 'Forbidden' } });
     });
-    if (rewriting.type !== 'rewritten') throw new Error(JSON.stringify(rewriting));
-    expect(rewriting.probes).not.toEqual([]);
-    const answer = await create(rewriting.pod);
-    if (answer.type !== 'ok') throw new Error(JSON.stringify(answer));
-    expect(answer.body).toMatchObject(rewriting.pod);
-    // As a webhook that is called again sees it: with the defaults of the API server.
-    expect(rewritePod(answer.body as JsonObject, { settings, container: { image: 'other:2', native } }).type).toBe(
-      'unchanged',
-    );
-  });
-});
+
+    it.each([
+      ['native', {}, true],
+      ['normal', {}, false],
+      ['virtual', { 'kuma.io/application-probe-proxy-port': '0' }, true],
+    ])('%s: they are admitted as they are written', async (name, annotations, native) => {
+      const rewriting = rewritePod(podNamed(name, annotations), {
+        settings,
+        container: { image: 'fleetrelay:1', native },
+      });
+      if (rewriting.type !== 'rewritten') throw new Error(JSON.stringify(rewriting));
+      expect(rewriting.probes).not.toEqual([]);
+      const answer = await create(rewriting.pod);
+      if (answer.type !== 'ok') throw new Error(JSON.stringify(answer));
+      expect(answer.body).toMatchObject(rewriting.pod);
+      // As a webhook that is called again sees it: with the defaults of the API server.
+      expect(rewritePod(answer.body as JsonObject, { settings, container: { image: 'other:2', native } }).type).toBe(
+        'unchanged',
+      );
+    });
+  },
+);

@@ -1,11 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { findKubernetesPrograms } from '../../../scripts/local/kubernetes-programs.ts';
 import { isJsonObject, type JsonValue } from '../../../src/model/json.ts';
 import { kubectlReadings } from '../../support/kubectl-yaml.ts';
 import { isLong } from '../../support/long.ts';
-
-const kubectl = findKubernetesPrograms(process.env)?.kubectl;
+import { noProgram, programPath } from '../../support/programs.ts';
 
 const HEAD = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n';
 const MARK = 'fleetrelay.dev/read';
@@ -13,7 +11,11 @@ const MARK = 'fleetrelay.dev/read';
 /** What kubectl reads in a text, which must be one object; null: it refuses the text. */
 function ask(text: string): JsonValue {
   const args = ['annotate', '--local', '-f', '-', '-o', 'json', `${MARK}=yes`];
-  const { status, stdout, error } = spawnSync(kubectl ?? '', args, { input: text, encoding: 'utf8', timeout: 60_000 });
+  const { status, stdout, error } = spawnSync(programPath('kubectl'), args, {
+    input: text,
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
   if (error !== undefined) throw error;
   return status === 0 ? JSON.parse(stdout) : null;
 }
@@ -26,7 +28,7 @@ const fields = kubectlReadings.filter(({ text, kubectl: read }) => {
   );
 });
 
-describe.skipIf(kubectl === undefined || !isLong)('the answers of kubectl, as they are recorded', () => {
+describe.skipIf(noProgram('kubectl') || !isLong)('the answers of kubectl, as they are recorded', () => {
   it.each(fields)('$name', ({ text, kubectl: read }) => {
     const [only] = read ?? [];
     const metadata = { name: 'a', annotations: { [MARK]: 'yes' } };

@@ -5,14 +5,14 @@ import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { must } from '../../../src/model/result.ts';
 import { until } from '../../support/fleet-processes.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 import { createHarness, createHurriedClock, type Harness } from './harness.ts';
 import type { Recorder } from './recorder.ts';
 
 const clock = createSystemClock();
 
-describe.skipIf(noKubernetes)('a real API server', () => {
+describe.skipIf(noProgram('kube-apiserver'))('a real API server', () => {
   let plane: ControlPlane;
   let harness: Harness;
   let client: KubeClient;

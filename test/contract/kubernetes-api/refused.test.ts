@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { createDryRun, type DryRun, type DryRunAnswer } from '../../support/kubernetes/dry-run.ts';
 import { sharedPlane } from '../../support/kubernetes/shared-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 import { validationCases } from '../../support/validation-corpus.ts';
 
 /** The share of the refused manifests that the API server refuses as well. */
 const LEAST_AGREEMENT = 0.95;
 
-describe.skipIf(noKubernetes)('the corpus of manifests, judged by a real API server', () => {
+describe.skipIf(noProgram('kube-apiserver'))('the corpus of manifests, judged by a real API server', () => {
   const refused = validationCases('refused');
   const accepted = validationCases('accepted');
   const answers = new Map<string, DryRunAnswer>();

@@ -3,8 +3,8 @@ import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { type JsonObject, objectsOf } from '../../../src/model/json.ts';
 import { problemOfWebhook } from '../../../src/model/webhooks/problematic.ts';
 import { remediateConfiguration } from '../../../src/model/webhooks/remediate.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type OwnNamespaces, openOwnNamespaces } from '../../support/kubernetes/own-namespaces.ts';
+import { noProgram } from '../../support/programs.ts';
 
 const RESOURCES: readonly (readonly [group: string, resources: readonly string[]])[] = [
   ['', ['pods', 'services', 'endpoints', 'configmaps']],
@@ -39,7 +39,7 @@ function webhooks(): readonly JsonObject[] {
   }));
 }
 
-describe.skipIf(noKubernetes)('remediated webhook configurations, judged by a real API server', () => {
+describe.skipIf(noProgram('kube-apiserver'))('remediated webhook configurations, judged by a real API server', () => {
   let namespaces: OwnNamespaces;
   let client: KubeClient;
 

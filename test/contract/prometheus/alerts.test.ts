@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { noPromtool, promtool } from '../../support/promtool.ts';
+import { noProgram } from '../../support/programs.ts';
+import { promtool } from '../../support/promtool.ts';
 import { ALERT_CASES, type AlertCase, type Series } from './alert-cases.ts';
 import { type AlertRule, RULE_FILE, readAlerts } from './rules.ts';
 
@@ -17,7 +18,7 @@ test('every alert says how bad it is, what it is, and what to do', () => {
   expect(Object.keys(ALERT_CASES).sort()).toEqual(ALERTS.map(({ alert }) => alert).sort());
 });
 
-describe.skipIf(noPromtool)('alerts, by promtool', () => {
+describe.skipIf(noProgram('promtool'))('alerts, by promtool', () => {
   let folder = '';
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'fleetrelay-alerts-'));

@@ -2,7 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { noPromtool, promtool } from '../../support/promtool.ts';
+import { noProgram } from '../../support/programs.ts';
+import { promtool } from '../../support/promtool.ts';
 import { PROJECT } from './rules.ts';
 
 interface Target {
@@ -47,7 +48,7 @@ test('every variable that an expression uses is there', () => {
   for (const name of used) expect(names).toContain(name);
 });
 
-describe.skipIf(noPromtool)('the dashboard, by promtool', () => {
+describe.skipIf(noProgram('promtool'))('the dashboard, by promtool', () => {
   test('every expression is one', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-dashboard-'));
     try {

@@ -15,7 +15,8 @@ import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import { createHistory, type History } from '../../../src/runtime/history/history.ts';
 import { MOST_DELTAS } from '../../../src/runtime/history/records.ts';
 import { createJournal } from '../../../src/runtime/stored/journal.ts';
-import { noRedis, type RedisProcess, startRedis } from '../../support/redis.ts';
+import { noProgram } from '../../support/programs.ts';
+import { type RedisProcess, startRedis } from '../../support/redis.ts';
 import { openRedisStore } from '../../support/redis-store.ts';
 import { silentLog } from '../../support/silent-log.ts';
 
@@ -127,7 +128,7 @@ describe('on disk', () => {
   });
 });
 
-describe.skipIf(noRedis)('on a real redis-server', () => {
+describe.skipIf(noProgram('redis-server'))('on a real redis-server', () => {
   let redis: RedisProcess;
   beforeAll(async () => {
     redis = await startRedis();

@@ -5,7 +5,8 @@ import type { RedisAccess, RedisStoreOptions } from '../../../src/adapters/store
 import type { Log } from '../../../src/ports/log.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import { freePort } from '../../support/free-port.ts';
-import { noRedis, type RedisProcess, type RedisProcessOptions, startRedis } from '../../support/redis.ts';
+import { noProgram } from '../../support/programs.ts';
+import { type RedisProcess, type RedisProcessOptions, startRedis } from '../../support/redis.ts';
 import { openRedisStore } from '../../support/redis-store.ts';
 import { createRedisTls, type RedisTls } from '../../support/redis-tls.ts';
 import { silentLog } from '../../support/silent-log.ts';
@@ -16,7 +17,7 @@ const PATIENT = { patienceMs: 600_000 };
 const TEST_MS = 120_000;
 const IMPATIENT = { patienceMs: 0, timeouts: { connect: 3_000, command: 3_000 } };
 
-describe.skipIf(noRedis)('getting into a real redis-server', { timeout: TEST_MS }, () => {
+describe.skipIf(noProgram('redis-server'))('getting into a real redis-server', { timeout: TEST_MS }, () => {
   const closers: (() => Promise<unknown>)[] = [];
   let redis: RedisProcess;
 

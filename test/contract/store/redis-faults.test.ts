@@ -3,7 +3,8 @@ import type { RedisStoreOptions } from '../../../src/adapters/stores/redis/optio
 import { OPEN, WRITE } from '../../../src/adapters/stores/redis/scripts.ts';
 import type { SnapshotStore, StoreEvent } from '../../../src/ports/snapshot-store.ts';
 import { until } from '../../support/fleet-processes.ts';
-import { noRedis, type RedisProcess, type RedisProcessOptions, startRedis } from '../../support/redis.ts';
+import { noProgram } from '../../support/programs.ts';
+import { type RedisProcess, type RedisProcessOptions, startRedis } from '../../support/redis.ts';
 import { startRedisTrio } from '../../support/redis-sentinel.ts';
 import { openRedisStore } from '../../support/redis-store.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
@@ -13,7 +14,7 @@ const BASE = '{fleetrelay}';
 /** Long enough that a busy machine does not look like a store without an answer. */
 const QUICK = { timeouts: { connect: 3_000, command: 3_000, beat: 100 } };
 
-describe.skipIf(noRedis)('a store in Redis under faults of a real redis-server', () => {
+describe.skipIf(noProgram('redis-server'))('a store in Redis under faults of a real redis-server', () => {
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const close of closers.splice(0).reverse()) await close();

@@ -2,14 +2,15 @@ import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { WRITE } from '../../../src/adapters/stores/redis/scripts.ts';
 import { createStoreLease } from '../../../src/adapters/stores/store-lease.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
-import { noRedis, type RedisProcess, startRedis } from '../../support/redis.ts';
+import { noProgram } from '../../support/programs.ts';
+import { type RedisProcess, startRedis } from '../../support/redis.ts';
 import { openRedisStore } from '../../support/redis-store.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { leaseContract } from '../lease/suite.ts';
 import { sharedStoreContract } from './shared-suite.ts';
 import { storeContract } from './suite.ts';
 
-describe.skipIf(noRedis)('on a real redis-server', () => {
+describe.skipIf(noProgram('redis-server'))('on a real redis-server', () => {
   let redis: RedisProcess;
   let homes = 0;
   const proxies: TcpProxy[] = [];

@@ -13,7 +13,7 @@ import { createCertificateRequests } from '../../../src/adapters/tls/certificate
 import type { ServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
 import type { IncomingStream, ServerTransport, StreamEnd } from '../../../src/ports/transport.ts';
 import type { Identity } from '../../support/enrolled.ts';
-import { noOpenssl } from '../../support/openssl.ts';
+import { noProgram } from '../../support/programs.ts';
 import { eventually } from '../../support/relay-poll.ts';
 import { ensureServerCertificate } from '../../support/server-certificate.ts';
 import { createTestAuthority, DAY_MS, type TestAuthority } from '../../support/test-authority.ts';
@@ -31,7 +31,7 @@ beforeAll(async () => {
   dirs = [await mkdtemp(join(tmpdir(), 'relay-callers-')), await mkdtemp(join(tmpdir(), 'relay-callers-'))];
   first = await ensureServerCertificate(dirs[0] ?? '', NONE, Date.now());
   second = await ensureServerCertificate(dirs[1] ?? '', NONE, Date.now());
-  if (!noOpenssl) callers = createTestCallers();
+  if (!noProgram('openssl')) callers = createTestCallers();
   timed = await createTestAuthority(Date.now() - 60 * DAY_MS, Date.now() + 60 * DAY_MS);
 });
 
@@ -47,7 +47,7 @@ afterAll(async () => {
   for (const dir of dirs) await rm(dir, { recursive: true });
 });
 
-describe.skipIf(noOpenssl)('the port of the relay', () => {
+describe.skipIf(noProgram('openssl'))('the port of the relay', () => {
   let material: TlsMaterial;
   let changed: () => void;
   let transport: ServerTransport;

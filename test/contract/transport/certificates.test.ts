@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ensureRelaySecret, readRelaySecret, relaySecretIn } from '../../../src/adapters/tls/relay-secret.ts';
 import { readServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
-import { noOpenssl } from '../../support/openssl.ts';
+import { noProgram, programPath } from '../../support/programs.ts';
 import { ensureServerCertificate } from '../../support/server-certificate.ts';
 
 const NOW = Date.UTC(2026, 5, 1);
@@ -60,10 +60,10 @@ describe('the server certificate', () => {
     expect(Buffer.from(second.certificate)).toEqual(Buffer.from(first.certificate));
   });
 
-  test.skipIf(noOpenssl)('of an authority of ten years is renewed by the same authority', async () => {
+  test.skipIf(noProgram('openssl'))('of an authority of ten years is renewed by the same authority', async () => {
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', join(dir, 'ca.key')];
     const subject = ['-subj', '/CN=fleetrelay relay CA', '-days', '3650', '-out', join(dir, 'ca.crt')];
-    execFileSync('openssl', ['req', '-x509', ...key, ...subject], { stdio: 'ignore' });
+    execFileSync(programPath('openssl'), ['req', '-x509', ...key, ...subject], { stdio: 'ignore' });
     const start = Date.now() + DAY_MS;
     const first = await ensureServerCertificate(dir, NONE, start);
     const second = await ensureServerCertificate(dir, NONE, start + 300 * DAY_MS);

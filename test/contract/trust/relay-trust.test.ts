@@ -11,7 +11,7 @@ import { must } from '../../../src/model/result.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import { readPair } from '../../../src/relay/trust/certificates.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
-import { noOpenssl } from '../../support/openssl.ts';
+import { noProgram } from '../../support/programs.ts';
 import { eventually } from '../../support/relay-poll.ts';
 import { sealing } from '../../support/sealing.ts';
 import { ensureServerCertificate } from '../../support/server-certificate.ts';
@@ -146,7 +146,7 @@ test('a replica takes over shared authorities, and restores their lost record, a
   await eventually('the record is written again', () => memory.keys().includes(AUTHORITY_KEY));
 });
 
-test.skipIf(noOpenssl)(
+test.skipIf(noProgram('openssl'))(
   'an authority below another one is refused without that one: no caller could be believed',
   async () => {
     const callers = createTestCallers();

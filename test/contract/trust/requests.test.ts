@@ -14,7 +14,7 @@ import {
   readCertificate,
 } from '../../../src/relay/trust/certificates.ts';
 import { judgeRequest } from '../../../src/relay/trust/registrar.ts';
-import { noOpenssl } from '../../support/openssl.ts';
+import { noProgram, programPath } from '../../support/programs.ts';
 import { clusterName, FLEET } from '../../support/relay-world.ts';
 import { createTestAuthority, DAY_MS } from '../../support/test-authority.ts';
 
@@ -38,7 +38,9 @@ function requestOf(...args: readonly string[]): Buffer {
   const subject = args.includes('-subj') ? [] : ['-subj', '/'];
   const key = args.includes('-newkey') || args.includes('-key') ? [] : P256;
   const files = ['-keyout', join(dir, 'request.key'), '-outform', 'DER', '-out', out];
-  execFileSync('openssl', ['req', '-new', '-nodes', ...key, ...subject, ...files, ...args], { stdio: 'pipe' });
+  execFileSync(programPath('openssl'), ['req', '-new', '-nodes', ...key, ...subject, ...files, ...args], {
+    stdio: 'pipe',
+  });
   return readFileSync(out);
 }
 
@@ -50,11 +52,11 @@ async function judge(der: Uint8Array): Promise<string | undefined> {
 /** The key of an older sort, which `req` alone does not make. */
 function keyFile(name: string, ...args: readonly string[]): string {
   const file = join(dir, name);
-  execFileSync('openssl', [...args, '-out', file], { stdio: 'pipe' });
+  execFileSync(programPath('openssl'), [...args, '-out', file], { stdio: 'pipe' });
   return file;
 }
 
-describe.skipIf(noOpenssl)('a certificate request is taken', () => {
+describe.skipIf(noProgram('openssl'))('a certificate request is taken', () => {
   test.each<[string, readonly string[]]>([
     ['without any name', []],
     ['on P-384', ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-384']],
@@ -73,7 +75,7 @@ describe.skipIf(noOpenssl)('a certificate request is taken', () => {
   });
 });
 
-describe.skipIf(noOpenssl)('a certificate request is refused', () => {
+describe.skipIf(noProgram('openssl'))('a certificate request is refused', () => {
   test.each<[string, readonly string[], string]>([
     ['with another common name', ['-subj', '/CN=west'], 'OtherName'],
     ['with another name beside the right one', ['-addext', 'subjectAltName=DNS:east,DNS:west'], 'OtherName'],
@@ -128,7 +130,7 @@ describe.skipIf(noOpenssl)('a certificate request is refused', () => {
   });
 });
 
-describe.skipIf(noOpenssl)('a client certificate', () => {
+describe.skipIf(noProgram('openssl'))('a client certificate', () => {
   const now = Date.now();
 
   async function issue(publicKey: Uint8Array, lifeMs = 60_000, registration?: number) {
@@ -157,7 +159,7 @@ describe.skipIf(noOpenssl)('a client certificate', () => {
     writeFileSync(join(dir, 'client.pem'), certificate);
     const verify = (purpose: string): string =>
       execFileSync(
-        'openssl',
+        programPath('openssl'),
         ['verify', '-x509_strict', '-purpose', purpose, '-CAfile', join(dir, 'ca.pem'), join(dir, 'client.pem')],
         { encoding: 'utf8', stdio: 'pipe' },
       );
@@ -195,12 +197,12 @@ describe.skipIf(noOpenssl)('a client certificate', () => {
   });
 });
 
-describe.skipIf(noOpenssl)('a certificate speaks', () => {
+describe.skipIf(noProgram('openssl'))('a certificate speaks', () => {
   function read(...extensions: readonly string[]) {
     const out = join(dir, 'self.der');
     const args = extensions.flatMap((extension) => ['-addext', extension]);
     const files = ['-keyout', join(dir, 'self.key'), '-outform', 'DER', '-out', out];
-    execFileSync('openssl', ['req', '-x509', '-nodes', ...P256, '-subj', '/CN=east', ...args, ...files], {
+    execFileSync(programPath('openssl'), ['req', '-x509', '-nodes', ...P256, '-subj', '/CN=east', ...args, ...files], {
       stdio: 'pipe',
     });
     const certificate = readCertificate(readFileSync(out));

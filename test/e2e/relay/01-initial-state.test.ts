@@ -5,7 +5,7 @@ import { exportService, mirrored, sceneContents, sceneFiles, setScene } from '..
 
 const names = ['east', 'west'];
 
-describeOnDirectories('the initial state', (clusters) => {
+describeOnDirectories({ title: 'the initial state', needs: ['redis-server'] }, (clusters) => {
   let fleet: RelayFleet;
   beforeAll(async () => {
     fleet = await startRelayFleet({ clusters, names, files: sceneFiles(names) });

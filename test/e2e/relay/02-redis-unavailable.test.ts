@@ -15,7 +15,7 @@ import {
 
 const names = ['east', 'west', 'north'];
 
-describeOnDirectories('Redis becomes unavailable', (clusters) => {
+describeOnDirectories({ title: 'Redis becomes unavailable', needs: ['redis-server'] }, (clusters) => {
   let fleet: RelayFleet;
   afterEach(() => fleet?.stop());
 

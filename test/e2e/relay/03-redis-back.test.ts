@@ -15,7 +15,7 @@ import {
 
 const names = ['east', 'west'];
 
-describeOnDirectories('Redis is back', (clusters) => {
+describeOnDirectories({ title: 'Redis is back', needs: ['redis-server'] }, (clusters) => {
   let fleet: RelayFleet;
   let expected: Contents = sceneContents(names);
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { changed, exportService, mirrored, sceneContents, sceneFiles, setScene }
 
 const names = ['east', 'west'];
 
-describeOnDirectories('an agent disconnects', (clusters) => {
+describeOnDirectories({ title: 'an agent disconnects', needs: ['redis-server'] }, (clusters) => {
   let fleet: RelayFleet;
   let expected: Contents = sceneContents(names);
   beforeAll(async () => {

@@ -15,7 +15,7 @@ import {
 
 const names = ['east', 'west'];
 
-describeOnClusters('an agent reconnects', (clusters) => {
+describeOnClusters({ title: 'an agent reconnects', needs: ['redis-server'] }, (clusters) => {
   let fleet: RelayFleet;
   let expected: Contents = sceneContents(names);
   beforeAll(async () => {

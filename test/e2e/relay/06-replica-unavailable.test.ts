@@ -17,7 +17,7 @@ import {
 
 const names = ['east', 'west'];
 
-describeOnDirectories('a replica becomes unavailable', (clusters) => {
+describeOnDirectories({ title: 'a replica becomes unavailable', needs: ['redis-server'] }, (clusters) => {
   let fleet: RelayFleet;
   let expected: Contents = sceneContents(names);
   let round = 1;

@@ -15,7 +15,7 @@ import {
 
 const names = ['east', 'west'];
 
-describeOnDirectories('a replica is back', (clusters) => {
+describeOnDirectories({ title: 'a replica is back', needs: ['redis-server'] }, (clusters) => {
   let fleet: RelayFleet;
   let expected: Contents = sceneContents(names);
   let first: Replica;

@@ -8,7 +8,10 @@ const names = ['east', 'west'];
 const GONE = { 'Service/web/west-shop': null, 'EndpointSlice.discovery.k8s.io/web/west-shop-1': null };
 
 describeOnDirectories(
-  'Redis and servers restart without safe mode and without a window, one agent is late',
+  {
+    title: 'Redis and servers restart without safe mode and without a window, one agent is late',
+    needs: ['redis-server'],
+  },
   (clusters) => {
     let fleet: RelayFleet;
     afterEach(() => fleet?.stop());

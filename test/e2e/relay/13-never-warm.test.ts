@@ -14,7 +14,7 @@ import {
 
 const names = ['east', 'west'];
 
-describeOnDirectories('a cluster whose agent never connected', (clusters) => {
+describeOnDirectories({ title: 'a cluster whose agent never connected', needs: ['redis-server'] }, (clusters) => {
   let fleet: RelayFleet;
   beforeAll(async () => {
     const files = { ...sceneFiles(names, policySpec('strict')), 'clusters/north/cluster.yaml': clusterYaml('north') };

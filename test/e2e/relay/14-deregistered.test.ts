@@ -17,7 +17,7 @@ import {
 const names = ['east', 'west'];
 const GONE = { 'Service/web/west-shop': null, 'EndpointSlice.discovery.k8s.io/web/west-shop-1': null };
 
-describeOnClusters('a cluster is deregistered', (clusters) => {
+describeOnClusters({ title: 'a cluster is deregistered', needs: ['redis-server'] }, (clusters) => {
   let fleet: RelayFleet;
   let expected: Contents = sceneContents(names);
   beforeAll(async () => {

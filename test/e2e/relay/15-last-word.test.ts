@@ -20,7 +20,7 @@ import {
 const names = ['east', 'west'];
 const typo = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n';
 
-describeOnDirectories("the agent's last word", (clusters) => {
+describeOnDirectories({ title: "the agent's last word", needs: ['redis-server'] }, (clusters) => {
   let fleet: RelayFleet;
   let expected: Contents = sceneContents(names);
   beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type JsonValue, objectsOf, textsOf } from '../../../src/model/json.ts';
 import { until } from '../../support/fleet-processes.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type KubernetesTestCluster, openKubernetesPool } from '../../support/kubernetes/clusters.ts';
 import { configMapYaml } from '../../support/manifests.ts';
+import { noProgram } from '../../support/programs.ts';
 import { type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
 import { changed, exportService, mirrored, sceneContents, sceneFiles, setScene } from '../../support/relay-scene.ts';
 
@@ -12,7 +12,7 @@ const ROLES = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
 const SERVICE = { kind: '/Service', resource: 'services' };
 const SLICE = { kind: 'discovery.k8s.io/EndpointSlice', resource: 'endpointslices' };
 
-describe.skipIf(noKubernetes)("an agent's right to list what is mirrored is taken away", () => {
+describe.skipIf(noProgram('kube-apiserver'))("an agent's right to list what is mirrored is taken away", () => {
   const taken: KubernetesTestCluster[] = [];
   const pool = openKubernetesPool();
   let fleet: RelayFleet;

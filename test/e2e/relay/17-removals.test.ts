@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { HeldRemovalsView } from '../../../src/server/api.ts';
 import { until } from '../../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, policyYaml } from '../../support/manifests.ts';
+import { noProgram } from '../../support/programs.ts';
 import { type RelayFleet, type Replica, startRelayFleet } from '../../support/relay-fleet.ts';
 import { everywhere, sceneContents, sceneFiles, setScene } from '../../support/relay-scene.ts';
 import { directoryClusters } from '../../support/test-clusters.ts';
@@ -29,7 +30,7 @@ function approvalYaml(name: string, digest: string): string {
   return `apiVersion: fleetrelay.dev/v1alpha1\nkind: RemovalApproval\nmetadata:\n  name: ${name}\nspec:\n  digest: ${digest}\n`;
 }
 
-describe('guards are loosened and objects removed in one push', () => {
+describe.skipIf(noProgram('redis-server'))('guards are loosened and objects removed in one push', () => {
   const of = (...objects: readonly string[]): readonly string[] =>
     names.flatMap((cluster) => objects.map((name) => `${cluster} ConfigMap/web/${name}`));
 
@@ -108,7 +109,7 @@ describe('guards are loosened and objects removed in one push', () => {
   });
 });
 
-describe("a Namespace's removal is approved for one source", () => {
+describe.skipIf(noProgram('redis-server'))("a Namespace's removal is approved for one source", () => {
   const NAMESPACE = 'Namespace//web';
   beforeEach(async () => {
     fleet = await startRelayFleet({

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../support/fleet-processes.ts';
 import { configMapYaml } from '../../support/manifests.ts';
-import { noRedis, type RedisProcess, type RedisProcessOptions, startRedis } from '../../support/redis.ts';
+import { noProgram } from '../../support/programs.ts';
+import { type RedisProcess, type RedisProcessOptions, startRedis } from '../../support/redis.ts';
 import { type RedisTrio, startRedisTrio } from '../../support/redis-sentinel.ts';
 import { type Contents, type RelayFleet, type Replica, startRelayFleet } from '../../support/relay-fleet.ts';
 import {
@@ -23,7 +24,7 @@ const names = ['east', 'west'];
 const LOST = 'the store has lost records; they are written again from memory';
 const RECORDS = '{fleetrelay}:record:*';
 
-describe.skipIf(noRedis)('a sentinel fails over to a replica of Redis that is older', () => {
+describe.skipIf(noProgram('redis-server'))('a sentinel fails over to a replica of Redis that is older', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-sentinel-'));
   const processes: RedisProcess[] = [];
   let trio: RedisTrio;

@@ -7,8 +7,8 @@ import type { AgentAccess, WritableNamespaces } from '../../../src/compose/manif
 import { remediateConfiguration } from '../../../src/model/webhooks/remediate.ts';
 import { until } from '../../support/fleet-processes.ts';
 import { type ApiAnswer, type ApiRequests, createApiRequests } from '../../support/kubernetes/api-request.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 
 /** A stolen ServiceAccount of an agent tries to reach the control plane of its cluster, and the management server in it. */
 
@@ -22,7 +22,7 @@ let admin: ApiRequests;
 let agent: ApiRequests;
 
 beforeAll(async () => {
-  if (noKubernetes) return;
+  if (noProgram('kube-apiserver')) return;
   plane = await startControlPlane();
   admin = createApiRequests(plane);
   for (const name of ['fleetrelay-server', 'web', 'shop']) {
@@ -36,7 +36,7 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-describe.skipIf(noKubernetes)('an agent that may write in all Namespaces', () => {
+describe.skipIf(noProgram('kube-apiserver'))('an agent that may write in all Namespaces', () => {
   it('writes in a Namespace of the fleet', async () => {
     expect(await statusOf(agent.send('POST', deployments('web'), deployment('web')))).toBe(201);
   });
@@ -151,7 +151,7 @@ describe.skipIf(noKubernetes)('an agent that may write in all Namespaces', () =>
     const notIn = (key: string, value: string) => ({ key, operator: 'NotIn', values: [value] });
 
     beforeAll(async () => {
-      if (!noKubernetes) expect(await statusOf(admin.send('POST', path, configuration))).toBe(201);
+      if (!noProgram('kube-apiserver')) expect(await statusOf(admin.send('POST', path, configuration))).toBe(201);
     });
 
     it('makes every change of the remediator', async () => {
@@ -261,7 +261,7 @@ describe.skipIf(noKubernetes)('an agent that may write in all Namespaces', () =>
   });
 });
 
-describe.skipIf(noKubernetes)('an agent that may write in named Namespaces', () => {
+describe.skipIf(noProgram('kube-apiserver'))('an agent that may write in named Namespaces', () => {
   let named: ApiRequests;
 
   beforeAll(async () => {

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { noProgram } from '../../support/programs.ts';
 import { createSigningWorld, type SigningWorld } from '../../support/signed-commits.ts';
 
 /** Signatures by real keys, judged by real git: which commit counts for an approval in a file, and whose signature. */
@@ -16,12 +17,12 @@ const NO_SIGNATURE = /brought it has no signature/;
 let world: SigningWorld;
 beforeEach(() => {
   world = createSigningWorld();
-  world.allow('alice');
+  if (!noProgram('ssh-keygen')) world.allow('alice');
   world.commit({ 'apps/a.yaml': 'a: 1\n' });
 });
 afterEach(() => world.remove());
 
-describe('the commit that brought an approval', () => {
+describe.skipIf(noProgram('ssh-keygen'))('the commit that brought an approval', () => {
   it('counts if an approval signer has signed it, whatever comes after it', async () => {
     world.commit({ [FILE]: approval() }, { ssh: 'alice' });
     expect(await world.verdict(FILE)).toEqual(by('alice'));
@@ -89,7 +90,7 @@ describe('the commit that brought an approval', () => {
   });
 });
 
-describe('among several commits of the history', () => {
+describe.skipIf(noProgram('ssh-keygen'))('among several commits of the history', () => {
   it('the last one that changed the file counts', async () => {
     world.commit({ [FILE]: approval('a') }, { ssh: 'alice' });
     world.commit({ [FILE]: approval('b') });
@@ -156,7 +157,7 @@ describe('among several commits of the history', () => {
   });
 });
 
-describe('signatures of OpenPGP', () => {
+describe.skipIf(noProgram('ssh-keygen', 'gpg'))('signatures of OpenPGP', () => {
   it('count if the keys of the RelayConfig have made them, and no other keys', async () => {
     world.openpgpKey('carol');
     world.openpgpKey('mallory');
@@ -175,7 +176,7 @@ describe('signatures of OpenPGP', () => {
   });
 });
 
-describe('the commits that brought several approvals', () => {
+describe.skipIf(noProgram('ssh-keygen'))('the commits that brought several approvals', () => {
   it('are found each for its own file, also for names that git quotes or that look like an id', async () => {
     world.allow('bob');
     const files = ['approvals/ä "b".yaml', 'approvals/two\nlines.yaml', 'a'.repeat(40), 'approvals/unsigned.yaml'];
@@ -197,7 +198,7 @@ describe('the commits that brought several approvals', () => {
   });
 });
 
-describe('signers that cannot be verified', () => {
+describe.skipIf(noProgram('ssh-keygen'))('signers that cannot be verified', () => {
   const FIELD = 'bounds\\.approvalSigners\\.';
   it.each([
     ['', /names no signer/],

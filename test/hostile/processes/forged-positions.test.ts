@@ -7,6 +7,7 @@ import { mustEnrol } from '../../support/enrolled.ts';
 import { type Fleet, type ServerProcess, startFleet, tokenFor, until } from '../../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
 import { describeOnDirectories } from '../../support/on-clusters.ts';
+import { noProgram } from '../../support/programs.ts';
 import { type RedisProcess, startRedis } from '../../support/redis.ts';
 import { connectStating, type Hostile } from '../../support/stating-agent.ts';
 
@@ -77,7 +78,7 @@ describeOnDirectories('a cluster that forges its position and admission', (clust
     });
   });
 
-  describe('to one of three servers that share Redis', () => {
+  describe.skipIf(noProgram('redis-server'))('to one of three servers that share Redis', () => {
     let redis: RedisProcess;
     const servers: ServerProcess[] = [];
     beforeAll(async () => {

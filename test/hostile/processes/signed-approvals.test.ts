@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Fleet, runCli, startFleet, until } from '../../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml, policyYaml } from '../../support/manifests.ts';
+import { noProgram } from '../../support/programs.ts';
 import { createSigningWorld, type Signing, type SigningWorld } from '../../support/signed-commits.ts';
 
 /** A server process that lets only signed files approve, and a person who may push and has no key of an approval signer. */
@@ -17,7 +18,7 @@ const FILE = 'approvals/mine.yaml';
 const approval = (digest: string): string =>
   `apiVersion: fleetrelay.dev/v1alpha1\nkind: RemovalApproval\nmetadata: {name: mine}\nspec:\n  digest: ${digest}\n  expires: '2999-01-01T00:00:00Z'\n`;
 
-describe('a server that counts signed files only', () => {
+describe.skipIf(noProgram('ssh-keygen'))('a server that counts signed files only', () => {
   let signing: SigningWorld;
   let fleet: Fleet;
   const push = (changes: Readonly<Record<string, string | null>>, how: Signing = {}): string => {

@@ -3,9 +3,9 @@ import { dump } from 'js-yaml';
 import { agentKubeconfig } from '../../../scripts/local/agent-kubeconfig.ts';
 import type { AgentAccess, WritableNamespaces } from '../../../src/compose/manifests/agent-rights.ts';
 import { objectOf } from '../../../src/model/json.ts';
+import { noProgram } from '../programs.ts';
 import { type ClusterKind, type ClusterPool, nameOf, type OwnedObject, type TestCluster } from '../test-clusters.ts';
 import { type ApiRequests, createApiRequests } from './api-request.ts';
-import { noKubernetes } from './binaries.ts';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
 
 /** Namespace of the agents of test clusters. */
@@ -27,7 +27,7 @@ export interface KubernetesPool extends ClusterPool {
 /** Real API servers. */
 export const kubernetesClusters: ClusterKind = {
   name: 'Kubernetes',
-  missing: noKubernetes,
+  missing: noProgram('kube-apiserver'),
   capabilities: { tooLarge: /5\.0 MiB.*at most/, cannotLook: /cannot be listed: https.* refused/ },
   open: () => openKubernetesPool(),
 };

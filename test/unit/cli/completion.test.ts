@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../../src/cli/registry.ts';
 import { runCli } from '../../support/cli.ts';
-
-const installed = (shell: string): boolean => spawnSync(shell, ['-c', 'true'], { timeout: 50_000 }).status === 0;
+import { noProgram, programPath } from '../../support/programs.ts';
 
 async function script(shell: string): Promise<string> {
   const { code, out, err } = await runCli(['completion', shell]);
@@ -70,12 +72,16 @@ compopt() { :; }
 fleetrelay() { [ "$(printf '[%s]' "$@")" = '${expected}' ] && printf '%s' '${lines.replaceAll("'", "'\\''")}'; }
 COMP_WORDS=(fleetrelay ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}
 _fleetrelay; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { stdout, stderr } = spawnSync('bash', ['--norc'], { input: ask, encoding: 'utf8', timeout: 50_000 });
+  const { stdout, stderr } = spawnSync(programPath('bash'), ['--norc'], {
+    input: ask,
+    encoding: 'utf8',
+    timeout: 50_000,
+  });
   expect(stderr).toBe('');
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-describe.skipIf(!installed('bash'))('bash offers', () => {
+describe.skipIf(noProgram('bash'))('bash offers', () => {
   test('the candidates that fit', async () => {
     expect(await offered('s')).toEqual(['serve', 'snapshot', 'status', 'source', 'shoot', 'schema']);
     expect(await offered('status', '--api-t')).toEqual(['--api-token-file']);
@@ -90,10 +96,50 @@ describe.skipIf(!installed('bash'))('bash offers', () => {
   });
 });
 
-test.each(['zsh', 'fish'])('%s can read its script', async (shell) => {
-  const text = await script(shell);
-  expect(text).toContain('fleetrelay __complete');
-  if (!installed(shell)) return;
-  const { status, stderr } = spawnSync(shell, ['-n'], { input: text, encoding: 'utf8', timeout: 50_000 });
-  expect([status, stderr]).toEqual([0, '']);
+describe.skipIf(noProgram('fish'))('fish offers', () => {
+  /** The offers of fish for this line. A function stands for the program, and prints these candidates. */
+  async function offeredByFish(line: string, found: readonly string[]): Promise<readonly string[]> {
+    const program = `function fleetrelay; printf '%s\\n' ${found.map((each) => `'${each}'`).join(' ')}; end`;
+    const { status, out, said } = runShell(
+      'fish',
+      ['--no-config'],
+      `${program}\n${await script('fish')}\ncomplete -C '${line}'\n`,
+    );
+    expect([status, said]).toEqual([0, '']);
+    return out.trim().split('\n').sort();
+  }
+
+  test('the candidates that fit, and folders', async () => {
+    const found = ['serve\trun the management server', 'status\thow far', 'source'];
+    expect(await offeredByFish('fleetrelay st', found)).toEqual(['status\thow far']);
+    expect(await offeredByFish('fleetrelay serve --data-dir generate', [':folders'])).toEqual([
+      'generated/\tDirectory',
+    ]);
+  });
 });
+
+describe.each(['bash', 'zsh', 'fish'] as const)('%s', (shell) => {
+  test('is given a script that asks the program', async () => {
+    expect(await script(shell)).toContain('fleetrelay __complete');
+  });
+
+  test.skipIf(noProgram(shell))('can read its script, and refuses a broken one', async () => {
+    expect(runShell(shell, ['-n'], await script(shell))).toEqual({ status: 0, out: '', said: '' });
+    expect(runShell(shell, ['-n'], 'if (')).not.toHaveProperty('status', 0);
+  });
+});
+
+/** Runs a shell with a script in a file: fish refuses a standard input that is a socket, as that of a child of Node is. */
+function runShell(shell: 'bash' | 'zsh' | 'fish', args: readonly string[], text: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-shell-'));
+  try {
+    const file = join(folder, 'script');
+    writeFileSync(file, text);
+    const env = { ...process.env, HOME: folder };
+    const options = { env, encoding: 'utf8', timeout: 50_000 } as const;
+    const { status, stdout: out, stderr: said } = spawnSync(programPath(shell), [...args, file], options);
+    return { status, out, said };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

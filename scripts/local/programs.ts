@@ -1,0 +1,70 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { findEnvoy } from './envoy-program.ts';
+import { builtFolder, findKubernetesPrograms } from './kubernetes-programs.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How a program comes to this machine: a package of Debian, or a script of `package.json`. */
+export type Origin = { readonly debian: string } | { readonly script: string };
+
+interface Program {
+  readonly origin: Origin;
+  /** Absent: on the PATH. */
+  readonly find?: (env: Environment) => string | undefined;
+}
+
+const KUBERNETES: Origin = { script: 'kubernetes-binaries' };
+
+/** The programs beside Node, git and those of a POSIX system that tests and checks start. */
+export const PROGRAMS = {
+  bash: { origin: { debian: 'bash' } },
+  fish: { origin: { debian: 'fish' } },
+  gpg: { origin: { debian: 'gnupg' } },
+  openssl: { origin: { debian: 'openssl' } },
+  prometheus: { origin: { debian: 'prometheus' } },
+  promtool: { origin: { debian: 'prometheus' } },
+  protoc: { origin: { debian: 'protobuf-compiler' } },
+  python3: { origin: { debian: 'python3-venv' } },
+  'redis-server': { origin: { debian: 'redis-server' } },
+  setpriv: { origin: { debian: 'util-linux' } },
+  'ssh-keygen': { origin: { debian: 'openssh-client' } },
+  unshare: { origin: { debian: 'util-linux' } },
+  zsh: { origin: { debian: 'zsh' } },
+  envoy: { origin: { script: 'envoy-binary' }, find: findEnvoy },
+  'kube-apiserver': { origin: KUBERNETES, find: (env) => findKubernetesPrograms(env)?.apiServer },
+  'kube-controller-manager': { origin: KUBERNETES, find: (env) => findKubernetesPrograms(env)?.controllerManager },
+  kubectl: { origin: KUBERNETES, find: (env) => findKubernetesPrograms(env)?.kubectl },
+  helm: { origin: KUBERNETES, find: (env) => onPath('helm', { PATH: `${builtFolder(env)}${delimiter}${env.PATH}` }) },
+} as const satisfies Readonly<Record<string, Program>>;
+
+export type ProgramName = keyof typeof PROGRAMS;
+
+/** The path of a program; undefined: it is not here. */
+export function findProgram(name: ProgramName, env: Environment): string | undefined {
+  const program: Program = PROGRAMS[name];
+  return program.find === undefined ? onPath(name, env) : program.find(env);
+}
+
+/** For people: how to get a program. */
+export function howToGet(name: ProgramName): string {
+  const { origin }: Program = PROGRAMS[name];
+  return 'debian' in origin ? `apt-get install ${origin.debian}` : `npm run ${origin.script}`;
+}
+
+function onPath(name: string, { PATH: path = '' }: Environment): string | undefined {
+  return path
+    .split(delimiter)
+    .filter((folder) => folder !== '')
+    .map((folder) => join(folder, name))
+    .find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
