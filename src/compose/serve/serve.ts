@@ -113,7 +113,8 @@ async function openServer(start: Start) {
     pullRequests: hooks.pullRequests,
     committed: metrics.engineCommit,
   };
-  const options = { ...config, version, quotas: config.limits.cluster, deltaBytes: config.limits.deltaBytes };
+  const { fleet, bounds, limits } = config;
+  const options = { fleet, bounds, version, quotas: limits.cluster, deltaBytes: limits.deltaBytes };
   const server: ManagementServer = await parts.open(
     'the server',
     async () => onceStopped(await createManagementServer(wired, options)),

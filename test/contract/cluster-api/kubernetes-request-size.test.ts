@@ -7,8 +7,8 @@ import type { JsonObject } from '../../../src/model/json.ts';
 import { aboveRequest, REQUEST_BYTES, sizeOf } from '../../../src/model/object-size.ts';
 import { must } from '../../../src/model/result.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
-import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { noProgram } from '../../support/programs.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { createKubernetesWorld, type KubernetesWorld } from './kubernetes-harness.ts';
 import { request } from './suite.ts';
@@ -27,7 +27,7 @@ function role(namespace: string, name: string, bytes: number): JsonObject {
 }
 
 /** What API server and etcd take, with the limits that they have by default. */
-describe.skipIf(noKubernetes)('objects of some MiB in a Kubernetes cluster', () => {
+describe.skipIf(noProgram('kube-apiserver'))('objects of some MiB in a Kubernetes cluster', () => {
   let plane: ControlPlane;
   let world: KubernetesWorld;
   let cluster: ClusterApi;
