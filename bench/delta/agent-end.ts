@@ -7,6 +7,7 @@ import { createResultBook } from '../../src/agent/result-book.ts';
 import { parseFleetName } from '../../src/model/ids.ts';
 import type { SequencedDelta } from '../../src/model/output.ts';
 import { must } from '../../src/model/result.ts';
+import type { OutputStep, StoredOutput } from '../../src/ports/agent-disk.ts';
 import { DEFAULT_LIMITS } from '../../src/relay/limits.ts';
 import { unpackChunk } from '../../src/relay/transfer.ts';
 import { createOutputAssembler } from '../../src/relay/wire/output.ts';
@@ -20,7 +21,10 @@ export function createAgentEnd() {
   const deps = {
     ...{ clock: stillClock, log: complainingLog, takenOver: ignore, idle: ignore, results: createResultBook(ignore) },
     random: { next: () => 0.5, id: () => '0'.repeat(32) },
-    disk: { append: async () => undefined, replace: async () => undefined },
+    disk: {
+      append: async ({ put }: OutputStep) => new Map(put.map((object) => [object.key, object])),
+      replace: async ({ objects }: StoredOutput) => objects,
+    },
     cluster: { saveInventory: async () => undefined, apply: async () => ({ type: 'unchanged' }) },
   } as unknown as ReconcilerDeps;
   const reconciler = createReconciler(deps, { inventory: EMPTY_INVENTORY, trusted: true });

@@ -28,7 +28,10 @@ export function metaOf({ origins, scope, stopped }: ObjectMeta): ObjectMeta {
 export interface OutputObject extends ObjectMeta {
   readonly key: ObjectKey;
   readonly digest: Digest;
+  /** May be parsed anew at each access: keep the result. */
   readonly value: JsonObject;
+  /** The canonical bytes of `value`, if they are known. */
+  readonly content?: Uint8Array;
 }
 
 /** A revision of a source. */

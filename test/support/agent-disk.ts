@@ -1,4 +1,4 @@
-import { comparePositions } from '../../src/model/output.ts';
+import { comparePositions, type OutputPosition } from '../../src/model/output.ts';
 import type { AgentDisk, OutputStep, StoredOutput } from '../../src/ports/agent-disk.ts';
 
 /** An agent's disk in memory; what is in `stored` outlasts the agent. */
@@ -15,22 +15,35 @@ export function createMemoryDisk(): MemoryDisk {
   const memory: MemoryDisk = { stored: undefined, fault: undefined, open };
   return memory;
 
+  function at(position: OutputPosition): StoredOutput | undefined {
+    const known = memory.stored === undefined ? [] : [...earlier, memory.stored];
+    return known.findLast((stored) => comparePositions(stored.position, position) === 0);
+  }
+
   function open(): AgentDisk {
+    /** The next step starts from what is stored. */
+    let isLoaded = false;
     return {
       load: async (position) => {
-        const known = memory.stored === undefined ? [] : [...earlier, memory.stored];
-        const found = known.findLast((stored) => comparePositions(stored.position, position) === 0);
+        const found = at(position);
+        isLoaded = found !== undefined;
         if (found !== undefined) memory.stored = found;
         return found;
       },
       append: async (step) => {
-        const before = memory.stored;
+        const before = isLoaded ? at(step.after) : undefined;
+        if (isLoaded && before === undefined) throw new Error('the step starts from another output');
         write(advance(before, step));
-        if (before !== undefined) earlier.push(before);
+        if (before === undefined) earlier.length = 0;
+        else earlier.push(before);
+        isLoaded = true;
+        return new Map(step.put.map(({ key, digest, value }) => [key, { digest, value }]));
       },
       replace: async (output) => {
         write(output);
         earlier.length = 0;
+        isLoaded = true;
+        return output.objects;
       },
       close: async () => {},
     };

@@ -1,91 +1,140 @@
 import { join } from 'node:path';
-import { parseDigest } from '../../model/ids.ts';
-import type { JsonValue } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
-import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
 import { comparePositions, type OutputPosition } from '../../model/output.ts';
-import type { AgentDisk, OutputStep, StoredObject, StoredOutput } from '../../ports/agent-disk.ts';
+import {
+  type AgentDisk,
+  diskFullError,
+  type OutputStep,
+  type StoredContents,
+  type StoredObject,
+  type StoredOutput,
+} from '../../ports/agent-disk.ts';
 import type { Log } from '../../ports/log.ts';
+import { isErrno } from './files.ts';
 import { makeFoldersSync } from './folders.ts';
-import { openRecordLog, type RecordLogContent } from './record-log.ts';
-import { asKeys, asList, asObject, asPosition, parsed } from './stored-json.ts';
+import { createOutputFiles, type PutObject } from './output-files.ts';
+import { type ReadStep, stepsTo } from './output-steps.ts';
+import { StoredContent, sizeOf } from './stored-content.ts';
 
-const FORMAT = 'fleetrelay.dev/output/v1';
-const REWRITE_FROM_BYTES = 4 * 1024 * 1024;
+const FOLDER = 'outputs';
 
-/** Creates an agent's disk: the file `output` in a folder (created with mode 0700). */
+/** The snapshot that the disk has. */
+interface Current {
+  readonly position: OutputPosition;
+  readonly digest: StoredOutput['digest'];
+  readonly objects: Map<ObjectKey, StoredContent>;
+  /** What the objects take on the disk, in bytes. */
+  readonly needed: number;
+}
+
+/** What undoes the last step: its inventory may never be saved. */
+interface Undo extends Omit<Current, 'objects'> {
+  readonly objects: readonly (readonly [ObjectKey, StoredContent | undefined])[];
+}
+
+/**
+ * Creates an agent's disk: the folder `outputs` in a folder (created with mode 0700). Its files contain the steps one after the
+ * other. When half of the bytes are not needed any more, the contents of the file with the most of these are copied into a step
+ * of their own, and the file is removed.
+ */
 export function createAgentDisk(deps: { readonly log: Log }, options: { readonly folder: string }): AgentDisk {
-  makeFoldersSync(options.folder, { mode: 0o700 });
-  const path = join(options.folder, 'output');
-  const file = openRecordLog(path, FORMAT, REWRITE_FROM_BYTES);
-  let current: (StoredOutput & { readonly objects: Map<ObjectKey, StoredObject> }) | undefined;
-  /** The file contains steps after `current`, or does not contain `current`: the next write replaces it. */
-  let mustRewrite = true;
+  const folder = join(options.folder, FOLDER);
+  makeFoldersSync(folder, { mode: 0o700 });
+  const files = createOutputFiles(folder);
+  let current: Current | undefined;
+  let undo: Undo | undefined;
 
-  return { load, append, replace, close: async () => file.close() };
+  return {
+    load,
+    append: (step) => asDiskFull(() => append(step)),
+    replace: (output) => asDiskFull(() => replace(output)),
+    close: async () => files.close(),
+  };
 
   async function load(position: OutputPosition): Promise<StoredOutput | undefined> {
+    current = undefined;
+    undo = undefined;
     try {
-      const steps = stepsOf(file.content);
-      const reached = steps.filter((step) => comparePositions(step.position, position) <= 0);
-      const last = reached.at(-1);
-      const isThere = last !== undefined && comparePositions(last.position, position) === 0;
-      current = isThere ? { position, digest: last.digest, objects: applySteps(new Map(), reached) } : undefined;
-      mustRewrite = current === undefined || reached.length < steps.length;
+      const steps = stepsTo(await files.open(), position);
+      const last = steps.at(-1);
+      const objects = objectsOf(steps);
+      if (last !== undefined) current = { position, digest: last.digest, objects, needed: sizeOf(objects.values()) };
     } catch (error) {
-      deps.log.error('the stored output snapshot is damaged and is ignored', { path, reason: errorText(error) });
-      current = undefined;
-      mustRewrite = true;
+      deps.log.error('the stored output snapshot is damaged and is ignored', {
+        path: folder,
+        reason: errorText(error),
+      });
+      files.damaged();
     }
-    return current;
+    return current && { position, digest: current.digest, objects: new Map(current.objects) };
   }
 
-  async function append(step: OutputStep): Promise<void> {
-    const { position, digest } = step;
-    const next = (): StoredOutput => ({ position, digest, objects: applySteps(new Map(current?.objects), [step]) });
-    if (mustRewrite || current === undefined) return replace(next());
+  async function append(step: OutputStep): Promise<StoredContents> {
+    const { position, after, digest, put, drop } = step;
+    if (current === undefined || !files.exist()) {
+      const objects = new Map<ObjectKey, StoredObject>(current?.objects);
+      for (const key of drop) objects.delete(key);
+      for (const object of put) objects.set(object.key, object);
+      const stored = await replace({ position, digest, objects });
+      return new Map(put.map(({ key }) => [key, stored.get(key) as StoredObject]));
+    }
+    if (comparePositions(current.position, after) === 0) {
+      // The inventory has been saved: nothing needs what was before.
+      undo = undefined;
+      await files.collectGarbage(current);
+    } else current = undone(current, undo, after);
     const { objects } = current;
-    await file.append(step, () => completeStep(next()));
-    // Only now: a step that was not written is no part of what the next rewrite writes.
-    current = { position, digest, objects: applySteps(objects, [step]) };
-  }
-
-  async function replace(output: StoredOutput): Promise<void> {
-    await file.rewrite(completeStep(output));
-    current = { ...output, objects: new Map(output.objects) };
-    mustRewrite = false;
-  }
-}
-
-function completeStep({ position, digest, objects }: StoredOutput): OutputStep {
-  return { position, digest, put: [...objects].map(([key, object]) => ({ key, ...object })), drop: [] };
-}
-
-function applySteps(objects: Map<ObjectKey, StoredObject>, steps: readonly OutputStep[]): Map<ObjectKey, StoredObject> {
-  for (const { put, drop } of steps) {
-    for (const { key, digest, value } of put) objects.set(key, { digest, value });
+    const stored = await files.write({ position, after, digest, drop }, put);
+    const before = Array.from(new Set([...drop, ...stored.keys()]), (key) => [key, objects.get(key)] as const);
+    undo = { ...current, objects: before };
     for (const key of drop) objects.delete(key);
+    for (const [key, content] of stored) objects.set(key, content);
+    const released = sizeOf(before.flatMap(([, content]) => content ?? []));
+    current = { position, digest, objects, needed: current.needed + sizeOf(stored.values()) - released };
+    return stored;
+  }
+
+  async function replace({ position, digest, objects }: StoredOutput): Promise<StoredContents> {
+    const put = Array.from(objects, ([key, object]) => withKey(key, object));
+    const stored = await files.writeComplete({ position, digest, drop: [] }, put);
+    current = { position, digest, objects: stored, needed: sizeOf(stored.values()) };
+    undo = undefined;
+    return new Map(stored);
+  }
+}
+
+/** Keeps the getters of the object. */
+function withKey(key: ObjectKey, object: StoredObject): PutObject {
+  if (object instanceof StoredContent) return object;
+  return { key, ...object };
+}
+
+function undone(current: Current, undo: Undo | undefined, after: OutputPosition): Current {
+  if (undo === undefined || comparePositions(undo.position, after) !== 0) {
+    throw new Error('the step starts from another output snapshot than the disk has');
+  }
+  const { objects } = current;
+  for (const [key, content] of undo.objects) {
+    if (content === undefined) objects.delete(key);
+    else objects.set(key, content);
+  }
+  return { ...undo, objects };
+}
+
+function objectsOf(steps: readonly ReadStep[]): Map<ObjectKey, StoredContent> {
+  const objects = new Map<ObjectKey, StoredContent>();
+  for (const { drop, put } of steps) {
+    for (const key of drop) objects.delete(key);
+    for (const content of put) objects.set(content.key, content);
   }
   return objects;
 }
 
-/** Throws if the content is damaged. */
-function stepsOf(content: RecordLogContent): readonly OutputStep[] {
-  if (content.type === 'damaged') throw new Error(content.message);
-  return content.type === 'missing' ? [] : content.records.map(asStep);
-}
-
-function asStep(record: unknown): OutputStep {
-  const { position, digest, put, drop } = asObject(record);
-  return {
-    position: asPosition(position),
-    digest: parsed(parseDigest, digest),
-    put: asList(put).map(asStored),
-    drop: asKeys(drop),
-  };
-}
-
-function asStored(item: JsonValue): StoredObject & { readonly key: ObjectKey } {
-  const { key, digest, value } = asObject(item);
-  return { key: parsed(parseObjectKey, key), digest: parsed(parseDigest, digest), value: asObject(value) };
+async function asDiskFull<Value>(write: () => Promise<Value>): Promise<Value> {
+  try {
+    return await write();
+  } catch (error) {
+    throw isErrno(error, 'ENOSPC', 'EDQUOT') ? diskFullError(error) : error;
+  }
 }

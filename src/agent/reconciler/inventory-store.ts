@@ -11,7 +11,7 @@ import {
   isTakenOver,
 } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Acceptance, Inventory } from './inventory.ts';
+import { type Acceptance, contentsOf, type Inventory } from './inventory.ts';
 
 export interface StoreDeps {
   readonly cluster: ClusterApi;
@@ -62,8 +62,18 @@ export function createInventoryStore(deps: StoreDeps, recovered: Inventory, isDu
     replace,
     /** Runs one change after the other; a failed one does not stop the next. */
     inTurn,
-    /** Writes an accepted delta; to be called in turn. Calls `contentIsDurable` between the disk and the inventory. */
-    writeDelta: storage.writeDelta,
+    /**
+     * Writes an accepted delta; to be called in turn. Calls `contentIsDurable` between the disk and the inventory. Resolves with
+     * the inventory after it, and replaces nothing.
+     */
+    writeDelta: (acceptance: Acceptance, contentIsDurable: (next: Inventory) => void): Promise<Inventory> =>
+      storage.writeDelta(inventory, acceptance, contentIsDurable),
+    /** The disk cannot read the content of this record any more: the next holding says so, and the server sends it again. */
+    loseContent: (record: InventoryRecord): void =>
+      runInTurn('a lost content could not be noted', async () => {
+        if (isUnchanged(inventory, record))
+          replace({ ...inventory, contents: inventory.contents.with([], [record.key]) });
+      }),
     /** Writes settings into the inventory; of several that wait, the newest only. Logs failures. */
     writeSettings: (settings: AgentSettings): void => {
       newestSettings = settings;
@@ -77,12 +87,13 @@ export function createInventoryStore(deps: StoreDeps, recovered: Inventory, isDu
     },
     /** Writes everything, unless the recovered inventory is durable already. Logs failures. */
     writeRecovered: (): void =>
-      runInTurn('the inventory could not be made durable', () => storage.writeRecovered(inventory)),
+      runInTurn('the inventory could not be made durable', async () =>
+        replace(await storage.writeRecovered(inventory)),
+      ),
     ...createRecordChanges(deps, inTurn, async (changes) => {
       const changed = withRecordChanges(inventory, changes);
       if (changed === undefined) return [];
-      await storage.writeChange(changed.change, changed.next);
-      replace(changed.next);
+      replace(await storage.writeChange(changed.change, changed.next));
       return changed.change.put;
     }),
   };
@@ -153,37 +164,51 @@ function createRecordChanges(
   }
 }
 
-/** The disk and the inventory in the cluster. A recovered inventory that is not durable is written by the first change. */
+/**
+ * The disk and the inventory in the cluster. Each function resolves with the inventory whose contents are on the disk then. A
+ * recovered inventory that is not durable is written by the first change.
+ */
 function createStorage({ cluster, disk, takenOver }: StoreDeps, recovered: Inventory, isDurable: boolean) {
   let unwritten = !isDurable;
-  /** The disk may be ahead of the inventory: the next delta replaces its content. */
-  let diskAhead = !isDurable;
   /** Keys whose contents are still on the disk although the objects are gone. */
   const gone = new Set([...recovered.contents.keys()].filter((key) => !recovered.records.has(key)));
 
-  const writeRecovered = async (inventory: Inventory): Promise<void> =>
-    unwritten ? writeAll(inventory, []) : undefined;
+  const writeRecovered = async (inventory: Inventory): Promise<Inventory> =>
+    unwritten ? writeAll(inventory, []) : inventory;
   return { writeDelta, writeChange, writeState, writeRecovered };
 
   /** First the disk, then the inventory: the inventory never names a content that the disk lacks. */
-  async function writeDelta({ contents: put, change, next }: Acceptance, contentIsDurable: () => void): Promise<void> {
+  async function writeDelta(
+    before: Inventory,
+    acceptance: Acceptance,
+    contentIsDurable: (next: Inventory) => void,
+  ): Promise<Inventory> {
+    const { change } = acceptance;
+    const next = unwritten ? await replaceDisk(withContents(acceptance)) : await appendToDisk(before, acceptance);
+    contentIsDurable(next);
+    await saveInventory(unwritten ? { ...change, put: [...next.records.values()] } : change);
+    unwritten = false;
+    return next;
+  }
+
+  async function appendToDisk(
+    { state: { position: after } }: Inventory,
+    { contents: put, change, next }: Acceptance,
+  ): Promise<Inventory> {
     const { position, digest } = change.state;
     const keys = new Set(put.map(({ key }) => key));
-    if (diskAhead) await replaceDisk(next);
-    else await disk.append({ position, digest, put, drop: [...gone].filter((key) => !keys.has(key)) });
-    diskAhead = true;
+    const drop = [...gone].filter((key) => !keys.has(key));
+    const stored = await disk.append({ position, after, digest, put, drop });
     gone.clear();
-    contentIsDurable();
-    await saveInventory(unwritten ? { ...change, put: [...next.records.values()] } : change);
-    diskAhead = false;
-    unwritten = false;
+    return { ...next, contents: next.contents.with(stored) };
   }
 
   /** Writes a change of the inventory alone, which leads to `next`. */
-  async function writeChange(change: InventoryChange, next: Inventory): Promise<void> {
+  async function writeChange(change: InventoryChange, next: Inventory): Promise<Inventory> {
     if (unwritten) return writeAll(next, change.drop);
     await saveInventory(change);
     for (const key of change.drop) gone.add(key);
+    return next;
   }
 
   /** Leaves an unwritten inventory unwritten: the write that makes it durable contains the state. */
@@ -191,18 +216,20 @@ function createStorage({ cluster, disk, takenOver }: StoreDeps, recovered: Inven
     if (!unwritten) await saveInventory({ state, put: [], drop: [] });
   }
 
-  async function writeAll(next: Inventory, drop: readonly ObjectKey[]): Promise<void> {
-    await replaceDisk(next);
+  async function writeAll(inventory: Inventory, drop: readonly ObjectKey[]): Promise<Inventory> {
+    const next = await replaceDisk(inventory);
     await saveInventory({ state: next.state, put: [...next.records.values()], drop });
-    diskAhead = false;
     unwritten = false;
+    return next;
   }
 
-  async function replaceDisk({ state, records, contents }: Inventory): Promise<void> {
+  async function replaceDisk(inventory: Inventory): Promise<Inventory> {
+    const { state, records, contents } = inventory;
     // With the contents of objects that are being removed: the server can cancel a removal without sending the content.
     const objects = new Map([...contents].filter(([key, { digest }]) => records.get(key)?.digest === digest));
-    await disk.replace({ position: state.position, digest: state.digest, objects });
+    const stored = await disk.replace({ position: state.position, digest: state.digest, objects });
     gone.clear();
+    return { ...inventory, contents: contentsOf(stored) };
   }
 
   async function saveInventory(change: InventoryChange): Promise<void> {
@@ -213,6 +240,10 @@ function createStorage({ cluster, disk, takenOver }: StoreDeps, recovered: Inven
       throw error;
     }
   }
+}
+
+function withContents({ contents, next }: Acceptance): Inventory {
+  return { ...next, contents: next.contents.with(contents.map((object) => [object.key, object])) };
 }
 
 /** Whether the record is still the same as when the work on its object began. */

@@ -12,7 +12,7 @@ import type { InventoryChange, InventoryRecord } from '../../ports/cluster-api.t
 export interface Inventory {
   readonly state: InventoryChange['state'];
   readonly records: InventoryRecords;
-  /** Declared contents by key. A content whose digest is not the record's is out of date. */
+  /** Declared contents by key, which are on the disk. A content whose digest is not the record's is out of date. */
   readonly contents: BucketedMap<ObjectKey, StoredObject>;
 }
 
@@ -72,7 +72,10 @@ export function contentOf({ records, contents }: Inventory, key: ObjectKey): Sto
   return content?.digest === records.get(key)?.digest ? content : undefined;
 }
 
-/** A verified delta: the contents that it adds to the disk, its change of the inventory, and the inventory after it. */
+/**
+ * A verified delta: the contents that it adds to the disk, its change of the inventory, and the inventory after it, which has the
+ * contents of before until those are on the disk.
+ */
 export interface Acceptance {
   readonly accepted: true;
   readonly contents: OutputStep['put'];
@@ -182,15 +185,14 @@ function advance(
   put: readonly InventoryRecord[],
 ): Acceptance {
   const records = before.records.with(put.map((record) => [record.key, record]));
-  const contents = before.contents.with(delta.upserts.map(({ key, digest, value }) => [key, { digest, value }]));
   const { settings } = before.state;
   const head = { ...claimOf(delta), digest: records.digest(), revisions: delta.revisions };
   const state = { ...head, fleet, ...(settings === undefined ? {} : { settings }) };
   return {
     accepted: true,
-    contents: delta.upserts.map(({ key, digest, value }) => ({ key, digest, value })),
+    contents: delta.upserts,
     change: { state, put, drop: [] },
-    next: { state, records, contents },
+    next: { ...before, state, records },
   };
 }
 

@@ -28,9 +28,22 @@ export function workRank({ key, phase }: InventoryRecord): number {
 }
 
 /** The request that applies an owned object. */
-export function applyRequest(fleet: FleetName, record: InventoryRecord, { value }: StoredObject): ApplyRequest {
+export function applyRequest(
+  fleet: FleetName,
+  record: InventoryRecord,
+  { value }: Pick<StoredObject, 'value'>,
+): ApplyRequest {
   const { key, nonce, origins, scope } = record;
   return { key, value, stamp: { fleet, key, nonce, origins, scope } };
+}
+
+/** The declared value of an owned object; undefined if it is not known, or the disk cannot read it any more. */
+function declaredValue(inventory: Inventory, key: ObjectKey): JsonObject | undefined {
+  try {
+    return contentOf(inventory, key)?.value;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -52,8 +65,8 @@ export async function stepObject(
   if (record.phase === 'removing') {
     return mayRemove ? removeObject(cluster, fleet, inventory, record, identity ?? record.identity) : SERVER_AWAY;
   }
-  const content = contentOf(inventory, key);
-  return content === undefined ? CONTENT_UNKNOWN : applyObject(cluster, applyRequest(fleet, record, content));
+  const value = declaredValue(inventory, key);
+  return value === undefined ? CONTENT_UNKNOWN : applyObject(cluster, applyRequest(fleet, record, { value }));
 }
 
 async function applyObject(cluster: ClusterApi, request: ApplyRequest): Promise<Step> {
@@ -103,9 +116,9 @@ async function removeObject(
     const why = 'after the loss of the inventory only its stamp says that fleetrelay owns it';
     return stepOf('removed', 'Released', `${displayKey(key)} stays: ${why}`);
   }
-  const occupant = occupantOf(record, inventory.contents.get(key)?.value, inventory.records.values());
+  const declared = declaredValue(inventory, key);
+  const occupant = occupantOf(record, declared, inventory.records.values());
   if (occupant !== undefined) return stepOf('removing', OCCUPIED, `${displayKey(occupant)} is still in it`);
-  const declared = contentOf(inventory, key)?.value;
   const outcome = await cluster.remove({
     ...{ key, fleet, nonce },
     ...(identity === undefined ? {} : { identity }),
@@ -176,9 +189,12 @@ const SERVER_AWAY = stepOf(
   'its removal waits for the server; without one nothing is removed',
 );
 
+/** Reason of a result: the content is not known, or the disk cannot read it any more. */
+export const CONTENT_UNKNOWN_REASON = 'ContentUnknown';
+
 const CONTENT_UNKNOWN = stepOf(
   'failed',
-  'ContentUnknown',
+  CONTENT_UNKNOWN_REASON,
   'the agent has lost what it should be; the server sends it again',
 );
 

@@ -3,15 +3,16 @@ import type { AgentSettings } from '../../model/agent-settings.ts';
 import type { FleetName } from '../../model/ids.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { SequencedDelta } from '../../model/output.ts';
+import { isDiskFull } from '../../ports/agent-disk.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import type { Random } from '../../ports/random.ts';
 import type { ServerListener } from '../../relay/session.ts';
 import type { ResultBook } from '../result-book.ts';
 import { createDrift } from './drift.ts';
 import { createHealthReporter } from './health-reporter.ts';
-import { type Acceptance, acceptDelta, contentOf, type Inventory } from './inventory.ts';
+import { type Acceptance, acceptDelta, contentOf, type Inventory, type Rejection } from './inventory.ts';
 import { createInventoryStore, isUnchanged, type StoreDeps } from './inventory-store.ts';
-import { OCCUPIED, type Step, stepObject, workRank } from './object-step.ts';
+import { CONTENT_UNKNOWN_REASON, OCCUPIED, type Step, stepObject, workRank } from './object-step.ts';
 import { createPrerequisites } from './prerequisites.ts';
 import type { Recovered } from './recovery.ts';
 import { createWorkQueue, type WorkOutcome } from './work-queue.ts';
@@ -91,6 +92,7 @@ function createState(deps: ReconcilerDeps, { inventory, trusted }: Recovered) {
       const record = store.current().records.get(key);
       return record === undefined ? undefined : workRank(record);
     },
+    bytes: (key) => contentOf(store.current(), key)?.bytes ?? 0,
     run: (key): Promise<WorkOutcome> => work(state, key),
     idle: deps.idle,
   });
@@ -129,22 +131,32 @@ async function accept(
   const answer = acceptDelta(before, delta, fleet, () => state.deps.random.id());
   if (!answer.accepted) return answer;
   const keys = answer.change.put.map(({ key }) => key);
+  let next: Inventory;
   try {
-    await state.store.writeDelta(answer, () => {
-      if (state.trusted && changesOwnedOnly(before, answer)) adopt(state, answer.next, keys);
+    next = await state.store.writeDelta(answer, (written) => {
+      if (state.trusted && changesOwnedOnly(before, answer)) adopt(state, written, keys);
     });
   } catch (error) {
     // The delta is not accepted: its changes are undone.
     if (state.store.current() !== before) adopt(state, before, keys);
     state.deps.log.error('an output could not be made durable', { error, position: delta.position });
-    const message = 'the agent could not write it to its disk; its log says why';
-    return { accepted: false, reason: 'NotDurable', message };
+    return notDurable(error);
   }
   // The server can have disconnected since, and without a server nothing is removed.
   if (state.disconnectCount === disconnectCount) state.mayRemove = true;
-  if (state.store.current() === before) adopt(state, answer.next, keys);
+  if (state.store.current() === before) adopt(state, next, keys);
   trust(state);
   return { accepted: true };
+}
+
+function notDurable(error: unknown): Rejection {
+  if (isDiskFull(error)) {
+    const message =
+      'the disk of the agent has no room for it; what was accepted before stays: give the volume more room';
+    return { accepted: false, reason: 'DiskFull', message };
+  }
+  const message = 'the agent could not write it to its disk; its log says why';
+  return { accepted: false, reason: 'NotDurable', message };
 }
 
 /** Replaces the inventory and queues these keys; each gets a new result, even if it equals the last one. */
@@ -240,6 +252,7 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
       if (store.current().records.has(key)) return 'done';
       forget(state, key);
     }
+    if (step.result.reason === CONTENT_UNKNOWN_REASON) store.loseContent(record);
     if (step.written === true) state.health.wrote(key, before);
     note(state, record, withHealth(step, before));
     return step.retry ? 'retry' : 'done';

@@ -9,12 +9,16 @@ export type WorkOutcome = 'done' | 'retry';
 export interface WorkQueueOptions {
   /** From 0; lower ranks run first, and no key starts while one of a lower rank runs. Undefined: no work for this key. */
   readonly rank: (key: ObjectKey) => number | undefined;
+  /** How large the content is that `run` holds in memory. */
+  readonly bytes: (key: ObjectKey) => number;
   readonly run: (key: ObjectKey) => Promise<WorkOutcome>;
   /** No key is queued or running. */
   readonly idle: () => void;
 }
 
 const MOST_AT_ONCE = 16;
+/** Keys with larger contents together do not run at once; each takes several times its content. One always runs. */
+const MOST_BYTES_AT_ONCE = 8 * 1024 * 1024;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 300_000;
 
@@ -26,7 +30,7 @@ export type WorkQueue = ReturnType<typeof createWorkQueue>;
  */
 export function createWorkQueue(deps: { readonly clock: Clock; readonly random: Random }, options: WorkQueueOptions) {
   const ready = createRankedSet();
-  const running = new Map<ObjectKey, { readonly rank: number; readonly promise: Promise<void> }>();
+  const running = createRunning();
   const waiting = new Map<ObjectKey, () => void>();
   const failures = new Map<ObjectKey, number>();
   let stopped = false;
@@ -68,19 +72,19 @@ export function createWorkQueue(deps: { readonly clock: Clock; readonly random: 
   }
 
   function pump(): void {
-    while (!stopped && running.size < MOST_AT_ONCE) {
+    while (!stopped && running.size() < MOST_AT_ONCE) {
       const next = nextReady();
       if (next === undefined) return;
+      const bytes = options.bytes(next.key);
+      if (!running.hasRoom(bytes)) return;
       ready.delete(next.key);
-      running.set(next.key, { rank: next.rank, promise: work(next.key) });
+      running.add(next.key, { rank: next.rank, bytes, promise: work(next.key) });
     }
   }
 
   function nextReady(): { readonly key: ObjectKey; readonly rank: number } | undefined {
     const best = ready.first((key) => running.has(key));
-    if (best === undefined) return undefined;
-    for (const { rank } of running.values()) if (rank < best.rank) return undefined;
-    return best;
+    return best === undefined || running.isBelow(best.rank) ? undefined : best;
   }
 
   async function work(key: ObjectKey): Promise<void> {
@@ -90,7 +94,7 @@ export function createWorkQueue(deps: { readonly clock: Clock; readonly random: 
     if (outcome === 'done' || ready.has(key)) failures.delete(key);
     if (outcome === 'retry' && !ready.has(key)) retryLater(key);
     pump();
-    if (running.size === 0 && ready.isEmpty()) options.idle();
+    if (running.size() === 0 && ready.isEmpty()) options.idle();
   }
 
   function retryLater(key: ObjectKey): void {
@@ -109,8 +113,36 @@ export function createWorkQueue(deps: { readonly clock: Clock; readonly random: 
     ready.clear();
     for (const cancel of waiting.values()) cancel();
     waiting.clear();
-    await Promise.all([...running.values()].map(({ promise }) => promise));
+    await running.end();
   }
+}
+
+/** A key that is worked on. */
+interface Running {
+  readonly rank: number;
+  readonly bytes: number;
+  readonly promise: Promise<void>;
+}
+
+function createRunning() {
+  const running = new Map<ObjectKey, Running>();
+  let held = 0;
+  return {
+    size: () => running.size,
+    has: (key: ObjectKey): boolean => running.has(key),
+    /** Whether a key with so large a content may run beside the others. */
+    hasRoom: (bytes: number): boolean => running.size === 0 || held + bytes <= MOST_BYTES_AT_ONCE,
+    isBelow: (rank: number): boolean => running.values().some((one) => one.rank < rank),
+    add(key: ObjectKey, one: Running): void {
+      running.set(key, one);
+      held += one.bytes;
+    },
+    delete(key: ObjectKey): void {
+      held -= running.get(key)?.bytes ?? 0;
+      running.delete(key);
+    },
+    end: () => Promise.all(Array.from(running.values(), ({ promise }) => promise)),
+  };
 }
 
 /** The back-off, with jitter over its upper half. */

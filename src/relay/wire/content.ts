@@ -11,6 +11,7 @@ import { ProtocolError } from './scalars.ts';
 export interface Content {
   readonly value: JsonObject;
   readonly text: string;
+  readonly bytes: Uint8Array;
 }
 
 /**
@@ -51,7 +52,7 @@ function parseContent(key: ObjectKey, bytes: Uint8Array): Content {
   }
   if (!isJsonObject(value)) throw malformed(key, 'the content is not an object');
   if (mayNamePrototype(bytes) && namesPrototype(value)) throw malformed(key, PROTOTYPE);
-  return { value, text };
+  return { value, text, bytes };
 }
 
 /** Why a reader that takes objects of `limit` bytes refuses the content of an object, as a predicate; undefined: it takes it. */

@@ -2,6 +2,7 @@ import type { HoldingHead, OutputHead } from '../../../generated/relay_pb.ts';
 import type { AgentHolding, HoldingClaim, InventoryEntry } from '../../model/agent.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { heldDigest } from '../../model/inventory-digest.ts';
+import type { JsonObject } from '../../model/json.ts';
 import { repairCommand } from '../../model/messages.ts';
 import {
   MAX_SEQUENCE,
@@ -77,6 +78,7 @@ export function createOutputAssembler(
   done: (delta: SequencedDelta) => void,
 ): Assembler {
   const upserts: OutputObject[] = [];
+  let received = 0;
   const touches: OutputDelta['touches'][number][] = [];
   const removals: OutputDelta['removals'][number][] = [];
   const keeps: OutputDelta['keeps'][number][] = [];
@@ -100,9 +102,11 @@ export function createOutputAssembler(
       object(record) {
         const key = nextKey('object', record.key);
         const clusters = scopeOf(record.scope);
-        object(key, record, objectBytes, ({ text: _, ...read }) =>
-          upserts.push({ ...read, scope: clusters, ...stoppedOf(record) }),
-        );
+        object(key, record, objectBytes, ({ digest, origins, value, bytes }) => {
+          received += bytes.byteLength;
+          const meta = { origins, scope: clusters, ...stoppedOf(record) };
+          upserts.push(receivedObject({ key, digest, ...meta }, bytes, received < PARSED_BYTES ? value : undefined));
+        });
       },
       touch(record) {
         const key = nextKey('touch', record.key);
@@ -121,6 +125,23 @@ export function createOutputAssembler(
       done(delta);
     },
   );
+}
+
+/** Contents of larger outputs are kept as bytes, which take less memory, and parsed when they are read. */
+const PARSED_BYTES = 1024 * 1024;
+
+function receivedObject(
+  head: Omit<OutputObject, 'value' | 'content'>,
+  content: Uint8Array,
+  value: JsonObject | undefined,
+): OutputObject {
+  return {
+    ...head,
+    content,
+    get value() {
+      return value ?? (JSON.parse(new TextDecoder().decode(content)) as JsonObject);
+    },
+  };
 }
 
 function stoppedOf({ stopped }: { readonly stopped: boolean }): { readonly stopped?: true } {

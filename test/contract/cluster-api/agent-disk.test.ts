@@ -1,48 +1,68 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAgentDisk } from '../../../src/adapters/disk/agent-disk.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
+import type { JsonObject } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
-import type { OutputStep } from '../../../src/ports/agent-disk.ts';
+import type { OutputStep, StoredOutput } from '../../../src/ports/agent-disk.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { configMap, keyOf } from './suite.ts';
 
 let folder: string;
+let log: ReturnType<typeof createRecordingLog>;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'fleetrelay-disk-'));
+  log = createRecordingLog();
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const log = createRecordingLog();
+const MIB = 1024 * 1024;
 const open = () => createAgentDisk({ log }, { folder });
 const at = (sequence: number) => ({ epoch: 1, sequence });
 const [a, b] = [configMap('a', { k: '1' }), configMap('b', { k: '1' })];
-const step = (sequence: number, put: readonly (typeof a)[], drop: readonly ObjectKey[] = []): OutputStep => ({
+const put = (value: JsonObject) => ({ key: keyOf(value), digest: objectDigest(value), value });
+const step = (sequence: number, values: readonly JsonObject[], drop: readonly ObjectKey[] = []): OutputStep => ({
   position: at(sequence),
+  after: at(sequence - 1),
   digest: objectDigest(`${sequence}`),
-  put: put.map((value) => ({ key: keyOf(value), digest: objectDigest(value), value })),
+  put: values.map(put),
   drop,
 });
+const valuesOf = (stored: StoredOutput | undefined): readonly JsonObject[] =>
+  [...(stored?.objects.values() ?? [])].map(({ value }) => value);
+const files = (): readonly string[] => readdirSync(join(folder, 'outputs')).sort();
+const fileAt = (place: number): string => join(folder, 'outputs', files().at(place) ?? '');
+const bytesInAll = (): number => files().reduce((sum, name) => sum + statSync(join(folder, 'outputs', name)).size, 0);
 
+/** The only file. */
 async function twoSteps(): Promise<string> {
   const disk = open();
   expect(await disk.load(at(0))).toBeUndefined();
   await disk.append(step(1, [a]));
   await disk.append(step(2, [b], [keyOf(a)]));
   await disk.close();
-  return join(folder, 'output');
+  return fileAt(0);
 }
 
 test('load returns the snapshot as of the given position', async () => {
   await twoSteps();
-  const second = await open().load(at(2));
-  expect([...(second?.objects ?? [])]).toEqual([[keyOf(b), { digest: objectDigest(b), value: b }]]);
+  expect(valuesOf(await open().load(at(2)))).toEqual([b]);
   const first = await open().load(at(1));
-  expect([...(first?.objects.keys() ?? [])]).toEqual([keyOf(a)]);
+  expect(valuesOf(first)).toEqual([a]);
   expect(first?.digest).toBe(objectDigest('1'));
   expect(await open().load(at(3))).toBeUndefined();
+});
+
+test('contents are read from the disk, not from memory', async () => {
+  const path = await twoSteps();
+  const disk = open();
+  const [content] = [...((await disk.load(at(2)))?.objects.values() ?? [])];
+  expect(content?.value).toEqual(b);
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll('"k":"1"', '"k":"2"'));
+  expect(() => content?.value).toThrow(/content of ConfigMap\/\w+\/b in .* is damaged/);
+  await disk.close();
 });
 
 test('a step whose inventory was never saved is dropped by the next one', async () => {
@@ -51,39 +71,137 @@ test('a step whose inventory was never saved is dropped by the next one', async 
   await disk.load(at(1));
   await disk.append({ ...step(2, []), digest: objectDigest('other') });
   await disk.close();
-  const loaded = await open().load(at(2));
-  expect([...(loaded?.objects.keys() ?? [])]).toEqual([keyOf(a)]);
+  expect(valuesOf(await open().load(at(2)))).toEqual([a]);
 });
 
-test('a torn step is dropped, and the next step is appended', async () => {
+test('a step whose inventory could not be saved is undone by the next one, and stays undone', async () => {
+  const [changed, c] = [configMap('a', { k: '2' }), configMap('c', {})];
+  const disk = open();
+  await disk.append(step(1, [a]));
+  await disk.append(step(2, [changed, b]));
+  await disk.append({ ...step(3, [c]), after: at(1) });
+  await disk.append(step(4, []));
+  await disk.close();
+  expect(valuesOf(await open().load(at(4)))).toEqual([a, c]);
+});
+
+test('a step that starts from nothing that the disk has is refused', async () => {
+  const disk = open();
+  await disk.append(step(1, [a]));
+  await expect(disk.append(step(5, [b]))).rejects.toThrow('starts from another output snapshot');
+  await disk.close();
+  expect(valuesOf(await open().load(at(1)))).toEqual([a]);
+});
+
+describe('a crash', () => {
+  test.each([
+    ['in the last line', -9],
+    ['after the last content', -200],
+    ['in the last content', -330],
+  ])('%s drops the step, and the next step is appended', async (_where, end) => {
+    const path = await twoSteps();
+    writeFileSync(path, readFileSync(path, 'utf8').slice(0, end));
+    const disk = open();
+    expect(valuesOf(await disk.load(at(1)))).toEqual([a]);
+    await disk.append(step(2, [b]));
+    await disk.close();
+    expect(valuesOf(await open().load(at(2)))).toEqual([a, b]);
+    expect(log.lines).toEqual([]);
+  });
+
+  test('at any byte leaves one of the two snapshots', async () => {
+    const path = await twoSteps();
+    const bytes = readFileSync(path);
+    for (let length = 0; length < bytes.byteLength; length += 7) {
+      writeFileSync(path, bytes.subarray(0, length));
+      const disk = open();
+      const second = await disk.load(at(2));
+      await disk.close();
+      writeFileSync(path, bytes.subarray(0, length));
+      const again = open();
+      const first = await again.load(at(1));
+      await again.close();
+      expect(second).toBeUndefined();
+      expect([undefined, '1'].map((text) => text && objectDigest(text))).toContain(first?.digest);
+    }
+    expect(log.lines).toEqual([]);
+  });
+
+  test('that leaves zeros where the last step was drops it', async () => {
+    const path = await twoSteps();
+    const bytes = readFileSync(path);
+    writeFileSync(path, Buffer.concat([bytes.subarray(0, -100), Buffer.alloc(100)]));
+    expect(valuesOf(await open().load(at(1)))).toEqual([a]);
+  });
+});
+
+test('a damaged snapshot is ignored, logged, and set aside; of several the last one is kept', async () => {
+  for (const round of [1, 2]) {
+    const path = await twoSteps();
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"k":"1"', `"k":"${round + 1}"`));
+    const disk = open();
+    expect(await disk.load(at(2))).toBeUndefined();
+    expect(log.lines.map(({ text }) => text)).toHaveLength(round);
+    expect(log.lines.at(-1)?.text).toBe('error: the stored output snapshot is damaged and is ignored');
+    await disk.replace({ position: at(5), digest: objectDigest('5'), objects: new Map() });
+    await disk.close();
+    expect(readdirSync(folder).sort()).toEqual(['outputs', 'outputs.corrupt']);
+    expect(await open().load(at(5))).toMatchObject({ position: at(5) });
+    rmSync(join(folder, 'outputs'), { recursive: true });
+  }
+});
+
+test('only the owner can read it', async () => {
   const path = await twoSteps();
-  writeFileSync(path, readFileSync(path, 'utf8').slice(0, -9));
-  const disk = open();
-  expect([...((await disk.load(at(1)))?.objects.keys() ?? [])]).toEqual([keyOf(a)]);
-  await disk.append(step(2, [b]));
-  await disk.close();
-  expect((await open().load(at(2)))?.objects.size).toBe(2);
+  expect(statSync(path).mode & 0o077).toBe(0);
+  expect(statSync(join(folder, 'outputs')).mode & 0o077).toBe(0);
 });
 
-test('a damaged snapshot is ignored, logged, and moved aside', async () => {
-  const path = await twoSteps();
-  writeFileSync(path, readFileSync(path, 'utf8').replace('"k":"1"', '"k":"2"'));
-  const disk = open();
-  expect(await disk.load(at(2))).toBeUndefined();
-  expect(log.lines.map(({ text }) => text)).toEqual(['error: the stored output snapshot is damaged and is ignored']);
-  await disk.replace({ position: at(5), digest: objectDigest('5'), objects: new Map() });
-  await disk.close();
-  expect(readdirSync(folder).sort()).toEqual(['output', 'output.corrupt-1']);
-  expect(await open().load(at(5))).toMatchObject({ position: at(5) });
-});
+describe('the contents that nothing needs any more', () => {
+  const big = (name: string, letter: string): JsonObject => configMap(name, { k: letter.repeat(MIB) });
 
-test('only the owner can read it, and it does not grow without bound', async () => {
-  const disk = open();
-  const big = configMap('big', { k: 'x'.repeat(1024 * 1024) });
-  for (let sequence = 1; sequence <= 12; sequence += 1) await disk.append(step(sequence, [big]));
-  await disk.close();
-  const { mode, size } = statSync(join(folder, 'output'));
-  expect(mode & 0o077).toBe(0);
-  expect(size).toBeLessThan(6 * 1024 * 1024);
-  expect((await open().load(at(12)))?.objects.size).toBe(1);
+  test('are removed, so that the files do not grow without bound', async () => {
+    const disk = open();
+    await disk.append(step(1, [big('big', 'x')]));
+    for (let sequence = 2; sequence <= 12; sequence += 1) await disk.append(step(sequence, [big('big', 'x')]));
+    await disk.close();
+    expect(bytesInAll()).toBeLessThan(8 * MIB);
+    expect((await open().load(at(12)))?.objects.size).toBe(1);
+  });
+
+  test('take the others with them to another file, from which they are read then', async () => {
+    const disk = open();
+    const [stays] = (await disk.append(step(1, [a, big('big', '0')]))).values();
+    const [first] = files();
+    for (let sequence = 2; sequence <= 20; sequence += 1) {
+      await disk.append(step(sequence, [big('big', String(sequence % 10))]));
+    }
+    expect(files()).not.toContain(first);
+    expect(stays?.value).toEqual(a);
+    await disk.close();
+    const again = open();
+    expect(valuesOf(await again.load(at(20)))).toEqual([a, big('big', '0')]);
+    // The step before is still there: the inventory of the last one may not have been saved.
+    expect(valuesOf(await again.load(at(19)))).toEqual([a, big('big', '9')]);
+    await again.close();
+  });
+
+  test('stay while they may be needed because the inventory was not saved', async () => {
+    const disk = open();
+    await disk.append(step(1, [a, big('big', 'a')]));
+    for (let sequence = 2; sequence <= 20; sequence += 1) {
+      await disk.append({ ...step(sequence, [big('big', 'b')]), after: at(1) });
+    }
+    await disk.close();
+    expect(valuesOf(await open().load(at(1)))).toEqual([a, big('big', 'a')]);
+  });
+
+  test('of a snapshot that is replaced go at once', async () => {
+    const path = await twoSteps();
+    const disk = open();
+    await disk.replace({ position: at(9), digest: objectDigest('9'), objects: new Map([[keyOf(a), put(a)]]) });
+    await disk.close();
+    expect(existsSync(path)).toBe(false);
+    expect(valuesOf(await open().load(at(9)))).toEqual([a]);
+  });
 });

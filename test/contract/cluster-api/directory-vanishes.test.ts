@@ -75,6 +75,7 @@ test('a deleted stored output is written again completely', async () => {
   const folder = join(home, 'disk');
   const step = (sequence: number, value: typeof a) => ({
     position: { epoch: 1, sequence },
+    after: { epoch: 1, sequence: sequence - 1 },
     digest: objectDigest(sequence),
     put: [{ key: keyOf(value), digest: objectDigest(value), value }],
     drop: [],
@@ -82,7 +83,7 @@ test('a deleted stored output is written again completely', async () => {
   const disk = createAgentDisk(deps, { folder });
   await disk.append(step(1, a));
   await disk.append(step(2, configMap('b', {})));
-  rmSync(join(folder, 'output'));
+  rmSync(join(folder, 'outputs'), { recursive: true });
   await disk.append(step(3, configMap('c', {})));
   await disk.close();
   const again = createAgentDisk(deps, { folder });

@@ -21,13 +21,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
+/** In canonical order, as everything arrives. */
 const many = (prefix: string) =>
-  Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`${prefix}-${n}`, 'x'.repeat(50)]));
+  Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`${prefix}-${n + 100}`, 'x'.repeat(50)]));
 const crowded: JsonObject = {
   apiVersion: 'v1',
   kind: 'ConfigMap',
-  metadata: { name: 'crowded', namespace: 'web', labels: many('l'), annotations: many('a') },
   data: many('d'),
+  metadata: { name: 'crowded', namespace: 'web', labels: many('l'), annotations: many('a') },
 };
 const asJson: JsonObject = {
   apiVersion: 'v1',

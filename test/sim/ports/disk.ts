@@ -32,7 +32,7 @@ export function createSimDisk(): SimDisk {
     open: (process) => {
       const opened = disk;
       const api = opened.open();
-      const writing = (write: () => Promise<void>): Promise<void> => {
+      const writing = <Value>(write: () => Promise<Value>): Promise<Value> => {
         before = opened.stored;
         return write();
       };

@@ -10,7 +10,9 @@ import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settin
 import { objectDigest } from '../../../src/model/digest.ts';
 import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
 import { parseFleetName } from '../../../src/model/ids.ts';
+import { canonicalJson, type JsonObject } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { SequencedDelta } from '../../../src/model/output.ts';
 import { must } from '../../../src/model/result.ts';
 import type { Log, LogData } from '../../../src/ports/log.ts';
 import type { AgentSession } from '../../../src/relay/session.ts';
@@ -68,9 +70,15 @@ test('a delta arrives with all its parts', async () => {
     touches: [{ key: configMapKey('a'), origins: [], scope: [], stopped: true } as const],
   };
   expect(await sessionOf(world).send(stopped)).toEqual({ type: 'accepted' });
-  expect(agent.deltas.map(({ tag: _, ...sent }) => sent)).toEqual([delta, touched, stopped]);
+  expect(agent.deltas.map(({ tag: _, ...sent }) => sent)).toEqual([withContents(delta), touched, stopped]);
   expect(world.server.stats()).toMatchObject({ connectedClusters: 1, streams: 2, outputsAccepted: 3 });
 });
+
+/** As it arrives: with the bytes that its digests cover. */
+function withContents<Delta extends SequencedDelta>(delta: Delta): Delta {
+  const encode = (value: JsonObject) => Uint8Array.from(Buffer.from(canonicalJson(value)));
+  return { ...delta, upserts: delta.upserts.map((object) => ({ ...object, content: encode(object.value) })) };
+}
 
 test('an output that is accepted is one line at the agent', async () => {
   const lines: string[] = [];

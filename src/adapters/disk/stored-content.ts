@@ -1,0 +1,71 @@
+import { sha256 } from '../../model/digest.ts';
+import type { Digest } from '../../model/ids.ts';
+import { isJsonObject, type JsonObject, parseJsonBytes } from '../../model/json.ts';
+import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import type { StoredObject } from '../../ports/agent-disk.ts';
+import type { Segment } from './content-segment.ts';
+
+/** Where a content is. */
+export interface Place {
+  readonly segment: Segment;
+  readonly offset: number;
+}
+
+/** Bytes on the disk beside a content. */
+const LINE_BYTES = 200;
+
+/** A content on the disk. A class, because a getter of its own takes several hundred bytes for each object. */
+export class StoredContent implements StoredObject {
+  readonly key: ObjectKey;
+  readonly digest: Digest;
+  readonly bytes: number;
+  #place: Place;
+  /** What was written, as long as something else keeps it in memory. */
+  #written: WeakRef<StoredObject> | undefined;
+
+  constructor(key: ObjectKey, digest: Digest, bytes: number, place: Place, written?: StoredObject) {
+    this.key = key;
+    this.digest = digest;
+    this.bytes = bytes;
+    this.#place = place;
+    this.#written = written === undefined ? undefined : new WeakRef(written);
+  }
+
+  get value(): JsonObject {
+    const written = this.#written?.deref();
+    if (written !== undefined) return written.value;
+    this.#written = undefined;
+    const value = parseJsonBytes(this.read());
+    if (!isJsonObject(value)) throw new Error(`the content of ${displayKey(this.key)} on the disk is not an object`);
+    return value;
+  }
+
+  /** Its canonical bytes. Throws if the disk has others. */
+  read(): Uint8Array {
+    const { segment, offset } = this.#place;
+    const content = segment.read(offset, this.bytes);
+    if (sha256(content) === this.digest) return content;
+    throw new Error(`the content of ${displayKey(this.key)} in ${segment.path} is damaged`);
+  }
+
+  get place(): Place {
+    return this.#place;
+  }
+
+  /** It was copied to another place. */
+  moveTo(place: Place): void {
+    this.#place = place;
+  }
+
+  /** What it takes on the disk. */
+  get size(): number {
+    return this.bytes + LINE_BYTES;
+  }
+}
+
+/** What these take on the disk, in bytes. */
+export function sizeOf(contents: Iterable<StoredContent>): number {
+  let sum = 0;
+  for (const { size } of contents) sum += size;
+  return sum;
+}
