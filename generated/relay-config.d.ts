@@ -160,7 +160,7 @@ tokenEnv?: string
 tokenFile?: string
 }
 /**
- * The hook /hooks/git, which triggers a look at the repository at once.
+ * The hook /hooks/git, which triggers a look at the repository at once. Without it callers need a token of the API with the role operate.
  */
 export interface Hook {
 /**

@@ -1,5 +1,4 @@
 import { type Context, Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { quote } from '../model/ids.ts';
 import type { JsonObject } from '../model/json.ts';
 import { ok, problem, type Result } from '../model/result.ts';
@@ -7,12 +6,11 @@ import { parseRfc3339 } from '../model/time.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Answer, ServerApi } from './api.ts';
 import type { Audit } from './audit.ts';
-import { API_PATH, type ApiAccess, type ApiEnv, authorize } from './authorize.ts';
+import { type ApiAccess, type ApiEnv, authorize } from './authorize.ts';
 import { type ErrorReason, refuse } from './http-error.ts';
 import type { PeopleApi } from './people-api.ts';
-import { jsonBody, textOf } from './request.ts';
+import { textOf } from './request.ts';
 
-const MAX_BODY_BYTES = 64 << 10;
 const MAX_CLUSTER = 63;
 const MAX_OBJECT = 700;
 const MAX_PART = 1_000;
@@ -41,17 +39,6 @@ const REASON_OF: Readonly<Record<Extract<Answer<never>, { ok: false }>['kind'], 
  */
 export function apiRoutes(api: PeopleApi, access: ApiAccess, audit: Audit, log: AuditLog): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
-  routes.use(
-    bodyLimit({
-      maxSize: MAX_BODY_BYTES,
-      onError: async (context) => {
-        const message = `the body is at most ${MAX_BODY_BYTES} bytes`;
-        const act = context.req.path.replace(API_PATH, '');
-        if (context.req.method === 'POST') await audit.refused({ caller: undefined, from: '', act }, message);
-        return refuse(context, 'TooLarge', message);
-      },
-    }),
-  );
   routes.use(authorize(access, audit));
   questions(routes, api);
   for (const act of ACTS) actRoute(routes, api, act);
@@ -240,7 +227,7 @@ const ACTS: readonly Act[] = [
 
 function actRoute(routes: Hono<ApiEnv>, api: PeopleApi, { path, needed = {}, optional = {}, run }: Act): void {
   routes.post(path, async (context) => {
-    const body = await jsonBody(context);
+    const body = context.get('body');
     if (!body.ok) return refuse(context, 'Invalid', body.problem);
     // An empty text is as good as none.
     const filled = Object.fromEntries(Object.entries(body.value).filter(([, value]) => value !== ''));

@@ -1,6 +1,9 @@
 import { TLSSocket } from 'node:tls';
 import type { HttpBindings } from '@hono/node-server';
-import type { Context, MiddlewareHandler } from 'hono';
+import type { Context, HonoRequest, MiddlewareHandler } from 'hono';
+import { createBodies } from '../http/bodies.ts';
+import type { JsonObject } from '../model/json.ts';
+import type { Result } from '../model/result.ts';
 import type { Audit, AuditedRequest } from './audit.ts';
 import { type ErrorReason, refuse } from './http-error.ts';
 import { type Caller, callerOfCertificate, LOCAL_CALLER, type People } from './people.ts';
@@ -9,7 +12,8 @@ import { jsonBody } from './request.ts';
 /** The context of a request to the API. */
 export interface ApiEnv {
   Bindings: HttpBindings;
-  Variables: { caller: Caller };
+  /** `body`: of an act. */
+  Variables: { caller: Caller; body: Result<JsonObject> };
 }
 
 /** Who may use the API: callers with a token, with a client certificate, or at the server's Unix socket. */
@@ -28,26 +32,41 @@ export const API_PATH = /^\/api\/v1\//;
 
 const LONGEST_NAME = 200;
 
-/** Lets a known caller ask, and a caller with the role `operate` act. Each act (POST) is noted in the audit log. */
+const MAX_BODY_BYTES = 64 << 10;
+/** Of callers who are known. */
+const BODIES_AT_ONCE = 4 << 20;
+
+/**
+ * Lets a known caller ask, and a caller with the role `operate` act. Each act (POST) is noted in the audit log. A body is
+ * received after the caller is known.
+ */
 export function authorize(access: ApiAccess, audit: Audit): MiddlewareHandler<ApiEnv> {
+  const bodies = createBodies({ most: MAX_BODY_BYTES, mostAtOnce: BODIES_AT_ONCE });
   return async (context, next) => {
     const isAct = context.req.method === 'POST';
     const identified = identify(context, access);
-    const caller = identified.ok ? identified.caller : undefined;
-    const refusal = identified.ok ? objection(context, identified.caller) : identified;
-    if (caller !== undefined) context.set('caller', isAct ? await withStatedName(context, caller) : caller);
     const request: AuditedRequest = {
-      caller: caller && context.get('caller'),
+      caller: identified.ok ? identified.caller : undefined,
       from: access.socket ? 'unix socket' : (context.env.incoming.socket.remoteAddress ?? ''),
       act: context.req.path.replace(API_PATH, ''),
     };
-    if (refusal !== undefined) {
-      if (isAct) await audit.refused(request, refusal.message);
-      return refuse(context, refusal.reason, refusal.message);
-    }
-    if (isAct) return act(context, next, audit, request);
-    await next();
-    return undefined;
+    const refused = async ({ reason, message }: Refusal): Promise<Response> => {
+      if (isAct) await audit.refused(request, message);
+      if (reason === 'MethodNotAllowed') context.header('Allow', 'GET, HEAD, POST');
+      return refuse(context, reason, message);
+    };
+    if (!identified.ok) return refused(identified);
+    const refusal = objection(context, identified.caller);
+    if (refusal !== undefined) return refused(refusal);
+    context.set('caller', identified.caller);
+    if (!isAct) return next();
+    const received = await bodies.receive(context.env.incoming);
+    if (!received.ok) return refused(received);
+    const body = jsonBody(received.bytes);
+    const caller = withStatedName(body, identified.caller);
+    context.set('body', body);
+    context.set('caller', caller);
+    return act(context, next, audit, { ...request, caller });
   };
 }
 
@@ -58,7 +77,7 @@ async function act(
   audit: Audit,
   request: AuditedRequest,
 ): Promise<Response | undefined> {
-  const body = await jsonBody(context);
+  const body = context.get('body');
   const noted = await audit.asked(request, body.ok ? body.value : {});
   if (!noted.ok) {
     const message = 'this cannot be noted in the audit log, so it is not done; the log of the server says more';
@@ -85,9 +104,17 @@ interface Refusal {
   readonly message: string;
 }
 
-type Identified = { readonly ok: true; readonly caller: Caller } | ({ readonly ok: false } & Refusal);
+/** The caller of a request, or why there is none. */
+export type Identified = { readonly ok: true; readonly caller: Caller } | ({ readonly ok: false } & Refusal);
 
-function identify(context: Context<ApiEnv>, { people, certificates, socket, now }: ApiAccess): Identified {
+/** A request, before its body has arrived. */
+interface Asking {
+  readonly req: Pick<HonoRequest, 'header'>;
+  readonly env: HttpBindings;
+}
+
+/** Finds the caller of a request by its certificate, its token, or the Unix socket. Reads nothing of the body. */
+export function identify(context: Asking, { people, certificates, socket, now }: ApiAccess): Identified {
   if (certificates) {
     const shown = certificateOf(context, now());
     if (shown !== undefined) return shown;
@@ -104,7 +131,7 @@ function identify(context: Context<ApiEnv>, { people, certificates, socket, now 
 }
 
 /** Undefined: the caller has no certificate. One that is not valid is refused, also if the caller shows a token. */
-function certificateOf({ env }: Context<ApiEnv>, now: number): Identified | undefined {
+function certificateOf({ env }: Asking, now: number): Identified | undefined {
   const { socket } = env.incoming;
   if (!(socket instanceof TLSSocket)) return undefined;
   const certificate = socket.getPeerCertificate();
@@ -122,8 +149,9 @@ function certificateOf({ env }: Context<ApiEnv>, now: number): Identified | unde
 /** Returns why a known caller may not do this; undefined: it may. */
 function objection({ req }: Context<ApiEnv>, { name, role }: Caller): Refusal | undefined {
   if (req.method === 'GET' || req.method === 'HEAD') return undefined;
+  if (req.method !== 'POST') return { reason: 'MethodNotAllowed', message: 'ask with GET, and act with POST' };
   if (role !== 'operate') return { reason: 'Forbidden', message: `${name} may ask, and change nothing (role read)` };
-  if (req.method === 'POST' && !/^application\/json\s*(;|$)/i.test(req.header('Content-Type') ?? '')) {
+  if (!/^application\/json\s*(;|$)/i.test(req.header('Content-Type') ?? '')) {
     // A form of another origin's web page cannot send this type without a preflight request.
     return { reason: 'UnsupportedMediaType', message: 'send the body as application/json' };
   }
@@ -131,9 +159,8 @@ function objection({ req }: Context<ApiEnv>, { name, role }: Caller): Refusal | 
 }
 
 /** Takes the name that a local caller states: its proof says which machine it is on, and not who it is. */
-async function withStatedName(context: Context<ApiEnv>, caller: Caller): Promise<Caller> {
+function withStatedName(body: Result<JsonObject>, caller: Caller): Caller {
   if (caller.proof !== 'local') return caller;
-  const body = await jsonBody(context);
   const stated = body.ok ? body.value.by : undefined;
   const usable = typeof stated === 'string' && stated.length <= LONGEST_NAME && !/\p{C}/u.test(stated);
   return usable && stated !== '' ? { ...caller, name: stated } : caller;

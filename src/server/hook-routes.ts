@@ -1,18 +1,19 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
+import { createBodies } from '../http/bodies.ts';
 import { quote } from '../model/ids.ts';
 import type { PullRequestsConfig } from '../model/relay-config.ts';
 import type { Log } from '../ports/log.ts';
-import { refuse } from './http-error.ts';
+import { type ApiAccess, type Identified, identify } from './authorize.ts';
+import { type ErrorReason, refuse } from './http-error.ts';
 import { isAbout, pullRequestEvent } from './pull-request-event.ts';
 import { pushedRef } from './push-event.ts';
-import { localCallerProblem } from './request.ts';
 
 /** A source that a hook triggers. */
 export interface HookTarget {
   readonly source: string;
-  /** The secret that a caller must prove to know; undefined: only callers on this machine are believed. */
+  /** The secret that a caller must prove to know; undefined: callers of the API are believed, by their token or socket. */
   readonly secret: string | undefined;
   /** The branch that it follows; absent: the default branch of the remote. */
   readonly branch?: string | undefined;
@@ -34,77 +35,103 @@ export interface GitHooks {
   targets(): readonly HookTarget[];
 }
 
+/** What hooks need to know of callers. */
+export interface HookAccess {
+  /** Callers with a token of the role `operate`, or at the Unix socket, may trigger sources without a secret. */
+  readonly api: ApiAccess;
+  /** Is told of refused calls, at a limited rate. */
+  readonly strangers: Log;
+}
+
 const MAX_BODY_BYTES = 5 << 20;
-/** Bodies are in memory until their signature is checked: this times the size bounds the memory for unknown callers. */
-const MAX_CONCURRENT = 8;
-/** The headers that prove knowledge of the secret: of GitHub, Gitea and Forgejo; of Gitea; of GitLab. */
-const PROOFS = ['X-Hub-Signature-256', 'X-Gitea-Signature', 'X-Gitlab-Token'] as const;
+/** A body is in memory until its signature is checked. */
+const BODIES = {
+  known: { most: MAX_BODY_BYTES, mostAtOnce: 64 << 20 },
+  unknown: { most: MAX_BODY_BYTES, mostAtOnce: 16 << 20 },
+} as const;
+/** The headers with a signature of the body: of GitHub, Gitea and Forgejo; of Gitea. */
+const SIGNATURES = ['X-Hub-Signature-256', 'X-Gitea-Signature'] as const;
+/** The header in which GitLab sends the secret. */
+const TOKEN = 'X-Gitlab-Token';
 
 /**
- * `POST /git` triggers every source whose secret the caller proves to know, `POST /git/:source` the named one. A hook only
- * says that it is worth looking, unless it tells of a push to another branch, such as the status branch. Of a body about a pull
- * request the number is taken, if its repository and branch are those of the source.
+ * `POST /git` triggers every source whose secret the caller proves to know, `POST /git/:source` the named one; a source without
+ * a secret is triggered by callers with a token of the API. A hook only says that it is worth looking, unless it tells of a
+ * push to another branch, such as the status branch. Of a body about a pull request the number is taken, if its repository
+ * and branch are those of the source.
  */
-export function hookRoutes(hooks: GitHooks, log: Log, loopback: boolean): Hono {
-  const routes = new Hono();
-  let underWay = 0;
-  routes.use(async (context, next) => {
-    if (underWay >= MAX_CONCURRENT) return refuse(context, 'Unavailable', 'too many hook calls at once; try again');
-    underWay += 1;
-    try {
-      await next();
-    } finally {
-      underWay -= 1;
-    }
-    return undefined;
-  });
-  const tooLarge = `the body of a hook is at most ${MAX_BODY_BYTES} bytes`;
-  routes.use(bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (context) => refuse(context, 'TooLarge', tooLarge) }));
-  const handle = async (context: Context): Promise<Response> => {
+export function hookRoutes(hooks: GitHooks, access: HookAccess, log: Log): Hono<HookEnv> {
+  const routes = new Hono<HookEnv>();
+  // A browser shows a certificate for any web page.
+  const withToken = { ...access.api, certificates: false };
+  const bodies = { known: createBodies(BODIES.known), unknown: createBodies(BODIES.unknown) };
+  const handle = async (context: Context<HookEnv>): Promise<Response> => {
     const name = context.req.param('source');
     const targets = hooks.targets().filter(({ source }) => name === undefined || source === name);
     const missing = name === undefined ? 'no git source is configured' : `no git source ${quote(name)}`;
-    return targets.length === 0 ? refuse(context, 'NotFound', missing) : answer(context, targets, loopback, log);
+    if (targets.length === 0) return refuse(context, 'NotFound', missing);
+    const refusal = (reason: ErrorReason, message: string): Response => {
+      access.strangers.warn('a hook was refused', { sources: targets.map(({ source }) => source), reason: message });
+      return refuse(context, reason, message);
+    };
+    const caller = targets.some(({ secret }) => secret === undefined) ? identify(context, withToken) : undefined;
+    const proven = targets.filter((target) => hasToken(context, target, caller));
+    const isSigned = SIGNATURES.some((name) => context.req.header(name) !== undefined);
+    if (proven.length === 0 && !isSigned) return refusal(...withoutProof(context, targets, caller));
+    const body = await bodies[proven.length > 0 ? 'known' : 'unknown'].receive(context.env.incoming);
+    if (!body.ok) return refusal(body.reason, body.message);
+    const believed = targets.filter((target) => proven.includes(target) || signs(context, target, body.bytes));
+    if (believed.length === 0) return refusal('Unauthorized', 'the signature does not match the hook secret');
+    return answer(context, body.bytes, believed, log);
   };
   for (const path of ['/git', '/git/:source']) {
     routes.post(path, handle);
-    routes.on(['GET', 'PUT', 'DELETE', 'PATCH'], path, (context) =>
-      refuse(context, 'MethodNotAllowed', 'hooks are sent with POST'),
-    );
+    routes.all(path, (context) => {
+      context.header('Allow', 'POST');
+      return refuse(context, 'MethodNotAllowed', 'hooks are sent with POST');
+    });
   }
   return routes;
 }
 
+type HookEnv = { readonly Bindings: HttpBindings };
+
+/** True if a token proves, before the body has arrived, that the caller may trigger the source. */
+function hasToken({ req }: Context, { secret }: HookTarget, caller: Identified | undefined): boolean {
+  if (secret === undefined) return caller?.ok === true && caller.caller.role === 'operate';
+  const token = req.header(TOKEN);
+  // An empty secret proves nothing.
+  return token !== undefined && secret !== '' && secretsEqual(token, secret);
+}
+
+/** Why a call with neither a right token nor a signature is refused. */
+function withoutProof(
+  { req }: Context,
+  targets: readonly HookTarget[],
+  caller: Identified | undefined,
+): readonly [ErrorReason, string] {
+  if (caller?.ok === true) return ['Forbidden', `${caller.caller.name} may trigger no source (role read)`];
+  if (req.header(TOKEN) !== undefined) return ['Unauthorized', 'the token does not match the hook secret'];
+  const needed = targets.some(({ secret }) => secret !== undefined)
+    ? `set the hook secret at the git host (${SIGNATURES.join(', ')} or ${TOKEN})`
+    : 'give the source a hook secret, or send an API token of the role operate (Authorization: Bearer ...)';
+  return ['Unauthorized', `nothing proves where the call comes from: ${needed}`];
+}
+
 async function answer(
   context: Context,
-  targets: readonly HookTarget[],
-  loopback: boolean,
+  body: Uint8Array,
+  believed: readonly HookTarget[],
   log: Log,
 ): Promise<Response> {
-  const body = new Uint8Array(await context.req.arrayBuffer());
-  const distrust = loopback ? localCallerProblem(context) : 'the server listens on more than loopback';
-  const believed = targets.filter(({ secret }) =>
-    secret === undefined ? distrust === undefined : isProven(context, body, secret),
-  );
-  if (believed.length > 0) {
-    const ref = pushedRef((name) => context.req.header(name), body);
-    const isDue = ({ branch }: HookTarget): boolean =>
-      ref === undefined || branch === undefined || ref === `refs/heads/${branch}`;
-    const due = believed.filter(isDue);
-    for (const target of due) target.trigger();
-    const sources = due.map(({ source }) => source);
-    log.debug('a hook was accepted', { sources, ref });
-    return (await requestPullRequest(context, body, believed, log)) ?? context.json({ accepted: true, sources }, 202);
-  }
-  const signed = PROOFS.some((name) => context.req.header(name) !== undefined);
-  log.warn('a hook was refused', { sources: targets.map(({ source }) => source), signed });
-  if (targets.every(({ secret }) => secret === undefined)) {
-    return refuse(context, 'Forbidden', `no hook secret is configured, and ${distrust ?? 'the call was not believed'}`);
-  }
-  const message = signed
-    ? 'the signature does not match the hook secret'
-    : `the call is not signed: set the hook secret at the git host (${PROOFS.slice(0, -1).join(', ')} or ${PROOFS.at(-1)})`;
-  return refuse(context, 'Unauthorized', message);
+  const ref = pushedRef((name) => context.req.header(name), body);
+  const isDue = ({ branch }: HookTarget): boolean =>
+    ref === undefined || branch === undefined || ref === `refs/heads/${branch}`;
+  const due = believed.filter(isDue);
+  for (const target of due) target.trigger();
+  const sources = due.map(({ source }) => source);
+  log.debug('a hook was accepted', { sources, ref });
+  return (await requestPullRequest(context, body, believed, log)) ?? context.json({ accepted: true, sources }, 202);
 }
 
 /** Queues the pull request that the call is about; undefined: it is about none of these sources. */
@@ -130,16 +157,15 @@ async function requestPullRequest(
   return refuse(context, 'Unavailable', `too many pull requests of ${full.join(', ')} wait; send the hook again later`);
 }
 
-/** True if a header proves knowledge of the secret for exactly these bytes; GitLab sends the secret and signs no body. */
-function isProven({ req }: Context, body: Uint8Array, secret: string): boolean {
+/** True if a header proves knowledge of the secret of the source for exactly these bytes. */
+function signs({ req }: Context, { secret }: HookTarget, body: Uint8Array): boolean {
   // Any caller could sign with an empty secret.
-  if (secret === '') return false;
+  if (secret === undefined || secret === '') return false;
   const signature = createHmac('sha256', secret).update(body).digest('hex');
-  const [hub, gitea, gitlab] = PROOFS.map((name) => req.header(name));
+  const [hub, gitea] = SIGNATURES.map((name) => req.header(name));
   return (
     (hub !== undefined && secretsEqual(hub.toLowerCase(), `sha256=${signature}`)) ||
-    (gitea !== undefined && secretsEqual(gitea.toLowerCase(), signature)) ||
-    (gitlab !== undefined && secretsEqual(gitlab, secret))
+    (gitea !== undefined && secretsEqual(gitea.toLowerCase(), signature))
   );
 }
 

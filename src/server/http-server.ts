@@ -5,16 +5,17 @@ import {
   type Server as SecureServer,
   type ServerOptions as SecureServerOptions,
 } from 'node:https';
-import { getRequestListener } from '@hono/node-server';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
+import { limitConnections } from '../http/connections.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import { createLimitedLog } from '../runtime/limited-log.ts';
 import { apiRoutes } from './api-routes.ts';
 import { createAudit } from './audit.ts';
 import type { ApiAccess } from './authorize.ts';
-import { limitConnections } from './connection-shares.ts';
 import { type GitHooks, hookRoutes } from './hook-routes.ts';
 import { refuse } from './http-error.ts';
 import { type Listening, listenOn } from './listen.ts';
@@ -101,7 +102,7 @@ export function createHttpServer(deps: HttpServerDeps, options: HttpServerOption
       `the HTTP API would know no caller on ${displayAddress(listen)}: give it a token (--api-token-file, or http.people in a RelayConfig), or a loopback address such as 127.0.0.1:9980`,
     );
   }
-  const app = createApp(deps, local, access);
+  const app = createApp(deps, access);
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const secure =
     tls === undefined
@@ -129,20 +130,21 @@ function tlsOptions({ certificate, key, clientCa }: HttpTls): SecureServerOption
   };
 }
 
-function createApp(deps: HttpServerDeps, local: boolean, access: ApiAccess): Hono {
-  const app = new Hono();
+function createApp(deps: HttpServerDeps, access: ApiAccess): Hono<{ Bindings: HttpBindings }> {
+  const app = new Hono<{ Bindings: HttpBindings }>();
+  const strangers = createLimitedLog(deps.log, deps.clock);
   app.use(async (context, next) => {
     await next();
     context.header('Cache-Control', 'no-store');
     context.header('X-Content-Type-Options', 'nosniff');
   });
   app.onError((error, context) => {
-    deps.log.error('an HTTP request failed', { method: context.req.method, path: context.req.path, error });
+    strangers.error('an HTTP request failed', { method: context.req.method, path: context.req.path, error });
     return refuse(context, 'Internal', 'an internal error; the log of the server says more');
   });
   app.notFound((context) => refuse(context, 'NotFound', `there is nothing at ${context.req.path.slice(0, 200)}`));
   if (deps.health !== undefined) app.route('/', healthRoutes(deps.health, deps.metrics));
-  if (deps.hooks !== undefined) app.route('/hooks', hookRoutes(deps.hooks, deps.log, local));
+  if (deps.hooks !== undefined) app.route('/hooks', hookRoutes(deps.hooks, { api: access, strangers }, deps.log));
   if (deps.api !== undefined && deps.audit !== undefined) {
     const { audit: log } = deps;
     const audit = createAudit({ ...deps, audit: log, id: () => randomUUID() });

@@ -1,6 +1,10 @@
 import { createHmac } from 'node:crypto';
+import { Readable } from 'node:stream';
 import fc from 'fast-check';
+import { must } from '../../src/model/result.ts';
+import type { ApiAccess } from '../../src/server/authorize.ts';
 import { type HookTarget, hookRoutes } from '../../src/server/hook-routes.ts';
+import { createPeople } from '../../src/server/people.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { type FuzzTarget, require, requireReason } from './target.ts';
 
@@ -8,7 +12,8 @@ import { type FuzzTarget, require, requireReason } from './target.ts';
 interface HookCall {
   readonly method: string;
   readonly path: string;
-  readonly loopback: boolean;
+  /** The caller has a token of the API with the role `operate`. */
+  readonly operates: boolean;
   /** Base64. */
   readonly body: string;
   readonly headers: readonly (readonly [string, string])[];
@@ -29,6 +34,13 @@ const EVENTS = [
   ['X-Gitlab-Event', 'Merge Request Hook'],
 ] as const;
 const SIGNED = ['X-Hub-Signature-256', 'X-Gitea-Signature'];
+const TOKEN = 'a-token-of-enough-length';
+const ACCESS: ApiAccess = {
+  people: must(createPeople([{ name: 'ann', role: 'operate', token: TOKEN }])),
+  certificates: false,
+  socket: false,
+  now: () => 0,
+};
 const STATUSES = new Set([202, 401, 403, 404, 405, 413]);
 
 const secret = fc.constantFrom('secret-of-main', 'its-own', '', 'wrong');
@@ -75,7 +87,7 @@ const signedRequests: fc.Arbitrary<HookCall> = fc.tuple(request, fc.constantFrom
   const bytes = Buffer.from(JSON.stringify(value));
   const signature = createHmac('sha256', 'secret-of-main').update(bytes).digest('hex');
   const headers = [event, ['X-Hub-Signature-256', `sha256=${signature}`]] as const;
-  return { method: 'POST', path: '/git', loopback: false, body: bytes.toString('base64'), headers };
+  return { method: 'POST', path: '/git', operates: false, body: bytes.toString('base64'), headers };
 });
 
 const body = fc.oneof(
@@ -100,7 +112,7 @@ const calls: fc.Arbitrary<HookCall> = body.chain((bytes) =>
       ),
       text.map((name) => `/git/${encodeURIComponent(name)}`),
     ),
-    loopback: fc.boolean(),
+    operates: fc.boolean(),
     body: fc.constant(bytes.toString('base64')),
     headers: fc.array(fc.oneof(proof(bytes), other, fc.constantFrom(...EVENTS)), { maxLength: 4 }),
   }),
@@ -125,7 +137,7 @@ function provenSecrets(headers: Headers, bytes: Uint8Array): ReadonlySet<string>
 export const hooks: FuzzTarget<HookCall> = {
   name: 'hooks',
   inputs: fc.oneof(calls, signedRequests),
-  async check({ method, path, loopback, body: encoded, headers: pairs }) {
+  async check({ method, path, operates, body: encoded, headers: pairs }) {
     const bytes = Buffer.from(encoded, 'base64');
     const triggered: string[] = [];
     const took = (number: number): boolean => {
@@ -146,15 +158,16 @@ export const hooks: FuzzTarget<HookCall> = {
         request: async (number) => took(number),
       },
     }));
-    const routes = hookRoutes({ targets: () => targets }, silentLog, loopback);
+    const routes = hookRoutes({ targets: () => targets }, { api: ACCESS, strangers: silentLog }, silentLog);
     let failure: unknown;
     routes.onError((error, context) => {
       failure = error;
       return context.text('', 500);
     });
     const headers = new Headers(pairs.map(([name, value]) => [name, value]));
-    const init: RequestInit = method === 'GET' ? { method, headers } : { method, headers, body: bytes };
-    const response = await routes.request(`http://localhost${path}`, init);
+    if (operates) headers.set('Authorization', `Bearer ${TOKEN}`);
+    const incoming = Object.assign(Readable.from(method === 'GET' ? [] : [bytes]), { headers: {}, socket: {} });
+    const response = await routes.request(`http://localhost${path}`, { method, headers }, { incoming });
     if (failure !== undefined) throw failure;
     require(STATUSES.has(response.status), `the answer is ${response.status}`);
     const mayBePush = pairs.some(([, value]) => value === 'push' || value === 'Push Hook');
@@ -163,7 +176,7 @@ export const hooks: FuzzTarget<HookCall> = {
     const proven = provenSecrets(headers, bytes);
     for (const source of triggered) {
       const key = SECRETS[source];
-      const isProven = key === undefined ? loopback : proven.has(key);
+      const isProven = key === undefined ? operates : proven.has(key);
       require(isProven && method === 'POST', `${source} is triggered without proof`);
     }
     require(requests.every((number) => Number.isSafeInteger(number) && number > 0), `pull requests ${requests.join()}`);

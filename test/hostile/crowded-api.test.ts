@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
-import { networkOf } from '../../src/server/connection-shares.ts';
+import { connect as connectTls } from 'node:tls';
+import { afterEach, describe, expect, test } from 'vitest';
+import { networkOf } from '../../src/http/network.ts';
+import { askSecurely, createPeopleAuthority } from '../support/people-tls.ts';
 import { type RunningServer, runServer } from '../support/running-server.ts';
 
 const MOST = 256;
@@ -42,11 +44,69 @@ test('a caller with all connections displaces its own, and locks no other out', 
   const closed = once(oldest ?? connect(port), 'close');
   expect(await healthz(port, '127.0.0.3')).toBe(200);
   await closed;
-  // The full one gets no more than it has.
-  await occupy(port, '127.0.0.2', 2);
-  await expect(healthz(port, '127.0.0.2')).rejects.toThrow(/ECONNRESET|hang up/);
   for (const other of ['127.0.0.4', '127.0.0.5', '127.0.0.1']) expect(await healthz(port, other)).toBe(200);
 });
+
+describe('an address with all connections, of which some have sent nothing,', () => {
+  const ready = { ready: () => ({ ok: true, reasons: [] }) };
+  const closedOf = (sockets: readonly Socket[]): number => sockets.filter(({ destroyed }) => destroyed).length;
+
+  test('loses these first, then those that rest, then those whose request has not arrived completely', async () => {
+    server = await runServer({ health: ready });
+    const port = Number(new URL(server.url).port);
+    const sockets = await occupy(port, '127.0.0.2', MOST);
+    const [rests, begun, ...silent] = sockets;
+    await answerOf(rests, 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    begun?.write('POST /healthz HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n');
+    await once(begun ?? connect(port), 'data');
+    for (let asked = 0; asked < 20; asked += 1) expect(await healthz(port, '127.0.0.2')).toBe(200);
+    expect([rests?.destroyed, begun?.destroyed, closedOf(silent.slice(0, 1))]).toEqual([false, false, 1]);
+    expect(closedOf(silent)).toBeLessThanOrEqual(20);
+  });
+
+  test('loses none that waits for an answer: a new one is closed instead', async () => {
+    const asked = Promise.withResolvers<void>();
+    let waiting = 0;
+    const metrics = () => {
+      waiting += 1;
+      if (waiting === MOST) asked.resolve();
+      return new Promise<string>(() => undefined);
+    };
+    server = await runServer({ health: ready, metrics });
+    const port = Number(new URL(server.url).port);
+    const sockets = await occupy(port, '127.0.0.2', MOST);
+    for (const socket of sockets) socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await asked.promise;
+    await expect(healthz(port, '127.0.0.2')).rejects.toThrow(/ECONNRESET|hang up/);
+    expect(closedOf(sockets)).toBe(0);
+    expect(await healthz(port, '127.0.0.3')).toBe(200);
+  });
+
+  test('of TLS gets in as well, without and with a handshake', async () => {
+    const authority = await createPeopleAuthority();
+    const { ca } = authority;
+    server = await runServer({ health: ready }, { tls: await authority.server() });
+    const port = Number(new URL(server.url).port);
+    await occupy(port, '127.0.0.1', MOST / 2);
+    const shaken = Array.from({ length: MOST / 2 }, () => connectTls({ port, host: '127.0.0.1', ca }));
+    opened.push(...shaken);
+    for (const socket of shaken) socket.on('error', () => undefined);
+    await Promise.all(shaken.map((socket) => once(socket, 'secureConnect')));
+    const statuses: number[] = [];
+    for (let asked = 0; asked < 10; asked += 1) {
+      statuses.push((await askSecurely(`${server.url}/healthz`, { ca })).status);
+    }
+    expect(statuses).toEqual(Array(10).fill(200));
+  });
+});
+
+/** Sends a request on an open connection, and returns the first bytes of the answer. */
+async function answerOf(socket: Socket | undefined, request: string): Promise<string> {
+  if (socket === undefined) throw new Error('there is no connection');
+  socket.write(request);
+  const [bytes] = (await once(socket, 'data')) as [Buffer];
+  return bytes.toString();
+}
 
 test.each([
   ['10.0.0.1', '10.0.0.1'],

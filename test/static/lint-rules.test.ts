@@ -32,6 +32,7 @@ const LAYERS: readonly Violation[] = [
   forbiddenImport('src/model', 'yaml'),
   forbiddenImport('src/ports', '../engine/x.ts'),
   forbiddenImport('src/election', '../runtime/loop.ts'),
+  forbiddenImport('src/http', '../server/people.ts'),
   forbiddenImport('src/probes', '../manifest/x.ts'),
   forbiddenImport('src/probes', 'node:http'),
   forbiddenImport('src/election', '../adapters/stores/store-lease.ts'),

@@ -268,7 +268,7 @@ function configText(
 function tellOfPush(server: Pick<ServerProcess, 'pid' | 'http'>): void {
   if (server.pid() === undefined) return;
   const signal = AbortSignal.timeout(TELL_MS);
-  void fetch(`${server.http()}/hooks/git`, { method: 'POST', signal }).catch(() => undefined);
+  void apiFetch(`${server.http()}/hooks/git`, { method: 'POST', signal }).catch(() => undefined);
 }
 
 /** What one server answers. */

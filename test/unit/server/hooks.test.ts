@@ -1,5 +1,11 @@
 import { createHmac } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { bindPrivateSocket } from '../../../src/adapters/system/private-socket.ts';
+import { apiFetch } from '../../support/api-fetch.ts';
 import { type RunningServer, runServer } from '../../support/running-server.ts';
 
 const SECRET = 'hook-secret-of-main';
@@ -123,26 +129,56 @@ describe('a hook of a push', () => {
 });
 
 describe('a hook without a secret', () => {
-  test('is accepted from this machine', async () => {
+  const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
+  const ann = { name: 'ann', role: 'operate', token: 'a-token-of-enough-length' } as const;
+  const bob = { name: 'bob', role: 'read', token: 'another-token-of-length' } as const;
+
+  test('is accepted with the token that the server makes, through a proxy as well', async () => {
     const { url } = await serve([target('main', undefined)]);
-    expect((await call(`${url}/hooks/git`, {})).status).toBe(202);
+    const init = { method: 'POST', headers: { 'X-Forwarded-For': '203.0.113.7' } };
+    expect((await apiFetch(`${url}/hooks/git`, init)).status).toBe(202);
     expect(triggered).toEqual(['main']);
   });
 
   test.each([
-    ['a proxy', { 'X-Forwarded-For': '203.0.113.7' }],
-    ['a web page', { Origin: 'https://evil.example.com' }],
-  ])('is refused from %s', async (_, headers: Record<string, string>) => {
+    ['no header', {}],
+    ['the headers of a proxy', { 'X-Forwarded-For': '203.0.113.7' }],
+    ['an origin', { Origin: 'https://evil.example.com' }],
+    ['the token of a secret', { 'X-Gitlab-Token': SECRET }],
+    ['a wrong token', bearer('a-token-of-enough-lengt')],
+  ])('is refused without it, with %s', async (_, headers: Record<string, string>) => {
     const { url } = await serve([target('main', undefined)]);
-    expect((await call(`${url}/hooks/git`, headers)).status).toBe(403);
+    const response = await call(`${url}/hooks/git`, headers);
+    expect([response.status, await response.json()]).toMatchObject([401, { error: { reason: 'Unauthorized' } }]);
     expect(triggered).toEqual([]);
   });
 
-  test('is refused on an address that other machines can reach', async () => {
-    const { url } = await serve([target('main', undefined)], { listen: { host: '0.0.0.0', port: 0 } });
-    const response = await call(`${url}/hooks/git`, {});
-    expect([response.status, await response.json()]).toMatchObject([403, { error: { reason: 'Forbidden' } }]);
+  test('is accepted on every address with a token of the role operate, and triggers no source with a secret', async () => {
+    const targets = [target('main', undefined), target('other', SECRET)];
+    const { url } = await serve(targets, { listen: { host: '0.0.0.0', port: 0 }, people: [ann, bob] });
+    expect((await call(`${url}/hooks/git`, {})).status).toBe(401);
+    expect((await call(`${url}/hooks/git`, bearer(bob.token))).status).toBe(403);
+    expect((await call(`${url}/hooks/git/other`, bearer(ann.token))).status).toBe(401);
     expect(triggered).toEqual([]);
+    expect((await call(`${url}/hooks/git`, bearer(ann.token))).status).toBe(202);
+    expect(triggered.splice(0)).toEqual(['main']);
+    const both = { ...bearer(ann.token), 'X-Hub-Signature-256': `sha256=${sign(BODY)}` };
+    await call(`${url}/hooks/git`, both);
+    expect(triggered).toEqual(['main', 'other']);
+  });
+
+  test('is accepted at the Unix socket, whose file says who may open it', async () => {
+    const socket = join(mkdtempSync(join(tmpdir(), 'hooks-')), 'api.sock');
+    await serve([target('main', undefined)], { listen: { socket, bind: bindPrivateSocket } });
+    const status = await new Promise((resolve, reject) => {
+      const asked = request({ socketPath: socket, path: '/hooks/git', method: 'POST', agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      asked.once('error', reject);
+      asked.end();
+    });
+    expect([status, triggered]).toEqual([202, ['main']]);
   });
 });
 
@@ -161,8 +197,9 @@ test('a body that is too large is refused', async () => {
   expect(triggered).toEqual([]);
 });
 
-test('a GET does not trigger a hook', async () => {
+test.each(['GET', 'PUT', 'OPTIONS', 'DELETE', 'PATCH'])('a %s does not trigger a hook', async (method) => {
   const { url } = await serve([target('main', undefined)]);
-  expect((await fetch(`${url}/hooks/git`)).status).toBe(405);
+  const response = await apiFetch(`${url}/hooks/git`, { method });
+  expect([response.status, response.headers.get('Allow')]).toEqual([405, 'POST']);
   expect(triggered).toEqual([]);
 });

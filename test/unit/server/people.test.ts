@@ -211,7 +211,7 @@ describe('the audit log', () => {
       ['bob', 'refused', 'bob may ask, and change nothing (role read)'],
       ['', 'refused', expect.stringContaining('missing or wrong')],
       ['ann', 'refused', 'send the body as application/json'],
-      ['', 'refused', expect.stringContaining('at most')],
+      ['ann', 'refused', expect.stringContaining('at most')],
     ]);
   });
 

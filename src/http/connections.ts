@@ -1,0 +1,65 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Server, Socket } from 'node:net';
+import { networkOf } from './network.ts';
+
+/** An open connection. */
+interface Connection {
+  readonly socket: Socket;
+  readonly network: string;
+  hasAsked: boolean;
+  /** Requests that are not answered yet. */
+  readonly requests: Set<IncomingMessage>;
+}
+
+/**
+ * Keeps the number of open connections of an HTTP server within a limit. Of too many, the network with the most of them loses
+ * one: the oldest of those that have asked nothing yet, else of those that rest, else of those whose request has not arrived
+ * completely. Connections that wait for an answer come last: a new one does not displace those of its own network.
+ */
+export function limitConnections(server: Server, most: number): void {
+  /** By address and port of the caller, which Node gives for TLS as well; by socket if it has none. The oldest first. */
+  const open = new Map<string | Socket, Connection>();
+  server.on('connection', (socket: Socket) => {
+    const key = keyOf(socket);
+    const added: Connection = {
+      socket,
+      network: networkOf(socket.remoteAddress ?? ''),
+      hasAsked: false,
+      requests: new Set(),
+    };
+    open.set(key, added);
+    socket.once('close', () => {
+      if (open.get(key) === added) open.delete(key);
+    });
+    if (open.size > most) surplus([...open.values()], added).socket.destroy();
+  });
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    const connection = open.get(keyOf(request.socket));
+    if (connection === undefined) return;
+    connection.hasAsked = true;
+    connection.requests.add(request);
+    response.once('close', () => connection.requests.delete(request));
+  });
+}
+
+function keyOf(socket: Socket): string | Socket {
+  return socket.remotePort === undefined ? socket : `${socket.remoteAddress}:${socket.remotePort}`;
+}
+
+function surplus(open: readonly Connection[], added: Connection): Connection {
+  const networks = Map.groupBy(open, ({ network }) => network);
+  const own = networks.get(added.network) ?? [];
+  const fullest = [...networks.values()].reduce((most, next) => (next.length > most.length ? next : most), own);
+  const others = fullest.filter((connection) => connection !== added);
+  const least = others.toSorted((a, b) => claimOf(a) - claimOf(b))[0] ?? added;
+  return fullest === own && claimOf(least) === ANSWERED ? added : least;
+}
+
+/** A connection that waits for the answer to a request that has arrived. */
+const ANSWERED = 3;
+
+/** How much a connection is in use: the least first. */
+function claimOf({ hasAsked, requests }: Connection): number {
+  if (requests.size === 0) return hasAsked ? 1 : 0;
+  return [...requests].some(({ complete }) => complete) ? ANSWERED : 2;
+}
