@@ -99,9 +99,16 @@ export const ZONE_TAG = 'kuma.io/zone';
 /** What names a data plane. */
 export type DataplaneId = Pick<Dataplane, 'mesh' | 'name'>;
 
+const SUBJECT = 'dataplane/';
+
 /** Whose token the Envoy of a data plane (`MESH/NAME`) shows: tokens of clusters are for their names, and no cluster has this one. */
 export function dataplaneSubject(dataplane: string): string {
-  return `dataplane/${dataplane}`;
+  return `${SUBJECT}${dataplane}`;
+}
+
+/** The data plane of a {@link dataplaneSubject}; undefined: the subject is a cluster. */
+export function dataplaneOfSubject(subject: string): string | undefined {
+  return subject.startsWith(SUBJECT) ? subject.slice(SUBJECT.length) : undefined;
 }
 
 /** The mesh and name of a Dataplane, in the flat (Universal) form or as an object of Kubernetes. */

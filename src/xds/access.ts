@@ -1,7 +1,8 @@
 import { dataplaneSubject } from '../model/dataplane.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { IncomingCall, StreamEnd } from '../ports/transport.ts';
-import { type TokenGenerations, tokenGeneration } from '../relay/trust/tokens.ts';
+import { callerOf } from '../relay/trust/registrar.ts';
+import { statedDataplane, type TokenGenerations, tokenGeneration } from '../relay/trust/tokens.ts';
 import type { XdsLimits } from './limits.ts';
 
 /** How the tokens of data planes are checked. */
@@ -22,7 +23,7 @@ interface AccessDeps {
   readonly limits: XdsLimits;
 }
 
-/** A data plane that was let in, as `MESH/NAME`, or why it was not. */
+/** A data plane, as `MESH/NAME`, or why its Envoy is not let in. */
 export type Admitted = { readonly dataplane: string } | { readonly refused: StreamEnd };
 
 const NOT_YET: StreamEnd = {
@@ -61,36 +62,51 @@ export type Access = ReturnType<typeof createAccess>;
 
 /** Decides which streams of Envoys are served. */
 export function createAccess({ trust, isDeclared, mayStart, clock, limits }: AccessDeps) {
+  const delayed = new Map<string, number>();
   let waiting = 0;
 
-  const admit = (id: string, { metadata }: Pick<IncomingCall, 'metadata'>): Admitted => {
-    if (!mayStart()) return { refused: NOT_YET };
-    const declared = namesOf(id).find(isDeclared);
-    if (trust === undefined) return declared === undefined ? { refused: UNKNOWN } : { dataplane: declared };
-    // An unknown name takes as much time as a wrong token.
-    const subject = dataplaneSubject(declared ?? '');
-    const { secrets, generations } = trust;
-    const generation = tokenGeneration(secrets, subject, tokenOf(metadata.authorization));
-    if (declared === undefined || generation === undefined) return { refused: REFUSED };
-    if (generation < generations.current(subject)) return { refused: RENEWED };
-    generations.shown(subject, generation);
-    return { dataplane: declared };
-  };
   return {
-    admit,
+    /** Judges the metadata of a stream before anything of it is read. Undefined: no token is needed, and its node id decides. */
+    judge: ({ metadata }: Pick<IncomingCall, 'metadata'>): Admitted | undefined => {
+      if (!mayStart()) return { refused: NOT_YET };
+      if (trust === undefined) return undefined;
+      const token = tokenOf(metadata.authorization);
+      // A token that states no data plane takes as much time as a wrong one.
+      const dataplane = statedDataplane(token) ?? '';
+      const subject = dataplaneSubject(dataplane);
+      const { secrets, generations } = trust;
+      const generation = tokenGeneration(secrets, subject, token);
+      if (generation === undefined || !isDeclared(dataplane)) return { refused: REFUSED };
+      if (generation < generations.current(subject)) return { refused: RENEWED };
+      generations.shown(subject, generation);
+      return { dataplane };
+    },
+    /** Finds the data plane of a node id. `proven`: the one of the token; undefined: none is needed. */
+    admit: (id: string, proven: string | undefined): Admitted => {
+      // Both parts may have dots, so that a node id can mean several data planes: a token says which one.
+      const dataplane = namesOf(id).find(proven === undefined ? isDeclared : (name) => name === proven);
+      if (dataplane !== undefined) return { dataplane };
+      return { refused: proven === undefined ? UNKNOWN : REFUSED };
+    },
     /** Calls `end` when the token of this data plane is renewed, until the returned function is called. */
     watch: (dataplane: string, end: (reason: StreamEnd) => void): (() => void) =>
       trust?.generations.watch((subject) => {
         if (subject === dataplaneSubject(dataplane)) end(RENEWED);
       }) ?? (() => undefined),
-    /** Ends a stream after a delay. If too many wait, it ends at once and says nothing. */
+    /** Ends a stream after a delay. If too many wait, of its address or in all, it ends at once and says nothing. */
     refuse: async (call: IncomingCall, end: StreamEnd): Promise<void> => {
-      if (waiting >= limits.refusalsWaiting) return call.end(BUSY);
+      const address = callerOf(call.peer);
+      const ofAddress = delayed.get(address) ?? 0;
+      if (waiting >= limits.refusalsWaiting || ofAddress >= limits.refusalsPerAddress) return call.end(BUSY);
       waiting += 1;
+      delayed.set(address, ofAddress + 1);
       const over = new AbortController();
       void call.ended.then(() => over.abort());
       await clock.sleep(limits.refusalMs, over.signal);
       waiting -= 1;
+      const left = (delayed.get(address) ?? 1) - 1;
+      if (left > 0) delayed.set(address, left);
+      else delayed.delete(address);
       call.end(end);
     },
   };
@@ -104,5 +120,5 @@ function namesOf(id: string): readonly string[] {
 
 /** The token in the metadata, with or without `Bearer`; empty: there is none. */
 function tokenOf(authorization: string | undefined): string {
-  return /^(?:Bearer )?([\x21-\x7e]{1,512})$/.exec(authorization ?? '')?.[1] ?? '';
+  return /^(?:Bearer )?([\x21-\x7e]{1,1024})$/.exec(authorization ?? '')?.[1] ?? '';
 }

@@ -16,6 +16,8 @@ export interface XdsLimits {
   readonly refusalMs: number;
   /** Refusals that may be delayed at once; further ones are sent without delay and say nothing. */
   readonly refusalsWaiting: number;
+  /** Of these, of one address. */
+  readonly refusalsPerAddress: number;
   /** Changes of endpoints are gathered for this time. */
   readonly gatherMs: number;
 }
@@ -30,5 +32,6 @@ export const XDS_LIMITS: XdsLimits = {
   resources: 2_000,
   refusalMs: 1_000,
   refusalsWaiting: 64,
+  refusalsPerAddress: 16,
   gatherMs: 100,
 };

@@ -3,6 +3,7 @@ import { createRateLimit } from '../model/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { IncomingCall, StreamEnd } from '../ports/transport.ts';
+import { createLimitedLog } from '../runtime/limited-log.ts';
 import { type Access, NODE_CHANGED } from './access.ts';
 import type { XdsCounts } from './figures.ts';
 import type { XdsLimits } from './limits.ts';
@@ -50,15 +51,19 @@ export function createStreams<Schema extends DescMessage>(
   all: OpenStreams,
 ) {
   const { access, counts, limits, clock, log } = deps;
-  const ofDataplanes = new Map<string, number>();
+  const strangers = createLimitedLog(log, clock);
+  const enter = createEntrance(deps, all);
   const limit = createRateLimit(clock.monotonic, limits.messages);
 
   const refuse = (call: IncomingCall, end: StreamEnd, id = ''): void => {
     counts.refused(end.reason);
-    log.info('a stream of an Envoy is refused', { reason: end.reason, node: id.slice(0, 200), peer: call.peer });
+    strangers.info('a stream of an Envoy is refused', { reason: end.reason, node: id.slice(0, 200), peer: call.peer });
     void access.refuse(call, end);
   };
-  const first = async (call: IncomingCall): Promise<MessageShape<Schema> | 'malformed' | undefined> => {
+  const first = async (
+    call: IncomingCall,
+    isProven: boolean,
+  ): Promise<MessageShape<Schema> | 'malformed' | undefined> => {
     let cancel = (): void => undefined;
     const wait = (): void => {
       cancel = clock.schedule(limits.firstMessageMs, () => {
@@ -67,35 +72,29 @@ export function createStreams<Schema extends DescMessage>(
         else refuse(call, SILENT);
       });
     };
-    wait();
+    if (!isProven) wait();
     const message = await nextOf(protocol.schema, call);
     cancel();
     return message;
   };
   const serve = async (call: IncomingCall): Promise<void> => {
-    const hello = await first(call);
+    // Nothing is read before the metadata are judged: what a stranger sends stays in the window of its stream.
+    const judged = access.judge(call);
+    if (judged !== undefined && 'refused' in judged) return refuse(call, judged.refused);
+    const proven = judged?.dataplane;
+    if (proven !== undefined && !enter(proven, call)) return refuse(call, TOO_MANY);
+    const hello = await first(call, proven !== undefined);
     if (hello === undefined) return call.end(CLOSED);
     if (hello === 'malformed') return refuse(call, MALFORMED);
     const id = protocol.nodeOf(hello) ?? '';
     if (id === '') return refuse(call, NO_NODE);
-    const admitted = access.admit(id, call);
+    const admitted = access.admit(id, proven);
     if ('refused' in admitted) return refuse(call, admitted.refused, id);
     const { dataplane } = admitted;
-    const count = ofDataplanes.get(dataplane) ?? 0;
-    if (count >= limits.streamsPerDataplane) return refuse(call, TOO_MANY, id);
-    ofDataplanes.set(dataplane, count + 1);
-    const unwatch = access.watch(dataplane, call.end);
-    const removed = all.add(dataplane, call);
+    if (proven === undefined && !enter(dataplane, call)) return refuse(call, TOO_MANY, id);
     const session = protocol.open(dataplane, call);
     // Written messages wait for the peer: the end must not wait for a message that it does not send.
-    void call.ended.then(({ message }) => {
-      session.ended(message === '' ? 'its Envoy has ended the stream' : message);
-      removed();
-      unwatch();
-      const left = (ofDataplanes.get(dataplane) ?? 1) - 1;
-      if (left > 0) ofDataplanes.set(dataplane, left);
-      else ofDataplanes.delete(dataplane);
-    });
+    void call.ended.then(({ message }) => session.ended(message === '' ? 'its Envoy has ended the stream' : message));
     let end = session.received(hello);
     while (end === undefined) {
       for (let wait = limit(dataplane); wait > 0; wait = limit(dataplane)) await clock.sleep(wait);
@@ -116,6 +115,26 @@ export function createStreams<Schema extends DescMessage>(
     }
     void call.ended.then(all.leave);
     void serve(call);
+  };
+}
+
+/** Returns what counts a stream to its data plane, and ends it with the token; false: the data plane has too many streams. */
+function createEntrance({ access, limits }: StreamDeps, all: OpenStreams) {
+  const counts = new Map<string, number>();
+  return (dataplane: string, call: IncomingCall): boolean => {
+    const count = counts.get(dataplane) ?? 0;
+    if (count >= limits.streamsPerDataplane) return false;
+    counts.set(dataplane, count + 1);
+    const unwatch = access.watch(dataplane, call.end);
+    const removed = all.add(dataplane, call);
+    void call.ended.then(() => {
+      removed();
+      unwatch();
+      const left = (counts.get(dataplane) ?? 1) - 1;
+      if (left > 0) counts.set(dataplane, left);
+      else counts.delete(dataplane);
+    });
+    return true;
   };
 }
 

@@ -7,6 +7,7 @@ import type { ServerCore } from '../runtime/core.ts';
 import { declaredDataplane } from '../runtime/dataplanes/declared.ts';
 import { createDataplaneReports } from '../runtime/dataplanes/reports.ts';
 import { createDataplaneStreams } from '../runtime/dataplanes/streams.ts';
+import { createLimitedLog } from '../runtime/limited-log.ts';
 import type { Replica } from '../runtime/replica/replica.ts';
 import { createAccess, type XdsTrust } from './access.ts';
 import { createAds } from './ads.ts';
@@ -137,6 +138,7 @@ function createServer(
   const { transport, trust, hds: settings } = setup;
   const limits = { ...XDS_LIMITS, ...setup.limits };
   const counts = createXdsCounts();
+  const strangers = createLimitedLog(log, clock);
   const access = createAccess({
     ...{ trust, clock, limits, mayStart: replica.mayStart },
     isDeclared: (key) => declared(key) !== undefined,
@@ -166,7 +168,7 @@ function createServer(
         stream: (method, call) => serve[method](call),
         turnedAway: ({ reason }, peer) => {
           counts.refused(reason);
-          log.info('the connection of an Envoy is refused', { reason, peer });
+          strangers.info('the connection of an Envoy is refused', { reason, peer });
         },
       }),
     stop: async (): Promise<void> => {

@@ -43,6 +43,8 @@ export function createServerStream(call: ServerCall, caller: Pick<IncomingCall, 
 export function createClientStream(call: ClientCall, endOf: (status: Status) => StreamEnd): MessageStream {
   const ended = Promise.withResolvers<StreamEnd>();
   const inbox = createInbox(call);
+  // The status of a call arrives after its messages.
+  inbox.listen();
   const outbox = createOutbox(call);
   let over = false;
   let drained = false;
@@ -86,9 +88,13 @@ export interface ByteCall {
   readonly writableEnded: boolean;
 }
 
-/** Reads a call one message at a time. At most one message waits here; more of them slow the peer down. */
+/**
+ * Reads a call one message at a time. Nothing is received before the first read, but for the window of HTTP/2; then at most one
+ * message waits here, and more of them slow the peer down.
+ */
 function createInbox(call: ByteCall) {
   const queue: Uint8Array[] = [];
+  let isListening = false;
   let closed = false;
   let waiting: ((message: Uint8Array | undefined) => void) | undefined;
   const answer = (): void => {
@@ -97,13 +103,19 @@ function createInbox(call: ByteCall) {
     waiting = undefined;
     resolve(queue.shift());
   };
-  call.on('data', (message: Uint8Array) => {
-    queue.push(message);
-    if (waiting === undefined) call.pause();
-    answer();
-  });
+  const listen = (): void => {
+    if (isListening) return;
+    isListening = true;
+    call.on('data', (message: Uint8Array) => {
+      queue.push(message);
+      if (waiting === undefined) call.pause();
+      answer();
+    });
+  };
   return {
+    listen,
     read(): Promise<Uint8Array | undefined> {
+      listen();
       const { promise, resolve } = Promise.withResolvers<Uint8Array | undefined>();
       waiting = resolve;
       if (queue.length === 0 && !closed) call.resume();

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { dataplaneOfSubject } from '../../model/dataplane.ts';
 import type { StreamMetadata } from '../../ports/transport.ts';
 import {
   openJoinedRecord,
@@ -13,6 +14,8 @@ import {
 const FIRST_PREFIX = 'frt1_';
 const RENEWED_PREFIX = 'frt2_';
 const RENEWED = /^frt2_([1-9]\d{0,14})_/;
+/** A token of a data plane states it before the MAC, so that it is judged before the Envoy has named its node. */
+const OF_DATAPLANE = /^frt(?:1|2_[1-9]\d{0,14})_([A-Za-z0-9_-]+)_[A-Za-z0-9_-]{43}$/;
 /** A shorter secret could be guessed. */
 export const MIN_SECRET_BYTES = 32;
 
@@ -26,8 +29,16 @@ export const MIN_SECRET_BYTES = 32;
 export function clusterToken(secret: Uint8Array, cluster: string, generation = 0): string {
   if (secret.length < MIN_SECRET_BYTES) throw new Error(`a relay secret needs at least ${MIN_SECRET_BYTES} bytes`);
   const derive = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url');
-  if (generation === 0) return `${FIRST_PREFIX}${derive(`token\u0000${cluster}`)}`;
-  return `${RENEWED_PREFIX}${generation}_${derive(`token\u0000${cluster}\u0000${generation}`)}`;
+  const dataplane = dataplaneOfSubject(cluster);
+  const stated = dataplane === undefined ? '' : `${Buffer.from(dataplane).toString('base64url')}_`;
+  if (generation === 0) return `${FIRST_PREFIX}${stated}${derive(`token\u0000${cluster}`)}`;
+  return `${RENEWED_PREFIX}${generation}_${stated}${derive(`token\u0000${cluster}\u0000${generation}`)}`;
+}
+
+/** The data plane (`MESH/NAME`) that a token states, which proves nothing yet; undefined: it states none. */
+export function statedDataplane(token: string): string | undefined {
+  const stated = OF_DATAPLANE.exec(token)?.[1];
+  return stated === undefined ? undefined : Buffer.from(stated, 'base64url').toString();
 }
 
 /**
