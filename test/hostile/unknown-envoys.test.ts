@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import { connect as connectPlain } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createXdsTransport } from '../../src/adapters/grpc/xds-server.ts';
 import { dataplaneSubject } from '../../src/model/dataplane.ts';
@@ -49,7 +50,9 @@ describe('streams of callers without a right token', () => {
   });
 
   function dial(localAddress = '127.0.0.1'): ClientHttp2Session {
-    const session = connect(`http://127.0.0.1:${port}`, { localAddress });
+    const session = connect(`http://127.0.0.1:${port}`, {
+      createConnection: () => connectPlain({ host: '127.0.0.1', port, localAddress }),
+    });
     session.on('error', () => undefined);
     sessions.push(session);
     return session;
@@ -65,7 +68,7 @@ describe('streams of callers without a right token', () => {
   }
 
   /** A message of this length, with what frames it. */
-  function framed(length: number, message = new Uint8Array()): Buffer {
+  function framed(length: number, message: Uint8Array = new Uint8Array()): Buffer {
     const bytes = Buffer.alloc(5 + length);
     bytes.writeUInt32BE(length, 1);
     bytes.set(message, 5);

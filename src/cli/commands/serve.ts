@@ -72,7 +72,10 @@ function sourceOptions(command: CliCommand): void {
     .option('--poll <seconds>', 'time between two looks at the repository', wholeNumber(1, 86_400))
     .option('--repo-username <name>', 'user name for the repository, where the host asks for one')
     .option('--repo-token-file <file>', 'file with the password or token for the repository')
-    .option('--hook-secret-file <file>', 'file with the secret that callers of /hooks/git must know (default: they need a token of the API)')
+    .option(
+      '--hook-secret-file <file>',
+      'file with the secret that callers of /hooks/git must know (default: they need a token of the API)',
+    )
     .option('--fleet <name>', 'name of the fleet; stamped on everything that is applied', fleetName);
 }
 

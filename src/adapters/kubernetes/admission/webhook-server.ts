@@ -1,11 +1,14 @@
 import { createServer } from 'node:https';
-import { getRequestListener } from '@hono/node-server';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
+import { createBodies } from '../../../http/bodies.ts';
+import { limitConnections } from '../../../http/connections.ts';
 import { type JsonValue, parseJsonBytes } from '../../../model/json.ts';
 import { errorText } from '../../../model/messages.ts';
 import type { Result } from '../../../model/result.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
+import { createLimitedLog } from '../../../runtime/limited-log.ts';
 import type { InjectionResult, ReviewAnswer } from './review.ts';
 import { WEBHOOK_PATH } from './webhook-configuration.ts';
 import type { ServedCertificate } from './webhook-trust.ts';
@@ -24,10 +27,11 @@ interface Address {
   readonly port: number;
 }
 
-/** An API server takes objects of up to 3 MiB. */
-const MOST_BODY_BYTES = 6 * 1024 * 1024;
-/** Of all requests under way: callers are not known. */
-const MOST_BYTES_AT_ONCE = 48 * 1024 * 1024;
+/**
+ * An API server takes objects of up to 3 MiB, and shows no certificate unless it is told to. So callers are not known: each address
+ * is sure of 1 MiB while sixteen of them send, and may have more while the others have less.
+ */
+const BODIES = { most: 6 << 20, mostAtOnce: 16 << 20 } as const;
 const LIMITS = {
   headersTimeout: 5_000,
   requestTimeout: 5_000,
@@ -37,6 +41,7 @@ const LIMITS = {
   connectionsCheckingInterval: 1_000,
   minVersion: 'TLSv1.2',
 } as const;
+/** Shared by address. */
 const MOST_CONNECTIONS = 256;
 const DRAIN_MS = 5_000;
 
@@ -44,7 +49,7 @@ const DRAIN_MS = 5_000;
 export function createWebhookServer(deps: WebhookServerDeps) {
   const app = createApp(deps);
   const server = createServer(LIMITS, getRequestListener(app.fetch, { overrideGlobalObjects: false }));
-  server.maxConnections = MOST_CONNECTIONS;
+  limitConnections(server, MOST_CONNECTIONS);
   return {
     /** Resolves with the bound address. Rejects if it cannot be bound. */
     listen: ({ host, port }: Address): Promise<Address> =>
@@ -70,36 +75,32 @@ export function createWebhookServer(deps: WebhookServerDeps) {
   };
 }
 
-function createApp({ log, review, count }: WebhookServerDeps): Hono {
-  const app = new Hono();
-  let bytesUnderWay = 0;
-  const failed = (context: Context, status: 400 | 411 | 413 | 415 | 500 | 503, message: string): Response => {
+function createApp({ clock, log, review, count }: WebhookServerDeps): Hono<{ Bindings: HttpBindings }> {
+  const app = new Hono<{ Bindings: HttpBindings }>();
+  const bodies = createBodies(BODIES);
+  const strangers = createLimitedLog(log, clock);
+  const failed = (context: Context, status: 400 | 413 | 415 | 500 | 503, message: string): Response => {
     count('failed');
-    log.warn('a request to the webhook was refused', { status, reason: message });
+    strangers.warn('a request to the webhook was refused', { status, reason: message });
     return context.text(`${message}\n`, status);
   };
   app.notFound((context) => context.text(`the webhook answers POST ${WEBHOOK_PATH}\n`, 404));
   app.onError((error, context) => failed(context, 500, `the review failed: ${errorText(error)}`));
   app.post(WEBHOOK_PATH, async (context) => {
-    const length = Number(context.req.header('content-length') ?? Number.NaN);
     if (!/^application\/json\s*(?:;|$)/i.test(context.req.header('content-type') ?? '')) {
       return failed(context, 415, 'the body must be application/json');
     }
-    if (!Number.isSafeInteger(length)) return failed(context, 411, 'the request must have a Content-Length');
-    if (length > MOST_BODY_BYTES) return failed(context, 413, `the body has more than ${MOST_BODY_BYTES} bytes`);
-    if (bytesUnderWay + length > MOST_BYTES_AT_ONCE) return failed(context, 503, 'too many requests at once');
-    bytesUnderWay += length;
-    try {
-      const answer = review(parseJsonBytes(new Uint8Array(await context.req.arrayBuffer())));
-      if (!answer.ok) return failed(context, 400, answer.problem);
-      const { result, review: body, message } = answer.value;
-      count(result);
-      if (message !== undefined) log.info('the webhook denied a Pod', { reason: message });
-      return context.json(body);
-    } finally {
-      bytesUnderWay -= length;
-    }
+    const body = await bodies.receive(context.env.incoming);
+    if (!body.ok) return failed(context, STATUS_OF[body.reason], body.message);
+    const answer = review(parseJsonBytes(body.bytes));
+    if (!answer.ok) return failed(context, 400, answer.problem);
+    const { result, review: reviewed, message } = answer.value;
+    count(result);
+    if (message !== undefined) strangers.info('the webhook denied a Pod', { reason: message });
+    return context.json(reviewed);
   });
   app.all(WEBHOOK_PATH, (context) => context.text('reviews are sent with POST\n', 405, { Allow: 'POST' }));
   return app;
 }
+
+const STATUS_OF = { TooLarge: 413, Unavailable: 503, Invalid: 400 } as const;
