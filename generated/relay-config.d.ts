@@ -610,6 +610,14 @@ export interface Audit {
  * File with a JSON document a line; by default audit.log in the data directory. Relative to the folder of this file.
  */
 file?: string
+/**
+ * A file that would have more bytes becomes FILE.1, and a new one begins.
+ */
+fileBytes: number
+/**
+ * Files that are kept, with the current one; of more the oldest is removed.
+ */
+files: number
 }
 /**
  * Targets of status.

@@ -229,8 +229,8 @@ export interface RelayConfig {
   readonly xds?: XdsConfig;
   /** Listener for health and metrics, without authentication. */
   readonly metrics: { readonly listen: BindAddress };
-  /** `file`: the audit log; absent: audit.log in the data directory. */
-  readonly audit: { readonly file?: string };
+  /** `file`: the audit log; absent: audit.log in the data directory. It has so many `files` of at most `fileBytes` each. */
+  readonly audit: { readonly file?: string; readonly fileBytes: number; readonly files: number };
   readonly statusGit: {
     readonly enabled: boolean;
     /** Repository of the branch; absent: that of a git source. */

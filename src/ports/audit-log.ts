@@ -27,7 +27,7 @@ export interface AuditEntry {
   readonly message: string;
 }
 
-/** The log of acts of people, and of what agents change of others' objects. Entries are never changed or removed. */
+/** The log of acts of people, and of what agents change of others' objects. Entries are never changed; the oldest are removed. */
 export interface AuditLog {
   /** Resolves when the entry is durable. Rejects if it cannot be written: then the act must not be carried out. */
   append(entry: AuditEntry): Promise<void>;

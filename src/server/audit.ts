@@ -1,6 +1,6 @@
 import type { JsonObject } from '../model/json.ts';
 import { errorText } from '../model/messages.ts';
-import { createRateLimit } from '../model/rate-limit.ts';
+import { createRateLimit, type Rate } from '../model/rate-limit.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 import type { AuditEntry, AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -17,7 +17,7 @@ export interface AuditedRequest {
 
 /** Notes acts of people, before and after they are carried out. */
 export interface Audit {
-  /** Notes a request that was refused before it reached the API. */
+  /** Notes a request that was refused before it reached the API, at a limited rate for each caller. */
   refused(request: AuditedRequest, message: string): Promise<void>;
   /** Notes an act before it is carried out. A problem: it could not be noted. Otherwise the value notes the result. */
   asked(
@@ -26,8 +26,11 @@ export interface Audit {
   ): Promise<Result<(stage: AuditEntry['stage'], message: string) => Promise<void>>>;
 }
 
-/** Refusals of unknown callers that are noted, so that they cannot fill the disk. */
-const UNKNOWN_CALLERS = { burst: 30, perSecond: 0.5 };
+/**
+ * Refusals of one caller that are noted, and of all unknown ones together: they can neither fill the disk nor displace in the log what
+ * was done.
+ */
+const REFUSALS: Rate = { burst: 30, perSecond: 1 / 60 };
 const LONGEST_VALUE = 300;
 const MOST_VALUES = 20;
 
@@ -39,8 +42,9 @@ export function createAudit(deps: {
   readonly id: () => string;
 }): Audit {
   const { audit, clock, log, id } = deps;
-  const unknownCallerMs = createRateLimit(clock.monotonic, UNKNOWN_CALLERS);
-  let omitted = 0;
+  const waitMs = createRateLimit(clock.monotonic, REFUSALS);
+  /** Refusals without a note, by caller. */
+  const omitted = new Map<string, number>();
 
   const append = async (entry: AuditEntry): Promise<Result<void>> => {
     try {
@@ -62,12 +66,15 @@ export function createAudit(deps: {
   });
   return {
     refused: async (request, message) => {
-      if (request.caller === undefined && unknownCallerMs('') > 0) {
-        omitted += 1;
+      const { name, proof } = request.caller ?? { name: '', proof: 'none' };
+      const caller = `${proof} ${name}`;
+      const before = omitted.get(caller) ?? 0;
+      if (waitMs(caller) > 0) {
+        omitted.set(caller, before + 1);
         return;
       }
-      const details = omitted === 0 ? {} : { refusedWithoutNote: String(omitted) };
-      omitted = 0;
+      omitted.delete(caller);
+      const details = before === 0 ? {} : { refusedWithoutNote: String(before) };
       await append({ ...entryOf(request), stage: 'refused', details, message: shortened(message) });
     },
     asked: async (request, details) => {

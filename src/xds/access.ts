@@ -1,7 +1,7 @@
 import { dataplaneSubject } from '../model/dataplane.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { IncomingCall, StreamEnd } from '../ports/transport.ts';
-import { callerOf } from '../relay/trust/registrar.ts';
+import { callerOf } from '../relay/caller.ts';
 import { statedDataplane, type TokenGenerations, tokenGeneration } from '../relay/trust/tokens.ts';
 import type { XdsLimits } from './limits.ts';
 

@@ -98,8 +98,8 @@ async function openServer(start: Start) {
   );
   const replica = await parts.open('the role', () => openReplica(config, version, store, deps, signal), closePart);
   const xdsSetup = await parts.open('the setup for Envoys', () => openXds(config, opened, deps));
-  const auditFile = config.audit.file ?? join(config.dataDirectory, 'audit.log');
-  const audit = await parts.open('the audit log', () => createAuditFile(auditFile), closePart);
+  const auditLog = { file: join(config.dataDirectory, 'audit.log'), ...config.audit };
+  const audit = await parts.open('the audit log', () => createAuditFile(auditLog), closePart);
   const cannotListenForAgents = cannotListen('agents', config.relay.listen, '--listen');
   const wired: ServerDeps = {
     ...{ ...deps, audit, graph: createGraph(), store, sources, ...replica.role },

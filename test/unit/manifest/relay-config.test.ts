@@ -44,7 +44,7 @@ describe('decodeRelayConfig', () => {
         },
         http: { listen: { address: '127.0.0.1', port: 9980 }, people: [] },
         metrics: { listen: { address: '127.0.0.1', port: 9981 } },
-        audit: {},
+        audit: { fileBytes: 16_777_216, files: 8 },
         statusGit: {
           enabled: true,
           branch: 'fleetrelay/status/prod',
@@ -119,7 +119,7 @@ http:
   people: [{name: Alice A., role: operate, tokenFile: t}, {name: bob, role: read, tokenEnv: BOB}]
   tls: {certFile: a, keyFile: b, clientCaFile: c}
 metrics: {listen: {address: 0.0.0.0, port: 2}}
-audit: {file: log}
+audit: {file: log, fileBytes: 65536, files: 30}
 status: {git: {source: fleet, branch: s, author: {name: Robot}, enabled: false, credentials: {usernameFile: u, passwordFile: p}}, kubernetes: {enabled: false}}
 git: {adapter: isomorphic}
 limits: {cluster: {objects: 7, bytes: 70000, kinds: 8}}
@@ -193,7 +193,7 @@ bounds: {approvals: [signedFile, api], approvalSigners: {allowedSignersFile: s, 
           tls: { certFile: 'a', keyFile: 'b', clientCaFile: 'c' },
         },
         metrics: { listen: { address: '0.0.0.0', port: 2 } },
-        audit: { file: 'log' },
+        audit: { file: 'log', fileBytes: 65_536, files: 30 },
         statusGit: {
           enabled: false,
           source: 'fleet',

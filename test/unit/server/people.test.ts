@@ -237,6 +237,21 @@ describe('the audit log', () => {
     expect((await acts()).at(-1)?.details).toEqual({ refusedWithoutNote: '10' });
   });
 
+  test('refusals of a known caller are limited, and take nothing from another one', async () => {
+    const clock = createVirtualClock();
+    const { url, acts } = await serve({ api: fakeApi(), clock }, { people: [ann, bob] });
+    for (let count = 0; count < 40; count++) await ask(`${url}/api/v1/approvals`, bob.token, {});
+    expect(await acts()).toHaveLength(30);
+    await ask(`${url}/api/v1/approvals`, undefined, {});
+    await ask(`${url}/api/v1/approvals`, ann.token, { digest: 'x' });
+    expect((await acts()).slice(30).map(({ who, stage }) => `${who} ${stage}`)).toEqual([
+      ...[' refused', 'ann asked', 'ann refused'],
+    ]);
+    await clock.advance(60_000);
+    await ask(`${url}/api/v1/approvals`, bob.token, {});
+    expect((await acts()).at(-1)).toMatchObject({ who: 'bob', details: { refusedWithoutNote: '10' } });
+  });
+
   test('that cannot be written stops every act and no question', async () => {
     const api = fakeApi();
     const audit: AuditLog = {
