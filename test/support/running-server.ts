@@ -55,7 +55,8 @@ export async function runServer(
 ): Promise<RunningServer> {
   const log = recordingLog();
   const folder = await mkdtemp(join(tmpdir(), 'audit-'));
-  const audit: AuditLog = deps.audit ?? createAuditFile({ file: join(folder, 'audit.log'), fileBytes: 1 << 24, files: 8 });
+  const audit: AuditLog =
+    deps.audit ?? createAuditFile({ file: join(folder, 'audit.log'), fileBytes: 1 << 24, files: 8 });
   const { people = [], listen = { host: '127.0.0.1', port: 0 }, tls } = options;
   const local =
     people.length > 0 || tls?.clientCa !== undefined || 'socket' in listen
