@@ -166,7 +166,10 @@ function openTransfer(
   if (subject.case === 'holding' && (pull.phase === 'greeting' || pull.holdingDue)) {
     pull.holdingDue = false;
     const head = reportedHead(state, pull, subject.value);
-    return createHoldingAssembler(head, state.limits.quotas.objects, (holding) => {
+    const { quotas, transferRecords } = state.limits;
+    // Sources may declare more objects for a cluster than its quota has: what servers of the fleet have sent comes back.
+    const most = head.proof.type === 'inventory' ? transferRecords : quotas.objects;
+    return createHoldingAssembler(head, most, (holding) => {
       if (pull.phase === 'established') pull.owedHolding?.resolve(holding);
       else establish(state, pull, holding);
     });

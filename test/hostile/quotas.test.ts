@@ -10,7 +10,15 @@ import { digestBytes } from '../../src/relay/wire/scalars.ts';
 import { createRecordingLog } from '../support/agent-log.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
 import { createRelayHarness } from '../support/relay-harness.ts';
-import { configMap, configMapKey, createFakeOwner, inputOf, liveConfigMap } from '../support/relay-world.ts';
+import {
+  clusterName,
+  configMap,
+  configMapKey,
+  createFakeOwner,
+  deltaOf,
+  inputOf,
+  liveConfigMap,
+} from '../support/relay-world.ts';
 import { base } from '../support/started-world.ts';
 
 const QUOTAS: ClusterSize = { objects: 3, bytes: 10_000, kinds: 2 };
@@ -236,6 +244,21 @@ describe('an agent whose cluster is above its quota', () => {
     if (chunk !== undefined) await pull.say({ case: 'chunk', value: { transfer: 1n, index: 0, ...chunk } });
     expect(await pull.ended).toMatchObject({ code: 'exhausted', reason: 'AboveQuota' });
     expect(world.owner.breaches).toEqual([expect.stringContaining('an inventory of more than 3 objects')]);
+  });
+
+  test('has more objects than the quota because servers of the fleet have sent them: it goes on', async () => {
+    const world = await createRelayHarness({ quotas: QUOTAS }, createFakeOwner());
+    await world.connect();
+    const outputs = new Map(['a', 'b', 'c', 'd'].map((name) => [name, '1']));
+    const session = () => world.owner.sessions.get(clusterName('east'))?.session ?? expect.fail('east is connected');
+    expect(await session().send(deltaOf(new Map(), outputs, { epoch: 1, sequence: 1 }), true)).toEqual({
+      type: 'accepted',
+    });
+    const first = session();
+    first.close('drain', 'Test', 'it connects again');
+    await world.clock.advance(10_000);
+    expect(session()).not.toBe(first);
+    expect(world.owner.breaches).toEqual([]);
   });
 
   const NONE = digestBytes(snapshotDigest([]));
