@@ -419,11 +419,20 @@ function startLogged(
   return child;
 }
 
+/** Above what any process takes to end (`SERVER_END_MS`). */
+const LATEST_END_MS = 80_000;
+
 async function endChild(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
   if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill(signal);
   // A stopped process takes no signal but this one.
   if (signal !== 'SIGKILL') child.kill('SIGCONT');
+  // A server ends itself after 50 seconds: what takes longer is said, and not waited for by the test's own limit.
+  const held = setTimeout(() => child.kill('SIGKILL'), LATEST_END_MS);
   await ended;
+  clearTimeout(held);
+  // Read anew: the process has ended.
+  const by: string | null = child.signalCode;
+  if (by === 'SIGKILL' && signal !== 'SIGKILL') throw new Error(`process ${child.pid} did not end after ${signal}`);
 }
