@@ -58,6 +58,8 @@ const LEFT: Readonly<Record<string, number>> = {
   sources: 2,
   sourceProofs: 2,
   agents: 4,
+  // An agent of an unknown cluster is told why, and so are those who look after it.
+  refusals: 4,
   recentRemovals: 4,
 };
 
