@@ -58,11 +58,11 @@ files?: FilesSource
 kubernetes?: KubernetesSource
 }
 /**
- * What the documents of the source may say. In every list, * stands for any characters. Without it, an only source may say everything. Of several sources the first one may, too, except that a Placement selects files of its own source only; documents of the others may not be of the kinds KubernetesCluster, FleetPolicy, ServiceMirror and RemovalApproval. (Sources of custom resources come last.) A document that is refused has no effect and is reported. What was in force before stays, and nothing is removed: to narrow a list deletes nothing.
+ * What the documents of the source may say. In every list, * stands for any characters. Without it, an only source may say everything. Of several sources the first one may, too, except that a Placement selects files of its own source only; documents of the others may not be of the kinds KubernetesCluster, FleetPolicy, ServiceMirror, RemovalApproval, Dataplane and Shoot. (Sources of custom resources come last.) A document that is refused has no effect and is reported. What was in force before stays, and nothing is removed: to narrow a list deletes nothing.
  */
 export interface SourceAllow {
 /**
- * Only documents of these kinds, as Kind.group; a kind of the core group or one that the engine reads also as Kind. By default the first source may have every kind, and the others all but KubernetesCluster, FleetPolicy, ServiceMirror and RemovalApproval.
+ * Only documents of these kinds, as Kind.group; a kind of the core group or one that the engine reads also as Kind. By default the first source may have every kind, and the others all but KubernetesCluster, FleetPolicy, ServiceMirror, RemovalApproval, Dataplane and Shoot. Another source than the first one has Shoots only of clusters (and Seeds) that it declares itself, or that a source of files declares.
  * 
  * @maxItems 1000
  */
@@ -85,6 +85,18 @@ labelKeys?: string[]
  * @maxItems 1000
  */
 declares?: string[]
+/**
+ * Only Dataplanes of these meshes; their kind has to be in kinds. By default all for the first source, none for the others.
+ * 
+ * @maxItems 1000
+ */
+meshes?: string[]
+/**
+ * Only Dataplanes with these services (kuma.io/service). By default all of its meshes. The first of the sources with an endpoint of a service has the service, where data planes of clusters count as those of the first source; endpoints of another source count only if it names the service here without *, or the owner in files.
+ * 
+ * @maxItems 1000
+ */
+services?: string[]
 /**
  * Only these clusters are reached by its Placements, its folders clusters/NAME, its ServiceMirrors (from and to) and its Shoots (the cluster and the Seed). By default all.
  * 

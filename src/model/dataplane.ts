@@ -1,3 +1,4 @@
+import type { FieldPath } from './field-path.ts';
 import { parseStrictIp } from './ip-address.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from './json.ts';
 import { metadataOf } from './object-key.ts';
@@ -95,6 +96,25 @@ export const SERVICE_TAG = 'kuma.io/service';
 
 /** The tag that names the zone. */
 export const ZONE_TAG = 'kuma.io/zone';
+
+/** The services that a data plane declares endpoints of, each once. */
+export function servicesOf({ gateway, inbounds }: Dataplane): readonly string[] {
+  const all = [...inbounds.filter(({ state }) => state !== 'Ignored').map(({ service }) => service), gateway?.service];
+  return [...new Set(all.flatMap((service) => service || []))];
+}
+
+/** The path of `networking` in the declaration with this key. */
+export function networkingOf(declaration: string): readonly string[] {
+  // The key of the flat form names the mesh.
+  return [...(declaration.includes('@') ? [] : ['spec']), 'networking'];
+}
+
+/** Where the declaration with this key names a service. */
+export function serviceField(declaration: string, { inbounds }: Dataplane, service: string): FieldPath {
+  const at = inbounds.findIndex((inbound) => inbound.service === service);
+  const part = at < 0 ? ['gateway'] : ['inbound', at];
+  return [...networkingOf(declaration), ...part, 'tags', SERVICE_TAG];
+}
 
 /** What names a data plane. */
 export type DataplaneId = Pick<Dataplane, 'mesh' | 'name'>;

@@ -45,11 +45,23 @@ interface EngineKindRow {
   readonly hasNoAccepted?: true;
   /** A custom resource that a Pod owns is live state of its cluster: it is no declaration, and nothing is written to it. */
   readonly isLiveOfPod?: true;
-  /** What it says concerns other sources too: unless the RelayConfig allows more, only the first source may have it. */
-  readonly isOfFirstSource?: true;
+  /**
+   * Which sources may have it, unless the `allow.kinds` of a source names kinds. `first`: the first one, since what it says concerns
+   * other sources too.
+   */
+  readonly sources: 'first' | 'each';
+  /** What else `allow` must give a source that is not the first one; absent: the kind is enough. */
+  readonly within?: WithinRights;
   /** For the table in the README. */
   readonly purpose: string;
 }
+
+/**
+ * What a declaration of another source than the first one must be within. `clusterNames`: its name and labels, of `allow.declares` and
+ * `allow.labelKeys`. `meshes`: its mesh and services, of `allow.meshes` and `allow.services`. `ownClusters`: its clusters, which the
+ * source itself declares.
+ */
+type WithinRights = 'clusterNames' | 'meshes' | 'ownClusters';
 
 const SUMMARY = ['Accepted', 'Ready', 'Reconciling', 'Stalled'] as const;
 
@@ -96,7 +108,8 @@ export const engineKinds = {
     ],
     statusPath: 'clusters/NAME.yaml',
     isAcceptedByListing: true,
-    isOfFirstSource: true,
+    sources: 'first',
+    within: 'clusterNames',
     purpose: 'registers a workload cluster; Placements select by its labels',
   },
   Placement: {
@@ -106,6 +119,7 @@ export const engineKinds = {
     shortNames: ['plc'],
     schema: 'placement.json',
     ownConditions: [...SUMMARY, 'ClustersSelected'],
+    sources: 'each',
     purpose: 'sends the documents under its paths to the selected clusters',
   },
   ServiceMirror: {
@@ -116,7 +130,7 @@ export const engineKinds = {
     schema: 'service-mirror.json',
     ownConditions: [...SUMMARY, 'ClustersSelected'],
     discovers: ['/Service', 'discovery.k8s.io/EndpointSlice'],
-    isOfFirstSource: true,
+    sources: 'first',
     purpose: 'makes services of some clusters, or of meshes, known in other clusters',
   },
   FleetPolicy: {
@@ -127,7 +141,7 @@ export const engineKinds = {
     schema: 'fleet-policy.json',
     keyedBy: 'fleet',
     ownConditions: SUMMARY,
-    isOfFirstSource: true,
+    sources: 'first',
     purpose: 'sets guards, safe mode, status, discovery, health and care; one per fleet',
   },
   RemovalApproval: {
@@ -138,7 +152,7 @@ export const engineKinds = {
     holdsAsLastKnownGood: false,
     isCustomResource: false,
     ownConditions: SUMMARY,
-    isOfFirstSource: true,
+    sources: 'first',
     purpose: 'approves removals that a guard holds',
   },
   Dataplane: {
@@ -164,6 +178,8 @@ export const engineKinds = {
       'batch/Job',
     ],
     isLiveOfPod: true,
+    sources: 'first',
+    within: 'meshes',
     purpose: 'Kuma: a data plane proxy and what it serves',
   },
   Shoot: {
@@ -188,6 +204,8 @@ export const engineKinds = {
       '/Pod',
     ],
     statusPath: 'shoots/NAMESPACE/NAME.yaml',
+    sources: 'first',
+    within: 'ownClusters',
     purpose: 'Gardener: a cluster and how it is run',
   },
 } as const satisfies Readonly<Record<string, EngineKindRow>>;

@@ -1,7 +1,8 @@
-import type { DocumentContent } from './desired.ts';
-import { engineKindOf, engineKindRow } from './engine-kinds.ts';
+import { serviceField, servicesOf } from './dataplane.ts';
+import type { DeclarationValues, DocumentContent } from './desired.ts';
+import { type EngineKind, engineKindOf, engineKindRow } from './engine-kinds.ts';
 import type { WrittenPath } from './field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue, textsOf } from './json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, textOf, textsOf } from './json.ts';
 import { builtInKindScope, type KindScope } from './kinds.ts';
 import { matchesName } from './name-pattern.ts';
 import type { ObjectRef } from './object-key.ts';
@@ -16,6 +17,10 @@ export interface SourceAllow {
   readonly labelKeys?: readonly string[];
   /** Names of its KubernetesClusters. */
   readonly declares?: readonly string[];
+  /** Meshes of its Dataplanes. */
+  readonly meshes?: readonly string[];
+  /** Services of its Dataplanes. One that is named without `*` may be one that another source has too. */
+  readonly services?: readonly string[];
   /** Clusters that its declarations reach. */
   readonly targets?: readonly string[];
   /** Other sources whose files its Placements select. */
@@ -27,12 +32,16 @@ export interface SourceRights extends Omit<SourceAllow, 'kinds' | 'files'> {
   /** `all` kinds; `usual`: all but those that say something of the whole fleet. */
   readonly kinds: 'all' | 'usual' | readonly string[];
   readonly files: readonly string[];
+  /** The name of the first source; absent: this is the first one. */
+  readonly first?: string;
 }
 
 /** Why a source may not say something. */
 export interface RightsRefusal {
   readonly reason: 'NotAllowed';
   readonly message: string;
+  /** What to write in the RelayConfig. */
+  readonly hint?: string;
   /** The value that is refused; absent: the whole document. */
   readonly field?: WrittenPath;
 }
@@ -44,10 +53,12 @@ export interface RightsRefusal {
 export function rightsOfSources(
   sources: readonly { readonly name: string; readonly allow?: SourceAllow }[],
 ): ReadonlyMap<string, SourceRights> {
-  const rights = sources.map(({ name, allow = {} }, order) => {
+  const rights = sources.map(({ name, allow = {} }, order): readonly [string, SourceRights] => {
     const { kinds, files = [], ...lists } = allow;
     const first = { kinds: kinds ?? ('all' as const), files, ...lists };
-    return [name, order === 0 ? first : { labelKeys: [], ...first, kinds: kinds ?? ('usual' as const) }] as const;
+    if (order === 0) return [name, first];
+    const other = { labelKeys: [], meshes: [], ...first, kinds: kinds ?? ('usual' as const) };
+    return [name, { ...other, first: sources[0]?.name ?? '' }];
   });
   return new Map(sources.length === 1 && sources[0]?.allow === undefined ? [] : rights);
 }
@@ -60,12 +71,48 @@ export function sameRightsAs({
   readonly name: string;
   readonly allow?: SourceAllow;
 }): SourceAllow {
-  return { kinds: ['*'], labelKeys: ['*'], ...allow, files: [...new Set([name, ...(allow.files ?? [])])] };
+  return {
+    kinds: ['*'],
+    labelKeys: ['*'],
+    meshes: ['*'],
+    ...allow,
+    files: [...new Set([name, ...(allow.files ?? [])])],
+  };
 }
 
 /** Whether a Placement of a source may select files of a source. */
 export function selectsFilesOf(rights: SourceRights | undefined, own: string, other: string): boolean {
   return rights === undefined || own === other || rights.files.includes(other);
+}
+
+/**
+ * Whether what a source declares may concern what another one has: a cluster that this one declares, or a service that it has. The
+ * first source may, and one that selects the files of the other: these reach further.
+ */
+export function mayConcern(rights: SourceRights | undefined, own: string, other: string | undefined): boolean {
+  if (rights?.first === undefined) return true;
+  return other !== undefined && selectsFilesOf(rights, own, other);
+}
+
+/** Whether a source may declare an endpoint of a service that another source has. */
+export function mayJoinService(rights: SourceRights | undefined, own: string, service: string, owner: string): boolean {
+  // A pattern would name services of others before anybody knows of them.
+  const isNamed = !service.includes('*') && rights?.services?.includes(service) === true;
+  return isNamed || mayConcern(rights, own, owner);
+}
+
+/** Why a source may not declare an endpoint of a service that another source has. */
+export function notOfService(
+  source: string,
+  { mesh, service, owner }: { readonly mesh: string; readonly service: string; readonly owner: string },
+): Pick<RightsRefusal, 'message' | 'hint'> {
+  const message = `source ${source} may not join service ${service} of mesh ${mesh}, which source ${owner} has (allow.services of the source in the RelayConfig)`;
+  return { message, hint: `write ${service} itself, without *, in allow.services of source ${source} to let it join` };
+}
+
+/** Why a source may not declare a Shoot of a cluster. */
+export function notOwnCluster(source: string, cluster: string): string {
+  return `source ${source} may have Shoots only of clusters that it declares itself, and it does not declare cluster ${cluster}`;
 }
 
 /** Whether what a source declares may concern a cluster. */
@@ -98,8 +145,29 @@ function refusedDeclaration(
 ): RightsRefusal | undefined {
   const { group, kind } = engineKindRow(content.kind);
   if (!allowsKind(rights, { group, kind })) return notThisKind(source, { group, kind });
-  if (content.kind !== 'KubernetesCluster') return undefined;
-  const { name, labels } = content.value;
+  const judge = JUDGES[content.kind] as Judge<EngineKind> | undefined;
+  return judge?.(rights, source, content.value, content.key);
+}
+
+/** Why a source may not have this declaration of a kind that it may have; `key`: as of `declarationKey`. */
+type Judge<Kind extends EngineKind> = (
+  rights: SourceRights,
+  source: string,
+  value: DeclarationValues[Kind],
+  key: string,
+) => RightsRefusal | undefined;
+
+/** By kind, what its declarations must be within. A Shoot is judged where its clusters are known. */
+const JUDGES: { readonly [Kind in EngineKind]?: Judge<Kind> } = {
+  KubernetesCluster: refusedCluster,
+  Dataplane: refusedDataplane,
+};
+
+function refusedCluster(
+  rights: SourceRights,
+  source: string,
+  { name, labels }: DeclarationValues['KubernetesCluster'],
+): RightsRefusal | undefined {
   if (rights.declares !== undefined && !matchesName(rights.declares, name)) {
     return refused(source, `declare a cluster of this name: ${name}`, 'declares', ['metadata', 'name']);
   }
@@ -108,6 +176,25 @@ function refusedDeclaration(
   return label === undefined
     ? undefined
     : refused(source, `set the label ${label} of a KubernetesCluster`, 'labelKeys', ['metadata', 'labels', label]);
+}
+
+function refusedDataplane(
+  rights: SourceRights,
+  source: string,
+  { dataplane }: DeclarationValues['Dataplane'],
+  key: string,
+): RightsRefusal | undefined {
+  const { mesh } = dataplane;
+  const { meshes, services } = rights;
+  if (meshes !== undefined && !matchesName(meshes, mesh)) {
+    const hint = `write meshes: [${mesh}] under allow of source ${source}`;
+    return { ...refused(source, `declare data planes of mesh ${mesh}`, 'meshes', ['mesh']), hint };
+  }
+  const other = services && servicesOf(dataplane).find((service) => !matchesName(services, service));
+  if (other === undefined) return undefined;
+  const field = serviceField(key, dataplane, other);
+  const hint = `add ${other} to allow.services of source ${source}`;
+  return { ...refused(source, `declare endpoints of service ${other}`, 'services', field), hint };
 }
 
 /**
@@ -144,9 +231,9 @@ export function allowsKind({ kinds, declares }: SourceRights, ref: KindRef): boo
   if (kinds === 'all') return true;
   if (kinds !== 'usual') return namesKind(kinds, ref);
   const id = engineKindOf(ref.group, ref.kind);
-  if (id === undefined || engineKindRow(id).isOfFirstSource !== true) return true;
+  if (id === undefined || engineKindRow(id).sources === 'each') return true;
   // Who may declare clusters by name may have documents that do.
-  return id === 'KubernetesCluster' && declares !== undefined;
+  return engineKindRow(id).within === 'clusterNames' && declares !== undefined;
 }
 
 function namesKind(kinds: readonly string[], ref: KindRef): boolean {
@@ -175,12 +262,13 @@ export function parseRights(value: JsonValue | undefined): SourceRights | undefi
   if (value === undefined) return undefined;
   if (!isJsonObject(value)) return { kinds: [], files: [] };
   const { kinds } = value;
-  const lists = (['namespaces', 'labelKeys', 'declares', 'targets'] as const).flatMap((name) =>
+  const lists = (['namespaces', 'labelKeys', 'declares', 'meshes', 'services', 'targets'] as const).flatMap((name) =>
     value[name] === undefined ? [] : [[name, textsOf(value[name])] as const],
   );
   return {
     kinds: kinds === 'all' || kinds === 'usual' ? kinds : textsOf(kinds),
     files: textsOf(value.files),
+    ...(value.first === undefined ? {} : { first: textOf(value.first) }),
     ...Object.fromEntries(lists),
   };
 }

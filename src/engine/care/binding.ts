@@ -2,12 +2,11 @@ import type { WrittenPath } from '../../model/field-path.ts';
 import { type JsonObject, objectOf, textOf } from '../../model/json.ts';
 import { annotationOf } from '../../model/object-key.ts';
 import { CLUSTER_ANNOTATION, type Shoot, shootOf } from '../../model/shoot.ts';
-import { reaches } from '../../model/source-rights.ts';
+import { mayConcern, notOwnCluster, outOfReach, reaches } from '../../model/source-rights.ts';
 import type { Derived, Graph, Reader } from '../collections/types.ts';
 import type { DomainCore, EngineDiagnostic } from '../domain.ts';
 import { type Declared, declaredOf } from '../fleet/declared.ts';
 import { type Contender, elect } from '../fleet/elect.ts';
-import { notReached } from '../status/not-reached.ts';
 
 /** A declared Shoot and why it cannot be judged. Partition empty, key as of its declaration. */
 export interface BoundShoot extends Shoot {
@@ -15,8 +14,14 @@ export interface BoundShoot extends Shoot {
   readonly name: string;
   /** Another Shoot is bound to the cluster; the key of that one. */
   readonly elected?: string;
-  /** Its source may not reach this cluster of it: it is not cared for, as one that is ignored. */
-  readonly outOfReach?: string;
+  /** Its source may not have it of this cluster: it is not cared for, as one that is ignored. */
+  readonly barred?: BarredCluster;
+}
+
+/** A cluster, and why a source may not have a Shoot of it. */
+interface BarredCluster {
+  readonly cluster: string;
+  readonly message: string;
 }
 
 /** The clusters that a Shoot is judged by. */
@@ -31,15 +36,21 @@ export function isCaredFor({ isIgnored, isOfGardener }: Pick<Shoot, 'isIgnored' 
 
 /** Derives which clusters each Shoot is bound to, from desired state alone. */
 export function deriveBindings(graph: Graph, { declarations, inputs, rights }: DomainCore) {
-  const shoots = graph.derive<Declared<'Shoot'>, Shoot & Pick<BoundShoot, 'outOfReach'>>({
+  const shoots = graph.derive<Declared<'Shoot'>, Shoot & Pick<BoundShoot, 'barred'>>({
     name: 'shoots',
     ...declaredOf(declarations, 'Shoot'),
-    reads: [rights],
+    reads: [rights, declarations],
     compute: ({ key, value: { namespace, name, value, origin } }, read, emit) => {
       const shoot = shootOf({ namespace, name }, value);
       const own = read.get(rights, '', origin.source);
-      const outOfReach = clustersOf(shoot).find((cluster) => !reaches(own, cluster));
-      emit('', key, outOfReach === undefined ? shoot : { ...shoot, isIgnored: true, outOfReach });
+      const isOwn = (cluster: string): boolean =>
+        own?.first === undefined ||
+        mayConcern(own, origin.source, read.get(declarations, 'KubernetesCluster', cluster)?.origin.source);
+      const barred = clustersOf(shoot).flatMap((cluster): readonly BarredCluster[] => {
+        if (!reaches(own, cluster)) return [{ cluster, message: outOfReach(origin.source, cluster) }];
+        return isOwn(cluster) ? [] : [{ cluster, message: notOwnCluster(origin.source, cluster) }];
+      })[0];
+      emit('', key, barred === undefined ? shoot : { ...shoot, isIgnored: true, barred });
     },
   });
   const contenders = graph.gather<Declared<'Shoot'>, Contender<string>>({
@@ -70,16 +81,24 @@ export function deriveBindings(graph: Graph, { declarations, inputs, rights }: D
     },
   });
   const byCluster = graph.index('shootsByCluster', bindings, ({ value }) => clustersOf(value));
-  const outOfReach = graph.index('shootsOutOfReach', bindings, ({ value }) =>
-    value.outOfReach === undefined ? [] : ['all'],
+  const barred = graph.index('shootsOfBarredClusters', bindings, ({ value }) =>
+    value.barred === undefined ? [] : ['all'],
   );
   const diagnostics = (): readonly EngineDiagnostic[] =>
-    outOfReach.members('all').flatMap(({ key, value: { outOfReach: cluster = '' } }) => {
+    barred.members('all').flatMap(({ key, value }) => {
       const declared = declarations.get('Shoot', key);
-      if (declared === undefined) return [];
+      if (declared === undefined || value.barred === undefined) return [];
       const { origin, identity, value: written } = declared;
+      const { cluster, message } = value.barred;
       const at = { ...origin, identity, field: placeOf(written, cluster) };
-      return [notReached(`Shoot ${key}`, declared, cluster, [at])];
+      return [
+        {
+          severity: 'error',
+          reason: 'NotAllowed',
+          message: `Shoot ${key} names cluster ${cluster}: ${message}`,
+          at: [at],
+        },
+      ];
     });
   return { shoots, contenders, bindings, byCluster, diagnostics };
 }

@@ -1,20 +1,20 @@
 import type { Dataplane } from '../../model/dataplane.ts';
 import type { HealthReport, StreamState } from '../../model/dataplane-health.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
+import type { SourceRights } from '../../model/source-rights.ts';
 import type { Collection, Contribution, Derived, Graph } from '../collections/types.ts';
 import { type Declarations, type Declared, declaredOf } from '../fleet/declared.ts';
-import {
-  type Connection,
-  NO_CAUSES,
-  type NotReadyCause,
-  reportedCauses,
-  type StatusWithNotes,
-  statusOf,
-} from './status.ts';
+import type { SourceValue } from '../inputs.ts';
+import { type Connection, NO_CAUSES, type NotReadyCause, reportedCauses, type StatusWithNotes } from './status.ts';
 
 /** Where a data plane comes from: a declaration (`key` as of its kind), a live Dataplane, or a Pod. */
 export type DataplaneOrigin =
-  | { readonly type: 'declared'; readonly key: string }
+  | {
+      readonly type: 'declared';
+      readonly key: string;
+      /** Absent: the first one. */
+      readonly source?: string;
+    }
   | { readonly type: 'live' | 'pod'; readonly cluster: string; readonly key: ObjectKey };
 
 /**
@@ -44,46 +44,64 @@ export function dataplaneKey({ mesh, name }: Pick<Dataplane, 'mesh' | 'name'>): 
   return `${mesh}/${name}`;
 }
 
-/** The path of `networking` in the declaration with this key. */
-export function networkingOf(declaration: string): readonly string[] {
-  // The key of the flat form names the mesh.
-  return [...(declaration.includes('@') ? [] : ['spec']), 'networking'];
-}
-
 /** What declared data planes are known by besides their declarations. Partition empty, key {@link dataplaneKey}. */
 export interface DeclaredInputs {
   readonly connections: Collection<StreamState>;
   readonly reports: Collection<HealthReport>;
+  readonly sources: Collection<SourceValue>;
+  readonly rights: Collection<SourceRights>;
 }
 
-/** Derives the declared data planes. Of several with one mesh and name, the first by its key counts. */
+/**
+ * Derives the declared data planes. Of several with one mesh and name, the one of the first source counts, then the first by its
+ * key: a declaration in Kubernetes' form can have the name of one in the Universal form.
+ */
 export function deriveDeclaredDataplanes(
   graph: Graph,
   declarations: Declarations,
-  { connections, reports }: DeclaredInputs,
+  { connections, reports, sources, rights }: DeclaredInputs,
 ): Derived<KnownDataplane> {
-  const named = graph.gather<Declared<'Dataplane'>, Dataplane>({
+  const named = graph.gather<Declared<'Dataplane'>, NamedDataplane>({
     name: 'declaredDataplaneNames',
     ...declaredOf(declarations, 'Dataplane'),
-    compute: ({ value: { value } }, _read, emit) => emit('', dataplaneKey(value.dataplane), value.dataplane),
+    compute: ({ value: { value, origin } }, _read, emit) =>
+      emit('', dataplaneKey(value.dataplane), { dataplane: value.dataplane, source: origin.source }),
   });
-  return graph.derive<readonly Contribution<Dataplane>[], KnownDataplane>({
+  return graph.derive<readonly Contribution<NamedDataplane>[], KnownDataplane>({
     name: 'declaredDataplanes',
     from: named,
-    reads: [connections, reports],
-    compute: ({ key, value: [first] }, read, emit) => {
-      if (first === undefined) return;
-      const { from, value: dataplane } = first;
+    reads: [connections, reports, sources, rights],
+    compute: ({ key, value: all }, read, emit) => {
+      const counting = all.length === 1 ? all[0] : firstOf(all, (source) => read.get(sources, '', source)?.order);
+      if (counting === undefined) return;
+      const { from, value } = counting;
+      const { dataplane, source } = value;
       const report = read.get(reports, '', key);
+      const isOfFirst = read.get(rights, '', source)?.first === undefined;
       emit('', key, {
         dataplane,
-        from: { type: 'declared', key: from.key },
+        from: { type: 'declared', key: from.key, ...(isOfFirst ? {} : { source }) },
         connection: connectionOf(read.get(connections, '', key), report),
         causes: dataplane.inbounds.map((inbound) => reportedCauses(inbound, report)),
         warnings: [],
       });
     },
   });
+}
+
+/** What a declaration says. */
+interface NamedDataplane {
+  readonly dataplane: Dataplane;
+  readonly source: string;
+}
+
+function firstOf(
+  all: readonly Contribution<NamedDataplane>[],
+  orderOf: (source: string) => number | undefined,
+): Contribution<NamedDataplane> | undefined {
+  const order = ({ value }: Contribution<NamedDataplane>): number => orderOf(value.source) ?? Number.MAX_SAFE_INTEGER;
+  // Of equal ones the first stays the first.
+  return all.toSorted((a, b) => order(a) - order(b))[0];
 }
 
 function connectionOf(stream: StreamState | undefined, report: HealthReport | undefined): Connection {
@@ -97,22 +115,6 @@ export function connectionOfStream(stream: StreamState | undefined): Connection 
   if (stream === undefined) return { state: 'never' };
   const { connected, ...rest } = stream;
   return { state: connected ? 'connected' : 'disconnected', ...rest };
-}
-
-/** Derives the status of all known data planes. */
-export function deriveDataplanes(
-  graph: Graph,
-  known: readonly Collection<KnownDataplane | Uncounted>[],
-): Derived<DataplaneValue> {
-  return graph.derive<KnownDataplane | Uncounted, DataplaneValue>({
-    name: 'dataplanes',
-    from: known,
-    compute: ({ partition, value }, _read, emit) => {
-      if ('uncounted' in value) return;
-      const { dataplane, causes, connection } = value;
-      emit(partition, dataplaneKey(dataplane), { ...value, ...statusOf(dataplane, causes, connection) });
-    },
-  });
 }
 
 /** Whether an inbound is ready. */

@@ -1,4 +1,5 @@
 import type { Inbound } from '../../model/dataplane.ts';
+import { networkingOf } from '../../model/dataplane.ts';
 import type { HealthReport } from '../../model/dataplane-health.ts';
 import type { WrittenPath } from '../../model/field-path.ts';
 import { objectOf, textOf } from '../../model/json.ts';
@@ -8,7 +9,7 @@ import type { Collection, Entry } from '../collections/types.ts';
 import type { Fact } from '../domain.ts';
 import type { Declarations } from '../fleet/declared.ts';
 import type { EngineInputs } from '../inputs.ts';
-import { type DataplaneValue, dataplaneKey, isReady, networkingOf } from './dataplanes.ts';
+import { type DataplaneValue, dataplaneKey, isReady } from './dataplanes.ts';
 import { isCounted, NO_CAUSES, type NotReadyCause, workloadKey } from './status.ts';
 import { staleness } from './views.ts';
 

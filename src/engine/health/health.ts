@@ -6,7 +6,8 @@ import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.
 import type { Derived, Entry, Graph, Input } from '../collections/types.ts';
 import type { Domain, DomainCore, DomainParts, EngineDiagnostic } from '../domain.ts';
 import { deriveDataplaneStatuses } from './dataplane-statuses.ts';
-import { deriveDataplanes, deriveDeclaredDataplanes, type KnownDataplane } from './dataplanes.ts';
+import { deriveDataplanes } from './dataplane-values.ts';
+import { deriveDeclaredDataplanes, type KnownDataplane } from './dataplanes.ts';
 import { healthEntities } from './explain.ts';
 import { deriveInbounds, type InboundIndexes, indexInbounds } from './inbounds.ts';
 import { deriveLiveDataplanes } from './live-dataplanes.ts';
@@ -15,6 +16,7 @@ import { countMeshes, type MeshCounts } from './meshes.ts';
 import { derivePodDataplanes, podSettings } from './pods.ts';
 import { deriveReportWait, type ReportSettings } from './report-wait.ts';
 import { deriveServiceDocuments, SERVICES_FOLDER } from './service-documents.ts';
+import { deriveServiceOwners, type ServiceOwners } from './service-owners.ts';
 import { deriveServices } from './services.ts';
 import { dataplaneRows, endpointRows, serviceRows } from './views.ts';
 
@@ -25,6 +27,7 @@ export interface HealthParts extends DomainParts {
   readonly declared: Derived<KnownDataplane>;
   /** The declared data planes whose report of health is still waited for. Partition empty, key as of {@link declared}. */
   readonly awaited: Derived<true>;
+  readonly ownership: ServiceOwners;
   readonly meshCounts: () => readonly MeshCounts[];
   /** Whether declared data planes are connected, and what their Envoys reported last; by their key. */
   readonly inputs: { readonly connections: Input<StreamState>; readonly reports: Input<HealthReport> };
@@ -41,10 +44,14 @@ export const health: Domain<HealthParts> = {
   derive: (graph, core) => {
     const connections = graph.input<StreamState>('dataplaneConnections');
     const reports = graph.input<HealthReport>('dataplaneReports');
-    const declared = deriveDeclaredDataplanes(graph, core.declarations, { connections, reports });
+    const { declarations, rights } = core;
+    const { sources } = core.inputs;
+    const declared = deriveDeclaredDataplanes(graph, declarations, { connections, reports, sources, rights });
     const wait = deriveReportWait(graph, { ...core.inputs, ...core, declared, reports });
     const inClusters = deriveLive(graph, core, declared);
-    const dataplanes = deriveDataplanes(graph, [declared, inClusters.live, inClusters.pods]);
+    const live = [inClusters.live, inClusters.pods];
+    const ownership = deriveServiceOwners(graph, { declarations, sources, rights, live });
+    const dataplanes = deriveDataplanes(graph, [declared, ...live], ownership.owners);
     const inbounds = deriveInbounds(graph, dataplanes);
     const inboundIndexes = indexInbounds(graph, inbounds);
     const statuses = deriveDataplaneStatuses(graph, dataplanes, reports);
@@ -53,7 +60,7 @@ export const health: Domain<HealthParts> = {
     return {
       collections: {
         bySource: [],
-        anywhere: [declared, ...wait.derived],
+        anywhere: [declared, ...wait.derived, ...ownership.derived],
         shown: [...inClusters.derived, dataplanes, inbounds, members, services, documents],
       },
       inputs: { connections, reports },
@@ -63,13 +70,14 @@ export const health: Domain<HealthParts> = {
       inbounds: inboundIndexes,
       declared,
       awaited: wait.awaited,
+      ownership,
       meshCounts: countMeshes(graph, dataplanes, services),
       views: {
         dataplanes: (filter) => dataplaneRows(dataplanes, core.inputs, filter),
         services: (filter) => serviceRows(services, dataplanes, filter),
         endpoints: (filter) => endpointRows(inbounds, dataplanes, filter),
       },
-      diagnostics: inClusters.diagnostics,
+      diagnostics: () => [...inClusters.diagnostics(), ...ownership.diagnostics()],
       entities: healthEntities({
         ...{ inputs: core.inputs, declarations: core.declarations, reports, awaited: wait.awaited },
         ...{ dataplanes, services, membersByService },

@@ -2,6 +2,7 @@ import { ZONE_TAG } from '../../model/dataplane.ts';
 import { canonicalIp } from '../../model/ip-address.ts';
 import type { Collection, Derived, Entry, Graph, Reader } from '../collections/types.ts';
 import { type DataplaneValue, isReady } from './dataplanes.ts';
+import { joined } from './joined.ts';
 import { isCounted } from './status.ts';
 
 /**
@@ -30,12 +31,6 @@ export interface InboundValue {
 
 /** The weight of each endpoint in its set. */
 export const WEIGHT = 1;
-
-/** Joins parts to a key or to the name of a group. Other parts give another text, and order is that of the parts. */
-export function joined(...parts: readonly string[]): string {
-  // No name of Kubernetes or Kuma has this character; a live object can have any.
-  return parts.map((part) => part.replaceAll('\u0000', '')).join('\u0000');
-}
 
 /** Derives the inbounds of all data planes. */
 export function deriveInbounds(graph: Graph, dataplanes: Collection<DataplaneValue>): Derived<InboundValue> {

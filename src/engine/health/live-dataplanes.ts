@@ -30,7 +30,9 @@ export function deriveLiveDataplanes(
         return;
       }
       const id = dataplaneIdOf(value);
-      if (ownerOf(value)?.kind !== 'Pod' && read.get(declared, '', dataplaneKey(id)) !== undefined) {
+      const same = ownerOf(value)?.kind === 'Pod' ? undefined : read.get(declared, '', dataplaneKey(id));
+      // It counts as the first source's, so no other source takes its place.
+      if (same?.from.type === 'declared' && same.from.source === undefined) {
         emit(cluster, key, { uncounted: 'declared' });
         return;
       }

@@ -1,6 +1,6 @@
 import type { Collection, Graph } from '../collections/types.ts';
 import type { DataplaneValue } from './dataplanes.ts';
-import { joined } from './inbounds.ts';
+import { joined } from './joined.ts';
 import type { ServiceStatus, ServiceValue } from './services.ts';
 import type { DataplaneStatus } from './status.ts';
 

@@ -3,7 +3,7 @@ import { compareText, type JsonObject } from '../../model/json.ts';
 import { pathSegment } from '../../model/status-path.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { DataplaneValue } from './dataplanes.ts';
-import { joined } from './inbounds.ts';
+import { joined } from './joined.ts';
 import { dataplaneOfMember, type MemberValue, type ServiceValue } from './services.ts';
 import { connectionFields, serviceRow } from './views.ts';
 

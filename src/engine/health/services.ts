@@ -1,7 +1,8 @@
 import { ZONE_TAG } from '../../model/dataplane.ts';
 import type { Collection, Derived, EntryAddress, Graph, Index, Reader } from '../collections/types.ts';
 import { type DataplaneValue, dataplaneKey } from './dataplanes.ts';
-import { type InboundIndexes, inboundGroup, joined } from './inbounds.ts';
+import { type InboundIndexes, inboundGroup } from './inbounds.ts';
+import { joined } from './joined.ts';
 import { isCounted } from './status.ts';
 
 /** A data plane as part of one service. Partition empty, key mesh, service, data plane, cluster. Scope: its cluster. */

@@ -7,7 +7,8 @@ import type { ViewFilter } from '../../model/view-filter.ts';
 import type { Collection, Entry } from '../collections/types.ts';
 import type { EngineInputs } from '../inputs.ts';
 import { type DataplaneOrigin, type DataplaneValue, dataplaneKey } from './dataplanes.ts';
-import { type InboundValue, joined, loadBalancingSet, WEIGHT } from './inbounds.ts';
+import { type InboundValue, loadBalancingSet, WEIGHT } from './inbounds.ts';
+import { joined } from './joined.ts';
 import type { ServiceValue } from './services.ts';
 import { type Connection, isCounted } from './status.ts';
 

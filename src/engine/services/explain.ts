@@ -1,3 +1,4 @@
+import { networkingOf } from '../../model/dataplane.ts';
 import type { WrittenPath } from '../../model/field-path.ts';
 import { objectOf, objectsOf, textOf } from '../../model/json.ts';
 import type { Origin } from '../../model/output.ts';
@@ -6,7 +7,7 @@ import type { EngineDiagnostic, Reason } from '../domain.ts';
 import type { Declarations, Declared } from '../fleet/declared.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
-import { type KnownDataplane, networkingOf } from '../health/dataplanes.ts';
+import type { KnownDataplane } from '../health/dataplanes.ts';
 import type { Output } from '../output/outputs.ts';
 import type { Candidate } from '../placement/wants.ts';
 import type { MeshExport } from './mesh-mirrors.ts';

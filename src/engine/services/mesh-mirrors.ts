@@ -4,6 +4,8 @@ import { mirrorLabels } from '../../model/mirror-labels.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import { documentKey } from '../fleet/sources.ts';
+import { joined } from '../health/joined.ts';
+import { clustersOfService } from '../health/service-owners.ts';
 import type { Want } from '../placement/wants.ts';
 import { SERVICES } from './live-wants.ts';
 import { type AddressUse, firstOfSources, type MeshSlices, partGroup, partOf, sliceKey } from './mesh-slices.ts';
@@ -77,19 +79,23 @@ export function deriveMeshExports(
   });
 }
 
+/** What tells whether a service can depend on clusters. */
+type ServiceReads = Parameters<typeof clustersOfService>[2];
+
 /** Derives the wants of services of meshes: of each a headless Service and its EndpointSlices. */
 export function deriveMeshWants(
   graph: Graph,
   exports: Collection<MeshExport>,
-  { partIndex, slices }: MeshSlices,
+  { partIndex, slices, ...services }: Pick<MeshSlices, 'partIndex' | 'slices'> & ServiceReads,
 ): Derived<Want> {
   return graph.derive<MeshExport, Want>({
     name: 'meshWants',
     from: exports,
-    reads: [partIndex, slices],
+    reads: [partIndex, slices, services.declaring, services.rights, services.clusterIndex],
     compute: ({ partition, key, value: exported }, read, emit) => {
       const { origin, identity, to, mesh, service, namespace, slice } = exported;
-      const declared = { clusters: to, origin, identity, scope: [], scopeUnknown: false };
+      const scope = clustersOfService(read, joined(mesh, service), services);
+      const declared = { clusters: to, origin, identity, scope, scopeUnknown: false };
       const standsFor = { named: `service ${service} of mesh ${mesh}` };
       if (slice === undefined) {
         const parts = read.members(partIndex, partGroup.service(mesh, service));

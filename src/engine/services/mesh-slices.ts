@@ -4,7 +4,8 @@ import type { Origin } from '../../model/output.ts';
 import type { Collection, Contribution, Graph, Index } from '../collections/types.ts';
 import type { Declarations } from '../fleet/declared.ts';
 import { isReady, type KnownDataplane } from '../health/dataplanes.ts';
-import { joined } from '../health/inbounds.ts';
+import { joined } from '../health/joined.ts';
+import { type ServiceOwner, withinRights } from '../health/service-owners.ts';
 import { isCounted } from '../health/status.ts';
 import { type SliceAddress, sliceAddressOf } from './slice-address.ts';
 
@@ -52,6 +53,7 @@ interface MeshSliceInputs {
   readonly declarations: Declarations;
   readonly declared: Collection<KnownDataplane>;
   readonly awaited: Collection<true>;
+  readonly owners: Collection<ServiceOwner>;
   /** Grouped by the mesh that a ServiceMirror reads. */
   readonly feedsByMesh: Index<unknown>;
 }
@@ -119,17 +121,19 @@ export function deriveMeshSlices(graph: Graph, inputs: MeshSliceInputs) {
   };
 }
 
-function deriveAddresses(graph: Graph, { declarations, declared, awaited, feedsByMesh }: MeshSliceInputs) {
+function deriveAddresses(graph: Graph, { declarations, declared, awaited, owners, feedsByMesh }: MeshSliceInputs) {
   return graph.gather<KnownDataplane, AddressUse>({
     name: 'meshAddresses',
     from: declared,
-    reads: [feedsByMesh, declarations, awaited],
-    compute: ({ key, value: known }, read, emit) => {
-      const { mesh, inbounds } = known.dataplane;
-      if (known.from.type !== 'declared' || read.count(feedsByMesh, mesh) === 0) return;
-      const origin = read.get(declarations, 'Dataplane', known.from.key)?.origin;
+    reads: [feedsByMesh, declarations, awaited, owners],
+    compute: ({ key, value }, read, emit) => {
+      const { mesh } = value.dataplane;
+      if (value.from.type !== 'declared' || read.count(feedsByMesh, mesh) === 0) return;
+      const origin = read.get(declarations, 'Dataplane', value.from.key)?.origin;
       if (origin === undefined) return;
       const isWaiting = read.get(awaited, '', key) === true;
+      const known = withinRights(value, read, owners);
+      const { inbounds } = known.dataplane;
       for (const [at, inbound] of inbounds.entries()) {
         const { service, port } = inbound;
         if (!isCounted(inbound) || service === '') continue;

@@ -1,5 +1,5 @@
 import type { Collection, Contribution, Graph } from '../collections/types.ts';
-import type { Declarations } from '../fleet/declared.ts';
+import type { DomainCore } from '../domain.ts';
 import type { HealthParts } from '../health/health.ts';
 import type { Output } from '../output/outputs.ts';
 import type { Candidate } from '../placement/wants.ts';
@@ -9,17 +9,17 @@ import { deriveMeshSlices } from './mesh-slices.ts';
 import type { MirrorValue } from './mirrors.ts';
 
 /** What {@link deriveMeshes} reads. */
-interface MeshInputs extends Pick<HealthParts, 'declared' | 'awaited'> {
-  readonly declarations: Declarations;
-}
+interface MeshInputs
+  extends Pick<HealthParts, 'declared' | 'awaited' | 'ownership'>,
+    Pick<DomainCore, 'declarations' | 'rights' | 'clusterIndex'> {}
 
 /** Mirrors the services of declared data planes: ServiceMirrors → feeds → exports → wants, with the slices of the meshes. */
 export function deriveMeshes(graph: Graph, mirrors: Collection<MirrorValue>, inputs: MeshInputs) {
   const feeds = deriveMeshFeeds(graph, mirrors);
   const feedsByMesh = graph.index('meshFeedsByMesh', feeds, ({ value }) => [value.mesh]);
-  const slices = deriveMeshSlices(graph, { ...inputs, feedsByMesh });
+  const slices = deriveMeshSlices(graph, { ...inputs, ...inputs.ownership, feedsByMesh });
   const exports = deriveMeshExports(graph, feeds, slices);
-  const wants = deriveMeshWants(graph, exports, slices);
+  const wants = deriveMeshWants(graph, exports, { ...slices, ...inputs, ...inputs.ownership });
   const sources = { ...inputs, exports, slices };
   return {
     exports,

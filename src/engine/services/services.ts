@@ -30,10 +30,10 @@ export const services: Domain = {
       clusterIndex,
       { live: inputs.live, rights, documents },
     );
-    const { inbounds, declared, awaited } = earlier(health);
+    const { inbounds, declared, awaited, ownership } = earlier(health);
     const serviceWants = deriveServiceWants(graph, exports, inputs.live);
     const sliceWants = deriveSliceWants(graph, sliceExports, { ...inputs, inbounds });
-    const meshes = deriveMeshes(graph, mirrors, { declared, awaited, declarations });
+    const meshes = deriveMeshes(graph, mirrors, { declared, awaited, declarations, ownership, rights, clusterIndex });
     const wants = [serviceWants, sliceWants, meshes.wants];
     const exportsByMirror = [
       graph.index('exportsByMirror', exports, ({ value }) => [value.mirror]),

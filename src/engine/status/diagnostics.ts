@@ -67,7 +67,13 @@ function refusedDocuments({ indexes, declarations }: Engine, most: number): read
   return [...documents, ...wants];
 }
 
-function notAllowed({ message, field }: RightsRefusal, at: DocumentRef, hint?: string): readonly [EngineDiagnostic] {
+function notAllowed(
+  { message, hint: remedy, field }: RightsRefusal,
+  at: DocumentRef,
+  held?: string,
+): readonly [EngineDiagnostic] {
+  const hints = [remedy, held].filter((each) => each !== undefined);
+  const hint = hints.length === 0 ? undefined : hints.join('; ');
   return [
     {
       ...{ severity: 'error', reason: 'NotAllowed', message, ...(hint === undefined ? {} : { hint }) },
