@@ -96,7 +96,7 @@ export function mayConcern(rights: SourceRights | undefined, own: string, other:
 
 /** Whether a source may declare an endpoint of a service that another source has. */
 export function mayJoinService(rights: SourceRights | undefined, own: string, service: string, owner: string): boolean {
-  // A pattern would name services of others before anybody knows of them.
+  // A pattern would name services of others before these declare them.
   const isNamed = !service.includes('*') && rights?.services?.includes(service) === true;
   return isNamed || mayConcern(rights, own, owner);
 }
@@ -144,7 +144,9 @@ function refusedDeclaration(
   content: Extract<DocumentContent, { readonly type: 'declaration' }>,
 ): RightsRefusal | undefined {
   const { group, kind } = engineKindRow(content.kind);
-  if (!allowsKind(rights, { group, kind })) return notThisKind(source, { group, kind });
+  // Only the flat form has a mesh in its key, and names its kind so.
+  const field = content.key.includes('@') ? 'type' : 'kind';
+  if (!allowsKind(rights, { group, kind })) return notThisKind(source, { group, kind }, field);
   const judge = JUDGES[content.kind] as Judge<EngineKind> | undefined;
   return judge?.(rights, source, content.value, content.key);
 }
@@ -242,9 +244,9 @@ function namesKind(kinds: readonly string[], ref: KindRef): boolean {
   return matchesName(kinds, group === '' ? kind : `${kind}.${group}`) || (isShort && matchesName(kinds, kind));
 }
 
-function notThisKind(source: string, { group, kind }: KindRef): RightsRefusal {
+function notThisKind(source: string, { group, kind }: KindRef, field = 'kind'): RightsRefusal {
   const isOwn = group === '' || engineKindOf(group, kind) !== undefined;
-  return refused(source, `have documents of the kind ${isOwn ? kind : `${kind}.${group}`}`, 'kinds', ['kind']);
+  return refused(source, `have documents of the kind ${isOwn ? kind : `${kind}.${group}`}`, 'kinds', [field]);
 }
 
 function refused(source: string, what: string, list: keyof SourceAllow, field: WrittenPath): RightsRefusal {

@@ -173,6 +173,17 @@ describe('a Dataplane of a second source', () => {
     expect(endpoints(world)).toHaveLength(4);
   });
 
+  it('stays while its mesh is taken from its source, until it is deleted', async () => {
+    const team = { 'a.yaml': dataplane('a', 'orders', '10.1.0.1') };
+    const wide = await twoTeams(team, IN_DEFAULT);
+    const world = await filled(await restart(wide, ['platform', 'team'], { team: { kinds: ['Dataplane'] } }), team);
+    expect(endpoints(world)).toEqual(['orders 10.1.0.1', 'postgres 10.0.0.1']);
+    expect(await refusals(world)).toEqual([expect.stringContaining('may not declare data planes of mesh default')]);
+    world.sourceNamed('team').push({ 'a.yaml': null });
+    await world.settle();
+    expect(endpoints(world)).toEqual(['postgres 10.0.0.1']);
+  });
+
   it('changes the mirrored service only while all clusters are known', async () => {
     const team = { 'x.yaml': dataplane('mine', 'mine', '10.1.0.1') };
     const world = await twoTeams(team, IN_DEFAULT);

@@ -118,7 +118,7 @@ describe.skipIf(noProgram('kube-apiserver'))('an agent that may write in all Nam
       ['theirs', { clientConfig: { service: { name: 'hostile', namespace: 'web' } } }],
       ['theirs', { rules }],
       ['theirs', { namespaceSelector: selector }],
-      ['theirs', { clientConfig: { caBundle: '' } }],
+      ['theirs', { clientConfig: { caBundle: Buffer.from('x').toString('base64') } }],
       // No webhook for Pods has to ignore failures: selectors leave out those that a cluster needs.
       ['theirs', { failurePolicy: 'Ignore' }],
       ['fleetrelay-agent', { rules }],
@@ -153,6 +153,8 @@ describe.skipIf(noProgram('kube-apiserver'))('an agent that may write in all Nam
     beforeAll(async () => {
       if (!noProgram('kube-apiserver')) expect(await statusOf(admin.send('POST', path, configuration))).toBe(201);
     });
+    // Nothing answers it, and it judges everything.
+    afterAll(() => (noKubernetes ? undefined : admin.send('DELETE', `${path}/broad`)));
 
     it('makes every change of the remediator', async () => {
       const live = (await admin.send('GET', `${path}/broad`)).body;

@@ -15,7 +15,7 @@ async function sourcesOf(options: Partial<ServeOptions>, cwd = '/work'): Promise
 }
 
 /** Those of the first source. */
-const rightsOf = (first: string) => ({ kinds: ['*'], labelKeys: ['*'], files: [first] });
+const rightsOf = (first: string) => ({ kinds: ['*'], labelKeys: ['*'], meshes: ['*'], files: [first] });
 
 describe('custom resources by flags', () => {
   it('are the last source, beside a repository or folder', async () => {
