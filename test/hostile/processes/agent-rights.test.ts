@@ -154,7 +154,7 @@ describe.skipIf(noProgram('kube-apiserver'))('an agent that may write in all Nam
       if (!noProgram('kube-apiserver')) expect(await statusOf(admin.send('POST', path, configuration))).toBe(201);
     });
     // Nothing answers it, and it judges everything.
-    afterAll(() => (noKubernetes ? undefined : admin.send('DELETE', `${path}/broad`)));
+    afterAll(() => (noProgram('kube-apiserver') ? undefined : admin.send('DELETE', `${path}/broad`)));
 
     it('makes every change of the remediator', async () => {
       const live = (await admin.send('GET', `${path}/broad`)).body;
