@@ -31,7 +31,7 @@ export function limitConnections(server: Server, most: number): void {
     socket.once('close', () => {
       if (open.get(key) === added) open.delete(key);
     });
-    if (open.size > most) surplus([...open.values()], added).socket.destroy();
+    if (open.size > most) surplus(open.values().toArray(), added).socket.destroy();
   });
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const connection = open.get(keyOf(request.socket));
@@ -46,13 +46,18 @@ function keyOf(socket: Socket): string | Socket {
   return socket.remotePort === undefined ? socket : `${socket.remoteAddress}:${socket.remotePort}`;
 }
 
-function surplus(open: readonly Connection[], added: Connection): Connection {
-  const networks = Map.groupBy(open, ({ network }) => network);
-  const own = networks.get(added.network) ?? [];
-  const fullest = [...networks.values()].reduce((most, next) => (next.length > most.length ? next : most), own);
-  const others = fullest.filter((connection) => connection !== added);
-  const least = others.toSorted((a, b) => claimOf(a) - claimOf(b))[0] ?? added;
-  return fullest === own && claimOf(least) === ANSWERED ? added : least;
+function surplus(open: Iterable<Connection>, added: Connection): Connection {
+  const networks = new Map<string, number>();
+  for (const { network } of open) networks.set(network, (networks.get(network) ?? 0) + 1);
+  let fullest = added.network;
+  for (const [network, count] of networks) if (count > (networks.get(fullest) ?? 0)) fullest = network;
+  let least: Connection | undefined;
+  for (const one of open) {
+    if (one.network !== fullest || one === added) continue;
+    if (least === undefined || claimOf(one) < claimOf(least)) least = one;
+  }
+  const isFull = least === undefined || (fullest === added.network && claimOf(least) === ANSWERED);
+  return isFull ? added : (least ?? added);
 }
 
 /** A connection that waits for the answer to a request that has arrived. */

@@ -153,6 +153,8 @@ export function createServerState(deps: RelayServerDeps, options: RelayServerOpt
     },
     /** Of the lines about ended streams, by reason and caller. */
     isLineDue: createLineLimit(deps.clock.monotonic, ENDS_LOGGED),
+    /** Of those about callers that are not authenticated, by reason: they have as many addresses as they like. */
+    isStrangerLineDue: createLineLimit(deps.clock.monotonic, STRANGERS_LOGGED),
     /** Callers with a wrong token whose answer is delayed. */
     delayed: 0,
     draining: false,
@@ -250,9 +252,13 @@ export function noteRefusal(
 /** Lines about ended streams of one reason and caller: one a minute. */
 const ENDS_LOGGED: Rate = { burst: 1, perSecond: 1 / 60 };
 
+/** Lines about ended streams of one reason, of all callers that are not authenticated. */
+const STRANGERS_LOGGED: Rate = { burst: 100, perSecond: 1 / 6 };
+
 /**
  * Counts the end of a stream and logs it, at most once a minute per reason and caller, so that a looping peer does not fill
- * the disk; a line says how many were left out before it. `caller` is an authenticated cluster, else an address.
+ * the disk; a line says how many were left out before it. `caller` is an authenticated cluster, which `data` has too,
+ * else an address; of all addresses together the lines are limited as well.
  */
 export function noteEnd(
   state: ServerState,
@@ -265,8 +271,9 @@ export function noteEnd(
   count(state.ended, reason);
   const { log } = state.deps;
   const due = state.isLineDue(`${reason} ${caller}`);
-  if (due === undefined) return;
-  const line = { reason: end.reason, detail: end.message, ...data, ...due };
+  const dueOfAll = due === undefined || 'cluster' in data ? due : state.isStrangerLineDue(reason);
+  if (due === undefined || dueOfAll === undefined) return;
+  const line = { reason: end.reason, detail: end.message, ...data, ...due, ...dueOfAll };
   if (end.code === 'done' || end.code === 'unavailable') log.info('relay: a stream has ended', line);
   else log.warn('relay: a stream has ended', line);
 }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { limitConnections } from '../../http/connections.ts';
 import type { Log } from '../../ports/log.ts';
 import { PROBE_HEADER_PREFIX } from '../../probes/headers.ts';
 import { answerOf, type ProbeOutcome } from '../../probes/outcome.ts';
@@ -36,6 +37,7 @@ const LIMITS = {
 } as const;
 /** The kubelet sends a request at once. */
 const HEADERS_MS = 1_000;
+/** Shared by address: the kubelet is not kept away by others. */
 const MAX_CONNECTIONS = 2_048;
 
 /**
@@ -162,7 +164,7 @@ function utf8(latin1: string): string {
 /** Starts a listener; port 0 lets the system choose. Rejects if the port cannot be bound. */
 export async function listenForProbes(port: number, requests: RequestListener): Promise<ProbeListener> {
   const server = createServer(LIMITS, requests);
-  server.maxConnections = MAX_CONNECTIONS;
+  limitConnections(server, MAX_CONNECTIONS);
   cutOffSlowClients(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
