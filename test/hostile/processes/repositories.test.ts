@@ -179,7 +179,7 @@ describe('a server with a hostile repository beside a good one', () => {
     await judged(() => fleet.push(removed, 'bad'), entered);
   });
 
-  it('a branch that nobody has merged is read for its plan beside the server, which answers meanwhile', async () => {
+  it('a branch that is not merged is read for its plan beside the server, which answers meanwhile', async () => {
     fleet.sandbox.git(fleet.bare, 'branch', 'much', 'main');
     fleet.sandbox.push(fleet.bare, muchMatching, { branch: 'much' });
     const order: string[] = [];
