@@ -67,6 +67,11 @@ export interface Api {
   act<View>(path: readonly string[], details?: Texts): Promise<View>;
 }
 
+/** What the server says of every act, beside its view. */
+interface WithNote {
+  readonly note?: string;
+}
+
 /** The part of the process that asking a server needs. */
 interface ApiIo {
   readonly env: Texts;
@@ -128,7 +133,12 @@ export async function connect(context: ApiIo, options: ApiOptions): Promise<Api>
     impact: (question) => call(server, `impact${queryOf(question)}`),
     plan: (ref, source) => call({ ...server, seconds: LONG_SECONDS }, `plan${queryOf({ ref, source })}`),
     recording: () => stream({ ...server, seconds: LONG_SECONDS }, 'recording'),
-    act: (path, details = {}) => call(server, path.map(encodeURIComponent).join('/'), { ...details, by }),
+    act: async <View>(path: readonly string[], details: Texts = {}) => {
+      const body = { ...details, by };
+      const { note, ...view } = await call<View & WithNote>(server, path.map(encodeURIComponent).join('/'), body);
+      if (note !== undefined) context.stderr.write(`note: ${printable(note)}\n`);
+      return view as View;
+    },
   };
 }
 

@@ -7,8 +7,11 @@ export interface AuditEntry {
   readonly id: string;
   /** RFC 3339, in milliseconds. */
   readonly at: string;
-  /** `asked`: before the act is carried out. `done`, `refused`, `failed`: its outcome. */
-  readonly stage: 'asked' | 'done' | 'refused' | 'failed';
+  /**
+   * `asked`: before the act is carried out. Its outcome, as it was answered: `done`, and durable; `refused`; `failed`; `unknown`, if the
+   * act could not be confirmed and may be in force.
+   */
+  readonly stage: 'asked' | 'done' | 'refused' | 'failed' | 'unknown';
   /** Name of the caller; empty: unknown. What an agent has done by itself: `agent CLUSTER`. */
   readonly who: string;
   readonly role: Role | null;

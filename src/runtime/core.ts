@@ -4,7 +4,7 @@ import type { Log } from '../ports/log.ts';
 import type { SnapshotStore } from '../ports/snapshot-store.ts';
 import type { LedgerRecords } from './ledger/records.ts';
 import type { Loop } from './loop.ts';
-import type { RecordWriter } from './stored/group.ts';
+import type { ReceiptingWriter } from './stored/group.ts';
 import type { Journal } from './stored/journal.ts';
 
 /** What the other parts of a management server are made from. */
@@ -14,7 +14,7 @@ export interface ServerCore {
   readonly store: SnapshotStore;
   readonly journal: Journal;
   /** Writes records that belong to the fleet and not to one cluster; of several replicas only the leader's reach the store. */
-  readonly fleet: RecordWriter;
+  readonly fleet: ReceiptingWriter;
   /** The records of the store when this process started. */
   readonly records: LedgerRecords;
   readonly clock: Clock;

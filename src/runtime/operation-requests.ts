@@ -77,6 +77,8 @@ export function createOperationRequests(core: ServerCore, { leads, knowsAll }: P
       log.info('an operation is asked for', { shoot, request, by });
       return 'taken';
     },
+    /** Of the last request for this Shoot. */
+    receipt: answers.receipt,
     /** Ends the reading of what other replicas write. */
     stop: answers.follow(),
   };

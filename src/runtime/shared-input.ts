@@ -1,8 +1,9 @@
 import type { Input } from '../engine/collections/types.ts';
 import { type JsonValue, jsonEquals, parseJsonBytes } from '../model/json.ts';
+import type { Receipt } from '../model/receipt.ts';
 import type { ServerCore } from './core.ts';
 import type { Shape } from './ledger/records.ts';
-import { createKeyedTask } from './single-flight.ts';
+import { createKeyedTask, type KeyedTask } from './single-flight.ts';
 
 /** What the records of an input need. */
 export type SharedInputDeps = Pick<ServerCore, 'store' | 'journal' | 'loop' | 'clock' | 'log'>;
@@ -97,6 +98,8 @@ export function createSharedInput<Value extends JsonValue, Staged extends JsonVa
       journal.put(prefix + key, value);
       stage(key, value);
     },
+    /** Of the value that this process has set last. */
+    receipt: (key: string): Receipt => journal.receipt([prefix + key]),
     /** Forgets the subject. */
     delete: (key: string): void => {
       if (!values.has(key)) return;
@@ -104,18 +107,20 @@ export function createSharedInput<Value extends JsonValue, Staged extends JsonVa
       stage(key, undefined);
     },
     /** Follows what other replicas write, until the returned function is called. */
-    follow: (): (() => Promise<void>) => {
-      if (!store.shared) return async () => undefined;
-      const unwatch = store.watch((event) => {
-        if (event.type === 'changed') {
-          for (const key of event.keys) if (key.startsWith(prefix)) reading.wake(key);
-        } else if (event.type === 'up') reading.wake();
-      });
-      reading.wake();
-      return async () => {
-        unwatch();
-        await reading.stop();
-      };
-    },
+    follow: (): (() => Promise<void>) => follow(store, prefix, reading),
+  };
+}
+
+function follow(store: SharedInputDeps['store'], prefix: string, reading: KeyedTask): () => Promise<void> {
+  if (!store.shared) return async () => undefined;
+  const unwatch = store.watch((event) => {
+    if (event.type === 'changed') {
+      for (const key of event.keys) if (key.startsWith(prefix)) reading.wake(key);
+    } else if (event.type === 'up') reading.wake();
+  });
+  reading.wake();
+  return async () => {
+    unwatch();
+    await reading.stop();
   };
 }

@@ -1,4 +1,5 @@
 import type { Engine } from '../engine/graph.ts';
+import type { Receipt } from '../model/receipt.ts';
 import type { StoreEvent } from '../ports/snapshot-store.ts';
 import type { RevisionObservation } from '../ports/source.ts';
 import type { ServerCore } from './core.ts';
@@ -95,12 +96,18 @@ export async function createSuspensions({ store, fleet, loop, engine }: ServerCo
   return {
     get: (kind: SuspensionKind, name: string) => all.get(keyOf(kind, name)),
     /** Queues the change for the store as well. Null: it is resumed. */
-    set: (kind: SuspensionKind, name: string, suspension: Suspension | null): void => {
+    set: (kind: SuspensionKind, name: string, suspension: Suspension | null): Receipt => {
       const key = keyOf(kind, name);
       if (!unconfirmed.has(key)) unconfirmed.set(key, all.get(key));
       put(key, suspension);
       fleet.put(key, suspension);
       changed();
+      return fleet.receipt([key]);
+    },
+    /** Of the last change that this process has made, if the store does not have it yet. */
+    unwritten: (kind: SuspensionKind, name: string): Receipt | undefined => {
+      const key = keyOf(kind, name);
+      return fleet.isWritten(key) ? undefined : fleet.receipt([key]);
     },
     /** Calls the listener after each change. */
     onChange: (listener: () => void) => void listeners.push(listener),

@@ -4,6 +4,7 @@ import type { JsonObject } from '../model/json.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 import { parseRfc3339 } from '../model/time.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
+import { ACTS, type ActOfApi, type CarryOut } from './acts.ts';
 import type { Answer, ServerApi } from './api.ts';
 import type { Audit } from './audit.ts';
 import { type ApiAccess, type ApiEnv, authorize } from './authorize.ts';
@@ -30,6 +31,7 @@ const REASON_OF: Readonly<Record<Extract<Answer<never>, { ok: false }>['kind'], 
   conflict: 'Conflict',
   invalid: 'Invalid',
   unavailable: 'Unavailable',
+  unrecorded: 'Unrecorded',
   notLeader: 'NotLeader',
 };
 
@@ -37,11 +39,17 @@ const REASON_OF: Readonly<Record<Extract<Answer<never>, { ok: false }>['kind'], 
  * The API, one route a function of {@link PeopleApi}; lists are `{"items": [...]}`. Acts and the audit log need the role
  * `operate`, questions do not.
  */
-export function apiRoutes(api: PeopleApi, access: ApiAccess, audit: Audit, log: AuditLog): Hono<ApiEnv> {
+export function apiRoutes(
+  api: PeopleApi,
+  access: ApiAccess,
+  audit: Audit,
+  log: AuditLog,
+  carryOut: CarryOut,
+): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   routes.use(authorize(access, audit));
   questions(routes, api);
-  for (const act of ACTS) actRoute(routes, api, act);
+  for (const act of ACTS) actRoute(routes, act, carryOut);
   auditRoute(routes, log);
   return routes;
 }
@@ -166,66 +174,8 @@ function tagsOf(written: readonly string[]): { readonly tags?: Readonly<Record<s
     : { tags: Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? '', pair?.[2] ?? ''])) };
 }
 
-/** An act: its path, the texts that its body must and may have, and the function of the API. */
-interface Act {
-  readonly path: string;
-  readonly needed?: Readonly<Record<string, number>>;
-  readonly optional?: Readonly<Record<string, number>>;
-  /** `texts`: those of the body, and the names in the path. */
-  readonly run: (api: PeopleApi, texts: Readonly<Record<string, string>>, by: string) => Promise<Answer<object>>;
-}
-
-const ACTS: readonly Act[] = [
-  {
-    path: '/approvals',
-    needed: { digest: MAX_NAME },
-    run: (api, { digest = '' }, by) => api.approve(digest, by),
-  },
-  {
-    path: '/sources/:name/accept',
-    needed: { revision: MAX_NAME },
-    run: (api, { name = '', revision = '' }, by) => api.accept(name, revision, by),
-  },
-  {
-    path: '/clusters/:name/accept',
-    optional: { id: MAX_NAME, key: MAX_NAME },
-    run: (api, { name = '', id, key }, by) =>
-      api.acceptCluster(name, { ...(id === undefined ? {} : { id }), ...(key === undefined ? {} : { key }) }, by),
-  },
-  {
-    path: '/clusters/:name/revoke-certificates',
-    optional: { serial: MAX_NAME },
-    run: (api, { name = '', serial }, by) => api.revokeCertificates(name, serial, by),
-  },
-  { path: '/clusters/:name/replace', run: (api, { name = '' }, by) => api.replaceCluster(name, by) },
-  {
-    path: '/dataplanes/:mesh/:name/renew-token',
-    run: (api, { mesh = '', name = '' }, by) => api.renewDataplaneToken(mesh, name, by),
-  },
-  { path: '/clusters/:name/renew-token', run: (api, { name = '' }, by) => api.renewToken(name, by) },
-  {
-    path: '/clusters/:name/suspend',
-    optional: { reason: MAX_NAME },
-    run: (api, { name = '', reason = '' }, by) => api.suspendCluster(name, by, reason),
-  },
-  { path: '/clusters/:name/resume', run: (api, { name = '' }, by) => api.resumeCluster(name, by) },
-  {
-    path: '/sources/:name/suspend',
-    optional: { reason: MAX_NAME },
-    run: (api, { name = '', reason = '' }, by) => api.suspendSource(name, by, reason),
-  },
-  { path: '/sources/:name/resume', run: (api, { name = '' }, by) => api.resumeSource(name, by) },
-  {
-    path: '/shoots/:namespace/:name/reconcile',
-    run: (api, { namespace = '', name = '' }, by) => api.operateShoot(namespace, name, 'reconcile', by),
-  },
-  {
-    path: '/shoots/:namespace/:name/retry',
-    run: (api, { namespace = '', name = '' }, by) => api.operateShoot(namespace, name, 'retry', by),
-  },
-];
-
-function actRoute(routes: Hono<ApiEnv>, api: PeopleApi, { path, needed = {}, optional = {}, run }: Act): void {
+function actRoute(routes: Hono<ApiEnv>, act: ActOfApi, carryOut: CarryOut): void {
+  const { path, needed = {}, optional = {} } = act;
   routes.post(path, async (context) => {
     const body = context.get('body');
     if (!body.ok) return refuse(context, 'Invalid', body.problem);
@@ -235,7 +185,7 @@ function actRoute(routes: Hono<ApiEnv>, api: PeopleApi, { path, needed = {}, opt
     if (!texts.ok) return refuse(context, 'Invalid', texts.problem);
     const part = (name: string): string => context.req.param(name) ?? '';
     const named = { ...texts.value, mesh: part('mesh'), namespace: part('namespace'), name: part('name') };
-    return reply(context, await run(api, named, context.get('caller').name));
+    return reply(context, await carryOut(act, named, context.get('caller').name));
   });
 }
 

@@ -2,6 +2,7 @@ import type { OutcomeCounts } from '../model/conditions.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { ObjectHealth } from '../model/object-health.ts';
+import type { Receipt } from '../model/receipt.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
 import type { DeltaView, HistoryRequest } from './history-api.ts';
 import type { ImpactRequest, ImpactView, WhyNotView } from './why-api.ts';
@@ -35,32 +36,40 @@ export interface ServerApi {
   history(question: HistoryRequest): Promise<Answer<readonly DeltaView[]>>;
   /** A declared data plane, as its Envoy is started. */
   dataplane(mesh: string, name: string): Answer<DeclaredDataplaneView>;
-  approve(digest: string, by: string): Promise<Answer<ApprovalView>>;
-  accept(source: string, revision: string, by: string): Promise<Answer<SourceView>>;
-  replaceCluster(cluster: string, by: string): Promise<Answer<ClusterView>>;
+  approve(digest: string, by: string): Promise<Act<ApprovalView>>;
+  accept(source: string, revision: string, by: string): Promise<Act<SourceView>>;
+  /** Releases the name for a cluster with another id. */
+  replaceCluster(cluster: string, by: string): Promise<Act<ClusterView>>;
+  /** Gives a released name back to the cluster that had it, unless another one has come. */
+  giveBackCluster(cluster: string, by: string): Promise<Act<ClusterView>>;
   /** Sends nothing to the cluster until it is resumed. A second call replaces the reason. */
-  suspendCluster(cluster: string, by: string, reason: string): Promise<Answer<ClusterView>>;
-  resumeCluster(cluster: string, by: string): Promise<Answer<ClusterView>>;
+  suspendCluster(cluster: string, by: string, reason: string): Promise<Act<ClusterView>>;
+  resumeCluster(cluster: string, by: string): Promise<Act<ClusterView>>;
   /** Admits no new revision of the source until it is resumed. */
-  suspendSource(source: string, by: string, reason: string): Promise<Answer<SourceView>>;
-  resumeSource(source: string, by: string): Promise<Answer<SourceView>>;
+  suspendSource(source: string, by: string, reason: string): Promise<Act<SourceView>>;
+  resumeSource(source: string, by: string): Promise<Act<SourceView>>;
   /** Begins an operation of a declared Shoot; answers with its row of the view `shoots`. */
-  operateShoot(
-    namespace: string,
-    name: string,
-    request: 'reconcile' | 'retry',
-    by: string,
-  ): Promise<Answer<JsonObject>>;
+  operateShoot(namespace: string, name: string, request: 'reconcile' | 'retry', by: string): Promise<Act<JsonObject>>;
 }
 
 /**
- * An answer, or the reason for an error: `notFound` (404), `conflict` (409), `invalid` (400), `unavailable` (503), `notLeader` (409; `leader`:
- * address of the leader's API, null: not known).
+ * An answer, or the reason for an error: `notFound` (404), `conflict` (409), `invalid` (400), `unavailable` (503), `unrecorded` (503: an act may
+ * or may not be in force, now or after a restart), `notLeader` (409; `leader`: address of the leader's API, null: not known).
  */
 export type Answer<Value> =
   | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly kind: 'notFound' | 'conflict' | 'invalid' | 'unavailable'; readonly message: string }
+  | {
+      readonly ok: false;
+      readonly kind: 'notFound' | 'conflict' | 'invalid' | 'unavailable' | 'unrecorded';
+      readonly message: string;
+    }
   | { readonly ok: false; readonly kind: 'notLeader'; readonly message: string; readonly leader: string | null };
+
+/** What an act has changed, or why it has changed nothing. Its caller is answered when the receipt says that it is durable (`acts.ts`). */
+export type Act<Value> = { readonly ok: true; readonly value: Value; readonly receipt: Receipt } | Refusal;
+
+/** The reason for an error. */
+export type Refusal = Extract<Answer<never>, { readonly ok: false }>;
 
 /** A finished plan. */
 export interface PlannedRefView {

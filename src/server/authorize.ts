@@ -5,7 +5,7 @@ import { createBodies } from '../http/bodies.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { Result } from '../model/result.ts';
 import type { Audit, AuditedRequest } from './audit.ts';
-import { type ErrorReason, refuse } from './http-error.ts';
+import { type ErrorBody, type ErrorReason, refuse } from './http-error.ts';
 import { type Caller, callerOfCertificate, LOCAL_CALLER, type People } from './people.ts';
 import { jsonBody } from './request.ts';
 
@@ -85,17 +85,21 @@ async function act(
   }
   await next();
   const { status } = context.res;
-  const stage = status < 400 ? 'done' : status < 500 ? 'refused' : 'failed';
-  await noted.value(stage, stage === 'done' ? '' : await messageOf(context.res));
+  if (status < 400) await noted.value('done', '');
+  else {
+    const { reason, message } = await errorOf(context.res);
+    const failed = reason === ('Unrecorded' satisfies ErrorReason) ? 'unknown' : 'failed';
+    await noted.value(status < 500 ? 'refused' : failed, message);
+  }
   return undefined;
 }
 
-async function messageOf(response: Response): Promise<string> {
+async function errorOf(response: Response): Promise<{ readonly reason: string; readonly message: string }> {
   try {
-    const { error } = (await response.clone().json()) as { readonly error?: { readonly message?: unknown } };
-    return String(error?.message ?? '');
+    const { error } = (await response.clone().json()) as Partial<ErrorBody>;
+    return { reason: error?.reason ?? '', message: error?.message ?? '' };
   } catch {
-    return `status ${response.status}`;
+    return { reason: '', message: `status ${response.status}` };
   }
 }
 

@@ -25,6 +25,7 @@ const REASONS = {
   UnsupportedMediaType: 415,
   Internal: 500,
   Unavailable: 503,
+  Unrecorded: 503,
 } as const satisfies Readonly<Record<string, ContentfulStatusCode>>;
 
 /** Reason of an error response; each has its HTTP status. */

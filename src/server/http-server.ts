@@ -13,6 +13,7 @@ import type { AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { createLimitedLog } from '../runtime/limited-log.ts';
+import { createActs } from './acts.ts';
 import { apiRoutes } from './api-routes.ts';
 import { createAudit } from './audit.ts';
 import type { ApiAccess } from './authorize.ts';
@@ -37,6 +38,8 @@ export interface HttpServerDeps {
   /** Returns the metrics in the Prometheus text format. */
   readonly metrics?: () => Promise<string>;
   readonly api?: PeopleApi;
+  /** What the API has changed is gone with the process, because its store is. */
+  readonly storeForgets?: boolean;
   /** The audit log of the API, which needs it. */
   readonly audit?: AuditLog;
   readonly hooks?: GitHooks;
@@ -148,7 +151,8 @@ function createApp(deps: HttpServerDeps, access: ApiAccess): Hono<{ Bindings: Ht
   if (deps.api !== undefined && deps.audit !== undefined) {
     const { audit: log } = deps;
     const audit = createAudit({ ...deps, audit: log, id: () => randomUUID() });
-    app.route('/api/v1', apiRoutes(deps.api, access, audit, log));
+    const carryOut = createActs({ ...deps, api: deps.api }, { storeForgets: deps.storeForgets ?? false });
+    app.route('/api/v1', apiRoutes(deps.api, access, audit, log, carryOut));
   }
   return app;
 }

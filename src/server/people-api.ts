@@ -1,11 +1,11 @@
-import type { Answer, ServerApi } from './api.ts';
+import type { Act, ServerApi } from './api.ts';
 
 /** Renewal of tokens; the tokens themselves are never sent. */
 export interface TokenApi {
   /** Makes every earlier token of the cluster invalid; its certificates stay valid. */
-  renewToken(cluster: string, by: string): Promise<Answer<TokenView>>;
+  renewToken(cluster: string, by: string): Promise<Act<TokenView>>;
   /** Makes every earlier token of the data plane invalid, and ends its streams. */
-  renewDataplaneToken(mesh: string, name: string, by: string): Promise<Answer<DataplaneTokenView>>;
+  renewDataplaneToken(mesh: string, name: string, by: string): Promise<Act<DataplaneTokenView>>;
 }
 
 /** Decisions of people about single agents. */
@@ -15,9 +15,9 @@ export interface EnrolmentApi {
     cluster: string,
     agent: { readonly id?: string; readonly key?: string },
     by: string,
-  ): Promise<Answer<AcceptedAgentView>>;
+  ): Promise<Act<AcceptedAgentView>>;
   /** Revokes one client certificate of a cluster; without a serial number all that were issued until now. */
-  revokeCertificates(cluster: string, serial: string | undefined, by: string): Promise<Answer<RevokedView>>;
+  revokeCertificates(cluster: string, serial: string | undefined, by: string): Promise<Act<RevokedView>>;
 }
 
 /** The API for people. */

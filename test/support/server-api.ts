@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { diagnosticOf } from '../../src/model/diagnostic.ts';
+import { durableAlready } from '../../src/model/receipt.ts';
 import type {
-  Answer,
+  Act,
   ClusterView,
   DeclarationExplanation,
   EntityExplanation,
@@ -236,27 +237,27 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
     renewDataplaneToken: async (mesh, name, by) => {
       calls.push(`renew token ${mesh}/${name} by ${by}`);
       return name === 'db-07'
-        ? { ok: true, value: { mesh, name, generation: 1_780_000_000 } }
+        ? { ok: true, value: { mesh, name, generation: 1_780_000_000 }, receipt: durableAlready }
         : { ok: false, kind: 'notFound', message: `no data plane ${mesh}/${name} is declared` };
     },
     renewToken: async (cluster, by) => {
       calls.push(`renew token ${cluster} by ${by}`);
       return fleet.clusters.some(({ name }) => name === cluster)
-        ? { ok: true, value: { cluster, generation: 1_780_000_000 } }
+        ? { ok: true, value: { cluster, generation: 1_780_000_000 }, receipt: durableAlready }
         : { ok: false, kind: 'notFound', message: `there is no cluster ${cluster}` };
     },
     acceptCluster: async (cluster, { id = 'west-id', key = 'ab' }, by) => {
       calls.push(`accept cluster ${cluster} by ${by}`);
-      return { ok: true, value: { cluster, id, key } };
+      return { ok: true, value: { cluster, id, key }, receipt: durableAlready };
     },
     revokeCertificates: async (cluster, serial, by) => {
       calls.push(`revoke ${serial ?? 'all'} of ${cluster} by ${by}`);
-      return { ok: true, value: { cluster, serial: serial ?? null } };
+      return { ok: true, value: { cluster, serial: serial ?? null }, receipt: durableAlready };
     },
     approve: async (digest, by) => {
       calls.push(`approve ${digest} by ${by}`);
       return digest === HELD_DIGEST
-        ? { ok: true, value: { digest, released: 1, expiresAt: '2026-01-02T04:04:05Z' } }
+        ? { ok: true, value: { digest, released: 1, expiresAt: '2026-01-02T04:04:05Z' }, receipt: durableAlready }
         : { ok: false, kind: 'notFound', message: 'no removals with that digest are held' };
     },
     accept: async (source, revision, by) => {
@@ -268,10 +269,11 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
     },
     replaceCluster: async (cluster, by) => {
       calls.push(`replace ${cluster} by ${by}`);
-      const view = fleet.clusters.find(({ name }) => name === cluster);
-      return view === undefined
-        ? { ok: false, kind: 'notFound', message: `no cluster ${cluster}` }
-        : { ok: true, value: view };
+      return replaced(fleet.clusters, cluster, true);
+    },
+    giveBackCluster: async (cluster, by) => {
+      calls.push(`give back ${cluster} by ${by}`);
+      return replaced(fleet.clusters, cluster, false);
     },
     suspendCluster: async (name, by, reason) => {
       calls.push(`suspend cluster ${name} by ${by}: ${reason}`);
@@ -293,7 +295,11 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
       calls.push(`${request} Shoot ${namespace}/${name} by ${by}`);
       if (namespace !== 'garden-web') return { ok: false, kind: 'notFound', message: `no Shoot ${name}` };
       if (request === 'retry') return { ok: false, kind: 'conflict', message: 'it has not failed' };
-      return { ok: true, value: { namespace, name, lastOperation: 'Reconcile Processing (0%)' } };
+      return {
+        ok: true,
+        value: { namespace, name, lastOperation: 'Reconcile Processing (0%)' },
+        receipt: durableAlready,
+      };
     },
   };
 }
@@ -302,11 +308,18 @@ function suspended<View extends { readonly name: string; readonly suspended: Sus
   views: readonly View[],
   wanted: string,
   suspension: SuspensionView | null,
-): Answer<View> {
+): Act<View> {
   const view = views.find(({ name }) => name === wanted);
   return view === undefined
     ? { ok: false, kind: 'notFound', message: `there is no ${wanted}` }
-    : { ok: true, value: { ...view, suspended: suspension } };
+    : { ok: true, value: { ...view, suspended: suspension }, receipt: durableAlready };
+}
+
+function replaced(clusters: FleetView['clusters'], cluster: string, released: boolean): Act<ClusterView> {
+  const view = clusters.find(({ name }) => name === cluster);
+  return view === undefined
+    ? { ok: false, kind: 'notFound', message: `no cluster ${cluster}` }
+    : { ok: true, value: { ...view, released }, receipt: durableAlready };
 }
 
 /** The report of a server on a service with one data plane that is not online. */

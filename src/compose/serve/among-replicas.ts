@@ -1,3 +1,4 @@
+import { joinReceipts } from '../../model/receipt.ts';
 import type { AgentListener } from '../../relay/session.ts';
 import type { Windows } from '../../runtime/removals/windows.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
@@ -23,15 +24,18 @@ export function createLeading() {
 
 /** Adds the view of the replica to the status, and ends the lease of another replica for a replaced cluster. */
 export function apiOfReplica(api: ServerApi, replica: Replica): ServerApi {
+  const alsoElsewhere =
+    (change: ServerApi['replaceCluster']): ServerApi['replaceCluster'] =>
+    async (cluster, by) => {
+      const done = await change(cluster, by);
+      // The replica that serves the cluster would go on with the registration of before.
+      return done.ok ? { ...done, receipt: joinReceipts([done.receipt, replica.revoke(cluster)]) } : done;
+    };
   return {
     ...api,
     status: () => ({ ...api.status(), replica: replica.view() }),
-    replaceCluster: async (cluster, by) => {
-      const answer = await api.replaceCluster(cluster, by);
-      // The replica that serves the cluster would go on with the registration of before.
-      if (answer.ok) replica.revoke(cluster);
-      return answer;
-    },
+    replaceCluster: alsoElsewhere(api.replaceCluster),
+    giveBackCluster: alsoElsewhere(api.giveBackCluster),
   };
 }
 

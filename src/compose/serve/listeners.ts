@@ -38,7 +38,8 @@ export async function openListeners(
     ...(tls && { tls }),
     ...(local && { localToken: local.token }),
   };
-  const httpServer = must(createHttpServer({ ...deps, api, audit, hooks }, options));
+  const storeForgets = config.store.type === 'memory';
+  const httpServer = must(createHttpServer({ ...deps, api, audit, hooks, storeForgets }, options));
   const metricsServer = must(createHttpServer({ ...deps, ...forPrograms }, { listen: hostOf(metrics.listen) }));
   const stopRenewing = http.tls === undefined ? () => undefined : renewTls(http.tls, httpServer, deps);
   return {

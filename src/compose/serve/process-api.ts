@@ -1,13 +1,14 @@
 import { dataplaneSubject } from '../../model/dataplane.ts';
 import { quote } from '../../model/ids.ts';
 import { counted, errorText } from '../../model/messages.ts';
+import { durableAlready } from '../../model/receipt.ts';
 import { type CertificateExpiry, WARN_BEFORE_MS } from '../../ports/certificate-authority.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log, LogData } from '../../ports/log.ts';
 import type { Acceptances, Asker } from '../../relay/trust/acceptances.ts';
 import { parseSerial, type RevokedCertificates } from '../../relay/trust/revoked-certificates.ts';
 import type { TokenGenerations } from '../../relay/trust/tokens.ts';
-import type { Answer, CertificateView, ClusterView, ServerApi, WaitingAgentView } from '../../server/api.ts';
+import type { Act, CertificateView, ClusterView, ServerApi, WaitingAgentView } from '../../server/api.ts';
 import type { AcceptedAgentView, PeopleApi, RevokedView } from '../../server/people-api.ts';
 
 /** Parts of a server's process that the API of its fleet does not know. */
@@ -57,13 +58,13 @@ export function apiOfProcess(api: ServerApi, process: ProcessParts): PeopleApi {
         return { ok: false, kind: 'notFound', message: `there is no cluster ${quote(cluster)}` };
       }
       const renewed = await renewToken(process, cluster, { cluster, by });
-      return renewed.ok ? { ok: true, value: { cluster, ...renewed.value } } : renewed;
+      return renewed.ok ? { ...renewed, value: { cluster, ...renewed.value } } : renewed;
     },
     renewDataplaneToken: async (mesh, name, by) => {
       const declared = api.dataplane(mesh, name);
       if (!declared.ok) return declared;
       const renewed = await renewToken(process, dataplaneSubject(`${mesh}/${name}`), { mesh, dataplane: name, by });
-      return renewed.ok ? { ok: true, value: { mesh, name, ...renewed.value } } : renewed;
+      return renewed.ok ? { ...renewed, value: { mesh, name, ...renewed.value } } : renewed;
     },
     acceptCluster: (cluster, agent, by) => acceptCluster(api, process, cluster, agent, by),
     revokeCertificates: (cluster, serial, by) => revokeCertificates(api, process, cluster, serial, by),
@@ -86,7 +87,7 @@ async function acceptCluster(
   cluster: string,
   { id, key }: { readonly id?: string; readonly key?: string },
   by: string,
-): Promise<Answer<AcceptedAgentView>> {
+): Promise<Act<AcceptedAgentView>> {
   const view = api.clusters().find(({ name }) => name === cluster);
   if (view === undefined) return { ok: false, kind: 'notFound', message: `there is no cluster ${quote(cluster)}` };
   if (view.id !== null && !view.released) {
@@ -118,7 +119,7 @@ async function revokeCertificates(
   cluster: string,
   written: string | undefined,
   by: string,
-): Promise<Answer<RevokedView>> {
+): Promise<Act<RevokedView>> {
   if (!api.clusters().some(({ name }) => name === cluster)) {
     return { ok: false, kind: 'notFound', message: `there is no cluster ${quote(cluster)}` };
   }
@@ -133,30 +134,30 @@ async function revokeCertificates(
   });
 }
 
-/** The answer of an act that is recorded in the trust folder and the store. */
-async function recorded<Value>(act: () => Promise<Value>): Promise<Answer<Value>> {
+/**
+ * An act that is recorded in the trust folder and in the store that replicas share. After a failure the store may have it all the same:
+ * then it is in force as soon as the store is read again.
+ */
+async function recorded<Value>(act: () => Promise<Value>): Promise<Act<Value>> {
   try {
-    return { ok: true, value: await act() };
+    return { ok: true, value: await act(), receipt: durableAlready };
   } catch (error) {
-    const message = `that cannot be recorded now, and nothing has changed: ${errorText(error)}`;
-    return { ok: false, kind: 'unavailable', message };
+    const message = `that could not be recorded, and whether it is in force is not known: ${errorText(error)}. Do it again, which does no harm`;
+    return { ok: false, kind: 'unrecorded', message };
   }
 }
 
 /** `about`: who renews whose token, for the log. */
-async function renewToken(
+function renewToken(
   { records: { generations }, log }: ProcessParts,
   subject: string,
   about: LogData,
-): Promise<Answer<{ readonly generation: number }>> {
-  try {
+): Promise<Act<{ readonly generation: number }>> {
+  return recorded(async () => {
     const generation = await generations.renew(subject);
     log.info('a token is renewed: earlier ones are not valid any more', { ...about, generation });
-    return { ok: true, value: { generation } };
-  } catch (error) {
-    const message = `the token cannot be renewed now, and nothing has changed: ${errorText(error)}`;
-    return { ok: false, kind: 'conflict', message };
-  }
+    return { generation };
+  });
 }
 
 const WHAT: Readonly<Record<CertificateExpiry['what'], string>> = {

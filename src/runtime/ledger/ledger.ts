@@ -1,10 +1,11 @@
 import type { AgentValue } from '../../engine/inputs.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { type Registration, reportedIn } from '../../model/ledger.ts';
+import type { Receipt } from '../../model/receipt.ts';
 import type { StoreWrite } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import { logKeysOf } from '../history/records.ts';
-import type { RecordWriter, WriteGuard } from '../stored/group.ts';
+import type { ReceiptingWriter, RecordWriter, WriteGuard } from '../stored/group.ts';
 import type { Journal } from '../stored/journal.ts';
 import {
   type ClusterReadings,
@@ -35,7 +36,7 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
   const { engine, journal, fleet, records, clock } = deps;
   const writers = createClusterWriters(journal, ownsAll);
   let epoch = records.epoch ?? clock.now();
-  const writerOf = (cluster: string): RecordWriter => writers.of(cluster)?.records ?? fleet;
+  const writerOf = (cluster: string): ReceiptingWriter => writers.of(cluster)?.records ?? fleet;
   const { remember, end, ...registrations } = createRegistrations({ ...deps, epoch: () => epoch, writerOf });
   const own = (cluster: string, readings: ClusterReadings, guard?: WriteGuard): void => {
     const written = writers.own(cluster, readings, guard);
@@ -128,6 +129,7 @@ function createAdmittedRevisions({ records, fleet }: LedgerDeps) {
   const admitted = new Map([...records.sources].map(([source, { revision }]) => [source, revision]));
   return {
     admittedRevision: (source: string): string | undefined => admitted.get(source),
+    admissionReceipt: (source: string): Receipt => fleet.receipt([recordKey.source(source)]),
     setAdmittedRevision: (source: string, revision: string): void => {
       if (admitted.get(source) === revision) return;
       admitted.set(source, revision);

@@ -1,8 +1,9 @@
 import type { Registration } from '../../model/ledger.ts';
 import { type OutputPosition, positionAfter } from '../../model/output.ts';
+import type { Receipt } from '../../model/receipt.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { AgentCertificate } from '../../relay/session.ts';
-import type { RecordWriter } from '../stored/group.ts';
+import type { ReceiptingWriter, RecordWriter } from '../stored/group.ts';
 import { type LedgerRecords, type Revocation, recordKey } from './records.ts';
 
 /** The registrations, their positions and their revocations. */
@@ -12,7 +13,7 @@ export function createRegistrations(deps: {
   readonly clock: Clock;
   readonly fleet: RecordWriter;
   /** The writer of the registration of a cluster. */
-  readonly writerOf: (cluster: string) => RecordWriter;
+  readonly writerOf: (cluster: string) => ReceiptingWriter;
 }) {
   const { records, clock, fleet } = deps;
   const known = new Map(records.registrations);
@@ -35,6 +36,9 @@ export function createRegistrations(deps: {
     registrations: () => known.values(),
     /** Null deletes the binding of the name to a cluster id. */
     setRegistration,
+    /** Of the registration as it was set last. */
+    registrationReceipt: (cluster: string): Receipt =>
+      deps.writerOf(cluster).receipt([recordKey.registration(cluster)]),
     /** Takes over the records of another replica. */
     remember: (cluster: string, registration: Registration | undefined, revocation: Revocation | undefined) => {
       remember(cluster, registration ?? null);

@@ -7,6 +7,7 @@ import type { Digest } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import type { ApprovalOutcome } from '../../model/ledger.ts';
 import type { Origin } from '../../model/output.ts';
+import type { Receipt } from '../../model/receipt.ts';
 import type { ApprovalWay } from '../../model/relay-config.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -52,6 +53,9 @@ export function createApprovals({ engine, loop, fleet, records, clock }: ServerC
       stage(cluster, key, record);
       fleet.put(recordKey.approval(cluster, key), record);
     },
+    /** Of what was put last of these approvals. */
+    receipt: (removals: readonly Removal[]): Receipt =>
+      fleet.receipt(removals.map(({ cluster, key }) => recordKey.approval(cluster, key))),
     end,
     /** Stages the end of an approval, and counts it as used: the object was removed. */
     used: (cluster: string, key: string): void => {
@@ -98,6 +102,18 @@ export interface HeldSet {
   readonly removals: readonly Removal[];
 }
 
+/** The removals that a command has approved, and until when (milliseconds since 1970). */
+interface Approved {
+  readonly released: readonly Removal[];
+  readonly expiresAt: number;
+}
+
+function remember<Value>(map: Map<string, Value>, digest: string, value: Value): void {
+  map.delete(digest);
+  map.set(digest, value);
+  for (const oldest of [...map.keys()].slice(0, -REMEMBERED_SETS)) map.delete(oldest);
+}
+
 /** An approval that is not used within this time is void. */
 const APPROVAL_LIFE_MS = 60 * 60 * 1000;
 /** Number of remembered sets: an approval may name a set that has shrunk since. */
@@ -120,6 +136,8 @@ export function createHeldSets({
   clock,
 }: ServerCore & { readonly ledger: Ledger; readonly approvals: Approvals }) {
   const remembered = new Map<string, HeldSet>();
+  /** What was approved by command, by digest: the same command again has the same answer. */
+  const approved = new Map<string, Approved>();
   const digestOf = (removals: readonly Removal[]): Digest => {
     const idOf = (cluster: string): string => ledger.registration(cluster)?.id ?? cluster;
     return sha256(
@@ -143,8 +161,7 @@ export function createHeldSets({
     const removals = held.map(({ cluster, key }) => ({ cluster, key }));
     const message = [...new Set(held.map((removal) => removal.message))].sort(compareText).join('; ');
     const set = { digest: digestOf(removals), reason: first.reason, message, removals };
-    remembered.set(set.digest, set);
-    for (const digest of [...remembered.keys()].slice(0, -REMEMBERED_SETS)) remembered.delete(digest);
+    remember(remembered, set.digest, set);
     return set;
   };
   const grant = (removals: readonly Removal[], record: ApprovalRecord): void => {
@@ -175,14 +192,15 @@ export function createHeldSets({
      * Releases those removals of the named set that are still held; undefined if no such set was held lately. Resolves before the
      * commit that lets them leave.
      */
-    approve: async (
-      digest: string,
-      by: string,
-    ): Promise<{ readonly released: number; readonly expiresAt: number } | undefined> => {
+    approve: async (digest: string, by: string): Promise<(Approved & { readonly receipt: Receipt }) | undefined> => {
       await loop.settled();
       current();
       const set = remembered.get(digest);
-      if (set === undefined) return undefined;
+      if (set === undefined) {
+        const before = approved.get(digest);
+        const counts = before !== undefined && before.expiresAt > clock.now();
+        return counts ? { ...before, receipt: approvals.receipt(before.released) } : undefined;
+      }
       const expiresAt = clock.now() + APPROVAL_LIFE_MS;
       const released = set.removals.filter(isHeld);
       // An object that is wanted again by then was changed by an earlier commit, which the recorder of holds has seen.
@@ -195,7 +213,8 @@ export function createHeldSets({
       };
       loop.transact(() => grant(released, { digest, by, expiresAt }), { committed: endUnneeded });
       remembered.delete(digest);
-      return { released: released.length, expiresAt };
+      remember(approved, digest, { released, expiresAt });
+      return { released, expiresAt, receipt: approvals.receipt(released) };
     },
   };
 }

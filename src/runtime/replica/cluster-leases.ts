@@ -1,6 +1,7 @@
 import type { AgentHello } from '../../model/agent.ts';
 import { type JsonValue, objectOf, parseJsonBytes, textOf } from '../../model/json.ts';
 import type { AdmissionPosition } from '../../model/output.ts';
+import type { Receipt } from '../../model/receipt.ts';
 import type { StoreWrite } from '../../ports/snapshot-store.ts';
 import type { AgentSession, HelloDecision } from '../../relay/session.ts';
 import type { ServerCore } from '../core.ts';
@@ -50,7 +51,7 @@ interface State {
   /** Clusters whose lease another replica has taken, and whose records this replica still has to give up. */
   readonly lost: Set<string>;
   /** Clusters whose lease is to be revoked, with the write of the same batch. */
-  readonly revocations: Map<string, StoreWrite>;
+  readonly revocations: Map<string, { readonly write: StoreWrite; readonly done: (isWritten: boolean) => void }>;
 }
 
 const PREFIX = 'cluster-leases/';
@@ -92,6 +93,7 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
       const lease = { replica: id, instance, session: `${id}/${sessions}`, stated };
       own.set(cluster, { session, lease, version: undefined, wasStoreLost: false });
       // The new lease ends the other one as well, and the write of the revocation may be outdated later.
+      revocations.get(cluster)?.done(true);
       revocations.delete(cluster);
       task.wake(cluster);
     },
@@ -104,9 +106,13 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
       task.wake(cluster);
     },
     /** Ends the lease of another replica, and makes this write in the same batch; the agent must connect again. */
-    revoke: (cluster: string, write: StoreWrite): void => {
-      revocations.set(cluster, write);
+    revoke: (cluster: string, write: StoreWrite): Receipt => {
+      const { promise: written, resolve: done } = Promise.withResolvers<boolean>();
+      // The later write is also what the earlier one waits for.
+      void written.then(revocations.get(cluster)?.done);
+      revocations.set(cluster, { write, done });
       task.wake(cluster);
+      return { written, problem: () => undefined, cancel: () => undefined };
     },
     /** The store was lost: a missing lease does not show that another replica had it. */
     storeLost: (): void => {
@@ -183,8 +189,9 @@ async function settle(state: State, cluster: string): Promise<void> {
     if (mine === undefined && revocation !== undefined) {
       // The record stays: without one, the replica that has lost the lease would request it again.
       const revoked = { replica: id, instance: '', session: `${id}/taken/${found.version}`, stated: lease?.stated };
-      const outcome = await deps.store.write([leaseWrite(cluster, revoked, found.version), revocation]);
-      if (outcome === 'written') revocations.delete(cluster);
+      const outcome = await deps.store.write([leaseWrite(cluster, revoked, found.version), revocation.write]);
+      if (outcome === 'written' && revocations.get(cluster) === revocation) revocations.delete(cluster);
+      if (outcome === 'written') revocation.done(true);
       continue;
     }
     if (mine === undefined) {

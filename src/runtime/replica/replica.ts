@@ -1,6 +1,7 @@
 import type { AgentHello } from '../../model/agent.ts';
 import { repairCommand } from '../../model/messages.ts';
 import { type AdmissionPosition, comparePositions } from '../../model/output.ts';
+import type { Receipt } from '../../model/receipt.ts';
 import type { AgentSession, HelloDecision, ReportedHolding } from '../../relay/session.ts';
 
 /** The rights and duties of this process as one server of its fleet: the only one, or one of several that share a store. */
@@ -27,7 +28,9 @@ export interface Replica {
   /** Its session is over. Called after that was noted. */
   disconnected(session: AgentSession): void;
   /** Ends the lease of another replica for the cluster: its agent has to connect again. */
-  revoke(cluster: string): void;
+  revoke(cluster: string): Receipt;
+  /** A person has accepted this revision of a source: tells when a server that starts admits it by itself. */
+  accepted(source: string, revision: string): Receipt;
   /** The revision that the source was admitted at last. */
   lastAdmitted(source: string): string | undefined;
   /** Whether another replica of this id lives. */

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../model/json.ts';
+import { durableAlready, type Receipt } from '../../model/receipt.ts';
 import type { StoreEvent } from '../../ports/snapshot-store.ts';
 import type { AgentSession, ReportedHolding } from '../../relay/session.ts';
 import type { ServerCore } from '../core.ts';
@@ -12,6 +13,7 @@ import type { SourceTable } from '../source-table.ts';
 import type { ObservedStatuses } from '../status/observed-statuses.ts';
 import { jsonWrite } from '../stored/json-record.ts';
 import { ADMISSION_KEY, type AdmissionCounter } from './admission.ts';
+import { createAdmissionReceipts } from './admission-receipts.ts';
 import { type Admitting, createAdmitting, type Judgement } from './admitting.ts';
 import type { Candidacy } from './candidacy.ts';
 import { catchUp } from './catch-up.ts';
@@ -64,6 +66,7 @@ interface Parts {
   readonly permits: RemovalPermits;
   readonly records: KeyedTask;
   readonly epoch: SingleFlight;
+  readonly admissionReceipt: (source: string) => Receipt;
 }
 
 /** Time limit for making the last records of a cluster durable. */
@@ -119,10 +122,11 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
     connected: (session, holding) => connect(deps, parts, session, holding),
     disconnected: leases.disconnected,
     revoke: (cluster) => {
-      if (leases.serves(cluster)) return;
+      if (leases.serves(cluster)) return durableAlready;
       const registration = deps.ledger.registration(cluster) as unknown as JsonValue | undefined;
-      leases.revoke(cluster, jsonWrite(recordKey.registration(cluster), registration ?? null));
+      return leases.revoke(cluster, jsonWrite(recordKey.registration(cluster), registration ?? null));
     },
+    accepted: parts.admissionReceipt,
     lastAdmitted: (source) => staged.publishedSource(source)?.revision?.revision,
     isAlive: peers.isAlive,
     view: () => viewOf(deps, options, parts, isDown),
@@ -212,7 +216,8 @@ function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
     counter.seen({ epoch: begun, sequence: 0 });
     admitting.wake();
   });
-  const parts: Parts = { admitting, publisher, leases, peers, clusters, permits, records, epoch };
+  const admissionReceipt = createAdmissionReceipts({ ...deps, publisher });
+  const parts: Parts = { admitting, publisher, leases, peers, clusters, permits, records, epoch, admissionReceipt };
   loop.addSink(() => {
     const group = publisher.group();
     if (group !== undefined && judges()) permits.write(group);

@@ -1,3 +1,4 @@
+import { durableAlready } from '../../model/receipt.ts';
 import type { Source } from '../../ports/source.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -84,7 +85,11 @@ export function createSoleReplica(
     judge: () => undefined,
     connected: (_session, holding) => counter.stated(provenAdmission(holding)),
     disconnected: () => undefined,
-    revoke: () => undefined,
+    revoke: () => durableAlready,
+    accepted: (source, revision) => {
+      ledger.setAdmittedRevision(source, revision);
+      return ledger.admissionReceipt(source);
+    },
     lastAdmitted: (source) => ledger.admittedRevision(source),
     isAlive: () => false,
     view: () => ({ id: '', leads: true, leader: null, admitted: counter.current(), alive: 1, problem: '' }),

@@ -1,5 +1,8 @@
+import { type JsonValue, jsonEquals } from '../../model/json.ts';
+import type { Receipt } from '../../model/receipt.ts';
 import type { SnapshotStore, StoreWrite } from '../../ports/snapshot-store.ts';
 import { type Budget, createMapState, type MapState, type MapWriter, type Part } from './map-writer.ts';
+import { createReceipts } from './receipts.ts';
 import { bucketKeys, decodeManifest, type MapReading, type ValueCodec } from './stored-map.ts';
 
 /** Decides whether this process may write a group, where several processes share a store. */
@@ -18,6 +21,14 @@ export interface RecordWriter {
   noted(key: string, value: unknown): void;
 }
 
+/** Writes JSON records, and tells when the store has them. */
+export interface ReceiptingWriter extends RecordWriter {
+  /** The store has the record as it was put last, or it was not put. */
+  isWritten(key: string): boolean;
+  /** Tells when the store has these records as they were put last, and has them written at once. */
+  receipt(keys: readonly string[]): Receipt;
+}
+
 /** The writes of one group in a batch. */
 export interface GroupPart extends Part {
   /** A required version did not match. */
@@ -31,6 +42,10 @@ interface GroupListener {
   /** Lost records are queued to be written again. */
   refilling(records: number): void;
   closed(): void;
+  /** Somebody waits for the writes of the group: they are not gathered, and the next attempt is due now. */
+  hurry(): void;
+  /** Why the store cannot be written at present; undefined: it can. */
+  failure(): string | undefined;
 }
 
 /** Deletions that a group remembers, to repeat them if an older copy of the store takes over. */
@@ -38,7 +53,7 @@ const DELETIONS = 10_000;
 
 type State = ReturnType<typeof createState>;
 
-function createState(guard: WriteGuard | undefined, { wake, refilling }: GroupListener) {
+function createState(guard: WriteGuard | undefined, { wake, refilling, failure }: GroupListener) {
   return {
     guard,
     wake,
@@ -49,6 +64,9 @@ function createState(guard: WriteGuard | undefined, { wake, refilling }: GroupLi
     deleted: new Set<string>(),
     /** Keys of records that are not written yet. */
     waiting: new Set<string>(),
+    /** Keys of records in the batch that the store is writing. */
+    writing: new Set<string>(),
+    receipts: createReceipts(failure),
     maps: new Map<string, MapState<never>>(),
     dirty: new Set<MapState<never>>(),
     /** Records that the next audits check, and the action if one is missing. */
@@ -69,12 +87,24 @@ export function createGroup(guard: WriteGuard | undefined, listener: GroupListen
   const state = createState(guard, listener);
   const { records, deleted, waiting, maps, dirty, wake } = state;
   const hasMore = (): boolean => waiting.size > 0 || dirty.size > 0;
+  const isWritten = (key: string): boolean => !waiting.has(key) && !state.writing.has(key);
   return {
     isGuarded: guard !== undefined,
     put: (key: string, value: unknown) => put(state, key, value),
     noted: (key: string, value: unknown) => {
+      const isAsPut =
+        state.receipts.awaits(key) && jsonEquals((records.get(key) ?? null) as JsonValue, value as JsonValue);
       remember(state, key, value);
       waiting.delete(key);
+      if (isAsPut) state.receipts.written([key]);
+    },
+    isWritten,
+    receipt: (keys: readonly string[]): Receipt => {
+      const open = keys.filter((key) => !isWritten(key));
+      const receipt = state.receipts.open(open);
+      if (state.isClosed) state.receipts.dropped((key) => open.includes(key));
+      else if (open.length > 0) listener.hurry();
+      return receipt;
     },
     /**
      * Creates the writer of a map. `before`: the map in the store, as read by the new owner. Without it the first change writes
@@ -103,6 +133,7 @@ export function createGroup(guard: WriteGuard | undefined, listener: GroupListen
     forget: (isVoid: (key: string) => boolean) => {
       for (const keys of [records, deleted, waiting])
         for (const key of [...keys.keys()]) if (isVoid(key)) keys.delete(key);
+      state.receipts.dropped(isVoid);
     },
     /** The guard may allow writes again. */
     resume: () => {
@@ -112,6 +143,7 @@ export function createGroup(guard: WriteGuard | undefined, listener: GroupListen
     /** The process no longer owns the group: waiting writes are dropped, and the store keeps its records. */
     close: () => {
       state.isClosed = true;
+      state.receipts.dropped(() => true);
       listener.closed();
     },
     /** Takes the next writes within the budget; undefined if none is due or the guard does not allow it. */
@@ -191,7 +223,7 @@ function takeParts(state: State, budget: Budget): readonly Part[] {
   return [...parts, ...manifests];
 }
 
-function takeRecords({ records, waiting }: State, budget: Budget): Part {
+function takeRecords({ records, waiting, writing, receipts }: State, budget: Budget): Part {
   const taken: string[] = [];
   const writes: StoreWrite[] = [];
   for (const key of waiting) {
@@ -199,14 +231,22 @@ function takeRecords({ records, waiting }: State, budget: Budget): Part {
     const value = records.get(key);
     const bytes = value === undefined ? null : new TextEncoder().encode(JSON.stringify(value));
     waiting.delete(key);
+    writing.add(key);
     taken.push(key);
     writes.push({ key, value: bytes });
     budget.bytes -= bytes?.length ?? 0;
     budget.records -= 1;
   }
   // A newer put of the same key waits already, and its value is the one that is written.
-  const failed = (): void => taken.forEach((key) => void waiting.add(key));
-  return { writes, written: () => undefined, failed };
+  const failed = (): void => {
+    writing.clear();
+    for (const key of taken) waiting.add(key);
+  };
+  const written = (): void => {
+    writing.clear();
+    receipts.written(taken.filter((key) => !waiting.has(key)));
+  };
+  return { writes, written, failed };
 }
 
 function partOf(state: State, check: ReturnType<WriteGuard['check']>, parts: readonly Part[]): GroupPart {

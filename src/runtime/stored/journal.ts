@@ -62,6 +62,11 @@ export function createJournal(deps: JournalDeps) {
     do await start(0);
     while (waiting.size > 0 && !stopped);
   };
+  const hurryNow = (): void => {
+    health.retry();
+    hurry.abort();
+    hurry = new AbortController();
+  };
   const unwatch = watchStore(deps, groups, health);
   const open = (guard?: WriteGuard): WriteGroup => {
     const wake = (): void => {
@@ -69,15 +74,15 @@ export function createJournal(deps: JournalDeps) {
       void start(GATHER_MS);
     };
     const closed = (): void => void groups.delete(group);
-    const group: WriteGroup = createGroup(guard, { wake, closed, refilling: health.refilling });
+    const { refilling, failure } = health;
+    const group: WriteGroup = createGroup(guard, { wake, closed, refilling, failure, hurry: hurryNow });
     groups.add(group);
     return group;
   };
-  const { put, noted } = open();
+  const { put, noted, isWritten, receipt } = open();
 
   return {
-    put,
-    noted,
+    ...{ put, noted, isWritten, receipt },
     /** Creates the group of one owner. `guard` is checked with each batch. */
     group: open,
     /** Resolves with true when everything put so far is durable, with false after `deadlineMs` milliseconds. */

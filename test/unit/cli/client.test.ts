@@ -367,10 +367,13 @@ describe('cluster replace', () => {
     expect(api.calls).toEqual(['replace east by ann']);
   });
 
-  test('a second call gives the name back', async () => {
-    const cluster = clusterView('west', { connected: false, released: false });
-    const { ask } = await server({ ...fakeApi(), replaceCluster: async () => ({ ok: true, value: cluster }) });
-    expect((await ask('cluster replace west')).out).toMatch(/^the name west belongs to the cluster west-id again/);
+  test('with --undo gives the name back', async () => {
+    const api = fakeApi();
+    const { ask } = await server(api);
+    expect((await ask('cluster replace west --undo --as ann')).out).toMatch(
+      /^the name west belongs to the cluster west-id again/,
+    );
+    expect(api.calls).toEqual(['give back west by ann']);
   });
 });
 

@@ -1,0 +1,27 @@
+/** Tells when what an act has changed outlasts the process. */
+export interface Receipt {
+  /** Resolves with true when it does; with false if another process writes these records, and nobody knows what it writes. */
+  readonly written: Promise<boolean>;
+  /** Why it does not yet, for people; undefined: nothing has failed. */
+  readonly problem: () => string | undefined;
+  /** Nobody waits for it any more. */
+  readonly cancel: () => void;
+}
+
+/** The receipt of what is durable already. */
+export const durableAlready: Receipt = {
+  written: Promise.resolve(true),
+  problem: () => undefined,
+  cancel: () => undefined,
+};
+
+/** The receipt of all of these together. */
+export function joinReceipts(receipts: readonly Receipt[]): Receipt {
+  return {
+    written: Promise.all(receipts.map(({ written }) => written)).then((all) => !all.includes(false)),
+    problem: () => receipts.map(({ problem }) => problem()).find((each) => each !== undefined),
+    cancel: () => {
+      for (const { cancel } of receipts) cancel();
+    },
+  };
+}

@@ -1,0 +1,178 @@
+import type { OperationRequest } from '../../engine/care/operation/types.ts';
+import { quote } from '../../model/ids.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { rfc3339 } from '../../model/time.ts';
+import type { Act, ApprovalView, ClusterView, SourceView } from '../../server/api.ts';
+import type { OperationRequests, RequestOutcome } from '../operation-requests.ts';
+import type { ServerParts } from '../parts.ts';
+import type { RefusedAgents } from '../refused-agents.ts';
+import { countsApproval, type HeldSets } from '../removals/approvals.ts';
+import type { Suspension, SuspensionKind } from '../suspensions.ts';
+import { clusterView, sourceView, viewRows } from './views.ts';
+
+export interface ActDeps extends Omit<ServerParts, 'fleet'> {
+  readonly heldSets: HeldSets;
+  readonly operationRequests: Pick<OperationRequests, 'ask' | 'receipt'>;
+  readonly refusedAgents: Pick<RefusedAgents, 'of'>;
+  /** Identifies the key that makes tags now. */
+  readonly signer: string;
+}
+
+/**
+ * What people do by the API, at the server that leads. Each act says what it wants to be so: done again, also after a restart, it
+ * changes nothing more.
+ */
+export function createActs(deps: ActDeps) {
+  const ofClusters = suspensionActs(deps, 'cluster', (name) => clusterView(deps, name));
+  const ofSources = suspensionActs(deps, 'source', (name) => {
+    const state = deps.sources.get(name);
+    return state && sourceView(state, deps.suspensions);
+  });
+  return {
+    suspendCluster: ofClusters.suspend,
+    resumeCluster: ofClusters.resume,
+    suspendSource: ofSources.suspend,
+    resumeSource: ofSources.resume,
+    approve: (digest: string, by: string) => approve(deps, digest, by),
+    accept: (name: string, revision: string, by: string) => accept(deps, name, revision, by),
+    replaceCluster: (cluster: string, by: string) => setReleased(deps, cluster, true, by),
+    giveBackCluster: (cluster: string, by: string) => setReleased(deps, cluster, false, by),
+    operateShoot: (namespace: string, name: string, request: OperationRequest, by: string) =>
+      operateShoot(deps, { namespace, name }, request, by),
+  };
+}
+
+function suspensionActs<View>(
+  { suspensions, loop, clock, log }: ActDeps,
+  kind: SuspensionKind,
+  viewOf: (name: string) => View | undefined,
+) {
+  const change = async (name: string, by: string, suspension: Suspension | null): Promise<Act<View>> => {
+    const unknown = { ok: false, kind: 'notFound', message: `there is no ${kind} ${quote(name)}` } as const;
+    if (viewOf(name) === undefined) return unknown;
+    const isOver = suspension === null && suspensions.get(kind, name) === undefined;
+    // Somebody has resumed it a moment ago: this one waits for the same record.
+    const before = isOver ? suspensions.unwritten(kind, name) : undefined;
+    if (isOver && before === undefined) {
+      return { ok: false, kind: 'conflict', message: `the ${kind} ${name} is not suspended` };
+    }
+    const receipt = before ?? suspensions.set(kind, name, suspension);
+    if (before === undefined)
+      log.info(suspension === null ? 'resumed' : 'suspended', { [kind]: name, by, reason: suspension?.reason });
+    await loop.settled();
+    const value = viewOf(name);
+    return value === undefined ? unknown : { ok: true, value, receipt };
+  };
+  return {
+    suspend: (name: string, by: string, reason: string) => change(name, by, { by, at: clock.now(), reason }),
+    resume: (name: string, by: string) => change(name, by, null),
+  };
+}
+
+async function approve({ engine, heldSets, log }: ActDeps, digest: string, by: string): Promise<Act<ApprovalView>> {
+  if (!countsApproval(engine, 'api')) {
+    const message =
+      'the RelayConfig lets no command approve removals (bounds.approvals): commit a RemovalApproval instead';
+    return { ok: false, kind: 'conflict', message };
+  }
+  const approved = await heldSets.approve(digest, by);
+  if (approved !== undefined) {
+    const { released, expiresAt, receipt } = approved;
+    log.info('removals are approved', { digest, by, released: released.length });
+    return { ok: true, value: { digest, released: released.length, expiresAt: rfc3339(expiresAt) }, receipt };
+  }
+  const now = heldSets.current();
+  if (now === undefined) return { ok: false, kind: 'notFound', message: 'no removal is held' };
+  const message = `no held removals have the digest ${digest.slice(0, 80)}; what is held now is ${now.digest}`;
+  return { ok: false, kind: 'conflict', message };
+}
+
+async function operateShoot(
+  { operationRequests, engine, loop }: ActDeps,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  request: OperationRequest,
+  by: string,
+): Promise<Act<JsonObject>> {
+  const shoot = `${namespace}/${name}`;
+  const refusal = REFUSED_REQUESTS[operationRequests.ask(shoot, request, by)];
+  if (refusal !== undefined) return { ok: false, kind: refusal.kind, message: refusal.message(shoot) };
+  await loop.settled();
+  const rows = viewRows(engine, 'shoots', {});
+  if (!rows.ok) return rows;
+  const row = rows.value.find((each) => each.namespace === namespace && each.name === name);
+  return { ok: true, value: row ?? { namespace, name }, receipt: operationRequests.receipt(shoot) };
+}
+
+const REFUSED_REQUESTS: Readonly<
+  Record<
+    RequestOutcome,
+    { readonly kind: 'notFound' | 'conflict'; readonly message: (shoot: string) => string } | undefined
+  >
+> = {
+  taken: undefined,
+  unknown: { kind: 'notFound', message: (shoot) => `no source declares a Shoot ${quote(shoot)}` },
+  uncared: { kind: 'conflict', message: (shoot) => `Shoot ${shoot} is not in the care of this server` },
+  new: { kind: 'conflict', message: (shoot) => `Shoot ${shoot} has no operation yet` },
+  asleep: { kind: 'conflict', message: (shoot) => `the cluster of Shoot ${shoot} is hibernated` },
+  notFailed: {
+    kind: 'conflict',
+    message: (shoot) =>
+      `the last operation of Shoot ${shoot} has not failed; begin one with: fleetrelay shoot reconcile ${shoot}`,
+  },
+  retryOnly: {
+    kind: 'conflict',
+    message: (shoot) =>
+      `the last operation of Shoot ${shoot} has failed; try it again with: fleetrelay shoot retry ${shoot}`,
+  },
+};
+
+/** Admits a refused revision of a source. */
+function accept(
+  { sources, suspensions, replica, log }: ActDeps,
+  name: string,
+  revision: string,
+  by: string,
+): Act<SourceView> {
+  const state = sources.get(name);
+  if (state === undefined) return { ok: false, kind: 'notFound', message: `there is no source ${name}` };
+  const { reason, refusedRevision: waits, message: why, revision: observed } = state.condition;
+  if (suspensions.get('source', name) !== undefined) {
+    const message = `source ${name} is suspended, and admits nothing: fleetrelay source resume ${name}, then accept it`;
+    return { ok: false, kind: 'conflict', message };
+  }
+  const isNew = state.source.accept(revision);
+  if (!isNew && (waits !== undefined || observed !== revision)) {
+    const isTooLarge = reason === 'TooLarge' && waits === revision;
+    const message = isTooLarge
+      ? `a revision above a limit cannot be accepted: ${why}`
+      : waits === undefined
+        ? `source ${name} has no refused revision`
+        : `what waits in source ${name} is ${waits}`;
+    return { ok: false, kind: 'conflict', message };
+  }
+  if (isNew) log.info('a refused revision is accepted', { source: name, revision, by });
+  const receipt = replica.accepted(name, revision);
+  return { ok: true, value: sourceView(sources.get(name) ?? state, suspensions), receipt };
+}
+
+/**
+ * Releases a name for a cluster with another id, or gives it back to the former cluster. Nothing in any cluster changes: the former
+ * cluster keeps its objects, and its agent is refused. The registration stays, because a missing one counts as lost.
+ */
+function setReleased(deps: ActDeps, cluster: string, released: boolean, by: string): Act<ClusterView> {
+  const { ledger, sessions, clock, log } = deps;
+  const registration = ledger.registration(cluster);
+  const view = clusterView(deps, cluster);
+  if (registration === undefined || view === undefined) {
+    return { ok: false, kind: 'notFound', message: `no agent of a cluster ${cluster} has ever connected` };
+  }
+  if (registration.released !== released) {
+    // This takes the cluster from a replica that serves it, which then cannot record the disconnect.
+    const gone = registration.connected ? { connected: false, since: clock.now() } : {};
+    ledger.setRegistration(cluster, { ...registration, ...gone, released });
+    sessions.get(cluster)?.session.close('refused', 'ClusterReplaced', 'the name was released for another cluster');
+    const what = released ? 'a cluster name is released' : 'a cluster name is given back';
+    log.info(what, { cluster, id: registration.id, by });
+  }
+  return { ok: true, value: { ...view, released }, receipt: ledger.registrationReceipt(cluster) };
+}

@@ -1,0 +1,52 @@
+import type { Receipt } from '../../model/receipt.ts';
+import type { ServerCore } from '../core.ts';
+import { ADMISSION_KEY } from './admission.ts';
+import type { Publisher } from './publisher.ts';
+import type { OwnSources, StagedSources } from './sources.ts';
+
+interface AdmissionReceiptDeps extends Pick<ServerCore, 'loop' | 'journal'> {
+  readonly own: Pick<OwnSources, 'all'>;
+  readonly staged: Pick<StagedSources, 'publishedSource'>;
+  readonly publisher: Pick<Publisher, 'group'>;
+}
+
+/**
+ * Returns what tells when the leader has admitted what it has read of a source by now, and the store has that admission. Adds a
+ * sink to the loop.
+ */
+export function createAdmissionReceipts(deps: AdmissionReceiptDeps): (source: string) => Receipt {
+  const { loop, journal, own, staged, publisher } = deps;
+  const waiting = new Set<{ readonly source: string; readonly admitted: () => void }>();
+
+  const isAdmitted = (name: string): boolean => {
+    const read = own.all().find(({ source }) => source.name === name)?.reading?.revision;
+    return read !== undefined && staged.publishedSource(name)?.revision?.revision === read;
+  };
+  loop.addSink(() => {
+    for (const one of waiting) {
+      if (!isAdmitted(one.source)) continue;
+      waiting.delete(one);
+      one.admitted();
+    }
+  });
+  return (source) => {
+    const inStore = Promise.withResolvers<Receipt | undefined>();
+    let record: Receipt | undefined;
+    const admitted = (): void => {
+      // A leader by a lease elsewhere admits also while the store cannot be written.
+      record = publisher.group()?.receipt([ADMISSION_KEY]);
+      inStore.resolve(record);
+    };
+    const one = { source, admitted };
+    if (isAdmitted(source)) admitted();
+    else waiting.add(one);
+    return {
+      written: inStore.promise.then((receipt) => receipt?.written ?? false),
+      problem: journal.failure,
+      cancel: () => {
+        waiting.delete(one);
+        record?.cancel();
+      },
+    };
+  };
+}
