@@ -1,10 +1,10 @@
 /** Tells when what an act has changed outlasts the process. */
 export interface Receipt {
-  /** Resolves with true when it does; with false if another process writes these records, and nobody knows what it writes. */
+  /** Resolves with true when it does; with false if another process writes these records now, and may write something else. */
   readonly written: Promise<boolean>;
   /** Why it does not yet, for people; undefined: nothing has failed. */
   readonly problem: () => string | undefined;
-  /** Nobody waits for it any more. */
+  /** Its caller does not wait any more. */
   readonly cancel: () => void;
 }
 

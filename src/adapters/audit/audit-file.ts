@@ -152,7 +152,7 @@ async function readLines(
   }
 }
 
-const STAGES: readonly string[] = ['asked', 'done', 'refused', 'failed'];
+const STAGES: readonly string[] = ['asked', 'done', 'refused', 'failed', 'unknown'];
 const PROOFS: readonly string[] = ['token', 'certificate', 'local', 'none'];
 
 /** The entry of a line, or nothing if the line is damaged. */

@@ -51,7 +51,7 @@ function suspensionActs<View>(
     const unknown = { ok: false, kind: 'notFound', message: `there is no ${kind} ${quote(name)}` } as const;
     if (viewOf(name) === undefined) return unknown;
     const isOver = suspension === null && suspensions.get(kind, name) === undefined;
-    // Somebody has resumed it a moment ago: this one waits for the same record.
+    // A person has resumed it a moment ago: this one waits for the same record.
     const before = isOver ? suspensions.unwritten(kind, name) : undefined;
     if (isOver && before === undefined) {
       return { ok: false, kind: 'conflict', message: `the ${kind} ${name} is not suspended` };

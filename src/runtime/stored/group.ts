@@ -42,7 +42,7 @@ interface GroupListener {
   /** Lost records are queued to be written again. */
   refilling(records: number): void;
   closed(): void;
-  /** Somebody waits for the writes of the group: they are not gathered, and the next attempt is due now. */
+  /** A caller waits for the writes of the group: they are not gathered, and the next attempt is due now. */
   hurry(): void;
   /** Why the store cannot be written at present; undefined: it can. */
   failure(): string | undefined;

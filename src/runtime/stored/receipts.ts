@@ -5,7 +5,7 @@ interface Waiting {
   readonly resolve: (isWritten: boolean) => void;
 }
 
-/** Who waits until the store has records of a group. `failure`: why the store cannot be written; undefined: it can. */
+/** The callers that wait until the store has records of a group. `failure`: why the store cannot be written; undefined: it can. */
 export function createReceipts(failure: () => string | undefined) {
   const waiting = new Set<Waiting>();
 
