@@ -2,8 +2,8 @@ import type { OutcomeCounts } from '../model/conditions.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { ObjectHealth } from '../model/object-health.ts';
-import type { Receipt } from '../model/receipt.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
+import type { Act, Answer } from './answer.ts';
 import type { DeltaView, HistoryRequest } from './history-api.ts';
 import type { ImpactRequest, ImpactView, WhyNotView } from './why-api.ts';
 
@@ -51,25 +51,6 @@ export interface ServerApi {
   /** Begins an operation of a declared Shoot; answers with its row of the view `shoots`. */
   operateShoot(namespace: string, name: string, request: 'reconcile' | 'retry', by: string): Promise<Act<JsonObject>>;
 }
-
-/**
- * An answer, or the reason for an error: `notFound` (404), `conflict` (409), `invalid` (400), `unavailable` (503), `unrecorded` (503: an act may
- * or may not be in force, now or after a restart), `notLeader` (409; `leader`: address of the leader's API, null: not known).
- */
-export type Answer<Value> =
-  | { readonly ok: true; readonly value: Value }
-  | {
-      readonly ok: false;
-      readonly kind: 'notFound' | 'conflict' | 'invalid' | 'unavailable' | 'unrecorded';
-      readonly message: string;
-    }
-  | { readonly ok: false; readonly kind: 'notLeader'; readonly message: string; readonly leader: string | null };
-
-/** What an act has changed, or why it has changed nothing. Its caller is answered when the receipt says that it is durable (`acts.ts`). */
-export type Act<Value> = { readonly ok: true; readonly value: Value; readonly receipt: Receipt } | Refusal;
-
-/** The reason for an error. */
-export type Refusal = Extract<Answer<never>, { readonly ok: false }>;
 
 /** A finished plan. */
 export interface PlannedRefView {

@@ -1,4 +1,5 @@
-import type { Act, ServerApi } from './api.ts';
+import type { Act } from './answer.ts';
+import type { ServerApi } from './api.ts';
 
 /** Renewal of tokens; the tokens themselves are never sent. */
 export interface TokenApi {

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { diagnosticOf } from '../../src/model/diagnostic.ts';
 import { durableAlready } from '../../src/model/receipt.ts';
+import type { Act } from '../../src/server/answer.ts';
 import type {
-  Act,
   ClusterView,
   DeclarationExplanation,
   EntityExplanation,

@@ -8,7 +8,8 @@ import type { Log, LogData } from '../../ports/log.ts';
 import type { Acceptances, Asker } from '../../relay/trust/acceptances.ts';
 import { parseSerial, type RevokedCertificates } from '../../relay/trust/revoked-certificates.ts';
 import type { TokenGenerations } from '../../relay/trust/tokens.ts';
-import type { Act, CertificateView, ClusterView, ServerApi, WaitingAgentView } from '../../server/api.ts';
+import type { Act } from '../../server/answer.ts';
+import type { CertificateView, ClusterView, ServerApi, WaitingAgentView } from '../../server/api.ts';
 import type { AcceptedAgentView, PeopleApi, RevokedView } from '../../server/people-api.ts';
 
 /** Parts of a server's process that the API of its fleet does not know. */

@@ -12,8 +12,8 @@ import { displayPath, parseFieldPath } from '../../model/field-path.ts';
 import { quote } from '../../model/ids.ts';
 import { suggestion } from '../../model/messages.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import type { Answer } from '../../server/answer.ts';
 import type {
-  Answer,
   ConditionView,
   DeclarationExplanation,
   ExplainRequest,

@@ -5,7 +5,7 @@ import { quote } from '../../model/ids.ts';
 import { errorText } from '../../model/messages.ts';
 import { displayKey, objectRefOf } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
-import type { Answer } from '../../server/api.ts';
+import type { Answer } from '../../server/answer.ts';
 import type { DeltaView, HistoryRequest, SentObjectView } from '../../server/history-api.ts';
 import type { History } from '../history/history.ts';
 import { type ChangedObject, type DeltaRecord, totalOf } from '../history/records.ts';

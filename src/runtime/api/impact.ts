@@ -8,7 +8,7 @@ import { compareText } from '../../model/json.ts';
 import { counted, suggestion } from '../../model/messages.ts';
 import { displayKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
-import type { Answer } from '../../server/api.ts';
+import type { Answer } from '../../server/answer.ts';
 import type { ImpactRequest, ImpactView } from '../../server/why-api.ts';
 import { listed } from './explain-messages.ts';
 import { displayPlace, type StepDeps } from './explain-steps.ts';

@@ -1,12 +1,10 @@
 import { revisionStatus, safeModeStatus } from '../../engine/status/rollout.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
+import type { Act, Answer, Refusal } from '../../server/answer.ts';
 import type {
-  Act,
-  Answer,
   DeclaredDataplaneView,
   FleetView,
-  Refusal,
   ServerApi,
   SourceView,
   StatusBranchView,

@@ -9,10 +9,10 @@ import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { isKeyOfSecret } from '../../model/secret-values.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { ViewFilter } from '../../model/view-filter.ts';
+import type { Answer } from '../../server/answer.ts';
 import type {
   AgentCertificateView,
   AgentRefusalView,
-  Answer,
   ClusterView,
   DesiredView,
   HeldRemovalsView,

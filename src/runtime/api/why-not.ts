@@ -6,7 +6,7 @@ import { displayObjectName, parseObjectName } from '../../model/explain-query.ts
 import { quote } from '../../model/ids.ts';
 import { displayKey } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
-import type { Answer } from '../../server/api.ts';
+import type { Answer } from '../../server/answer.ts';
 import type { WhyNotView } from '../../server/why-api.ts';
 import type { SourceState } from '../source-table.ts';
 import type { Suspensions } from '../suspensions.ts';

@@ -10,7 +10,7 @@ import { rfc3339 } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { RefChanges, RefRefusal, Source } from '../../ports/source.ts';
-import type { Answer } from '../../server/api.ts';
+import type { Answer } from '../../server/answer.ts';
 import type { Locator } from '../api/locator.ts';
 import type { CapturedState, Recorder } from '../recording/recorder.ts';
 import type { SourceTable } from '../source-table.ts';

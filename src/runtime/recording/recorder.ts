@@ -5,7 +5,7 @@ import type { RevisionRef } from '../../model/output.ts';
 import { END_LINE, inputLine, type RecordingHeader } from '../../model/recording.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Answer } from '../../server/api.ts';
+import type { Answer } from '../../server/answer.ts';
 import type { Loop } from '../loop.ts';
 import { createMask, type KeyedHash } from './mask.ts';
 
