@@ -22,7 +22,7 @@ const platform = {
   'clusters/east/cluster.yaml': clusterYaml('east'),
   'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
 };
-const allow = { team: { clusters: ['east'], namespaces: ['x'] } };
+const allow = { team: { targets: ['east'], namespaces: ['x'] } };
 const placed = (files: Readonly<Record<string, string>>) => ({
   ...files,
   'place.yaml': placementYaml('odd', 'odd/**', 'names: [east]'),
