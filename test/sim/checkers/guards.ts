@@ -99,6 +99,8 @@ export const guards: MakeChecker = (world, fail) => {
 /** Follows how each delta left its server; a delta without a departure event has left now. */
 function followDepartures(world: World): (cluster: SimCluster, delta: SequencedDelta) => Departure {
   const decided = new Map<string, Departure['owned']>();
+  /** By cluster: what each cluster owned since the first delta of a change that is sent in several. */
+  const begun = new Map<string, Departure['owned']>();
   const departures = new Map<string, Departure>();
   const forgotten = followForgotten(world);
   let order = 0;
@@ -119,8 +121,12 @@ function followDepartures(world: World): (cluster: SimCluster, delta: SequencedD
   world.listen((event) => {
     if (event.type === 'log' && event.line.message === 'a delta is sent') {
       // Removals leave after their count is on record; other deltas may leave in between.
-      const { cluster, epoch, sequence } = event.line.data;
-      decided.set(`${cluster} ${epoch} ${sequence}`, ownedNow());
+      const { cluster, epoch, sequence, rest } = event.line.data;
+      // The removals of a large change are judged with its first delta, and leave with its last one.
+      const since = spanOf(ownedNow(), begun.get(String(cluster)));
+      decided.set(`${cluster} ${epoch} ${sequence}`, since);
+      if (rest === 0) begun.delete(String(cluster));
+      else begun.set(String(cluster), since);
     }
     if (event.type !== 'departed') return;
     const at = address(event.cluster, event.delta);
