@@ -114,8 +114,8 @@ describeOnClusters('what a push does to real clusters', (clusters, { capabilitie
     const { tooLarge } = capabilities;
     if (tooLarge === undefined) await holds('east', 'large', large);
     else {
-      await looksOf(() => fleet).said('east', 'ConfigMap/web/large', 'failed', tooLarge);
-      await summary(/^applied by 0 of 2 clusters; .*failed/);
+      await looksOf(() => fleet).said('east', 'ConfigMap/web/large', 'held', tooLarge);
+      await summary(/^applied by 0 of 2 clusters; .*held/);
     }
     fleet.push({ 'apps/large.yaml': null });
     await lacks('east', 'large');

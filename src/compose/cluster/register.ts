@@ -133,7 +133,7 @@ async function declare(
   if (apply !== true) return [];
   await using kube = await openKube({ kubeconfig, context, namespace }, io);
   const placed = { ...manifest, metadata: { ...metadataOf(manifest), namespace: kube.namespace } };
-  return applyAll(kube, [placed], { ...writing, progress: (line) => io.err(`${line}\n`) });
+  return await applyAll(kube, [placed], { ...writing, progress: (line) => io.err(`${line}\n`) });
 }
 
 /** What the manifests need that they do not bring, because it depends on the cluster. */

@@ -253,7 +253,6 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   },
   FleetrelayAgentRefused: {
     fires: [is('fleetrelay_agent_refusal_timestamp_seconds', '0+60x60', refused)],
-    begins: 15,
     labels: { cluster: 'west', reason: 'WrongToken', address: '10.0.0.7' },
     silent: [is('fleetrelay_agent_refusal_timestamp_seconds', '0x60', refused)],
   },

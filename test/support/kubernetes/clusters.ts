@@ -28,7 +28,7 @@ export interface KubernetesPool extends ClusterPool {
 export const kubernetesClusters: ClusterKind = {
   name: 'Kubernetes',
   missing: noProgram('kube-apiserver'),
-  capabilities: { tooLarge: /5\.0 MiB.*at most/, cannotLook: /cannot be listed: https.* refused/ },
+  capabilities: { tooLarge: /5259368 bytes.*at most 3145728/, cannotLook: /cannot be listed: https.* refused/ },
   open: () => openKubernetesPool(),
 };
 
