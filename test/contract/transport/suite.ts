@@ -208,7 +208,7 @@ export function describeTransport(name: string, make: () => Promise<TransportUnd
     test('a message that is far too large ends the stream and nothing else', async () => {
       const first = await open();
       const second = await open();
-      // A transport need not receive what nobody reads.
+      // A server may receive nothing of a stream before its first read.
       const reading = first.server.read();
       await first.client.write(new Uint8Array(8 * MAX_MESSAGE_BYTES));
       expect((await first.client.ended).code).toBe('exhausted');
