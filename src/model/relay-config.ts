@@ -229,7 +229,7 @@ export interface RelayConfig {
   readonly xds?: XdsConfig;
   /** Listener for health and metrics, without authentication. */
   readonly metrics: { readonly listen: BindAddress };
-  /** `file`: the audit log; absent: audit.log in the data directory. It has so many `files` of at most `fileBytes` each. */
+  /** `file`: the audit log; absent: audit.log in the data directory. It is kept in `files` files of at most `fileBytes` each. */
   readonly audit: { readonly file?: string; readonly fileBytes: number; readonly files: number };
   readonly statusGit: {
     readonly enabled: boolean;

@@ -51,7 +51,7 @@ const LOST = { firstMs: 500, longestMs: 30_000 };
 /** After the server refused: agents find a corrected fleet within half a minute. */
 const SLOW = { firstMs: 2_000, longestMs: 30_000 };
 
-/** A server is waited for at most this long, whatever it tells. */
+/** The longest time that a server can make an agent wait. */
 const LONGEST_TOLD_MS = 5 * 60_000;
 
 /** After a link of this duration the back-off starts again. */

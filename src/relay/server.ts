@@ -176,7 +176,7 @@ function enter(state: ServerState, cluster: ClusterName, stream: IncomingStream)
   return slot;
 }
 
-/** To decode a record or a field takes as long as so many bytes. */
+/** A record or a field costs the budget of decoding as much as this number of bytes, because decoding it takes as long. */
 const RECORD_COST = 256;
 const FIELD_COST = 64;
 

@@ -1,4 +1,5 @@
 import { dataplaneSubject } from '../model/dataplane.ts';
+import { createKeyedLimit } from '../model/keyed-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { IncomingCall, StreamEnd } from '../ports/transport.ts';
 import { callerOf } from '../relay/caller.ts';
@@ -62,7 +63,7 @@ export type Access = ReturnType<typeof createAccess>;
 
 /** Decides which streams of Envoys are served. */
 export function createAccess({ trust, isDeclared, mayStart, clock, limits }: AccessDeps) {
-  const delayed = new Map<string, number>();
+  const delay = createKeyedLimit(limits.refusalsPerAddress);
   let waiting = 0;
 
   return {
@@ -95,18 +96,14 @@ export function createAccess({ trust, isDeclared, mayStart, clock, limits }: Acc
       }) ?? (() => undefined),
     /** Ends a stream after a delay. If too many wait, of its address or in all, it ends at once and says nothing. */
     refuse: async (call: IncomingCall, end: StreamEnd): Promise<void> => {
-      const address = callerOf(call.peer);
-      const ofAddress = delayed.get(address) ?? 0;
-      if (waiting >= limits.refusalsWaiting || ofAddress >= limits.refusalsPerAddress) return call.end(BUSY);
+      const undelay = waiting < limits.refusalsWaiting ? delay(callerOf(call.peer)) : undefined;
+      if (undelay === undefined) return call.end(BUSY);
       waiting += 1;
-      delayed.set(address, ofAddress + 1);
       const over = new AbortController();
       void call.ended.then(() => over.abort());
       await clock.sleep(limits.refusalMs, over.signal);
       waiting -= 1;
-      const left = (delayed.get(address) ?? 1) - 1;
-      if (left > 0) delayed.set(address, left);
-      else delayed.delete(address);
+      undelay();
       call.end(end);
     },
   };

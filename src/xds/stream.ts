@@ -1,4 +1,5 @@
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import { createKeyedLimit } from '../model/keyed-limit.ts';
 import { createRateLimit } from '../model/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
@@ -120,19 +121,16 @@ export function createStreams<Schema extends DescMessage>(
 
 /** Returns what counts a stream to its data plane, and ends it with the token; false: the data plane has too many streams. */
 function createEntrance({ access, limits }: StreamDeps, all: OpenStreams) {
-  const counts = new Map<string, number>();
+  const open = createKeyedLimit(limits.streamsPerDataplane);
   return (dataplane: string, call: IncomingCall): boolean => {
-    const count = counts.get(dataplane) ?? 0;
-    if (count >= limits.streamsPerDataplane) return false;
-    counts.set(dataplane, count + 1);
+    const close = open(dataplane);
+    if (close === undefined) return false;
     const unwatch = access.watch(dataplane, call.end);
     const removed = all.add(dataplane, call);
     void call.ended.then(() => {
       removed();
       unwatch();
-      const left = (counts.get(dataplane) ?? 1) - 1;
-      if (left > 0) counts.set(dataplane, left);
-      else counts.delete(dataplane);
+      close();
     });
     return true;
   };

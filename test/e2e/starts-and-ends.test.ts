@@ -91,7 +91,7 @@ const server = ['serve', '--watch', 'watched', ...addresses];
 const agent = ['agent', '--cluster', 'east', '--server', '127.0.0.1:9', '--insecure', '--token-file', 'east.token'];
 const LONG = `/tmp/${'a'.repeat(200)}/socket`;
 
-/** What stands in the way, the arguments, and what is said of it. */
+/** The fault, the arguments of the process, and the message on standard error. */
 const FAULTS: readonly (readonly [string, readonly string[], string | RegExp])[] = [
   ['a configuration that is a folder', ['serve', '--config', 'watched'], 'cannot be read'],
   ['a data directory below /proc', [...server, '--data-dir', '/proc/x'], 'the data directory /proc/x cannot be made'],

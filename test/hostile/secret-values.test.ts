@@ -194,7 +194,7 @@ const CASES: readonly Case[] = [
       .filter((form) => isValueIn(holder, form))
       .map((form, index) => ({
         ...form,
-        // Of which type its value is, is said of the ConfigMap.
+        // For a ConfigMap the message names the type of the value.
         hidden: form.hidden.filter((piece) => holder !== SHARED || typeof piece === 'string'),
         path: `${holder.replaceAll(' ', '-')}/${index}.yaml`,
         text: write(form.written),

@@ -266,7 +266,7 @@ describe('every kind that the engine reads', () => {
     expect(['first', 'each']).toContain(sources);
     if (usual === undefined) throw new Error('the second source has rights');
     expect(allowsKind(usual, refOf(kind))).toBe(sources === 'each');
-    // What is said by name of something that others have needs more than the kind.
+    // Each such row says which things of a kind a source may declare.
     expect(within === undefined ? [] : [within]).toEqual(
       { KubernetesCluster: ['clusterNames'], Dataplane: ['meshes'], Shoot: ['ownClusters'] }[kind as string] ?? [],
     );

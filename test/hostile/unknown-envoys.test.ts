@@ -82,7 +82,7 @@ describe('streams of callers without a right token', () => {
     return stream;
   }
 
-  /** The bytes that have left, once the server lets no more of them pass. */
+  /** The number of bytes that have left when flow control stops the caller. */
   async function sentBy(session: ClientHttp2Session): Promise<number> {
     let before = -1;
     for (let same = 0, pings = 0; same < 20 && pings < 2_000; pings += 1) {
@@ -193,7 +193,7 @@ describe('the token of a data plane', () => {
     }
   });
 
-  test('opens so many streams at once, also if they send nothing', async () => {
+  test('opens a limited number of streams at once, also if they send nothing', async () => {
     await start({ trust });
     const silent = Array.from({ length: 6 }, () => envoys.open('health', { authorization: tokenOf('a/b.c') }));
     await world.clock.advance(2_000);

@@ -428,7 +428,7 @@ async function endChild(child: ChildProcess | undefined, signal: NodeJS.Signals)
   child.kill(signal);
   // A stopped process takes no signal but this one.
   if (signal !== 'SIGKILL') child.kill('SIGCONT');
-  // A server ends itself after 50 seconds: what takes longer is said, and not waited for by the test's own limit.
+  // A server ends itself after 50 seconds. The test fails with the name of a process that takes longer.
   const held = setTimeout(() => child.kill('SIGKILL'), LATEST_END_MS);
   await ended;
   clearTimeout(held);

@@ -46,7 +46,7 @@ export function openSegment(path: string, create = false) {
     path,
     /** Bytes. */
     length: () => length,
-    /** Drops everything after the first so many bytes. */
+    /** Shortens the file to this number of bytes. */
     truncate(bytes: number): void {
       ftruncateSync(descriptor, bytes);
       length = bytes;

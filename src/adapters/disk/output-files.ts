@@ -14,7 +14,7 @@ import { StoredContent, sizeOf } from './stored-content.ts';
 const NAME = /^[0-9]{8}$/;
 /** A file that is longer gets no further step. */
 const SEGMENT_BYTES = 64 * 1024 * 1024;
-/** The files may have so many bytes more than twice what is needed of them. */
+/** Garbage is collected when the files have this number of bytes more than twice what is needed of them. */
 const SLACK_BYTES = 4 * 1024 * 1024;
 /** Contents of a smaller step may be used from memory while they are there. */
 const SMALL_STEP_BYTES = 1024 * 1024;

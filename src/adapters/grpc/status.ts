@@ -5,7 +5,7 @@ import type { EndCode, StreamEnd } from '../../ports/transport.ts';
 const REASON_TRAILER = 'fleetrelay-reason';
 /** The trailer of gRPC with the time until the next attempt, in milliseconds. */
 const RETRY_TRAILER = 'grpc-retry-pushback-ms';
-/** No end is waited for longer, whatever its trailer says. */
+/** The longest time that a trailer can ask a peer to wait. */
 const LONGEST_RETRY_MS = 60 * 60 * 1000;
 const REASON = /^[A-Z][A-Za-z0-9]{0,63}$/;
 /** Longest message from the other end, in characters. */

@@ -32,7 +32,7 @@ const IDLE_MS = 10_000;
 /** After a larger file the thread ends at once: its heap would be kept beside the objects that were made of the file. */
 const KEPT_BYTES = 512 * 1024;
 
-/** A file whose documents are so many times longer as JSON repeats them by aliases. */
+/** A file whose documents are longer as JSON by this factor repeats values by aliases. */
 const EXPANDED = 2;
 /** An anchor and an alias: a text that looks like both costs a turn in the thread. */
 const ANCHOR = /(?:^|[\s:,[{-])&[\w-]/;

@@ -157,5 +157,5 @@ function findingOf(
   return [{ severity: 'error', reason: 'NotAllowed', message, ...(hint && { hint }), at: at.slice(0, MOST_PLACES) }];
 }
 
-/** A finding names so many data planes of a service. */
+/** The largest number of data planes of a service that a finding names. */
 const MOST_PLACES = 100;

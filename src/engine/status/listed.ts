@@ -30,7 +30,7 @@ export function withMore(found: readonly EngineDiagnostic[], more: number): read
   return more === 0 || last === undefined ? found : [...found, { ...last, more }];
 }
 
-/** The findings in canonical order, at most so many of each source, severity and reason, and how many others there are. */
+/** The findings in canonical order, a limited number of each source, severity and reason, and how many others there are. */
 export function inOrder(findings: readonly Listed[], most: number): readonly EngineDiagnostic[] {
   const sorted = findings
     .map((finding) => ({ finding, key: sortKey(finding) }))

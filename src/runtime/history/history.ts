@@ -69,7 +69,7 @@ export function createHistory(deps: HistoryDeps) {
     disconnected: logs.leave,
     /** Its registration has ended: its log is deleted with it, since the process may end before a later write. */
     end: logs.end,
-    /** A delta was made, by the state of the last commit. `rest`: so many changes wait for the next one. */
+    /** A delta was made, by the state of the last commit. `rest`: the number of changes that wait for the next one. */
     sent: (cluster: string, delta: SequencedDelta, rest = 0): void => {
       const draft: DeltaDraft = { ...draftOf(engine, cluster, delta, clock.now()), rest };
       logs.act(cluster, (log) => log.sent(draft));

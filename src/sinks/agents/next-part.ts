@@ -27,7 +27,7 @@ interface PartLimits extends Pick<ObjectSize, 'bytes' | 'elements'> {
 
 /** Bytes of a record beside the texts in it: digests, tags, lengths. */
 const RECORD_BYTES = 100;
-/** So many bytes are measured between two turns of the event loop. */
+/** The number of bytes that are measured between two turns of the event loop. */
 const TURN_BYTES = 1024 * 1024;
 
 /**

@@ -19,7 +19,7 @@ export function createPace(turn?: Turn) {
     path: (): void => {
       since += STEPS_OF_PATH;
     },
-    /** So many paths were looked at, one after the other. The event loop turns if that is due. */
+    /** Counts paths that were looked at. The event loop turns if that is due. */
     paths: async (count: number): Promise<void> => {
       since += STEPS_OF_PATH * count;
       if (turn === undefined || since < STEPS_PER_TURN) return;

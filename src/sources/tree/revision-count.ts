@@ -12,7 +12,7 @@ export class BeyondLimit extends Error {
   }
 }
 
-/** An excess names so many files. */
+/** The number of files that an excess names. */
 const NAMED = 3;
 
 /**

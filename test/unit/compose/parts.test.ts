@@ -48,7 +48,7 @@ test('a part that fails closes those before it, and its error is that of the pro
   expect(closed).toEqual(['b', 'a']);
 });
 
-test('a part that cannot be closed is said, and the others are closed', async () => {
+test('a part that cannot be closed is named, and the others are closed', async () => {
   const { stop, clock, log, closed, run, openAll } = process();
   const running = run(async (parts) => {
     await openAll(parts, ['a']);

@@ -30,7 +30,7 @@ export function stepsOf(characters: number): number {
   return characters / CHARACTERS_OF_STEP;
 }
 
-/** The call looks at no more than a few members. */
+/** The call looks at a few members at most. */
 export const constant: Cost = () => 1;
 
 /** The call reads all of its values once. */

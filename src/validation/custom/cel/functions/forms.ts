@@ -41,7 +41,7 @@ const NAMED: Readonly<Record<string, Form>> = {
   datetime: matching(/^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?$/, 'must be a time'),
 };
 
-/** To judge a text by a form, which is no more than a few expressions. */
+/** Judging a text by a form evaluates a few regular expressions. */
 const STEPS_OF_FORM = 20;
 
 /** The named forms of texts. `uri` needs `isUrl`. */
