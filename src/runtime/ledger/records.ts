@@ -32,6 +32,7 @@ export const recordKey = {
   revocation: (cluster: string) => `revocations/${cluster}`,
   held: (cluster: string, key: string) => `held/${cluster}/${key}`,
   approval: (cluster: string, key: string) => `approvals/${cluster}/${key}`,
+  windowOfAll: 'windows',
   window: (cluster: string) => `windows/${cluster}`,
   approvalOutcome: (name: string) => `approval-outcomes/${name}`,
   auditedRemediation: (cluster: string) => `audited-remediations/${cluster}`,
@@ -89,12 +90,14 @@ export interface ApprovalRecord {
 }
 
 /**
- * Removals from one cluster that count in the guards' window; `open`: keys whose removal the agent has not confirmed yet.
+ * Removals from one cluster that count in the guards' window; `open`: keys whose removal the agent has not confirmed yet;
+ * `unproven`: the ledger entries of all of them were.
  */
 export type WindowRecord = readonly {
   readonly at: number;
   readonly removed: number;
   readonly open: readonly string[];
+  readonly unproven?: true;
 }[];
 
 /** The latest moment of a deadline that has passed: whole seconds since 1970. */

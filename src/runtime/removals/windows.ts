@@ -2,7 +2,8 @@ import { UNPROVEN } from '../../engine/output/guards.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { type LedgerRecords, recordKey } from '../ledger/records.ts';
+import { type LedgerRecords, recordKey, type WindowRecord } from '../ledger/records.ts';
+import { createFollowedWindows } from './followed-windows.ts';
 
 /** Removals that were counted together. */
 interface Step {
@@ -25,6 +26,7 @@ export type Windows = ReturnType<typeof createWindows>;
 export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger, 'omits'> }) {
   const { engine, ledger, journal } = deps;
   const counts = createCounts(deps);
+  const followed = createFollowedWindows();
   const { allowed, settle } = counts;
   let countedWith: number | undefined;
   let unloads = 0;
@@ -48,12 +50,19 @@ export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger,
   load(deps.records.windows);
 
   return {
-    load,
+    /** This process judges removals from now on: stages the counts of the store, and those that the store has lost. */
+    load: (stored: LedgerRecords['windows']): void => load(followed.take(stored)),
     /** Unstages all counts: another process judges removals now, and has the records. */
     unload: (): void => {
       unloads += 1;
+      // Until they are read as that process has written them.
+      for (const [cluster, steps] of recordsOf(counts.steps)) followed.replicate(cluster, steps);
       counts.unload();
     },
+    /** The windows that another process has written, as read last, by cluster. */
+    followed: { entries: followed.entries, replicate: followed.replicate },
+    /** The store may have lost any record: what is known of the windows counts also if this process judges only later. */
+    storeLost: (): void => followed.storeLost(recordsOf(counts.steps), counts.isRecent),
     /**
      * Counts removals that are about to be sent, or are leaving. Resolves when the count is durable, or when the store fails or does not
      * answer for several seconds; undefined: there is nothing to count. False: this process does not judge removals any more,
@@ -92,7 +101,7 @@ export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger,
         const sent = [...keys].filter((key) => isSent(cluster, key));
         if (sent.length > 0) counts.add(cluster, sent);
       }
-      for (const cluster of counts.clusters()) {
+      for (const cluster of [...counts.steps.keys()]) {
         settle(cluster, (key) => (ledger.omits(cluster, key) ? 'removed' : 'unknown'));
         if (windowSeconds !== countedWith) counts.count(cluster);
       }
@@ -112,10 +121,10 @@ function createCounts(deps: ServerCore) {
   const stageCount = createStaging(deps);
   const stage = (cluster: string): void => stageCount(cluster, stepsOf(cluster), allowed.get(cluster) ?? []);
 
+  const isRecent = createRecency(deps);
+
   /** Forgets steps that are older than the window. */
   const count = (cluster: string): void => {
-    const windowMs = (engine.limits.get('', '') ?? defaultFleetPolicy.guards).windowSeconds * 1000;
-    const isRecent = ({ at, removed, open }: Step): boolean => removed + open.length > 0 && at > clock.now() - windowMs;
     const recent = stepsOf(cluster).filter(isRecent);
     timers.get(cluster)?.();
     timers.delete(cluster);
@@ -127,7 +136,7 @@ function createCounts(deps: ServerCore) {
     if (oldest === undefined) return;
     timers.set(
       cluster,
-      clock.schedule(oldest.at + windowMs - clock.now() + 1, () => count(cluster)),
+      clock.schedule(oldest.at + windowMsOf(engine) - clock.now() + 1, () => count(cluster)),
     );
   };
   /** Adds to the allowed removals, and drops those of all for which `isStill` is false. */
@@ -140,8 +149,9 @@ function createCounts(deps: ServerCore) {
   return {
     allowed,
     count,
+    isRecent,
     allow,
-    clusters: (): readonly string[] => [...steps.keys()],
+    steps,
     /** These are sent now. */
     add: (cluster: string, keys: readonly string[]): void => {
       const counted = new Set(keys);
@@ -179,6 +189,20 @@ function createCounts(deps: ServerCore) {
       for (const cluster of clusters) stage(cluster);
     },
   };
+}
+
+function windowMsOf({ limits }: ServerCore['engine']): number {
+  return (limits.get('', '') ?? defaultFleetPolicy.guards).windowSeconds * 1000;
+}
+
+/** Whether a step counts something, and the window covers it. */
+function createRecency({ clock, engine }: ServerCore): (step: Step) => boolean {
+  return ({ at, removed, open }) => removed + open.length > 0 && at > clock.now() - windowMsOf(engine);
+}
+
+/** The steps as they are now: those of the counts change. */
+function recordsOf(steps: ReadonlyMap<string, readonly Step[]>): ReadonlyMap<string, WindowRecord> {
+  return new Map([...steps].map(([cluster, counted]) => [cluster, counted.map((step) => ({ ...step }))]));
 }
 
 /** The fate of a removal that was sent: the cluster has removed the object, still has it, or has not reported yet. */

@@ -100,7 +100,7 @@ export function createPublisher(deps: PublisherDeps, options: PublisherOptions) 
     /** Writes further records of the leader on the same condition; undefined: this replica does not lead. */
     group: () => turn?.group,
     /** The store may be older than what this replica has admitted: admits all of it again, in a higher epoch. */
-    lost: (): void => {
+    storeLost: (): void => {
       if (turn === undefined) return;
       counter.seen({ epoch: counter.current().epoch + 1, sequence: 0 });
       turn.isForced = true;

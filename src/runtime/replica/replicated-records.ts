@@ -1,33 +1,38 @@
-import type { Collection } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { type JsonValue, parseJsonBytes } from '../../model/json.ts';
 import type { StoredRecord } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import type { Deadlines } from '../deadlines.ts';
-import { type ElapsedRecord, recordKey, recordShape, type Shape } from '../ledger/records.ts';
+import { type ElapsedRecord, recordKey, recordShape, type Shape, type WindowRecord } from '../ledger/records.ts';
+import type { Windows } from '../removals/windows.ts';
 import { createKeyedTask, type KeyedTask } from '../single-flight.ts';
 import type { ObservedStatuses } from '../status/observed-statuses.ts';
 
-/** Records `PREFIX/PARTITION/KEY` that the leader writes and followers stage as entries of an input of the engine. */
+/** Records that the leader writes and followers stage as entries of an input of the engine, or remember. */
 interface ReplicatedInput {
-  /** Ends with a slash. */
+  /** What stands before `PARTITION/KEY` in the keys of the records. */
   readonly prefix: string;
   /** The value of a record that does not match is ignored. */
   readonly shape: Shape;
-  readonly staged: Pick<Collection<unknown>, 'partitions' | 'entries'>;
+  readonly staged: {
+    readonly partitions: () => Iterable<string>;
+    readonly entries: (partition: string) => Iterable<{ readonly key: string }>;
+  };
   /** Stages the value of the record; undefined: the store has no record. */
   readonly replicate: (partition: string, key: string, value: JsonValue | undefined) => void;
 }
 
-/** The passed moments, and the statuses that were written last. */
+/** The passed moments, the statuses that were written last, and the windows of the guards. */
 export function replicatedInputs({
   engine,
   deadlines,
   observed,
+  windows: { followed },
 }: {
   readonly engine: { readonly inputs: Pick<Engine['inputs'], 'elapsed' | 'observed'> };
   readonly deadlines: Pick<Deadlines, 'replicate'>;
   readonly observed: Pick<ObservedStatuses, 'replicate'>;
+  readonly windows: Pick<Windows, 'followed'>;
 }): readonly ReplicatedInput[] {
   return [
     {
@@ -37,6 +42,11 @@ export function replicatedInputs({
     {
       ...{ prefix: recordKey.observedOfAll, shape: recordShape.observed, staged: engine.inputs.observed },
       replicate: observed.replicate,
+    },
+    {
+      ...{ prefix: recordKey.windowOfAll, shape: recordShape.window },
+      staged: { partitions: () => [''], entries: followed.entries },
+      replicate: (_, cluster, value) => followed.replicate(cluster, value as unknown as WindowRecord | undefined),
     },
   ];
 }

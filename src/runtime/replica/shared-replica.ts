@@ -7,6 +7,7 @@ import type { Deadlines } from '../deadlines.ts';
 import type { ClusterReadings } from '../ledger/cluster-state.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recordKey } from '../ledger/records.ts';
+import type { Windows } from '../removals/windows.ts';
 import type { Sessions } from '../sessions.ts';
 import type { KeyedTask, SingleFlight } from '../single-flight.ts';
 import type { SourceTable } from '../source-table.ts';
@@ -31,6 +32,7 @@ interface SharedDeps extends ServerCore {
   readonly ledger: Ledger;
   readonly deadlines: Deadlines;
   readonly observed: ObservedStatuses;
+  readonly windows: Windows;
   readonly counter: AdmissionCounter;
   readonly candidacy: Candidacy;
   /** A person has suspended the source: no new revision of it is admitted. */
@@ -78,7 +80,7 @@ const SWEEP_MS = 120_000;
 export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): Replica {
   const parts = createParts(deps, options);
   const { admitting, clusters, epoch, leases, peers, permits, publisher, records } = parts;
-  const { candidacy, counter, loop, own, sources, sessions, staged, store } = deps;
+  const { candidacy, counter, loop, own, sources, sessions, staged, store, windows } = deps;
   let isDown = false;
   let unwatch = (): void => undefined;
   let cancelSweep = (): void => undefined;
@@ -89,10 +91,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
       return;
     }
     isDown = event.type === 'down' || (isDown && event.type !== 'up');
-    if (event.type === 'lost') {
-      publisher.lost();
-      leases.storeLost();
-    }
+    if (event.type === 'lost') for (const part of [publisher, leases, windows]) part.storeLost();
     for (const part of [epoch, admitting, leases, clusters, records]) part.wake();
     loop.transact(() => undefined);
   };

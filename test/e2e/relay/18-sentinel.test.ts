@@ -90,7 +90,9 @@ describe.skipIf(noProgram('redis-server'))('a sentinel fails over to a replica o
     await until('b knows of the loss', () => fleet.b.said(LOST));
     await until('the replica has every record', async () => {
       const found = await recordsOf(trio.replica);
-      return records.every((record) => found.includes(record));
+      const missing = records.filter((record) => !found.includes(record));
+      if (missing.length > 0) throw new Error(`it lacks ${missing.join(', ')}`);
+      return true;
     });
     await until('one leads', () => fleet.a.leads() !== fleet.b.leads());
     await applied();

@@ -197,6 +197,7 @@ async function startProcess(given: {
     inputs: replicatedInputs({
       engine: { inputs: { elapsed, observed: graph.input('observed') } },
       ...{ deadlines, observed: { replicate: () => undefined } },
+      windows: { followed: { entries: () => [], replicate: () => undefined } },
     }),
   });
   store.watch((event) => {

@@ -4,6 +4,8 @@ import { createReplicaWorld, type FakeReplica, heldAt, type ReplicaWorld } from 
 import { abc, base } from '../../support/started-world.ts';
 
 const TAKEOVER_MS = 30_000;
+/** Longer than the window of the guards. */
+const WINDOW_MS = 660_000;
 /** Until a replica looks at all of the store anew. */
 const SWEEP_MS = 120_000;
 
@@ -262,5 +264,93 @@ describe('the window of the guards, while leaders come and go', () => {
     world.leader().kill();
     await world.pass(TAKEOVER_MS);
     expect(world.leader().world.server.engine.inputs.recentRemovals.get('', 'west')).toBe(1);
+  });
+});
+
+/** A fleet whose store has become an older copy. */
+interface Served {
+  readonly world: ReplicaWorld;
+  /** The leader that has counted the removals. */
+  readonly leader: FakeReplica;
+  /** It has sent them. */
+  readonly server: FakeReplica;
+}
+
+describe('the window of the guards, when the store becomes an older copy', () => {
+  /** A follower has sent two removals, the leader has counted them, and the store becomes a copy of before. */
+  async function fallenBack(lose: (leader: FakeReplica) => void): Promise<Served> {
+    const world = await threeReplicas();
+    const leader = world.leader();
+    const [server] = world.followers();
+    if (server === undefined) throw new Error('there is no follower');
+    server.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    const copy = world.memory.copy();
+    world.push({ 'apps/a.yaml': null, 'apps/b.yaml': null });
+    await world.pass();
+    expect(heldAt(server, 'west')).toEqual(abc.slice(2));
+    expect(world.memory.keys()).toContain('windows/west');
+    lose(leader);
+    world.memory.fallBack(copy);
+    await world.pass(TAKEOVER_MS);
+    return { world, leader, server };
+  }
+
+  /** The leader counts the two removals, and holds a third one. */
+  async function expectCounted({ world, server }: Served): Promise<void> {
+    const leader = world.leader();
+    expect(leader.world.server.engine.inputs.recentRemovals.get('', 'west')).toBe(2);
+    expect(world.memory.keys()).toContain('windows/west');
+    world.push({ 'apps/c.yaml': null });
+    await world.pass();
+    expect(heldIn(leader, 'west')).toEqual(['ConfigMap/web/c']);
+    expect(heldAt(server, 'west')).toEqual(abc.slice(2));
+  }
+
+  it('counts the removals of a leader that has died with the newer copy', async () => {
+    await expectCounted(await fallenBack((leader) => leader.kill()));
+  });
+
+  it('counts the removals of a leader that was suspended meanwhile and follows afterwards', async () => {
+    let goOn = (): void => undefined;
+    const served = await fallenBack((leader) => {
+      goOn = leader.freeze();
+    });
+    goOn();
+    await served.world.pass();
+    expect(served.leader.leads()).toBe(false);
+    await expectCounted(served);
+  });
+
+  it('counts the removals of a leader that goes on, once', async () => {
+    const served = await fallenBack(() => undefined);
+    await expectCounted(served);
+    served.world.leader().kill();
+    await served.world.pass(TAKEOVER_MS);
+    expect(served.world.leader().world.server.engine.inputs.recentRemovals.get('', 'west')).toBe(2);
+  });
+
+  it('counts the removals of a leader that finds an earlier leader in the older copy', async () => {
+    const world = await threeReplicas();
+    const copy = world.memory.copy();
+    world.leader().kill();
+    await world.pass(TAKEOVER_MS);
+    const leader = world.leader();
+    leader.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    world.push({ 'apps/a.yaml': null, 'apps/b.yaml': null });
+    await world.pass();
+    for (const other of world.followers()) other.kill();
+    world.memory.fallBack(copy);
+    await world.pass(TAKEOVER_MS);
+    expect(leader.leads()).toBe(true);
+    await expectCounted({ world, leader, server: leader });
+  });
+
+  it('forgets them when the window does not cover them any more', async () => {
+    const { world } = await fallenBack((leader) => leader.kill());
+    await world.pass(WINDOW_MS);
+    expect(world.leader().world.server.engine.inputs.recentRemovals.get('', 'west')).toBeUndefined();
+    expect(world.memory.keys()).not.toContain('windows/west');
   });
 });
