@@ -1,5 +1,5 @@
 /** A slice of work ends after this time; then the event loop turns once. */
-const SLICE_MS = 10;
+export const SLICE_MS = 10;
 
 /** The part of a clock that slices need. */
 interface SliceClock {

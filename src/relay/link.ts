@@ -1,4 +1,5 @@
 import type { ClusterName } from '../model/ids.ts';
+import { SLICE_MS } from '../model/in-slices.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { MessageStream, StreamEnd } from '../ports/transport.ts';
@@ -104,15 +105,22 @@ export function createLink(options: LinkOptions): Link {
 }
 
 async function readFrames(state: LinkState): Promise<void> {
-  const { stream, onBytes } = state.options;
+  const { stream, clock, onBytes } = state.options;
+  let spentMs = 0;
   for (;;) {
     if (waitFor(state) > 0) await untilInBudget(state);
     const bytes = await stream.read();
     if (state.ended) return;
     if (bytes === undefined) return endLink(state, await endOfReading(stream));
     onBytes?.('in', bytes.length);
+    const began = clock.monotonic();
     const failure = handle(state, bytes);
     if (failure !== undefined) return endLink(state, failure);
+    spentMs += clock.monotonic() - began;
+    if (spentMs < SLICE_MS) continue;
+    // A transport may have many frames at once: the event loop turns before the next ones.
+    await clock.sleep(0);
+    spentMs = 0;
   }
 }
 
