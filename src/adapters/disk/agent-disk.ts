@@ -13,9 +13,9 @@ import {
 import type { Log } from '../../ports/log.ts';
 import { isErrno } from './files.ts';
 import { makeFoldersSync } from './folders.ts';
-import { createOutputFiles, type PutObject } from './output-files.ts';
+import { createOutputFiles } from './output-files.ts';
 import { type ReadStep, stepsTo } from './output-steps.ts';
-import { StoredContent, sizeOf } from './stored-content.ts';
+import { type StoredContent, sizeOf } from './stored-content.ts';
 
 const FOLDER = 'outputs';
 
@@ -35,13 +35,13 @@ interface Undo extends Omit<Current, 'objects'> {
 
 /**
  * Creates an agent's disk: the folder `outputs` in a folder (created with mode 0700). Its files contain the steps one after the
- * other. When half of the bytes are not needed any more, the contents of the file with the most of these are copied into a step
- * of their own, and the file is removed.
+ * other. When half of the bytes are not needed any more, what is needed of the oldest file is copied into a step of its own, and
+ * the file is removed.
  */
 export function createAgentDisk(deps: { readonly log: Log }, options: { readonly folder: string }): AgentDisk {
   const folder = join(options.folder, FOLDER);
   makeFoldersSync(folder, { mode: 0o700 });
-  const files = createOutputFiles(folder);
+  const files = createOutputFiles(deps, folder);
   let current: Current | undefined;
   let undo: Undo | undefined;
 
@@ -76,8 +76,7 @@ export function createAgentDisk(deps: { readonly log: Log }, options: { readonly
       const objects = new Map<ObjectKey, StoredObject>(current?.objects);
       for (const key of drop) objects.delete(key);
       for (const object of put) objects.set(object.key, object);
-      const stored = await replace({ position, digest, objects });
-      return new Map(put.map(({ key }) => [key, stored.get(key) as StoredObject]));
+      return replace({ position, digest, objects });
     }
     if (comparePositions(current.position, after) === 0) {
       // The inventory has been saved: nothing needs what was before.
@@ -85,7 +84,7 @@ export function createAgentDisk(deps: { readonly log: Log }, options: { readonly
       await files.collectGarbage(current);
     } else current = undone(current, undo, after);
     const { objects } = current;
-    const stored = await files.write({ position, after, digest, drop }, put);
+    const stored = await files.write({ position, after, digest, drop }, byKey(put));
     const before = Array.from(new Set([...drop, ...stored.keys()]), (key) => [key, objects.get(key)] as const);
     undo = { ...current, objects: before };
     for (const key of drop) objects.delete(key);
@@ -96,18 +95,16 @@ export function createAgentDisk(deps: { readonly log: Log }, options: { readonly
   }
 
   async function replace({ position, digest, objects }: StoredOutput): Promise<StoredContents> {
-    const put = Array.from(objects, ([key, object]) => withKey(key, object));
-    const stored = await files.writeComplete({ position, digest, drop: [] }, put);
+    const stored = await files.writeComplete({ position, digest, drop: [] }, objects);
     current = { position, digest, objects: stored, needed: sizeOf(stored.values()) };
     undo = undefined;
     return new Map(stored);
   }
 }
 
-/** Keeps the getters of the object. */
-function withKey(key: ObjectKey, object: StoredObject): PutObject {
-  if (object instanceof StoredContent) return object;
-  return { key, ...object };
+/** The objects themselves, because the value of one may be parsed only when it is read. */
+function byKey(put: OutputStep['put']): StoredContents {
+  return new Map(put.map((object) => [object.key, object]));
 }
 
 function undone(current: Current, undo: Undo | undefined, after: OutputPosition): Current {

@@ -53,6 +53,8 @@ export function openSegment(path: string, create = false) {
     },
     /** Appends all of these; durable when it resolves. If it rejects, nothing of them stays. */
     async append(entries: Iterable<Entry>): Promise<void> {
+      // A failed one may not have been able to remove what it wrote.
+      if (fstatSync(descriptor).size !== length) ftruncateSync(descriptor, length);
       const before = length;
       try {
         let more = false;
@@ -65,8 +67,12 @@ export function openSegment(path: string, create = false) {
         }
         await sync(descriptor);
       } catch (error) {
-        ftruncateSync(descriptor, before);
         length = before;
+        try {
+          ftruncateSync(descriptor, before);
+        } catch {
+          // The next one does it, or fails.
+        }
         throw error;
       }
     },

@@ -2,14 +2,16 @@ import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Digest } from '../../model/ids.ts';
 import { canonicalJson } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { OutputPosition } from '../../model/output.ts';
-import type { StoredObject } from '../../ports/agent-disk.ts';
+import type { StoredContents } from '../../ports/agent-disk.ts';
+import type { Log } from '../../ports/log.ts';
 import { openSegment, placeOfContent, type Segment } from './content-segment.ts';
 import { syncFolder } from './files.ts';
 import { makeFoldersSync } from './folders.ts';
 import { FORMAT, type ReadStep, readSteps, type StepHead, stepEntries } from './output-steps.ts';
-import { StoredContent, sizeOf } from './stored-content.ts';
+import { StoredContent } from './stored-content.ts';
 
 const NAME = /^[0-9]{8}$/;
 /** A file that is longer gets no further step. */
@@ -18,8 +20,6 @@ const SEGMENT_BYTES = 64 * 1024 * 1024;
 const SLACK_BYTES = 4 * 1024 * 1024;
 /** Contents of a smaller step may be used from memory while they are there. */
 const SMALL_STEP_BYTES = 1024 * 1024;
-
-export type PutObject = StoredObject & { readonly key: ObjectKey };
 
 /** The snapshot whose contents are needed. */
 interface Needed {
@@ -30,8 +30,11 @@ interface Needed {
   readonly needed: number;
 }
 
-/** The files of steps in a folder, in the order of their numbers. A write that rejects leaves everything as it was. */
-export function createOutputFiles(folder: string) {
+/**
+ * The files of steps in a folder, in the order of their numbers. A write that rejects leaves everything as it was. A content that
+ * the disk cannot read any more is not copied: the map of what was written lacks it, and a log line names it.
+ */
+export function createOutputFiles({ log }: { readonly log: Log }, folder: string) {
   const segments: Segment[] = [];
   let isDamaged = false;
   const namesIn = (): readonly string[] =>
@@ -40,17 +43,13 @@ export function createOutputFiles(folder: string) {
       .sort();
 
   /** Writes a step, into a new file if the last one is long or `anew` is true. */
-  const write = async (
-    head: StepHead,
-    put: readonly PutObject[],
-    anew = false,
-  ): Promise<Map<ObjectKey, StoredContent>> => {
+  const write = async (head: StepHead, put: StoredContents, anew = false): Promise<Map<ObjectKey, StoredContent>> => {
     const last = segments.at(-1);
-    if (last !== undefined && !anew && last.length() <= SEGMENT_BYTES) return writeTo(last, head, put);
+    if (last !== undefined && !anew && last.length() <= SEGMENT_BYTES) return writeTo(log, last, head, put);
     const name = String(Number(namesIn().at(-1) ?? 0) + 1).padStart(8, '0');
     const segment = openSegment(join(folder, name), true);
     try {
-      const stored = await writeTo(segment, head, put);
+      const stored = await writeTo(log, segment, head, put);
       syncFolder(folder);
       segments.push(segment);
       return stored;
@@ -87,7 +86,7 @@ export function createOutputFiles(folder: string) {
     /** Whether the last file is there. Throws if another process has replaced it. */
     exist: (): boolean => segments.at(-1)?.exists() === true,
     /** Writes a complete snapshot, and removes everything before it. */
-    writeComplete: async (head: StepHead, put: readonly PutObject[]): Promise<Map<ObjectKey, StoredContent>> => {
+    writeComplete: async (head: StepHead, put: StoredContents): Promise<Map<ObjectKey, StoredContent>> => {
       if (isDamaged) {
         close();
         setAside(folder);
@@ -102,8 +101,18 @@ export function createOutputFiles(folder: string) {
       syncFolder(folder);
       return stored;
     },
-    /** Removes files of which little is needed. Nothing needs another snapshot than this one. */
-    collectGarbage: (needed: Needed): Promise<void> => collectGarbage(segments, write, needed),
+    /**
+     * Frees room if the files have more than twice what is needed: copies what is needed of the oldest one to the end, and removes
+     * it. One file at a time, so that no step waits for a copy of everything. Nothing needs another snapshot than this one. Does
+     * nothing but log a failure: the next call tries again.
+     */
+    collectGarbage: async (needed: Needed): Promise<void> => {
+      try {
+        await collectGarbage(segments, write, needed);
+      } catch (error) {
+        log.warn('a file of outputs could not be removed although most of it is not needed any more', { error });
+      }
+    },
   };
 }
 
@@ -116,46 +125,44 @@ function setAside(folder: string): void {
 
 async function collectGarbage(
   segments: Segment[],
-  write: (head: StepHead, put: readonly PutObject[], anew: boolean) => Promise<Map<ObjectKey, StoredContent>>,
+  write: (head: StepHead, put: StoredContents, anew: boolean) => Promise<Map<ObjectKey, StoredContent>>,
   { position, digest, objects, needed }: Needed,
 ): Promise<void> {
-  for (let tries = segments.length; tries > 0; tries -= 1) {
-    const total = segments.reduce((sum, each) => sum + each.length(), 0);
-    if (total <= 2 * needed + SLACK_BYTES) return;
-    const by = Map.groupBy(objects.values(), ({ place }) => place.segment);
-    const unneeded = (segment: Segment): number => segment.length() - sizeOf(by.get(segment) ?? []);
-    const victim = segments.reduce((most, each) => (unneeded(each) > unneeded(most) ? each : most));
-    const kept = by.get(victim) ?? [];
-    const head = { position, after: position, digest, drop: [] };
-    const copies = await write(head, kept, victim === segments.at(-1));
-    for (const [key, { place }] of copies) objects.get(key)?.moveTo(place);
-    segments.splice(segments.indexOf(victim), 1);
-    victim.remove();
+  const total = segments.reduce((sum, each) => sum + each.length(), 0);
+  // The oldest, because what a later file drops must not come back from an older one.
+  const [oldest] = segments;
+  if (oldest === undefined || total <= 2 * needed + SLACK_BYTES) return;
+  const kept = new Map([...objects].filter(([, { place }]) => place?.segment === oldest));
+  const isLast = oldest === segments.at(-1);
+  if (isLast || kept.size > 0) {
+    const copies = await write({ position, after: position, digest, drop: [] }, kept, isLast);
+    for (const [key, content] of kept) content.moveTo(copies.get(key)?.place);
   }
+  segments.shift();
+  oldest.remove();
 }
 
 async function writeTo(
+  log: Log,
   segment: Segment,
   head: StepHead,
-  put: readonly PutObject[],
+  put: StoredContents,
 ): Promise<Map<ObjectKey, StoredContent>> {
   const stored = new Map<ObjectKey, StoredContent>();
-  const known = put.reduce((sum, { content, bytes }) => sum + (content?.byteLength ?? bytes ?? 0), 0);
-  const byKey = new Map(put.map((object) => [object.key, object]));
+  const known = put.values().reduce((sum, { content, bytes }) => sum + (content?.byteLength ?? bytes ?? 0), 0);
   function* entries() {
     let at = segment.length();
     if (at === 0) {
       at = placeOfContent(0, { line: FORMAT }).end;
       yield { line: FORMAT };
     }
-    for (const { key, ...entry } of stepEntries(head, withBytes(put))) {
+    for (const { key, ...entry } of stepEntries(head, withBytes(log, put))) {
       const { offset, end } = placeOfContent(at, entry);
-      const object = key === undefined ? undefined : byKey.get(key);
-      if (object !== undefined) {
-        const { digest } = object;
+      const object = key === undefined ? undefined : put.get(key);
+      if (key !== undefined && object !== undefined) {
         const bytes = entry.content?.byteLength ?? 0;
         const written = known < SMALL_STEP_BYTES ? object : undefined;
-        stored.set(object.key, new StoredContent(object.key, digest, bytes, { segment, offset }, written));
+        stored.set(key, new StoredContent(key, object.digest, bytes, { segment, offset }, written));
       }
       at = end;
       yield entry;
@@ -165,10 +172,21 @@ async function writeTo(
   return stored;
 }
 
-function* withBytes(put: readonly PutObject[]) {
-  for (const object of put) {
-    const { key, digest } = object;
-    const content = object instanceof StoredContent ? object.read() : object.content;
-    yield { key, digest, content: content ?? new TextEncoder().encode(canonicalJson(object.value)) };
+/** Each object with its canonical bytes; without those whose bytes the disk cannot read any more. */
+function* withBytes(log: Log, put: StoredContents) {
+  for (const [key, object] of put) {
+    const content = object instanceof StoredContent ? readable(log, object) : object.content;
+    if (content !== undefined || !(object instanceof StoredContent)) {
+      yield { key, digest: object.digest, content: content ?? new TextEncoder().encode(canonicalJson(object.value)) };
+    }
+  }
+}
+
+function readable(log: Log, content: StoredContent): Uint8Array | undefined {
+  try {
+    return content.read();
+  } catch (error) {
+    log.error('a stored output is lost; the server sends it again', { reason: errorText(error) });
+    return undefined;
   }
 }

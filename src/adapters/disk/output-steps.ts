@@ -98,8 +98,8 @@ function asStep(line: string, lines: string): StepHead | undefined {
 }
 
 /**
- * The steps that lead to the snapshot at this position, oldest first; empty: none does. The ones before the first of these are gone,
- * because their contents were all dropped or copied into later steps.
+ * The steps that lead to the snapshot at this position, oldest first; empty: none does. The ones before the first of these are gone:
+ * only the oldest file is removed, and what was needed of it is in a later step.
  */
 export function stepsTo<Step extends StepHead>(steps: readonly Step[], position: OutputPosition): readonly Step[] {
   const found: Step[] = [];

@@ -19,7 +19,8 @@ export class StoredContent implements StoredObject {
   readonly key: ObjectKey;
   readonly digest: Digest;
   readonly bytes: number;
-  #place: Place;
+  /** Undefined: it is lost. */
+  #place: Place | undefined;
   /** What was written, as long as something else keeps it in memory. */
   #written: WeakRef<StoredObject> | undefined;
 
@@ -42,18 +43,19 @@ export class StoredContent implements StoredObject {
 
   /** Its canonical bytes. Throws if the disk has others. */
   read(): Uint8Array {
+    if (this.#place === undefined) throw new Error(`the content of ${displayKey(this.key)} is lost`);
     const { segment, offset } = this.#place;
     const content = segment.read(offset, this.bytes);
     if (sha256(content) === this.digest) return content;
     throw new Error(`the content of ${displayKey(this.key)} in ${segment.path} is damaged`);
   }
 
-  get place(): Place {
+  get place(): Place | undefined {
     return this.#place;
   }
 
-  /** It was copied to another place. */
-  moveTo(place: Place): void {
+  /** It was copied to another place; undefined: it could not be read for that. */
+  moveTo(place: Place | undefined): void {
     this.#place = place;
   }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAgentDisk } from '../../../src/adapters/disk/agent-disk.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import { canonicalJson, type JsonObject } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import type { OutputStep, StoredOutput } from '../../../src/ports/agent-disk.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
@@ -83,6 +83,20 @@ test('a step whose inventory could not be saved is undone by the next one, and s
   await disk.append(step(4, []));
   await disk.close();
   expect(valuesOf(await open().load(at(4)))).toEqual([a, c]);
+});
+
+test('the value of an object that has its bytes is not read', async () => {
+  const unread = (value: JsonObject) => ({
+    ...{ key: keyOf(value), digest: objectDigest(value), content: new TextEncoder().encode(canonicalJson(value)) },
+    get value(): JsonObject {
+      throw new Error('its bytes are parsed');
+    },
+  });
+  const disk = open();
+  await disk.append({ ...step(1, []), put: [unread(a)] });
+  await disk.append({ ...step(2, []), put: [unread(b)] });
+  await disk.close();
+  expect(valuesOf(await open().load(at(2)))).toEqual([a, b]);
 });
 
 test('a step that starts from nothing that the disk has is refused', async () => {
@@ -194,6 +208,52 @@ describe('the contents that nothing needs any more', () => {
     }
     await disk.close();
     expect(valuesOf(await open().load(at(1)))).toEqual([a, big('big', 'a')]);
+  });
+
+  test('go file by file from the oldest one on: what is in the others outlasts a restart', async () => {
+    const disk = open();
+    const cold = Array.from({ length: 70 }, (_, number) => big(`cold-${number}`, 'c'));
+    await disk.append(step(1, cold));
+    const changes = 2 * 70;
+    for (let sequence = 2; sequence <= changes; sequence += 1) await disk.append(step(sequence, [big('hot', 'h')]));
+    await disk.close();
+    const again = open();
+    expect((await again.load(at(changes)))?.objects.size).toBe(71);
+    await again.close();
+    expect(bytesInAll()).toBeLessThan(3 * 71 * MIB);
+  });
+
+  test('do not come back because the file that has their removal is gone', async () => {
+    const disk = open();
+    await disk.append(step(1, [a, ...Array.from({ length: 65 }, (_, number) => big(`cold-${number}`, 'c'))]));
+    await disk.append(step(2, [], [keyOf(a)]));
+    for (let sequence = 3; sequence <= 140; sequence += 1) await disk.append(step(sequence, [big('hot', 'h')]));
+    await disk.close();
+    const again = open();
+    expect((await again.load(at(140)))?.objects.has(keyOf(a))).toBe(false);
+    await again.close();
+  });
+
+  test('go although one of the others is damaged: that one is lost, and may be put again', async () => {
+    const disk = open();
+    const [stays] = (await disk.append(step(1, [a, b, big('big', '0')]))).values();
+    const path = fileAt(0);
+    const damaged = readFileSync(path);
+    damaged.write('"k":"2"', damaged.indexOf('"k":"1"'));
+    writeFileSync(path, damaged);
+    for (let sequence = 2; sequence <= 20; sequence += 1) {
+      await disk.append(step(sequence, [big('big', String(sequence % 10))]));
+    }
+    expect(existsSync(path)).toBe(false);
+    expect(() => stays?.value).toThrow(/content of ConfigMap\/\w+\/a is lost/);
+    expect(log.lines).toEqual([
+      expect.objectContaining({ text: 'error: a stored output is lost; the server sends it again' }),
+    ]);
+    await disk.append(step(21, [a]));
+    await disk.close();
+    const again = open();
+    expect(new Set(valuesOf(await again.load(at(21))))).toEqual(new Set([a, b, big('big', '0')]));
+    await again.close();
   });
 
   test('of a snapshot that is replaced go at once', async () => {
