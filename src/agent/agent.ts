@@ -15,7 +15,7 @@ import { createRemediator, type Remediator } from './remediator/remediator.ts';
 import { createResultBook, type ResultBook } from './result-book.ts';
 import { within } from './within.ts';
 
-export interface AgentDeps extends Omit<ReconcilerDeps, 'results' | 'takenOver' | 'idle'> {
+export interface AgentDeps extends Omit<ReconcilerDeps, 'results' | 'takenOver' | 'idle' | 'contentLost'> {
   readonly relay: RelayClient;
 }
 
@@ -43,6 +43,8 @@ export interface AgentHealth {
 
 /** Grace period after a connect in which the server may cancel pending removals. */
 const REMOVAL_GRACE_MS = 1_000;
+/** Contents that are lost within this time share one new link. */
+const GATHER_LOSSES_MS = 10_000;
 
 /** Longest wait for reports: longer than the time limit of a probe. */
 const REPORTS_MS = 12_000;
@@ -68,7 +70,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   const care = createCare({ ...deps, care: cluster.care }, (reports) => discovery.report('care', reports));
   const remediator = openRemediator(deps, (reports) => discovery.report('remediator', reports));
   const notes = createLiveNotes(deps.log);
-  const connection = createConnection(deps.clock, results);
+  const { contentLost, ...connection } = createConnection(deps, results);
   let running: Running | undefined;
   let isOver = false;
   const health = () => healthOf(connection.state(), running, results, notes.diagnostics());
@@ -84,9 +86,9 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     notes.note(live);
     const recovered = await recover(deps, loaded, live);
     const idle = (): void => running?.observer.observeSoon();
-    const reconciler = createReconciler({ ...deps, results, takenOver, idle }, recovered);
-    const listener = { observed: (next: LiveState) => observed(reconciler, next), unreadable: discovery.unreadable };
-    const observer = createObserver(deps, listener);
+    const reconciler = createReconciler({ ...deps, results, takenOver, idle, contentLost }, recovered);
+    const { unreadable } = discovery;
+    const observer = createObserver(deps, { observed: (next) => observed(reconciler, next), unreadable });
     running = { reconciler, observer };
     discovery.take(live, reconciler.inventory().records);
     relay.start({
@@ -142,12 +144,13 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   }
 }
 
-type Connection = ReturnType<typeof createConnection>;
+type Connection = Omit<ReturnType<typeof createConnection>, 'contentLost'>;
 
 /** The connection to the server. After a connect results are reported again, and removals go on after a while. */
-function createConnection(clock: Clock, results: ResultBook) {
+function createConnection({ clock, relay }: Pick<AgentDeps, 'clock' | 'relay'>, results: ResultBook) {
   let current: ConnectionState = { type: 'connecting' };
   let cancelGrace: (() => void) | undefined;
+  let cancelReconnect: (() => void) | undefined;
   let input = Promise.withResolvers<void>();
   return {
     state: () => current,
@@ -168,7 +171,17 @@ function createConnection(clock: Clock, results: ResultBook) {
         cancelGrace = clock.schedule(REMOVAL_GRACE_MS, reconciler.continueRemovals);
       } else reconciler.disconnected();
     },
-    stop: () => cancelGrace?.(),
+    /** The server sends lost contents again after a hello. */
+    contentLost(): void {
+      cancelReconnect ??= clock.schedule(GATHER_LOSSES_MS, () => {
+        cancelReconnect = undefined;
+        relay.reconnect();
+      });
+    },
+    stop(): void {
+      cancelGrace?.();
+      cancelReconnect?.();
+    },
   };
 }
 

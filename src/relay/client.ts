@@ -58,6 +58,11 @@ const LONGEST_TOLD_MS = 5 * 60_000;
 const GOOD_AFTER_MS = 10_000;
 /** Time for the goodbye to leave before the connection closes. */
 const GOODBYE_MS = 1_000;
+const RECONNECTING: StreamEnd = {
+  code: 'done',
+  reason: 'Reconnecting',
+  message: 'the agent connects again to tell what it holds',
+};
 const STOPPING: StreamEnd = { code: 'done', reason: 'Stopping', message: 'the agent is stopping' };
 
 type ClientState = ReturnType<typeof newState>;
@@ -80,7 +85,7 @@ function newState(deps: ClientTrustDeps, options: RelayClientOptions) {
     memory: { results: new Map(), taking: undefined } as PullMemory,
     stopping: new AbortController(),
     /** The ends of the established link; undefined without one. */
-    ends: undefined as { readonly pull: PullEnd; readonly push: PushEnd } | undefined,
+    ends: undefined as { readonly pull: PullEnd; readonly push: PushEnd; readonly reconnect: () => void } | undefined,
     /** The reason in the last warning: a repeated reason is logged at debug level. */
     lastReason: undefined as string | undefined,
     running: undefined as Promise<void> | undefined,
@@ -103,6 +108,7 @@ export function createRelayClient(deps: ClientTrustDeps, options: RelayClientOpt
       queueResults(state.memory, results);
       void state.ends?.pull.pumpResults();
     },
+    reconnect: () => state.ends?.reconnect(),
     async stop() {
       state.stopping.abort();
       await state.running;
@@ -205,7 +211,7 @@ async function useConnection(
       state.lastReason = undefined;
       listener.connection({ type: 'connected', ...server });
       onEstablished();
-      state.ends = { pull, push };
+      state.ends = { pull, push, reconnect: () => pullStream.link.end(RECONNECTING) };
       void pull.pumpResults();
       void push.pump();
     }

@@ -1,18 +1,21 @@
+import type { ObjectKey } from '../../src/model/object-key.ts';
 import { comparePositions, type OutputPosition } from '../../src/model/output.ts';
-import type { AgentDisk, OutputStep, StoredOutput } from '../../src/ports/agent-disk.ts';
+import type { AgentDisk, OutputStep, StoredObject, StoredOutput } from '../../src/ports/agent-disk.ts';
 
 /** An agent's disk in memory; what is in `stored` outlasts the agent. */
 export interface MemoryDisk {
   stored: StoredOutput | undefined;
   /** The next writes fail with this. */
   fault: Error | undefined;
+  /** Keys of objects that cannot be read any more. */
+  readonly unreadable: Set<ObjectKey>;
   open(): AgentDisk;
 }
 
 export function createMemoryDisk(): MemoryDisk {
   /** What later steps were added to; the last that was kept is not among them. */
   const earlier: StoredOutput[] = [];
-  const memory: MemoryDisk = { stored: undefined, fault: undefined, open };
+  const memory: MemoryDisk = { stored: undefined, fault: undefined, unreadable: new Set(), open };
   return memory;
 
   function at(position: OutputPosition): StoredOutput | undefined {
@@ -37,7 +40,7 @@ export function createMemoryDisk(): MemoryDisk {
         if (before === undefined) earlier.length = 0;
         else earlier.push(before);
         isLoaded = true;
-        return new Map(step.put.map(({ key, digest, value }) => [key, { digest, value }]));
+        return new Map(step.put.map((object) => [object.key, readFrom(object)]));
       },
       replace: async (output) => {
         write(output);
@@ -46,6 +49,16 @@ export function createMemoryDisk(): MemoryDisk {
         return output.objects;
       },
       close: async () => {},
+    };
+  }
+
+  function readFrom({ key, digest, value }: OutputStep['put'][number]): StoredObject {
+    return {
+      digest,
+      get value() {
+        if (memory.unreadable.has(key)) throw new Error(`${key} cannot be read`);
+        return value;
+      },
     };
   }
 

@@ -52,6 +52,8 @@ export interface ScriptedServer {
   settings: ServerListener['settings'];
   /** It says that it has the input. */
   inputTaken(): void;
+  /** How often the agent has asked for another link. */
+  reconnects: number;
   readonly results: ObjectResult[];
   readonly inputs: InputSnapshot[];
   /** The last result per key, as `state Reason`. */
@@ -134,6 +136,9 @@ export function createScriptedServer(expected: { held: Map<ObjectKey, Digest>; s
       inputs.push({ objects: new Map(said), kinds });
     },
     report: (changed) => results.push(...changed),
+    reconnect: () => {
+      server.reconnects += 1;
+    },
     stop: async () => {},
   };
   const heard = (): ServerListener => {
@@ -141,6 +146,7 @@ export function createScriptedServer(expected: { held: Map<ObjectKey, Digest>; s
     return listener;
   };
   const server: ScriptedServer = {
+    reconnects: 0,
     connect: (type = 'connected') =>
       heard().connection(
         type === 'connected'

@@ -11,7 +11,7 @@ import {
   isTakenOver,
 } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';
-import { type Acceptance, contentsOf, type Inventory } from './inventory.ts';
+import { type Acceptance, contentOf, contentsOf, type Inventory } from './inventory.ts';
 
 export interface StoreDeps {
   readonly cluster: ClusterApi;
@@ -68,11 +68,12 @@ export function createInventoryStore(deps: StoreDeps, recovered: Inventory, isDu
      */
     writeDelta: (acceptance: Acceptance, contentIsDurable: (next: Inventory) => void): Promise<Inventory> =>
       storage.writeDelta(inventory, acceptance, contentIsDurable),
-    /** The disk cannot read the content of this record any more: the next holding says so, and the server sends it again. */
-    loseContent: (record: InventoryRecord): void =>
+    /** The disk cannot read the content of this record any more. Calls `lost` if the inventory had it: the holding says so now. */
+    loseContent: (record: InventoryRecord, lost: () => void): void =>
       runInTurn('a lost content could not be noted', async () => {
-        if (isUnchanged(inventory, record))
-          replace({ ...inventory, contents: inventory.contents.with([], [record.key]) });
+        if (!isUnchanged(inventory, record) || contentOf(inventory, record.key) === undefined) return;
+        replace({ ...inventory, contents: inventory.contents.with([], [record.key]) });
+        lost();
       }),
     /** Writes settings into the inventory; of several that wait, the newest only. Logs failures. */
     writeSettings: (settings: AgentSettings): void => {

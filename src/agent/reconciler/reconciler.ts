@@ -22,6 +22,8 @@ export interface ReconcilerDeps extends StoreDeps {
   readonly results: ResultBook;
   /** The work queue is empty. */
   readonly idle: () => void;
+  /** The inventory lacks a content that it had; the holding says so now. */
+  readonly contentLost: () => void;
 }
 
 type State = ReturnType<typeof createState>;
@@ -252,7 +254,7 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
       if (store.current().records.has(key)) return 'done';
       forget(state, key);
     }
-    if (step.result.reason === CONTENT_UNKNOWN_REASON) store.loseContent(record);
+    if (step.result.reason === CONTENT_UNKNOWN_REASON) store.loseContent(record, deps.contentLost);
     if (step.written === true) state.health.wrote(key, before);
     note(state, record, withHealth(step, before));
     return step.retry ? 'retry' : 'done';

@@ -403,6 +403,25 @@ test('a stored output that is older than the inventory is ignored: drift is not 
   expect(told.digest).toBe(snapshotDigest(told.entries.map(({ key, digest }) => [key, digest])));
 });
 
+test('contents that the disk cannot read any more are told with one hello, after which the server sends them again', async () => {
+  const { cluster, clock, disk, server, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a, b] });
+  await settle();
+  for (const key of [keyA, keyB]) {
+    disk.unreadable.add(key);
+    cluster.personRemoves(key);
+    await settle();
+  }
+  expect(server.lastResults()).toMatchObject({ [keyA]: 'failed ContentUnknown', [keyB]: 'failed ContentUnknown' });
+  expect(server.holding().entries.map(({ lost }) => lost)).toEqual([true, true]);
+  await clock.advance(60_000);
+  expect(server.reconnects).toBe(1);
+  disk.unreadable.clear();
+  await server.say({ upserts: [a, b] });
+  await settle();
+  expect(server.lastResults()).toMatchObject({ [keyA]: 'applied Applied', [keyB]: 'applied Applied' });
+});
+
 test('a lost stored output changes nothing in a cluster without drift', async () => {
   const world = await createConnectedWorld();
   await world.server.say({ upserts: [a, b] });

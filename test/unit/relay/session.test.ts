@@ -497,6 +497,19 @@ test('draining does not wait for ever', async () => {
   expect(await sending).toEqual({ type: 'disconnected' });
 });
 
+test('an agent that connects again says a new hello on a new link, and that is no refusal', async () => {
+  const { owner, connect, clock } = await createRelayHarness();
+  const { client } = await connect();
+  client.reconnect();
+  await clock.advance(2_000);
+  expect(owner.events).toEqual([
+    'connected east instance-1',
+    'disconnected east instance-1 Reconnecting',
+    'connected east instance-1',
+  ]);
+  expect(owner.refusals).toEqual([]);
+});
+
 test('an agent that stops sends a goodbye', async () => {
   const world = await createRelayHarness();
   const { client } = await world.connect({ clusterId: clusterId('other') });
