@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { networkOf } from './network.ts';
+import { networkOf } from '../model/ip-address.ts';
 
 /** The bytes of a body, or why there are none; `message` is for the caller. */
 export type Body = { readonly ok: true; readonly bytes: Uint8Array } | RefusedBody;

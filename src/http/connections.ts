@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
-import { networkOf } from './network.ts';
+import { networkOf } from '../model/ip-address.ts';
 
 /** An open connection. */
 interface Connection {
