@@ -152,7 +152,8 @@ function acceptStream(state: ServerState, stream: IncomingStream): void {
     wait > state.limits.streamWaitMs
       ? 'the cluster opens streams too often'
       : `more than ${streamsPerCluster} streams of one cluster`;
-  const end: StreamEnd = { code: 'exhausted', reason: 'TooManyStreams', message };
+  const retry = wait > 0 ? { retryAfterMs: wait } : {};
+  const end: StreamEnd = { code: 'exhausted', reason: 'TooManyStreams', message, ...retry };
   noteEnd(state, end, cluster, { cluster, peer });
   noteRefusal(state, end, { claimed: cluster, peer, isProven: isProven(caller), wasConnected: false });
   stream.end(end);

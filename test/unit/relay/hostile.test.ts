@@ -144,6 +144,13 @@ describe('at the door', () => {
     expect(world.server.stats().streams).toBe(4);
   });
 
+  test('streams that a cluster opens too often are told when to come again', async () => {
+    const world = await createRelayHarness({ streams: { burst: 1, perSecond: 0.1 }, streamWaitMs: 2_000 });
+    // The second one waits.
+    const [, , third] = [1, 2, 3].map(() => world.stranger('Pull').ended);
+    expect(await third).toMatchObject({ reason: 'TooManyStreams', retryAfterMs: 10_001 });
+  });
+
   test('Push without a Pull stream of the same instance is told to retry', async () => {
     const world = await createRelayHarness();
     await world.connect();
