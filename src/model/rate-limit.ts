@@ -42,15 +42,18 @@ export function createBudget(monotonic: () => number, { burst, perSecond }: Rate
   };
 }
 
-/** Says whether a line of a log about a key is due: undefined if not, else how many were left out before it, as data of the line. */
-export type LineLimit = (key: string) => { readonly leftOut?: number } | undefined;
+/**
+ * Says whether a line of a log about a key is due: undefined if not, else how many were left out before it, as data of the line.
+ * `leftOut`: how many another limit has left out before this line; they are added.
+ */
+export type LineLimit = (key: string, leftOut?: number) => { readonly leftOut?: number } | undefined;
 
 /** Limits the lines of a log that others cause. `monotonic`: the time in milliseconds. */
 export function createLineLimit(monotonic: () => number, rate: Rate): LineLimit {
   const limit = createRateLimit(monotonic, rate);
   const leftOut = new Map<string, number>();
-  return (key) => {
-    const count = leftOut.get(key) ?? 0;
+  return (key, before = 0) => {
+    const count = before + (leftOut.get(key) ?? 0);
     if (limit(key) === 0) {
       leftOut.delete(key);
       return count === 0 ? {} : { leftOut: count };

@@ -271,10 +271,11 @@ export function noteEnd(
   const reason = end.code === 'done' ? 'Closed' : end.reason;
   count(state.ended, reason);
   const { log } = state.deps;
-  const due = state.isLineDue(`${reason} ${caller}`);
-  const dueOfAll = due === undefined || 'cluster' in data ? due : state.isStrangerLineDue(reason);
-  if (due === undefined || dueOfAll === undefined) return;
-  const line = { reason: end.reason, detail: end.message, ...data, ...due, ...dueOfAll };
+  const dueOfCaller = state.isLineDue(`${reason} ${caller}`);
+  if (dueOfCaller === undefined) return;
+  const due = 'cluster' in data ? dueOfCaller : state.isStrangerLineDue(reason, dueOfCaller.leftOut);
+  if (due === undefined) return;
+  const line = { reason: end.reason, detail: end.message, ...data, ...due };
   if (end.code === 'done' || end.code === 'unavailable') log.info('relay: a stream has ended', line);
   else log.warn('relay: a stream has ended', line);
 }

@@ -20,3 +20,33 @@ test('callers that are not authenticated fill no log, however many addresses the
   noteEnd(state, wrong, '10.0.0.1', { peer: '10.0.0.1:1' });
   expect(log.lines.at(-1)).toContain('"leftOut":4900');
 });
+
+test('a line says how many were left out by the limit of its caller and by that of all together', async () => {
+  const [clock, log] = [createVirtualClock(), recordingLog()];
+  const state = createServerState({ clock, log } as never, { fleet: 'test', tokens: [] } as never, {} as never);
+  const end = (address: string): void => noteEnd(state, wrong, address, { peer: `${address}:1` });
+  // Of each of 200 callers the first line is due, and 100 of these are above the limit of all.
+  for (let count = 0; count < 200; count += 1) for (let time = 0; time < 3; time += 1) end(`10.0.0.${count}`);
+  expect(log.lines).toHaveLength(100);
+  await clock.advance(120_000);
+  // 2 of its own, and 100 of all.
+  end('10.0.0.0');
+  expect(log.lines.at(-1)).toContain('"leftOut":102');
+  for (let count = 1; count < 20; count += 1) end(`10.0.0.${count}`);
+  expect(log.lines.at(-1)).toContain('"leftOut":2');
+});
+
+test('what one caller was not told of is counted for all where the limit of all leaves its next line out', async () => {
+  const [clock, log] = [createVirtualClock(), recordingLog()];
+  const state = createServerState({ clock, log } as never, { fleet: 'test', tokens: [] } as never, {} as never);
+  const end = (address: string): void => noteEnd(state, wrong, address, { peer: `${address}:1` });
+  for (let time = 0; time < 5; time += 1) end('10.1.0.0');
+  for (let count = 0; count < 99; count += 1) end(`10.0.0.${count}`);
+  await clock.advance(60_000);
+  for (let count = 0; count < 10; count += 1) end(`10.2.0.${count}`);
+  // 4 of its first minute, and itself.
+  end('10.1.0.0');
+  await clock.advance(6_000);
+  end('10.3.0.0');
+  expect(log.lines.at(-1)).toContain('"leftOut":5');
+});
