@@ -8,7 +8,7 @@ import type { CertificateAuthority, CertificateExpiry, ServerRoots } from '../po
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { ServerTransport, StreamEnd } from '../ports/transport.ts';
-import { callerOf } from './caller.ts';
+import { addressOfPeer } from './caller.ts';
 import { DEFAULT_LIMITS, type RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';
 import type {
@@ -245,9 +245,11 @@ export function noteRefusal(
   const { claimed, peer, ...known } = caller;
   const cluster = parseClusterName(claimed);
   if (!cluster.ok || !isRefusal(end)) return;
-  const { reason } = end;
-  const message = end.code === 'done' ? `the agent has ended the stream: ${end.message}` : end.message;
-  listener.refused({ ...known, cluster: cluster.value, reason, message, address: callerOf(peer) });
+  // The agent chooses the reason of a goodbye, and must not create new counters: it is in the message.
+  const isGoodbye = end.code === 'done';
+  const reason = isGoodbye ? 'EndedByAgent' : end.reason;
+  const message = isGoodbye ? `${end.reason}: ${end.message}` : end.message;
+  listener.refused({ ...known, cluster: cluster.value, reason, message, address: addressOfPeer(peer) });
 }
 
 /** Lines about ended streams of one reason and caller: one a minute. */

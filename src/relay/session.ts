@@ -92,6 +92,7 @@ export interface AgentSession {
 export interface RelayRefusal {
   /** The name that the caller gave. */
   readonly cluster: ClusterName;
+  /** Constant UpperCamelCase word, chosen by the server; `EndedByAgent`: the message begins with the word of the agent. */
   readonly reason: string;
   readonly message: string;
   /** Of the caller, without the port. */

@@ -408,8 +408,8 @@ test('a session that an agent ends because it takes no such delta is told to the
   expect(await sessionOf(world).send(deltaOf(NONE, large, { epoch: 1, sequence: 1 }))).toEqual({
     type: 'disconnected',
   });
-  const message = expect.stringMatching(/^the agent has ended the stream: a transfer of more than 10000 /);
-  const refusal = { cluster: 'east', reason: 'TransferTooLarge', message, isProven: true, wasConnected: true };
+  const message = expect.stringMatching(/^TransferTooLarge: a transfer of more than 10000 /);
+  const refusal = { cluster: 'east', reason: 'EndedByAgent', message, isProven: true, wasConnected: true };
   expect(world.owner.refusals).toEqual([expect.objectContaining(refusal)]);
   await world.clock.advance(10_000);
   expect(world.owner.sessions.size).toBe(1);
