@@ -1,5 +1,6 @@
 import type { StagedRefusal } from '../engine/inputs.ts';
 import type { AgentRefusal } from '../model/agent-refusal.ts';
+import { networkOf } from '../model/ip-address.ts';
 import { createRateLimit, type Rate } from '../model/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RelayRefusal } from '../relay/session.ts';
@@ -19,8 +20,14 @@ const GOOD_AFTER_MS = 60_000;
 /** A refusal without another attempt is over after this time. */
 const FORGET_AFTER_MS = 24 * 60 * 60_000;
 const LOOK_MS = 10 * 60_000;
-/** Refusals of callers who prove no name, in all. */
+/** Refusals of callers who prove no name, by network. */
+const UNPROVEN_OF_NETWORK: Rate = { burst: 10, perSecond: 1 / 10 };
+/** The same in all. */
 const UNPROVEN: Rate = { burst: 20, perSecond: 1 };
+/** Records of one cluster. Reasons and addresses that change with each attempt cause no more writes than these. */
+const RECORDS: Rate = { burst: 10, perSecond: 1 / 60 };
+/** Reasons that are counted of one cluster. */
+const MOST_REASONS = 100;
 /** Refusals of names that no source declares; a caller can invent them. */
 const MOST_UNDECLARED = 100;
 /** Follows from earlier refusals, and does not hide their reason. */
@@ -34,7 +41,9 @@ export type RefusedAgents = ReturnType<typeof createRefusedAgents>;
  */
 export function createRefusedAgents(core: ServerCore, { leads, knowsAll }: Pick<Replica, 'leads' | 'knowsAll'>) {
   const { engine, records, clock } = core;
+  const mayNoteOf = createRateLimit(clock.monotonic, UNPROVEN_OF_NETWORK);
   const mayNote = createRateLimit(clock.monotonic, UNPROVEN);
+  const mayRecord = createRateLimit(clock.monotonic, RECORDS);
   /** Refusals since the start of this process, by cluster and reason. */
   const counts = new Map<string, Map<string, number>>();
   const settling = createSettling(clock, (cluster) => over(cluster, ({ wasConnected }) => wasConnected));
@@ -55,9 +64,10 @@ export function createRefusedAgents(core: ServerCore, { leads, knowsAll }: Pick<
   const makeRoom = (isProven: boolean): boolean => {
     const undeclared = [...shared.entries()].filter(([cluster]) => !isDeclared(cluster));
     if (undeclared.length < MOST_UNDECLARED) return true;
-    const [oldest, record] = undeclared.reduce((a, b) => (isLessWorth(b[1], a[1]) ? b : a));
-    if (record.isProven && !isProven) return false;
-    forget(oldest);
+    const unproven = undeclared.filter(([, record]) => !record.isProven);
+    if (unproven.length === 0 && !isProven) return false;
+    const least = unproven.length === 0 ? oldestOf(undeclared) : oldestOf(ofFullestNetwork(unproven));
+    if (least !== undefined) forget(least);
     return true;
   };
   const over = (cluster: string, isOver: (record: RefusalRecord) => boolean): void => {
@@ -82,14 +92,16 @@ export function createRefusedAgents(core: ServerCore, { leads, knowsAll }: Pick<
   return {
     /** A caller was refused. */
     refused: ({ cluster, isProven, wasConnected, ...refusal }: RelayRefusal): void => {
-      if (!isProven && mayNote('') > 0) return;
+      // First of its network, so that one caller does not hide others.
+      if (!isProven && (mayNoteOf(networkOf(refusal.address)) > 0 || mayNote('') > 0)) return;
       const before = shared.get(cluster);
       if (before === undefined && !isDeclared(cluster) && !makeRoom(isProven)) return;
       count(counts, cluster, refusal.reason);
       // The status shows whole seconds.
       const last: AgentRefusal = { ...refusal, at: Math.floor(clock.now() / 1000) * 1000 };
       const next = nextRecord(before, { last, isProven, wasConnected });
-      if (next !== undefined) shared.set(cluster, next);
+      // A caller who proves nothing takes none of the records of the agent.
+      if (next !== undefined && mayRecord(`${cluster} ${isProven}`) === 0) shared.set(cluster, next);
     },
     /** The agent of a cluster is connected. What had refused it before is over; if its stream had been ended, after a while. */
     connected: (cluster: string): void => {
@@ -132,14 +144,24 @@ function createSettling(clock: Clock, settled: (cluster: string) => void) {
   return { begin, end, stop };
 }
 
-/** Whether room is made by forgetting this record rather than the other. */
-function isLessWorth(a: RefusalRecord, b: RefusalRecord): boolean {
-  return a.isProven === b.isProven ? a.last.at < b.last.at : b.isProven;
+type OfCluster = readonly [cluster: string, record: RefusalRecord];
+
+function oldestOf(records: readonly OfCluster[]): string | undefined {
+  if (records.length === 0) return undefined;
+  return records.reduce((oldest, next) => (next[1].last.at < oldest[1].last.at ? next : oldest))[0];
+}
+
+/** The records of the network that has caused the most of them; of several such networks, of all these. */
+function ofFullestNetwork(records: readonly OfCluster[]): readonly OfCluster[] {
+  const networks = [...Map.groupBy(records, ([, { last }]) => networkOf(last.address)).values()];
+  const most = Math.max(...networks.map(({ length }) => length));
+  return networks.filter(({ length }) => length === most).flat();
 }
 
 function count(counts: Map<string, Map<string, number>>, cluster: string, reason: string): void {
   const own = counts.get(cluster) ?? new Map<string, number>();
   counts.set(cluster, own);
+  if (own.size >= MOST_REASONS && !own.has(reason)) return;
   own.set(reason, (own.get(reason) ?? 0) + 1);
 }
 

@@ -107,7 +107,7 @@ describe('the refusal of an agent', () => {
     const world = await startedWorld();
     refuse(world, { cluster: 'esat', reason: 'UnknownCluster' });
     for (let number = 0; number < 300; number += 1) {
-      refuse(world, { cluster: `invented-${number}`, isProven: false });
+      refuse(world, { cluster: `invented-${number}`, isProven: false, address: `10.0.1.${number % 250}` });
       await world.clock.advance(SECOND);
     }
     await world.settle();
@@ -122,8 +122,18 @@ describe('the refusal of an agent', () => {
 
   test('callers who prove nothing are noted once a second in all', async () => {
     const world = await startedWorld();
-    for (let number = 0; number < 1_000; number += 1) refuse(world, { isProven: false });
+    for (let number = 0; number < 1_000; number += 1) {
+      refuse(world, { isProven: false, address: `10.0.${number % 4}.${number % 250}` });
+    }
     expect(world.server.figures().refusals.get('east')).toEqual(new Map([['WrongToken', 20]]));
+  });
+
+  test('callers of one address who prove nothing are noted ten times, then every ten seconds', async () => {
+    const world = await startedWorld();
+    for (let number = 0; number < 1_000; number += 1) refuse(world, { isProven: false });
+    await world.clock.advance(20 * SECOND);
+    for (let number = 0; number < 1_000; number += 1) refuse(world, { isProven: false });
+    expect(world.server.figures().refusals.get('east')).toEqual(new Map([['WrongToken', 12]]));
   });
 });
 
