@@ -37,7 +37,7 @@ export interface RelayLimits {
   /** Streams that one cluster may open. One more waits until it may; one that would wait for more than `streamWaitMs` ends. */
   readonly streams: Rate;
   readonly streamWaitMs: number;
-  /** What of one cluster may be decoded on all of its streams, in bytes; a record counts as 256, a field as 64. It waits above that. */
+  /** What of one cluster may be decoded on all of its streams, in bytes; a frame counts as 1,024, a record as 256, a field as 64. It waits above that. */
   readonly decoding: Rate;
   /** Time for a hello, or for its answer. */
   readonly helloMs: number;
@@ -56,8 +56,8 @@ export interface RelayLimits {
   /** Certificate requests of one cluster that its own token or its certificate authenticates. */
   readonly registrationsPerCluster: Rate;
   /**
-   * Certificate requests of one caller that the owner of the server does not admit (yet), and that do not count for the rates of the
-   * cluster or address therefore: an agent that comes before its server is ready, or before its cluster is declared.
+   * Certificate requests of one caller that the owner of the server does not admit (yet): of an agent that comes before its server is
+   * ready, or before its cluster is declared. Within this rate they take nothing from the rates of the cluster or the address.
    */
   readonly registrationsNotAdmitted: Rate;
   /** Other certificate requests of one address. */

@@ -51,8 +51,9 @@ export interface LinkOptions {
 /** What decoding costs. */
 export interface Decoded {
   readonly bytes: number;
-  readonly records: number;
-  readonly fields: number;
+  readonly frames?: number;
+  readonly records?: number;
+  readonly fields?: number;
 }
 
 /** Bounds the decoding for one peer, on all of its streams together. The link reads no further frame while it is spent. */
@@ -147,7 +148,7 @@ function endOfReading(stream: MessageStream): Promise<StreamEnd> {
 function handle(state: LinkState, bytes: Uint8Array): StreamEnd | undefined {
   try {
     const frame = decodeFrame(bytes);
-    state.options.budget?.spend({ bytes: bytes.length, records: 1, fields: 0 });
+    state.options.budget?.spend({ bytes: bytes.length, frames: 1 });
     heardFrom(state);
     if (frame.case === 'goodbye') {
       return { code: 'done', reason: readReason(frame.value.reason), message: readText(frame.value.message) };

@@ -294,6 +294,18 @@ describe('the budget of a cluster', () => {
     expect(world.server.stats().ofClusters.decoded.east).toBeGreaterThan(2_000);
   });
 
+  test('counts what a frame costs that holds nothing', async () => {
+    const { world, stranger } = await welcomed({ decoding: { burst: 100 * 1024, perSecond: 1024 } });
+    const say = async (): Promise<void> => {
+      for (let number = 0n; number < 1_000n; number += 1n) await stranger.say({ case: 'pong', value: { number } });
+    };
+    void say();
+    await world.clock.settle();
+    // With the hello: each frame counts as 1 KiB and its own bytes.
+    expect(world.server.stats().ofClusters.decoded.east).toBeLessThan(101);
+    expect(world.server.stats().ofClusters.decoded.east).toBeGreaterThan(90);
+  });
+
   test('makes a stream wait that is opened too often, and ends one that would wait long', async () => {
     const world = await createRelayHarness({ streams: { burst: 3, perSecond: 1 }, streamWaitMs: 2_000 });
     const open = async (): Promise<Stranger> => {

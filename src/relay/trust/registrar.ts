@@ -52,8 +52,9 @@ interface Registrant {
 /**
  * Answers requests for client certificates. The checks are in the order of their cost: authentication, the rate of the
  * cluster (if a proof that cannot be guessed authenticates it) or of the address, the rate of all such callers, the request,
- * the decision of the listener, the signature. A request that the listener does not admit takes nothing from the rates. So an unauthenticated caller costs little and takes nothing from the rates of
- * agents, and one agent cannot use up the rate of all.
+ * the decision of the listener, the signature. So an unauthenticated caller costs little and takes nothing from the rates of
+ * agents, and one agent cannot use up the rate of all. A request that the listener does not admit takes nothing from the rates
+ * of its caller and of all, within a rate of its own.
  */
 export function createRegistrar(
   state: ServerState,
