@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { findProgram, howToGet, type Origin, PROGRAMS, type ProgramName } from './programs.ts';
 
-/** How a program came to be here, or that it is not. */
-export type Readiness = 'found' | 'installed' | 'built' | 'skipped';
+/** How a program came to be here, or that it is not. `prepared`: by a script, which builds or downloads it. */
+export type Readiness = 'found' | 'installed' | 'prepared' | 'skipped';
 
 /** One program after the preparation. `path`: undefined if it is skipped. */
 export interface ReadyProgram {
@@ -38,7 +38,7 @@ export async function preparePrograms(deps: PreparationDeps): Promise<readonly R
   for (const script of scripts) await run(process.execPath, [join(import.meta.dirname, '..', `${script}.ts`)]);
   return names.map((name) => {
     const path = findProgram(name, env);
-    const made = 'debian' in PROGRAMS[name].origin ? 'installed' : 'built';
+    const made = 'debian' in PROGRAMS[name].origin ? 'installed' : 'prepared';
     return { name, path, readiness: path === undefined ? 'skipped' : before.includes(name) ? 'found' : made };
   });
 }
