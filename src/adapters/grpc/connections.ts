@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { networkOf } from '../../model/ip-address.ts';
 import type { StreamEnd } from '../../ports/transport.ts';
 
 /** How many connections may be in each phase at once. */
@@ -18,7 +19,7 @@ interface Connection {
   readonly socket: Socket;
   /** `address:port`. */
   readonly peer: string;
-  readonly address: string;
+  readonly network: string;
   phase: 'handshake' | 'idle' | 'busy' | 'closed';
   calls: number;
   /** Why each of its calls is refused. */
@@ -35,15 +36,13 @@ const TOO_MANY_IDLE: StreamEnd = {
 export type Connections = ReturnType<typeof createConnections>;
 
 /**
- * Keeps the number of connections within limits. Too many handshakes: the oldest is closed, because a caller that means to
- * connect finishes soon. Too many idle connections: the address with the most of them loses its oldest, so a caller that
- * only occupies connections displaces its own. Too many busy ones: a new call is refused. `turnedAway` is called with each
- * idle connection that is closed.
+ * Keeps the number of connections within limits. Too many handshakes, or too many idle connections: the network with the most of
+ * them loses its oldest, so a caller that only occupies connections displaces its own. Too many busy ones: a new call is refused.
+ * `turnedAway` is called with each idle connection that is closed.
  */
 export function createConnections(limits: ConnectionLimits, turnedAway: (refusal: StreamEnd, peer: string) => void) {
   const known = new Map<string, Connection>();
-  /** The connections of each phase, those that entered it first before the others. */
-  const phases = { handshake: new Set<Connection>(), idle: new Set<Connection>(), busy: new Set<Connection>() };
+  const phases = { handshake: createPhase(), idle: createPhase(), busy: createPhase() };
 
   const enter = (connection: Connection, phase: Connection['phase']): void => {
     if (connection.phase !== 'closed') phases[connection.phase].delete(connection);
@@ -56,9 +55,7 @@ export function createConnections(limits: ConnectionLimits, turnedAway: (refusal
   };
   const rest = (connection: Connection): void => {
     enter(connection, 'idle');
-    if (phases.idle.size <= limits.idle) return;
-    const byAddress = [...Map.groupBy(phases.idle, ({ address }) => address).values()];
-    const [oldest] = byAddress.reduce((fullest, next) => (next.length > fullest.length ? next : fullest));
+    const oldest = phases.idle.size() > limits.idle ? phases.idle.oldestOfFullest() : undefined;
     if (oldest === undefined) return;
     close(oldest);
     turnedAway(TOO_MANY_IDLE, oldest.peer);
@@ -67,16 +64,16 @@ export function createConnections(limits: ConnectionLimits, turnedAway: (refusal
   return {
     /** A connection begins its handshake. */
     begin(socket: Socket): void {
-      const [peer, address] = [peerOf(socket), socket.remoteAddress ?? ''];
-      const connection: Connection = { socket, peer, address, phase: 'closed', calls: 0, refused: undefined };
+      const [peer, network] = [peerOf(socket), networkOf(socket.remoteAddress ?? '')];
+      const connection: Connection = { socket, peer, network, phase: 'closed', calls: 0, refused: undefined };
       known.set(peer, connection);
       enter(connection, 'handshake');
       socket.once('close', () => {
         enter(connection, 'closed');
         if (known.get(peer) === connection) known.delete(peer);
       });
-      const [oldest] = phases.handshake;
-      if (oldest !== undefined && phases.handshake.size > limits.handshakes) close(oldest);
+      const oldest = phases.handshake.size() > limits.handshakes ? phases.handshake.oldestOfFullest() : undefined;
+      if (oldest !== undefined) close(oldest);
     },
     /** Its handshake is complete. `refused`: why its calls are refused. */
     opened(socket: Socket, refused: StreamEnd | undefined): void {
@@ -89,7 +86,7 @@ export function createConnections(limits: ConnectionLimits, turnedAway: (refusal
     admit(peer: string): StreamEnd | undefined {
       const connection = known.get(peer);
       if (connection === undefined || connection.refused !== undefined) return connection?.refused;
-      if (connection.calls === 0 && phases.busy.size >= limits.busy) return tooMany(limits.busy);
+      if (connection.calls === 0 && phases.busy.size() >= limits.busy) return tooMany(limits.busy);
       if (connection.calls === 0) enter(connection, 'busy');
       connection.calls += 1;
       return undefined;
@@ -103,6 +100,32 @@ export function createConnections(limits: ConnectionLimits, turnedAway: (refusal
     },
     closeAll(): void {
       for (const { socket } of known.values()) socket.destroy();
+    },
+  };
+}
+
+/** The connections of a phase by network, those that entered it first before the others. */
+function createPhase() {
+  const networks = new Map<string, Set<Connection>>();
+  let size = 0;
+  return {
+    size: () => size,
+    add(connection: Connection): void {
+      const own = networks.get(connection.network) ?? new Set();
+      networks.set(connection.network, own.add(connection));
+      size += 1;
+    },
+    delete(connection: Connection): void {
+      const own = networks.get(connection.network);
+      if (own?.delete(connection) !== true) return;
+      size -= 1;
+      if (own.size === 0) networks.delete(connection.network);
+    },
+    /** Of the network with the most connections; of several such networks, of the one that came first. */
+    oldestOfFullest(): Connection | undefined {
+      let fullest: ReadonlySet<Connection> | undefined;
+      for (const own of networks.values()) if (fullest === undefined || own.size > fullest.size) fullest = own;
+      return fullest?.values().next().value;
     },
   };
 }
