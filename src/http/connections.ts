@@ -14,7 +14,8 @@ interface Connection {
 /**
  * Keeps the number of open connections of an HTTP server within a limit. Of too many, the network with the most of them loses
  * one: the oldest of those that have asked nothing yet, else of those that rest, else of those whose request has not arrived
- * completely. Connections that wait for an answer come last: a new one does not displace those of its own network.
+ * completely. Several networks with the most count as one. Connections that wait for an answer come last: a new one does not
+ * displace those of its own network.
  */
 export function limitConnections(server: Server, most: number): void {
   /** By address and port of the caller, which Node gives for TLS as well; by socket if it has none. The oldest first. */
@@ -46,18 +47,18 @@ function keyOf(socket: Socket): string | Socket {
   return socket.remotePort === undefined ? socket : `${socket.remoteAddress}:${socket.remotePort}`;
 }
 
-function surplus(open: Iterable<Connection>, added: Connection): Connection {
+function surplus(open: readonly Connection[], added: Connection): Connection {
   const networks = new Map<string, number>();
   for (const { network } of open) networks.set(network, (networks.get(network) ?? 0) + 1);
-  let fullest = added.network;
-  for (const [network, count] of networks) if (count > (networks.get(fullest) ?? 0)) fullest = network;
+  const most = Math.max(...networks.values());
+  const isOfFullest = ({ network }: Connection): boolean => networks.get(network) === most;
   let least: Connection | undefined;
   for (const one of open) {
-    if (one.network !== fullest || one === added) continue;
+    if (one === added || !isOfFullest(one)) continue;
     if (least === undefined || claimOf(one) < claimOf(least)) least = one;
   }
-  const isFull = least === undefined || (fullest === added.network && claimOf(least) === ANSWERED);
-  return isFull ? added : (least ?? added);
+  if (least === undefined) return added;
+  return claimOf(least) === ANSWERED && isOfFullest(added) ? added : least;
 }
 
 /** A connection that waits for the answer to a request that has arrived. */
