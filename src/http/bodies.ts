@@ -21,49 +21,67 @@ export interface Bodies {
 /** A body of which some bytes have arrived. */
 interface Arriving {
   readonly network: string;
-  bytes: number;
+  /** Bytes of the buffer that holds it. */
+  memory: number;
   refuse(reason: RefusedBody['reason'], message: string): void;
 }
 
+/** So many networks are each sure of an equal part of the memory. */
+const SURE_NETWORKS = 16;
+
 /**
- * `most`: bytes of one body. `mostAtOnce`: bytes of all unfinished bodies, which count as far as they have arrived, whatever
- * length they announce. Of too many bytes, the network that has sent the most of them loses its largest body: a caller that
- * only occupies memory displaces its own bodies, and not those of others.
+ * `most`: bytes of one body. `mostAtOnce`: memory of all unfinished bodies in bytes, which count as far as they have arrived,
+ * whatever length they announce. Of too much, the network with the most loses its largest body, as long as it holds more than a
+ * sixteenth: a caller that only occupies memory displaces its own bodies, and not those of others. If all hold less, the body that
+ * has been arriving longest is refused: one that arrives at once stays, however many others send slowly.
  */
 export function createBodies({ most, mostAtOnce }: { readonly most: number; readonly mostAtOnce: number }): Bodies {
   const arriving = new Set<Arriving>();
   let atOnce = 0;
   const tooLarge: RefusedBody = { ok: false, reason: 'TooLarge', message: `the body is at most ${most} bytes` };
+  /** Counts the memory of a body before it is taken. False: the body was refused for it. */
+  const hold = (one: Arriving, memory: number): boolean => {
+    atOnce += memory - one.memory;
+    one.memory = memory;
+    while (atOnce > mostAtOnce) {
+      surplus(arriving, mostAtOnce / SURE_NETWORKS)?.refuse('Unavailable', 'too many bytes of requests wait');
+    }
+    return arriving.has(one);
+  };
   const receive = (request: IncomingMessage, resolve: (body: Body) => void): void => {
+    const announced = Number(request.headers['content-length'] ?? most);
     let text: Buffer = Buffer.alloc(0);
+    let bytes = 0;
     const end = (body: Body): void => {
       if (!arriving.delete(one)) return;
-      atOnce -= one.bytes;
+      atOnce -= one.memory;
       text = Buffer.alloc(0);
       request.off('data', take);
       resolve(body);
     };
     const one: Arriving = {
       network: networkOf(request.socket.remoteAddress ?? ''),
-      bytes: 0,
+      memory: 0,
       refuse: (reason, message) => end({ ok: false, reason, message }),
     };
     const take = (chunk: Buffer): void => {
-      const before = one.bytes;
-      one.bytes += chunk.length;
-      atOnce += chunk.length;
-      if (one.bytes > most) {
+      const after = bytes + chunk.length;
+      if (after > most) {
         end(tooLarge);
         return;
       }
       // One buffer, because a list of small chunks would take many times their bytes.
-      if (one.bytes > text.length) text = grown(text, Math.min(most, Math.max(one.bytes, text.length * 2)));
-      text.set(chunk, before);
-      while (atOnce > mostAtOnce) largestOfFullest(arriving)?.refuse('Unavailable', 'too many bytes of requests wait');
+      if (after > text.length) {
+        const length = Math.max(after, Math.min(announced, most, text.length * 2));
+        if (!hold(one, length)) return;
+        text = grown(text, length);
+      }
+      text.set(chunk, bytes);
+      bytes = after;
     };
     arriving.add(one);
     request.on('data', take);
-    request.once('end', () => end({ ok: true, bytes: text.subarray(0, one.bytes) }));
+    request.once('end', () => end({ ok: true, bytes: text.subarray(0, bytes) }));
     for (const event of ['error', 'close']) request.once(event, () => one.refuse('Invalid', 'the body broke off'));
   };
   return {
@@ -82,13 +100,13 @@ function grown(buffer: Buffer, length: number): Buffer {
   return larger;
 }
 
-function largestOfFullest(arriving: ReadonlySet<Arriving>): Arriving | undefined {
+/** The body to refuse. `sure`: memory that no network loses while another one holds more. The oldest of `arriving` come first. */
+function surplus(arriving: ReadonlySet<Arriving>, sure: number): Arriving | undefined {
   const sums = new Map<string, number>();
-  for (const { network, bytes } of arriving) sums.set(network, (sums.get(network) ?? 0) + bytes);
-  const sumOf = ({ network }: Arriving): number => sums.get(network) ?? 0;
-  const [first, ...others] = arriving;
-  return others.reduce<Arriving | undefined>((largest, one) => {
-    const more = largest === undefined ? 1 : sumOf(one) - sumOf(largest) || one.bytes - largest.bytes;
-    return more > 0 ? one : largest;
-  }, first);
+  for (const { network, memory } of arriving) sums.set(network, (sums.get(network) ?? 0) + memory);
+  const most = Math.max(...sums.values());
+  const holding = [...arriving].filter(({ memory }) => memory > 0);
+  if (most <= sure) return holding[0];
+  const ofFullest = holding.filter(({ network }) => sums.get(network) === most);
+  return ofFullest.reduce((largest, one) => (one.memory > largest.memory ? one : largest));
 }

@@ -28,8 +28,8 @@ interface Address {
 }
 
 /**
- * An API server takes objects of up to 3 MiB, and shows no certificate unless it is told to. So callers are not known: each address
- * is sure of 1 MiB while sixteen of them send, and may have more while the others have less.
+ * An API server takes objects of up to 3 MiB, and shows no certificate unless it is told to. So callers are not known: an address may
+ * send 1 MiB while others send more, and of many addresses with less the body that has been arriving longest is refused.
  */
 const BODIES = { most: 6 << 20, mostAtOnce: 16 << 20 } as const;
 const LIMITS = {
