@@ -233,6 +233,11 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'a leader that led again took a record that the store had lost for one that another leader had deleted',
   },
+  {
+    seed: 7400026,
+    hostile: 'drawn',
+    found: 'the disk of an agent took no further step after the first one of all whose inventory could not be saved',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

@@ -26,6 +26,8 @@ export function createMemoryDisk(): MemoryDisk {
   function open(): AgentDisk {
     /** The next step starts from what is stored. */
     let isLoaded = false;
+    /** What the first step started from: it is undone by another one from there. */
+    let start: OutputPosition | undefined;
     return {
       load: async (position) => {
         const found = at(position);
@@ -34,9 +36,11 @@ export function createMemoryDisk(): MemoryDisk {
         return found;
       },
       append: async (step) => {
-        const before = isLoaded ? at(step.after) : undefined;
-        if (isLoaded && before === undefined) throw new Error('the step starts from another output');
+        const isFirst = !isLoaded || (start !== undefined && comparePositions(start, step.after) === 0);
+        const before = isFirst ? undefined : at(step.after);
+        if (!isFirst && before === undefined) throw new Error('the step starts from another output');
         write(advance(before, step));
+        start = before === undefined ? step.after : undefined;
         if (before === undefined) earlier.length = 0;
         else earlier.push(before);
         isLoaded = true;

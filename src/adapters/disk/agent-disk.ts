@@ -29,8 +29,11 @@ interface Current {
 }
 
 /** What undoes the last step: its inventory may never be saved. */
-interface Undo extends Omit<Current, 'objects'> {
-  readonly objects: readonly (readonly [ObjectKey, StoredContent | undefined])[];
+interface Undo {
+  /** Of the snapshot that the step started from. */
+  readonly position: OutputPosition;
+  /** Returns that snapshot; undefined: the disk had none. */
+  readonly restore: () => Current | undefined;
 }
 
 /**
@@ -72,21 +75,25 @@ export function createAgentDisk(deps: { readonly log: Log }, options: { readonly
 
   async function append(step: OutputStep): Promise<StoredContents> {
     const { position, after, digest, put, drop } = step;
+    const isNext = current === undefined || comparePositions(current.position, after) === 0;
+    if (!isNext) current = restored(undo, after);
+    // The inventory has been saved, or the step is undone.
+    undo = undefined;
     if (current === undefined || !files.exist()) {
-      const objects = new Map<ObjectKey, StoredObject>(current?.objects);
+      const before = current;
+      const objects = new Map<ObjectKey, StoredObject>(before?.objects);
       for (const key of drop) objects.delete(key);
       for (const object of put) objects.set(object.key, object);
-      return replace({ position, digest, objects });
+      const stored = await replace({ position, digest, objects });
+      undo = { position: after, restore: () => before };
+      return stored;
     }
-    if (comparePositions(current.position, after) === 0) {
-      // The inventory has been saved: nothing needs what was before.
-      undo = undefined;
-      await files.collectGarbage(current);
-    } else current = undone(current, undo, after);
+    // Nothing needs what was before.
+    if (isNext) await files.collectGarbage(current);
     const { objects } = current;
     const stored = await files.write({ position, after, digest, drop }, byKey(put));
     const before = Array.from(new Set([...drop, ...stored.keys()]), (key) => [key, objects.get(key)] as const);
-    undo = { ...current, objects: before };
+    undo = { position: after, restore: restoring(current, before) };
     for (const key of drop) objects.delete(key);
     for (const [key, content] of stored) objects.set(key, content);
     const released = sizeOf(before.flatMap(([, content]) => content ?? []));
@@ -107,16 +114,23 @@ function byKey(put: OutputStep['put']): StoredContents {
   return new Map(put.map((object) => [object.key, object]));
 }
 
-function undone(current: Current, undo: Undo | undefined, after: OutputPosition): Current {
-  if (undo === undefined || comparePositions(undo.position, after) !== 0) {
-    throw new Error('the step starts from another output snapshot than the disk has');
-  }
-  const { objects } = current;
-  for (const [key, content] of undo.objects) {
-    if (content === undefined) objects.delete(key);
-    else objects.set(key, content);
-  }
-  return { ...undo, objects };
+function restored(undo: Undo | undefined, after: OutputPosition): Current | undefined {
+  if (undo !== undefined && comparePositions(undo.position, after) === 0) return undo.restore();
+  throw new Error('the step starts from another output snapshot than the disk has');
+}
+
+function restoring(
+  before: Current,
+  changed: readonly (readonly [ObjectKey, StoredContent | undefined])[],
+): Undo['restore'] {
+  return () => {
+    const { objects } = before;
+    for (const [key, content] of changed) {
+      if (content === undefined) objects.delete(key);
+      else objects.set(key, content);
+    }
+    return before;
+  };
 }
 
 function objectsOf(steps: readonly ReadStep[]): Map<ObjectKey, StoredContent> {

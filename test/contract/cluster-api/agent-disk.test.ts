@@ -99,6 +99,16 @@ test('the value of an object that has its bytes is not read', async () => {
   expect(valuesOf(await open().load(at(2)))).toEqual([a, b]);
 });
 
+test('the first step of all is undone by another one, if its inventory could not be saved', async () => {
+  const disk = open();
+  await disk.load(at(0));
+  await disk.append(step(1, [a]));
+  await disk.append({ ...step(2, [b]), after: at(0) });
+  await disk.append(step(3, []));
+  await disk.close();
+  expect(valuesOf(await open().load(at(3)))).toEqual([b]);
+});
+
 test('a step that starts from nothing that the disk has is refused', async () => {
   const disk = open();
   await disk.append(step(1, [a]));

@@ -13,7 +13,7 @@ export function createSimLog(process: string, take: (line: LogLine) => void): Lo
   const write =
     (level: LogLine['level']) =>
     (message: string, data: LogData = {}): void =>
-      take({ process, level, message, data });
+      take({ process, level, message, data: 'error' in data ? { ...data, error: String(data.error) } : data });
   const log: Log = {
     debug: () => undefined,
     info: write('info'),
