@@ -33,6 +33,8 @@ export function createInputState() {
     dirty: 'all' as Set<string> | 'all',
     /** Objects that the server does not take, by key. */
     leftOut: new Map<string, LeftOut>(),
+    /** The largest object of the server that `leftOut` was judged for, in bytes. */
+    judgedFor: 0,
   };
 }
 
@@ -120,7 +122,11 @@ async function synchronise(state: PushState, welcome: ServerWelcome): Promise<bo
   input.acknowledged = { ...acknowledged, kinds: undefined };
   input.dirty = 'all';
   const keepsKinds = welcome.capabilities.includes(KEEPS_KINDS);
-  state.server = { objectBytes: welcome.limits.objectBytes, keepsKinds };
+  const { objectBytes } = welcome.limits;
+  // Another server may take what the one before did not.
+  if (input.judgedFor !== objectBytes) input.leftOut.clear();
+  input.judgedFor = objectBytes;
+  state.server = { objectBytes, keepsKinds };
   void stream().link.over.then(() => state.over.abort());
   return true;
 }
@@ -208,6 +214,7 @@ function endAfter({ stream, log }: PushDeps, error: unknown): false {
 /** Finds the objects that may have to be sent and that the server does not take: a transfer that has begun cannot be withdrawn. */
 function leaveOut({ input, log }: PushDeps, { objects }: InputSnapshot, objectBytes: number): void {
   const { acknowledged, dirty, leftOut } = input;
+  if (dirty === 'all') for (const key of leftOut.keys()) if (!objects.has(key as ObjectKey)) leftOut.delete(key);
   for (const key of dirty === 'all' ? objects.keys() : dirty) {
     const object = objects.get(key as ObjectKey);
     const known = leftOut.get(key);

@@ -15,10 +15,12 @@ import type { ObjectKey } from '../../../src/model/object-key.ts';
 import type { SequencedDelta } from '../../../src/model/output.ts';
 import { must } from '../../../src/model/result.ts';
 import type { Log, LogData } from '../../../src/ports/log.ts';
+import { createRelayServer } from '../../../src/relay/server.ts';
 import type { AgentSession } from '../../../src/relay/session.ts';
+import { createStepTags } from '../../../src/relay/trust/step-tags.ts';
 import { decodeFrame } from '../../../src/relay/wire/frames.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
-import { createRelayHarness, EAST, type RelayHarness } from '../../support/relay-harness.ts';
+import { createRelayHarness, EAST, type RelayHarness, SECRET } from '../../support/relay-harness.ts';
 import {
   clusterId,
   clusterName,
@@ -32,6 +34,7 @@ import {
   type Outputs,
   outputsDigest,
 } from '../../support/relay-world.ts';
+import { silentLog } from '../../support/silent-log.ts';
 
 const NONE: Outputs = new Map();
 const A: Outputs = new Map([['a', '1']]);
@@ -384,6 +387,23 @@ test('an input object that the server does not take makes its kind unknown, and 
   expect(world.owner.held.get(EAST)?.has(configMapKey('small'))).toBe(true);
   expect(world.owner.held.get(EAST)?.has(configMapKey('big'))).toBe(false);
   expect(world.owner.inputs.at(-1)?.delta.kinds?.[0]).toMatchObject({ kind: '/ConfigMap', state: 'unknown' });
+});
+
+test('an input object that a server did not take arrives at one that takes it, although it has not changed', async () => {
+  const world = await createRelayHarness({ objectBytes: 2 ** 20 });
+  const { client } = await world.connect();
+  client.publishInput(inputOf({ big: 'x'.repeat(2 ** 20), small: '1' }));
+  await world.clock.advance(2_000);
+  expect(world.owner.held.get(EAST)?.has(configMapKey('big'))).toBe(false);
+  await Promise.all([world.server.drain(), world.clock.advance(1_000)]);
+  const later = createRelayServer(
+    { transport: world.network.server, clock: world.clock, log: silentLog, tags: createStepTags([SECRET]) },
+    { fleet: FLEET, tokens: [SECRET], version: '2.0.0' },
+  );
+  await later.start(world.owner);
+  await world.clock.advance(60_000);
+  expect(world.owner.held.get(EAST)?.has(configMapKey('big'))).toBe(true);
+  expect(world.owner.inputs.at(-1)?.delta.kinds?.[0]).toMatchObject({ kind: '/ConfigMap', state: 'complete' });
 });
 
 test.each([
