@@ -8,6 +8,8 @@ interface AdmissionReceiptDeps extends Pick<ServerCore, 'loop' | 'journal'> {
   readonly own: Pick<OwnSources, 'all'>;
   readonly staged: Pick<StagedSources, 'publishedSource'>;
   readonly publisher: Pick<Publisher, 'group'>;
+  /** By the clock of this process. */
+  readonly leads: () => boolean;
 }
 
 /**
@@ -15,16 +17,18 @@ interface AdmissionReceiptDeps extends Pick<ServerCore, 'loop' | 'journal'> {
  * sink to the loop.
  */
 export function createAdmissionReceipts(deps: AdmissionReceiptDeps): (source: string) => Receipt {
-  const { loop, journal, own, staged, publisher } = deps;
+  const { loop, journal, own, staged, publisher, leads } = deps;
   const waiting = new Set<{ readonly source: string; readonly admitted: () => void }>();
 
   const isAdmitted = (name: string): boolean => {
     const read = own.all().find(({ source }) => source.name === name)?.reading?.revision;
     return read !== undefined && staged.publishedSource(name)?.revision?.revision === read;
   };
+  /** It is known whether this process writes the admission: a leader by a lease elsewhere may not be able to write yet. */
+  const isDecided = (name: string): boolean => isAdmitted(name) && (publisher.group() !== undefined || !leads());
   loop.addSink(() => {
     for (const one of waiting) {
-      if (!isAdmitted(one.source)) continue;
+      if (!isDecided(one.source)) continue;
       waiting.delete(one);
       one.admitted();
     }
@@ -38,7 +42,7 @@ export function createAdmissionReceipts(deps: AdmissionReceiptDeps): (source: st
       inStore.resolve(record);
     };
     const one = { source, admitted };
-    if (isAdmitted(source)) admitted();
+    if (isDecided(source)) admitted();
     else waiting.add(one);
     return {
       written: inStore.promise.then((receipt) => receipt?.written ?? false),

@@ -215,7 +215,7 @@ function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
     counter.seen({ epoch: begun, sequence: 0 });
     admitting.wake();
   });
-  const admissionReceipt = createAdmissionReceipts({ ...deps, publisher });
+  const admissionReceipt = createAdmissionReceipts({ ...deps, publisher, leads: () => candidacy.turn() !== undefined });
   const parts: Parts = { admitting, publisher, leases, peers, clusters, permits, records, epoch, admissionReceipt };
   loop.addSink(() => {
     const group = publisher.group();
