@@ -8,11 +8,11 @@ import {
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import { limitConnections } from '../http/connections.ts';
+import { createLimitedLog } from '../http/limited-log.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import { createLimitedLog } from '../runtime/limited-log.ts';
 import { createActs } from './acts.ts';
 import { apiRoutes } from './api-routes.ts';
 import { createAudit } from './audit.ts';

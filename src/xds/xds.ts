@@ -1,4 +1,5 @@
 import type { HealthParts } from '../engine/health/health.ts';
+import { createLimitedLog } from '../http/limited-log.ts';
 import type { DeclaredDataplane } from '../model/dataplane.ts';
 import type { XdsFigures } from '../model/xds-figures.ts';
 import type { StreamEnd } from '../ports/transport.ts';
@@ -7,7 +8,6 @@ import type { ServerCore } from '../runtime/core.ts';
 import { declaredDataplane } from '../runtime/dataplanes/declared.ts';
 import { createDataplaneReports } from '../runtime/dataplanes/reports.ts';
 import { createDataplaneStreams } from '../runtime/dataplanes/streams.ts';
-import { createLimitedLog } from '../runtime/limited-log.ts';
 import type { Replica } from '../runtime/replica/replica.ts';
 import { createAccess, type XdsTrust } from './access.ts';
 import { createAds } from './ads.ts';
