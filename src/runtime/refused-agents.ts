@@ -60,15 +60,15 @@ export function createRefusedAgents(core: ServerCore, { leads, knowsAll }: Pick<
     shared.delete(cluster);
     counts.delete(cluster);
   };
-  /** Makes room for the refusal of an undeclared name; false: there is none for a caller who proves nothing. */
-  const makeRoom = (isProven: boolean): boolean => {
-    const undeclared = [...shared.entries()].filter(([cluster]) => !isDeclared(cluster));
-    if (undeclared.length < MOST_UNDECLARED) return true;
-    const unproven = undeclared.filter(([, record]) => !record.isProven);
-    if (unproven.length === 0 && !isProven) return false;
-    const least = unproven.length === 0 ? oldestOf(undeclared) : oldestOf(ofFullestNetwork(unproven));
-    if (least !== undefined) forget(least);
-    return true;
+  /** Forgets undeclared names until there are `most` of them; one that is proven only `forProven`. False: there are more. */
+  const shorten = (most: number, forProven: boolean): boolean => {
+    for (;;) {
+      const undeclared = [...shared.entries()].filter(([cluster]) => !isDeclared(cluster));
+      if (undeclared.length <= most) return true;
+      const least = leastOf(undeclared, forProven);
+      if (least === undefined) return false;
+      forget(least);
+    }
   };
   const over = (cluster: string, isOver: (record: RefusalRecord) => boolean): void => {
     const record = shared.get(cluster);
@@ -76,15 +76,19 @@ export function createRefusedAgents(core: ServerCore, { leads, knowsAll }: Pick<
     shared.set(cluster, { ...record, isOver: true });
   };
 
-  /** The leader ends what is old, and forgets names that no source declares. */
+  /**
+   * The leader ends what is old. Every replica forgets names that no source declares, by the same rule: what one has forgotten
+   * another would write again.
+   */
   const look = (): void => {
     cancel = clock.schedule(LOOK_MS, look);
-    if (!leads() || !knowsAll()) return;
+    if (!knowsAll()) return;
     for (const [cluster, { last }] of [...shared.entries()]) {
       if (clock.now() - last.at < FORGET_AFTER_MS) continue;
-      if (isDeclared(cluster)) over(cluster, () => true);
-      else forget(cluster);
+      if (!isDeclared(cluster)) forget(cluster);
+      else if (leads()) over(cluster, () => true);
     }
+    shorten(MOST_UNDECLARED, true);
   };
   let cancel = clock.schedule(LOOK_MS, look);
   const unfollow = shared.follow();
@@ -95,7 +99,7 @@ export function createRefusedAgents(core: ServerCore, { leads, knowsAll }: Pick<
       // First of its network, so that one caller does not hide others.
       if (!isProven && (mayNoteOf(networkOf(refusal.address)) > 0 || mayNote('') > 0)) return;
       const before = shared.get(cluster);
-      if (before === undefined && !isDeclared(cluster) && !makeRoom(isProven)) return;
+      if (before === undefined && !isDeclared(cluster) && !shorten(MOST_UNDECLARED - 1, isProven)) return;
       count(counts, cluster, refusal.reason);
       // The status shows whole seconds.
       const last: AgentRefusal = { ...refusal, at: Math.floor(clock.now() / 1000) * 1000 };
@@ -146,9 +150,21 @@ function createSettling(clock: Clock, settled: (cluster: string) => void) {
 
 type OfCluster = readonly [cluster: string, record: RefusalRecord];
 
+/** The name to forget first; one that is proven only `forProven`. */
+function leastOf(undeclared: readonly OfCluster[], forProven: boolean): string | undefined {
+  const unproven = undeclared.filter(([, record]) => !record.isProven);
+  if (unproven.length > 0) return oldestOf(ofFullestNetwork(unproven));
+  return forProven ? oldestOf(undeclared) : undefined;
+}
+
 function oldestOf(records: readonly OfCluster[]): string | undefined {
   if (records.length === 0) return undefined;
-  return records.reduce((oldest, next) => (next[1].last.at < oldest[1].last.at ? next : oldest))[0];
+  return records.reduce((oldest, next) => (isOlder(next, oldest) ? next : oldest))[0];
+}
+
+/** By name at the same time, so that all replicas agree. */
+function isOlder([name, { last }]: OfCluster, [otherName, other]: OfCluster): boolean {
+  return last.at === other.last.at ? name < otherName : last.at < other.last.at;
 }
 
 /** The records of the network that has caused the most of them; of several such networks, of all these. */

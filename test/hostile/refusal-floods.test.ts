@@ -4,6 +4,7 @@ import { must } from '../../src/model/result.ts';
 import type { RelayRefusal } from '../../src/relay/session.ts';
 import type { FleetWorld } from '../support/fleet-world.ts';
 import { createRelayHarness } from '../support/relay-harness.ts';
+import { startedReplicas } from '../support/replica-world.ts';
 import { startedWorld } from '../support/started-world.ts';
 
 function refuse(
@@ -69,4 +70,17 @@ test('a caller with a network of IPv6 counts as one caller', async () => {
   }
   refuse(world, { cluster: 'west', isProven: false, address: '2001:db8:1:3::1' });
   expect(reasonsOf(world, 'west')).toEqual({ WrongToken: 1 });
+});
+
+test('names that callers invent at several replicas are together no more than at one', async () => {
+  const world = await startedReplicas();
+  for (const [at, replica] of world.replicas.entries()) {
+    for (let number = 0; number < 90; number += 1) {
+      refuse(replica.world, { cluster: `invented-${at}-${number}`, address: `10.0.${at}.${number}` });
+    }
+  }
+  await world.pass(11 * 60_000);
+  const names = world.replicas.map((replica) => Object.keys(replica.world.server.api.status().undeclaredAgents ?? {}));
+  expect(names.map(({ length }) => length)).toEqual([100, 100]);
+  expect(world.memory.keys().filter((key) => key.startsWith('agent-refusals/'))).toHaveLength(100);
 });
