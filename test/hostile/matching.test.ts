@@ -94,6 +94,40 @@ describe('the ignore rules of a revision', () => {
     expect(turns).toBeGreaterThan(tree.ignoreSteps / STEPS_PER_TURN / 2);
   });
 
+  it('are asked only about changed paths, though all charts and kustomizations are looked at again', async () => {
+    const charts = Array.from(
+      { length: 20 },
+      (_, at) => [`${deep}d${at}/kustomization.yaml`, 'resources: []'] as const,
+    );
+    const ignored = ['old/kustomization.yaml', 'resources: [a.yaml]'] as const;
+    const first = await treeOf(
+      emptyTree,
+      new Map([[IGNORE_FILE, `${rules(50)}\nold/`], ...charts, ignored, ['old/a.yaml', configMapYaml('a', '1')]]),
+    );
+    let asked = 0;
+    const { membership } = first;
+    const counted: Tree = {
+      ...first,
+      membership: {
+        rules: membership.rules,
+        judge: (path, meter) => {
+          asked += 1;
+          return membership.judge(path, meter);
+        },
+        follows: (path) => {
+          asked += 1;
+          return membership.follows(path);
+        },
+      },
+    };
+    const next = await treeOf(counted, new Map([['x.yaml', configMapYaml('x', '1')]]));
+    expect(asked).toBe(1);
+    const removed = await treeOf(counted, new Map([[charts[0]?.[0] ?? '', null]]));
+    expect(asked).toBe(1);
+    for (const tree of [next, removed])
+      expect(tree.nodes.get('old/kustomization.yaml')).toMatchObject({ isIgnored: true });
+  });
+
   it('are not asked about files that can be no manifests', async () => {
     const others = Array.from({ length: 1_000 }, (_, at) => [`${deep}f${at}.txt`, ''] as const);
     expect(await treeOf(emptyTree, new Map([[IGNORE_FILE, rules(1_000)], ...others]))).toMatchObject({

@@ -37,11 +37,10 @@ export interface JudgedPaths {
   readonly steps: number;
   /** What has changed, or all paths if the rules have: each may belong to the source now, or not any more. */
   readonly paths: ReadonlySet<string>;
+  /** Whether the rules let a path of the tree belong to the source. */
   follows(path: string): boolean;
   /** What the node of the path keeps of it. */
   resultAt(path: string): Omit<JudgedNode, 'entry'>;
-  /** Judges further paths of the tree, whose steps count already. */
-  also(paths: Iterable<string>): Promise<void>;
 }
 
 /** Judges the paths of a tree that differs from the one before by `entries`. Throws `BeyondLimit` above the limit of steps. */
@@ -72,20 +71,13 @@ export async function judgePaths(
     ...rules,
     steps,
     paths: isNew ? new Set(kinds.keys()).union(entries) : new Set(entries.keys()),
-    follows: (path) => judged.get(path)?.follows ?? membership.follows(path),
+    // A path that is not matched now keeps the verdict in its node, unless the rules are new: then it needed no match.
+    follows: (path) => judged.get(path)?.follows ?? (isNew || before.nodes.get(path)?.isIgnored !== true),
     resultAt: (path) => {
       const { ignoreSteps = 0, isIgnored } = before.nodes.get(path) ?? {};
       const known = membership.rules.length === 0 ? notMatched : judged.get(path);
       const { steps: found, follows } = known ?? { steps: ignoreSteps, follows: isIgnored !== true };
       return { ...(found === 0 ? {} : { ignoreSteps: found }), ...(follows ? {} : { isIgnored: true }) };
-    },
-    also: async (paths) => {
-      if (membership.rules.length === 0) return;
-      const more = new Map<string, TreeEntry['kind']>();
-      for (const path of paths) if (!judged.has(path)) more.set(path, before.nodes.get(path)?.entry.kind ?? 'file');
-      const counted = [...more.keys()].reduce((sum, path) => sum + stepsBefore(path), 0);
-      const found = await matchPaths({ membership, limits, pace, kept: steps - counted }, more, () => []);
-      for (const [path, judgement] of found.judged) judged.set(path, judgement);
     },
   };
 }

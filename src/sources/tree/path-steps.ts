@@ -46,30 +46,38 @@ export async function matchPaths(
 ): Promise<{ readonly judged: Map<string, PathJudgement>; readonly steps: number }> {
   const { limits, kept, membership } = steps;
   const judged = new Map<string, PathJudgement>();
-  let total = kept;
-  const meter = (more: number): void => {
-    total += more;
-    if (total > limits.matchingSteps) throw new StepsExceeded('matching exceeds a limit');
-  };
+  const meter = createStepMeter(limits, kept);
   let last = '';
   try {
-    meter(0);
+    meter.add(0);
     // Without rules every path follows, and needs no step.
     const asked = membership.rules.length === 0 ? [] : [...paths];
     for (const [path, kind] of asked.sort(([a], [b]) => compareText(a, b))) {
       last = path;
-      judged.set(path, isMatched(path, kind) ? await judge(steps, path, meter) : notMatched);
+      judged.set(path, isMatched(path, kind) ? await judge(steps, path, meter.add) : notMatched);
     }
   } catch (error) {
     if (!(error instanceof StepsExceeded)) throw error;
     const path = kept === 0 ? last : await pathAtLimit(steps, all());
     throw new BeyondLimit(await excessAt(steps, path));
   }
-  return { judged, steps: total };
+  return { judged, steps: meter.total() };
 }
 
 /** Ends a match above the limit. */
 class StepsExceeded extends Error {}
+
+/** Adds steps to those at the start. Throws {@link StepsExceeded} above the limit of a revision. */
+function createStepMeter({ matchingSteps }: RevisionLimits, start: number) {
+  let total = start;
+  return {
+    add: (more: number): void => {
+      total += more;
+      if (total > matchingSteps) throw new StepsExceeded('matching exceeds a limit');
+    },
+    total: (): number => total,
+  };
+}
 
 /** Judges one path; the event loop may turn between two rules. */
 async function judge(
@@ -98,17 +106,13 @@ async function judge(
  * one.
  */
 async function pathAtLimit(steps: PathSteps, all: Iterable<PathOfRevision>): Promise<string> {
-  let total = 0;
-  const meter = (more: number): void => {
-    total += more;
-    if (total > steps.limits.matchingSteps) throw new StepsExceeded('matching exceeds a limit');
-  };
+  const meter = createStepMeter(steps.limits, 0);
   let last = '';
   try {
     for (const [path, known] of [...all].sort(([a], [b]) => compareText(a, b))) {
       last = path;
-      if (typeof known === 'number') meter(known);
-      else if (isMatched(path, known)) await judge(steps, path, meter);
+      if (typeof known === 'number') meter.add(known);
+      else if (isMatched(path, known)) await judge(steps, path, meter.add);
     }
   } catch (error) {
     if (!(error instanceof StepsExceeded)) throw error;

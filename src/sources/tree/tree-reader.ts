@@ -154,7 +154,6 @@ async function readWithin(reading: Reading, before: Tree, changes: readonly Tree
     return file;
   });
   const moved = movedBetween(before, tools).filter((path) => entryAt(path) !== undefined);
-  await rules.also(moved);
   const paths = [...rules.paths.union(new Set(moved))].sort(compareText);
   await pace.paths(paths.length);
   const nodes = new Map(before.nodes);
