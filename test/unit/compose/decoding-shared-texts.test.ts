@@ -26,6 +26,30 @@ it('keeps a text that aliases repeat once, though the thread that decodes the fi
   }
 });
 
+it('keeps the event loop free while it decodes a small file that is large without its aliases', async () => {
+  const decoder = await openSourceDecoder({ clock: createSystemClock() });
+  let turns = 0;
+  const count = (): void => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  const times = (name: string, often: number): string =>
+    `[${Array.from({ length: often }, () => `*${name}`).join(',')}]`;
+  try {
+    for (const name of ['a', 'a-b.c']) {
+      const text = `x: &${name} "\\x01"\nb: &b ${times(name, 28)}\nc: &c ${times('b', 28)}\nd: &d ${times('c', 28)}\n`;
+      turns = 0;
+      const { size } = await decoder.decode('a.yaml', bytesOf(text), name);
+      expect(size.nodes).toBeGreaterThan(20_000);
+      expect(turns).toBeGreaterThan(0);
+    }
+  } finally {
+    clearImmediate(next);
+    await decoder.close();
+  }
+});
+
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
