@@ -78,7 +78,7 @@ export function createEnvironment(meter: Meter): Environment {
     ...quantityFunctions(types.Quantity),
     ...semverFunctions(types.Semver),
     ...addressFunctions(types.IP, types.CIDR),
-    ...urlFunctions(types.URL),
+    ...urlFunctions(types.URL, meter),
     ...formatFunctions(types.NamedFormat, (text) => parseUrl(text) !== undefined),
     ...listFunctions(meter, operators),
     ...setFunctions(operators),

@@ -1,5 +1,7 @@
-import { type CelFunc, CelScalar, type CelValue, celFunc, celMethod, listType, mapType } from '@bufbuild/cel';
+import { type CelFunc, type CelList, CelScalar, celFunc, celList, celMethod, listType, mapType } from '@bufbuild/cel';
+import type { Meter } from '../../../values/meter.ts';
 import { costing, type MeteredFunction, parsing } from './costs.ts';
+import { createMembers } from './members.ts';
 import type { OpaqueType } from './opaque.ts';
 
 /** The parts of a URL, unescaped where CEL asks for that. */
@@ -46,7 +48,7 @@ function hasEscapes(text: string): boolean {
 const STEPS_OF_URL = 20;
 
 /** The functions of URLs. */
-export function urlFunctions({ type, make, textOf }: OpaqueType): readonly MeteredFunction[] {
+export function urlFunctions({ type, make, textOf }: OpaqueType, meter: Meter): readonly MeteredFunction[] {
   const { BOOL, STRING } = CelScalar;
   const part = (name: string, get: (parts: Parts) => string): CelFunc =>
     celMethod(name, type, [], STRING, function () {
@@ -66,17 +68,17 @@ export function urlFunctions({ type, make, textOf }: OpaqueType): readonly Meter
     part('getPort', ({ port }) => port),
     part('getEscapedPath', ({ path }) => path.replaceAll(' ', '%20')),
     celMethod('getQuery', type, [], mapType(STRING, listType(STRING)), function () {
-      return queryOf(parseUrl(textOf(this))?.query ?? '');
+      return createMembers(meter, queryOf(parseUrl(textOf(this))?.query ?? ''));
     }),
   );
 }
 
-function queryOf(query: string): Map<string, CelValue> {
+function queryOf(query: string): ReadonlyMap<string, CelList> {
   const values = new Map<string, string[]>();
   for (const [name, value] of new URLSearchParams(query)) {
     const list = values.get(name);
     if (list === undefined) values.set(name, [value]);
     else list.push(value);
   }
-  return values as unknown as Map<string, CelValue>;
+  return new Map(values.entries().map(([name, list]) => [name, celList(list)]));
 }
