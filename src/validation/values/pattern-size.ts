@@ -12,15 +12,22 @@ export function stepsOfMatching(size: number, text: string): number {
   return (size * text.length) / INSTRUCTIONS_OF_STEP;
 }
 
-/** Escapes and classes, which match one character; a text between `\Q` and `\E`; repetitions; and all other characters. */
-const TOKEN =
-  /\\Q(.*?)(?:\\E|$)|\\[pPx]\{[^}]*\}|\\.|\[\^?\]?(?:\[:[^\]]*:\]|\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gsu;
+/**
+ * One part of a pattern: a text between `\Q` and `\E`, an escape, a repetition, or another character. A part reads few characters
+ * beyond its end, so that a pattern of any length is read in linear time; a class of characters is found by {@link endOfClass}.
+ */
+const PART = /\\Q(.*?)(?:\\E|$)|\\[pPx]\{[^}]{0,64}\}|\\.|\{(\d+)(?:,(\d*))?\}|./suy;
+/** A class with a name, within another class. */
+const NAMED_CLASS = /\[:\^?\w{1,16}:\]/y;
 
-/** Returns how many instructions a pattern has at most, from its text: repetitions are written out when it is compiled. */
+/**
+ * Returns how many instructions a pattern has at most, from its text: repetitions are written out when it is compiled. Takes linear
+ * time. A class without an end is an error of the pattern, and what follows it does not count.
+ */
 export function mostInstructions(pattern: string): number {
   // Of each open group: the instructions of all before the last part, and those of the last part, which may be repeated.
   const groups = [{ before: 0, last: 0 }];
-  for (const [token, quoted, least, most] of pattern.matchAll(TOKEN)) {
+  for (const { token, quoted, least, most } of partsOf(pattern)) {
     const group = groups.at(-1) ?? { before: 0, last: 0 };
     const add = (size: number): void => {
       group.before += group.last;
@@ -40,6 +47,38 @@ export function mostInstructions(pattern: string): number {
     else add(quoted === undefined ? 2 : quoted.length + 1);
   }
   return groups.reduce((sum, { before, last }) => sum + before + last, 4);
+}
+
+interface Part {
+  readonly token: string;
+  readonly quoted?: string | undefined;
+  readonly least?: string | undefined;
+  readonly most?: string | undefined;
+}
+
+function* partsOf(pattern: string): Generator<Part> {
+  for (let at = 0; at < pattern.length; ) {
+    const end = pattern[at] === '[' ? endOfClass(pattern, at) : undefined;
+    PART.lastIndex = at;
+    const [token = '', quoted, least, most] = end === undefined ? (PART.exec(pattern) ?? []) : ['[]'];
+    at = end ?? PART.lastIndex;
+    if (token === '[' || token === '') return;
+    yield { token, quoted, least, most };
+  }
+}
+
+/** The place after the class of characters that begins at a place; undefined: the class has no end. */
+function endOfClass(pattern: string, start: number): number | undefined {
+  let at = start + 1;
+  if (pattern[at] === '^') at += 1;
+  if (pattern[at] === ']') at += 1;
+  while (at < pattern.length) {
+    if (pattern[at] === ']') return at + 1;
+    NAMED_CLASS.lastIndex = at;
+    if (NAMED_CLASS.test(pattern)) at = NAMED_CLASS.lastIndex;
+    else at += pattern[at] === '\\' ? 2 : 1;
+  }
+  return undefined;
 }
 
 /** Returns how many instructions the patterns of a schema have together at most. */

@@ -62,6 +62,10 @@ describe('the steps of rules in CEL', () => {
     ['numbers with many digits', "self.list.all(a, int(self.text.replace('a', '9')) > 0 || true)"],
     ['versions with many digits', "self.list.all(a, isSemver('1.0.0-' + self.text))"],
     ['quantities', 'self.list.all(a, !isQuantity(self.text))'],
+    [
+      'numbers as keys of the parameters of a URL',
+      "[url('http://a/?' + self.map.map(k, k).join('&')).getQuery()].all(q, self.list.exists(a, q[a] == []))",
+    ],
     ['URLs', 'self.list.all(a, !isURL(self.text))'],
     ['forms of names', 'self.list.all(a, format.dns1123Label().validate(self.text).hasValue())'],
     ['numbers as keys of a large mapping', "self.list.exists(a, self.map[a] == 'x')"],
@@ -137,6 +141,13 @@ describe('the steps of rules in CEL', () => {
     ).toBe(1);
   });
 
+  it('are counted for each mapping that a function makes', () => {
+    const { env } = createEnvironment(createMeter());
+    const made = [...env.funcs].filter(({ result }) => result.kind === 'map').map(({ name }) => name);
+    // A new one makes its mapping by createMembers, and has a rule with a number as key above.
+    expect([...new Set(made)].sort()).toEqual(['@map', 'getQuery']);
+  });
+
   it('are counted by every function', () => {
     const { env } = createEnvironment(createMeter());
     // Each function ends in the meter, which has no steps.
@@ -171,6 +182,11 @@ function unsigned(): unknown {
 }
 
 describe('the most instructions of a pattern', () => {
+  it.each(['[', '\\p{', '[[:', '[\\', '[[:a:]', '{1', '\\Q', '(', '[^]'])('are counted in linear time: %s', (part) => {
+    // Where each part is read to the end of the pattern, these are 10^11 characters: the test does not end.
+    expect(mostInstructions(part.repeat(300_000))).toBeLessThan(Number.POSITIVE_INFINITY);
+  });
+
   it.each([
     ...[
       'a',
