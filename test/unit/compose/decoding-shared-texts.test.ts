@@ -37,13 +37,10 @@ it('keeps the event loop free while it decodes a small file that is large withou
   const times = (name: string, often: number): string =>
     `[${Array.from({ length: often }, () => `*${name}`).join(',')}]`;
   try {
-    for (const name of ['a', 'a-b.c']) {
-      const text = `x: &${name} "\\x01"\nb: &b ${times(name, 28)}\nc: &c ${times('b', 28)}\nd: &d ${times('c', 28)}\n`;
-      turns = 0;
-      const { size } = await decoder.decode('a.yaml', bytesOf(text), name);
-      expect(size.nodes).toBeGreaterThan(20_000);
-      expect(turns).toBeGreaterThan(0);
-    }
+    const text = `x: &a "\\x01"\nb: &b ${times('a', 28)}\nc: &c ${times('b', 28)}\nd: &d ${times('c', 28)}\n`;
+    const { size } = await decoder.decode('a.yaml', bytesOf(text), 'a');
+    expect(size.nodes).toBeGreaterThan(20_000);
+    expect(turns).toBeGreaterThan(0);
   } finally {
     clearImmediate(next);
     await decoder.close();
