@@ -2,6 +2,8 @@ import { namesSecret } from '../model/secret-values.ts';
 
 /** A kind that the text names somewhere, as far as its first white space. */
 const KIND = /\bkind["']?\s*:\s*["']?([^\s"',}\]]*)/gi;
+/** The kind of a document itself: its own line, which is not indented. JavaScript's own beginnings of lines are more than those of YAML. */
+const OWN_KIND = /(?:^|[\r\n])\uFEFF?["']?kind["']?[ \t]*:[ \t]+["']?\w+["']?[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|$)/g;
 /** A document of which only its kind tells whether it is a Secret. */
 const MAY_BE_OBJECT = /\b(?:apiVersion|metadata|data|stringData)\b/;
 /** Kinds of lists whose items need not say what they are. */
@@ -16,9 +18,37 @@ export function mayHoldSecret(text: string): boolean {
   if (text.includes('Secret') || text.includes('stringData')) return true;
   return text.split(/^---/m).some((document) => {
     const kinds = new Set([...document.matchAll(KIND)].map(([, kind = '']) => kind));
-    if (kinds.size === 0) return MAY_BE_OBJECT.test(document);
-    return kinds.values().some(mayNameSecret);
+    return kinds.values().some(mayNameSecret) || (MAY_BE_OBJECT.test(document) && !hasOwnKind(document));
   });
+}
+
+/** Whether the kind of a document is found without a parser. Other kinds, as of owners or in a comment, say nothing of the document. */
+function hasOwnKind(document: string): boolean {
+  const text = document.trimStart();
+  if (text.startsWith('{')) return hasKindInBraces(text);
+  OWN_KIND.lastIndex = 0;
+  const found = OWN_KIND.exec(document);
+  if (found === null) return false;
+  // The line may be part of a quoted text, or of braces that began before.
+  const before = document.slice(0, found.index).replaceAll(/(?:^|(?<=[\r\n]))[ \t]*#[^\r\n]*/g, '');
+  const count = (character: string): number => before.split(character).length - 1;
+  return count('{') === count('}') && count('[') === count(']') && count('"') % 2 === 0 && count("'") % 2 === 0;
+}
+
+/** A text in double quotes of JSON, or one other character. A text without an end goes to the end of the document. */
+const JSON_PART = /"(?:[^"\\]|\\.?)*"?|./gsy;
+
+/** Whether an object of JSON has a kind of its own, not only members with one. */
+function hasKindInBraces(text: string): boolean {
+  let depth = 0;
+  for (const { 0: part, index } of text.matchAll(JSON_PART)) {
+    if (part === '{' || part === '[') depth += 1;
+    else if (part === '}' || part === ']') depth -= 1;
+    else if (depth === 1 && part === '"kind"' && /^"kind"\s*:\s*"\w+"/.test(text.slice(index, index + 200)))
+      return true;
+    if (depth === 0) return false;
+  }
+  return false;
 }
 
 function mayNameSecret(kind: string): boolean {

@@ -7,6 +7,7 @@ import { failureOf } from '../../src/adapters/kubernetes/cluster/refusals.ts';
 import { compositionRoots } from '../../src/cli/roots.ts';
 import { openDecoder } from '../../src/compose/decoding/decode-with-warnings.ts';
 import type { CapturedEntry } from '../../src/engine/recording.ts';
+import { mayHoldSecret } from '../../src/manifest/secret-text.ts';
 import { objectDigest } from '../../src/model/digest.ts';
 import { engineKindIds } from '../../src/model/engine-kinds.ts';
 import { fieldDiff } from '../../src/model/field-diff.ts';
@@ -387,4 +388,29 @@ it('what an API server and its webhooks say of a refused Secret is left out, but
     expect(message).toContain('data[pin]');
     expect(message).not.toContain('hunter2');
   }
+});
+
+describe('a document without a kind of its own', () => {
+  it.each([
+    ['a comment has one', 'apiVersion: v1\n# kind: ConfigMap\ndata: {pin: 0123, b: *hunter2x}\n'],
+    ['its owner has one', 'apiVersion: v1\nmetadata:\n  ownerReferences:\n  - kind: Deployment\ndata: {pin: 0123}\n'],
+    ['braces have one', 'apiVersion: v1\nmetadata: {\nkind: ConfigMap\n}\ndata: {pin: 0123}\n'],
+    ['a text has one', 'apiVersion: v1\nmetadata: "\nkind: ConfigMap\n"\ndata: {pin: 0123}\n'],
+    ['a value has a line of JavaScript', 'apiVersion: v1\ndata: {a: x\u2028kind: ConfigMap\u2028}\n'],
+    ['a member of JSON has one', '{"apiVersion": "v1", "metadata": {"kind": "Deployment"}, "data": {"pin": 0123}}'],
+    [
+      'a text of JSON has one',
+      '{"apiVersion": "v1", "metadata": "\\"kind\\": \\"ConfigMap\\"", "data": {"pin": 0123}}',
+    ],
+  ])('may be a Secret though %s', (_, text) => {
+    expect(mayHoldSecret(text)).toBe(true);
+  });
+
+  it.each([
+    ['in YAML', "apiVersion: v1 # it is\n# don't\nkind: ConfigMap # one\ndata: {pin: 0123}\n"],
+    ['in lines of Windows', 'apiVersion: v1\r\nkind: "ConfigMap"\r\ndata: {}\r\n'],
+    ['in JSON', '{"metadata": {"name": "a"}, "kind": "ConfigMap", "data": {"pin": 0123}}'],
+  ])('is told from one that has it: %s', (_, text) => {
+    expect(mayHoldSecret(text)).toBe(false);
+  });
 });
