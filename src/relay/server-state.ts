@@ -221,8 +221,10 @@ function isRefusal({ code, reason }: StreamEnd): boolean {
     case 'refused':
       // An agent with a connection token asks once, and shows its token on its streams then.
       return reason !== 'NotOffered';
-    case 'unauthenticated':
     case 'invalid':
+      // An agent that ends before it greets looks like one that says nothing: its connection is lost.
+      return reason !== 'NoHello';
+    case 'unauthenticated':
     case 'exhausted':
       return true;
     case 'unavailable':

@@ -238,6 +238,11 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'the disk of an agent took no further step after the first one of all whose inventory could not be saved',
   },
+  {
+    seed: 7500914,
+    hostile: 'drawn',
+    found: 'a stream whose agent had ended before its hello counted as a refusal',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 
