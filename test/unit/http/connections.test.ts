@@ -48,7 +48,7 @@ function served(localAddress: string): Promise<number> {
   });
 }
 
-test('silent connections of as many networks as there are connections keep nobody out', async () => {
+test('silent connections of as many networks as there are connections keep no caller out', async () => {
   const silent = [];
   for (let at = 2; at < 2 + MOST; at += 1) silent.push(await open(`127.0.0.${at}`));
   const [oldest] = silent;
