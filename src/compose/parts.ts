@@ -53,6 +53,7 @@ export async function runParts(process: Process, start: (parts: Parts) => Promis
   const starting = start(parts);
   // Its error after the signal is that of a start that was cut short.
   starting.catch(() => undefined);
+  let left: readonly string[] = [];
   try {
     const started = await Promise.race([starting, aborted(signal)]);
     const reason = started && (await Promise.race([aborted(signal), started.over ?? never]));
@@ -62,11 +63,10 @@ export async function runParts(process: Process, start: (parts: Parts) => Promis
       throw new Error(reason);
     }
   } catch (error) {
-    await parts.close();
-    if (signal.aborted) return 0;
-    throw error;
+    if (!signal.aborted) throw error;
+  } finally {
+    left = await parts.close();
   }
-  const left = await parts.close();
   if (left.length > 0) throw new Error(`not everything could be closed in time: ${left.join(', ')}`);
   return 0;
 }
@@ -88,7 +88,18 @@ function createParts({ clock, log, closeMs, opening = () => undefined }: Process
       await opening(name);
       return make();
     })();
-    const entry: Open = { name, isOpening: true, close: async () => close(await making) };
+    const entry: Open = {
+      name,
+      isOpening: true,
+      close: async () => {
+        const made = await making.then(
+          (part) => ({ part }),
+          // What could not be opened needs no closing. The caller of `open` gets the error.
+          () => undefined,
+        );
+        if (made !== undefined) await close(made.part);
+      },
+    };
     opened.push(entry);
     try {
       const part = await making;

@@ -111,3 +111,38 @@ test('a process that cannot continue closes its parts and says why', async () =>
   expect(closed).toEqual(['a']);
   expect(log.lines.join('\n')).toContain('the process cannot continue');
 });
+
+test('a part that fails to open after the signal is no part that could not be closed', async () => {
+  const { stop, clock, log, closed, run, openAll } = process();
+  const opening = Promise.withResolvers<never>();
+  const running = run(async (parts) => {
+    await openAll(parts, ['a']);
+    return parts.open(
+      'b',
+      () => opening.promise,
+      () => closed.push('b'),
+    );
+  });
+  await clock.settle();
+  stop.abort();
+  await clock.settle();
+  opening.reject(new Error('b is not to be had'));
+  expect(await running).toBe(0);
+  expect(closed).toEqual(['a']);
+  expect(log.lines.join('\n')).not.toContain('could not be closed');
+});
+
+test('parts that do not close are named too when the signal has ended the start with an error', async () => {
+  const { stop, clock, run } = process();
+  const running = run((parts) => {
+    const start = Promise.withResolvers<never>();
+    stop.signal.addEventListener('abort', () => start.reject(new Error('the start was cut short')));
+    void parts.open('a', () => 0, forEver);
+    return start.promise;
+  });
+  const refused = expect(running).rejects.toThrow('not everything could be closed in time: a');
+  await clock.settle();
+  stop.abort();
+  await clock.advance(CLOSE_MS);
+  await refused;
+});
