@@ -16,29 +16,41 @@ export interface Budget {
 }
 
 /** Makes a bucket for each key. `monotonic`: the time in milliseconds. */
-export function createBudget(monotonic: () => number, { burst, perSecond }: Rate): Budget {
-  const buckets = new Map<string, { left: number; at: number }>();
-  const filled = (key: string): { left: number; at: number } => {
-    const at = monotonic();
-    let bucket = buckets.get(key);
-    if (bucket === undefined) {
-      bucket = { left: burst, at };
-      buckets.set(key, bucket);
-      // A full bucket is as good as none. One key more than that forgets the oldest one.
-      if (buckets.size > MOST_KEYS) for (const oldest of buckets.keys()) if (buckets.delete(oldest)) break;
-    }
-    bucket.left = Math.min(burst, bucket.left + ((at - bucket.at) / 1000) * perSecond);
-    bucket.at = at;
-    return bucket;
-  };
+export function createBudget(monotonic: () => number, rate: Rate): Budget {
+  const buckets = createBuckets(monotonic, rate);
   return {
     spend(key, amount) {
-      filled(key).left -= amount;
+      buckets.refilled(key).left -= amount;
     },
     wait(key) {
-      const { left } = filled(key);
-      return left > 0 ? 0 : Math.ceil(1 + (-left / perSecond) * 1000);
+      const { left } = buckets.refilled(key);
+      return left > 0 ? 0 : Math.ceil(1 + (-left / rate.perSecond) * 1000);
     },
+  };
+}
+
+interface Bucket {
+  left: number;
+  at: number;
+}
+
+/** The buckets of the keys that were used last. */
+function createBuckets(monotonic: () => number, { burst, perSecond }: Rate) {
+  const buckets = new Map<string, Bucket>();
+  return {
+    /** The bucket of a key, refilled up to now. That of a new key is full. */
+    refilled(key: string): Bucket {
+      const at = monotonic();
+      const bucket = buckets.get(key) ?? { left: burst, at };
+      bucket.left = Math.min(burst, bucket.left + ((at - bucket.at) / 1000) * perSecond);
+      bucket.at = at;
+      // Deleted first, so that the map stays in the order of use.
+      buckets.delete(key);
+      buckets.set(key, bucket);
+      if (buckets.size > MOST_KEYS) for (const oldest of buckets.keys()) if (buckets.delete(oldest)) break;
+      return bucket;
+    },
+    known: (key: string): Bucket | undefined => buckets.get(key),
   };
 }
 
@@ -73,22 +85,17 @@ export interface RateLimit {
 }
 
 /** Makes a token bucket for each key. `monotonic`: the time in milliseconds. */
-export function createRateLimit(monotonic: () => number, { burst, perSecond }: Rate): RateLimit {
-  const buckets = new Map<string, { readonly left: number; readonly at: number }>();
+export function createRateLimit(monotonic: () => number, rate: Rate): RateLimit {
+  const buckets = createBuckets(monotonic, rate);
   const take = (key: string): number => {
-    const at = monotonic();
-    const before = buckets.get(key) ?? { left: burst, at };
-    const left = Math.min(burst, before.left + ((at - before.at) / 1000) * perSecond);
-    const allowed = left >= 1;
-    // Deleted first, so that the map stays in the order of use.
-    buckets.delete(key);
-    buckets.set(key, { left: allowed ? left - 1 : left, at });
-    if (buckets.size > MOST_KEYS) for (const oldest of buckets.keys()) if (buckets.delete(oldest)) break;
-    return allowed ? 0 : Math.ceil(((1 - left) / perSecond) * 1000);
+    const bucket = buckets.refilled(key);
+    if (bucket.left < 1) return Math.ceil(((1 - bucket.left) / rate.perSecond) * 1000);
+    bucket.left -= 1;
+    return 0;
   };
   const giveBack = (key: string): void => {
-    const bucket = buckets.get(key);
-    if (bucket !== undefined) buckets.set(key, { ...bucket, left: Math.min(burst, bucket.left + 1) });
+    const bucket = buckets.known(key);
+    if (bucket !== undefined) bucket.left = Math.min(rate.burst, bucket.left + 1);
   };
   return Object.assign(take, { giveBack });
 }
