@@ -36,7 +36,7 @@ export function inOrder(findings: readonly Listed[], most: number): readonly Eng
     .map((finding) => ({ finding, key: sortKey(finding) }))
     .sort((a, b) => compareText(a.key, b.key))
     .map(({ finding }) => finding);
-  if (sorted.length <= most) return sorted;
+  if (sorted.length <= most && sorted.every(({ more }) => more === undefined)) return sorted;
   const groups = Map.groupBy(sorted, ({ severity, reason, at }) => [at[0]?.source ?? '', severity, reason].join(' '));
   return [...groups.values()].flatMap((group): readonly EngineDiagnostic[] => {
     const found = group.filter(({ more }) => more === undefined);

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import type { EngineDiagnostic } from '../../../src/engine/domain.ts';
 import { engineDiagnostics } from '../../../src/engine/status/diagnostics.ts';
-import { MOST_LISTED } from '../../../src/engine/status/listed.ts';
+import { inOrder, MOST_LISTED, withMore } from '../../../src/engine/status/listed.ts';
 import { locatedDiagnostics } from '../../../src/runtime/api/locator.ts';
 import { createEngineWorld } from '../../support/engine-world.ts';
 import { clusterYaml, configMapYaml } from '../../support/manifests.ts';
@@ -39,4 +40,16 @@ it('lines are looked for in some files at a time', async () => {
   });
   expect(located).toHaveLength(COUNT);
   expect(most).toBeLessThanOrEqual(32);
+});
+
+it('what is left out is said also when fewer findings remain than are listed', () => {
+  const found = ['a', 'b', 'c'].map((path) => ({
+    ...{ severity: 'error', reason: 'NotAllowed', message: 'no' },
+    at: [{ source: 'main', path, identity: '' }],
+  })) as unknown as readonly EngineDiagnostic[];
+  const listed = inOrder(withMore(found, 200), MOST_LISTED);
+  expect(listed.map(({ message }) => message)).toEqual([
+    ...['no', 'no', 'no'],
+    'the same is found 200 more times in this source, and is not listed; fleetrelay validate lists all',
+  ]);
 });
