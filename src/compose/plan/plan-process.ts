@@ -59,8 +59,11 @@ async function answer(): Promise<void> {
   );
   // It may fail before it is awaited.
   loading.catch(() => undefined);
-  const { question, ...toRead } = await messages.question;
-  const reading = await readRefChanges({ ...toRead, ...question, ...messages }, await openDecoder());
+  const { question, changes, tree } = await messages.question;
+  const { ref, reading: how } = question;
+  const { readBlob, signaturesOf } = messages;
+  const toRead = { ref, reading: how, changes, tree, readBlob, signaturesOf };
+  const reading = await readRefChanges(toRead, await openDecoder());
   if ('type' in reading) return send({ type: 'finished', plan: reading });
   const { engine } = await loading;
   const about = planAbout(question, reading);

@@ -9,6 +9,7 @@ import { clusterFolder, maySelect, type PlacementValue, placementsOf } from '../
 export function notSelected(engine: Engine, cluster: string, document: DocumentRef): readonly WhyNotReason[] {
   const { source, path } = document;
   const folder = clusterFolder(path);
+  // Also those that may not select files of the source: that they may not is a reason to name.
   const placements = placementsOf(path, engine.placementsByFolder);
   const rules = placements.map(({ key, value }) => notByPlacement(engine, cluster, source, key, value));
   if (folder === cluster && !reaches(engine.rights.get('', source), cluster)) {

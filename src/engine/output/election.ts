@@ -43,8 +43,8 @@ function contenderOf(value: Candidate): Contender<Candidate> {
 
 /**
  * The origins of an elected object, which must all prove its absence before it is removed: the winner's, then one (the first
- * file) of each other source that declares the key, what its content is computed from, or the Placement that places it here. A source of the ledger entry that cannot be read completely may still
- * declare it.
+ * file) of each other source that declares the key, what its content is computed from, or the Placement that places it here. A
+ * source of the ledger entry that cannot be read completely may still declare it.
  */
 export function originsOf(
   { read, inputs, entry }: Subject,

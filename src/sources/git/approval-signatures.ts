@@ -1,26 +1,44 @@
 import type { SourceDocument } from '../../model/desired.ts';
-import type { FileSignatures } from '../../model/file-signature.ts';
+import type { FileSignature, FileSignatures } from '../../model/file-signature.ts';
 import { compareText } from '../../model/json.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
+import type { RefChanges } from '../../ports/source.ts';
 import type { Tree } from '../tree/tree-reader.ts';
 
 /** For each file a commit is verified. */
 const MOST_FILES = 20;
 
-/** The verdicts on the files of a revision that hold a RemovalApproval. Rejects if the local copy cannot be read. */
+/**
+ * The verdicts on the files of a revision that hold a RemovalApproval. `signaturesOf` judges files of the revision, by their path in
+ * the source with their blob; see {@link signaturesAt}. Rejects if the local copy cannot be read.
+ */
 export async function approvalSignatures(
-  repo: Pick<GitRepo, 'signaturesOf'>,
-  commit: string,
-  folder: string,
+  signaturesOf: RefChanges['signaturesOf'],
   { nodes }: Tree,
 ): Promise<FileSignatures> {
   const files = [...nodes]
     .filter(([, { file }]) => file?.reading.readable === true && file.reading.documents.some(isApproval))
     .sort(([a], [b]) => compareText(a, b));
+  const judged = files.slice(0, MOST_FILES).map(([path, { entry }]) => [path, entry.blob] as const);
+  const verdicts = await signaturesOf(new Map(judged));
+  return Object.fromEntries(files.map(([path]) => [path, verdicts.get(path) ?? TOO_MANY]));
+}
+
+/** Judges files of a commit by their path in the folder of the source. */
+export function signaturesAt(
+  repo: Pick<GitRepo, 'signaturesOf'>,
+  commit: string,
+  folder: string,
+): RefChanges['signaturesOf'] {
   const fullPath = (path: string): string => (folder === '' ? path : `${folder}/${path}`);
-  const judged = files.slice(0, MOST_FILES).map(([path, { entry }]) => [fullPath(path), entry.blob] as const);
-  const verdicts = await repo.signaturesOf(commit, new Map(judged));
-  return Object.fromEntries(files.map(([path]) => [path, verdicts.get(fullPath(path)) ?? TOO_MANY]));
+  return async (files) => {
+    const verdicts = await repo.signaturesOf(commit, new Map([...files].map(([path, blob]) => [fullPath(path), blob])));
+    return new Map([...files.keys()].flatMap((path) => verdictAt(path, verdicts.get(fullPath(path)))));
+  };
+}
+
+function verdictAt(path: string, verdict: FileSignature | undefined): readonly (readonly [string, FileSignature])[] {
+  return verdict === undefined ? [] : [[path, verdict]];
 }
 
 const TOO_MANY = {

@@ -16,7 +16,7 @@ import {
 } from '../tree/revision-check.ts';
 import type { DecodeFile, ReadTreeFile } from '../tree/tree-file.ts';
 import { changesTo, readTree } from '../tree/tree-reader.ts';
-import { approvalSignatures } from './approval-signatures.ts';
+import { approvalSignatures, signaturesAt } from './approval-signatures.ts';
 import { blobReader, findRef } from './read-ref.ts';
 
 export interface GitSourceOptions {
@@ -196,7 +196,12 @@ async function readRevision(following: Following, revision: string): Promise<Rea
   const [changes, description] = await Promise.all([repo.diff(from, revision, folder), repo.commitInfo(revision)]);
   const read = await readTree(reading, tree, changes);
   if ('excess' in read || !judgesSignatures) return { revision, description, ...read };
-  return { revision, description, ...read, signatures: await approvalSignatures(repo, revision, folder, read.tree) };
+  return {
+    revision,
+    description,
+    ...read,
+    signatures: await approvalSignatures(signaturesAt(repo, revision, folder), read.tree),
+  };
 }
 
 function readerOf({ repo, maxFileBytes }: Following): ReadTreeFile {

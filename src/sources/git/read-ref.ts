@@ -1,12 +1,11 @@
 import type { Diagnostic } from '../../model/diagnostic.ts';
-import type { FileSignature } from '../../model/file-signature.ts';
 import { type Excess, excessText, type RevisionLimits } from '../../model/revision-limits.ts';
 import type { GitRepo, TreeChange } from '../../ports/git-repo.ts';
 import type { RefChanges, RefReading, RefRefusal, TreePart } from '../../ports/source.ts';
 import type { DecodeFile, ReadTreeFile } from '../tree/tree-file.ts';
 import { treeOfParts, treeParts } from '../tree/tree-parts.ts';
 import { readTree, type Tree } from '../tree/tree-reader.ts';
-import { approvalSignatures } from './approval-signatures.ts';
+import { approvalSignatures, signaturesAt } from './approval-signatures.ts';
 
 /** How refs of one source are found. */
 export interface RefReader {
@@ -47,29 +46,18 @@ export async function findRef(
   const { changes, conflicts } = mergedChanges(theirs, ours);
   const changed = new Map(changes.map(({ path, entry }) => [path, entry?.blob]));
   const blobBefore = (path: string): string | undefined => base.tree.nodes.get(path)?.entry.blob;
-  const fullPath = (path: string): string => (folder === '' ? path : `${folder}/${path}`);
   return {
     ...{ type: 'found', revision: commit, base: base.revision, changes, conflicts },
     reading: { limits, maxFileBytes, judgesSignatures },
     tree: { [Symbol.iterator]: () => treeParts(base.tree) },
     readBlob: (blob) => repo.readBlob(blob, maxFileBytes),
-    signaturesOf: async (files) => {
-      const verdicts = await repo.signaturesOf(
-        commit,
-        new Map([...files].map(([path, blob]) => [fullPath(path), blob])),
-      );
-      return new Map([...files.keys()].flatMap((path) => verdictAt(path, verdicts.get(fullPath(path)))));
-    },
+    signaturesOf: signaturesAt(repo, commit, folder),
     read: async (path, side) => {
       const blob = side === 'after' && changed.has(path) ? changed.get(path) : blobBefore(path);
       const outcome = blob === undefined ? undefined : await repo.readBlob(blob, maxFileBytes).catch(() => undefined);
       return outcome?.type === 'read' ? outcome.bytes : undefined;
     },
   };
-}
-
-function verdictAt(path: string, verdict: FileSignature | undefined): readonly (readonly [string, FileSignature])[] {
-  return verdict === undefined ? [] : [[path, verdict]];
 }
 
 /** What reading a ref works with; plain data but for the functions. */
@@ -90,8 +78,7 @@ export async function readRefChanges(
   const base = await treeOfParts(tree, read);
   const found = await readTree({ decode, read, maxFileBytes, limits }, base, changes);
   if ('excess' in found) return refusedExcess(ref, found.excess);
-  const approvals = { signaturesOf: (_commit: string, files: ReadonlyMap<string, string>) => signaturesOf(files) };
-  const signatures = judgesSignatures ? await approvalSignatures(approvals, '', '', found.tree) : undefined;
+  const signatures = judgesSignatures ? await approvalSignatures(signaturesOf, found.tree) : undefined;
   return {
     changes: found.changes,
     ...(found.tree.manifests === 0 && base.manifests > 0 ? { mustBeAccepted: 'it holds no manifest any more' } : {}),

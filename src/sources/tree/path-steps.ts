@@ -130,17 +130,14 @@ async function causeAt(steps: PathSteps, path: string): Promise<string> {
   const { rules } = steps.membership;
   const byRule: number[] = [];
   let ofRule = 0;
-  await judge(
-    steps,
-    path,
-    (more) => {
-      ofRule += more;
-    },
-    () => {
-      byRule.push(ofRule);
-      ofRule = 0;
-    },
-  );
+  const meter = (more: number): void => {
+    ofRule += more;
+  };
+  const ruleDone = (): void => {
+    byRule.push(ofRule);
+    ofRule = 0;
+  };
+  await judge(steps, path, meter, ruleDone);
   const most = Math.max(...byRule);
   const rule = rules[byRule.indexOf(most)];
   const total = byRule.reduce((sum, each) => sum + each, 0);

@@ -1,6 +1,9 @@
 import { type FieldProblem, fieldError } from '../../manifest/problem.ts';
 
-/** Counts the work of an evaluation, in steps, which are nodes of an expression in CEL or of a schema. It depends on the input only, so every process stops at the same point. */
+/**
+ * Counts the work of an evaluation in steps. A step is a node of an expression in CEL, or of a schema. The count depends on the input
+ * only, so every process stops at the same point.
+ */
 export interface Meter {
   /** Adds work. Throws {@link TooMuchWork} if the limit is exceeded. */
   charge(steps: number): void;
