@@ -159,6 +159,16 @@ describe('a Dataplane of a second source', () => {
     expect(await refusals(world)).toEqual([expect.stringContaining('which source platform has')]);
   });
 
+  it('keeps a service that the configuration names when a cluster reports a data plane of it', async () => {
+    const allow = { ...IN_DEFAULT, services: ['web_shop_svc_80'] };
+    const world = await twoTeams({ 'x.yaml': dataplane('mine', 'web_shop_svc_80', '10.1.0.1') }, allow);
+    discover(world, 'west', [liveDataplane('shop', 'web_shop_svc_80', '10.2.0.1')]);
+    await world.settle();
+    expect(endpoints(world)).toEqual(['postgres 10.0.0.1', 'web_shop_svc_80 10.1.0.1', 'web_shop_svc_80 10.2.0.1']);
+    expect(mirrored(world)).toContain('10.1.0.1');
+    expect(await refusals(world)).toEqual([]);
+  });
+
   it('does not take the place of one of the same name: of the first source in another form, or in a cluster', async () => {
     const kubernetes = (name: string) =>
       `apiVersion: kuma.io/v1alpha1\nkind: Dataplane\nmesh: default\nmetadata: {name: ${name}, namespace: web}\nspec:\n  networking:\n    address: 10.66.6.6\n    inbound:\n    - {port: 5432, tags: {kuma.io/service: mine}}\n`;
