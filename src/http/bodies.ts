@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { ofFullestNetworks } from '../model/fullest-networks.ts';
 import { networkOf } from '../model/ip-address.ts';
 
 /** The bytes of a body, or why there are none; `message` is for the caller. */
@@ -26,14 +27,14 @@ interface Arriving {
   refuse(reason: RefusedBody['reason'], message: string): void;
 }
 
-/** So many networks are each sure of an equal part of the memory. */
-const SURE_NETWORKS = 16;
+/** The memory is divided into this number of equal parts. A network whose bodies fit in one part loses none to a larger network. */
+const PARTS = 16;
 
 /**
- * `most`: bytes of one body. `mostAtOnce`: memory of all unfinished bodies in bytes, which count as far as they have arrived,
- * whatever length they announce. Of too much, the network with the most loses its largest body, as long as it holds more than a
- * sixteenth: a caller that only occupies memory displaces its own bodies, and not those of others. If all hold less, the body that
- * has been arriving longest is refused: one that arrives at once stays, however many others send slowly.
+ * `most`: bytes of one body. `mostAtOnce`: bytes of memory for all unfinished bodies. A body counts as far as it has arrived, not
+ * with the length that it announces. When the memory is full, the network that holds the most loses its largest body, so that a
+ * caller that only occupies memory displaces its own bodies. If no network holds more than one part, the oldest body is refused,
+ * so that a body that arrives at once displaces a slow one.
  */
 export function createBodies({ most, mostAtOnce }: { readonly most: number; readonly mostAtOnce: number }): Bodies {
   const arriving = new Set<Arriving>();
@@ -44,7 +45,7 @@ export function createBodies({ most, mostAtOnce }: { readonly most: number; read
     atOnce += memory - one.memory;
     one.memory = memory;
     while (atOnce > mostAtOnce) {
-      surplus(arriving, mostAtOnce / SURE_NETWORKS)?.refuse('Unavailable', 'too many bytes of requests wait');
+      surplus(arriving, mostAtOnce / PARTS)?.refuse('Unavailable', 'too many bytes of requests wait');
     }
     return arriving.has(one);
   };
@@ -100,13 +101,14 @@ function grown(buffer: Buffer, length: number): Buffer {
   return larger;
 }
 
-/** The body to refuse. `sure`: memory that no network loses while another one holds more. The oldest of `arriving` come first. */
-function surplus(arriving: ReadonlySet<Arriving>, sure: number): Arriving | undefined {
-  const sums = new Map<string, number>();
-  for (const { network, memory } of arriving) sums.set(network, (sums.get(network) ?? 0) + memory);
-  const most = Math.max(...sums.values());
+/** The body to refuse. `part`: memory that no network loses while another one holds more. The oldest of `arriving` come first. */
+function surplus(arriving: ReadonlySet<Arriving>, part: number): Arriving | undefined {
   const holding = [...arriving].filter(({ memory }) => memory > 0);
-  if (most <= sure) return holding[0];
-  const ofFullest = holding.filter(({ network }) => sums.get(network) === most);
-  return ofFullest.reduce((largest, one) => (one.memory > largest.memory ? one : largest));
+  const { items, weight } = ofFullestNetworks(
+    holding,
+    ({ network }) => network,
+    ({ memory }) => memory,
+  );
+  if (weight <= part) return holding[0];
+  return items.reduce((largest, one) => (one.memory > largest.memory ? one : largest));
 }

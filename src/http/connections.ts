@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
+import { ofFullestNetworks } from '../model/fullest-networks.ts';
 import { networkOf } from '../model/ip-address.ts';
 
 /** An open connection. */
@@ -48,17 +49,11 @@ function keyOf(socket: Socket): string | Socket {
 }
 
 function surplus(open: readonly Connection[], added: Connection): Connection {
-  const networks = new Map<string, number>();
-  for (const { network } of open) networks.set(network, (networks.get(network) ?? 0) + 1);
-  const most = Math.max(...networks.values());
-  const isOfFullest = ({ network }: Connection): boolean => networks.get(network) === most;
-  let least: Connection | undefined;
-  for (const one of open) {
-    if (one === added || !isOfFullest(one)) continue;
-    if (least === undefined || claimOf(one) < claimOf(least)) least = one;
-  }
-  if (least === undefined) return added;
-  return claimOf(least) === ANSWERED && isOfFullest(added) ? added : least;
+  const { items } = ofFullestNetworks(open, ({ network }) => network);
+  const [first, ...others] = items.filter((one) => one !== added);
+  if (first === undefined) return added;
+  const least = others.reduce((least, one) => (claimOf(one) < claimOf(least) ? one : least), first);
+  return claimOf(least) === ANSWERED && items.includes(added) ? added : least;
 }
 
 /** A connection that waits for the answer to a request that has arrived. */

@@ -1,5 +1,6 @@
 import type { StagedRefusal } from '../engine/inputs.ts';
 import type { AgentRefusal } from '../model/agent-refusal.ts';
+import { ofFullestNetworks } from '../model/fullest-networks.ts';
 import { networkOf } from '../model/ip-address.ts';
 import { createRateLimit, type Rate } from '../model/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -24,7 +25,7 @@ const LOOK_MS = 10 * 60_000;
 const UNPROVEN_OF_NETWORK: Rate = { burst: 10, perSecond: 1 / 10 };
 /** The same in all. */
 const UNPROVEN: Rate = { burst: 20, perSecond: 1 };
-/** Records of one cluster. Reasons and addresses that change with each attempt cause no more writes than these. */
+/** How often the record of one cluster is written, also if the reason or the address changes with each attempt. */
 const RECORDS: Rate = { burst: 10, perSecond: 1 / 60 };
 /** Reasons that are counted of one cluster. */
 const MOST_REASONS = 100;
@@ -153,7 +154,8 @@ type OfCluster = readonly [cluster: string, record: RefusalRecord];
 /** The name to forget first; one that is proven only `forProven`. */
 function leastOf(undeclared: readonly OfCluster[], forProven: boolean): string | undefined {
   const unproven = undeclared.filter(([, record]) => !record.isProven);
-  if (unproven.length > 0) return oldestOf(ofFullestNetwork(unproven));
+  if (unproven.length > 0)
+    return oldestOf(ofFullestNetworks(unproven, ([, { last }]) => networkOf(last.address)).items);
   return forProven ? oldestOf(undeclared) : undefined;
 }
 
@@ -165,13 +167,6 @@ function oldestOf(records: readonly OfCluster[]): string | undefined {
 /** By name at the same time, so that all replicas agree. */
 function isOlder([name, { last }]: OfCluster, [otherName, other]: OfCluster): boolean {
   return last.at === other.last.at ? name < otherName : last.at < other.last.at;
-}
-
-/** The records of the network that has caused the most of them; of several such networks, of all these. */
-function ofFullestNetwork(records: readonly OfCluster[]): readonly OfCluster[] {
-  const networks = [...Map.groupBy(records, ([, { last }]) => networkOf(last.address)).values()];
-  const most = Math.max(...networks.map(({ length }) => length));
-  return networks.filter(({ length }) => length === most).flat();
 }
 
 function count(counts: Map<string, Map<string, number>>, cluster: string, reason: string): void {

@@ -6,6 +6,7 @@ import { defaultDecodeLimits, MAX_FINDINGS } from '../../src/manifest/limits.ts'
 import { compileGlob, readGlob } from '../../src/model/glob.ts';
 import { matchEnds } from '../../src/model/path-pattern.ts';
 import { parseIgnoreFile } from '../../src/sources/tree/ignore-file.ts';
+import { follows } from '../support/ignore-rules.ts';
 import { mutate, mutations } from './mutations.ts';
 import { type FuzzTarget, require, requireReason } from './target.ts';
 
@@ -131,7 +132,7 @@ export const manifests: FuzzTarget<ManifestInput> = {
     if (input.type === 'file') return checkFile(input.path, Buffer.from(input.bytes, 'base64'));
     if (input.type === 'ignore') {
       const reading = parseIgnoreFile(input.text);
-      if (reading.ok) reading.membership.follows(input.path);
+      if (reading.ok) follows(reading.membership, input.path);
       else require(reading.line >= 1 && reading.problem.length > 0, 'an ignore file is refused without a reason');
       return;
     }

@@ -114,10 +114,6 @@ describe('the ignore rules of a revision', () => {
           asked += 1;
           return membership.judge(path, meter);
         },
-        follows: (path) => {
-          asked += 1;
-          return membership.follows(path);
-        },
       },
     };
     const next = await treeOf(counted, new Map([['x.yaml', configMapYaml('x', '1')]]));

@@ -5,7 +5,7 @@ import { canonicalJson } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { OutputPosition } from '../../model/output.ts';
-import type { StoredContents } from '../../ports/agent-disk.ts';
+import type { StoredContents, StoredObject } from '../../ports/agent-disk.ts';
 import type { Log } from '../../ports/log.ts';
 import { openSegment, placeOfContent, type Segment } from './content-segment.ts';
 import { syncFolder } from './files.ts';
@@ -110,7 +110,7 @@ export function createOutputFiles({ log }: { readonly log: Log }, folder: string
       try {
         await collectGarbage(segments, write, needed);
       } catch (error) {
-        log.warn('a file of outputs could not be removed although most of it is not needed any more', { error });
+        log.warn('outputs that are not needed any more could not be removed; the next step tries again', { error });
       }
     },
   };
@@ -175,11 +175,13 @@ async function writeTo(
 /** Each object with its canonical bytes; without those whose bytes the disk cannot read any more. */
 function* withBytes(log: Log, put: StoredContents) {
   for (const [key, object] of put) {
-    const content = object instanceof StoredContent ? readable(log, object) : object.content;
-    if (content !== undefined || !(object instanceof StoredContent)) {
-      yield { key, digest: object.digest, content: content ?? new TextEncoder().encode(canonicalJson(object.value)) };
-    }
+    const content = object instanceof StoredContent ? readable(log, object) : bytesOf(object);
+    if (content !== undefined) yield { key, digest: object.digest, content };
   }
+}
+
+function bytesOf(object: StoredObject): Uint8Array {
+  return object.content ?? new TextEncoder().encode(canonicalJson(object.value));
 }
 
 function readable(log: Log, content: StoredContent): Uint8Array | undefined {

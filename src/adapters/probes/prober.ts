@@ -1,3 +1,4 @@
+import { createKeyedLimit } from '../../model/keyed-limit.ts';
 import { type ProbeOutcome, unhealthy } from '../../probes/outcome.ts';
 import type { ProbeTarget } from '../../probes/target.ts';
 import type { Application } from './application.ts';
@@ -22,18 +23,15 @@ const MAX_PROBES_OF_PORT = 64;
 
 /** Creates the prober of a Pod. One probe more than 64 of one port at a time is unhealthy at once. */
 export function createProber(application: Application, version: string): Prober {
-  const running = new Map<number, number>();
+  const begin = createKeyedLimit(MAX_PROBES_OF_PORT);
   return async (call) => {
     const { port } = call.target;
-    const others = running.get(port) ?? 0;
-    if (others >= MAX_PROBES_OF_PORT) return unhealthy(`${MAX_PROBES_OF_PORT} probes of port ${port} are running`);
-    running.set(port, others + 1);
+    const end = begin(String(port));
+    if (end === undefined) return unhealthy(`${MAX_PROBES_OF_PORT} probes of port ${port} are running`);
     try {
       return await probe(application, version, call);
     } finally {
-      const left = (running.get(port) ?? 1) - 1;
-      if (left === 0) running.delete(port);
-      else running.set(port, left);
+      end();
     }
   };
 }

@@ -1,5 +1,4 @@
-/** Callbacks begin within this time of one turn of the event loop. */
-const TURN_MS = 10;
+import { SLICE_MS } from '../../model/in-slices.ts';
 
 /** The part of the platform that the share needs. */
 interface Platform {
@@ -26,7 +25,7 @@ export function createTurnShare({ now, afterIo }: Platform = platform): (callbac
         began = undefined;
       });
     }
-    return now() - began >= TURN_MS;
+    return now() - began >= SLICE_MS;
   };
   /** Each callback that waits has one call of this to come. A call runs one callback, so that its promises go on before the next. */
   const runNext = (): void => {

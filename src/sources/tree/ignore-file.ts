@@ -1,4 +1,3 @@
-import { atOnce } from '../../model/in-slices.ts';
 import {
   addPiece,
   type CountSteps,
@@ -15,9 +14,7 @@ export const IGNORE_FILE = '.fleetrelayignore';
 
 /** Which paths of a tree the source reads. */
 export interface Membership {
-  /** True unless the ignore file excludes the path. A folder's path ends with "/". */
-  follows(path: string): boolean;
-  /** As `follows`. Yields after each rule; `count` receives the work. */
+  /** True unless the ignore file excludes the path. A folder's path ends with "/". Yields after each rule; `count` receives the work. */
   judge(path: string, count: CountSteps): Generator<undefined, boolean>;
   readonly rules: readonly WrittenRule[];
 }
@@ -78,7 +75,7 @@ function membershipOf(rules: readonly NumberedRule[]): Membership {
   const judge: Membership['judge'] = function* (path, count) {
     return !(yield* isExcluded(path, rules, count));
   };
-  return { rules, judge, follows: (path) => atOnce(judge(path, () => undefined)) };
+  return { rules, judge };
 }
 
 /** The last rule that matches a file or folder decides; everything in an excluded folder is excluded. Yields after each rule. */

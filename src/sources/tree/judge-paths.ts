@@ -3,7 +3,7 @@ import type { RevisionLimits } from '../../model/revision-limits.ts';
 import type { TreeEntry } from '../../ports/git-repo.ts';
 import { followsAll, IGNORE_FILE, type Membership, parseIgnoreFile } from './ignore-file.ts';
 import type { Pace } from './pace.ts';
-import { matchPaths, notMatched, type PathOfRevision } from './path-steps.ts';
+import { matchPaths, notMatched, type PathJudgement, type PathOfRevision } from './path-steps.ts';
 import type { ReadTreeFile } from './tree-file.ts';
 import { unreadableFile } from './unreadable-file.ts';
 
@@ -67,16 +67,18 @@ export async function judgePaths(
     if (!isNew) for (const path of before.nodes.keys()) if (!entries.has(path)) yield [path, stepsBefore(path)];
   };
   const { judged, steps } = await matchPaths({ membership, limits, pace, kept }, kinds, all);
+  const judgementOf = (path: string): PathJudgement => {
+    const known = membership.rules.length === 0 ? notMatched : judged.get(path);
+    // With the same rules as before, a path that is not matched now keeps the verdict in its node.
+    return known ?? { steps: stepsBefore(path), follows: before.nodes.get(path)?.isIgnored !== true };
+  };
   return {
     ...rules,
     steps,
     paths: isNew ? new Set(kinds.keys()).union(entries) : new Set(entries.keys()),
-    // A path that is not matched now keeps the verdict in its node, unless the rules are new: then it needed no match.
-    follows: (path) => judged.get(path)?.follows ?? (isNew || before.nodes.get(path)?.isIgnored !== true),
+    follows: (path) => judgementOf(path).follows,
     resultAt: (path) => {
-      const { ignoreSteps = 0, isIgnored } = before.nodes.get(path) ?? {};
-      const known = membership.rules.length === 0 ? notMatched : judged.get(path);
-      const { steps: found, follows } = known ?? { steps: ignoreSteps, follows: isIgnored !== true };
+      const { steps: found, follows } = judgementOf(path);
       return { ...(found === 0 ? {} : { ignoreSteps: found }), ...(follows ? {} : { isIgnored: true }) };
     },
   };
