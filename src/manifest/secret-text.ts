@@ -2,7 +2,7 @@ import { namesSecret } from '../model/secret-values.ts';
 
 /** A kind that the text names somewhere, as far as its first white space. */
 const KIND = /\bkind["']?\s*:\s*["']?([^\s"',}\]]*)/gi;
-/** The kind of a document itself: its own line, which is not indented. JavaScript's own beginnings of lines are more than those of YAML. */
+/** The kind of a document itself: a line that is not indented. Ends of lines are those of YAML; `^` would take others, too. */
 const OWN_KIND = /(?:^|[\r\n])\uFEFF?["']?kind["']?[ \t]*:[ \t]+["']?\w+["']?[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|$)/g;
 /** A document of which only its kind tells whether it is a Secret. */
 const MAY_BE_OBJECT = /\b(?:apiVersion|metadata|data|stringData)\b/;

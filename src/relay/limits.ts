@@ -37,7 +37,10 @@ export interface RelayLimits {
   /** Streams that one cluster may open. One more waits until it may; one that would wait for more than `streamWaitMs` ends. */
   readonly streams: Rate;
   readonly streamWaitMs: number;
-  /** What of one cluster may be decoded on all of its streams, in bytes; a frame counts as 1,024, a record as 256, a field as 64. It waits above that. */
+  /**
+   * What of one cluster may be decoded on all of its streams, in bytes; a frame counts as 1,024, a record as 256, a field as 64.
+   * Above that its streams wait.
+   */
   readonly decoding: Rate;
   /** Time for a hello, or for its answer. */
   readonly helloMs: number;

@@ -188,7 +188,7 @@ export interface RelayClient {
   publishInput(snapshot: InputSnapshot, changed?: ReadonlySet<string>): void;
   /** Queues results until the server acknowledges them. A newer result of a key replaces a queued one. */
   report(results: readonly ObjectResult[]): void;
-  /** Ends the link and opens it again, so that a hello tells the server what the agent holds. Without a link the next one does. */
+  /** Ends the link and opens it again, so that a hello tells the server what the agent holds. Does nothing without a link. */
   reconnect(): void;
   stop(): Promise<void>;
 }

@@ -72,7 +72,7 @@ test('a caller with a network of IPv6 counts as one caller', async () => {
   expect(reasonsOf(world, 'west')).toEqual({ WrongToken: 1 });
 });
 
-test('names that callers invent at several replicas are together no more than at one', async () => {
+test('several replicas together keep no more invented names than one replica', async () => {
   const world = await startedReplicas();
   for (const [at, replica] of world.replicas.entries()) {
     for (let number = 0; number < 90; number += 1) {

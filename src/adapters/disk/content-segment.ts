@@ -53,7 +53,7 @@ export function openSegment(path: string, create = false) {
     },
     /** Appends all of these; durable when it resolves. If it rejects, nothing of them stays. */
     async append(entries: Iterable<Entry>): Promise<void> {
-      // A failed one may not have been able to remove what it wrote.
+      // A failed append may have left its bytes behind.
       if (fstatSync(descriptor).size !== length) ftruncateSync(descriptor, length);
       const before = length;
       try {
@@ -71,7 +71,7 @@ export function openSegment(path: string, create = false) {
         try {
           ftruncateSync(descriptor, before);
         } catch {
-          // The next one does it, or fails.
+          // The next append truncates the file, or fails.
         }
         throw error;
       }

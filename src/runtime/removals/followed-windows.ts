@@ -4,8 +4,7 @@ type Step = WindowRecord[number];
 type Records = ReadonlyMap<string, WindowRecord>;
 
 /**
- * The windows as the leader has written them, as a follower has read them: after a loss of the store the leader may be the only
- * other process that knew them, and may be gone.
+ * The windows of the guards as a follower has read them. The store and the leader, which know them too, may be lost together.
  */
 export function createFollowedWindows() {
   const read = new Map<string, WindowRecord>();
@@ -46,9 +45,9 @@ function joinWindows(a: Records, b: Records): Records {
  * names it.
  */
 function join(a: WindowRecord, b: WindowRecord): WindowRecord {
-  const others = Map.groupBy(b, sameness);
+  const others = Map.groupBy(b, idOf);
   const paired = a.map((step) => {
-    const other = others.get(sameness(step))?.shift() ?? step;
+    const other = others.get(idOf(step))?.shift() ?? step;
     return other.open.length < step.open.length ? other : step;
   });
   const steps = [...paired, ...[...others.values()].flat()].sort((one, two) => one.at - two.at);
@@ -62,6 +61,6 @@ function join(a: WindowRecord, b: WindowRecord): WindowRecord {
 }
 
 /** Equal for two states of one step. */
-function sameness({ at, unproven }: Step): string {
+function idOf({ at, unproven }: Step): string {
   return `${at} ${unproven === true}`;
 }

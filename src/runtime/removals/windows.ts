@@ -55,7 +55,7 @@ export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger,
     /** Unstages all counts: another process judges removals now, and has the records. */
     unload: (): void => {
       unloads += 1;
-      // Until they are read as that process has written them.
+      // They stand in for the records of that process until these are read.
       for (const [cluster, steps] of recordsOf(counts.steps)) followed.replicate(cluster, steps);
       counts.unload();
     },

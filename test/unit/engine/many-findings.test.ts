@@ -42,7 +42,7 @@ it('lines are looked for in some files at a time', async () => {
   expect(most).toBeLessThanOrEqual(32);
 });
 
-it('what is left out is said also when fewer findings remain than are listed', () => {
+it('the number of findings that are left out is said even when those that remain are below the limit', () => {
   const found = ['a', 'b', 'c'].map((path) => ({
     ...{ severity: 'error', reason: 'NotAllowed', message: 'no' },
     at: [{ source: 'main', path, identity: '' }],

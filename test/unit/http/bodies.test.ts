@@ -34,7 +34,7 @@ test('the memory of a body counts, and not only the bytes that have arrived in i
   expect([await one.state(), await other.state()]).toEqual(['Unavailable', 'open']);
 });
 
-test('a body that announces its length takes no more memory than that', async () => {
+test('the buffer of a body is at most as long as the length that the body announces', async () => {
   const bodies = createBodies({ most: 64 * KIB, mostAtOnce: 64 * KIB });
   const one = begin(bodies, '10.0.0.1', { 'content-length': String(21 * KIB) });
   const other = begin(bodies, '10.0.0.2');

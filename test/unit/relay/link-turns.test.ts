@@ -6,7 +6,7 @@ import { encodeFrame } from '../../../src/relay/wire/frames.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
-/** A stream that has so many frames at once, and then no more. */
+/** A stream on which this number of frames is ready at once. No other frame follows. */
 function burst(frames: number): MessageStream {
   const bytes = encodeFrame({ case: 'inputDigestsRequest', value: {} });
   const never = new Promise<StreamEnd>(() => undefined);

@@ -38,7 +38,7 @@ test('a leader that cannot write yet lets the caller wait, with the reason, unti
   expect(await written(receipt)).toBe(true);
 });
 
-test('a process that leads no more says that the admission is not its own', async () => {
+test('a process that has lost the lead answers that it did not write the admission', async () => {
   const { state, receiptOf, commit } = replica();
   const receipt = receiptOf('main');
   state.leads = false;

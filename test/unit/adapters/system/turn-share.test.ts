@@ -9,7 +9,7 @@ function createLoop() {
   const share = createTurnShare({ now: () => now, afterIo: (callback) => void queue.push(callback) });
   return {
     done,
-    /** A timer is due whose callback takes so many milliseconds; `then` runs at its end. */
+    /** Makes a timer due. Its callback takes `milliseconds` and ends with `then`. */
     due: (name: string, milliseconds: number, then = (): void => undefined): void =>
       share(() => {
         done.push(name);
@@ -39,7 +39,7 @@ it('runs the callbacks of one turn that begin within ten milliseconds, and the o
   expect(isEmpty()).toBe(true);
 });
 
-it('gives work that always goes on no more than its share: what came before it runs first', () => {
+it('runs a callback that schedules itself again after the callbacks that waited before it', () => {
   const { due, turn, done } = createLoop();
   const again = (): void => due('busy', 10, again);
   due('busy', 10, again);
