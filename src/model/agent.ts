@@ -1,7 +1,7 @@
 import type { ClusterId, ClusterName, Digest, FleetName } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import type { KindScope } from './kinds.ts';
-import type { ObjectHealth } from './object-health.ts';
+import type { ObjectHealth } from './object-health/health.ts';
 import type { ObjectKey } from './object-key.ts';
 import type { AdmissionPosition, ObjectMeta, OutputPosition } from './output.ts';
 

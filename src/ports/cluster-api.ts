@@ -3,7 +3,7 @@ import type { AgentSettings } from '../model/agent-settings.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ClusterId, Digest, FleetName } from '../model/ids.ts';
 import type { JsonObject } from '../model/json.ts';
-import type { ObjectHealth } from '../model/object-health.ts';
+import type { ObjectHealth } from '../model/object-health/health.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { ObjectMeta, RevisionRef } from '../model/output.ts';
 import type { CareApi } from './care-api.ts';
@@ -85,7 +85,7 @@ export interface ObservedObject {
   readonly declared?: Digest;
   /** Its place for people: a path or an address. */
   readonly where: string;
-  /** By the rules of kstatus; absent if the cluster has no health (a directory). */
+  /** By the rules of its kind (`model/object-health`); absent if the cluster has no health (a directory). */
   readonly health?: ObjectHealth;
   /** True if the object cannot be read now, and this is its last known value. It matches no declared object. */
   readonly stale?: true;

@@ -1,7 +1,7 @@
 import type { OutcomeCounts } from '../model/conditions.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
-import type { ObjectHealth } from '../model/object-health.ts';
+import type { ObjectHealth } from '../model/object-health/health.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
 import type { Act, Answer } from './answer.ts';
 import type { DeltaView, HistoryRequest } from './history-api.ts';
@@ -258,7 +258,7 @@ export interface OutputView {
     | 'paused'
     | 'unreachable';
   readonly digest: string | null;
-  /** Health of the live object, by kstatus rules; null: not known. */
+  /** Health of the live object; null: not known. */
   readonly health: ObjectHealth | null;
   readonly origins: readonly { readonly source: string; readonly path: string }[];
   /** UpperCamelCase constant; empty: none. */

@@ -5,7 +5,7 @@ import { displayDiagnostic } from '../../src/model/diagnostic.ts';
 import { displayObjectName, parseExplainQuery } from '../../src/model/explain-query.ts';
 import { type JsonObject, type JsonValue, textOf } from '../../src/model/json.ts';
 import type { KindScope } from '../../src/model/kinds.ts';
-import type { ObjectHealth } from '../../src/model/object-health.ts';
+import type { ObjectHealth } from '../../src/model/object-health/health.ts';
 import { displayKey } from '../../src/model/object-key.ts';
 import type { SequencedDelta } from '../../src/model/output.ts';
 import type { SourceAllow } from '../../src/model/source-rights.ts';

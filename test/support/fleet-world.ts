@@ -26,7 +26,7 @@ import {
 } from '../../src/model/ids.ts';
 import { inventoryDigest } from '../../src/model/inventory-digest.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
-import type { ObjectHealth } from '../../src/model/object-health.ts';
+import type { ObjectHealth } from '../../src/model/object-health/health.ts';
 import { displayKey, type ObjectKey, objectKey, refOfObject } from '../../src/model/object-key.ts';
 import {
   type AdmissionPosition,

@@ -1,4 +1,4 @@
-import type { ObjectHealth } from '../../model/object-health.ts';
+import type { ObjectHealth } from '../../model/object-health/health.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ObservedObject } from '../../ports/cluster-api.ts';

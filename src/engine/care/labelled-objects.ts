@@ -1,5 +1,6 @@
 import type { LiveObject, ObjectResult } from '../../model/agent.ts';
-import { objectHealth } from '../../model/object-health.ts';
+import { isWell } from '../../model/object-health/health.ts';
+import { objectHealth } from '../../model/object-health/object-health.ts';
 import { displayKey, labelsOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import { SHOOT_CONDITIONS, type ShootCondition } from '../../model/shoot.ts';
 import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
@@ -75,7 +76,7 @@ function groupsOfLive({ partition: cluster, key, value: object }: Entry<LiveObje
   if (isJudgedElsewhere(key) || !mentionsLabel(object)) return [];
   const { value } = object;
   const type = conditionFedBy(value);
-  return type === undefined || objectHealth(value).state === 'current' ? [] : groupsOf(cluster, key, type);
+  return type === undefined || isWell(objectHealth(value)) ? [] : groupsOf(cluster, key, type);
 }
 
 /** The condition that the label of an object names. */

@@ -3,7 +3,7 @@ import { refusalText } from '../../model/agent-refusal.ts';
 import type { ConditionValue, OutcomeCounts } from '../../model/conditions.ts';
 import { compareText } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
-import type { ObjectHealth } from '../../model/object-health.ts';
+import { healthStates, type ObjectHealth } from '../../model/object-health/health.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { type Excess, excessText } from '../../model/quotas.ts';
 import { rfc3339 } from '../../model/time.ts';
@@ -18,7 +18,6 @@ import {
   countOutcomes,
   type HealthCounts,
   healthGroup,
-  healthStates,
   type Lookups,
   moving,
   type Progress,
@@ -215,6 +214,7 @@ const HEALTH_WORDS: Readonly<Record<ObjectHealth['state'], string>> = {
   failed: 'not well',
   inProgress: 'in progress',
   terminating: 'being deleted',
+  suspended: 'suspended',
   unknown: 'unknown',
 };
 

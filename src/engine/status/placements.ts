@@ -1,4 +1,5 @@
 import { compareText } from '../../model/json.ts';
+import { healthStates } from '../../model/object-health/health.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Change, Collection, Derived, Graph, Index, Input } from '../collections/types.ts';
 import { structurallyEqual } from '../collections/values.ts';
@@ -11,7 +12,6 @@ import {
   constantCause,
   countOutcomes,
   emptyTally,
-  healthStates,
   type Progress,
   type ProgressState,
   progressStates,

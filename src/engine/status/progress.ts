@@ -1,7 +1,7 @@
 import type { ObjectResult } from '../../model/agent.ts';
 import type { ConditionValue, OutcomeCounts } from '../../model/conditions.ts';
 import type { Digest } from '../../model/ids.ts';
-import type { ObjectHealth } from '../../model/object-health.ts';
+import { healthStates, type ObjectHealth } from '../../model/object-health/health.ts';
 import type { Origin } from '../../model/output.ts';
 import { unreachable } from '../../model/result.ts';
 import type { Collection, Derived, Graph, Index, Reader } from '../collections/types.ts';
@@ -178,9 +178,6 @@ export function indexProgress(graph: Graph, progress: Collection<Progress>): Ind
 /** Objects by health. All zero: no health is known. */
 export type HealthCounts = Readonly<Record<ObjectHealth['state'], number>>;
 
-/** The health of objects, the most urgent first. */
-export const healthStates = ['failed', 'inProgress', 'terminating', 'unknown', 'current'] as const;
-
 /** The states of objects that are not applied, the most urgent first. */
 export const worstFirst: readonly ProgressState[] = [
   'failed',
@@ -293,6 +290,7 @@ export function summarise(all: Tally): readonly ConditionValue[] {
     [unreachable, 'unreachable'],
     [health.failed, 'unhealthy'],
     [moving(health), 'in progress'],
+    [health.suspended, 'suspended'],
   ];
   const nonZero = others.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
   const figures = [`${applied} of ${targeted} applied`, ...nonZero].join(', ');

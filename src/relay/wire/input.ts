@@ -9,6 +9,7 @@ import {
 import { type Digest, quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import { liveObjectOf } from '../../model/live-object.ts';
+import { healthStates } from '../../model/object-health/health.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import { type Excess, excessOf } from '../../model/quotas.ts';
 import type { RelayLimits } from '../limits.ts';
@@ -32,7 +33,6 @@ const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const KIND_STATES = ['complete', 'unknown', 'offered'] as const;
 const KIND_SCOPES = ['Namespaced', 'Cluster'] as const;
 const RESULT_STATES = ['applied', 'failed', 'conflict', 'paused', 'removing', 'removed'] as const;
-const HEALTH_STATES = ['current', 'inProgress', 'failed', 'terminating', 'unknown'] as const;
 
 /** The head of an input delta. */
 export function inputHead({ from, to, kinds }: InputDelta) {
@@ -217,7 +217,7 @@ export function createResultsAssembler(done: (results: ObjectResult[]) => void):
           message: readText(message),
           ...(health === ''
             ? {}
-            : { health: { state: readWord(health, HEALTH_STATES), message: readText(healthMessage) } }),
+            : { health: { state: readWord(health, healthStates), message: readText(healthMessage) } }),
         });
       },
     }),

@@ -1,6 +1,6 @@
 import { backOffMs } from '../../../model/back-off.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
-import { objectHealth } from '../../../model/object-health.ts';
+import { objectHealth } from '../../../model/object-health/object-health.ts';
 import { displayKey, metadataOf, type ObjectKey } from '../../../model/object-key.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiResource, KubeClient } from '../api/types.ts';

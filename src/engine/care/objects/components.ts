@@ -1,6 +1,6 @@
 import type { LiveObject } from '../../../model/agent.ts';
 import { type JsonObject, type JsonValue, objectOf, textOf } from '../../../model/json.ts';
-import { conditionOf } from '../../../model/object-health.ts';
+import { conditionOf } from '../../../model/object-health/health.ts';
 import { labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import type { Derived, Graph, Index } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';

@@ -1,5 +1,5 @@
 import { type JsonObject, textOf } from '../../../model/json.ts';
-import { conditionOf } from '../../../model/object-health.ts';
+import { conditionOf } from '../../../model/object-health/health.ts';
 
 /** What a condition of an object has to be. */
 export interface ExpectedCondition {

@@ -1,7 +1,7 @@
 import type { LiveObject } from '../../../model/agent.ts';
 import { formatGoDuration } from '../../../model/go-duration.ts';
 import { type JsonObject, type JsonValue, objectOf, textOf } from '../../../model/json.ts';
-import { conditionOf } from '../../../model/object-health.ts';
+import { conditionOf } from '../../../model/object-health/health.ts';
 import { labelsOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import type { ShootCondition } from '../../../model/shoot.ts';
 import { parseRfc3339 } from '../../../model/time.ts';

@@ -1,6 +1,6 @@
 import { sha256 } from '../../../../model/digest.ts';
 import { canonicalJson, type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
-import { objectHealth } from '../../../../model/object-health.ts';
+import { objectHealth } from '../../../../model/object-health/object-health.ts';
 import { annotationOf, metadataOf, type ObjectKey, objectKey, objectRefOf } from '../../../../model/object-key.ts';
 import type { ObservedObject } from '../../../../ports/cluster-api.ts';
 import { resourcePath } from '../../api/paths.ts';

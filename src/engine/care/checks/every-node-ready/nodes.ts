@@ -1,6 +1,6 @@
 import type { LiveObject } from '../../../../model/agent.ts';
 import { type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
-import { conditionOf } from '../../../../model/object-health.ts';
+import { conditionOf } from '../../../../model/object-health/health.ts';
 import { annotationOf, labelsOf } from '../../../../model/object-key.ts';
 import type { Derived, Entry, Graph, Index, Reader } from '../../../collections/types.ts';
 import type { EngineInputs } from '../../../inputs.ts';

@@ -1,0 +1,57 @@
+import { objectOf, objectsOf, textOf } from '../json.ts';
+import {
+  conditionIn,
+  conditionWith,
+  type Found,
+  failed,
+  inProgress,
+  type Live,
+  messageOf,
+  NOT_OBSERVED,
+  type Rules,
+  suspended,
+} from './health.ts';
+
+export const crossplaneRules: Rules = {
+  '*.crossplane.io/*': crossplaneHealth,
+  '*.upbound.io/*': crossplaneHealth,
+};
+
+/** Kinds that need no controller, or whose status only counts their users. */
+const STATIC: readonly string[] = [
+  ...['Composition', 'CompositionRevision', 'DeploymentRuntimeConfig', 'ControllerConfig', 'EnvironmentConfig'],
+  ...['ProviderConfig', 'ClusterProviderConfig', 'ProviderConfigUsage', 'StoreConfig', 'ImageConfig'],
+];
+
+const DONE: readonly string[] = ['Ready', 'Healthy', 'RevisionHealthy', 'Offered', 'Established', 'ValidPipeline'];
+
+function crossplaneHealth(live: Live): Found | undefined {
+  const { status, kind } = live;
+  const conditions =
+    live.conditions.length > 0 ? live.conditions : objectsOf(objectOf(status.conditionedStatus).conditions);
+  if (conditions.length === 0) return STATIC.includes(kind) ? undefined : NOT_OBSERVED;
+  const found = syncedHealth(conditions) ?? packageHealth(conditions);
+  if (found !== undefined) return found;
+  const open = conditions.find(({ type, status: is }) => (type === 'Ready' || type === 'Healthy') && is !== 'True');
+  if (open !== undefined) return inProgress(messageOf(open));
+  return conditionWith(conditions, DONE, 'True') === undefined ? inProgress('it is not ready') : undefined;
+}
+
+/** What `Synced` says of a managed resource, a composite resource or a claim, whatever its group; undefined: it is synced. */
+export function syncedHealth(conditions: Live['conditions']): Found | undefined {
+  const synced = conditionIn(conditions, 'Synced');
+  if (synced?.status === 'False') {
+    return synced.reason === 'ReconcilePaused' ? suspended('its reconciliation is paused') : failed(messageOf(synced));
+  }
+  const operation = conditionWith(conditions, ['LastAsyncOperation'], 'False');
+  return operation === undefined ? undefined : failed(messageOf(operation));
+}
+
+/** A package is installed and healthy, or not; while it is unpacked for the first time nothing is known of its health. */
+function packageHealth(conditions: Live['conditions']): Found | undefined {
+  const healthy = conditionIn(conditions, 'Healthy') ?? conditionIn(conditions, 'RevisionHealthy');
+  if (healthy?.status === 'False') return failed(messageOf(healthy));
+  const missing = conditionWith(conditions, ['Installed'], 'False');
+  if (missing === undefined) return undefined;
+  return textOf(healthy?.status) === 'True' ? failed(messageOf(missing)) : inProgress(messageOf(missing));
+}

@@ -1,0 +1,51 @@
+import { textOf } from '../json.ts';
+import {
+  conditionIn,
+  conditionWith,
+  type Found,
+  failed,
+  inProgress,
+  isStale,
+  type Live,
+  messageOf,
+  NOT_OBSERVED,
+  type Rules,
+  suspended,
+} from './health.ts';
+
+export const fluxRules: Rules = {
+  '*.toolkit.fluxcd.io/*': fluxHealth,
+  'source.extensions.fluxcd.io/*': fluxHealth,
+  'fluxcd.controlplane.io/*': fluxHealth,
+};
+
+/** Why a controller of Flux works on an object for the first time since it has changed, whatever `Ready` says of before. */
+const BEGINS: readonly string[] = ['NewGeneration', 'AccessingRepository', 'ApplyingPolicy', 'Scanning'];
+
+/** Kinds that need no controller: nobody writes a status of them. */
+const STATIC: readonly string[] = ['Alert', 'Provider'];
+
+/**
+ * Controllers of Flux write `Ready` for each generation that they have taken up; `status.observedGeneration` follows only when one
+ * has succeeded. While they try a failed generation again, `Reconciling` is true beside it.
+ */
+function fluxHealth({ kind, metadata, spec, conditions }: Live): Found | undefined {
+  if (spec.suspend === true) return suspended('it is suspended');
+  const ready = conditionIn(conditions, 'Ready');
+  if (ready === undefined) {
+    const isStatic = STATIC.includes(kind) || (kind === 'HelmRepository' && spec.type === 'oci');
+    return isStatic ? undefined : NOT_OBSERVED;
+  }
+  if (isStale(ready, metadata)) return NOT_OBSERVED;
+  const stalled = conditionWith(conditions, ['Stalled'], 'True');
+  if (stalled !== undefined) return failed(messageOf(stalled));
+  const reconciling = conditionWith(conditions, ['Reconciling'], 'True');
+  if (ready.status !== 'False') {
+    if (reconciling !== undefined) return inProgress(messageOf(reconciling));
+    return ready.status === 'True' ? undefined : inProgress(messageOf(ready));
+  }
+  const begins = BEGINS.includes(textOf(reconciling?.reason));
+  // Another object that it depends on is not ready yet.
+  const waits = ready.reason === 'DependencyNotReady' && (kind === 'Kustomization' || kind === 'HelmRelease');
+  return begins || waits ? inProgress(messageOf(ready)) : failed(messageOf(ready));
+}

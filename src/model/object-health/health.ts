@@ -1,0 +1,137 @@
+import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../json.ts';
+
+/** The states of the health of an object, the most urgent first. */
+export const healthStates = ['failed', 'inProgress', 'terminating', 'unknown', 'suspended', 'current'] as const;
+
+/**
+ * The health of an applied object. `current`: as declared and working, or a kind without status. `inProgress`: its controller is
+ * at work. `failed`: it needs a person. `terminating`: it is being deleted. `suspended`: a person has stopped it on purpose, or it
+ * waits for one as planned; that is no failure. `unknown`: its controller cannot say.
+ */
+export interface ObjectHealth {
+  readonly state: (typeof healthStates)[number];
+  /** For people; may be empty. Of a current object: a note. */
+  readonly message: string;
+}
+
+/** The health that a rule finds. */
+export interface Found extends ObjectHealth {
+  /** The health that follows at a time, in milliseconds since 1970, if the object stays as it is. */
+  readonly later?: { readonly at: number; readonly health: ObjectHealth };
+}
+
+/** A live object as rules read it. */
+export interface Live {
+  readonly group: string;
+  readonly kind: string;
+  readonly metadata: JsonObject;
+  readonly spec: JsonObject;
+  readonly status: JsonObject;
+  /** The conditions of the status; empty: there are none. */
+  readonly conditions: readonly JsonObject[];
+  /** The object has a status with content. */
+  readonly hasStatus: boolean;
+  /** An autoscaler of the cluster is adding nodes for this Pod. */
+  readonly scalesUp: boolean;
+}
+
+/** Judges a live object; undefined: it is current. */
+export type Rule = (live: Live) => Found | undefined;
+
+/** Rules by `group/Kind`, `group/*`, or `*.suffix/*` for all groups with this suffix. */
+export type Rules = Readonly<Record<string, Rule>>;
+
+export const CURRENT: ObjectHealth = { state: 'current', message: '' };
+export const TERMINATING: ObjectHealth = { state: 'terminating', message: 'it is being deleted' };
+/** For kinds whose controller always writes a status. */
+export const NOT_OBSERVED: ObjectHealth = inProgress('its controller has not taken it up yet');
+
+export function current(note: string): ObjectHealth {
+  return { state: 'current', message: note };
+}
+
+export function inProgress(message: string): ObjectHealth {
+  return { state: 'inProgress', message };
+}
+
+export function failed(message: string): ObjectHealth {
+  return { state: 'failed', message };
+}
+
+export function suspended(message: string): ObjectHealth {
+  return { state: 'suspended', message };
+}
+
+export function unknown(message: string): ObjectHealth {
+  return { state: 'unknown', message };
+}
+
+/** Whether nothing is to be done and nothing is being done: what a person has stopped on purpose is well, too. */
+export function isWell({ state }: ObjectHealth): boolean {
+  return state === 'current' || state === 'suspended';
+}
+
+/** The live object as rules read it. */
+export function liveOf(value: JsonObject, scalesUp: boolean): Live {
+  const status = objectOf(value.status);
+  return {
+    group: textOf(value.apiVersion).replace(/(^|\/)[^/]*$/, ''),
+    kind: textOf(value.kind),
+    metadata: objectOf(value.metadata),
+    spec: objectOf(value.spec),
+    status,
+    conditions: objectsOf(status.conditions).map(withText),
+    hasStatus: Object.keys(status).length > 0,
+    scalesUp,
+  };
+}
+
+/** Some controllers write a boolean as the status of a condition. */
+function withText(condition: JsonObject): JsonObject {
+  const { status } = condition;
+  return typeof status === 'boolean' ? { ...condition, status: status ? 'True' : 'False' } : condition;
+}
+
+/** The condition of this type in the status of a live object. */
+export function conditionOf(status: JsonObject, type: string): JsonObject | undefined {
+  return conditionIn(objectsOf(status.conditions), type);
+}
+
+/** The first condition of this type. */
+export function conditionIn(conditions: readonly JsonObject[], type: string): JsonObject | undefined {
+  return conditions.find((one) => one.type === type);
+}
+
+/** The first condition with one of these types and this status. */
+export function conditionWith(
+  conditions: readonly JsonObject[],
+  types: readonly string[],
+  status: 'True' | 'False' | 'Unknown',
+): JsonObject | undefined {
+  return conditions.find((one) => one.status === status && types.includes(textOf(one.type)));
+}
+
+/** What a condition says to people. */
+export function messageOf({ message, reason, type, status }: JsonObject): string {
+  return textOf(message) || textOf(reason) || `${textOf(type)} is ${textOf(status)}`;
+}
+
+/** Whether a condition is about an earlier generation of the object. */
+export function isStale({ observedGeneration }: JsonObject, { generation }: JsonObject): boolean {
+  return typeof observedGeneration === 'number' && typeof generation === 'number' && observedGeneration !== generation;
+}
+
+export function count(value: JsonValue | undefined): number {
+  return typeof value === 'number' ? value : 0;
+}
+
+/** A time of the API server in milliseconds since 1970; undefined: it is none. */
+export function timeOf(value: JsonValue | undefined): number | undefined {
+  const millis = Date.parse(textOf(value));
+  return Number.isNaN(millis) ? undefined : millis;
+}
+
+/** Health that ends after a time since a moment (milliseconds since 1970); without the moment it does not end. */
+export function until(since: number | undefined, millis: number, now: ObjectHealth, then: ObjectHealth): Found {
+  return since === undefined ? now : { ...now, later: { at: since + millis, health: then } };
+}

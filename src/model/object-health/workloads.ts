@@ -1,0 +1,102 @@
+import { type JsonObject, objectOf } from '../json.ts';
+import {
+  conditionIn,
+  conditionWith,
+  count,
+  type Found,
+  failed,
+  inProgress,
+  type Live,
+  messageOf,
+  NOT_OBSERVED,
+  type Rules,
+  suspended,
+} from './health.ts';
+
+/** Workloads that keep Pods running, and the budgets of their Pods. */
+export const workloadRules: Rules = {
+  'apps/Deployment': deploymentHealth,
+  'apps/StatefulSet': statefulSetHealth,
+  'apps/DaemonSet': daemonSetHealth,
+  'apps/ReplicaSet': replicaSetHealth,
+  '/ReplicationController': replicaSetHealth,
+  'policy/PodDisruptionBudget': budgetHealth,
+};
+
+function deploymentHealth({ spec, status, conditions }: Live): Found | undefined {
+  if (spec.paused === true) return suspended('its rollout is paused');
+  const progressing = conditionIn(conditions, 'Progressing');
+  if (progressing?.reason === 'ProgressDeadlineExceeded') return failed(messageOf(progressing));
+  const wanted = replicasOf(spec);
+  const updated = count(status.updatedReplicas);
+  return (
+    unobserved(status) ??
+    below(updated, wanted, 'of the new revision') ??
+    surplus(count(status.replicas) - updated, 'pods of the old revision are still there') ??
+    below(count(status.availableReplicas), wanted, 'available')
+  );
+}
+
+function statefulSetHealth({ spec, status }: Live): Found | undefined {
+  const { type, rollingUpdate } = objectOf(spec.updateStrategy);
+  const wanted = replicasOf(spec);
+  const areThere =
+    unobserved(status) ??
+    below(count(status.replicas), wanted, 'there') ??
+    below(count(status.readyReplicas), wanted, 'ready') ??
+    surplus(count(status.replicas) - wanted, 'pods too many are there');
+  if (areThere !== undefined || type === 'OnDelete') return areThere;
+  const partition = count(objectOf(rollingUpdate).partition);
+  if (partition > 0) return below(count(status.updatedReplicas), wanted - partition, 'of the new revision');
+  return status.currentRevision === status.updateRevision
+    ? undefined
+    : inProgress('not all pods are of the new revision');
+}
+
+function daemonSetHealth({ spec, status }: Live): Found | undefined {
+  const wanted = count(status.desiredNumberScheduled);
+  // Old Pods stay until somebody deletes them.
+  const isOnDelete = objectOf(spec.updateStrategy).type === 'OnDelete';
+  return (
+    unobserved(status) ??
+    below(count(status.currentNumberScheduled), wanted, 'there') ??
+    (isOnDelete ? undefined : below(count(status.updatedNumberScheduled), wanted, 'of the new revision')) ??
+    below(count(status.numberAvailable), wanted, 'available') ??
+    below(count(status.numberReady), wanted, 'ready')
+  );
+}
+
+function replicaSetHealth({ spec, status, conditions }: Live): Found | undefined {
+  const wanted = replicasOf(spec);
+  const failure = conditionWith(conditions, ['ReplicaFailure'], 'True');
+  if (failure !== undefined) return inProgress(messageOf(failure));
+  return (
+    unobserved(status) ??
+    below(count(status.availableReplicas), wanted, 'available') ??
+    surplus(count(status.replicas) - wanted, 'pods too many are there')
+  );
+}
+
+function budgetHealth({ status, conditions }: Live): Found | undefined {
+  const broken = conditions.find(({ status: is, reason }) => is === 'False' && reason === 'SyncFailed');
+  if (broken !== undefined) return failed(messageOf(broken));
+  const [healthy, wanted] = [count(status.currentHealthy), count(status.desiredHealthy)];
+  const isKept = healthy >= wanted;
+  return unobserved(status) ?? (isKept ? undefined : inProgress(`${healthy} of at least ${wanted} pods are healthy`));
+}
+
+function unobserved({ observedGeneration }: JsonObject): Found | undefined {
+  return observedGeneration === undefined ? NOT_OBSERVED : undefined;
+}
+
+function below(pods: number, wanted: number, what: string): Found | undefined {
+  return pods < wanted ? inProgress(`${pods} of ${wanted} pods are ${what}`) : undefined;
+}
+
+function surplus(pods: number, what: string): Found | undefined {
+  return pods > 0 ? inProgress(`${pods} ${what}`) : undefined;
+}
+
+function replicasOf({ replicas }: JsonObject): number {
+  return typeof replicas === 'number' ? replicas : 1;
+}
