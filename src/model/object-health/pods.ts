@@ -14,7 +14,7 @@ import {
 
 /** A Pod that no node can take has failed after that time, as in kstatus; longer where an autoscaler adds nodes for it. */
 const UNSCHEDULABLE_MS = 15_000;
-const SCALING_UP_MS = 600_000;
+export const SCALING_UP_MS = 600_000;
 
 export const podRules: Rules = { '/Pod': podHealth };
 

@@ -173,7 +173,7 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
     const message = `${displayKey(key)} is being deleted, and made anew when it is gone: ${whatHolds(raw)}`;
     return failed(true, 'BeingDeleted', message);
   }
-  const entry = readEntry(raw, resource);
+  const entry = readEntry(raw, resource, live.judge);
   if (owner.type === 'ours') live.wrote(entry);
   if (entryMatches(applying, request, entry)) return unchanged(applying, entry.uid);
   const taken = isAdopted ? [] : takenFields(applying, raw, entry);
@@ -268,7 +268,7 @@ function refused({ key }: ApplyRequest, answer: NotWritten): ApplyOutcome {
 /** `before`: the resourceVersion that was written over. */
 async function written(applying: Applying, raw: JsonObject, before: string | undefined): Promise<ApplyOutcome> {
   const { live, resource } = applying;
-  const entry = readEntry(raw, resource, true);
+  const entry = readEntry(raw, resource, live.judge, true);
   live.wrote(entry);
   const waited = await awaitServed(applying, raw);
   if (waited !== undefined) return waited;

@@ -97,7 +97,7 @@ export async function deleteJudged(
   if (answer.type === 'refused' && answer.status === 404) return { type: 'gone' };
   if (answer.type !== 'ok') return isStaleWrite(answer) ? { type: 'changed' } : failureOf(answer, isKeyOfSecret(key));
   if (isBeingDeleted(answer.body)) {
-    writing.live.wrote(readEntry(answer.body, resource));
+    writing.live.wrote(readEntry(answer.body, resource, writing.live.judge));
     return { type: 'waiting', message: whatHolds(answer.body) };
   }
   writing.live.removed(key, uidOf(raw));

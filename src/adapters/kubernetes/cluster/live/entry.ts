@@ -1,6 +1,6 @@
 import { sha256 } from '../../../../model/digest.ts';
 import { canonicalJson, type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
-import { objectHealth } from '../../../../model/object-health/object-health.ts';
+import type { Judgement } from '../../../../model/object-health/object-health.ts';
 import { annotationOf, metadataOf, type ObjectKey, objectKey, objectRefOf } from '../../../../model/object-key.ts';
 import type { ObservedObject } from '../../../../ports/cluster-api.ts';
 import { resourcePath } from '../../api/paths.ts';
@@ -26,19 +26,27 @@ export interface LiveEntry extends ObservedObject {
   /** Equal bytes are equal values. */
   readonly content: Uint8Array;
   fields(): FieldSet;
-  /** The same entry, which is to be judged anew. */
+  /** When its health is to be judged again although it has not changed, in milliseconds since 1970; undefined: never. */
+  readonly judgeAt?: number;
+  /** As it was read, while it is to be judged again. */
+  readonly raw?: JsonObject;
+  /** The same entry, which is to be compared anew with what is declared. */
   again(): LiveEntry;
+  /** The same entry with its health as it is judged now. Only of objects that are ours. */
+  judged(judge: Judge): LiveEntry;
 }
 
-/** Reads a live object in the form in which an API server sends it. */
-export function readEntry(raw: JsonObject, resource: ApiResource, settled = false): LiveEntry {
+/** Judges the health of an object in the form in which an API server sends it. */
+export type Judge = (raw: JsonObject) => Judgement;
+
+/** Reads a live object in the form in which an API server sends it. Only objects that are ours are judged. */
+export function readEntry(raw: JsonObject, resource: ApiResource, judge: Judge, settled = false): LiveEntry {
   const key = keyOfLive(raw, resource);
   const read = readStamp(raw);
   const { stamp } = read ?? {};
   const ours = read !== undefined && stamp?.key === key;
   const metadata = metadataOf(raw);
   const fields = ours ? ourFields(raw) : undefined;
-  const health = ours ? objectHealth(raw) : undefined;
   return new Entry(resource, {
     key,
     uid: textOf(metadata.uid),
@@ -49,9 +57,22 @@ export function readEntry(raw: JsonObject, resource: ApiResource, settled = fals
     hidden: annotationOf(raw, DISCOVERY) === 'disabled',
     content: new TextEncoder().encode(canonicalJson(trimObject(raw, ours))),
     ...(stamp === undefined ? {} : { stamp }),
-    ...(ours ? { declared: read.declared } : {}),
-    ...(health === undefined ? {} : { health }),
+    ...(ours ? { declared: read.declared, ...judgedParts(raw, judge), server: serverFields(metadata) } : {}),
   });
+}
+
+/** The health of an object. One whose deadline is open is kept as it was read: its rules can read what the content lacks. */
+function judgedParts(raw: JsonObject, judge: Judge): Pick<Parts, 'health' | 'judgeAt' | 'raw'> {
+  const { health, again } = judge(raw);
+  return again === undefined ? { health } : { health, judgeAt: again, raw };
+}
+
+/** What rules of health read and the content lacks. */
+function serverFields({ creationTimestamp, generation }: JsonObject): JsonObject {
+  return {
+    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+    ...(generation === undefined ? {} : { generation }),
+  };
 }
 
 /** Equal digests are equal stamps of equal contents. */
@@ -73,9 +94,15 @@ export function sameEntry(a: LiveEntry, b: LiveEntry): boolean {
     a.fieldsText === b.fieldsText &&
     a.health?.state === b.health?.state &&
     a.health?.message === b.health?.message &&
+    a.judgeAt === b.judgeAt &&
     Buffer.compare(a.content, b.content) === 0
   );
 }
+
+type Parts = Omit<LiveEntry, 'value' | 'where' | 'fields' | 'again' | 'judged'> & {
+  /** Metadata that the content lacks; absent: the object is not ours. */
+  readonly server?: JsonObject;
+};
 
 /** A class, because getters of a literal would cost each of tens of thousands of objects functions of its own. */
 class Entry implements LiveEntry {
@@ -87,9 +114,11 @@ class Entry implements LiveEntry {
   declare settled: boolean;
   declare readonly hidden: boolean;
   declare readonly content: Uint8Array;
+  declare readonly raw?: JsonObject;
+  declare readonly server?: JsonObject;
   readonly #resource: ApiResource;
 
-  constructor(resource: ApiResource, parts: Omit<LiveEntry, 'value' | 'where' | 'fields' | 'again'>) {
+  constructor(resource: ApiResource, parts: Parts) {
     this.#resource = resource;
     Object.assign(this, parts);
   }
@@ -105,6 +134,17 @@ class Entry implements LiveEntry {
 
   again(): LiveEntry {
     return new Entry(this.#resource, { ...this, settled: false });
+  }
+
+  judged(judge: Judge): LiveEntry {
+    const { raw, judgeAt: _judgeAt, ...rest } = this as Parts;
+    return new Entry(this.#resource, { ...rest, ...judgedParts(raw ?? this.#asRead(), judge) });
+  }
+
+  /** The object with the metadata that rules of health read. */
+  #asRead(): JsonObject {
+    const { value, uid, resourceVersion, server } = this;
+    return { ...value, metadata: { ...metadataOf(value), ...server, uid, resourceVersion } };
   }
 
   fields(): FieldSet {

@@ -5,7 +5,7 @@ import type { ApiResource, FollowerDeps, KindListener } from '../../api/types.ts
 import { FLEET_LABEL } from '../stamp.ts';
 import type { Autoscaled } from './autoscaled.ts';
 import { AUTOSCALER, isDiscovered } from './discovered-kinds.ts';
-import type { LiveEntry } from './entry.ts';
+import type { Judge, LiveEntry } from './entry.ts';
 import type { KindPlan, WholePlan } from './kind-plan.ts';
 import { createKindView } from './kind-view.ts';
 import type { Connections } from './portions.ts';
@@ -40,6 +40,7 @@ export interface FollowedState {
 export interface FollowingOptions {
   readonly deps: FollowerDeps;
   readonly store: LiveStore;
+  readonly judge: Judge;
   readonly autoscaled: Autoscaled;
   readonly connections: Connections;
   /** Whether nothing excludes an object of others. */
@@ -53,14 +54,14 @@ export interface FollowingOptions {
 
 /** Follows all objects of a kind, or those with the label of a fleet, in all namespaces. */
 export function followWholeKind(options: FollowingOptions, resource: ApiResource, plan: WholePlan): FollowedKind {
-  const { deps, store, admits, news } = options;
+  const { deps, store, judge, admits, news } = options;
   const { type, shown } = plan;
   const stateChanged = (): void => {
     if (type === 'labelled' && resource.namespaced && view.state().isForbidden) options.confine();
     options.stateChanged();
   };
   const keeps = (entry: LiveEntry): boolean => isOurs(entry) || (shown && admits(entry));
-  const view = createKindView(store, { resource, keeps, news, stateChanged });
+  const view = createKindView(store, { resource, judge, keeps, news, stateChanged });
   const listener = nameOfKind(resource) === AUTOSCALER ? notingTargets(options, view.listener) : view.listener;
   const selector = type === 'labelled' ? { labelSelector: FLEET_LABEL } : {};
   const follower = createKindFollower(deps, { resource, ...selector }, listener);

@@ -8,9 +8,9 @@ import type { LiveState } from '../../../../ports/cluster-api.ts';
 import type { ApiCatalog, ApiResource, FollowerDeps, KubeClient } from '../../api/types.ts';
 import { createAutoscaled } from './autoscaled.ts';
 import { createCatalogRefresher } from './catalog-refresher.ts';
+import { createJudgedStore } from './judged-store.ts';
 import { createKinds, type Kinds } from './kinds.ts';
 import { createStopButton } from './stop-button.ts';
-import { createLiveStore } from './store.ts';
 
 const SETTLE_MS = 4;
 const PROBE_MS = 5_000;
@@ -21,13 +21,13 @@ export type Live = ReturnType<typeof createLive>;
 /** Follows the live state of a cluster. Nothing is followed before the first `list`. */
 export function createLive(deps: FollowerDeps, options: { readonly namespace: string; readonly catalog: ApiCatalog }) {
   const { client, clock } = deps;
-  const store = createLiveStore();
   const autoscaled = createAutoscaled();
   const hints = createHints(clock);
+  const { store, judge, ...health } = createJudgedStore(deps, hints.send);
   let state: LiveState | undefined;
   let kindsChanged = true;
   let started = false;
-  const kinds = createKinds(deps, { store, autoscaled, news: hints.send, stateChanged: noteKinds });
+  const kinds = createKinds(deps, { store, judge, autoscaled, news: hints.send, stateChanged: noteKinds });
   const button = createStopButton(deps, options.namespace, hints.send);
   const catalog = createCatalogRefresher(deps, options.catalog, (next) => {
     noteKinds();
@@ -36,6 +36,7 @@ export function createLive(deps: FollowerDeps, options: { readonly namespace: st
 
   return {
     objects: store.objects,
+    judge,
     autoscaled,
     catalog,
     isPaused: button.isOn,
@@ -91,6 +92,7 @@ export function createLive(deps: FollowerDeps, options: { readonly namespace: st
   }
 
   async function close(): Promise<void> {
+    health.close();
     hints.close();
     await Promise.all([kinds.close(), catalog.stop(), button.stop()]);
   }

@@ -1,16 +1,23 @@
 import type { ObjectKey } from '../../../../model/object-key.ts';
-import { type LiveEntry, sameEntry } from './entry.ts';
+import { type Judge, type LiveEntry, sameEntry } from './entry.ts';
 
 export type LiveStore = ReturnType<typeof createLiveStore>;
 
+/** Is told of every change. */
+export interface StoreWatcher {
+  readonly placed: (entry: LiveEntry) => void;
+  readonly dropped: (entry: LiveEntry) => void;
+}
+
 /** All live objects as they were read last, in one map that changes. */
-export function createLiveStore() {
+export function createLiveStore(watcher?: StoreWatcher) {
   const objects = new Map<ObjectKey, LiveEntry>();
   let changed = new Set<ObjectKey>();
 
   function set(entry: LiveEntry): true {
     objects.set(entry.key, entry);
     changed.add(entry.key);
+    watcher?.placed(entry);
     return true;
   }
 
@@ -32,14 +39,24 @@ export function createLiveStore() {
     },
     /** Returns whether the object was there. */
     drop(key: ObjectKey): boolean {
-      const wasThere = objects.delete(key);
-      if (wasThere) changed.add(key);
-      return wasThere;
+      const entry = objects.get(key);
+      if (entry === undefined) return false;
+      objects.delete(key);
+      changed.add(key);
+      watcher?.dropped(entry);
+      return true;
     },
     /** Marks the object as changed: the facts by which it is judged have changed. Returns whether it is there. */
     renew(key: ObjectKey): boolean {
       const entry = objects.get(key);
       return entry !== undefined && set(entry.again());
+    },
+    /** Judges the health of an object of ours again. Returns whether it differs, or when it is to be judged next. */
+    judge(key: ObjectKey, judge: Judge): boolean {
+      const before = objects.get(key);
+      if (before?.health === undefined) return false;
+      const entry = before.judged(judge);
+      return sameEntry(before, entry) ? false : set(entry);
     },
     /** The keys that changed since the last call. */
     takeChanged(): ReadonlySet<ObjectKey> {

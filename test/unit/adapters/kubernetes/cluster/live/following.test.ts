@@ -8,12 +8,13 @@ import {
 } from '../../../../../../src/adapters/kubernetes/api/kind-list.ts';
 import type { ApiResource, KubeClient } from '../../../../../../src/adapters/kubernetes/api/types.ts';
 import { createAutoscaled } from '../../../../../../src/adapters/kubernetes/cluster/live/autoscaled.ts';
-import { readEntry } from '../../../../../../src/adapters/kubernetes/cluster/live/entry.ts';
+import { type Judge, readEntry } from '../../../../../../src/adapters/kubernetes/cluster/live/entry.ts';
 import { createKindView } from '../../../../../../src/adapters/kubernetes/cluster/live/kind-view.ts';
 import { createKinds } from '../../../../../../src/adapters/kubernetes/cluster/live/kinds.ts';
 import { createLive } from '../../../../../../src/adapters/kubernetes/cluster/live/live.ts';
 import { createLiveStore } from '../../../../../../src/adapters/kubernetes/cluster/live/store.ts';
 import type { JsonObject } from '../../../../../../src/model/json.ts';
+import { judgeObject } from '../../../../../../src/model/object-health/object-health.ts';
 import { objectKey } from '../../../../../../src/model/object-key.ts';
 import { silentLog } from '../../../../../support/silent-log.ts';
 import { createVirtualClock } from '../../../../../support/virtual-clock.ts';
@@ -33,6 +34,7 @@ const service = (uid: string, resourceVersion: string): JsonObject => ({
   metadata: { name: 'web', namespace: 'ns', uid, resourceVersion },
 });
 const ignore = (): void => {};
+const judge: Judge = (raw) => judgeObject(raw, {});
 
 test('after the close no kind is followed any more, whatever catalog and ownership report', async () => {
   const asked: string[] = [];
@@ -52,7 +54,7 @@ test('after the close no kind is followed any more, whatever catalog and ownersh
   const random = { next: () => 0.5, id: () => 'id' };
   const kinds = createKinds(
     { client, clock, random, log: silentLog },
-    { store: createLiveStore(), autoscaled: createAutoscaled(), news: ignore, stateChanged: ignore },
+    { store: createLiveStore(), judge, autoscaled: createAutoscaled(), news: ignore, stateChanged: ignore },
   );
   kinds.follow(createCatalog([kind('Pod')]));
   await kinds.close();
@@ -66,7 +68,7 @@ test('after the close no kind is followed any more, whatever catalog and ownersh
 /** The view of Services, with lists and watches as a follower hands them over. */
 function viewOfServices() {
   const store = createLiveStore();
-  const options = { resource: kind('Service'), keeps: () => true, news: ignore, stateChanged: ignore };
+  const options = { resource: kind('Service'), judge, keeps: () => true, news: ignore, stateChanged: ignore };
   const view = createKindView(store, options);
   const unused = { client: {} as KubeClient, clock: createVirtualClock(), random: { next: () => 0, id: () => '' } };
   const following: Following = {
@@ -107,7 +109,7 @@ test('an object that was removed and is in a later list was restored', () => {
 test('a list that began before a write of ours does not remove what was written', () => {
   const { store, view, begin, end } = viewOfServices();
   begin();
-  view.wrote(readEntry(service('1', '20'), kind('Service')));
+  view.wrote(readEntry(service('1', '20'), kind('Service'), judge));
   end();
   expect(store.objects.size).toBe(1);
   begin();
@@ -119,7 +121,7 @@ test('a list of a cluster that was restored to an older state is authoritative',
   const { store, view, begin, take, end } = viewOfServices();
   begin();
   end();
-  view.wrote(readEntry(service('1', '5000'), kind('Service')));
+  view.wrote(readEntry(service('1', '5000'), kind('Service'), judge));
   begin();
   take({ ...service('1', '300'), spec: { type: 'ClusterIP' } });
   end();
