@@ -99,6 +99,12 @@ discovery?: Discovery
 health?: Health
 care?: Care
 drift?: Drift
+/**
+ * How agents judge the health of applied objects of further kinds, at most one entry a kind. It counts in place of the built-in rules of the kind.
+ * 
+ * @maxItems 100
+ */
+healthChecks?: HealthCheck[]
 }
 /**
  * Bounds of the removal guard. A set of removals larger than any of them is held until it is approved or undone; everything else goes on.
@@ -387,6 +393,31 @@ kind: string
  * @maxItems 100
  */
 fields: string[]
+}
+/**
+ * Expressions in CEL, with the names that Flux gives them (healthCheckExprs). Their variables are the fields of the object: metadata, spec, status and others. An object whose status is of an earlier generation is in progress; then inProgress, failed and current are judged, and the first that is true counts. If none is, the object is in progress.
+ */
+export interface HealthCheck {
+/**
+ * API version that the expressions are written for. Objects of all versions of the kind are judged.
+ */
+apiVersion: string
+/**
+ * The kind.
+ */
+kind: string
+/**
+ * Whether the object is as declared and works.
+ */
+current: string
+/**
+ * Whether the controller of the object is at work.
+ */
+inProgress?: string
+/**
+ * Whether the object needs a person.
+ */
+failed?: string
 }
 /**
  * Written by fleetrelay; not read as desired state.

@@ -1309,7 +1309,7 @@ export type ResultRecord = Message<"fleetrelay.v1alpha1.ResultRecord"> & {
   message: string;
 
   /**
-   * Health of an applied object by kstatus: `current`, `inProgress`, `failed`, `terminating` or `unknown`; empty: not known.
+   * Health of an applied object: `current`, `suspended`, `inProgress`, `failed`, `terminating` or `unknown`; empty: not known.
    *
    * @generated from field: string health = 6;
    */

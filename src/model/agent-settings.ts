@@ -1,3 +1,4 @@
+import type { HealthCheck } from './health-check.ts';
 import { quote } from './ids.ts';
 import type { InjectorSettings } from './injector-settings.ts';
 import { canonicalJson, isJsonObject, type JsonValue, parseJson } from './json.ts';
@@ -15,6 +16,8 @@ export interface AgentSettings {
   readonly care?: CareTasks;
   /** How the probes of admitted Pods are rewritten; only for agents that take it. */
   readonly injector?: InjectorSettings;
+  /** At most one for each kind, in canonical order; only for agents that take it. Absent: none. */
+  readonly healthChecks?: readonly HealthCheck[];
 }
 
 /** Which objects an agent puts into its input snapshot. */
@@ -173,6 +176,7 @@ const CARE = members(
     webhookRemediator: text(/^(on|dryRun)$/),
   },
 );
+const HEALTH_CHECK = members({ apiVersion: TEXT, kind: TEXT, current: TEXT }, { inProgress: TEXT, failed: TEXT });
 const SETTINGS = members(
   {
     discovery: members(
@@ -181,7 +185,7 @@ const SETTINGS = members(
     ),
     ignoredFields: list(members({ kind: KIND, fields: list(FIELD) })),
   },
-  { injector: INJECTOR, care: CARE, ignoreLiveOptOuts: BOOLEAN },
+  { injector: INJECTOR, care: CARE, ignoreLiveOptOuts: BOOLEAN, healthChecks: list(HEALTH_CHECK) },
 );
 
 function members(required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check {

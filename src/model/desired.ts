@@ -2,6 +2,7 @@ import type { IgnoredFields } from './agent-settings.ts';
 import type { DeclaredDataplane } from './dataplane.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { EngineKind } from './engine-kinds.ts';
+import type { HealthCheck } from './health-check.ts';
 import type { ClusterName, Digest } from './ids.ts';
 import type { InjectorSettings } from './injector-settings.ts';
 import type { JsonObject } from './json.ts';
@@ -108,6 +109,8 @@ export interface FleetPolicy {
     readonly ignoreLiveOptOuts: boolean;
   };
   readonly health: HealthSettings;
+  /** At most one for each kind, in canonical order. */
+  readonly healthChecks: readonly HealthCheck[];
   readonly care: CareSettings;
 }
 

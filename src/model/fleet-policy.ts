@@ -30,6 +30,7 @@ export const defaultFleetPolicy: FleetPolicy = {
     },
     reportWaitSeconds: 180,
   },
+  healthChecks: [],
   care: {
     syncPeriodMillis: 60_000,
     conditionThresholds: SHOOT_CONDITIONS.map((type) => ({
@@ -55,11 +56,15 @@ export const defaultFleetPolicy: FleetPolicy = {
  * The settings that a policy makes for agents; `needs`: what domains need of the cluster. Lists that are too long for settings
  * are left out: the agent then reports more than is needed.
  */
-export function settingsOfPolicy({ discovery, drift, health }: FleetPolicy, needs?: AgentNeeds): AgentSettings {
+export function settingsOfPolicy(
+  { discovery, drift, health, healthChecks }: FleetPolicy,
+  needs?: AgentNeeds,
+): AgentSettings {
   const excludedKinds = discovery.excludedKinds.map(kindAsInKeys).sort(compareText);
   const common = {
     ignoredFields: drift.ignoredFields ?? [],
     injector: health.injector,
+    ...(healthChecks.length === 0 ? {} : { healthChecks }),
     ...(drift.ignoreLiveOptOuts === true ? ({ ignoreLiveOptOuts: true } as const) : {}),
   };
   if (needs === undefined) return { ...common, discovery: { ...discovery, excludedKinds } };

@@ -1,5 +1,12 @@
 import type { HoldingHead } from '../../generated/relay_pb.ts';
-import { type AgentHello, TAKES_INJECTOR, TAKES_LIVE_OPT_OUTS, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
+import {
+  type AgentHello,
+  TAKES_HEALTH_CHECKS,
+  TAKES_INJECTOR,
+  TAKES_LIVE_OPT_OUTS,
+  TAKES_ROOTS,
+  TAKES_SETTINGS,
+} from '../model/agent.ts';
 import type { AgentSettings } from '../model/agent-settings.ts';
 import { heldDigest } from '../model/inventory-digest.ts';
 import type { SequencedDelta } from '../model/output.ts';
@@ -95,11 +102,12 @@ export function sendRoots({ deps: { roots } }: ServerState, { hello, link }: Pul
 
 /** The settings without members that the agent does not know: it would refuse them. */
 function knownSettings(settings: AgentSettings, { capabilities }: AgentHello): AgentSettings {
-  const { injector, ignoreLiveOptOuts, ...common } = settings;
+  const { injector, ignoreLiveOptOuts, healthChecks, ...common } = settings;
   return {
     ...common,
     ...(injector !== undefined && capabilities.includes(TAKES_INJECTOR) ? { injector } : {}),
     ...(ignoreLiveOptOuts === true && capabilities.includes(TAKES_LIVE_OPT_OUTS) ? { ignoreLiveOptOuts } : {}),
+    ...(healthChecks !== undefined && capabilities.includes(TAKES_HEALTH_CHECKS) ? { healthChecks } : {}),
   };
 }
 

@@ -2,6 +2,7 @@ import { type FleetPolicySpec, validate } from '../../../generated/fleet-policy.
 import { type IgnoredFields, MOST_POLICY_BYTES, parseSettings, settingsText } from '../../model/agent-settings.ts';
 import type { FleetPolicy, HealthSettings } from '../../model/desired.ts';
 import { defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.ts';
+import { type HealthCheck, kindOfCheck } from '../../model/health-check.ts';
 import { compareText } from '../../model/json.ts';
 import type { LabelSelector } from '../../model/label-selector.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
@@ -18,6 +19,7 @@ export const readPolicy = decoder(validate, ({ spec = {} }, problems): FleetPoli
     discovery: readDiscovery(spec, problems),
     drift: { ...defaultFleetPolicy.drift, ...spec.drift, ignoredFields: readIgnoredFields(spec) },
     health: readHealth(spec, problems),
+    healthChecks: readHealthChecks(spec, problems),
     care: readCare(spec, problems),
   };
   const text = settingsText(settingsOfPolicy(policy));
@@ -59,6 +61,27 @@ function readHealth({ health = {} }: FleetPolicySpec, problems: FieldProblem[]):
       ? {}
       : { podSelector: readSelector(podSelector, ['spec', 'health', 'podSelector'], problems) }),
   };
+}
+
+/** At most one for each kind, in canonical order. */
+function readHealthChecks({ healthChecks = [] }: FleetPolicySpec, problems: FieldProblem[]): readonly HealthCheck[] {
+  const byKind = new Map<string, HealthCheck>();
+  for (const [index, check] of healthChecks.entries()) {
+    const kind = kindOfCheck(check);
+    if (!byKind.has(kind)) byKind.set(kind, check);
+    else {
+      const message = `spec.healthChecks has two entries for the kind ${kind}, and only one of them can count`;
+      problems.push(
+        fieldError(
+          'DuplicateValue',
+          ['spec', 'healthChecks', index, 'kind'],
+          message,
+          'join their expressions with || in one entry',
+        ),
+      );
+    }
+  }
+  return [...byKind].sort(([a], [b]) => compareText(a, b)).map(([, check]) => check);
 }
 
 /** One entry for each kind, in canonical order. */

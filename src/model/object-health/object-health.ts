@@ -23,6 +23,8 @@ export interface HealthFacts {
   readonly now?: number;
   /** An autoscaler of the cluster is adding nodes for this Pod. */
   readonly scalesUp?: boolean;
+  /** Judges objects of kinds (`group/Kind`) that a policy has health checks for, in place of the rules; undefined for others. */
+  readonly checks?: (kind: string, value: JsonObject) => ObjectHealth | undefined;
 }
 
 /** The health of an object, and when it changes by itself. */
@@ -53,9 +55,11 @@ const RULES: Rules = {
 };
 
 /** Judges a live object with its complete `metadata` and `status`. */
-export function judgeObject(value: JsonObject, { now, scalesUp = false }: HealthFacts): Judgement {
+export function judgeObject(value: JsonObject, { now, scalesUp = false, checks }: HealthFacts): Judgement {
   const live = liveOf(value, scalesUp);
   if (live.metadata.deletionTimestamp !== undefined) return { health: TERMINATING };
+  const checked = checks?.(`${live.group}/${live.kind}`, value);
+  if (checked !== undefined) return { health: checked };
   const found: Found = ruleOf(live.group, live.kind)(live) ?? CURRENT;
   const { later, ...health } = found;
   if (later === undefined || now === undefined) return { health };

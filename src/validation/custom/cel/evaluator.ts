@@ -143,13 +143,16 @@ interface CompiledRule {
 }
 
 function compileRule(environment: Environment, rule: CelRule): CompiledRule {
-  const isOptional = rule.optionalOldSelf === true;
+  const variables = new Map([
+    ['self', false],
+    ['oldSelf', rule.optionalOldSelf === true],
+  ]);
   const { messageExpression } = rule;
   const message =
-    messageExpression === undefined ? undefined : compileExpression(environment, messageExpression, isOptional);
+    messageExpression === undefined ? undefined : compileExpression(environment, messageExpression, variables);
   return {
     rule,
-    expression: compileExpression(environment, rule.rule, isOptional),
+    expression: compileExpression(environment, rule.rule, variables),
     message: typeof message === 'string' ? undefined : message,
   };
 }

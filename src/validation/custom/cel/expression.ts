@@ -7,6 +7,7 @@ import type { Environment } from './environment.ts';
 import { faultOfFields } from './field-references.ts';
 import { withoutOptionalSyntax } from './optional-syntax.ts';
 import { NotSupported, nodesOf, prepare, UnknownVariable, usesVariable } from './rewrite.ts';
+import { childrenOf } from './walk.ts';
 
 /** The longest expression that is read, in characters, and the deepest. */
 const MAX_LENGTH = 20_000;
@@ -33,24 +34,20 @@ export type Outcome =
   | { readonly type: 'tooMuch' };
 
 /**
- * Compiles an expression of a rule. Returns a text that completes "cannot be evaluated: " if the evaluator cannot evaluate it.
+ * Compiles an expression. Returns a text that completes "cannot be evaluated: " if the evaluator cannot evaluate it.
  *
- * @param optionalOldSelf `oldSelf` is an optional value
+ * @param variables the names that are declared; the value says whether it holds an optional value
  */
 export function compileExpression(
   { env, functions, meter }: Environment,
   source: string,
-  optionalOldSelf: boolean,
+  variables: ReadonlyMap<string, boolean>,
 ): Expression | string {
   try {
     if (source.length > MAX_LENGTH) return `it has more than ${MAX_LENGTH} characters`;
     if (depthOf(source) > MAX_DEPTH) return `its brackets are nested deeper than ${MAX_DEPTH}`;
     const { expr } = parse(readable(source));
     if (expr === undefined) return 'it is empty';
-    const variables = new Map([
-      ['self', false],
-      ['oldSelf', optionalOldSelf],
-    ]);
     const prepared = prepare(expr, { variables, functions });
     const planned = plan(env, prepared);
     const nodes = nodesOf(prepared);
@@ -113,6 +110,23 @@ export function faultOfExpression(
   }
 }
 
+/** All names that an expression uses as variables, those of its own loops too; none if it cannot be parsed. */
+export function namesIn(source: string): readonly string[] {
+  if (source.length > MAX_LENGTH || depthOf(source) > MAX_DEPTH) return [];
+  const names = new Set<string>();
+  const visit = (expr: Expr): void => {
+    if (expr.exprKind.case === 'identExpr') names.add(expr.exprKind.value.name);
+    for (const child of childrenOf(expr)) visit(child);
+  };
+  try {
+    const { expr } = parse(readable(source));
+    if (expr !== undefined) visit(expr);
+  } catch {
+    // What compiles the expression says why.
+  }
+  return [...names];
+}
+
 /** An optional entry of a list or a mapping, which this parser cannot read. */
 const OPTIONAL_ENTRY = /[[{,]\s*\?/;
 
@@ -151,6 +165,9 @@ function depthOf(source: string): number {
 /** Errors of this evaluator, not of CEL: it lacks an overload, or something that it should have is missing. */
 const OWN_ERRORS =
   /no matching overload|no such overload|unbound function|unresolved attribute|unsupported|call stack/i;
+
+/** The error for a variable without a value. */
+export const UNRESOLVED = /unresolved attribute/i;
 
 /** The longest explanation: it may quote a text of the object. */
 const LONGEST_WHY = 300;

@@ -68,7 +68,7 @@ function byLibrary(expression: string): CelResult | undefined {
 
 function byEvaluator(expression: string): Outcome | string {
   const meter = createMeter();
-  const compiled = compileExpression(createEnvironment(meter), expression, false);
+  const compiled = compileExpression(createEnvironment(meter), expression, new Map());
   meter.reset(1_000_000);
   return typeof compiled === 'string' ? compiled : compiled.evaluate({});
 }

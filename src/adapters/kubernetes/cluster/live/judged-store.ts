@@ -1,9 +1,11 @@
+import type { AgentSettings } from '../../../../model/agent-settings.ts';
 import type { JsonObject } from '../../../../model/json.ts';
 import { type Judgement, judgeObject } from '../../../../model/object-health/object-health.ts';
 import { isUnschedulable } from '../../../../model/object-health/pods.ts';
-import type { ObjectKey } from '../../../../model/object-key.ts';
+import { kindOf, type ObjectKey } from '../../../../model/object-key.ts';
 import type { FollowerDeps } from '../../api/types.ts';
 import type { LiveEntry } from './entry.ts';
+import { createHealthChecks } from './health-checks.ts';
 import { createScaleUps } from './scale-ups.ts';
 import { createLiveStore } from './store.ts';
 
@@ -19,6 +21,9 @@ export function createJudgedStore(deps: FollowerDeps, news: () => void) {
   const { clock } = deps;
   const store = createLiveStore({ placed, dropped });
   const scaleUps = createScaleUps(deps);
+  const checks = createHealthChecks(deps.log, (kinds) => {
+    if (!isClosed && judgeKinds(kinds)) news();
+  });
   /** When an object is to be judged again, in milliseconds since 1970. */
   const due = new Map<ObjectKey, number>();
   let timer: { readonly at: number; readonly cancel: () => void } | undefined;
@@ -27,6 +32,8 @@ export function createJudgedStore(deps: FollowerDeps, news: () => void) {
   return {
     store,
     judge,
+    /** Puts the health checks of the policy in force, and judges the objects of kinds whose checks have changed. */
+    configure: ({ healthChecks = [] }: AgentSettings): void => checks.configure(healthChecks),
     close(): void {
       isClosed = true;
       timer?.cancel();
@@ -35,7 +42,14 @@ export function createJudgedStore(deps: FollowerDeps, news: () => void) {
   };
 
   function judge(raw: JsonObject): Judgement {
-    return isUnschedulable(raw) ? scaleUps.judge(raw) : judgeObject(raw, { now: clock.now() });
+    if (isUnschedulable(raw)) return scaleUps.judge(raw, checks.judge);
+    return judgeObject(raw, { now: clock.now(), checks: checks.judge });
+  }
+
+  /** Returns whether the health of an object has changed. */
+  function judgeKinds(kinds: ReadonlySet<string>): boolean {
+    const keys = [...store.objects.keys()].filter((key) => kinds.has(kindOf(key)));
+    return keys.map((key) => store.judge(key, judge)).includes(true);
   }
 
   function placed({ key, uid, judgeAt, health }: LiveEntry): void {

@@ -56,6 +56,7 @@ export function createLive(deps: FollowerDeps, options: { readonly namespace: st
 
   function configure(settings: AgentSettings): void {
     noteKinds();
+    health.configure(settings);
     kinds.configure(settings);
   }
 

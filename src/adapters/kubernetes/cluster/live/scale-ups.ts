@@ -1,6 +1,6 @@
 import { type JsonObject, objectsOf, textOf } from '../../../../model/json.ts';
 import { timeOf } from '../../../../model/object-health/health.ts';
-import { type Judgement, judgeObject } from '../../../../model/object-health/object-health.ts';
+import { type HealthFacts, type Judgement, judgeObject } from '../../../../model/object-health/object-health.ts';
 import { isUnschedulable, SCALING_UP_MS } from '../../../../model/object-health/pods.ts';
 import { metadataOf } from '../../../../model/object-key.ts';
 import { resourcePath } from '../../api/paths.ts';
@@ -31,12 +31,13 @@ export function createScaleUps({ client, clock, log }: Pick<FollowerDeps, 'clien
   };
 
   /** Judges a Pod that is unschedulable. */
-  function judge(raw: JsonObject): Judgement {
+  function judge(raw: JsonObject, checks: HealthFacts['checks']): Judgement {
     const known = looked.get(uidOf(raw));
+    const facts = checks === undefined ? {} : { checks };
     // Its deadline counts only after its events were looked for.
-    if (known === undefined) return judgeObject(raw, { now: 0 });
+    if (known === undefined) return judgeObject(raw, { ...facts, now: 0 });
     const { scalesUp, nextLook } = known;
-    const judged = judgeObject(raw, { now: clock.now(), scalesUp });
+    const judged = judgeObject(raw, { ...facts, now: clock.now(), scalesUp });
     const created = timeOf(metadataOf(raw).creationTimestamp) ?? 0;
     return scalesUp || nextLook > created + SCALING_UP_MS ? judged : { again: nextLook, ...judged };
   }

@@ -1,0 +1,23 @@
+/**
+ * How the objects of one kind are judged in place of the built-in rules: expressions in CEL with the names that Flux gives them
+ * (`healthCheckExprs` of a Kustomization). Their variables are the fields of the object: `metadata`, `spec`, `status`, ...
+ */
+export interface HealthCheck {
+  /** Of the version that the expressions are written for. Objects of every version of the kind are judged. */
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Judged last; if it is false the object is in progress. */
+  readonly current: string;
+  /** Judged first. */
+  readonly inProgress?: string;
+  /** Judged after `inProgress`. */
+  readonly failed?: string;
+}
+
+/** The expressions of a check, in the order in which they are judged. */
+export const HEALTH_EXPRESSIONS = ['inProgress', 'failed', 'current'] as const;
+
+/** The kind of a check as in object keys: `group/Kind`. */
+export function kindOfCheck({ apiVersion, kind }: Pick<HealthCheck, 'apiVersion' | 'kind'>): string {
+  return `${apiVersion.replace(/(^|\/)[^/]*$/, '')}/${kind}`;
+}
