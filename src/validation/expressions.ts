@@ -1,4 +1,5 @@
 import type { FieldPath } from '../model/field-path.ts';
+import { HEALTH_EXPRESSIONS } from '../model/health-check.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../model/json.ts';
 
 /** An expression in CEL that an API server compiles when it takes the object. */
@@ -13,6 +14,8 @@ export interface DeclaredExpression {
   readonly isOfDevices?: true;
   /** Of a rule of a CustomResourceDefinition: the schema of `self`. */
   readonly self?: { readonly json: JsonObject; readonly isResource: boolean };
+  /** Of a health check: the kind whose fields are its variables, in place of `variables`; its value must be true or false. */
+  readonly judges?: { readonly apiVersion: string; readonly kind: string };
 }
 
 /** The kinds with expressions, by their group. */
@@ -22,6 +25,7 @@ const KINDS: Readonly<Record<string, (object: JsonObject) => readonly DeclaredEx
   'admissionregistration.k8s.io/ValidatingAdmissionPolicy': ofPolicy,
   'admissionregistration.k8s.io/ValidatingWebhookConfiguration': ofWebhooks,
   'apiextensions.k8s.io/CustomResourceDefinition': ofDefinition,
+  'fleetrelay.dev/FleetPolicy': ofFleetPolicy,
   'resource.k8s.io/DeviceClass': ({ spec }) => ofSelectors(objectOf(spec), ['spec']),
   'resource.k8s.io/ResourceClaim': ({ spec }) => ofClaim(objectOf(spec), ['spec']),
   'resource.k8s.io/ResourceClaimTemplate': ({ spec }) => ofClaim(objectOf(objectOf(spec).spec), ['spec', 'spec']),
@@ -29,7 +33,7 @@ const KINDS: Readonly<Record<string, (object: JsonObject) => readonly DeclaredEx
 
 const ALWAYS: readonly string[] = ['object', 'oldObject', 'request', 'namespaceObject'];
 
-/** Returns the expressions of an object of a built-in kind; most kinds have none. */
+/** Returns the expressions of an object of a built-in kind, or of one of ours; most kinds have none. */
 export function expressionsIn(object: JsonObject): readonly DeclaredExpression[] {
   const [group = ''] = textOf(object.apiVersion).split('/');
   const kind = `${group}/${textOf(object.kind)}`;
@@ -92,6 +96,13 @@ function ofPolicy(object: JsonObject): readonly DeclaredExpression[] {
       ),
     ),
   ];
+}
+
+function ofFleetPolicy({ spec }: JsonObject): readonly DeclaredExpression[] {
+  return entriesOf(objectOf(spec).healthChecks, ['spec', 'healthChecks']).flatMap(([check, path]) => {
+    const judges = { apiVersion: textOf(check.apiVersion), kind: textOf(check.kind) };
+    return HEALTH_EXPRESSIONS.flatMap((name) => expressionAt(check, name, path, { variables: [], judges }));
+  });
 }
 
 function ofSelectors({ selectors }: JsonObject, path: FieldPath): readonly DeclaredExpression[] {

@@ -113,6 +113,12 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
       definitions.push(withRulePlaces(value, placeOf));
     }
     hasExpressions ||= !isSkipped && expressionsIn(value).length > 0;
+    // Objects for clusters are checked above.
+    if (object === undefined && !isSkipped) {
+      for (const problem of checks.checkOfEngineKind?.(value) ?? []) {
+        findings.push(file.place(document, { ...problem, path: [...path, ...problem.path] }));
+      }
+    }
   }
   const diagnostics = inOrder(findings);
   const steps = checks.takeSteps();

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import {
   type AgentHello,
   type ObjectResult,
+  TAKES_HEALTH_CHECKS,
   TAKES_INJECTOR,
   TAKES_LIVE_OPT_OUTS,
   TAKES_SETTINGS,
@@ -623,13 +624,15 @@ test('an agent leaves a server of another fleet before it reports its holding, a
   expect(said.every(({ data }) => /another.*the fleet fleet/.test(String(data.detail)))).toBe(true);
 });
 
-test('only an agent that takes them is sent the settings of the injector, and of opt-outs on live objects', async () => {
+test('only an agent that takes them is sent the settings of the injector, of opt-outs on live objects, and of health', async () => {
   const world = await createRelayHarness();
   const other = clusterName('west');
-  const east = await world.connect({ capabilities: [TAKES_SETTINGS, TAKES_INJECTOR, TAKES_LIVE_OPT_OUTS] });
+  const capabilities = [TAKES_SETTINGS, TAKES_INJECTOR, TAKES_LIVE_OPT_OUTS, TAKES_HEALTH_CHECKS];
+  const east = await world.connect({ capabilities });
   const west = await world.connect({ cluster: other, capabilities: [TAKES_SETTINGS] });
   const { injector } = defaultFleetPolicy.health;
-  const settings: AgentSettings = { ...NO_SETTINGS, injector, ignoreLiveOptOuts: true };
+  const healthChecks = [{ apiVersion: 'example.com/v1', kind: 'Database', current: 'status.ready' }];
+  const settings: AgentSettings = { ...NO_SETTINGS, injector, ignoreLiveOptOuts: true, healthChecks };
   sessionOf(world).settings(settings);
   world.owner.sessions.get(other)?.session.settings(settings);
   await world.clock.settle();

@@ -49,6 +49,8 @@ export interface ObjectChecks {
   /** The check by the schema that a file names; undefined: the schema is not read yet. A problem is a sentence. */
   named(file: string, reference: string): Result<ObjectCheck> | undefined;
   readonly checksExpressions: boolean;
+  /** Checks the expressions of a kind that the engine reads; undefined: they are not checked yet. */
+  readonly checkOfEngineKind: ObjectCheck | undefined;
   readonly findsFixes: boolean;
   readonly collectsFacts: boolean;
   readonly collectsReferences: boolean;
@@ -59,9 +61,9 @@ export interface ObjectChecks {
 }
 
 /** The library for CEL is loaded only where a definition has rules. */
-async function celEvaluator() {
+async function celEvaluator(definitions: readonly JsonObject[]) {
   const { createCelEvaluator } = await import('../../../validation/custom/cel/evaluator.ts');
-  return createCelEvaluator();
+  return createCelEvaluator(definitions);
 }
 
 /** The library for patterns is loaded only where there are definitions. */
@@ -81,7 +83,7 @@ export async function createObjectChecks(settings: CheckSettings): Promise<Objec
   const { versions, withoutSchema, skip, definitions, located, named, findsFixes } = settings;
   const { collectsFacts, collectsReferences } = settings;
   const { checksExpressions = false } = settings;
-  const cel = checksExpressions || definitions.some(hasRules) ? await celEvaluator() : undefined;
+  const cel = checksExpressions || definitions.some(hasRules) ? await celEvaluator(definitions) : undefined;
   const checkExpressions = checksExpressions ? cel?.checkExpressions : undefined;
   const compile = located.length + named.length === 0 ? undefined : await jsonSchemaCompiler();
   const custom = [
@@ -103,6 +105,7 @@ export async function createObjectChecks(settings: CheckSettings): Promise<Objec
     check: inAll(checks),
     named: (file, reference) => namedChecks.get(`${file}\n${reference}`),
     checksExpressions,
+    checkOfEngineKind: checkExpressions,
     findsFixes,
     collectsFacts,
     collectsReferences,

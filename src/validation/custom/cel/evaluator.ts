@@ -7,6 +7,7 @@ import { createMeter, TooMuchWork } from '../../values/meter.ts';
 import type { CelRule, ObjectCheck, Schema } from '../../values/schema.ts';
 import { createEnvironment, type Environment } from './environment.ts';
 import { compileExpression, type Expression, faultOfExpression } from './expression.ts';
+import { problemOfHealth } from './health-faults.ts';
 import { convertObject } from './values.ts';
 
 /** The most steps that the rules of one object may take together, and one rule for one value. */
@@ -25,8 +26,8 @@ export interface CelEvaluator {
    */
   readonly compileRules: (schema: Schema, kind: string) => ObjectCheck;
   /**
-   * Checks the expressions of policies, webhooks, selectors of devices and CustomResourceDefinitions: can they be parsed, and
-   * are their variables, their functions and the fields of `self` declared.
+   * Checks the expressions of policies, webhooks, selectors of devices, CustomResourceDefinitions and health checks: can they be
+   * parsed, and are their variables, their functions and the fields of `self`, or of the kind, declared.
    */
   readonly checkExpressions: ObjectCheck;
   /** The rules that could not be evaluated until now, as sentences, in the order in which they were found; each once. */
@@ -37,9 +38,9 @@ export interface CelEvaluator {
 
 /**
  * Makes an evaluator. Import this module when a definition with rules is there, not before: it loads the library.
- * Its compiled rules live as long as the checks that it makes.
+ * Its compiled rules live as long as the checks that it makes. `definitions`: by which health checks are checked.
  */
-export function createCelEvaluator(): CelEvaluator {
+export function createCelEvaluator(definitions: readonly JsonObject[] = []): CelEvaluator {
   const meter = createMeter();
   const environment = createEnvironment(meter);
   const notEvaluated = new Set<string>();
@@ -98,7 +99,7 @@ export function createCelEvaluator(): CelEvaluator {
         notEvaluated.add(`${textOf(object.kind)}: ${notCheckedOf(object)}`);
       }
       meter.reset(MAX_STEPS_OF_OBJECT);
-      return expressions.flatMap((expression) => expressionProblem(environment, expression) ?? []);
+      return expressions.flatMap((expression) => expressionProblem(environment, expression, definitions) ?? []);
     },
     notEvaluated: () => [...notEvaluated],
     takeSteps: () => {
@@ -112,13 +113,19 @@ export function createCelEvaluator(): CelEvaluator {
 /** What of the expressions of an object is not judged. */
 function notCheckedOf({ apiVersion }: JsonObject): string {
   const group = textOf(apiVersion).split('/')[0];
+  if (group === 'fleetrelay.dev') return 'the types of expressions of health checks are checked in part';
   if (group === 'apiextensions.k8s.io') return 'the types and the estimated cost of rules in CEL are not checked';
   const cost = group === 'resource.k8s.io' ? ' and their estimated cost' : '';
   return `expressions in CEL are not evaluated, and their types${cost} are not checked`;
 }
 
-function expressionProblem(environment: Environment, expression: DeclaredExpression): FieldProblem | undefined {
-  const { path, source, composed } = expression;
+function expressionProblem(
+  environment: Environment,
+  expression: DeclaredExpression,
+  definitions: readonly JsonObject[],
+): FieldProblem | undefined {
+  const { path, source, composed, judges } = expression;
+  if (judges !== undefined) return problemOfHealth(environment, { ...expression, judges }, definitions);
   const found = faultOfExpression(environment, expression);
   if (found !== undefined) return fieldError('BadExpression', path, `${displayPath(path)} ${found.fault}`, found.hint);
   if (composed === undefined) return undefined;

@@ -102,7 +102,10 @@ export function faultOfExpression(
   }
   try {
     const ofCalls = faultOfCalls(expr, isOfDevices === true ? deviceFunctions : NONE, meter);
-    return ofCalls ?? (self === undefined ? undefined : faultOfFields(expr, self));
+    return (
+      ofCalls ??
+      (self === undefined ? undefined : faultOfFields(expr, new Map(['self', 'oldSelf'].map((name) => [name, self]))))
+    );
   } catch (error) {
     // Many operators in a row are nested too deep for the stack; the patterns may be too large together.
     if (error instanceof RangeError || error instanceof TooMuchWork) return undefined;

@@ -14,7 +14,7 @@ export interface WrittenSchema {
 }
 
 /** The variables with a known schema; undefined: the variable is declared, and its schema is not known. */
-type Scope = ReadonlyMap<string, WrittenSchema | undefined>;
+export type FieldScope = ReadonlyMap<string, WrittenSchema | undefined>;
 
 /** Of the metadata, rules see the names only. */
 const METADATA: JsonObject = {
@@ -23,24 +23,17 @@ const METADATA: JsonObject = {
 };
 
 /**
- * Returns the first field that a rule reads from `self` or `oldSelf`, and that their schema does not have. Only fields, items
- * and the variables of loops over lists are followed: of all other expressions the type is not known here.
+ * Returns the first field that an expression reads from a variable, and that its schema does not have. Only fields, items and the
+ * variables of loops over lists are followed: of all other expressions the type is not known here.
  */
-export function faultOfFields(expr: Expr, self: WrittenSchema): CallFault | undefined {
+export function faultOfFields(expr: Expr, scope: FieldScope): CallFault | undefined {
   const faults: CallFault[] = [];
-  schemaOf(
-    expr,
-    new Map([
-      ['self', self],
-      ['oldSelf', self],
-    ]),
-    faults,
-  );
+  schemaOf(expr, scope, faults);
   return faults[0];
 }
 
-/** The schema of the value of an expression, as far as it is known. */
-function schemaOf(expr: Expr, scope: Scope, faults: CallFault[]): WrittenSchema | undefined {
+/** The schema of the value of an expression, as far as it is known. Adds fields that are read and are not there. */
+export function schemaOf(expr: Expr, scope: FieldScope, faults: CallFault[] = []): WrittenSchema | undefined {
   switch (expr.exprKind.case) {
     case 'identExpr':
       return scope.get(expr.exprKind.value.name);
@@ -59,7 +52,7 @@ function schemaOf(expr: Expr, scope: Scope, faults: CallFault[]): WrittenSchema 
   }
 }
 
-function schemaOfCall(call: Expr_Call, scope: Scope, faults: CallFault[]): WrittenSchema | undefined {
+function schemaOfCall(call: Expr_Call, scope: FieldScope, faults: CallFault[]): WrittenSchema | undefined {
   const { function: name, target, args } = call;
   const of = target === undefined ? undefined : schemaOf(target, scope, faults);
   // The variables of macros that the parser leaves as calls: their values are not known.
@@ -67,7 +60,7 @@ function schemaOfCall(call: Expr_Call, scope: Scope, faults: CallFault[]): Writt
     target === undefined
       ? []
       : args.flatMap(({ exprKind }) => (exprKind.case === 'identExpr' ? exprKind.value.name : []));
-  const inner: Scope =
+  const inner: FieldScope =
     bound.length === 0 ? scope : new Map([...scope, ...bound.map((each) => [each, undefined] as const)]);
   const [first, ...others] = args.map((arg) => schemaOf(arg, inner, faults));
   if (name === OPTIONAL_SELECT) {
@@ -79,12 +72,12 @@ function schemaOfCall(call: Expr_Call, scope: Scope, faults: CallFault[]): Writt
   return written(type === 'array' ? items : type === 'object' ? additionalProperties : undefined);
 }
 
-function visitLoop(loop: Expr_Comprehension, scope: Scope, faults: CallFault[]): void {
+function visitLoop(loop: Expr_Comprehension, scope: FieldScope, faults: CallFault[]): void {
   const { iterRange, iterVar, accuVar, accuInit, loopCondition, loopStep, result } = loop;
   const range = iterRange === undefined ? undefined : schemaOf(iterRange, scope, faults);
   // The variable of a mapping is a key.
   const item = range?.json.type === 'array' ? written(range.json.items) : undefined;
-  const inner: Scope = new Map([...scope, [accuVar, undefined], [iterVar, item]]);
+  const inner: FieldScope = new Map([...scope, [accuVar, undefined], [iterVar, item]]);
   for (const part of [accuInit, loopCondition, loopStep, result]) {
     if (part !== undefined) schemaOf(part, inner, faults);
   }
