@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { defaultFleetPolicy } from '../../../../src/model/fleet-policy.ts';
+import { parseSettings, settingsText } from '../../../../src/model/agent-settings.ts';
+import { defaultFleetPolicy, settingsOfPolicy } from '../../../../src/model/fleet-policy.ts';
 import { complaints, contentOf } from '../../../support/decoding.ts';
 
 const policy = (health: string): string =>
@@ -48,5 +49,40 @@ describe('the health of a FleetPolicy', () => {
     ['{podSelector: {matchExpressions: [{key: a, operator: In}]}}', '5:45: error: the operator In needs values'],
   ])('refuses %s', (written, complaint) => {
     expect(complaints(policy(written))).toEqual([`a.yaml:${complaint}`]);
+  });
+});
+
+describe('the health checks of a FleetPolicy', () => {
+  const checks = (list: string): string =>
+    `apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: p}\nspec:\n  healthChecks:\n${list}`;
+  const thing = '    - {apiVersion: example.com/v1, kind: Thing, current: status.ready}\n';
+  const job = '    - {apiVersion: v1, kind: Pod, current: status.ready, failed: status.broken}\n';
+
+  it('are settings for agents, in the order of kinds', () => {
+    const content = contentOf(checks(thing + job));
+    const policy = content.type === 'declaration' && content.kind === 'FleetPolicy' ? content.value : undefined;
+    const expected = [
+      { apiVersion: 'v1', kind: 'Pod', current: 'status.ready', failed: 'status.broken' },
+      { apiVersion: 'example.com/v1', kind: 'Thing', current: 'status.ready' },
+    ];
+    expect(policy?.healthChecks).toEqual(expected);
+    const settings = settingsOfPolicy(policy ?? defaultFleetPolicy);
+    expect(settings.healthChecks).toEqual(expected);
+    expect(parseSettings(settingsText(settings))).toEqual({ ok: true, value: settings });
+    expect('healthChecks' in settingsOfPolicy(defaultFleetPolicy)).toBe(false);
+  });
+
+  it.each([
+    [
+      thing + thing.replace('/v1', '/v2'),
+      '7:42: error: spec.healthChecks has two entries for the kind example.com/Thing, and only one of them can count (join their expressions with || in one entry)',
+    ],
+    [thing.replace('current', 'failed'), '6:7: error: spec.healthChecks[0].current is missing'],
+    [
+      thing.replace('example.com/v1', 'Example'),
+      '6:20: error: spec.healthChecks[0].apiVersion does not have the right form, which is for example "example.com/v1"',
+    ],
+  ])('refuses %s', (list, complaint) => {
+    expect(complaints(checks(list))).toEqual([expect.stringContaining(`a.yaml:${complaint}`)]);
   });
 });
