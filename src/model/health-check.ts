@@ -1,3 +1,6 @@
+import type { JsonObject } from './json.ts';
+import type { ObjectHealth } from './object-health/health.ts';
+
 /**
  * How the objects of one kind are judged in place of the built-in rules: expressions in CEL with the names that Flux gives them
  * (`healthCheckExprs` of a Kustomization). Their variables are the fields of the object: `metadata`, `spec`, `status`, ...
@@ -21,3 +24,12 @@ export const HEALTH_EXPRESSIONS = ['inProgress', 'failed', 'current'] as const;
 export function kindOfCheck({ apiVersion, kind }: Pick<HealthCheck, 'apiVersion' | 'kind'>): string {
   return `${apiVersion.replace(/(^|\/)[^/]*$/, '')}/${kind}`;
 }
+
+/** Judges objects of the kinds of some health checks. */
+export interface HealthEvaluator {
+  /** Undefined: no check is about this kind (`group/Kind`). */
+  judge(kind: string, object: JsonObject): ObjectHealth | undefined;
+}
+
+/** Makes an evaluator; what it needs is loaded only then. */
+export type LoadEvaluator = (checks: readonly HealthCheck[]) => Promise<HealthEvaluator>;

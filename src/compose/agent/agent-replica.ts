@@ -24,6 +24,7 @@ import type { KubernetesAgentOptions, RunIo, WebhookSettings } from '../options.
 import { startAgentHealth } from './agent-health.ts';
 import { createAgentMeter } from './agent-metrics.ts';
 import { createLinkedAgent, type LinkedAgent } from './linked-agent.ts';
+import { loadEvaluator } from './load-evaluator.ts';
 import { AGENT_CREDENTIALS, AGENT_LEASE } from './names.ts';
 
 /** The default namespace of an agent. */
@@ -129,7 +130,10 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
   const overtaken = (): void => term.resign('another process has taken the inventory over');
   const cluster = await createKubernetesCluster(
     { ...deps, client },
-    { namespace, allowOwnNamespace, holder: identity, mayWrite: term.mayWrite, overtaken, careClient: deps.client },
+    {
+      ...{ namespace, allowOwnNamespace, holder: identity, mayWrite: term.mayWrite },
+      ...{ overtaken, careClient: deps.client, loadEvaluator },
+    },
   );
   parts.defer(() => cluster.close());
   checkTerm();

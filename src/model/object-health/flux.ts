@@ -22,7 +22,7 @@ export const fluxRules: Rules = {
 /** Why a controller of Flux works on an object for the first time since it has changed, whatever `Ready` says of before. */
 const BEGINS: readonly string[] = ['NewGeneration', 'AccessingRepository', 'ApplyingPolicy', 'Scanning'];
 
-/** Kinds that need no controller: nobody writes a status of them. */
+/** Kinds that need no controller, and have no status. */
 const STATIC: readonly string[] = ['Alert', 'Provider'];
 
 /**

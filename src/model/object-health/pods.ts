@@ -20,6 +20,7 @@ export const podRules: Rules = { '/Pod': podHealth };
 
 /** Whether no node can take the Pod: whether an autoscaler adds nodes for it then counts. */
 export function isUnschedulable(value: JsonObject): boolean {
+  if (value.kind !== 'Pod' || value.apiVersion !== 'v1') return false;
   const scheduled = conditionIn(objectsOf(objectOf(value.status).conditions), 'PodScheduled');
   return scheduled?.status === 'False' && scheduled.reason === 'Unschedulable';
 }

@@ -1,6 +1,6 @@
 /**
  * Kinds without rules of their own whose controllers always write a status, by group: an object of them without a status is not
- * taken up yet. Of other kinds nobody knows whether a status will ever come, so without one they are current.
+ * taken up yet. Objects of other kinds can lack a status for good, so without one they are current.
  */
 const KINDS: Readonly<Record<string, string>> = {
   'acid.zalan.do': 'postgresql',
@@ -9,7 +9,6 @@ const KINDS: Readonly<Record<string, string>> = {
   'bitnami.com': 'SealedSecret',
   'cdi.kubevirt.io': 'DataVolume',
   'ceph.rook.io': 'CephCluster CephBlockPool CephFilesystem CephObjectStore',
-  'clickhouse-keeper.altinity.com': 'ClickHouseKeeperInstallation',
   'clickhouse.altinity.com': 'ClickHouseInstallation',
   'cluster.x-k8s.io': 'Cluster Machine MachineDeployment MachineSet MachinePool',
   'coralogix.com': 'Alert RecordingRuleGroupSet',

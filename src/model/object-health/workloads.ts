@@ -55,7 +55,7 @@ function statefulSetHealth({ spec, status }: Live): Found | undefined {
 
 function daemonSetHealth({ spec, status }: Live): Found | undefined {
   const wanted = count(status.desiredNumberScheduled);
-  // Old Pods stay until somebody deletes them.
+  // Old Pods stay until a person deletes them.
   const isOnDelete = objectOf(spec.updateStrategy).type === 'OnDelete';
   return (
     unobserved(status) ??

@@ -5,6 +5,7 @@ import { createKubernetesCluster } from '../../../src/adapters/kubernetes/cluste
 import { openLooking, type Preview, previewApply } from '../../../src/adapters/kubernetes/cluster/preview.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
+import { loadEvaluator } from '../../../src/compose/agent/load-evaluator.ts';
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
@@ -69,7 +70,7 @@ export async function createKubernetesWorld(plane: ControlPlane, web?: string): 
     const { user, mayWrite = () => true, clock, through = (client) => client, ...passed } = given;
     const connection = await connectKube(deps, { kubeconfig: plane.kubeconfig(user), userAgent: 'test' });
     const client = through(recording(must(connection).client, sent));
-    const options = { namespace: names.own, mayWrite, ...passed };
+    const options = { namespace: names.own, mayWrite, loadEvaluator, ...passed };
     const cluster = await createKubernetesCluster(
       { ...deps, client, ...(clock === undefined ? {} : { clock }) },
       options,

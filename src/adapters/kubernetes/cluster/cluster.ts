@@ -1,5 +1,6 @@
 import { type AgentSettings, NO_SETTINGS } from '../../../model/agent-settings.ts';
 import { createFlapping } from '../../../model/flapping.ts';
+import type { LoadEvaluator } from '../../../model/health-check.ts';
 import { type ClusterId, parseClusterId } from '../../../model/ids.ts';
 import { kindOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import { must } from '../../../model/result.ts';
@@ -30,6 +31,8 @@ export interface KubernetesClusterOptions {
   readonly careClient?: KubeClient;
   /** Called once, when another process has taken the inventory over; this process must stop. */
   readonly overtaken?: () => void;
+  /** Makes what evaluates the health checks of the policy. Absent: they have no effect. */
+  readonly loadEvaluator?: LoadEvaluator;
 }
 
 /**
@@ -47,7 +50,11 @@ export async function createKubernetesCluster(
   if (!catalog.ok) throw new Error(catalog.problem);
   const inventory = openInventory(deps, options);
   await inventory.fence();
-  const live = createLive(deps, { namespace: options.namespace, catalog: catalog.value });
+  const live = createLive(deps, {
+    namespace: options.namespace,
+    catalog: catalog.value,
+    loadEvaluator: options.loadEvaluator,
+  });
   let settings: AgentSettings = NO_SETTINGS;
   const flapping = createFlapping(deps.clock.monotonic);
   const ownNamespace = options.allowOwnNamespace === true ? undefined : options.namespace;

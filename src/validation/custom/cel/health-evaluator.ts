@@ -1,5 +1,10 @@
 import { type CelValue, celList, celMap } from '@bufbuild/cel';
-import { HEALTH_EXPRESSIONS, type HealthCheck, kindOfCheck } from '../../../model/health-check.ts';
+import {
+  HEALTH_EXPRESSIONS,
+  type HealthCheck,
+  type HealthEvaluator,
+  kindOfCheck,
+} from '../../../model/health-check.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../../model/json.ts';
 import {
   conditionOf,
@@ -18,12 +23,6 @@ import { createMembers } from './functions/members.ts';
 
 /** The most steps that one expression may take for one object, and the conversion of the object. */
 const MAX_STEPS = 1_000_000;
-
-/** Judges objects of the kinds of some health checks. */
-export interface HealthEvaluator {
-  /** Undefined: no check is about this kind (`group/Kind`). */
-  judge(kind: string, object: JsonObject): ObjectHealth | undefined;
-}
 
 /** Makes an evaluator. Import this module when there are checks, not before: it loads the library for CEL. */
 export function createHealthEvaluator(checks: readonly HealthCheck[]): HealthEvaluator {

@@ -273,7 +273,7 @@ test.each([
     'inProgress',
   ],
   [
-    'a budget that nobody can count',
+    'a budget that cannot be counted',
     of('policy/v1', 'PodDisruptionBudget', {}, { ...done, ...conditions('DisruptionAllowed', 'False', 'SyncFailed') }),
     'failed',
   ],

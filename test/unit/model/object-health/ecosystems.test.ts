@@ -22,7 +22,7 @@ const parent = (name: string, ...written: readonly string[]) => ({
 const stale = (conditions: readonly JsonObject[]) => conditions.map((one) => ({ ...one, observedGeneration: 1 }));
 
 table('gateway.networking.k8s.io/v1', 'GatewayClass', [
-  ['nobody has looked at it', {}, 'inProgress'],
+  ['no controller has looked at it', {}, 'inProgress'],
   ['accepted', { status: conditions('Accepted=True') }, 'current'],
   ['refused', { status: conditions('Accepted=False:InvalidParameters') }, 'failed'],
   ['pending', { status: conditions('Accepted=Unknown:Pending') }, 'inProgress'],

@@ -1,16 +1,23 @@
-import { type HealthCheck, kindOfCheck } from '../../../../model/health-check.ts';
+import {
+  type HealthCheck,
+  type HealthEvaluator,
+  kindOfCheck,
+  type LoadEvaluator,
+} from '../../../../model/health-check.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../../../model/json.ts';
 import { inProgress, type ObjectHealth } from '../../../../model/object-health/health.ts';
 import type { Log } from '../../../../ports/log.ts';
-import type { HealthEvaluator } from '../../../../validation/custom/cel/health-evaluator.ts';
 
 const NOT_LOADED = inProgress('its health check is not loaded yet');
 
 /**
- * The health checks of the policy. The library for CEL is loaded with the first ones. `changed` is called with the kinds
+ * The health checks of the policy. What evaluates them is loaded with the first ones. `changed` is called with the kinds
  * (`group/Kind`) whose checks were added, changed or removed, when they are in force.
  */
-export function createHealthChecks(log: Log, changed: (kinds: ReadonlySet<string>) => void) {
+export function createHealthChecks(
+  { log, loadEvaluator }: { readonly log: Log; readonly loadEvaluator: LoadEvaluator | undefined },
+  changed: (kinds: ReadonlySet<string>) => void,
+) {
   /** The texts of the checks by kind. */
   let current: ReadonlyMap<string, string> = new Map();
   let evaluator: HealthEvaluator | undefined;
@@ -25,6 +32,7 @@ export function createHealthChecks(log: Log, changed: (kinds: ReadonlySet<string
   }
 
   function configure(checks: readonly HealthCheck[]): void {
+    if (loadEvaluator === undefined) return;
     const before = current;
     current = new Map(checks.map((check) => [kindOfCheck(check), canonicalJson(check as unknown as JsonValue)]));
     for (const kind of [...before.keys(), ...current.keys()]) {
@@ -32,15 +40,15 @@ export function createHealthChecks(log: Log, changed: (kinds: ReadonlySet<string
     }
     if (waiting.size === 0) return;
     last += 1;
-    if (checks.length > 0) void load(checks, last);
+    if (checks.length > 0) void load(loadEvaluator, checks, last);
     else putInForce(undefined);
   }
 
-  async function load(checks: readonly HealthCheck[], call: number): Promise<void> {
+  async function load(make: LoadEvaluator, checks: readonly HealthCheck[], call: number): Promise<void> {
     try {
-      const { createHealthEvaluator } = await import('../../../../validation/custom/cel/health-evaluator.ts');
+      const loaded = await make(checks);
       // Otherwise newer checks came meanwhile.
-      if (call === last) putInForce(createHealthEvaluator(checks));
+      if (call === last) putInForce(loaded);
     } catch (error) {
       log.error('the health checks of the policy cannot be loaded', { error });
     }

@@ -1,4 +1,5 @@
 import type { AgentSettings } from '../../../../model/agent-settings.ts';
+import type { LoadEvaluator } from '../../../../model/health-check.ts';
 import type { JsonObject } from '../../../../model/json.ts';
 import { type Judgement, judgeObject } from '../../../../model/object-health/object-health.ts';
 import { isUnschedulable } from '../../../../model/object-health/pods.ts';
@@ -17,11 +18,15 @@ const LONGEST_MS = 3_600_000;
  * Deadlines are moments of the wall clock, because they count from times that the API server has written. `news` is called after
  * the health of an object has changed without a change of the object.
  */
-export function createJudgedStore(deps: FollowerDeps, news: () => void) {
+export function createJudgedStore(
+  deps: FollowerDeps,
+  { loadEvaluator }: { readonly loadEvaluator?: LoadEvaluator | undefined },
+  news: () => void,
+) {
   const { clock } = deps;
   const store = createLiveStore({ placed, dropped });
   const scaleUps = createScaleUps(deps);
-  const checks = createHealthChecks(deps.log, (kinds) => {
+  const checks = createHealthChecks({ log: deps.log, loadEvaluator }, (kinds) => {
     if (!isClosed && judgeKinds(kinds)) news();
   });
   /** When an object is to be judged again, in milliseconds since 1970. */

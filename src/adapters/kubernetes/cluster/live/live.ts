@@ -1,6 +1,7 @@
 import type { KindState } from '../../../../model/agent.ts';
 import type { AgentSettings } from '../../../../model/agent-settings.ts';
 import { type Diagnostic, diagnosticOf } from '../../../../model/diagnostic.ts';
+import type { LoadEvaluator } from '../../../../model/health-check.ts';
 import { compareText } from '../../../../model/json.ts';
 import { nameOfKind } from '../../../../model/object-key.ts';
 import type { Clock } from '../../../../ports/clock.ts';
@@ -18,12 +19,19 @@ const SETTLED_MS = 5_000;
 
 export type Live = ReturnType<typeof createLive>;
 
+export interface LiveOptions {
+  readonly namespace: string;
+  readonly catalog: ApiCatalog;
+  /** Makes what evaluates the health checks of the policy. Absent: they have no effect. */
+  readonly loadEvaluator?: LoadEvaluator | undefined;
+}
+
 /** Follows the live state of a cluster. Nothing is followed before the first `list`. */
-export function createLive(deps: FollowerDeps, options: { readonly namespace: string; readonly catalog: ApiCatalog }) {
+export function createLive(deps: FollowerDeps, options: LiveOptions) {
   const { client, clock } = deps;
   const autoscaled = createAutoscaled();
   const hints = createHints(clock);
-  const { store, judge, ...health } = createJudgedStore(deps, hints.send);
+  const { store, judge, ...health } = createJudgedStore(deps, options, hints.send);
   let state: LiveState | undefined;
   let kindsChanged = true;
   let started = false;

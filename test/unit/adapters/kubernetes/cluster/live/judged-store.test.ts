@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ApiResource, KubeClient } from '../../../../../../src/adapters/kubernetes/api/types.ts';
 import { readEntry } from '../../../../../../src/adapters/kubernetes/cluster/live/entry.ts';
 import { createJudgedStore } from '../../../../../../src/adapters/kubernetes/cluster/live/judged-store.ts';
+import { loadEvaluator } from '../../../../../../src/compose/agent/load-evaluator.ts';
 import { NO_SETTINGS } from '../../../../../../src/model/agent-settings.ts';
 import type { HealthCheck } from '../../../../../../src/model/health-check.ts';
 import { type JsonObject, objectOf } from '../../../../../../src/model/json.ts';
@@ -55,7 +56,7 @@ function createWorld(events: readonly JsonObject[] = []) {
   };
   let news = 0;
   const deps = { client, clock, log: silentLog, random: { next: () => 0.5, id: () => 'id' } };
-  const judged = createJudgedStore(deps, () => {
+  const judged = createJudgedStore(deps, { loadEvaluator }, () => {
     news += 1;
   });
   return {
@@ -141,7 +142,7 @@ test.each(['TriggeredScaleUp', 'Nominated'])('after the event %s it has failed a
   expect(world.asked).toHaveLength(1);
 });
 
-test('an autoscaler that begins later is found, and nobody looks for one after ten minutes', async () => {
+test('an autoscaler that begins later is found, and after ten minutes no agent looks for one', async () => {
   const world = createWorld();
   const { health } = world.read(pod);
   await world.clock.advance(20_000);
