@@ -317,7 +317,7 @@ name?: string
 state?: ("Ready" | "NotReady" | 0 | 1)
 }
 /**
- * Metrics of the data plane proxy; not read.
+ * Metrics of the data plane proxy; checked by Kuma's rules, and not used.
  */
 export interface DataplaneMetrics {
 /**
@@ -329,7 +329,7 @@ name?: string
  */
 type?: string
 /**
- * Settings of the backend.
+ * Settings of the backend: a PrometheusMetricsBackendConfig of Kuma.
  */
 conf?: {
 
@@ -469,7 +469,7 @@ metrics?: DataplaneMetrics1
 probes?: VirtualProbes
 }
 /**
- * Metrics of the data plane proxy; not read.
+ * Metrics of the data plane proxy; checked by Kuma's rules, and not used.
  */
 export interface DataplaneMetrics1 {
 /**
@@ -481,7 +481,7 @@ name?: string
  */
 type?: string
 /**
- * Settings of the backend.
+ * Settings of the backend: a PrometheusMetricsBackendConfig of Kuma.
  */
 conf?: {
 

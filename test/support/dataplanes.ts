@@ -38,7 +38,20 @@ const inbound = (what: string, fields: string, ...violations: readonly string[])
 const withTags = (what: string, tags: string, ...violations: readonly string[]): DataplaneCase =>
   inbound(what, `port: 80\ntags: {kuma.io/service: a, ${tags}}`, ...violations.map((each) => `tags${each}`));
 
-/** Dataplanes that break rules of Kuma, one or several. */
+/** Metrics of the type prometheus with such a `conf`. */
+const withConf = (conf: string): string => `${networking()}\nmetrics: {type: prometheus, conf: ${conf}}`;
+
+const metrics = (what: string, conf: string, ...violations: readonly string[]): DataplaneCase =>
+  wrong(what, withConf(conf), ...violations.map((each) => `metrics.conf${each}`));
+
+const BACKEND = 'unknown backend type. Available backends: "prometheus"';
+const TOGETHER = ': skipMTLS and tls configuration cannot be defined together';
+const UNPARSED = ': could not parse config: ROOTmetrics.conf';
+const UINT32 = 'must be a whole number from 0 to 4294967295';
+const duplicate = (index: number, name: string): string =>
+  `.aggregate[${index}].name: duplicate entry: ${name}, values have to be unique`;
+
+/** Dataplanes that break rules of Kuma, one or several. `ROOT` in a violation stands for the path of the spec. */
 export const wrongDataplanes: readonly DataplaneCase[] = [
   wrong('no networking', 'probes:', 'networking: must be defined'),
   wrong('networking that is null', 'networking:', 'networking: must be defined'),
@@ -297,6 +310,88 @@ export const wrongDataplanes: readonly DataplaneCase[] = [
     `probes.endpoints[3].inboundPath: ${URL_PATH}`,
   ),
 
+  wrong('metrics of no type', `${networking()}\nmetrics: {}`, `metrics.type: ${BACKEND}`),
+  wrong('metrics of a type that is null', `${networking()}\nmetrics: {type: null}`, `metrics.type: ${BACKEND}`),
+  wrong(
+    'metrics of an unknown type, whose conf is not read',
+    `${networking()}\nmetrics: {type: statsd, conf: {port: many, aggregate: [{name: a}, {name: a}]}}`,
+    `metrics.type: ${BACKEND}`,
+  ),
+  wrong(
+    'metrics of a type in capitals',
+    `${networking()}\nmetrics: {name: a, type: Prometheus}`,
+    `metrics.type: ${BACKEND}`,
+  ),
+  metrics(
+    'applications of one name',
+    '{aggregate: [{name: a}, {name: b}, {name: a, port: 1}, {name: b}, {name: a}, {name: A}]}',
+    duplicate(2, 'a'),
+    duplicate(3, 'b'),
+    duplicate(4, 'a'),
+  ),
+  metrics(
+    'applications without names',
+    '{aggregate: [{port: 1}, {name: ""}, {name: null}]}',
+    duplicate(1, ''),
+    duplicate(2, ''),
+  ),
+  metrics('skipMTLS with provided TLS', '{skipMTLS: true, tls: {mode: providedTLS}}', TOGETHER),
+  metrics('no skipMTLS with provided TLS', '{skipMTLS: false, tls: {mode: 1}}', TOGETHER),
+  metrics('no skipMTLS with disabled TLS', '{skipMTLS: false, tls: {mode: disabled}}', TOGETHER),
+  metrics('skipMTLS with the TLS of the mesh', '{skipMTLS: true, tls: {mode: activeMTLSBackend}}', TOGETHER),
+  metrics('skipMTLS with TLS of the default mode', '{skipMTLS: true, tls: {}}', TOGETHER),
+  metrics('skipMTLS with TLS of a mode that is not known', '{skipMTLS: true, tls: {mode: 7}}', TOGETHER),
+  metrics(
+    'a pattern that is not closed',
+    '{envoy: {filterRegex: "a(b"}}',
+    ".envoy.filterRegex: provided regexp isn't correct: error parsing regexp: missing closing ): `a(b`",
+  ),
+  metrics(
+    'a pattern with a look-ahead',
+    '{envoy: {filterRegex: "^(?!a)"}}',
+    ".envoy.filterRegex: provided regexp isn't correct: error parsing regexp: invalid or unsupported Perl syntax: `(?!`",
+  ),
+  metrics(
+    'a pattern that is too large',
+    '{envoy: {filterRegex: "((a{100}){100}){100}"}}',
+    ".envoy.filterRegex: provided regexp isn't correct: the pattern is too large",
+  ),
+  metrics(
+    'a wrong pattern and applications of one name',
+    '{envoy: {filterRegex: "["}, aggregate: [{name: a}, {name: a}]}',
+    ".envoy.filterRegex: provided regexp isn't correct: error parsing regexp: missing closing ]: `[`",
+  ),
+  metrics(
+    'all that metrics can have wrong',
+    '{skipMTLS: true, tls: {mode: providedTLS}, envoy: {filterRegex: "["}, aggregate: [{name: a}, {name: a}]}',
+    TOGETHER,
+  ),
+  metrics('a port of metrics that is text', '{port: many}', `${UNPARSED}.port ${UINT32}`),
+  metrics('a port of metrics below 0', '{port: -1}', `${UNPARSED}.port ${UINT32}`),
+  metrics('a port of metrics that is a fraction', '{port: 1.5}', `${UNPARSED}.port ${UINT32}`),
+  metrics('a path of metrics that is a number', '{path: 1}', `${UNPARSED}.path must be text`),
+  metrics('skipMTLS as text', '{skipMTLS: "true"}', `${UNPARSED}.skipMTLS must be true or false`),
+  metrics('tags of metrics with a number', '{tags: {a: 1}}', `${UNPARSED}.tags must be a mapping of text to text`),
+  metrics('applications that are no list', '{aggregate: {name: a}}', `${UNPARSED}.aggregate must be a list`),
+  metrics('an application that is text', '{aggregate: [a]}', `${UNPARSED}.aggregate[0] must be a mapping`),
+  metrics(
+    'an application with a wrong field',
+    '{aggregate: [{name: a}, {name: a, enabled: 1}]}',
+    `${UNPARSED}.aggregate[1].enabled must be true or false`,
+  ),
+  metrics('envoy that is a list', '{envoy: []}', `${UNPARSED}.envoy must be a mapping`),
+  metrics(
+    'an unknown mode of TLS',
+    '{tls: {mode: delegated}}',
+    `${UNPARSED}.tls.mode must be activeMTLSBackend, providedTLS, disabled, or a number`,
+  ),
+  wrong(
+    'wrong metrics between wrong probes and listeners',
+    `${networking('listeners: [{type: ZoneIngress, address: 192.168.0.1}]')}\nmetrics: {type: a}\nprobes: {port: 0}`,
+    `probes.port: ${PORT}`,
+    `metrics.type: ${BACKEND}`,
+    `networking.listeners[0].port: ${PORT}`,
+  ),
   wrong(
     'listeners one by one',
     networking(
@@ -433,6 +528,17 @@ export const rightDataplanes: Readonly<Record<string, string>> = {
     '  reachableBackends:',
     '    refs: [{kind: MeshService, name: a, port: 9090}, {kind: MeshService, labels: {a: b}}]',
   ),
+  'metrics of no conf': `${networking()}\nmetrics: {type: prometheus}`,
+  'metrics that are null': `${networking()}\nmetrics: null`,
+  'all that metrics have': withConf(
+    '{port: 5670, path: /metrics, tags: {kuma.io/service: a}, skipMTLS: null, later: 1, aggregate: [{name: a, port: "1234", path: /, enabled: false, address: 10.0.0.1}, {name: b}], envoy: {filterRegex: "^server[0-9]+", usedOnly: true}, tls: {mode: providedTLS}}',
+  ),
+  'skipMTLS and TLS that say the same': withConf('{skipMTLS: true, tls: {mode: disabled}}'),
+  'no skipMTLS and the TLS of the mesh': withConf('{skipMTLS: false, tls: {}}'),
+  'skipMTLS alone': withConf('{skipMTLS: true}'),
+  'an unknown mode of TLS by number': withConf('{tls: {mode: 7}}'),
+  'a delegated gateway whose metrics Kuma does not check': `${networking('gateway: {}')}\nmetrics: {type: a}`,
+  'a builtin gateway whose metrics Kuma does not check': `${networking('gateway: {type: BUILTIN}')}\nmetrics: {type: prometheus, conf: {port: a}}`,
   listeners: networking(
     'inbound: [{port: 8080, name: http}]',
     'listeners:',

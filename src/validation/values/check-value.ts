@@ -1,8 +1,8 @@
 import type { FieldProblem } from '../../manifest/problem.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
+import { instructionsIn, MOST_INSTRUCTIONS } from '../../model/pattern-size.ts';
 import { type CompileOptions, type Node, nodeOf, type Slot, slotOf } from './compile-schema.ts';
 import { createMeter, MOST_STEPS, TooMuchWork, tooMuchWork } from './meter.ts';
-import { instructionsIn, MOST_INSTRUCTIONS } from './pattern-size.ts';
 import type { Schema } from './schema.ts';
 import {
   type Run,

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
+import { MOST_INSTRUCTIONS, mostInstructions, stepsOfMatching } from '../../model/pattern-size.ts';
 import { TooMuchWork } from './meter.ts';
-import { MOST_INSTRUCTIONS, mostInstructions, stepsOfMatching } from './pattern-size.ts';
 
 /** A pattern of a schema. */
 export interface Matcher {

@@ -6,6 +6,7 @@ import { enumNameOf, integerOf } from '../../../model/proto-json.ts';
 import type { FieldProblem } from '../../problem.ts';
 import { checkInbounds } from './inbounds.ts';
 import { checkListeners } from './listeners.ts';
+import { checkMetrics } from './metrics.ts';
 import { checkOutbounds, checkReachableBackends } from './outbounds.ts';
 import { checkProbes } from './probes.ts';
 import { checkGatewayTags } from './tags.ts';
@@ -17,7 +18,7 @@ type GatewayType = (typeof GATEWAY_TYPES)[0 | 1];
 /** Checks the spec of a Dataplane, which has names in camelCase and no nulls, by all rules of Kuma. */
 export function checkSpec(spec: JsonObject, root: FieldPath, problems: FieldProblem[]): void {
   const at = [...root, 'networking'];
-  const { networking, probes } = spec;
+  const { networking, probes, metrics } = spec;
   if (!isJsonObject(networking)) {
     problems.push(violation('MissingField', at, 'must be defined'));
     return;
@@ -31,7 +32,10 @@ export function checkSpec(spec: JsonObject, root: FieldPath, problems: FieldProb
   checkOutbounds(networking.outbound, [...at, 'outbound'], problems);
   checkReachableBackends(networking.transparentProxying, [...at, 'transparentProxying'], problems);
   if (type !== 'BUILTIN') checkProbes(probes, [...root, 'probes'], problems);
-  if (type === undefined) checkListeners(networking, [...at, 'listeners'], problems);
+  if (type === undefined) {
+    checkMetrics(metrics, [...root, 'metrics'], problems);
+    checkListeners(networking, [...at, 'listeners'], problems);
+  }
 }
 
 function checkGateway(spec: JsonObject, type: GatewayType, root: FieldPath, problems: FieldProblem[]): void {

@@ -1,7 +1,7 @@
 import type { Expr, Expr_Call } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
 import { didYouMean } from '../../../manifest/problem.ts';
+import { mostInstructions, STEPS_OF_COMPILING } from '../../../model/pattern-size.ts';
 import type { Meter } from '../../values/meter.ts';
-import { mostInstructions, STEPS_OF_COMPILING } from '../../values/pattern-size.ts';
 import { compilePattern } from '../../values/patterns.ts';
 import { OPTIONAL_INDEX, OPTIONAL_SELECT } from './optional-syntax.ts';
 import { childrenOf } from './walk.ts';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createEnvironment } from '../../../../src/validation/custom/cel/environment.ts';
 import { createCelEvaluator } from '../../../../src/validation/custom/cel/evaluator.ts';
 import { createMeter } from '../../../../src/validation/values/meter.ts';
-import { mostInstructions } from '../../../../src/validation/values/pattern-size.ts';
+import { mostInstructions } from '../../../../src/model/pattern-size.ts';
 import type { Schema } from '../../../../src/validation/values/schema.ts';
 
 const SCHEMA: Schema = {

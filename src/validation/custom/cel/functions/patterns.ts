@@ -1,7 +1,7 @@
 import { CelScalar, celFunc, celList, celMethod, listType } from '@bufbuild/cel';
 import { RE2JS } from 're2js';
+import { mostInstructions, STEPS_OF_COMPILING, stepsOfMatching } from '../../../../model/pattern-size.ts';
 import type { Meter } from '../../../values/meter.ts';
-import { mostInstructions, STEPS_OF_COMPILING, stepsOfMatching } from '../../../values/pattern-size.ts';
 import { costing, type MeteredFunction, reading } from './costs.ts';
 
 /** The longest pattern that is compiled. */

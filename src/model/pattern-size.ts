@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonValue } from './json.ts';
 
 /** The most instructions of a pattern that is compiled, and of all patterns of a schema. To compile them takes a quarter of a second. */
 export const MOST_INSTRUCTIONS = 50_000;
