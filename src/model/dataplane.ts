@@ -1,7 +1,7 @@
 import type { FieldPath } from './field-path.ts';
 import { parseStrictIp } from './ip-address.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from './json.ts';
-import { metadataOf } from './object-key.ts';
+import { labelsOf, metadataOf } from './object-key.ts';
 import { durationMs, enumNameOf, integerOf } from './proto-json.ts';
 
 /** A data plane proxy of Kuma with defaults resolved, from a declaration, a live Dataplane or a Pod. */
@@ -9,6 +9,8 @@ export interface Dataplane {
   readonly mesh: string;
   /** Kuma's name: in Kubernetes `NAME.NAMESPACE`. */
   readonly name: string;
+  /** The value of its label `kuma.io/zone`: the zone of inbounds without such a tag; absent: it has none. */
+  readonly zone?: string;
   /** It has neither inbounds nor listeners then. */
   readonly gateway?: Gateway;
   /** In the order in which they are written. */
@@ -94,7 +96,7 @@ export function isPort(port: number): boolean {
 /** The tag that names the service. */
 export const SERVICE_TAG = 'kuma.io/service';
 
-/** The tag that names the zone. */
+/** The tag that names the zone, and the label of a Dataplane that does. */
 export const ZONE_TAG = 'kuma.io/zone';
 
 /** The services that a data plane declares endpoints of, each once. */
@@ -139,19 +141,26 @@ export function dataplaneIdOf(document: JsonObject): DataplaneId {
   return { mesh, name: textOf(namespace) === '' ? textOf(name) : `${textOf(name)}.${textOf(namespace)}` };
 }
 
+/** The labels of a Dataplane, in the flat form or as an object of Kubernetes. */
+export function dataplaneLabels(document: JsonObject): JsonObject {
+  return document.kind === undefined ? objectOf(document.labels) : labelsOf(document);
+}
+
 /**
  * Reads a Dataplane and fills in the defaults. Never throws: a value of the wrong type counts as absent, and a state that is
  * not known as NotReady.
  *
  * @param spec with field names in camelCase: the flat document, or the `spec` of an object of Kubernetes
+ * @param labels as of {@link dataplaneLabels}
  */
-export function dataplaneOf(spec: JsonObject, { mesh, name }: DataplaneId): Dataplane {
+export function dataplaneOf(spec: JsonObject, { mesh, name }: DataplaneId, labels: JsonObject = {}): Dataplane {
   const networking = objectOf(spec.networking);
   const gateway = gatewayOf(networking.gateway);
-  if (gateway !== undefined) return { mesh, name, gateway, inbounds: [], listeners: [] };
+  const zone = textOf(labels[ZONE_TAG]);
+  const identity = { mesh, name, ...(zone === '' ? {} : { zone }) };
+  if (gateway !== undefined) return { ...identity, gateway, inbounds: [], listeners: [] };
   return {
-    mesh,
-    name,
+    ...identity,
     inbounds: objectsOf(networking.inbound).map((inbound) => inboundOf(inbound, networking)),
     listeners: objectsOf(networking.listeners).flatMap(listenerOf),
   };

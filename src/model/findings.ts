@@ -331,7 +331,7 @@ export const findings = {
   },
   UnreadableDataplane: {
     code: 'FR4005',
-    meaning: 'A live Dataplane or an inbound of it cannot be read, and counts nowhere.',
+    meaning: 'A live Dataplane, or an inbound or listener of a data plane, cannot be read, and counts nowhere.',
     severity: 'warning',
   },
   UndeclaredPort: {

@@ -1,5 +1,6 @@
 import type { Dataplane } from '../../model/dataplane.ts';
 import type { HealthReport, StreamState } from '../../model/dataplane-health.ts';
+import type { FindingReason } from '../../model/diagnostic.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { SourceRights } from '../../model/source-rights.ts';
 import type { Collection, Contribution, Derived, Graph } from '../collections/types.ts';
@@ -27,8 +28,14 @@ export interface KnownDataplane {
   readonly connection: Connection;
   /** Why each inbound is not ready, in the order of the inbounds. */
   readonly causes: readonly (readonly NotReadyCause[])[];
-  /** What is doubtful about it, as sentences. */
-  readonly warnings: readonly string[];
+  readonly doubts: readonly Doubt[];
+}
+
+/** What is doubtful about a data plane. */
+export interface Doubt {
+  readonly reason: FindingReason;
+  /** A sentence. */
+  readonly text: string;
 }
 
 /** A live Dataplane that is no data plane of its own: its declaration counts, or it cannot be read. */
@@ -83,7 +90,7 @@ export function deriveDeclaredDataplanes(
         from: { type: 'declared', key: from.key, ...(isOfFirst ? {} : { source }) },
         connection: connectionOf(read.get(connections, '', key), report),
         causes: dataplane.inbounds.map((inbound) => reportedCauses(inbound, report)),
-        warnings: [],
+        doubts: [],
       });
     },
   });

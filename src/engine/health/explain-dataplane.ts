@@ -47,7 +47,7 @@ export function dataplaneFacts(
   { depth, service }: { readonly depth: number; readonly service?: string },
 ): readonly Fact[] {
   const { value } = entry;
-  const { dataplane, connection, warnings } = value;
+  const { dataplane, connection, doubts } = value;
   const stale = staleness(value.from, sources.inputs);
   const fact = (kind: string, name: string, note: string, place: Place = {}): Fact => ({
     ...{ type: 'fact', depth, kind, name, note },
@@ -70,7 +70,7 @@ export function dataplaneFacts(
       fact('listeners', '', ''),
     ),
     ...bounded(
-      warnings.map((part) => fact('doubt', '', part)),
+      doubts.map(({ text }) => fact('doubt', '', text)),
       fact('doubts', '', ''),
     ),
   ];

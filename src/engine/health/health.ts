@@ -7,7 +7,7 @@ import type { Derived, Entry, Graph, Input } from '../collections/types.ts';
 import type { Domain, DomainCore, DomainParts, EngineDiagnostic } from '../domain.ts';
 import { deriveDataplaneStatuses } from './dataplane-statuses.ts';
 import { deriveDataplanes } from './dataplane-values.ts';
-import { deriveDeclaredDataplanes, type KnownDataplane } from './dataplanes.ts';
+import { type Doubt, deriveDeclaredDataplanes, type KnownDataplane } from './dataplanes.ts';
 import { healthEntities } from './explain.ts';
 import { deriveInbounds, type InboundIndexes, indexInbounds } from './inbounds.ts';
 import { deriveLiveDataplanes } from './live-dataplanes.ts';
@@ -95,9 +95,9 @@ function deriveLive(graph: Graph, { inputs, settings }: DomainCore, declared: De
     'uncounted' in value && value.uncounted === 'unreadable' ? ['all'] : [],
   );
   const partial = graph.index('partialDataplanes', live, ({ value }) =>
-    'uncounted' in value || value.warnings.length === 0 ? [] : ['all'],
+    'uncounted' in value || value.doubts.length === 0 ? [] : ['all'],
   );
-  const doubtful = graph.index('doubtfulPods', pods, ({ value }) => (value.warnings.length > 0 ? ['all'] : []));
+  const doubtful = graph.index('doubtfulPods', pods, ({ value }) => (value.doubts.length > 0 ? ['all'] : []));
   const warning = (reason: FindingReason, message: string): EngineDiagnostic => ({
     ...{ severity: 'warning', reason, message, at: [] },
   });
@@ -114,11 +114,11 @@ function deriveLive(graph: Graph, { inputs, settings }: DomainCore, declared: De
       ...partial
         .members('all')
         .flatMap(({ partition: cluster, key, value }) =>
-          ('uncounted' in value ? [] : value.warnings).map((text) =>
-            warning('UnreadableDataplane', `${nameIn(cluster, key)}: ${text}`),
+          ('uncounted' in value ? [] : value.doubts).map(({ reason, text }) =>
+            warning(reason, `${nameIn(cluster, key)}: ${text}`),
           ),
         ),
-      ...undeclaredPorts(doubtful.members('all')).map((text) => warning('UndeclaredPort', text)),
+      ...doubtsOfPods(doubtful.members('all')).map(({ reason, text }) => warning(reason, text)),
     ],
   };
 }
@@ -127,19 +127,17 @@ function nameIn(cluster: string, key: string): string {
   return `${displayKey(key as ObjectKey)} of cluster ${cluster}`;
 }
 
-/** Pods of one workload have the same warning: it names the first of them. */
-function undeclaredPorts(pods: readonly Entry<KnownDataplane>[]): readonly string[] {
-  const doubts = pods.flatMap(({ partition: cluster, key, value: { warnings } }) =>
-    warnings.map((text) => ({
-      cluster,
-      key,
-      text,
+/** Pods of one workload have the same doubt: it names the first of them. */
+function doubtsOfPods(pods: readonly Entry<KnownDataplane>[]): readonly Doubt[] {
+  const all = pods.flatMap(({ partition: cluster, key, value: { doubts } }) =>
+    doubts.map(({ reason, text }) => ({
+      ...{ cluster, key, reason, text },
       place: JSON.stringify([cluster, objectRefOf(key as ObjectKey).namespace, text]),
     })),
   );
-  return [...Map.groupBy(doubts, ({ place }) => place).values()].flatMap(([first, ...others]) => {
+  return [...Map.groupBy(all, ({ place }) => place).values()].flatMap(([first, ...others]) => {
     if (first === undefined) return [];
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
-    return [`${nameIn(first.cluster, first.key)}${more}: ${first.text}`];
+    return [{ reason: first.reason, text: `${nameIn(first.cluster, first.key)}${more}: ${first.text}` }];
   });
 }

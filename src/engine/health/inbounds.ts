@@ -23,7 +23,7 @@ export interface InboundValue {
   readonly port: number;
   /** The addresses of its Pod in the other family of IP; absent: it has none. */
   readonly otherAddresses?: readonly string[];
-  /** Empty: not known. */
+  /** As its tag says, else the label of its data plane; empty: not known. */
   readonly zone: string;
   /** It is in the load-balancing set of its service. */
   readonly isInSet: boolean;
@@ -38,14 +38,14 @@ export function deriveInbounds(graph: Graph, dataplanes: Collection<DataplaneVal
     name: 'inbounds',
     from: dataplanes,
     compute: ({ partition: cluster, value }, _read, emit) => {
-      const { mesh, name, inbounds } = value.dataplane;
+      const { mesh, name, zone = '', inbounds } = value.dataplane;
       inbounds.forEach((inbound, position) => {
         if (!isCounted(inbound)) return;
         const { service, address, port, otherAddresses, tags } = inbound;
         emit('', joined(mesh, service, name, cluster, String(position).padStart(4, '0')), {
           ...{ mesh, service, dataplane: name, cluster, position, address, port },
           ...(otherAddresses === undefined ? {} : { otherAddresses }),
-          zone: tags[ZONE_TAG] ?? '',
+          zone: tags[ZONE_TAG] ?? zone,
           isInSet: isReady(value, position),
         });
       });

@@ -1,5 +1,12 @@
 import type { LiveObject } from '../../model/agent.ts';
-import { type Dataplane, dataplaneIdOf, dataplaneOf, type Inbound, isPort } from '../../model/dataplane.ts';
+import {
+  type Dataplane,
+  dataplaneIdOf,
+  dataplaneLabels,
+  dataplaneOf,
+  type Inbound,
+  isPort,
+} from '../../model/dataplane.ts';
 import { streamOfSubscriptions } from '../../model/dataplane-health.ts';
 import { isAddress } from '../../model/ip-address.ts';
 import { isJsonObject, type JsonObject, objectOf } from '../../model/json.ts';
@@ -40,13 +47,13 @@ export function deriveLiveDataplanes(
         read.get(live, cluster, keyOfKind(kind, namespace, name))?.value ?? {};
       const stream = streamOfSubscriptions(objectOf(other(liveKinds.insight).status).subscriptions);
       const pod = other(liveKinds.pod);
-      const { dataplane, warnings } = usable(dataplaneOf(spec, id), podIps(pod));
+      const { dataplane, doubts } = usable(dataplaneOf(spec, id, dataplaneLabels(value)), podIps(pod));
       emit(cluster, key, {
         dataplane,
         from: { type: 'live', cluster, key: key as ObjectKey },
         connection: drainingIfTerminating(connectionOfStream(stream), pod),
         causes: dataplane.inbounds.map(declaredCauses),
-        warnings,
+        doubts,
       });
     },
   });
@@ -56,12 +63,16 @@ export function deriveLiveDataplanes(
 const MOST = 1_000;
 
 /** Without the inbounds that no connection can reach. `ips`: those of its Pod. */
-function usable(dataplane: Dataplane, ips: readonly string[]): { dataplane: Dataplane; warnings: readonly string[] } {
+function usable(dataplane: Dataplane, ips: readonly string[]): Pick<KnownDataplane, 'dataplane' | 'doubts'> {
   const { inbounds, listeners } = dataplane;
   const considered = inbounds.slice(0, MOST);
   const problems = considered.map(problemOf);
   const first = problems.findIndex((problem) => problem !== undefined);
   const left = problems.filter((problem) => problem !== undefined).length - 1;
+  const doubts = [
+    ...(first < 0 ? [] : [`inbound ${first} ${problems[first]}${left > 0 ? `; ${left} more` : ''}: it counts nowhere`]),
+    ...(inbounds.length > MOST ? [`it has ${inbounds.length} inbounds: only the first ${MOST} count`] : []),
+  ];
   return {
     dataplane: {
       ...dataplane,
@@ -70,12 +81,7 @@ function usable(dataplane: Dataplane, ips: readonly string[]): { dataplane: Data
         .map((inbound) => ({ ...inbound, ...otherIps(ips, inbound.address) })),
       listeners: listeners.slice(0, MOST),
     },
-    warnings: [
-      ...(first < 0
-        ? []
-        : [`inbound ${first} ${problems[first]}${left > 0 ? `; ${left} more` : ''}: it counts nowhere`]),
-      ...(inbounds.length > MOST ? [`it has ${inbounds.length} inbounds: only the first ${MOST} count`] : []),
-    ],
+    doubts: doubts.map((text) => ({ reason: 'UnreadableDataplane', text })),
   };
 }
 

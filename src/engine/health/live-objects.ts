@@ -1,5 +1,5 @@
 import type { LiveObject } from '../../model/agent.ts';
-import { isPort } from '../../model/dataplane.ts';
+import { isPort, type Tags } from '../../model/dataplane.ts';
 import { SERVICE_NAME_LABEL } from '../../model/endpoints.ts';
 import type { engineKinds } from '../../model/engine-kinds.ts';
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
@@ -10,6 +10,7 @@ import type { Collection, Derived, Graph, Index } from '../collections/types.ts'
 export const liveKinds = {
   dataplane: 'kuma.io/Dataplane',
   insight: 'kuma.io/DataplaneInsight',
+  node: '/Node',
   pod: '/Pod',
   service: '/Service',
   slice: 'discovery.k8s.io/EndpointSlice',
@@ -36,6 +37,8 @@ export interface ServiceFacts {
   /** Empty: its EndpointSlices name its Pods. */
   readonly selector: Readonly<Record<string, string>>;
   readonly isHeadless: boolean;
+  /** The value of {@link ZONE_PROXY_LABEL}; absent: its ports are inbounds of Pods, not listeners of zone proxies. */
+  readonly zoneProxy?: string;
   /** Those for TCP. */
   readonly ports: readonly ServicePort[];
 }
@@ -84,6 +87,15 @@ export function deriveLiveFacts(graph: Graph, live: Collection<LiveObject>) {
       if (mesh !== '') emit(partition, key, mesh);
     },
   });
+  const topology = graph.derive<LiveObject, Tags>({
+    name: 'dataplaneNodes',
+    from: live,
+    keys: isOfKind(liveKinds.node),
+    compute: ({ partition, key, value: { value } }, _read, emit) => {
+      const tags = Object.entries(textMembers(labelsOf(value))).filter(([label]) => TOPOLOGY_LABELS.has(label));
+      if (tags.length > 0) emit(partition, key, Object.fromEntries(tags));
+    },
+  });
   return {
     /** Services with a selector; groups of {@link selectedBy}. */
     selecting: graph.index('selectingServices', services, ({ partition, value: { namespace, selector } }) => {
@@ -92,13 +104,22 @@ export function deriveLiveFacts(graph: Graph, live: Collection<LiveObject>) {
     }),
     services,
     ...named,
-    derived: [services, named.slices, owners, meshes] as const,
+    derived: [services, named.slices, owners, meshes, topology] as const,
     /** The controllers of ReplicaSets and Jobs, by the key of these. */
     owners,
     /** The meshes that Namespaces name for their Pods. */
     meshes,
+    /** The tags that Nodes give to the inbounds of their Pods. */
+    topology,
   };
 }
+
+/** The labels of Nodes that Kuma copies unless it is configured otherwise. */
+const TOPOLOGY_LABELS: ReadonlySet<string> = new Set([
+  'kubernetes.io/hostname',
+  'topology.kubernetes.io/region',
+  'topology.kubernetes.io/zone',
+]);
 
 /** The group of the Services of which one pair of the selector is this. */
 export function selectedBy(cluster: string, namespace: string, key: string, value: string): string {
@@ -157,11 +178,18 @@ function serviceFacts(key: ObjectKey, value: JsonObject): ServiceFacts | undefin
   const { namespace, name } = objectRefOf(key);
   const ports = objectsOf(spec.ports).flatMap((one) => portOf(one, value));
   const isHeadless = spec.clusterIP === 'None';
-  return { namespace, name, selector: textMembers(spec.selector), isHeadless, ports };
+  const zoneProxy = labelsOf(value)[ZONE_PROXY_LABEL];
+  return {
+    ...{ namespace, name, selector: textMembers(spec.selector), isHeadless, ports },
+    ...(zoneProxy === undefined ? {} : { zoneProxy: textOf(zoneProxy) }),
+  };
 }
 
+/** The label of a Service that leads to zone proxies: `ingress` or `egress`. */
+export const ZONE_PROXY_LABEL = 'k8s.kuma.io/zone-proxy-type';
+
 /** Values of annotations of Kuma that switch something on. */
-const ENABLED: ReadonlySet<string> = new Set(['true', 'yes', 'enabled']);
+export const ENABLED: ReadonlySet<string> = new Set(['true', 'yes', 'enabled']);
 const PROTOCOLS: ReadonlySet<string> = new Set(['http', 'http2', 'tcp', 'tls', 'grpc', 'kafka', 'mysql']);
 
 function portOf({ protocol = 'TCP', port, targetPort = port, appProtocol }: JsonObject, service: JsonObject) {

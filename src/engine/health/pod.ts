@@ -20,6 +20,8 @@ export interface Pod {
   /** Of the Pod itself, such as `Evicted`. */
   readonly reason: string;
   readonly isTerminating: boolean;
+  /** The name of its Node; empty: it has none yet. */
+  readonly node: string;
   /** The value of `kuma.io/gateway`. */
   readonly gateway: string;
   readonly owner: Owner | undefined;
@@ -56,6 +58,7 @@ export function readPod(key: ObjectKey, value: JsonObject): Pod {
     phase: textOf(status.phase),
     reason: textOf(status.reason),
     isTerminating: isTerminating(value),
+    node: textOf(objectOf(value.spec).nodeName),
     gateway: annotationOf(value, 'kuma.io/gateway'),
     owner: ownerOf(value),
     containers: objectsOf(objectOf(value.spec).containers).map(containerOf),

@@ -38,12 +38,12 @@ export function derivePodDataplanes(
   graph: Graph,
   { live, settings, facts, liveDataplanes }: PodInputs,
 ): Derived<KnownDataplane> {
-  const { selecting, services, slices, naming, owners, meshes } = facts;
+  const { selecting, services, slices, naming, owners, meshes, topology } = facts;
   return graph.derive<LiveObject, KnownDataplane>({
     name: 'podDataplanes',
     from: live,
     keys: isOfKind(liveKinds.pod),
-    reads: [settings, liveDataplanes, selecting, services, slices, naming, owners, meshes],
+    reads: [settings, liveDataplanes, selecting, services, slices, naming, owners, meshes, topology],
     compute: ({ partition: cluster, key, value: { value } }, read, emit) => {
       const { namespace, name } = objectRefOf(key as ObjectKey);
       const its = read.get(settings, '', '') as unknown as PodSettings | undefined;
@@ -55,8 +55,9 @@ export function derivePodDataplanes(
         cluster,
         mesh: meshOf(value) || (read.get(meshes, cluster, keyOfKind(liveKinds.namespace, '', namespace)) ?? 'default'),
         services: servicesOf(read, facts, cluster, pod),
-        // Only a Pod without Service is named after its owner.
-        ownName: () => nameOf(read, owners, cluster, pod),
+        topology: read.get(topology, cluster, keyOfKind(liveKinds.node, '', pod.node)) ?? {},
+        // Only a Pod without Service and some gateways are named after their owner.
+        workload: () => workloadOf(read, owners, cluster, pod),
       });
       if (known !== undefined) emit(cluster, key, known);
     },
@@ -102,13 +103,13 @@ function isSelected({ selector }: ServiceFacts, labels: Pod['labels']): boolean 
   return Object.entries(selector).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
 }
 
-/** The name of the Deployment or CronJob of a Pod, else of its owner, else its own. */
-function nameOf(read: Reader, owners: Collection<Owner>, cluster: string, { namespace, name, owner }: Pod): string {
-  if (owner === undefined) return name;
+/** The Deployment or CronJob of a Pod, else its owner, else itself. */
+function workloadOf(read: Reader, owners: Collection<Owner>, cluster: string, { namespace, name, owner }: Pod): Owner {
+  if (owner === undefined) return { kind: 'Pod', name };
   const kind = OWNED.get(owner.kind);
-  if (kind === undefined) return owner.name;
+  if (kind === undefined) return owner;
   const above = read.get(owners, cluster, keyOfKind(kind.owned, namespace, owner.name));
-  return above?.kind === kind.by ? above.name : owner.name;
+  return above?.kind === kind.by ? above : owner;
 }
 
 /** By kind of a Pod's owner: its kind in keys, and the kind of its own owner that names the Pod. */

@@ -133,7 +133,7 @@ export function withinRights(known: KnownDataplane, read: Reader, owners: Collec
   });
   if (refusals.length === 0) return known;
   const refused = refusals.map(({ service }) => service);
-  const warnings = refusals.map((each) => notOfService(source, each).message);
+  const doubts = refusals.map((each) => ({ reason: 'NotAllowed' as const, text: notOfService(source, each).message }));
   const changed: Dataplane = {
     ...dataplane,
     inbounds: inbounds.map((inbound) =>
@@ -141,7 +141,7 @@ export function withinRights(known: KnownDataplane, read: Reader, owners: Collec
     ),
     ...(gateway && refused.includes(gateway.service) ? { gateway: { ...gateway, service: '' } } : {}),
   };
-  return { ...known, dataplane: changed, warnings: [...known.warnings, ...warnings] };
+  return { ...known, dataplane: changed, doubts: [...known.doubts, ...doubts] };
 }
 
 function findingOf(

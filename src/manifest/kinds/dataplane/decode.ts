@@ -1,5 +1,5 @@
 import { validate } from '../../../../generated/dataplane.js';
-import { type DeclaredDataplane, dataplaneIdOf, dataplaneOf } from '../../../model/dataplane.ts';
+import { type DeclaredDataplane, dataplaneIdOf, dataplaneLabels, dataplaneOf } from '../../../model/dataplane.ts';
 import type { FieldPath } from '../../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../../model/json.ts';
 import { camelCaseName, withCamelCaseNames } from '../../../model/proto-json.ts';
@@ -28,7 +28,8 @@ export function readDataplane(document: JsonObject): Decoded<DeclaredDataplane> 
   const metadata = 'type' in value ? { name, mesh: id.mesh } : { name, namespace };
   const { networking, probes } = ('type' in value ? value : { ...value.spec }) as unknown as JsonObject;
   const spec = { networking, ...(probes === undefined ? {} : { probes }) };
-  return { problems: all, metadata, mesh: id.mesh, value: { dataplane: dataplaneOf(spec, id), spec } };
+  const dataplane = dataplaneOf(spec, id, dataplaneLabels(plain));
+  return { problems: all, metadata, mesh: id.mesh, value: { dataplane, spec } };
 }
 
 /** @param document without nulls, with names in camelCase */

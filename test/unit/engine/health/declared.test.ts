@@ -153,6 +153,23 @@ describe('services', () => {
     ]);
   });
 
+  it('have endpoints in the zone of their label, in both forms, unless a tag names one', () => {
+    const spec = { networking: { address: '10.0.0.1', inbound: [inbound('web', 80)] } };
+    const tagged = inbound('web', 81, { tags: { 'kuma.io/service': 'web', 'kuma.io/zone': 'own' } });
+    const labels = { 'kuma.io/zone': 'west' };
+    world.file('a.yaml', JSON.stringify({ type: 'Dataplane', mesh: 'default', name: 'a', labels, ...spec }));
+    const metadata = { name: 'b', namespace: 'shop', labels };
+    const object = { apiVersion: 'kuma.io/v1alpha1', kind: 'Dataplane', metadata, spec };
+    world.file('b.yaml', JSON.stringify(object));
+    declare('c', { address: '10.0.0.1', inbound: [tagged, inbound('web', 82)] });
+    expect(rows('endpoints').map(({ port, zone }) => [port, zone])).toEqual([
+      [80, 'west'],
+      [80, 'west'],
+      [81, 'own'],
+      [82, undefined],
+    ]);
+  });
+
   it('name the zones of their inbounds, each once and sorted', () => {
     const inZone = (zone: string) => ({ tags: { 'kuma.io/service': 'backend', 'kuma.io/zone': zone } });
     for (const [name, zone] of [

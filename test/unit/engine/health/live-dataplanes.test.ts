@@ -58,10 +58,25 @@ describe('a live Dataplane', () => {
     expect(services()).toEqual(['web_demo_svc_80']);
   });
 
-  it('has no zone but that of its tag', () => {
+  it('has no zone but that of its tag without a label', () => {
     const zoned = { tags: { 'kuma.io/service': 'b', 'kuma.io/zone': 'zone-2' } };
     live(dataplane({ address: '10.0.0.9', inbound: [inbound('a', 80), inbound('b', 81, zoned)] }));
     expect(rows('endpoints').map(({ zone }) => zone)).toEqual([undefined, 'zone-2']);
+  });
+
+  it('has the zone of its label where no tag names one, and its services do not', () => {
+    const zoned = (tags: JsonObject) => ({ tags: { 'kuma.io/service': 'b', ...tags } });
+    const inbounds = [inbound('a', 80), inbound('b', 81, zoned({ 'kuma.io/zone': 'own' })), { port: 82, ...zoned({}) }];
+    const labelled = (labels: JsonObject) =>
+      dataplane(
+        { address: '10.0.0.9', inbound: inbounds },
+        { metadata: { name: 'example', namespace: 'demo', labels } },
+      );
+    live(labelled({ 'kuma.io/zone': 'west' }));
+    expect(rows('endpoints').map(({ zone }) => zone)).toEqual(['west', 'own', 'west']);
+    expect(rows('services').map(({ zones }) => zones)).toEqual([[], ['own']]);
+    live(labelled({ 'kuma.io/zone': 'north' }));
+    expect(rows('endpoints').map(({ zone }) => zone)).toEqual(['north', 'own', 'north']);
   });
 
   it('is taken as written: health and state of the inbound count, in both spellings of names', () => {

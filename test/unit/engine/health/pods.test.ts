@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { engineDiagnostics } from '../../../../src/engine/status/diagnostics.ts';
+import type { Dataplane } from '../../../../src/model/dataplane.ts';
 import type { JsonObject } from '../../../../src/model/json.ts';
 import { createEngineWorld } from '../../../support/engine-world.ts';
 import { container, type PodParts, pod, removeLive, rowsOf, service, stageLive } from './support.ts';
@@ -42,6 +43,20 @@ function collections() {
   const found = world.engine.derived.find(({ name }) => name === 'inbounds');
   if (found === undefined) throw new Error('there is no collection of inbounds');
   return { inbounds: found as unknown as { entries(of: string): Iterable<{ key: string; value: InboundLook }> } };
+}
+
+/** The first data plane of Pods. */
+function dataplane(): Dataplane | undefined {
+  world.engine.commit();
+  const found = world.engine.derived.find(({ name }) => name === 'podDataplanes');
+  const pods = found as unknown as { entries(of: string): Iterable<{ value: { dataplane: Dataplane } }> } | undefined;
+  return [...(pods?.entries(C) ?? [])][0]?.value.dataplane;
+}
+
+/** The tags of its gateway, else of its first inbound. */
+function tags(): Dataplane['inbounds'][number]['tags'] {
+  const found = dataplane();
+  return found?.gateway?.tags ?? found?.inbounds[0]?.tags ?? {};
 }
 
 interface InboundLook {
@@ -273,6 +288,182 @@ describe('the inbounds of a Pod', () => {
     removeLive(world.engine, C, service('edge', {}));
     live(gateway('enabled'));
     expect(rows('services')).toMatchObject([{ name: 'example_demo_svc', endpoints: { ready: 0, total: 0 } }]);
+  });
+});
+
+describe('the tags of a Pod', () => {
+  const gateway = (value: string, metadata: JsonObject = {}) =>
+    pod({ metadata: { annotations: { 'kuma.io/gateway': value }, ...metadata } });
+  const http = service('edge', { ports: [{ port: 80, targetPort: 8080, appProtocol: 'HTTP' }] });
+  it.each([
+    ['enabled', service('edge', {}), 'tcp'],
+    ['enabled', http, undefined],
+    ['true', http, undefined],
+    ['provided', http, 'http'],
+  ])('with a gateway that is %s name its protocol if it serves that', (value, of, protocol) => {
+    live(gateway(value), of);
+    expect(tags()).toMatchObject({ 'kuma.io/service': 'edge_demo_svc_80', 'k8s.kuma.io/service-name': 'edge' });
+    expect(tags()['kuma.io/protocol']).toBe(protocol);
+  });
+
+  it('with a gateway of no Service name the protocol tcp', () => {
+    live(gateway('enabled'));
+    expect(tags()).toMatchObject({ 'kuma.io/service': 'example_demo_svc', 'kuma.io/protocol': 'tcp' });
+  });
+
+  it('with a provided gateway of a Deployment are its name alone, and no service has it', () => {
+    const of = (name: string) => ({
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name, controller: true }],
+    });
+    const set = (kind: string) => ({
+      ...{ apiVersion: 'apps/v1', kind: 'ReplicaSet' },
+      metadata: {
+        ...{ name: 'kong-5d', namespace: 'demo' },
+        ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'kong', controller: true }],
+      },
+    });
+    live(gateway('provided', of('kong-5d')), service('edge', {}), set('Deployment'));
+    expect(tags()).toEqual({ 'kuma.io/service-name': 'kong_demo_svc' });
+    expect(rows('services')).toEqual([]);
+    live(set('Rollout'));
+    expect(tags()).toMatchObject({ 'kuma.io/service': 'edge_demo_svc_80' });
+    live(gateway('enabled', of('kong-5d')), set('Deployment'));
+    expect(tags()).toMatchObject({ 'kuma.io/service': 'edge_demo_svc_80' });
+  });
+
+  const node = (labels: JsonObject): JsonObject => ({
+    ...{ apiVersion: 'v1', kind: 'Node' },
+    metadata: { name: 'n1', labels },
+  });
+  const TOPOLOGY = {
+    'kubernetes.io/hostname': 'n1.example.com',
+    'topology.kubernetes.io/region': 'eu',
+    'topology.kubernetes.io/zone': 'eu-1',
+  };
+
+  it.each([
+    ['a Service', [service('web', {})]],
+    ['no Service', []],
+  ])('with %s are those of its Node too, and follow its labels', (_what, services) => {
+    const labels = { app: 'example', 'topology.kubernetes.io/zone': 'own' };
+    const ofNode = () => Object.fromEntries(Object.keys(TOPOLOGY).map((label) => [label, tags()[label]]));
+    live(pod({ node: 'n1', metadata: { labels } }), ...services);
+    expect(ofNode()).toEqual({ 'topology.kubernetes.io/zone': 'own' });
+    live(node({ ...TOPOLOGY, 'node.kubernetes.io/instance-type': 'large' }));
+    expect(ofNode()).toEqual(TOPOLOGY);
+    expect(tags()).not.toHaveProperty('node.kubernetes.io/instance-type');
+    live(node({ ...TOPOLOGY, 'topology.kubernetes.io/zone': 'eu-2' }));
+    expect(ofNode()).toEqual({ ...TOPOLOGY, 'topology.kubernetes.io/zone': 'eu-2' });
+    live(node({}));
+    expect(ofNode()).toEqual({ 'topology.kubernetes.io/zone': 'own' });
+    live(node(TOPOLOGY), pod({ metadata: { labels } }));
+    expect(ofNode()).toEqual({ 'topology.kubernetes.io/zone': 'own' });
+    live(pod({ node: 'n1', metadata: { labels } }));
+    removeLive(world.engine, C, node(TOPOLOGY));
+    expect(ofNode()).toEqual({ 'topology.kubernetes.io/zone': 'own' });
+  });
+
+  it('are computed again for the labels of the Node only, not for its status', () => {
+    for (let at = 0; at < 50; at += 1) live(pod({ name: `p${at}`, node: 'n1' }));
+    live(node(TOPOLOGY));
+    world.engine.commit();
+    live({ ...node(TOPOLOGY), status: { conditions: [{ type: 'Ready', status: 'False' }] } });
+    expect(world.engine.commit().computed).toBeLessThan(20);
+    live(node({ ...TOPOLOGY, 'kubernetes.io/hostname': 'other' }));
+    expect(world.engine.commit().computed).toBeGreaterThan(50);
+  });
+
+  it('select data planes by the topology of their Nodes', () => {
+    live(pod({ node: 'n1' }), pod({ name: 'elsewhere', node: 'n2' }), node(TOPOLOGY), service('web', {}));
+    world.engine.commit();
+    const filter = { tags: { 'topology.kubernetes.io/zone': 'eu-1' } };
+    expect(rowsOf(world.engine, 'dataplanes', filter).map(({ name }) => name)).toEqual(['example.demo']);
+  });
+});
+
+describe('the Services of zone proxies', () => {
+  const proxy = (name: string, type: string, spec: JsonObject = {}) =>
+    service(name, spec, {}, { 'k8s.kuma.io/zone-proxy-type': type });
+  const listeners = () => {
+    world.engine.commit();
+    return [...(dataplane()?.listeners ?? [])].map(({ type, port, state }) => `${type}:${port} ${state}`);
+  };
+
+  it('make listeners of their ports, and neither inbounds nor services', () => {
+    live(
+      pod({ containers: [container('kuma-sidecar'), container('app', { name: 'http', containerPort: 8080 }, 9090)] }),
+      proxy('in', 'ingress', {
+        ports: [
+          { port: 80, targetPort: 'http' },
+          { port: 53, protocol: 'UDP' },
+        ],
+      }),
+      proxy('out', 'egress', {
+        ports: [
+          { port: 10002, targetPort: 9090 },
+          { port: 81, targetPort: 'none' },
+        ],
+      }),
+    );
+    expect(listeners()).toEqual(['ZoneIngress:8080 Ready', 'ZoneEgress:9090 Ready']);
+    expect([inbounds(), rows('services'), rows('endpoints')]).toEqual([[], [], []]);
+    expect(rows('dataplanes')).toMatchObject([{ status: 'Online', notes: [] }]);
+  });
+
+  it('stand beside regular Services of the same Pod', () => {
+    live(pod(), proxy('in', 'ingress', { ports: [{ port: 10001 }] }), service('web', {}));
+    expect(listeners()).toEqual(['ZoneIngress:10001 Ready']);
+    expect(inbounds()).toEqual(['web_demo_svc_80:8080']);
+    live(service('web', { ports: [{ port: 80, targetPort: 'none' }] }));
+    expect(inbounds()).toEqual(['example_demo_svc:49151']);
+  });
+
+  it.each<[string, PodParts]>([
+    ['its container is not ready', { ready: { app: false } }],
+    ['its sidecar is not ready', { ready: { 'kuma-sidecar': false } }],
+    [
+      'its Pod is to be deleted',
+      { metadata: { labels: { app: 'example' }, deletionTimestamp: '2026-01-05T09:00:30Z' } },
+    ],
+  ])('make a listener that is not ready while %s', (_what, parts) => {
+    live(pod(parts), proxy('in', 'ingress'));
+    expect(listeners()).toEqual(['ZoneIngress:8080 NotReady']);
+    expect(rows('dataplanes')).toMatchObject([
+      { status: 'Offline', notes: ['listener[port=8080,type=ZoneIngress] is not ready'] },
+    ]);
+  });
+
+  it('follow their label', () => {
+    live(pod(), proxy('in', 'ingress'));
+    expect(listeners()).toEqual(['ZoneIngress:8080 Ready']);
+    live(proxy('in', 'egress'));
+    expect(listeners()).toEqual(['ZoneEgress:8080 Ready']);
+    live(service('in', {}));
+    expect([listeners(), inbounds()]).toEqual([[], ['in_demo_svc_80:8080']]);
+  });
+
+  it('are warned of if the type is not known or differs, once for all Pods', () => {
+    live(
+      pod({ name: 'a' }),
+      pod({ name: 'b' }),
+      proxy('x', ''),
+      proxy('in', 'ingress'),
+      proxy('in2', 'ingress'),
+      proxy('out', 'egress'),
+    );
+    world.engine.commit();
+    const found = engineDiagnostics(world.engine).filter(({ reason }) => reason === 'UnreadableDataplane');
+    expect(found.map(({ message }) => message)).toEqual([
+      'Pod/demo/a of cluster east and 1 more: Services of zone proxies make port 8080 a ZoneIngress and a ZoneEgress: it counts as the first',
+      'Pod/demo/a of cluster east and 1 more: label k8s.kuma.io/zone-proxy-type of Service x is "", not ingress or egress: its ports count nowhere',
+    ]);
+    expect(listeners()).toEqual(['ZoneIngress:8080 Ready']);
+  });
+
+  it('count for a gateway as all others do', () => {
+    live(pod({ metadata: { annotations: { 'kuma.io/gateway': 'enabled' } } }), proxy('in', 'ingress'));
+    expect(tags()).toMatchObject({ 'kuma.io/service': 'in_demo_svc_80' });
+    expect(listeners()).toEqual([]);
   });
 });
 

@@ -47,6 +47,7 @@ export interface PodParts {
   readonly metadata?: JsonObject;
   readonly containers?: readonly JsonObject[];
   readonly initContainers?: readonly JsonObject[];
+  readonly node?: string;
   readonly status?: JsonObject;
   /** By name of the container; null: it has no status. */
   readonly ready?: Readonly<Record<string, boolean | null>>;
@@ -71,16 +72,25 @@ export function pod({ name = 'example', metadata = {}, ...parts }: PodParts = {}
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: 'demo', labels: { app: 'example' }, ...metadata },
-    spec: { containers, ...(parts.initContainers === undefined ? {} : { initContainers: parts.initContainers }) },
+    spec: {
+      containers,
+      ...(parts.initContainers === undefined ? {} : { initContainers: parts.initContainers }),
+      ...(parts.node === undefined ? {} : { nodeName: parts.node }),
+    },
     status: { phase: 'Running', podIP: '10.0.0.1', containerStatuses: statuses, ...parts.status },
   };
 }
 
 /** A Service of Namespace `demo`. */
-export function service(name: string, spec: JsonObject, annotations: JsonObject = {}): JsonObject {
+export function service(
+  name: string,
+  spec: JsonObject,
+  annotations: JsonObject = {},
+  labels: JsonObject = {},
+): JsonObject {
   return {
     ...{ apiVersion: 'v1', kind: 'Service' },
-    metadata: { name, namespace: 'demo', annotations },
+    metadata: { name, namespace: 'demo', annotations, labels },
     spec: { selector: { app: 'example' }, ports: [{ port: 80, targetPort: 8080 }], ...spec },
   };
 }
