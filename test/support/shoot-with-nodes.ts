@@ -82,11 +82,11 @@ export function createShootWithNodes(pools: string, { seed }: { readonly seed: b
       live('blue', 'internal.fleetrelay.dev/LeaseReport//leases', { metadata: { name: 'leases' }, status });
     },
     /** Stages a Machine in the namespace of the control plane. */
-    machine(name: string, phase: string, node = '', deletionTimestamp?: string): void {
+    machine(name: string, phase: string, node = '', deletionTimestamp?: string, preserveExpiryTime?: string): void {
       const labels = node === '' ? {} : { node };
       live('seed', `machine.sapcloud.io/Machine/${CONTROL_PLANE}/${name}`, {
         metadata: { name, labels, ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) },
-        status: { currentStatus: { phase } },
+        status: { currentStatus: { phase, ...(preserveExpiryTime === undefined ? {} : { preserveExpiryTime }) } },
       });
     },
     /** Stages a MachineDeployment in the namespace of the control plane. */

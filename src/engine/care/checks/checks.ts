@@ -53,5 +53,5 @@ export function deriveChecks(graph: Graph, core: Reads) {
     ...[...extensions.collections, ...labelled.collections],
     ...[...managedResources.collections, ...findings],
   ];
-  return { gates, apiServer, findings, deadlines, collections };
+  return { gates, apiServer, demands: nodes.demands, findings, deadlines, collections };
 }

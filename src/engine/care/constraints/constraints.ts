@@ -1,5 +1,5 @@
 import { readConditions, withoutTimes } from '../../../model/conditions.ts';
-import type { JsonValue } from '../../../model/json.ts';
+import type { JsonObject, JsonValue } from '../../../model/json.ts';
 import type { Collection, Derived, Graph, Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import { type AbsenceReads, absenceOf, wasSeen } from '../absences.ts';
@@ -10,6 +10,13 @@ import { type ClusterReads, notChecked, obstacleOf } from '../visibility.ts';
 import { lastOperationOf } from '../written-operation.ts';
 import { CERTIFICATE_VALIDITIES, deriveAuthorityFindings } from './authorities.ts';
 import { DEFINITION_KIND, deriveDefinitionFindings, PROBLEMATIC_DEFINITIONS } from './definitions.ts';
+import {
+  ignoredFinding,
+  indexIgnoredResources,
+  manualUpdateFinding,
+  preservationFinding,
+  type SeedReads,
+} from './seed-constraints.ts';
 import { deriveWebhookFindings, WEBHOOK_KINDS } from './webhooks.ts';
 
 /** While it is not True, a Shoot may not be told to sleep. */
@@ -20,15 +27,27 @@ const REQUIRED = [HIBERNATION_POSSIBLE, 'MaintenancePreconditionsSatisfied'] as 
 /** They are there while they do not hold, or the Shoot sleeps. */
 const OPTIONAL = [CERTIFICATE_VALIDITIES, PROBLEMATIC_DEFINITIONS] as const;
 
+const [MANUAL_UPDATES, IGNORED_RESOURCES, PRESERVED_MACHINES] = [
+  'ManualInPlaceWorkersUpdated',
+  'HasIgnoredManagedResources',
+  'PreservedFailedMachinesAbsent',
+] as const;
+/** They are there while they do not hold. Of a Shoot that sleeps only the ManagedResources are looked at. */
+const WHILE_FALSE = [MANUAL_UPDATES, IGNORED_RESOURCES, PRESERVED_MACHINES] as const;
+
 /** Whether this type of constraint is ours; those of others stay in a status. */
 export function isOwnConstraint(type: string): boolean {
-  return [...REQUIRED, ...OPTIONAL].some((own) => own === type);
+  return [...REQUIRED, ...OPTIONAL, ...WHILE_FALSE].some((own) => own === type);
 }
 
 /** The kinds that the agent of a Shoot's cluster reports for its constraints. */
 export const CONSTRAINED_KINDS: readonly string[] = [...WEBHOOK_KINDS, DEFINITION_KIND];
 
-interface Reads extends ClusterReads, AbsenceReads, Pick<EngineInputs, 'live' | 'kinds' | 'observed'> {
+interface Reads
+  extends ClusterReads,
+    AbsenceReads,
+    Pick<EngineInputs, 'live' | 'kinds' | 'observed'>,
+    Pick<SeedReads, 'demands'> {
   readonly bindings: Derived<BoundShoot>;
   readonly sleepers: Derived<Sleep>;
   readonly settings: Collection<JsonValue>;
@@ -45,12 +64,15 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
   const webhooks = deriveWebhookFindings(graph, reads);
   const authorities = deriveAuthorityFindings(graph, reads);
   const definitions = deriveDefinitionFindings(graph, reads);
+  const seedReads: SeedReads = { ...reads, ignored: indexIgnoredResources(graph, reads) };
+  const { ignored, demands, live, kinds, settings } = seedReads;
   const constraints: Derived<readonly Judged[]> = graph.derive<BoundShoot, readonly Judged[]>({
     name: 'shootConstraints',
     from: bindings,
     reads: [
       ...[sleepers, clusters, agents, snapshots, observed, apiServer, absences, elapsed],
       ...[webhooks.findings, authorities.findings, definitions.findings],
+      ...[ignored, demands, live, kinds, settings],
     ],
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
@@ -69,7 +91,7 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
         );
       } else if (absence?.type === 'silent' && wasSeen(absence, written[0])) {
         emit('', key, required(absence.finding).map(asConstraint));
-      } else emit('', key, findingsOf(read, key, shoot).map(asConstraint));
+      } else emit('', key, findingsOf(read, key, shoot, status?.fields ?? {}).map(asConstraint));
     },
   });
   return {
@@ -86,19 +108,28 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
     return elected === undefined && !isAsleep(read, sleepers, key);
   }
 
-  function findingsOf(read: Reader, key: string, shoot: BoundShoot): readonly Typed[] {
+  function findingsOf(read: Reader, key: string, shoot: BoundShoot, fields: JsonObject): readonly Typed[] {
     const obstacle = obstacleOf(read, shoot, reads, wasSeenAsleep(read, sleepers, key));
     if (obstacle !== undefined) return required(notChecked(obstacle));
-    if (isAsleep(read, sleepers, key)) return [...required(SLEEPS), ...OPTIONAL.map((type) => [type, SLEEPS] as const)];
+    const ofResources = unlessGood(IGNORED_RESOURCES, ignoredFinding(read, seedReads, shoot));
+    if (isAsleep(read, sleepers, key)) {
+      return [...required(SLEEPS), ...OPTIONAL.map((type) => [type, SLEEPS] as const), ...ofResources];
+    }
+    const ofSeed = [
+      ...unlessGood(MANUAL_UPDATES, manualUpdateFinding(fields, shoot)),
+      ...ofResources,
+      ...unlessGood(PRESERVED_MACHINES, preservationFinding(read, seedReads, shoot)),
+    ];
     const ofAuthorities = unlessGood(CERTIFICATE_VALIDITIES, read.get(authorities.findings, '', key));
     if (read.get(apiServer, 'APIServerAvailable', key)?.reason === 'APIServerDown') {
-      return [...required(DOWN), ...ofAuthorities];
+      return [...required(DOWN), ...ofAuthorities, ...ofSeed];
     }
     const ofWebhooks = read.get(webhooks.findings, '', key);
     return [
       ...(ofWebhooks === undefined ? [] : required(ofWebhooks)),
       ...ofAuthorities,
       ...unlessGood(PROBLEMATIC_DEFINITIONS, read.get(definitions.findings, '', key)),
+      ...ofSeed,
     ];
   }
 }

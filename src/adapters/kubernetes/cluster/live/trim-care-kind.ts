@@ -25,7 +25,10 @@ const KEPT: Readonly<Record<string, Readonly<Record<string, KeptFields>>>> = {
     Machine: { spec: ['providerID'], status: ['conditions', 'currentStatus', 'lastOperation'] },
     MachineDeployment: {
       spec: ['paused', 'replicas'],
-      status: ['conditions', 'failedMachines', 'observedGeneration', 'readyReplicas', 'replicas', 'updatedReplicas'],
+      status: [
+        ...['conditions', 'failedMachines', 'observedGeneration', 'preservedFailedReplicas', 'readyReplicas'],
+        ...['replicas', 'updatedReplicas'],
+      ],
     },
   },
   'resources.gardener.cloud': {

@@ -11,7 +11,7 @@ import { kubeletsAreUpToDate } from './kubelet-version.ts';
 import { type ClusterRule, createLook, type NodeReads, type PoolRule } from './look.ts';
 import { deriveMachines } from './machines.ts';
 import { nodeAgentsRun } from './node-agents.ts';
-import { nodesAreHealthy } from './node-health.ts';
+import { nodesAreHealthy, noneIsPreserved } from './node-health.ts';
 import { deriveNodes } from './nodes.ts';
 import { configsAreApplied } from './operating-system-config.ts';
 import { deriveConfigs } from './pool-configs.ts';
@@ -47,7 +47,7 @@ export function deriveEveryNodeReady(graph: Graph, reads: Reads) {
     rules: (read, shoot) => findings(read, shoot, ruled),
   });
   const collections = [configs, cared, pools, machines.demands, nodes.nodes];
-  return { everyNodeReady, collections };
+  return { everyNodeReady, collections, demands: machines.demands };
 }
 
 function* findings(read: Reader, shoot: BoundShoot, reads: NodeReads): Generator<Finding | undefined> {
@@ -55,4 +55,5 @@ function* findings(read: Reader, shoot: BoundShoot, reads: NodeReads): Generator
   for (const pool of shoot.pools) for (const rule of POOL_RULES) yield rule(look, pool);
   if (shoot.seed !== undefined) for (const rule of GARDENER_RULES) yield rule(look);
   yield leasesAreRenewed(look);
+  for (const pool of shoot.pools) yield noneIsPreserved(look, pool);
 }

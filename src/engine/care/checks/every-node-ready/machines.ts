@@ -2,6 +2,7 @@ import type { LiveObject } from '../../../../model/agent.ts';
 import { type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
 import { conditionOf } from '../../../../model/object-health/health.ts';
 import { labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import { integerOf } from '../../../../model/proto-json.ts';
 import type { Contribution, Derived, Entry, Graph, Reader } from '../../../collections/types.ts';
 import type { EngineInputs } from '../../../inputs.ts';
 import type { CordonedState } from './node-verdict.ts';
@@ -10,8 +11,8 @@ import type { CordonedState } from './node-verdict.ts';
 export const MACHINE_KIND = 'machine.sapcloud.io/Machine';
 export const MACHINE_DEPLOYMENT_KIND = 'machine.sapcloud.io/MachineDeployment';
 
-/** What a Machine counts as. */
-export type MachineState = 'running' | 'pending' | 'erroneous';
+/** What a Machine counts as; `preserved`: it failed, and is kept for people to look at. */
+export type MachineState = 'running' | 'pending' | 'erroneous' | 'preserved';
 
 /** What a MachineDeployment demands. */
 export interface Demand {
@@ -19,6 +20,8 @@ export interface Demand {
   readonly machines: number;
   readonly isRolling: boolean;
   readonly hasFailedMachines: boolean;
+  /** The number of its Machines that failed and are preserved. */
+  readonly preservedFailed: number;
 }
 
 /** Groups the Machines of all control planes, and derives what their MachineDeployments demand. */
@@ -37,6 +40,7 @@ export function deriveMachines(graph: Graph, { live }: Pick<EngineInputs, 'live'
   const cordonedState = (read: Reader, seed: string, namespace: string, node: string): CordonedState => {
     const [machine] = read.first(byNode, machineOfNode(seed, namespace, node), 1);
     if (machine === undefined) return 'withoutMachine';
+    if (isPreservedMachine(machine.value.value)) return 'kept';
     return metadataOf(machine.value.value).deletionTimestamp === undefined ? 'notDeleted' : 'draining';
   };
   return { byNode, cordonedState, demands, counts: graph.counts('numbersOfMachines', byState) };
@@ -48,8 +52,17 @@ function ofMachines(groupsOf: (seed: string, namespace: string, machine: JsonObj
     key.startsWith(`${MACHINE_KIND}/`) ? groupsOf(seed, objectRefOf(key as ObjectKey).namespace, value.value) : [];
 }
 
-function stateGroups(seed: string, namespace: string, { status }: JsonObject): readonly string[] {
-  return [machineGroup(seed, namespace, stateOf(textOf(objectOf(objectOf(status).currentStatus).phase)))];
+function stateGroups(seed: string, namespace: string, machine: JsonObject): readonly string[] {
+  return [machineGroup(seed, namespace, stateOf(machine))];
+}
+
+/** Machine-controller-manager keeps it until a time, although it failed or should go. */
+function isPreservedMachine(machine: JsonObject): boolean {
+  return textOf(currentStatusOf(machine).preserveExpiryTime) !== '';
+}
+
+function currentStatusOf({ status }: JsonObject): JsonObject {
+  return objectOf(objectOf(status).currentStatus);
 }
 
 function nodeGroups(seed: string, namespace: string, machine: JsonObject): readonly string[] {
@@ -66,7 +79,9 @@ function machineOfNode(seed: string, namespace: string, node: string): string {
   return `${seed}/${namespace}/${node}`;
 }
 
-function stateOf(phase: string): MachineState {
+function stateOf(machine: JsonObject): MachineState {
+  if (isPreservedMachine(machine)) return 'preserved';
+  const phase = textOf(currentStatusOf(machine).phase);
   if (phase === 'Running' || phase === 'Available') return 'running';
   return phase === 'Pending' || phase === '' ? 'pending' : 'erroneous';
 }
@@ -80,5 +95,6 @@ function demandOf({ metadata, spec, status: found }: JsonObject): Demand {
     machines: isWanted ? replicas : 0,
     isRolling: progressing?.status === 'True' && progressing.reason !== 'NewMachineSetAvailable',
     hasFailedMachines: Array.isArray(status.failedMachines) && status.failedMachines.length > 0,
+    preservedFailed: integerOf(status.preservedFailedReplicas),
   };
 }

@@ -11,6 +11,8 @@ export interface NodeVerdict {
   readonly pool?: string;
   /** Why it is not healthy; absent: it is. */
   readonly unhealthy?: string;
+  /** Its Machine failed and is preserved: it is not ready on purpose, so that people can look at it. */
+  readonly isPreserved?: true;
   readonly kubelet?: KubeletProblem;
   /** What is wrong with its operating system config, as a sentence; absent: nothing, or it is not judged. */
   readonly config?: string;
@@ -27,10 +29,10 @@ export interface NodeVerdict {
 }
 
 /**
- * A Node that takes no new Pods, by its Machine: `draining`: that is being deleted; `notDeleted`: it is not; `withoutMachine`:
- * there is none.
+ * A Node that takes no new Pods, by its Machine: `kept`: that is preserved; `draining`: it is being deleted; `notDeleted`: it is
+ * neither; `withoutMachine`: there is none.
  */
-export type CordonedState = 'draining' | 'notDeleted' | 'withoutMachine';
+export type CordonedState = 'kept' | 'draining' | 'notDeleted' | 'withoutMachine';
 
 /** What is wrong with the version of a kubelet. */
 export interface KubeletProblem {
@@ -47,12 +49,14 @@ export function labelGroup(cluster: string, label: string | undefined): string {
 /** The groups of the verdicts of one cluster; the first ones are of one pool each. */
 export type NodeGroup =
   | 'unhealthy'
+  | 'preserved'
   | 'kubelet'
   | 'config'
   | 'agent'
   | 'stoppedAgent'
   | 'units'
   | 'expiredLease'
+  | 'preservedMachine'
   | 'elsewhere'
   | 'unmanaged'
   | 'notReady'
@@ -63,7 +67,8 @@ export type NodeGroup =
 export function groupsOf({ partition: cluster, value }: Entry<NodeVerdict>): readonly string[] {
   const { pool, scaling } = value;
   const ofPool: Partial<Record<NodeGroup, boolean>> = {
-    unhealthy: value.unhealthy !== undefined,
+    unhealthy: value.unhealthy !== undefined && value.isPreserved !== true,
+    preserved: value.isPreserved === true,
     kubelet: value.kubelet !== undefined,
     config: value.config !== undefined,
   };
@@ -72,6 +77,7 @@ export function groupsOf({ partition: cluster, value }: Entry<NodeVerdict>): rea
     stoppedAgent: value.agent === 'stopped',
     units: value.units !== undefined,
     expiredLease: value.isLeaseExpired === true,
+    preservedMachine: value.isPreserved === true && scaling !== 'unmanaged',
     elsewhere: value.isElsewhere === true,
     unmanaged: scaling === 'unmanaged',
     notReady: scaling !== undefined && scaling !== 'unmanaged',

@@ -10,7 +10,7 @@ import { kubeletProblem } from './kubelet-version.ts';
 import { nodeName } from './look.ts';
 import type { deriveMachines } from './machines.ts';
 import { agentProblem } from './node-agents.ts';
-import { healthProblem } from './node-health.ts';
+import { healthProblem, isPreserved } from './node-health.ts';
 import { groupsOf, labelGroup, NODE_KIND, type NodeVerdict, POOL_LABEL } from './node-verdict.ts';
 import { configProblem } from './pool-configs.ts';
 import { unitsProblem } from './systemd-units.ts';
@@ -69,19 +69,24 @@ function verdictOf(
   const label = poolLabel(node);
   const pool = poolOf(read, reads, cluster, label);
   const leases = read.get(reads.leasesOfNodes, cluster, nodeName(key));
-  const isLeaseExpired = leases?.kubelet === 'expired' ? true : undefined;
+  const status = objectOf(node.status);
+  const preserved = isPreserved(status) ? true : undefined;
+  const isLeaseExpired = leases?.kubelet === 'expired' && !preserved ? true : undefined;
   const poolName = label ?? pool?.name;
   if (poolName === undefined) return defined({ isLeaseExpired });
-  const status = objectOf(node.status);
-  const isManaged = controlPlane !== undefined && !isUnmanaged(node);
+  const isJudged = controlPlane !== undefined && !isUnmanaged(node) && !preserved;
   const verdict = defined({
     isLeaseExpired,
     unhealthy: healthProblem(status),
-    kubelet: pool && kubeletProblem(textOf(objectOf(status.nodeInfo).kubeletVersion), pool.kubernetesVersion),
+    isPreserved: preserved,
+    // The version of a kubelet that does not answer is not compared.
+    kubelet: preserved
+      ? undefined
+      : pool && kubeletProblem(textOf(objectOf(status.nodeInfo).kubeletVersion), pool.kubernetesVersion),
     config: pool?.config && configProblem(node, pool.config),
     isElsewhere: controlPlane !== undefined && pool === undefined ? true : undefined,
-    agent: isManaged ? agentProblem(leases) : undefined,
-    units: isManaged ? unitsProblem(status) : undefined,
+    agent: isJudged ? agentProblem(leases) : undefined,
+    units: isJudged ? unitsProblem(status) : undefined,
     scaling: controlPlane && scalingOf(read, nodeName(key), node, controlPlane, reads),
   });
   return Object.keys(verdict).length === 0 ? verdict : { pool: poolName, ...verdict };

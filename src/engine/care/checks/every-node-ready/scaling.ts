@@ -12,6 +12,8 @@ interface Scale {
   readonly registered: number;
   /** Of Nodes that take Pods. */
   readonly ready: number;
+  /** Of Nodes that are not ready because their failed Machine is preserved: they fill a place all the same. */
+  readonly preserved: number;
   readonly isRolling: boolean;
 }
 
@@ -31,9 +33,10 @@ export const nodesAreScaled: ClusterRule = (look) => {
     desired: demands.reduce((sum, { machines }) => sum + machines, 0),
     registered,
     ready: registered - look.count('notReady'),
+    preserved: look.count('preservedMachine'),
     isRolling: demands.some((each) => each.isRolling) && !demands.some((each) => each.hasFailedMachines),
   };
-  if (scale.ready < scale.desired) return scalingUp(scale, (state) => machineCount(look, seed, namespace, state));
+  if (isScalingUp(scale)) return scalingUp(scale, (state) => machineCount(look, seed, namespace, state));
   return scale.registered > scale.desired ? scalingDown(look, scale) : undefined;
 };
 
@@ -44,13 +47,19 @@ function registeredNodes({ shoot, nodesOf, count }: Look): number {
   return ofPools + count('elsewhere') - count('unmanaged');
 }
 
+function isScalingUp({ desired, registered, ready, preserved, isRolling }: Scale): boolean {
+  if (ready >= desired) return false;
+  if (registered < desired || ready + preserved < desired) return true;
+  return isRolling && registered !== desired;
+}
+
 function scalingUp(
   { desired, registered, ready, isRolling }: Scale,
   machines: (state: MachineState) => number,
 ): Finding {
   const reason = !isRolling && registered < desired ? 'NodesScalingUp' : 'NodesRollOutScalingUp';
   const [running, pending, erroneous] = [machines('running'), machines('pending'), machines('erroneous')];
-  const all = running + pending + erroneous;
+  const all = running + pending + erroneous + machines('preserved');
   if (all < desired) return failed(reason, `not enough machine objects created yet (${all}/${desired})`);
   if (erroneous > 0) return failed(reason, `${machinesAre(erroneous)} erroneous`);
   if (pending > 0) return failed(reason, `${machinesAre(pending)} provisioning and should join the cluster soon`);
