@@ -9,6 +9,7 @@ import type { Collection, Derived, Entry, Graph, Reader } from '../collections/t
 import type { EngineInputs } from '../inputs.ts';
 import type { BoundShoot } from './binding.ts';
 import { bounded } from './bounded-text.ts';
+import type { FindingsByType } from './checks/check.ts';
 import { type LeaseReads, type Leases, leaseObstacle } from './leases.ts';
 import { type CareSettingsRead, careSettingsOf } from './settings.ts';
 import type { Finding } from './thresholds.ts';
@@ -61,13 +62,13 @@ interface Reads extends LeaseReads, NamespaceReads, Pick<EngineInputs, 'live'>, 
 
 /**
  * Derives what the extension objects of a Shoot with a Seed report. `reports`: of each object and type of condition, a finding
- * if it is not well. `findings`: the first report of each Shoot. Partition: type of the condition. Key: the Shoot's.
+ * if it is not well. `findings`: the first reports of each Shoot. Partition empty, key the Shoot's.
  */
 export function deriveExtensionFindings(graph: Graph, reads: Reads) {
   const { bindings, settings, live, kinds } = reads;
   const reports = deriveReports(graph, reads);
   const byNamespace = graph.index('reportsOfExtensionsByShoot', reports, groupsOf);
-  const findings: Derived<Finding> = graph.derive<BoundShoot, Finding>({
+  const findings: Derived<FindingsByType> = graph.derive<BoundShoot, FindingsByType>({
     name: 'extensionsOfShoots',
     from: bindings,
     reads: [settings, live, kinds, byNamespace],
@@ -80,12 +81,14 @@ export function deriveExtensionFindings(graph: Graph, reads: Reads) {
       const place = placeGroup(seed, namespace);
       // Most Shoots have no such report: only then the types are looked at.
       const hasReports = read.count(byNamespace, place) > 0;
+      const found: Partial<Record<ShootCondition, Finding>> = {};
       for (const type of TYPES) {
         const group = typeGroup(place, type, isWorkerless);
         const first = (of: string) => (hasReports ? read.first(byNamespace, of, 1)[0]?.value : undefined);
         const finding = first(group) ?? unseen ?? first(unjudged(group));
-        if (finding !== undefined) emit(type, key, finding);
+        if (finding !== undefined) found[type] = finding;
       }
+      if (Object.keys(found).length > 0) emit('', key, found);
     },
   });
   return { findings, collections: [reports, findings] };

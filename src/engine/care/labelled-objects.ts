@@ -8,6 +8,7 @@ import type { EngineInputs } from '../inputs.ts';
 import type { Want } from '../placement/wants.ts';
 import { type BoundShoot, clustersOf } from './binding.ts';
 import { bounded } from './bounded-text.ts';
+import type { FindingsByType } from './checks/check.ts';
 import { EXTENSION_GROUP } from './extensions.ts';
 import { CONDITION_LABEL, MANAGED_RESOURCE_KIND } from './objects/managed-resources.ts';
 import type { Finding } from './thresholds.ts';
@@ -19,7 +20,7 @@ interface Reads extends Pick<EngineInputs, 'live' | 'results'> {
 
 /**
  * Derives the conditions that objects with a label feed: objects in the Shoot's cluster, or in its control plane namespace, that
- * are not well, and declared objects that fail to apply. Partition: type of the condition. Key: the Shoot's.
+ * are not well, and declared objects that fail to apply. Partition empty, key the Shoot's.
  */
 export function deriveLabelledFindings(graph: Graph, { bindings, live, results, documentWants }: Reads) {
   const unhealthy = graph.index('unhealthyLabelledObjects', live, groupsOfLive);
@@ -27,7 +28,7 @@ export function deriveLabelledFindings(graph: Graph, { bindings, live, results, 
   const ofOutputs = graph.index('unhealthyLabelledOutputs', outputs, ({ partition, key, value: { type } }) =>
     groupsOf(partition, key.slice(type.length + 1), type),
   );
-  const findings: Derived<Finding> = graph.derive<BoundShoot, Finding>({
+  const findings: Derived<FindingsByType> = graph.derive<BoundShoot, FindingsByType>({
     name: 'labelledObjectsOfShoots',
     from: bindings,
     reads: [unhealthy, ofOutputs],
@@ -36,11 +37,13 @@ export function deriveLabelledFindings(graph: Graph, { bindings, live, results, 
       if (shoot.isIgnored) return;
       const { cluster, seed, controlPlaneNamespace } = shoot;
       const places = [cluster, ...(seed === undefined ? [] : [`${seed}/${controlPlaneNamespace}`])];
+      const found: Partial<Record<ShootCondition, Finding>> = {};
       for (const type of fedTypes(read, places, [unhealthy, ofOutputs])) {
         const output = firstOf(read, ofOutputs, places, type);
         const finding = output?.value.finding ?? findingOfLive(firstOf(read, unhealthy, places, type));
-        if (finding !== undefined) emit(type, key, finding);
+        if (finding !== undefined) found[type] = finding;
       }
+      if (Object.keys(found).length > 0) emit('', key, found);
     },
   });
   return { findings, collections: [...collections, findings] };

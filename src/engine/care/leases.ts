@@ -62,7 +62,7 @@ export function deriveLeases(graph: Graph, { live }: Pick<EngineInputs, 'live'>)
         if (of !== undefined)
           found.set(of.node, { ...found.get(of.node), [of.holder]: isExpired ? 'expired' : 'valid' });
       }
-      for (const [node, each] of found) emit(cluster, node, each);
+      for (const [node, each] of found) emit(cluster, node, shared(each));
     },
   });
   const leaseNumbers = graph.derive<LiveObject, LeaseNumbers>({
@@ -73,6 +73,21 @@ export function deriveLeases(graph: Graph, { live }: Pick<EngineInputs, 'live'>)
     },
   });
   return { leases, leasesOfNodes, leaseNumbers };
+}
+
+const STATES = [undefined, 'valid', 'expired'] as const;
+const SHARED: ReadonlyMap<string, LeasesOfNode> = new Map(
+  STATES.flatMap((kubelet) =>
+    STATES.map((nodeAgent) => [
+      `${kubelet} ${nodeAgent}`,
+      { ...(kubelet && { kubelet }), ...(nodeAgent && { nodeAgent }) },
+    ]),
+  ),
+);
+
+/** An equal value that all Nodes share: there is one for each Node of a fleet. */
+function shared(leases: LeasesOfNode): LeasesOfNode {
+  return SHARED.get(`${leases.kubelet} ${leases.nodeAgent}`) ?? leases;
 }
 
 const VALID: JudgedLease = { isExpired: false };

@@ -67,6 +67,15 @@ function excludedKind(cluster: string, kind: string): Finding {
   return notChecked(`${name} of cluster ${cluster} is left out of discovery by the FleetPolicy`);
 }
 
+const LOWER_CASE = new Map<string, string>();
+
+/** The same text each time: the engine keeps it for each cluster. The kinds are those that checks name. */
+function lowerCase(kind: string): string {
+  const known = LOWER_CASE.get(kind) ?? kind.toLowerCase();
+  LOWER_CASE.set(kind, known);
+  return known;
+}
+
 /**
  * The finding that follows if the kind (`group/Kind`) cannot be read in the cluster, or in the given Namespace of it. A kind
  * that the cluster never had is empty.
@@ -79,7 +88,7 @@ export function kindObstacle(
   namespace = '',
 ): Finding | undefined {
   // A directory that has only unreadable files of a kind knows its name as that of their folder, in lower case.
-  const found = read.get(kinds, cluster, kind) ?? read.get(kinds, cluster, kind.toLowerCase());
+  const found = read.get(kinds, cluster, kind) ?? read.get(kinds, cluster, lowerCase(kind));
   const refusal = found?.unlisted?.[namespace];
   const name = kind.slice(kind.indexOf('/') + 1);
   if (refusal !== undefined) {

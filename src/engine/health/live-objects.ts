@@ -87,15 +87,6 @@ export function deriveLiveFacts(graph: Graph, live: Collection<LiveObject>) {
       if (mesh !== '') emit(partition, key, mesh);
     },
   });
-  const topology = graph.derive<LiveObject, Tags>({
-    name: 'dataplaneNodes',
-    from: live,
-    keys: isOfKind(liveKinds.node),
-    compute: ({ partition, key, value: { value } }, _read, emit) => {
-      const tags = Object.entries(textMembers(labelsOf(value))).filter(([label]) => TOPOLOGY_LABELS.has(label));
-      if (tags.length > 0) emit(partition, key, Object.fromEntries(tags));
-    },
-  });
   return {
     /** Services with a selector; groups of {@link selectedBy}. */
     selecting: graph.index('selectingServices', services, ({ partition, value: { namespace, selector } }) => {
@@ -104,14 +95,18 @@ export function deriveLiveFacts(graph: Graph, live: Collection<LiveObject>) {
     }),
     services,
     ...named,
-    derived: [services, named.slices, owners, meshes, topology] as const,
+    derived: [services, named.slices, owners, meshes] as const,
     /** The controllers of ReplicaSets and Jobs, by the key of these. */
     owners,
     /** The meshes that Namespaces name for their Pods. */
     meshes,
-    /** The tags that Nodes give to the inbounds of their Pods. */
-    topology,
   };
+}
+
+/** The tags that a live Node gives to the inbounds of its Pods. */
+export function topologyOf(node: JsonObject): Tags {
+  const labels = Object.entries(textMembers(labelsOf(node)));
+  return Object.fromEntries(labels.filter(([label]) => TOPOLOGY_LABELS.has(label)));
 }
 
 /** The labels of Nodes that Kuma copies unless it is configured otherwise. */

@@ -15,6 +15,7 @@ import {
   type Owner,
   type ServiceFacts,
   selectedBy,
+  topologyOf,
 } from './live-objects.ts';
 import { type Pod, readPod } from './pod.ts';
 import { isDataplane, knownPod, type PodSettings } from './pod-dataplane.ts';
@@ -38,12 +39,12 @@ export function derivePodDataplanes(
   graph: Graph,
   { live, settings, facts, liveDataplanes }: PodInputs,
 ): Derived<KnownDataplane> {
-  const { selecting, services, slices, naming, owners, meshes, topology } = facts;
+  const { selecting, services, slices, naming, owners, meshes } = facts;
   return graph.derive<LiveObject, KnownDataplane>({
     name: 'podDataplanes',
     from: live,
     keys: isOfKind(liveKinds.pod),
-    reads: [settings, liveDataplanes, selecting, services, slices, naming, owners, meshes, topology],
+    reads: [settings, live, liveDataplanes, selecting, services, slices, naming, owners, meshes],
     compute: ({ partition: cluster, key, value: { value } }, read, emit) => {
       const { namespace, name } = objectRefOf(key as ObjectKey);
       const its = read.get(settings, '', '') as unknown as PodSettings | undefined;
@@ -55,7 +56,8 @@ export function derivePodDataplanes(
         cluster,
         mesh: meshOf(value) || (read.get(meshes, cluster, keyOfKind(liveKinds.namespace, '', namespace)) ?? 'default'),
         services: servicesOf(read, facts, cluster, pod),
-        topology: read.get(topology, cluster, keyOfKind(liveKinds.node, '', pod.node)) ?? {},
+        // A derivation from Nodes would cost each Node of a fleet a computation; only Pods with a sidecar need them.
+        topology: topologyOf(read.get(live, cluster, keyOfKind(liveKinds.node, '', pod.node))?.value ?? {}),
         // Only a Pod without Service and some gateways are named after their owner.
         workload: () => workloadOf(read, owners, cluster, pod),
       });

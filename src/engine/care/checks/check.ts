@@ -5,14 +5,20 @@ import type { Finding } from '../thresholds.ts';
 import { firstFailing } from './first-failing.ts';
 import type { Gate } from './gate.ts';
 
+/**
+ * Findings of one Shoot by type of condition. One entry for all types: most Shoots have none, and each address that is waited
+ * for costs.
+ */
+export type FindingsByType = Readonly<Partial<Record<ShootCondition, Finding>>>;
+
 /** What every check reads. */
 export interface CheckReads {
   readonly bindings: Derived<BoundShoot>;
   readonly gates: Derived<Gate>;
-  /** Findings that count before the rules of a check. Partition: type of the condition. Key: the Shoot's. */
-  readonly before: readonly Collection<Finding>[];
+  /** Findings that count before the rules of a check. Partition empty, key the Shoot's. */
+  readonly before: readonly Collection<FindingsByType>[];
   /** Findings that count after the rules of a check, as `before`. */
-  readonly after: readonly Collection<Finding>[];
+  readonly after: readonly Collection<FindingsByType>[];
 }
 
 /** The declaration of a check. */
@@ -55,8 +61,8 @@ export function deriveCheck(graph: Graph, { bindings, gates, before, after }: Ch
   }
 
   function* findings(read: Reader, shoot: BoundShoot, key: string): Generator<Finding | undefined> {
-    for (const collection of before) yield read.get(collection, type, key);
+    for (const collection of before) yield read.get(collection, '', key)?.[type];
     yield* rules(read, shoot, key);
-    for (const collection of after) yield read.get(collection, type, key);
+    for (const collection of after) yield read.get(collection, '', key)?.[type];
   }
 }

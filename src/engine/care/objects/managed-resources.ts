@@ -54,17 +54,18 @@ export function deriveManagedResources(graph: Graph, { live, elapsed, settings }
       const { namespace, name } = objectRefOf(key as ObjectKey);
       const fault = faultOf(value, `${namespace}/${name}`);
       if (fault !== undefined) return emit(cluster, key, { feeds, problem: fault });
-      const { managedResourceProgressingMillis: most } = careSettingsOf(read, settings);
+      const missing = incompleteness(value, name);
       const since = progressingSince(value);
-      const until = since === undefined ? undefined : Math.ceil((since + most) / 1000);
-      const isStuck = until !== undefined && hasPassed(read, elapsed, CARE, deadlineKey(cluster, key), until);
-      const problem = isStuck ? stuck(name, most) : incompleteness(value, name);
-      if (problem === undefined && until === undefined) return;
-      emit(cluster, key, {
-        feeds,
-        ...(problem === undefined ? {} : { problem }),
-        ...(until === undefined ? {} : { until }),
-      });
+      if (since === undefined) {
+        // Nothing more is read: most ManagedResources are as they should be.
+        if (missing !== undefined) emit(cluster, key, { feeds, problem: missing });
+        return;
+      }
+      const { managedResourceProgressingMillis: most } = careSettingsOf(read, settings);
+      const until = Math.ceil((since + most) / 1000);
+      const isStuck = hasPassed(read, elapsed, CARE, deadlineKey(cluster, key), until);
+      const problem = isStuck ? stuck(name, most) : missing;
+      emit(cluster, key, { feeds, until, ...(problem === undefined ? {} : { problem }) });
     },
   });
   const unhealthy = graph.index('unhealthyManagedResources', verdicts, ({ partition: cluster, key, value }) => {

@@ -363,16 +363,6 @@ describe('the tags of a Pod', () => {
     expect(ofNode()).toEqual({ 'topology.kubernetes.io/zone': 'own' });
   });
 
-  it('are computed again for the labels of the Node only, not for its status', () => {
-    for (let at = 0; at < 50; at += 1) live(pod({ name: `p${at}`, node: 'n1' }));
-    live(node(TOPOLOGY));
-    world.engine.commit();
-    live({ ...node(TOPOLOGY), status: { conditions: [{ type: 'Ready', status: 'False' }] } });
-    expect(world.engine.commit().computed).toBeLessThan(20);
-    live(node({ ...TOPOLOGY, 'kubernetes.io/hostname': 'other' }));
-    expect(world.engine.commit().computed).toBeGreaterThan(50);
-  });
-
   it('select data planes by the topology of their Nodes', () => {
     live(pod({ node: 'n1' }), pod({ name: 'elsewhere', node: 'n2' }), node(TOPOLOGY), service('web', {}));
     world.engine.commit();
