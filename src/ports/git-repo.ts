@@ -94,11 +94,11 @@ export interface GitCommitInfo {
 }
 
 /**
- * One entry of a tree of files. `blob` changes exactly when the content does; for a submodule it is a commit id. `size`: bytes of
- * a file, else 0.
+ * One entry of a tree of files. `unknown`: its mode is of no kind that git writes. `blob` changes exactly when the content does; for a
+ * submodule it is a commit id. `size`: bytes of a file, else 0.
  */
 export interface TreeEntry {
-  readonly kind: 'file' | 'symlink' | 'submodule';
+  readonly kind: 'file' | 'symlink' | 'submodule' | 'unknown';
   readonly blob: string;
   readonly size: number;
 }
@@ -126,10 +126,13 @@ export interface GitPublishRequest {
   readonly message: string;
 }
 
-/** `race`: the branch is no longer at `expected`. `refused`: the server rejected the push (a hook, a protected branch). */
+/**
+ * `race`: the branch is no longer at `expected`; or, with the words of the server in `locked`, it is there and the server could not
+ * lock it. `refused`: the server rejected the push (a hook, a protected branch, a branch whose name is in the way).
+ */
 export type GitPublishOutcome =
   | { readonly type: 'published'; readonly commit: string }
-  | { readonly type: 'race' }
+  | { readonly type: 'race'; readonly locked?: string }
   | { readonly type: 'refused'; readonly message: string }
   | GitFailure;
 

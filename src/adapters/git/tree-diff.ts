@@ -1,5 +1,5 @@
 import { gitCopyError, type TreeEntry } from '../../ports/git-repo.ts';
-import { entriesOf, isFolder, pathText } from './tree-object.ts';
+import { entriesOf, isFolder, kindOfMode, pathText } from './tree-object.ts';
 
 /** Reads a tree object; undefined: there is none, or it is too large to be read. */
 export type ReadTree = (tree: string) => Promise<Buffer | undefined>;
@@ -55,7 +55,8 @@ async function compare(read: ReadTree, changes: ListedChange[], { before, after,
     const pair = { before: folderOf(was), after: folderOf(is), prefix: `${path}/` };
     if (pair.before !== undefined || pair.after !== undefined) folders.push(compare(read, changes, pair));
     const kind = is && kindOfMode(is.mode);
-    if (is !== undefined && kind !== undefined) changes.push({ path: decoded(path), entry: { kind, blob: is.id } });
+    if (is !== undefined && kind !== undefined && kind !== 'folder')
+      changes.push({ path: decoded(path), entry: { kind, blob: is.id } });
     else if (was !== undefined && pair.before === undefined) changes.push({ path: decoded(path), entry: null });
   }
   await Promise.all(folders);
@@ -75,12 +76,6 @@ async function childrenOf(read: ReadTree, tree: string | undefined): Promise<Rea
     children.set(name.toString('latin1'), { mode, id: id.toString('hex') });
   }
   return children;
-}
-
-function kindOfMode(mode: string): TreeEntry['kind'] | undefined {
-  if (mode === '120000') return 'symlink';
-  if (mode === '160000') return 'submodule';
-  return mode.startsWith('100') ? 'file' : undefined;
 }
 
 function decoded(path: string): string {

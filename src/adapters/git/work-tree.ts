@@ -8,7 +8,7 @@ import { cleanMessage } from './failures.ts';
 import { createGitCommand, type GitCall, type GitCommand, type Setting } from './git-command.ts';
 import { isObjectId } from './git-objects.ts';
 import { type Environment, parseRemote } from './remote.ts';
-import { pathText } from './tree-object.ts';
+import { kindOfMode, pathText } from './tree-object.ts';
 
 /** A path that differs between the two ends of a range. */
 export interface ChangedPath {
@@ -134,8 +134,8 @@ function* parseDiff(output: Buffer): Generator<ChangedPath> {
   for (let head = fields.next(); head.done !== true; head = fields.next()) {
     const [oldMode = '', newMode = '', before = ''] = head.value.slice(1).split(' ');
     const path = fields.next().value ?? '';
-    const wasFile = oldMode.startsWith('100');
-    yield { path, before: wasFile ? before : null, isThere: newMode.startsWith('100') };
+    const isFile = (mode: string): boolean => kindOfMode(mode) === 'file';
+    yield { path, before: isFile(oldMode) ? before : null, isThere: isFile(newMode) };
   }
 }
 

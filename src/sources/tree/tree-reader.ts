@@ -231,6 +231,11 @@ export function partOf(
   const problem = pathProblem(path);
   // No rule has a say where the path decides.
   const isFollowed = problem === undefined && isMatched(path, kind) && follows(path);
+  if (kind === 'unknown' && isFollowed) {
+    // It may be a folder with manifests, or a manifest.
+    const hint = `give it a mode that git writes, or list it in ${IGNORE_FILE}`;
+    return { file: unreadableFile(path, blob, 'FileUnreadable', 'has a mode in git that is of no known kind', hint) };
+  }
   // Rules do not apply to a path that is too long: a manifest there is unreadable, not removed.
   if (!(isFollowed || problem !== undefined) || kind === 'submodule' || !isManifestName(path)) {
     const warning = isFollowed ? warningOn(path, kind) : undefined;

@@ -1,6 +1,7 @@
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { defaultRevisionLimits } from '../../../src/model/revision-limits.ts';
 import type { GitPublishRequest, GitRepo } from '../../../src/ports/git-repo.ts';
 import { createGitSandbox, type GitSandbox } from '../../support/git-sandbox.ts';
 import type { GitRepoSubject } from './git-subject.ts';
@@ -251,6 +252,62 @@ export function describeGitRepo(subject: GitRepoSubject): void {
       });
     });
 
+    describe('modes', () => {
+      /** Makes a commit on main of a tree whose entries have these modes. */
+      const pushTree = (entries: readonly (readonly [mode: string, name: string, id: string])[]): string => {
+        const sorted = [...entries].sort(([, a], [, b]) => (a < b ? -1 : 1));
+        const bytes = sorted.map(([mode, name, id]) =>
+          Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(id, 'hex')]),
+        );
+        const at = join(box.path, 'tree');
+        writeFileSync(at, Buffer.concat(bytes));
+        const tree = box.git(bare, 'hash-object', '-t', 'tree', '--literally', '-w', at);
+        const commit = box.git(bare, 'commit-tree', '-m', 'modes', tree);
+        box.git(bare, 'update-ref', 'refs/heads/main', commit);
+        return commit;
+      };
+
+      test('count as git reads them: the type decides, other permissions than git writes change nothing', async () => {
+        const first = box.push(bare, { 'a.yaml': 'a', 'd/b.yaml': 'b' });
+        const blob = box.git(bare, 'rev-parse', `${first}:a.yaml`);
+        const folder = box.git(bare, 'rev-parse', `${first}:d`);
+        const commit = pushTree([
+          ['100664', 'group.yaml', blob],
+          ['100600', 'own.yaml', blob],
+          ['0100644', 'zero.yaml', blob],
+          ['120664', 'link.yaml', blob],
+          ['40755', 'folder', folder],
+          ['160644', 'module', first],
+        ]);
+        const changes = await repo.diff(null, await fetched(), '');
+        expect(changes.map(({ path, entry }) => [path, entry?.kind]).sort()).toEqual([
+          ['folder/b.yaml', 'file'],
+          ['group.yaml', 'file'],
+          ['link.yaml', 'symlink'],
+          ['module', 'submodule'],
+          ['own.yaml', 'file'],
+          ['zero.yaml', 'file'],
+        ]);
+        expect(await repo.diff(null, commit, 'folder')).toMatchObject([{ path: 'b.yaml' }]);
+        const limits = { ...defaultRevisionLimits, depth: 0 };
+        expect(await repo.measure(commit, '', limits)).toMatchObject({ limit: 'depth' });
+      });
+
+      test('of no known kind are entries still, so that nothing of them counts as removed', async () => {
+        const first = box.push(bare, { 'a.yaml': 'a' });
+        const blob = box.git(bare, 'rev-parse', `${first}:a.yaml`);
+        await fetched();
+        pushTree([
+          ['60644', 'a.yaml', blob],
+          ['10064', 'b.yaml', blob],
+        ]);
+        expect(await repo.diff(first, await fetched(), '')).toMatchObject([
+          { path: 'a.yaml', entry: { kind: 'unknown' } },
+          { path: 'b.yaml', entry: { kind: 'unknown' } },
+        ]);
+      });
+    });
+
     describe('publish', () => {
       test('starts a branch with a root commit, goes on from it, and says who and when', async () => {
         expect(await repo.fetch()).toEqual({ type: 'absent' });
@@ -298,6 +355,53 @@ export function describeGitRepo(subject: GitRepoSubject): void {
         const loser = outcomes[0].type === 'race' ? repo : other;
         expect((await publish(await fetched(loser), { z: '3' }, loser)).type).toBe('published');
         expect(box.git(bare, 'rev-list', '--count', 'main')).toBe('3');
+      });
+
+      test('a branch whose name is in the way is named, in both directions, and is no race', async () => {
+        const below = open('copy-2', 'fleetrelay/status');
+        box.push(bare, { 'a.yaml': 'a' }, { branch: 'fleetrelay' });
+        expect(await below.fetch()).toEqual({ type: 'absent' });
+        const one = await publish(null, { x: 'x' }, below);
+        expect(one).toMatchObject({ type: 'refused' });
+        expect(one).toHaveProperty('message', expect.stringContaining('cannot exist beside the branch "fleetrelay"'));
+        expect(box.git(bare, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/fleetrelay');
+        box.push(bare, { 'a.yaml': 'a' }, { branch: 'state/of/all' });
+        const above = open('copy-3', 'state');
+        await above.fetch();
+        const other = await publish(null, { x: 'x' }, above);
+        expect(other).toMatchObject({ type: 'refused' });
+        expect(other).toHaveProperty(
+          'message',
+          expect.stringContaining('cannot exist beside the branch "state/of/all"'),
+        );
+        // A name that only begins with the same letters is in nobody's way.
+        box.push(bare, { 'a.yaml': 'a' }, { branch: 'fleet' });
+        expect((await publish(null, { x: 'x' }, open('copy-4', 'fleet-status'))).type).toBe('published');
+      });
+
+      test('a refusal is no race whatever its words are, and a branch that cannot be locked says so', async () => {
+        const base = box.push(bare, { 'a.yaml': 'a' });
+        await fetched();
+        mkdirSync(join(bare, 'hooks'), { recursive: true });
+        const hook = join(bare, 'hooks', 'pre-receive');
+        const text = 'fetch first: a non-fast-forward, and it already exists with an incorrect old value';
+        writeFileSync(hook, `#!/bin/sh\necho "${text}" >&2\nexit 1\n`);
+        chmodSync(hook, 0o755);
+        const refused = await publish(base, { x: 'x' });
+        expect(refused).toMatchObject({ type: 'refused', message: expect.stringContaining(text) });
+        rmSync(hook);
+        const lock = join(bare, 'refs', 'heads', 'main.lock');
+        writeFileSync(lock, '');
+        expect(await publish(base, { x: 'x' })).toMatchObject({
+          type: 'race',
+          locked: expect.stringContaining('lock'),
+        });
+        rmSync(lock);
+        box.git(bare, 'config', 'receive.maxInputSize', '10');
+        expect(await publish(base, { x: 'x' })).toMatchObject({ type: 'refused' });
+        box.git(bare, 'config', '--unset', 'receive.maxInputSize');
+        box.git(bare, 'config', 'receive.shallowUpdate', 'false');
+        expect((await publish(base, { x: 'x' })).type).toBe('published');
       });
 
       test("a hook's refusal is told in its own words, made harmless", async () => {
