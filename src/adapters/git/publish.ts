@@ -1,24 +1,16 @@
 import type { GitPublishOutcome, GitPublishRequest } from '../../ports/git-repo.ts';
 import { gitCopyError } from '../../ports/git-repo.ts';
 import { cleanMessage, failureOf } from './failures.ts';
-import type { GitCommand } from './git-command.ts';
+import { askRemote, type FetchContext, isGitAnswer } from './fetch-into.ts';
 import { isObjectId } from './git-objects.ts';
-import type { AuthorizationHeader, Remote } from './remote.ts';
+import { namesNear, outcomeOfRejection, type RemoteRefs } from './rejection.ts';
 
 const PUBLISH_REF = 'refs/fleetrelay/published';
 const IMPORT_DEADLINE_MS = 60_000;
-/** Git's reasons for a rejection because the branch has moved. */
-const RACE =
-  /stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|incorrect old value|already exists|failed to lock/i;
 
-export interface PublishContext {
-  readonly git: GitCommand;
+export interface PublishContext extends FetchContext {
   readonly repository: string;
-  readonly remote: Remote;
   readonly branch: string;
-  readonly authorization: AuthorizationHeader | undefined;
-  readonly deadlineMs: number;
-  readonly signal: AbortSignal;
 }
 
 /** Writes the commit into the local copy and pushes it, on the condition that the branch has not moved. */
@@ -37,13 +29,19 @@ export async function publishCommit(context: PublishContext, request: GitPublish
   if (outcome.end !== 'exited' || rejection === undefined) {
     return failureOf(outcome, `pushing ${branch} to ${remote.url}`, secrets);
   }
-  if (isRace(rejection)) return { type: 'race' };
-  return { type: 'refused', message: refusalMessage(rejection, outcome.errors, secrets) };
+  // The client itself has seen that the branch is not where the lease says.
+  if (rejection.startsWith('[rejected]')) return { type: 'race' };
+  const message = refusalMessage(rejection, outcome.errors, secrets);
+  return outcomeOfRejection({ branch, expected: request.expected, message }, await refsNear(context));
 }
 
-/** Whether a rejection means that the branch has moved. */
-export function isRace(rejection: string): boolean {
-  return RACE.test(rejection);
+/** Undefined: the remote does not answer, or with too much. */
+async function refsNear(context: PublishContext): Promise<RemoteRefs | undefined> {
+  const { remote, branch } = context;
+  const outcome = await askRemote(context, ['--refs', remote.url, ...namesNear(branch)]);
+  if (!outcome.succeeded || !isGitAnswer(remote, outcome)) return undefined;
+  const lines = outcome.output.toString('utf8').trimEnd().split('\n');
+  return new Map(lines.map((line) => line.split('\t')).map(([commit = '', name = '']) => [name, commit]));
 }
 
 /** Git's short reason, followed by the message of the server if it sent one. */

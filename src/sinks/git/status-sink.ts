@@ -254,6 +254,7 @@ async function publishOnce(context: Context): Promise<void> {
 async function tryToPublish(context: Context): Promise<BranchProblem | undefined> {
   const { deps, options, state, stopping } = context;
   const { repo, clock, random } = deps;
+  let locked: string | undefined;
   for (let races = 0; races < MAX_RACES; races += 1) {
     if (!state.treeIsFresh) {
       const fetched = await fetchStatusTree(repo, options.fleet, state.tree, { signal: stopping });
@@ -284,10 +285,14 @@ async function tryToPublish(context: Context): Promise<BranchProblem | undefined
         return { state: 'failing', reason: outcome.reason, message: outcome.message };
       case 'race':
         state.treeIsFresh = false;
+        ({ locked } = outcome);
         await clock.sleep(RACE_WAIT_MS * 2 ** races * (0.5 + random.next()), stopping);
     }
   }
-  const message = `${repo.branch} moved ${MAX_RACES} times while status was pushed`;
+  const message =
+    locked === undefined
+      ? `${repo.branch} moved ${MAX_RACES} times while status was pushed`
+      : `the server could not lock ${repo.branch} in the last of ${MAX_RACES} attempts: ${locked}; if nothing else pushes to it, a lock file of a push that ended early is left there`;
   return { state: 'failing', reason: 'Race', message };
 }
 

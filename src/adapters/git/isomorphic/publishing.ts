@@ -2,7 +2,8 @@ import git from 'isomorphic-git';
 import { type GitPublishOutcome, type GitPublishRequest, gitCopyError } from '../../../ports/git-repo.ts';
 import { cleanMessage, failed } from '../failures.ts';
 import { type GitObjects, isObjectId, readCommit } from '../git-objects.ts';
-import { checkPath, isRace, withoutDelimiters } from '../publish.ts';
+import { checkPath, withoutDelimiters } from '../publish.ts';
+import { outcomeOfRejection, type RemoteRefs } from '../rejection.ts';
 import { entriesOf, isFolder } from '../tree-object.ts';
 import { copyFiles, writeRef } from './copy-files.ts';
 import { askForRef, type RemoteContext, useRemote } from './remote-calls.ts';
@@ -54,9 +55,19 @@ export async function publishCommit(context: PublishContext, request: GitPublish
   if (pushed.value === undefined) return { type: 'published', commit };
   if (hasMoved) return { type: 'race' };
   const reason = refusalOf(pushed.value);
-  if (isRace(reason)) return { type: 'race' };
   const said = messages.join('\n').trim();
-  return { type: 'refused', message: cleanMessage(said === '' ? reason : `${reason}: ${said}`, secrets) };
+  const message = cleanMessage(said === '' ? reason : `${reason}: ${said}`, secrets);
+  return outcomeOfRejection({ branch, expected: request.expected, message }, await refsNear(context, what));
+}
+
+/** The refs with the first part of the branch's name; undefined: the remote does not answer. */
+async function refsNear(context: PublishContext, what: string): Promise<RemoteRefs | undefined> {
+  const { url, branch } = context;
+  const [first = ''] = branch.split('/');
+  const asked = await useRemote(context, { what }, (http, headers) =>
+    git.listServerRefs({ http, url, headers, prefix: `refs/heads/${first}`, protocolVersion: 2 }),
+  );
+  return asked.type === 'failed' ? undefined : new Map(asked.value.map(({ ref, oid }) => [ref, oid]));
 }
 
 function refusalOf(error: Error): string {

@@ -1,0 +1,55 @@
+import { quote } from '../../model/ids.ts';
+import type { GitPublishOutcome } from '../../ports/git-repo.ts';
+
+/** A push of a branch that the remote has rejected. */
+export interface Rejection {
+  readonly branch: string;
+  /** The commit that the push has built on; null: the branch did not exist. */
+  readonly expected: string | null;
+  /** The reason of the remote, clean of secrets. */
+  readonly message: string;
+}
+
+/** The refs of the remote after the rejection, by full name: at least those of {@link namesNear}. */
+export type RemoteRefs = ReadonlyMap<string, string>;
+
+/** A branch that cannot be updated for the moment: another push has the lock of its file. */
+const LOCKED = /cannot lock ref|failed to (?:update ref|lock)|unable to (?:create|lock)/i;
+
+/**
+ * Judges a rejection by the refs of the remote, since each server has its own texts: the branch has moved, another ref is in the way
+ * of its name, or the server refuses the push.
+ *
+ * @param refs undefined: they could not be read
+ */
+export function outcomeOfRejection(
+  { branch, expected, message }: Rejection,
+  refs: RemoteRefs | undefined,
+): GitPublishOutcome {
+  const ref = `refs/heads/${branch}`;
+  if (refs === undefined) return { type: 'refused', message };
+  if ((refs.get(ref) ?? null) !== expected) return { type: 'race' };
+  const inTheWay = expected === null ? refInTheWay(ref, refs) : undefined;
+  if (inTheWay !== undefined) {
+    const other = quote(inTheWay.replace(/^refs\/heads\//, ''));
+    const advice = `rename or delete that branch, or give the status branch another name (statusGit.branch of the RelayConfig)`;
+    return {
+      type: 'refused',
+      message: `the branch ${quote(branch)} cannot exist beside the branch ${other}; ${advice} (${message})`,
+    };
+  }
+  return LOCKED.test(message) ? { type: 'race', locked: message } : { type: 'refused', message };
+}
+
+/** The patterns of `git ls-remote` for a branch, for the folders that its name begins with, and for what lies below it. */
+export function namesNear(branch: string): readonly string[] {
+  const parts = branch.split('/');
+  const above = parts.map((_, index) => `refs/heads/${parts.slice(0, index + 1).join('/')}`);
+  return [...above, `refs/heads/${branch}/*`];
+}
+
+/** A file system holds no file beside a folder of the same name, and so git holds no ref whose name is the folder of another one. */
+function refInTheWay(ref: string, refs: RemoteRefs): string | undefined {
+  const names = [...refs.keys()].sort();
+  return names.find((name) => ref.startsWith(`${name}/`) || name.startsWith(`${ref}/`));
+}
