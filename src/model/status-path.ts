@@ -4,17 +4,54 @@ import { sha256 } from './digest.ts';
 const MAX_LENGTH = 200;
 const KEPT = 120;
 
+/** Stands for the namespace of an object that has none; {@link pathSegment} gives it to no name. */
+const NO_NAMESPACE = '_cluster';
+
+/** What programs on Windows take for a device, with any ending. */
+const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?=\.|$)/;
+
 /**
  * A name as one segment of a path on the status branch. Characters other than a–z, 0–9, `_`, `-` and inner dots are
- * percent-encoded, so that no name leaves its folder, and names that differ only in case are different files on every file
- * system. A longer name than a file can have is cut and ends in its digest. Other names give other segments.
+ * percent-encoded, and so are a `_` at the beginning and the first letter of the name of a device (`con`): so no name leaves its
+ * folder, names that differ only in case are different files on every file system, and every system can check them out. A longer
+ * name than a file can have is cut and ends in its digest. Other names give other segments.
  */
 export function pathSegment(name: string): string {
   const encoded = Buffer.from(name, 'utf8')
     .toString('latin1')
-    .replace(/[^a-z0-9._-]|^\.|\.$/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
+    .replace(/[^a-z0-9._-]|^[._]|\.$/g, percent);
+  return fitted(
+    name,
+    encoded.replace(DEVICE, (device) => `${percent(device.charAt(0))}${device.slice(1)}`),
+  );
+}
+
+/** A kind as a segment: `KIND.GROUP`, or `KIND` in the core group. A kind that does not begin with a capital letter is encoded. */
+export function kindSegment(group: string, kind: string): string {
+  const name = group === '' ? kind : `${kind}.${group}`;
+  const isUsual = /^[A-Z][A-Za-z0-9]*$/.test(kind) && !DEVICE.test(kind.toLowerCase()) && /^[a-z0-9.-]*$/.test(group);
+  const written = isUsual ? name : name.replace(/[^A-Za-z0-9.-]|^./g, percent);
+  return fitted(name, written);
+}
+
+/** A namespace as a segment; empty: the object has none. */
+export function namespaceSegment(namespace: string): string {
+  return namespace === '' ? NO_NAMESPACE : pathSegment(namespace);
+}
+
+/** The path of a file in these folders, of which each is a segment, for a name. */
+export function statusFile(folders: readonly string[], name: string): string {
+  return [...folders, `${pathSegment(name)}.yaml`].join('/');
+}
+
+/** The segment for a name, cut if it is too long. */
+function fitted(name: string, encoded: string): string {
   if (encoded === '') return '%';
   // The encoding of text that is not well-formed is not unique.
   if (encoded.length <= MAX_LENGTH && name.isWellFormed()) return encoded;
   return `${encoded.slice(0, KEPT)}~${sha256(JSON.stringify(name))}`;
+}
+
+function percent(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
 }

@@ -1,6 +1,6 @@
 import { bucketOf } from '../../model/digest.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
-import { pathSegment } from '../../model/status-path.ts';
+import { pathSegment, statusFile } from '../../model/status-path.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { DataplaneValue } from './dataplanes.ts';
 import { joined } from './joined.ts';
@@ -44,7 +44,7 @@ export function deriveServiceDocuments(
           if (value !== undefined) named.push(rowOf(cluster, value));
         }
       }
-      const path = `${SERVICES_FOLDER}/${pathSegment(value.mesh)}/${pathSegment(value.name)}.yaml`;
+      const path = statusFile([SERVICES_FOLDER, pathSegment(value.mesh)], value.name);
       emit('', path, { ...serviceRow(value), notOnline: named.sort(byName) });
     },
   });

@@ -2,7 +2,7 @@ import type { Condition, ConditionValue } from '../../model/conditions.ts';
 import { type EngineKind, engineKindRow, isEngineKind } from '../../model/engine-kinds.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { Origin } from '../../model/output.ts';
-import { pathSegment } from '../../model/status-path.ts';
+import { namespaceSegment, pathSegment } from '../../model/status-path.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { Declarations, Declared } from '../fleet/declared.ts';
 import type { FileValue } from '../inputs.ts';
@@ -45,9 +45,6 @@ export interface DeclaredStatus extends Omit<StatusPart, 'subject'> {
   /** Of the declaration in force; absent: no source declares the object. */
   readonly origin?: Origin;
 }
-
-/** Replaces the namespace of objects without one; no namespace can have this name. */
-const NO_NAMESPACE = '_cluster';
 
 /** Joins the declarations with their statuses, and adds the condition `Accepted`. */
 export function deriveStatuses(
@@ -101,7 +98,7 @@ export function statusPathOf(
   const mesh = meshOf(kind, key, { namespace, name });
   const values = {
     KIND: word,
-    NAMESPACE: namespace === '' ? NO_NAMESPACE : pathSegment(namespace),
+    NAMESPACE: namespaceSegment(namespace),
     NAME: pathSegment(name),
     MESH: pathSegment(mesh ?? ''),
   };

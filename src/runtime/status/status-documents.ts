@@ -13,6 +13,7 @@ import { type Diagnostic, displayDiagnostic } from '../../model/diagnostic.ts';
 import { engineKindRow } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { kindSegment, namespaceSegment, pathSegment, statusFile } from '../../model/status-path.ts';
 import { parseRfc3339, rfc3339 } from '../../model/time.ts';
 import type { AdmittedRevision } from '../replica/admission.ts';
 import type { SourceState } from '../source-table.ts';
@@ -21,11 +22,11 @@ import type { SourceState } from '../source-table.ts';
 export const statusPath = {
   object: (key: string) => {
     const { group, kind, namespace, name } = objectRefOf(key as ObjectKey);
-    return `objects/${group === '' ? kind : `${kind}.${group}`}/${namespace === '' ? '_cluster' : namespace}/${name}.yaml`;
+    return statusFile(['objects', kindSegment(group, kind), namespaceSegment(namespace)], name);
   },
-  source: (name: string) => `sources/${name}.yaml`,
-  revision: (source: string, revision: string) => `revisions/${source}/${revision}.yaml`,
-  revisionsOf: (source: string) => `revisions/${source}/`,
+  source: (name: string) => statusFile(['sources'], name),
+  revision: (source: string, revision: string) => statusFile(['revisions', pathSegment(source)], revision),
+  revisionsOf: (source: string) => `revisions/${pathSegment(source)}/`,
 } as const;
 
 /** The parts of a file as last written that its next version depends on. */

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { objectKey, parseObjectRef } from '../../../src/model/object-key.ts';
+import { must } from '../../../src/model/result.ts';
 import { pathSegment } from '../../../src/model/status-path.ts';
+import { statusPath } from '../../../src/runtime/status/status-documents.ts';
 
 describe('a name as a segment of a path', () => {
   it('stays as it is if it is the name of a Kubernetes object', () => {
@@ -16,6 +19,12 @@ describe('a name as a segment of a path', () => {
     ['a\nb', 'a%0ab'],
     ['é', '%c3%a9'],
     ['', '%'],
+    ['con', '%63on'],
+    ['aux.example.com', '%61ux.example.com'],
+    ['lpt1', '%6cpt1'],
+    ['_cluster', '%5fcluster'],
+    ['system:node', 'system%3anode'],
+    ['ends.', 'ends%2e'],
   ])('%j is encoded', (name, segment) => {
     expect(pathSegment(name)).toBe(segment);
   });
@@ -33,5 +42,36 @@ describe('a name as a segment of a path', () => {
     const segments = names.map(pathSegment);
     expect(new Set(segments).size).toBe(names.length);
     for (const segment of segments) expect(segment).toMatch(/^[a-z0-9._%~-]{1,200}$/);
+  });
+});
+
+describe('the file of an object on the status branch', () => {
+  const fileOf = (kind: string, name: string, { group = '', namespace = '' } = {}): string =>
+    statusPath.object(objectKey(must(parseObjectRef({ group, kind, namespace, name }))));
+
+  it('is named after kind, namespace and name', () => {
+    expect(fileOf('ConfigMap', 'a', { namespace: 'web' })).toBe('objects/ConfigMap/web/a.yaml');
+    expect(fileOf('Deployment', 'a', { group: 'apps', namespace: 'aux' })).toBe('objects/Deployment.apps/%61ux/a.yaml');
+    expect(fileOf('ClusterRole', 'system:Node', { group: 'rbac.authorization.k8s.io' })).toBe(
+      'objects/ClusterRole.rbac.authorization.k8s.io/_cluster/system%3a%4eode.yaml',
+    );
+    expect(fileOf('widget', 'a')).toBe('objects/%77idget/_cluster/a.yaml');
+  });
+
+  it('can be checked out on every file system: no part is longer than 255 bytes, and case alone tells no two apart', () => {
+    const long = Array.from({ length: 4 }, () => 'a'.repeat(62)).join('.');
+    const group = `${'g'.repeat(60)}.${'h'.repeat(60)}.${'i'.repeat(60)}.${'j'.repeat(60)}`;
+    const kind = `K${'k'.repeat(62)}`;
+    const paths = [
+      fileOf(kind, `${long}.a`, { group, namespace: 'n'.repeat(63) }),
+      fileOf(kind, `${long}.b`, { group, namespace: 'n'.repeat(63) }),
+      fileOf(kind, `${long}.a`, { group: `${group.slice(0, -1)}k`, namespace: 'n'.repeat(63) }),
+      ...['Admin', 'admin', 'ADMIN', 'con', 'CON', 'con.x'].map((name) => fileOf('ClusterRole', name)),
+      ...['Widget', 'widget'].map((each) => fileOf(each, 'a')),
+      statusPath.revision('main', 'f'.repeat(300)),
+    ];
+    for (const part of paths.flatMap((path) => path.split('/')))
+      expect(Buffer.byteLength(part)).toBeLessThanOrEqual(255);
+    expect(new Set(paths.map((path) => path.toLowerCase())).size).toBe(paths.length);
   });
 });
