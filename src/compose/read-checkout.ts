@@ -1,4 +1,7 @@
 import { createFileTree } from '../adapters/files/file-tree.ts';
+import type { Environment } from '../adapters/git/remote.ts';
+import { createMembersReader } from '../adapters/git/work-tree-files.ts';
+import { createSystemClock } from '../adapters/system/clock.ts';
 import { defaultDecodeLimits } from '../manifest/limits.ts';
 import { createLocator } from '../manifest/locate.ts';
 import type { DecodedFile, SourceDocument } from '../model/desired.ts';
@@ -28,14 +31,15 @@ export interface Checkout {
 
 type Find = ReturnType<typeof createLocator>;
 
-/** Reads all manifests of a folder. Rejects with a text for a person if the folder cannot be listed. */
+/** Reads all manifests of a folder; of a work tree those that git would commit. Rejects with a text for a person if the folder cannot be listed. */
 export async function readCheckout(
-  deps: { readonly log: Log },
+  { log, environment = process.env }: { readonly log: Log; readonly environment?: Environment },
   folder: string,
   source?: ConfiguredSource,
 ): Promise<Checkout> {
   const { limits = defaultRevisionLimits } = source ?? {};
-  const tree = createFileTree(deps, { folder, limits });
+  const readMembers = createMembersReader({ clock: createSystemClock(), environment });
+  const tree = createFileTree({ log }, { folder, limits, readMembers });
   const { maxBytes } = defaultDecodeLimits;
   const listing = await tree.list((path) => path === IGNORE_FILE || isManifestName(path));
   if (listing.type === 'failed') throw new Error(`the folder ${folder} cannot be read: ${listing.message}`);

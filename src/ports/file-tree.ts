@@ -8,7 +8,10 @@ import type { Excess } from '../model/revision-limits.ts';
 export interface FileTree {
   /** The folder, for people. */
   readonly address: string;
-  /** Walks the complete folder, except `.git` and names that start with two dots, and lists the files that `wanted` accepts. */
+  /**
+   * Walks the complete folder, except files and folders that begin with a dot, and lists the files that `wanted` accepts. Of a work
+   * tree of git only what git would commit, with links as links, and submodules.
+   */
   list(wanted: (path: string) => boolean): Promise<FileTreeListing>;
   read(path: string, maxBytes: number): Promise<FileTreeContent>;
   /**
@@ -36,8 +39,8 @@ export type FileTreeListing =
 
 export interface FileTreeEntry {
   readonly path: string;
-  /** `symlink`: a symbolic link that is not followed. */
-  readonly kind: 'file' | 'symlink';
+  /** `symlink`: a symbolic link that is not followed. `submodule`: a repository of its own in a work tree. */
+  readonly kind: 'file' | 'symlink' | 'submodule';
   /** Bytes. */
   readonly size: number;
   /** Made of size, times and inode: changes when the file is written or replaced. Equal stamps almost always mean equal content. */
@@ -50,3 +53,16 @@ export type FileTreeContent =
   | { readonly type: 'oversized' }
   /** `message` is the end of a sentence. */
   | { readonly type: 'unreadable'; readonly message: string };
+
+/** What git would commit of a folder; paths are relative to the folder. */
+export interface FolderMembers {
+  /** Undefined: git would not commit the path, or it is a folder. */
+  kindOf(path: string): FileTreeEntry['kind'] | undefined;
+  /** Whether the folder holds a path that git would commit. */
+  reaches(folder: string): boolean;
+  /** Files that git has and leaves out of the work tree (a sparse checkout). */
+  readonly leftOut: readonly string[];
+}
+
+/** Finds the members of a folder; undefined: every file of it counts. Rejects with a text for people. */
+export type ReadMembers = (folder: string) => Promise<FolderMembers | undefined>;

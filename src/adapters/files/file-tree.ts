@@ -11,26 +11,42 @@ import {
   excessText,
   type RevisionLimits,
 } from '../../model/revision-limits.ts';
-import type { FileTree, FileTreeContent, FileTreeEntry, FileTreeListing } from '../../ports/file-tree.ts';
+import type {
+  FileTree,
+  FileTreeContent,
+  FileTreeEntry,
+  FileTreeListing,
+  FolderMembers,
+  ReadMembers,
+} from '../../ports/file-tree.ts';
 import type { Log } from '../../ports/log.ts';
 
 export interface FileTreeOptions {
   readonly folder: string;
   /** A folder above the limits for entries and depth is not listed; the defaults of a revision unless set. */
   readonly limits?: Pick<RevisionLimits, 'entries' | 'depth'>;
+  /** Asked at each listing; absent: every file of the folder counts. */
+  readonly readMembers?: ReadMembers;
 }
 
 /** A {@link FileTree} of a real folder, watched with the platform's file events. */
 export function createFileTree(deps: { readonly log: Log }, options: FileTreeOptions): FileTree {
   const folder = resolve(options.folder);
   let isInside = createIsInside(folder);
+  let leftOut: ReadonlySet<string> = new Set();
   return {
     address: folder,
-    list: (wanted) => {
+    list: async (wanted) => {
       isInside = createIsInside(folder);
-      return listFolder({ folder, isInside }, wanted, { ...defaultRevisionLimits, ...options.limits });
+      const members = await options
+        .readMembers?.(folder)
+        .catch((error: unknown) => failed('FolderUnreadable', errorText(error)));
+      if (members !== undefined && 'type' in members) return members;
+      leftOut = new Set(members?.leftOut);
+      return listFolder({ folder, isInside, members }, wanted, { ...defaultRevisionLimits, ...options.limits });
     },
-    read: (path, maxBytes) => readInside({ folder, isInside }, path, maxBytes),
+    read: async (path, maxBytes) =>
+      leftOut.has(path) ? { type: 'unreadable', message: LEFT_OUT } : readInside({ folder, isInside }, path, maxBytes),
     watch: async (changed) => {
       const watcher = watchFolder(folder, {
         ignoreInitial: true,
@@ -52,6 +68,9 @@ export function createFileTree(deps: { readonly log: Log }, options: FileTreeOpt
   };
 }
 
+/** Why a file of a sparse checkout cannot be read; the end of a sentence. */
+export const LEFT_OUT = 'is not in the work tree, because the checkout is sparse; check it out';
+
 interface Inside {
   readonly folder: string;
   /** Whether a path without symbolic links is in the folder. */
@@ -72,7 +91,7 @@ function createIsInside(folder: string): Inside['isInside'] {
 }
 
 function isSkipped(name: string): boolean {
-  return name === '.git' || name.startsWith('..');
+  return name.startsWith('.');
 }
 
 class TooManyEntries extends Error {
@@ -84,12 +103,12 @@ class TooManyEntries extends Error {
 }
 
 async function listFolder(
-  inside: Inside,
+  inside: Inside & { readonly members: FolderMembers | undefined },
   wanted: (path: string) => boolean,
   limits: RevisionLimits,
 ): Promise<FileTreeListing> {
-  const { folder } = inside;
-  const entries: FileTreeEntry[] = [];
+  const { folder, members } = inside;
+  const entries = (members?.leftOut ?? []).filter(wanted).map(leftOutEntry);
   let seen = 0;
   const count = (limit: 'entries' | 'depth', found: number): void => {
     const excess = excessOf(limits, limit, found);
@@ -102,10 +121,17 @@ async function listFolder(
       seen += 1;
       count('entries', seen);
       const path = relative === '' ? child.name : `${relative}/${child.name}`;
-      if (isSkipped(child.name)) continue;
-      if (child.isDirectory()) await walk(path, depth + 1).catch(passOver);
-      else if ((child.isFile() || child.isSymbolicLink()) && wanted(path)) {
-        const entry = await entryAt(inside, path).catch(passOver);
+      // The ignore file of a source begins with a dot, and is wanted.
+      if (isSkipped(child.name) && !(child.isFile() && wanted(path))) continue;
+      const member = members?.kindOf(path);
+      if (child.isDirectory()) {
+        if (member === 'submodule') entries.push({ path, kind: member, size: 0, stamp: member });
+        else if (members?.reaches(path) !== false) await walk(path, depth + 1).catch(passOver);
+      } else if (child.isFile() || child.isSymbolicLink()) {
+        if (members !== undefined && member === undefined) continue;
+        // Whoever asks for manifests is told of every link in a work tree: it may lead to a folder of them.
+        if (!wanted(path) && !(members !== undefined && child.isSymbolicLink())) continue;
+        const entry = await (members === undefined ? entryAt(inside, path) : memberAt(inside, path)).catch(passOver);
         if (entry !== undefined) entries.push(entry);
       }
     }
@@ -141,6 +167,18 @@ function failed(
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+}
+
+function leftOutEntry(path: string): FileTreeEntry {
+  return { path, kind: 'file', size: 0, stamp: 'left out' };
+}
+
+/** The entry of a work tree, of which git commits links as links. */
+async function memberAt({ folder }: Inside, path: string): Promise<FileTreeEntry> {
+  const own = await lstat(join(folder, path), { bigint: true });
+  return own.isSymbolicLink()
+    ? { path, kind: 'symlink', size: 0, stamp: `${own.ino}:${own.ctimeNs}` }
+    : entryOf(path, own);
 }
 
 async function entryAt(inside: Inside, path: string): Promise<FileTreeEntry | undefined> {

@@ -6,6 +6,8 @@ import type { AuthorizationHeader, Environment, Remote } from './remote.ts';
 
 export interface GitCall {
   readonly args: readonly string[];
+  /** The command takes no literal paths; without it all paths are literal. */
+  readonly takesPatterns?: true;
   /** The repository; absent for commands that need none. */
   readonly repository?: string;
   /** Read as the program takes it. */
@@ -87,11 +89,15 @@ export function createGitCommand(
     run: async (call: GitCall): Promise<ProcessOutcome> =>
       call.signal?.aborted === true
         ? endedEarly('aborted', '')
-        : outcomeOf(clock, call, start(['--literal-pathspecs', ...call.args], call.repository, call)),
+        : outcomeOf(clock, call, start([...pathspecsOf(call), ...call.args], call.repository, call)),
     /** Starts a local command that runs until it is killed. */
     start: (args: readonly string[], repository: string, environment: Readonly<Record<string, string>> = {}) =>
       start(args, repository, { environment }),
   };
+}
+
+function pathspecsOf({ takesPatterns }: GitCall): readonly string[] {
+  return takesPatterns === true ? [] : ['--literal-pathspecs'];
 }
 
 /** Runs a program that git uses, to its end or its deadline, with the environment that git has. Never rejects. */

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { quote } from '../../model/ids.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { GitRepo } from '../../ports/git-repo.ts';
+import type { GitRepo, TreeEntry } from '../../ports/git-repo.ts';
 import { createCopyReader } from './copy-reader.ts';
 import { cleanMessage } from './failures.ts';
 import { createGitCommand, type GitCall, type GitCommand, type Setting } from './git-command.ts';
@@ -16,8 +16,8 @@ export interface ChangedPath {
   readonly path: string;
   /** The blob of the file at the beginning of the range; null: there was no file. */
   readonly before: string | null;
-  /** There is a file at the end of the range. */
-  readonly isThere: boolean;
+  /** What is there at the end of the range; null: nothing. */
+  readonly now: TreeEntry['kind'] | null;
 }
 
 /** What commits, and the work tree after them, have changed. */
@@ -79,7 +79,11 @@ export async function readWorkTreeChanges(
   if (to === null) {
     const untracked = await ask(['ls-files', '-z', '--others', '--exclude-standard']);
     if (!untracked.ok) return untracked;
-    for (const path of texts(untracked.value)) changes.push({ path, before: null, isThere: true });
+    for (const path of texts(untracked.value)) {
+      // A repository of its own, of which git would commit a submodule.
+      const isRepository = path.endsWith('/');
+      changes.push({ path: path.replace(/\/$/, ''), before: null, now: isRepository ? 'submodule' : 'file' });
+    }
   }
   const reader = createCopyReader(git, deps.clock, repository);
   const { readBlob, diff } = reader.reading;
@@ -134,8 +138,10 @@ function* parseDiff(output: Buffer): Generator<ChangedPath> {
   for (let head = fields.next(); head.done !== true; head = fields.next()) {
     const [oldMode = '', newMode = '', before = ''] = head.value.slice(1).split(' ');
     const path = fields.next().value ?? '';
-    const isFile = (mode: string): boolean => kindOfMode(mode) === 'file';
-    yield { path, before: isFile(oldMode) ? before : null, isThere: isFile(newMode) };
+    const now = kindOfMode(newMode);
+    // The mode of what is not there is 000000.
+    const isThere = now !== 'unknown' && now !== 'folder';
+    yield { path, before: kindOfMode(oldMode) === 'file' ? before : null, now: isThere ? now : null };
   }
 }
 

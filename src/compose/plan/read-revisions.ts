@@ -100,7 +100,7 @@ function tooLarge(size: number): string {
   return `is ${size} bytes large; at most ${defaultDecodeLimits.maxBytes} are read`;
 }
 
-/** The differences between the commit and the work tree. Links are no files, as in a commit. */
+/** The differences between the commit and the work tree. Links are links, as in a commit. */
 async function workTreeChanges(
   { root, changes }: WorkTreeChanges,
   folder: string,
@@ -109,10 +109,11 @@ async function workTreeChanges(
   const prefix = below === '' ? '' : `${below}/`;
   const inside = changes.filter(({ path }) => path.startsWith(prefix));
   return Promise.all(
-    inside.map(async ({ path: whole, isThere }): Promise<TreeChange> => {
+    inside.map(async ({ path: whole, now }): Promise<TreeChange> => {
       const path = whole.slice(prefix.length);
-      const found = isThere ? await lstat(resolve(root, whole)).catch(() => undefined) : undefined;
-      if (found === undefined) return { path, entry: null };
+      const found = now === null ? undefined : await lstat(resolve(root, whole)).catch(() => undefined);
+      if (found === undefined || now === null) return { path, entry: null };
+      if (found.isDirectory()) return { path, entry: { kind: 'submodule', blob: `${ON_DISK}${path}`, size: 0 } };
       const kind = found.isFile() ? 'file' : 'symlink';
       return { path, entry: { kind, blob: `${ON_DISK}${folder}/${path}`, size: found.size } };
     }),

@@ -4,6 +4,7 @@ import { createFileTree } from '../../adapters/files/file-tree.ts';
 import type { GitSigners } from '../../adapters/git/file-signature.ts';
 import { prepareSigners } from '../../adapters/git/prepare-signers.ts';
 import type { GitCredentials } from '../../adapters/git/remote.ts';
+import { createMembersReader } from '../../adapters/git/work-tree-files.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { SourceName } from '../../model/ids.ts';
 import { errorText } from '../../model/messages.ts';
@@ -53,7 +54,8 @@ export function openSources(
     if (source.type === 'kubernetes') return [];
     const { name } = source;
     if (source.type === 'files') {
-      const tree = createFileTree(deps, { folder: source.path, limits });
+      const readMembers = createMembersReader({ clock: deps.clock, environment: deps.env });
+      const tree = createFileTree(deps, { folder: source.path, limits, readMembers });
       return [createFilesSource({ tree, decode, ...deps }, { name, limits })];
     }
     const remote = { ...source, cloneBytes, ...(signers && { signers }) };

@@ -1,12 +1,16 @@
-import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { type Dirent, lstatSync, readdirSync, statSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
+import { createMembersReader } from '../../adapters/git/work-tree-files.ts';
+import { createSystemClock } from '../../adapters/system/clock.ts';
 import { decodeFile } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { isToolFileName } from '../../manifest/tool-files.ts';
 import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
 import { compareText } from '../../model/json.ts';
+import { counted } from '../../model/messages.ts';
 import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
-import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
+import type { FileTreeEntry, FolderMembers, ReadMembers } from '../../ports/file-tree.ts';
+import { IGNORE_FILE, isHidden, isManifestName } from '../../sources/tree/ignore-file.ts';
 import { readRules } from '../../sources/tree/judge-paths.ts';
 import { isToolPart, readToolFolders } from '../../sources/tree/tool-folders.ts';
 import { partOf } from '../../sources/tree/tree-reader.ts';
@@ -54,15 +58,17 @@ export interface Inputs {
 
 /**
  * Lists the files of a request. In a folder these are all manifests that the `.fleetrelayignore` of the folder does not
- * exclude and that belong to no Helm chart or kustomization; links are not followed, as in git.
+ * exclude and that belong to no Helm chart or kustomization; links are not followed, as in git. Of a work tree only what git would
+ * commit counts.
  */
 export async function listInputs(
-  { paths, cwd, readStdin }: Pick<ValidationRequest, 'paths' | 'cwd' | 'readStdin'>,
+  { paths, cwd, readStdin, env = {} }: Pick<ValidationRequest, 'paths' | 'cwd' | 'readStdin' | 'env'>,
   read: ReadBytes,
   limits: RevisionLimits = defaultRevisionLimits,
   found: (files: number) => Promise<void> = async () => undefined,
 ): Promise<Inputs> {
   const files = new Map<string, InputFile>();
+  const readMembers = createMembersReader({ clock: createSystemClock(), environment: env });
   const rest = {
     ...{ refused: [] as Diagnostic[], failed: [] as Diagnostic[], ignoreFolders: [] as string[] },
     ...{ ignoreSteps: 0, unread: [] as string[] },
@@ -72,7 +78,7 @@ export async function listInputs(
     const kind = path === STDIN ? 'stdin' : kindOf(location);
     if (kind === 'stdin') await addStdin(readStdin, files, rest.refused);
     else if (kind === 'folder')
-      rest.ignoreSteps += await listFolder(path, location, read, { files, ...rest, limits, found });
+      rest.ignoreSteps += await listFolder(path, location, read, { files, ...rest, limits, found, readMembers });
     else if (kind === 'file') files.set(location, { name: path, location, isNamed: true });
     else rest.failed.push(unreadable(path, kind));
   }
@@ -99,6 +105,7 @@ interface Listing {
   readonly unread: string[];
   readonly limits: RevisionLimits;
   readonly found: (files: number) => Promise<void>;
+  readonly readMembers: ReadMembers;
 }
 
 /** Returns the steps of matching its paths with its ignore rules. */
@@ -117,9 +124,12 @@ async function listFolder(path: string, root: string, read: ReadBytes, listing: 
 async function listWithin(path: string, root: string, read: ReadBytes, listing: Listing): Promise<number> {
   const entries: Entry[] = [];
   const count = createListingCount(listing.limits, (relative) => below(path, relative));
-  for (const entry of manifestsIn(root, count.entry, (folder, error) => {
+  const members = await listing.readMembers(root);
+  if (members !== undefined && members.leftOut.length > 0) listing.failed.push(sparse(path, members.leftOut.length));
+  const failed = (folder: string, error: unknown): void => {
     listing.failed.push(unreadable(below(path, folder), problemOf(error)));
-  })) {
+  };
+  for (const entry of entriesIn({ root, members, count: count.entry, failed })) {
     entries.push(entry);
     if (entries.length % 512 === 0) await listing.found(listing.files.size + entries.length);
   }
@@ -169,7 +179,7 @@ async function listWithin(path: string, root: string, read: ReadBytes, listing: 
 interface Entry {
   /** Relative to the folder of the request. */
   readonly path: string;
-  readonly kind: 'file' | 'symlink';
+  readonly kind: FileTreeEntry['kind'];
 }
 
 /** A folder to read; its path ends with a slash. */
@@ -178,12 +188,20 @@ interface Folder {
   readonly kind: 'folder';
 }
 
-/** Manifests and the ignore file below a folder, in canonical order. Links are not followed; `.git` is never read. */
-function* manifestsIn(
-  root: string,
-  count: (path: string, isFolder: boolean) => void,
-  failed: (folder: string, error: unknown) => void,
-): Generator<Entry> {
+interface Walk {
+  readonly root: string;
+  /** What git would commit; undefined: everything counts. */
+  readonly members: FolderMembers | undefined;
+  readonly count: (path: string, isFolder: boolean) => void;
+  readonly failed: (folder: string, error: unknown) => void;
+}
+
+/**
+ * Manifests and the ignore file below a folder, in canonical order; of a work tree links and submodules, too. Links are not followed;
+ * what begins with a dot is not read.
+ */
+function* entriesIn(walk: Walk): Generator<Entry> {
+  const { root, count, failed } = walk;
   const open: (Entry | Folder)[] = [{ path: '', kind: 'folder' }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (next.kind !== 'folder') {
@@ -196,15 +214,27 @@ function* manifestsIn(
     for (const child of found.sort((a, b) => compareText(a.name, b.name))) {
       const path = `${folder}${child.name}`;
       if (path !== '.git') count(path, child.isDirectory());
-      if (child.isDirectory()) {
-        if (child.name !== '.git') children.push({ path: `${path}/`, kind: 'folder' });
-      } else if ((child.isFile() || child.isSymbolicLink()) && (path === IGNORE_FILE || isManifestName(path))) {
-        children.push({ path, kind: child.isFile() ? 'file' : 'symlink' });
-      }
+      const entry = entryFor(walk, path, child);
+      if (entry !== undefined) children.push(entry);
     }
     children.sort((a, b) => compareText(b.path, a.path));
     for (const child of children) open.push(child);
   }
+}
+
+/** Undefined: it is not read. */
+function entryFor({ members }: Walk, path: string, child: Dirent): Entry | Folder | undefined {
+  if (path !== IGNORE_FILE && isHidden(path)) return undefined;
+  const kind = members?.kindOf(path);
+  if (child.isDirectory()) {
+    if (kind === 'submodule') return { path, kind };
+    return members?.reaches(path) === false ? undefined : { path: `${path}/`, kind: 'folder' };
+  }
+  if (members !== undefined && kind === undefined) return undefined;
+  const isLink = child.isSymbolicLink();
+  if (isLink && members !== undefined) return { path, kind: 'symlink' };
+  if (!(child.isFile() || isLink) || !(path === IGNORE_FILE || isManifestName(path))) return undefined;
+  return { path, kind: isLink ? 'symlink' : 'file' };
 }
 
 function childrenOf(folder: string, failed: (error: unknown) => void) {
@@ -230,6 +260,14 @@ export function sourceRoot([folder, ...others]: readonly string[], cwd: string):
 /** The path of a file relative to the root of its source, with `/`. */
 export function pathInSource(root: string, location: string): string {
   return relative(root, location).split(sep).join('/');
+}
+
+/** The warning of a work tree without some of its files: what they declare is not known. */
+function sparse(path: string, files: number): Diagnostic {
+  const are = files === 1 ? 'is' : 'are';
+  const message = `${counted(files, 'file')} of the repository ${are} not in the work tree, because the checkout is sparse`;
+  const hint = 'check them out if they belong to the desired state';
+  return diagnosticOf({ severity: 'warning', reason: 'FileUnreadable', message, hint, at: { path } });
 }
 
 /** The diagnostic of a path that cannot be read. */

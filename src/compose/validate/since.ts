@@ -8,7 +8,7 @@ import { quote } from '../../model/ids.ts';
 import { objectOf, textOf } from '../../model/json.ts';
 import { matchesLabels } from '../../model/label-selector.ts';
 import { objectRefOf } from '../../model/object-key.ts';
-import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
+import { hasManifestEnding, IGNORE_FILE } from '../../sources/tree/ignore-file.ts';
 import type { ObjectFacts } from '../../validation/across-files/facts.ts';
 import { ANY_NAME } from '../../validation/across-files/likely-references.ts';
 import { selectedBy } from '../../validation/across-files/object-references.ts';
@@ -53,7 +53,9 @@ export async function readTouched(
     return {
       touches: (location) => paths.has(real(location)),
       isEverything: inputs.ignoreFolders.some((folder) => paths.has(real(join(folder, IGNORE_FILE)))),
-      hasOtherFiles: changes.some(({ path, before, isThere }) => isManifestName(path) && (before !== null) !== isThere),
+      hasOtherFiles: changes.some(
+        ({ path, before, now }) => hasManifestEnding(path) && (before !== null) !== (now === 'file'),
+      ),
       before: await filesBefore(opened.value, settings),
     };
   } finally {
@@ -81,7 +83,7 @@ async function filesBefore(
   const checks = await createObjectChecks(settings);
   const files: CheckedFile[] = [];
   for (const { path, before } of changes) {
-    if (before === null || !isManifestName(path)) continue;
+    if (before === null || !hasManifestEnding(path)) continue;
     const blob = await readBlob(before, defaultDecodeLimits.maxBytes);
     if (blob.type === 'read') files.push(checkFile(path, { ok: true, bytes: blob.bytes }, checks));
   }

@@ -47,9 +47,22 @@ interface NumberedRule extends IgnoreRule, WrittenRule {}
 const MAX_RULES = 1_000;
 const MAX_RULE_LENGTH = 500;
 
-/** True for the name of a manifest, and for that of a kustomization. Every other file is ignored without a message. */
+/**
+ * True for the name of a manifest, and for that of a kustomization, if neither the file nor a folder of its path is hidden. Every other
+ * file is ignored without a message.
+ */
 export function isManifestName(path: string): boolean {
+  return hasManifestEnding(path) && !isHidden(path);
+}
+
+/** As {@link isManifestName}, of a path that is not relative to its source. */
+export function hasManifestEnding(path: string): boolean {
   return /\.(?:ya?ml|json)$/i.test(path) || /(?:^|\/)Kustomization$/.test(path);
+}
+
+/** Whether a file or a folder of the path begins with a dot: by convention it is of a tool and not of the desired state. */
+export function isHidden(path: string): boolean {
+  return path.startsWith('.') || path.includes('/.');
 }
 
 /** Parses an ignore file. The number of rules is bounded, because each path is matched against each rule. */

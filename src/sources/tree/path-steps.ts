@@ -3,7 +3,7 @@ import { compareText } from '../../model/json.ts';
 import { pathProblem } from '../../model/path-pattern.ts';
 import type { Excess, RevisionLimits } from '../../model/revision-limits.ts';
 import type { TreeEntry } from '../../ports/git-repo.ts';
-import { IGNORE_FILE, isManifestName, type Membership } from './ignore-file.ts';
+import { IGNORE_FILE, isHidden, isManifestName, type Membership } from './ignore-file.ts';
 import type { Pace } from './pace.ts';
 import { BeyondLimit } from './revision-count.ts';
 
@@ -17,11 +17,11 @@ export interface PathJudgement {
 export const notMatched: PathJudgement = { follows: true, steps: 0 };
 
 /**
- * Whether the ignore rules have a say: the path of a file without the name of a manifest is not matched, nor is one that no file
- * system can hold.
+ * Whether the ignore rules have a say: the path of a file without the name of a manifest is not matched, nor is one that is hidden, or
+ * that no file system can hold.
  */
 export function isMatched(path: string, kind: TreeEntry['kind']): boolean {
-  return (kind !== 'file' || isManifestName(path)) && pathProblem(path) === undefined;
+  return (kind === 'file' ? isManifestName(path) : !isHidden(path)) && pathProblem(path) === undefined;
 }
 
 /** A path of a revision with the steps of matching it, or with its kind if it is not matched yet. */

@@ -11,9 +11,9 @@ function follows(rules: string, path: string): boolean {
 }
 
 test('manifests are known by their names', () => {
-  for (const path of ['a.yaml', 'b/c.yml', 'd.JSON', '.x.yaml'])
+  for (const path of ['a.yaml', 'b/c.yml', 'd.JSON', 'a.b/Kustomization'])
     expect([path, isManifestName(path)]).toEqual([path, true]);
-  for (const path of ['README.md', 'yaml', 'a.yaml.tpl', 'a.yamlx', 'a/'])
+  for (const path of ['README.md', 'yaml', 'a.yaml.tpl', 'a.yamlx', 'a/', '.x.yaml', '.github/a.yaml', 'b/.c/d.yml'])
     expect([path, isManifestName(path)]).toEqual([path, false]);
 });
 
