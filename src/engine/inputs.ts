@@ -13,6 +13,8 @@ import type { Graph } from './collections/types.ts';
 export type FileValue = {
   /** Findings for people, as sentences. */
   readonly findings: readonly string[];
+  /** As of `FileReading`: the absence of a document proves nothing. */
+  readonly notRead?: string;
 } & (
   | {
       readonly readable: true;

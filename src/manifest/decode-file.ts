@@ -14,6 +14,7 @@ import { quote } from '../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { aboveRequest, isSmall, notCarried, type ObjectSize, sizeOf } from '../model/object-size.ts';
 import type { YamlDocument } from './compose-documents.ts';
+import { findingsOf, foreignProblem, isForeign, namedFiles, toolFileOf } from './foreign-documents.ts';
 import { decoders } from './kinds/decoders.ts';
 import { readObject } from './kinds/object.ts';
 import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.ts';
@@ -21,7 +22,7 @@ import { type DecodeLimits, defaultDecodeLimits, MAX_FINDINGS } from './limits.t
 import { didYouMean, type FieldProblem, fieldError, fieldWarning, typeWord } from './problem.ts';
 import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
 import { createJudging, createQuoting, createScalarWarnings, withReading, withSafeFix } from './safe-fixes.ts';
-import { encryptedProblem, isJsonSchema, isToolFileName, noManifest, SOPS_VALUE, toolFile } from './tool-files.ts';
+import { encryptedProblem, isJsonSchema, noManifest, SOPS_VALUE } from './tool-files.ts';
 
 /** How a file is decoded. */
 export interface DecodeOptions {
@@ -47,27 +48,16 @@ export function decodeFile(
   { limits = defaultDecodeLimits, check, fixes = false }: DecodeOptions = {},
 ): DecodedFile {
   const file = readFile(path, bytes, limits);
-  const findings = [...file.findings];
-  const { documents, read } = decodeDocuments(file, { limits, check, fixes, aboveRequest: 'warning' }, findings);
+  const findings = [...findingsOf(file)];
+  const { documents, read } = decodeDocuments(file, { limits, check, fixes, severity: 'warning' }, findings);
   const size = decodedSize(file, read);
   const diagnostics = inOrder(findings);
   const found = { blob, findings: diagnostics.map(sentenceOf) };
-  const parts = partsOf(file);
-  const rest = { size, diagnostics, ...(parts === undefined ? {} : { parts }) };
+  const rest = { size, diagnostics, ...namedFiles(file) };
   if (!isClean(findings)) return { reading: { readable: false, ...found }, ...rest };
-  return { reading: { readable: true, ...found, documents }, ...rest };
-}
-
-/** See `DecodedFile.parts`. */
-function partsOf(file: FileDocuments): readonly string[] | undefined {
-  if (!isToolFileName(file.path) || !isClean(file.findings)) return undefined;
-  return toolFileOf(file)?.parts ?? [];
-}
-
-/** A Helm chart or a kustomization has one document. */
-function toolFileOf({ path, documents }: FileDocuments) {
-  const [document, ...others] = documents;
-  return document === undefined || others.length > 0 ? undefined : toolFile(path, document.value);
+  const foreign = diagnostics.find(isForeign);
+  const notRead = foreign === undefined ? {} : { notRead: foreign.message };
+  return { reading: { readable: true, ...found, documents, ...notRead }, ...rest };
 }
 
 /** What counts towards the limits of a revision. `documents`: the number of manifests that were read. */
@@ -108,14 +98,19 @@ interface CheckOptions extends Required<Pick<DecodeOptions, 'limits' | 'fixes'>>
   readonly check?: DecodeOptions['check'] | undefined;
   /** Nothing is reported of such a document. */
   readonly skips?: (document: JsonObject) => boolean;
-  /** The severity of an object that an API server does not take; an error unless set. A cluster without one may take it. */
-  readonly aboveRequest?: FieldProblem['severity'];
+  /** Whether a problem of a document is not reported. */
+  readonly ignores?: ((document: JsonValue, problem: FieldProblem) => boolean) | undefined;
+  /**
+   * The severity of what no engine decides: an object that an API server does not take, since a cluster may have none, and what Helm
+   * or kustomize refuses. An error unless set.
+   */
+  readonly severity?: FieldProblem['severity'];
 }
 
 /** Reads the manifests of a file one by one, up to the limit, and adds what is found of each. */
 export function* checkDocuments(
   file: FileDocuments,
-  { limits, check, fixes: wantsFixes, skips, aboveRequest: severity = 'error' }: CheckOptions,
+  { limits, check, fixes: wantsFixes, skips, ignores, severity = 'error' }: CheckOptions,
   findings: Finding[],
 ): Generator<ReadDocument & { readonly index: number; readonly isSkipped: boolean; readonly size?: ObjectSize }> {
   // Which of two equal keys is meant must be known before anything else is changed.
@@ -126,7 +121,7 @@ export function* checkDocuments(
   const mayQuote = createQuoting();
   let index = 0;
   for (const read of readDocuments(file)) {
-    const { document, path, value, reading } = read;
+    const { document, path, value, reading, toolProblems = [] } = read;
     if (index >= limits.maxDocuments) {
       const message = `the file holds more than ${limits.maxDocuments} documents, items of lists among them`;
       findings.push(file.place(document, fieldError('TooManyDocuments', path, message)));
@@ -139,9 +134,14 @@ export function* checkDocuments(
     const checkIfFit = tooLarge === undefined ? check : undefined;
     const problems = isSkipped
       ? []
-      : [...problemsOf(reading, checkIfFit), ...(tooLarge === undefined ? [] : [tooLarge])];
+      : [
+          ...problemsOf(reading, checkIfFit),
+          ...(tooLarge === undefined ? [] : [tooLarge]),
+          ...toolProblems.map((problem) => (severity === 'warning' ? { ...problem, severity } : problem)),
+        ];
     const judge = judging(value, (changed) => problemsOf(readDocument(changed), checkIfFit));
     for (const found of problems) {
+      if (ignores?.(value, found) === true) continue;
       const { fix: _, ...rest } = found;
       const problem = mustNotChange ? rest : found;
       if (findings.length >= MAX_FINDINGS && (problem.severity === 'warning' || !isClean(findings))) continue;
@@ -212,28 +212,38 @@ interface ReadDocument {
   readonly reading: DocumentReading;
   /** As of `SourceDocument.identity`; undefined if the document has no content. */
   readonly identity: string | undefined;
+  /** What Helm or kustomize would say of their file. */
+  readonly toolProblems?: readonly FieldProblem[];
 }
 
 /** Reads the manifests of a file one by one. */
 export function* readDocuments(file: FileDocuments): Generator<ReadDocument> {
   const ofTool = toolFileOf(file);
+  const foreign = foreignProblem(file);
   const seen = new Map<string, number>();
   let text: string | undefined;
   let isMarked = false;
   for (const document of file.documents) {
     if (ofTool !== undefined) {
       const reading = { problems: [ofTool.problem] };
-      yield { document, path: [], value: document.value, reading, identity: undefined };
+      const toolProblems = ofTool.schemaProblems;
+      yield { document, path: [], value: document.value, reading, identity: undefined, toolProblems };
       return;
     }
     if (isJsonSchema(document.value)) continue;
+    if (foreign !== undefined && document.value !== null) {
+      yield { document, path: [], value: document.value, reading: { problems: [foreign] }, identity: undefined };
+      return;
+    }
     if (text !== document.text) {
       text = document.text;
       isMarked = text.includes(SOPS_VALUE);
     }
     for (const { path, value, problem } of flattenLists(document.value)) {
-      const error = isJsonObject(value) ? (encryptedProblem(value, isMarked) ?? problem) : undefined;
-      const reading = error?.severity === 'error' ? { problems: [error] } : withProblem(readDocument(value), error);
+      const encrypted = isJsonObject(value) ? encryptedProblem(value, isMarked) : undefined;
+      const error = isJsonObject(value) ? (encrypted ?? problem) : undefined;
+      const isAlone = error !== undefined && (error === encrypted || error.severity === 'error');
+      const reading = isAlone ? { problems: [error] } : withProblem(readDocument(value), error);
       const { content, identity } = reading;
       const isCounted = content !== undefined && identity !== undefined;
       yield { document, path, value, reading, identity: isCounted ? countedIdentity(identity, seen) : undefined };

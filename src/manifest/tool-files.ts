@@ -1,13 +1,42 @@
+import type { FindingReason } from '../model/diagnostic.ts';
+import { engineKindIds, engineKinds } from '../model/engine-kinds.ts';
 import type { FieldPath } from '../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf, textsOf } from '../model/json.ts';
-import { type FieldProblem, fieldError } from './problem.ts';
+import { type FieldProblem, fieldError, fieldWarning } from './problem.ts';
+import { chartProblems, kustomizationProblems } from './tool-schemas.ts';
 
 /** What a file of another tool is, and which other files belong to it. */
 export interface ToolFile {
   readonly problem: FieldProblem;
+  /** What its own tool would say of it. */
+  readonly schemaProblems: readonly FieldProblem[];
   /** Files and folders, relative to the root of the source; empty text is the root. */
   readonly parts: readonly string[];
+  /** Of a kustomization. */
+  readonly kustomization?: Kustomization;
 }
+
+/** What is known of the files that a kustomization names. */
+export interface Kustomization {
+  /** Files and folders with manifests, of its parts. */
+  readonly resources: readonly string[];
+  /** It changes fields of its resources, so that they can lack some. */
+  readonly isPatching: boolean;
+  /** It changes names or namespaces of its resources, so that they can have any. */
+  readonly isNaming: boolean;
+}
+
+/**
+ * Findings of documents for other tools. They are warnings, because a repository may hold such files beside its desired state; where
+ * desired state is wanted of the file they are errors.
+ */
+export const FOREIGN_REASONS: readonly FindingReason[] = [
+  'HelmChart',
+  'Kustomization',
+  'EncryptedFile',
+  'NoManifest',
+  'GeneratedName',
+];
 
 /** Whether the name is that of a file by which Helm or kustomize know a folder. */
 export function isToolFileName(path: string): boolean {
@@ -32,11 +61,24 @@ export function toolFile(path: string, value: JsonValue): ToolFile | undefined {
   const message = 'this is a kustomization; what it renders to is not read';
   const hint =
     'commit what `kubectl kustomize` prints instead, or list this file in .fleetrelayignore if its resources are complete';
-  const problem = fieldError('Kustomization', [], message, hint);
-  return { problem, parts: isKustomizationName(path) ? kustomizationParts(path, value) : [] };
+  const problem = fieldWarning('Kustomization', [], message, hint);
+  const schemaProblems = kustomizationProblems(value);
+  if (!isKustomizationName(path)) return { problem, schemaProblems, parts: [] };
+  const isPatching = PATCHING.some((field) => isFilled(value[field]));
+  const resources = resolved(
+    path,
+    RESOURCES.flatMap((field) => textsOf(value[field])),
+  );
+  return {
+    problem,
+    schemaProblems,
+    parts: kustomizationParts(path, value),
+    kustomization: { resources, isPatching, isNaming: NAMING.some((field) => textOf(value[field]) !== '') },
+  };
 }
 
-function chart(path: string, { apiVersion, name, version, kind }: JsonObject): ToolFile | undefined {
+function chart(path: string, value: JsonObject): ToolFile | undefined {
+  const { apiVersion, name, version, kind } = value;
   const isChart = (apiVersion === 'v1' || apiVersion === 'v2') && kind === undefined;
   if (!isChart || typeof name !== 'string' || (typeof version !== 'string' && typeof version !== 'number')) {
     return undefined;
@@ -44,11 +86,28 @@ function chart(path: string, { apiVersion, name, version, kind }: JsonObject): T
   const folder = folderOf(path);
   const message = `the folder ${folder === '' ? 'of the source' : JSON.stringify(folder)} is a Helm chart; what it renders to is not read`;
   const hint = 'commit what `helm template` prints instead, and list the folder in .fleetrelayignore';
-  return { problem: fieldError('HelmChart', [], message, hint), parts: [folder] };
+  return {
+    problem: fieldWarning('HelmChart', [], message, hint),
+    schemaProblems: chartProblems(value),
+    parts: [folder],
+  };
+}
+
+const RESOURCES = ['resources', 'bases', 'components'];
+/** Fields that change resources. A component may have any of them, and changes the resources beside it. */
+const PATCHING = [
+  ...['patches', 'patchesStrategicMerge', 'patchesJson6902', 'replacements', 'transformers', 'components', 'vars'],
+];
+
+/** Fields that change names. A Namespace is named after the field `namespace`. */
+const NAMING = ['namespace', 'namePrefix', 'nameSuffix'];
+
+function isFilled(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) && value.length > 0;
 }
 
 const LISTS_OF_FILES = [
-  ...['resources', 'bases', 'components', 'crds', 'configurations', 'transformers', 'generators', 'validators'],
+  ...[...RESOURCES, 'crds', 'configurations', 'transformers', 'generators', 'validators'],
   'patchesStrategicMerge',
 ];
 const LISTS_OF_PATHS = ['patches', 'patchesJson6902', 'replacements'];
@@ -71,6 +130,11 @@ function kustomizationParts(path: string, value: JsonObject): readonly string[] 
     ...(inflators.length > 0 ? [textOf(objectOf(value.helmGlobals).chartHome) || 'charts'] : []),
     textOf(objectOf(value.openapi).path),
   ];
+  return resolved(path, names);
+}
+
+/** The files and folders in the tree that names in a kustomization stand for. */
+function resolved(path: string, names: readonly string[]): readonly string[] {
   const folder = folderOf(path);
   const parts = names.map((name) => resolvePath(folder, name)).filter((part) => part !== undefined);
   // A kustomization cannot be a part of itself.
@@ -108,7 +172,7 @@ export function encryptedProblem(document: JsonObject, mayHoldValues: boolean): 
   const message = 'SOPS has encrypted this document, and it is not decrypted here';
   const hint =
     'commit a kind that a controller of the cluster decrypts (SealedSecret, ExternalSecret, SopsSecret), or list the file in .fleetrelayignore';
-  return { ...fieldError('EncryptedFile', path, message, hint), atKey: true };
+  return { ...fieldWarning('EncryptedFile', path, message, hint), atKey: true };
 }
 
 function encryptedValue(value: JsonValue | undefined): FieldPath | undefined {
@@ -128,13 +192,60 @@ const KNOWN_FILES: readonly (readonly [name: string, isOne: (document: JsonObjec
   ['a Docker Compose file', ({ services }) => isJsonObject(services)],
   ['an OpenAPI document', ({ openapi, swagger }) => openapi !== undefined || swagger !== undefined],
   ['a configuration of pre-commit', ({ repos }) => Array.isArray(repos)],
+  ['a configuration of Skaffold', isSkaffold],
 ];
 
-/** The problem of a mapping that has neither apiVersion nor kind. */
+/** The problem of a mapping that has neither apiVersion nor kind, beside manifests in its file. */
 export function noManifest(document: JsonObject): FieldProblem {
+  const hint = 'move it to a file of its own, or list the file in .fleetrelayignore';
+  return fieldError('NoManifest', [], `this is no manifest: ${whatItIs(document)}`, hint);
+}
+
+/**
+ * The problem of a file whose documents are not for clusters: each is a list, or a mapping with neither apiVersion nor kind.
+ * Undefined: one of them may be a manifest, or there is none.
+ */
+export function noManifestFile(values: readonly JsonValue[]): FieldProblem | undefined {
+  const filled = values.filter((value) => value !== null);
+  const first = filled.find((value) => isJsonObject(value)) ?? filled[0];
+  if (first === undefined || !filled.every(isOfOtherTool)) return undefined;
+  const what = isJsonObject(first) ? whatItIs(first) : NEITHER;
+  const hint = 'list it in .fleetrelayignore to be told no more';
+  return fieldWarning('NoManifest', [], `the file is not read: ${what}`, hint);
+}
+
+const NEITHER = 'it has neither apiVersion nor kind';
+
+function whatItIs(document: JsonObject): string {
   const known = KNOWN_FILES.find(([, isOne]) => isOne(document))?.[0];
-  const what = known === undefined ? 'it has neither apiVersion nor kind' : `it looks like ${known}`;
-  return fieldError('NoManifest', [], `this is no manifest: ${what}`, 'list the file in .fleetrelayignore');
+  return known === undefined ? NEITHER : `it looks like ${known}`;
+}
+
+function isOfOtherTool(value: JsonValue): boolean {
+  if (!isJsonObject(value)) return Array.isArray(value);
+  if (isSkaffold(value)) return true;
+  // Both names in other letters are a mistake of a manifest.
+  const names = new Set(Object.keys(value).map((name) => name.toLowerCase()));
+  if (names.has('apiversion') && names.has('kind')) return false;
+  // A number is the version of a format, as of a data source of Grafana.
+  const isVersioned = value.apiVersion !== undefined && typeof value.apiVersion !== 'number';
+  return !isVersioned && value.kind === undefined && !isFlatForm(value);
+}
+
+/** The types of Kuma's flat form that are read. */
+const FLAT_TYPES: readonly string[] = engineKindIds
+  .filter((id) => engineKinds[id].hasUniversalForm)
+  .map((id) => engineKinds[id].kind);
+
+/** Whether a document looks like a resource of Kuma in its flat form. */
+function isFlatForm({ type, mesh, name }: JsonObject): boolean {
+  if (typeof type !== 'string') return false;
+  return FLAT_TYPES.includes(type) || (mesh ?? name) !== undefined;
+}
+
+/** It has apiVersion and kind, and no group that an API server could have. */
+function isSkaffold({ apiVersion, kind }: JsonObject): boolean {
+  return kind === 'Config' && textOf(apiVersion).startsWith('skaffold/');
 }
 
 function nameOf(path: string): string {

@@ -219,7 +219,18 @@ export type FileReading = {
   readonly blob: string;
   /** Findings for people, without positions; never empty if the file is not readable. */
   readonly findings: readonly string[];
-} & ({ readonly readable: true; readonly documents: readonly SourceDocument[] } | { readonly readable: false });
+  /**
+   * Why the file, or a part of it, is not read as desired state: it is of another tool, or such a tool claims it. Absent: all of it is,
+   * or it cannot be read for another reason.
+   */
+  readonly notRead?: string;
+} & (
+  | {
+      readonly readable: true;
+      readonly documents: readonly SourceDocument[];
+    }
+  | { readonly readable: false }
+);
 
 /** What is in a decoded file. */
 export interface DecodedSize {
@@ -242,4 +253,10 @@ export interface DecodedFile {
    * to it and are no manifests. Absent if the file cannot be parsed.
    */
   readonly parts?: readonly string[];
+  /** Of a kustomization: those of its parts that are manifests, and whether it changes their fields, or their names. */
+  readonly kustomization?: {
+    readonly resources: readonly string[];
+    readonly isPatching: boolean;
+    readonly isNaming: boolean;
+  };
 }

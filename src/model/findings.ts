@@ -54,10 +54,23 @@ export const findings = {
     meaning: 'The object has more values, levels or bytes than the relay carries in one object.',
   },
 
-  HelmChart: { code: 'FR1030', meaning: 'The folder is a Helm chart, which is not rendered.' },
-  Kustomization: { code: 'FR1031', meaning: 'The file is a kustomization, which is not rendered.' },
-  EncryptedFile: { code: 'FR1032', meaning: 'SOPS has encrypted the document, which is not decrypted.' },
-  NoManifest: { code: 'FR1033', meaning: 'The document is a mapping with neither apiVersion nor kind.' },
+  // Of these four a finding is an error where desired state is wanted of the file.
+  HelmChart: { code: 'FR1030', meaning: 'The folder is a Helm chart, which is not rendered.', severity: 'warning' },
+  Kustomization: {
+    code: 'FR1031',
+    meaning: 'The file is a kustomization, which is not rendered.',
+    severity: 'warning',
+  },
+  EncryptedFile: {
+    code: 'FR1032',
+    meaning: 'SOPS has encrypted the document, which is not decrypted.',
+    severity: 'warning',
+  },
+  NoManifest: {
+    code: 'FR1033',
+    meaning: 'The file, or a document of it, has neither apiVersion nor kind.',
+    severity: 'warning',
+  },
 
   SuppressionWithoutReason: { code: 'FR1050', meaning: 'A `fleetrelay-ignore` comment gives no reason.' },
   BadSuppression: {

@@ -88,6 +88,9 @@ export interface TreePartFile {
   readonly placementSteps?: number;
   /** Of a manifest; of its documents it has only the Placements. */
   readonly file?: DecodedFile;
+  readonly isClaimed?: true;
+  readonly asDecoded?: DecodedFile;
+  readonly hadDocuments?: true;
   readonly warning?: Diagnostic;
 }
 

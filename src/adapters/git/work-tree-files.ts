@@ -1,27 +1,19 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { quote } from '../../model/ids.ts';
-import { problem, type Result } from '../../model/result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { FolderMembers, ReadMembers } from '../../ports/file-tree.ts';
 import { cleanMessage } from './failures.ts';
 import { createGitCommand, type GitCommand, type Setting } from './git-command.ts';
 import { type Environment, parseRemote } from './remote.ts';
 import { kindOfMode, pathText } from './tree-object.ts';
+import type { Listed } from './work-tree-place.ts';
 
 interface Deps {
   readonly clock: Clock;
   /** The environment of this process. */
   readonly environment: Environment;
-}
-
-/** A path that git would commit, relative to the folder. */
-export interface Listed {
-  readonly path: string;
-  readonly kind: 'file' | 'symlink' | 'submodule';
-  /** Git has it, and leaves it out of the work tree on purpose (a sparse checkout). */
-  readonly isLeftOut?: true;
 }
 
 const DEADLINE_MS = 120_000;
@@ -144,23 +136,4 @@ function membersOf(listed: readonly Listed[]): FolderMembers {
     }
   }
   return { kindOf: (path) => kinds.get(path), reaches: (folder) => folders.has(folder), leftOut };
-}
-
-/** The folder of a repository that a file `.git` names, as in submodules and further work trees; or `.git` itself. */
-export function repositoryOf(root: string): Result<string> {
-  const at = join(root, '.git');
-  try {
-    const named = /^gitdir: (.+)$/m.exec(readFileSync(at, 'utf8'))?.[1];
-    return named === undefined
-      ? problem(`${quote(at)} names no repository`)
-      : { ok: true, value: resolve(root, named) };
-  } catch (error) {
-    const isFolder = error instanceof Error && 'code' in error && error.code === 'EISDIR';
-    return isFolder ? { ok: true, value: at } : problem(`${quote(at)} cannot be read`);
-  }
-}
-
-/** The path of a folder below the root of its work tree, with `/`; empty: it is the root. */
-export function prefixOf(root: string, folder: string): string {
-  return relative(root, folder).split(sep).join('/');
 }

@@ -1,6 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { checkDocuments, decodedSize } from '../../manifest/decode-file.ts';
+import { findingsOf } from '../../manifest/foreign-documents.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
+import type { FieldProblem } from '../../manifest/problem.ts';
 import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
 import type { DecodedSize } from '../../model/desired.ts';
 import { type Diagnostic, diagnosticOf, displayLocation, type FindingReason } from '../../model/diagnostic.ts';
@@ -12,6 +14,7 @@ import { isDefinition, withRulePlaces } from '../../validation/custom/custom-kin
 import { expressionsIn } from '../../validation/expressions.ts';
 import type { FileBytes } from './file-bytes.ts';
 import { collectFacts, type FileFacts, unreadFile } from './file-facts.ts';
+import { isCompletedLater, type KustomizeResource } from './resources.ts';
 import { createNamedSchemas } from './schemas/named-schemas.ts';
 import type { ObjectChecks } from './schemas/object-checks.ts';
 
@@ -75,11 +78,16 @@ export function failedFile(name: string, reason: FindingReason, message: string)
   return { diagnostics: [diagnosticOf({ severity: 'error', reason, message, at: { path: name } })], ...nothing };
 }
 
-/** Checks the documents of a file. */
-export function checkFile(name: string, content: FileBytes, checks: ObjectChecks): CheckedFile {
+/** Checks the documents of a file. `resource`: a kustomization lists it. */
+export function checkFile(
+  name: string,
+  content: FileBytes,
+  checks: ObjectChecks,
+  resource?: KustomizeResource,
+): CheckedFile {
   if (!content.ok) return failedFile(name, content.isTooLarge ? 'FileTooLarge' : 'FileUnreadable', content.reason);
   const file = readFile(name, content.bytes, defaultDecodeLimits);
-  const findings: Finding[] = [...file.findings];
+  const findings: Finding[] = [...findingsOf(file)];
   const documents: CheckedDocument[] = [];
   const definitions: JsonObject[] = [];
   const named = createNamedSchemas({ name, bytes: content.bytes, file, checks, findings });
@@ -91,8 +99,10 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     fixes: checks.findsFixes,
     check: checks.check,
     skips: checks.isSkipped,
+    ignores: resource && ((value: JsonValue, problem: FieldProblem) => isCompletedLater(resource, value, problem)),
   };
-  const facts = checks.collectsFacts ? collectFacts() : undefined;
+  // What kustomize makes of a resource is not known.
+  const facts = checks.collectsFacts && resource === undefined ? collectFacts() : undefined;
   for (const manifest of checkDocuments(file, options, findings)) {
     const { document, path, value, reading, isSkipped } = manifest;
     read += 1;

@@ -12,11 +12,12 @@ import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision
 import type { FileTreeEntry, FolderMembers, ReadMembers } from '../../ports/file-tree.ts';
 import { IGNORE_FILE, isHidden, isManifestName } from '../../sources/tree/ignore-file.ts';
 import { readRules } from '../../sources/tree/judge-paths.ts';
-import { isToolPart, readToolFolders } from '../../sources/tree/tool-folders.ts';
+import { isToolPart, readToolFolders, type ToolFolders } from '../../sources/tree/tool-folders.ts';
 import { partOf } from '../../sources/tree/tree-reader.ts';
 import { unreadableFile } from '../../sources/tree/unreadable-file.ts';
 import { type FileBytes, problemOf, type ReadBytes } from './file-bytes.ts';
 import type { ValidationRequest } from './report.ts';
+import { type KustomizeResource, kustomizeResources } from './resources.ts';
 import { BeyondRevision, createListingCount } from './revision-limits.ts';
 
 /** The name of standard input among the paths. */
@@ -34,6 +35,8 @@ export interface InputFile {
   readonly isNamed: boolean;
   /** Of standard input, which can be read only once. */
   readonly bytes?: Uint8Array;
+  /** A kustomization lists it, so that it is no desired state. */
+  readonly resource?: KustomizeResource;
 }
 
 /** The bytes of an input; valid until the next call of `read`. */
@@ -54,11 +57,15 @@ export interface Inputs {
   readonly ignoreSteps: number;
   /** The absolute paths of manifests in these folders that are refused unread. */
   readonly unread: readonly string[];
+  /** The absolute paths of files that belong to charts and kustomizations. */
+  readonly claimed: readonly string[];
+  /** The charts and kustomizations of each folder, by its absolute path. */
+  readonly tools: ReadonlyMap<string, ToolFolders>;
 }
 
 /**
  * Lists the files of a request. In a folder these are all manifests that the `.fleetrelayignore` of the folder does not
- * exclude and that belong to no Helm chart or kustomization; links are not followed, as in git. Of a work tree only what git would
+ * exclude and that belong to no Helm chart; what kustomizations list is checked too. Links are not followed, as in git. Of a work tree only what git would
  * commit counts.
  */
 export async function listInputs(
@@ -71,7 +78,7 @@ export async function listInputs(
   const readMembers = createMembersReader({ clock: createSystemClock(), environment: env });
   const rest = {
     ...{ refused: [] as Diagnostic[], failed: [] as Diagnostic[], ignoreFolders: [] as string[] },
-    ...{ ignoreSteps: 0, unread: [] as string[] },
+    ...{ ignoreSteps: 0, unread: [] as string[], claimed: [] as string[], tools: new Map<string, ToolFolders>() },
   };
   for (const path of new Set(paths)) {
     const location = resolve(cwd, path);
@@ -103,6 +110,8 @@ interface Listing {
   readonly failed: Diagnostic[];
   readonly ignoreFolders: string[];
   readonly unread: string[];
+  readonly claimed: string[];
+  readonly tools: Map<string, ToolFolders>;
   readonly limits: RevisionLimits;
   readonly found: (files: number) => Promise<void>;
   readonly readMembers: ReadMembers;
@@ -159,10 +168,20 @@ async function listWithin(path: string, root: string, read: ReadBytes, listing: 
         : unreadableFile(entry.path, '', 'FileUnreadable', content.reason);
     },
   );
+  listing.tools.set(root, tools);
+  const resourceAt = kustomizeResources(tools);
   for (const entry of entries) {
-    if (entry.path === IGNORE_FILE || isToolPart(tools, entry.path)) continue;
+    if (entry.path === IGNORE_FILE) continue;
     const part = partAt(entry);
     const location = `${root}/${entry.path}`;
+    if (isToolPart(tools, entry.path)) {
+      if (isManifestName(entry.path)) listing.claimed.push(location);
+      const resource = part === 'manifest' ? resourceAt(entry.path) : undefined;
+      if (resource !== undefined && !listing.files.has(location)) {
+        listing.files.set(location, { name: below(path, entry.path), location, isNamed: false, resource });
+      }
+      continue;
+    }
     if (part === 'manifest') {
       count.manifest(entry.path, entryOf(entry, root));
       if (!listing.files.has(location)) {

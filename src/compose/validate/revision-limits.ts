@@ -36,11 +36,13 @@ export class BeyondRevision extends Error {
 
 /** Counts what was found in files, in their order, as a server does; throws {@link BeyondRevision} at the first excess. */
 export function countChecked(
-  files: readonly { readonly name: string }[],
+  files: readonly { readonly name: string; readonly resource?: unknown }[],
   limits: RevisionLimits,
 ): (checked: CheckedFile, index: number) => void {
   const count = createRevisionCount(limits, Number.POSITIVE_INFINITY);
   return ({ size, diagnostics }, index) => {
+    // Servers do not read what a kustomization lists.
+    if (files[index]?.resource !== undefined) return;
     try {
       count.decoded(files[index]?.name ?? '', { size, diagnostics });
     } catch (error) {

@@ -8,6 +8,7 @@ import type { ConfiguredSource } from '../configured-source.ts';
 import { withFindingsAcross } from './across-files/across-files.ts';
 import type { CheckedFile } from './check-file.ts';
 import { createBytesReader } from './file-bytes.ts';
+import { withForeignVerdicts } from './foreign.ts';
 import { bytesOf, type InputFile, type Inputs, listInputs, pathInSource, STDIN, sourceRoot } from './inputs.ts';
 import { reportOf } from './make-report.ts';
 import type { ValidationReport, ValidationRequest } from './report.ts';
@@ -119,7 +120,8 @@ async function judge({ request, source, threads }: Judging, inputs: Inputs): Pro
   const complete = await withCustomKinds(request, inputs.files, first, settings, check);
   // Threads take some time to end; fixes need them again.
   if (request.fix !== true) threads.end();
-  const alone = await Promise.all(complete.map((found, index) => asRelayConfig(found, inputs.files[index])));
+  const own = await Promise.all(complete.map((found, index) => asRelayConfig(found, inputs.files[index])));
+  const alone = await withForeignVerdicts(inputs, own, request.cwd);
   const checked = settings.collectsFacts
     ? await withFindingsAcross(inputs, alone, { cwd: request.cwd, source })
     : alone;
@@ -132,16 +134,20 @@ async function judge({ request, source, threads }: Judging, inputs: Inputs): Pro
 /** Counts the steps of matching the files of a source before its Placements are matched. */
 async function countMatching(
   { cwd }: ValidationRequest,
-  { files, unread, ignoreFolders, ignoreSteps }: Inputs,
+  { files, unread, claimed, ignoreFolders, ignoreSteps }: Inputs,
   checked: readonly CheckedFile[],
   limits: RevisionLimits,
 ): Promise<void> {
   const root = sourceRoot(ignoreFolders, cwd);
-  const readFiles = files.map(({ name, location }, index) => ({
-    ...{ path: pathInSource(root, location), name },
-    declarations: checked[index]?.facts?.declarations ?? [],
+  const readFiles = files.flatMap(({ name, location, resource }, index) =>
+    resource === undefined
+      ? [{ path: pathInSource(root, location), name, declarations: checked[index]?.facts?.declarations ?? [] }]
+      : [],
+  );
+  const unreadFiles = [...unread, ...claimed].map((location) => ({
+    path: pathInSource(root, location),
+    declarations: [],
   }));
-  const unreadFiles = unread.map((location) => ({ path: pathInSource(root, location), declarations: [] }));
   const nameOf = (path: string): string => readFiles.find((file) => file.path === path)?.name ?? path;
   await countPlacements([...readFiles, ...unreadFiles], ignoreSteps, limits, nameOf);
 }

@@ -25,6 +25,8 @@ export type PlanCause =
       /** `unreadable`: its file cannot be read any more. */
       readonly change: 'added' | 'changed' | 'removed' | 'unreadable';
       readonly at: SidedRef;
+      /** Why the file cannot be read. */
+      readonly why?: string;
     }
   /** A Placement selects the file for the cluster, or does not any more. */
   | { readonly type: 'placement'; readonly name: string; readonly selects: boolean; readonly at: SidedRef }
@@ -120,8 +122,11 @@ function documentCause(
   if (after !== undefined) {
     return { type: 'document', change: before === undefined ? 'added' : 'changed', at: { ...ref, side: 'after' } };
   }
-  const isReadable = inputs.files.get(ref.source, ref.path)?.readable !== false;
-  return { type: 'document', change: isReadable ? 'removed' : 'unreadable', at: { ...ref, side: 'before' } };
+  const at: SidedRef = { ...ref, side: 'before' };
+  const file = inputs.files.get(ref.source, ref.path);
+  const why = file?.notRead;
+  if (file === undefined || (file.readable && why === undefined)) return { type: 'document', change: 'removed', at };
+  return { type: 'document', change: 'unreadable', at, ...(why === undefined ? {} : { why }) };
 }
 
 /** The causes that other declarations are, by file, and those of the FleetPolicy, which can concern every object. */

@@ -196,9 +196,10 @@ function unreadable({ inputs: { files }, sourceProofs }: Engine): readonly WhyNo
     return [...files.entries(source)]
       .filter(({ value }) => !value.readable)
       .slice(0, NAMED)
-      .map(({ key: path }) => {
+      .map(({ key: path, value: { notRead } }) => {
         const at = { source, path, identity: '' } as ValueRef;
-        const message = 'this file cannot be read now, and may declare it';
+        const why = notRead === undefined ? '' : `: ${notRead}`;
+        const message = `this file cannot be read now, and may declare it${why}`;
         return {
           reason: 'Unreadable',
           message,

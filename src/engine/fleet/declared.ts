@@ -7,7 +7,14 @@ import type { Collection, Contribution, Derivation, Derived, Entry, Graph, Reade
 import { structurallyEqual } from '../collections/values.ts';
 import type { EngineInputs } from '../inputs.ts';
 import { type Contender, elect } from './elect.ts';
-import { type DocumentRef, type DocumentValue, originOf, provesAbsence, type SourceProofs } from './sources.ts';
+import {
+  type DocumentRef,
+  type DocumentValue,
+  originOf,
+  provesAbsence,
+  type SourceProofs,
+  whyNotRead,
+} from './sources.ts';
 
 /** The declaration in force for one key of a kind. */
 export type Declared<Kind extends EngineKind = EngineKind> = {
@@ -63,7 +70,7 @@ export function deriveDeclarations(graph: Graph, inputs: DeclarationInputs): Dec
     name: 'declarations',
     left: contenders,
     right: inputs.lastKnownGood,
-    reads: [inputs.sources, ...inputs.fileProofs.reads, inputs.observed],
+    reads: [inputs.sources, ...inputs.fileProofs.reads, inputs.files, inputs.observed],
     compute: ({ partition: kind, key, left = [], right }, read, emit) => {
       const elected = electDeclared(left, right, read, inputs);
       if (elected === undefined) return;
@@ -87,7 +94,7 @@ function electDeclared(
   contributions: readonly Contribution<DeclaredContender>[],
   lastKnownGood: LastKnownGood | undefined,
   read: Reader,
-  { sources, fileProofs }: DeclarationInputs,
+  { sources, fileProofs, files }: DeclarationInputs,
 ): Omit<Declared, 'kind'> | undefined {
   const all = contributions.map(({ value }) => value);
   const contenders = all.filter(({ refusal }) => refusal === undefined);
@@ -97,7 +104,7 @@ function electDeclared(
     contenders,
     lastKnownGood?.origin,
     (source) => read.get(sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER,
-    ({ source }) => provesAbsence(fileProofs.of(read, source)),
+    (origin) => provesAbsence(fileProofs.of(read, origin.source)) && whyNotRead(read, files, origin) === undefined,
   );
   const winner = election.type === 'won' ? election.winner : undefined;
   const losers = contenders

@@ -100,6 +100,11 @@ export function provesAbsence(proof: SourceProof): boolean {
   return proof === 'complete';
 }
 
+/** Why a file of another tool does not prove that its source does not declare something; undefined: it is none. */
+export function whyNotRead(read: Reader, files: Collection<FileValue>, { source, path }: Origin): string | undefined {
+  return read.get(files, source, path)?.notRead;
+}
+
 /** The proofs of all sources. */
 export type SourceProofs = ReturnType<typeof sourceProofs>;
 

@@ -1,6 +1,6 @@
 import { displayPath, type FieldPath } from '../../model/field-path.ts';
 import { quoteInFull } from '../../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
 import { suggestion } from '../../model/messages.ts';
 import { metadataOf, type ObjectRef, objectKey, parseApiVersion, parseObjectRef } from '../../model/object-key.ts';
 import { mayBeSecret } from '../../model/secret-values.ts';
@@ -28,6 +28,9 @@ const SERVER_METADATA = [
   'managedFields',
   'selfLink',
 ] as const;
+
+/** Annotations of objects that a tool creates anew for each of its runs. */
+const HOOKS = ['argocd.argoproj.io/hook', 'helm.sh/hook'];
 
 /** Decodes an object for clusters. Checks identity, labels, annotations and the data of ConfigMaps and Secrets, nothing else. */
 export function readObject(document: JsonObject): DocumentReading {
@@ -68,9 +71,10 @@ function readIdentity(document: JsonObject, problems: FieldProblem[]): ObjectRef
       const { name, namespace, generateName } = metadata;
       if (name === undefined && generateName !== undefined) {
         const message = 'metadata.generateName gives the object another name at each apply';
-        problems.push(
-          fieldError('GeneratedName', ['metadata', 'generateName'], message, 'give it a fixed metadata.name'),
-        );
+        // Argo CD and Helm create a new object for each run of a hook.
+        const isHook = HOOKS.some((hook) => typeof objectOf(metadata.annotations)[hook] === 'string');
+        const make = isHook ? fieldWarning : fieldError;
+        problems.push(make('GeneratedName', ['metadata', 'generateName'], message, 'give it a fixed metadata.name'));
       } else if (!misspelt('name', metadata, ['metadata'])) readPart('name', ['metadata', 'name'], name, problems);
       if ((namespace ?? null) !== null) readPart('namespace', ['metadata', 'namespace'], namespace, problems);
     }

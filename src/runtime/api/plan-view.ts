@@ -75,7 +75,9 @@ const DOCUMENT_CHANGES: Readonly<Record<Extract<PlanCause, { readonly type: 'doc
 function nameOf(cause: PlanCause): string {
   switch (cause.type) {
     case 'document':
-      return DOCUMENT_CHANGES[cause.change];
+      return cause.why === undefined
+        ? DOCUMENT_CHANGES[cause.change]
+        : `${DOCUMENT_CHANGES[cause.change]}: ${cause.why}`;
     case 'placement':
       return cause.selects
         ? `Placement ${cause.name} selects it`

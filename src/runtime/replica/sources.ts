@@ -43,10 +43,11 @@ export function stageFile(
 ): void {
   if (file === null) engine.inputs.files.delete(source, path);
   else {
-    const { findings, blob } = file;
+    const { findings, blob, notRead } = file;
+    const about = notRead === undefined ? { findings } : { findings, notRead };
     const value: FileValue = file.readable
-      ? { readable: true, findings, documents: file.documents.map(({ identity, content }) => ({ identity, content })) }
-      : { readable: false, findings };
+      ? { readable: true, ...about, documents: file.documents.map(({ identity, content }) => ({ identity, content })) }
+      : { readable: false, ...about };
     engine.inputs.files.set(source, path, value, { blob });
   }
 }
@@ -139,9 +140,12 @@ function sourceOf(record: AdmissionRecord | undefined, wanted: string): Admitted
   return record?.sources.find(({ name }) => name === wanted);
 }
 
-/** True if two readings of one path have the same content. */
+/**
+ * True if two readings of one path are the same. The same content is judged differently beside other files: a kustomization claims
+ * it, or a Placement wants it.
+ */
 function isSameReading(a: FileReading, b: FileReading): boolean {
-  return a.blob === b.blob && a.readable === b.readable;
+  return a.blob === b.blob && a.readable === b.readable && a.notRead === b.notRead;
 }
 
 function setOrDelete(files: Map<string, FileReading>, path: string, file: FileReading | null): void {

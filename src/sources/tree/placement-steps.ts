@@ -228,6 +228,7 @@ export function refuseWildcards(placements: PlacementSteps['placements']): void 
 /** The part of a node of a tree that matters here. */
 interface Node {
   readonly file?: DecodedFile;
+  readonly isClaimed?: true;
 }
 
 /** A tree of which the paths `paths` may differ from the tree before it. */
@@ -242,8 +243,9 @@ export function countPlacements(
   { before: { nodes: before, placementSteps }, nodes, paths }: ChangedTree,
   limited: PlacementLimits,
 ): Promise<PlacementSteps> {
+  // Placements are matched with what a kustomization or chart claims, too.
   const isManifest = (node: Node | undefined, path: string): boolean =>
-    node?.file !== undefined && path !== IGNORE_FILE;
+    (node?.file !== undefined || node?.isClaimed === true) && path !== IGNORE_FILE;
   const changed = paths.filter((path) => nodes.get(path)?.file !== before.get(path)?.file);
   const declaring = changed.flatMap((path) => {
     const reading = nodes.get(path)?.file?.reading;

@@ -16,18 +16,24 @@ export function* treeParts({ nodes, ignoreSteps, placementSteps, tools }: Tree):
   };
   yield { whole, files: [] };
   let files: TreePartFile[] = [];
-  for (const [path, { file, ...node }] of nodes) {
+  for (const [path, { file, asDecoded, ...node }] of nodes) {
     const steps = placementSteps.ofPaths.get(path);
     files.push({
       ...{ path, ...node },
       ...(steps === undefined ? {} : { placementSteps: steps }),
       ...(file === undefined ? {} : { file: withPlacementsOnly(file) }),
+      ...(asDecoded === undefined ? {} : { asDecoded: withPlacementsOnly(asDecoded) }),
+      ...(hasDocuments(file) ? { hadDocuments: true } : {}),
     });
     if (files.length < FILES_OF_PART) continue;
     yield { files };
     files = [];
   }
   yield { files };
+}
+
+function hasDocuments(file: DecodedFile | undefined): boolean {
+  return file?.reading.readable === true && file.reading.notRead === undefined && file.reading.documents.length > 0;
 }
 
 function withPlacementsOnly(file: DecodedFile): DecodedFile {

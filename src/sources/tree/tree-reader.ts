@@ -9,6 +9,7 @@ import type { Excess, RevisionLimits } from '../../model/revision-limits.ts';
 import type { TreeChange, TreeEntry } from '../../ports/git-repo.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
 import { followsAll, IGNORE_FILE, isManifestName, type Membership } from './ignore-file.ts';
+import { hadDocuments, judgeNodes } from './judge-nodes.ts';
 import { judgePaths } from './judge-paths.ts';
 import { createPace, type Turn } from './pace.ts';
 import { isMatched } from './path-steps.ts';
@@ -43,8 +44,14 @@ export interface TreeNode {
   readonly ignoreSteps?: number;
   /** The ignore rules exclude it. */
   readonly isIgnored?: true;
-  /** Present for a manifest, and for an ignore file that cannot be read. */
+  /** Present for a manifest, for an ignore file that cannot be read, and for a file that a kustomization or chart claims. */
   readonly file?: DecodedFile;
+  /** A kustomization or chart claims the file, so that it is no manifest. */
+  readonly isClaimed?: true;
+  /** A file for another tool as it was decoded; `file` is as it is judged in this tree. */
+  readonly asDecoded?: DecodedFile;
+  /** A revision that was admitted had documents in the file, and no later one has had it without them. */
+  readonly hadDocuments?: true;
   /** A warning about an entry that is no manifest. */
   readonly warning?: Diagnostic;
 }
@@ -154,48 +161,72 @@ async function readWithin(reading: Reading, before: Tree, changes: readonly Tree
     return file;
   });
   const moved = movedBetween(before, tools).filter((path) => entryAt(path) !== undefined);
-  const paths = [...rules.paths.union(new Set(moved))].sort(compareText);
+  const changedPaths = rules.paths.union(new Set(moved));
+  const paths = [...changedPaths].sort(compareText);
   await pace.paths(paths.length);
   const nodes = new Map(before.nodes);
   await pace.paths(nodes.size);
-  const toDecode: Wanted[] = [];
-  for (const path of paths) {
-    if (pace.isDue()) await pace.turn();
-    pace.path();
-    const entry = entryAt(path);
-    const file = tools.files.get(path);
-    const node = entry && { entry, ...rules.resultAt(path) };
-    if (node === undefined) nodes.delete(path);
-    else if (path === IGNORE_FILE) {
-      const unreadable = entries.has(path) ? rules.file : before.nodes.get(path)?.file;
-      nodes.set(path, { ...node, ...(unreadable && { file: unreadable }) });
-    } else if (file !== undefined) nodes.set(path, { ...node, file });
-    else {
-      const part = isToolPart(tools, path) ? 'none' : partAt(path, node.entry);
-      const wanted = wantedAs(path, node.entry, part);
-      if (wanted !== undefined) toDecode.push(wanted);
-      nodes.set(path, wanted !== undefined || typeof part === 'string' ? node : { ...node, ...part });
-    }
-  }
+  const toDecode = await placeEntries({ before, nodes, entries, tools, rules, pace }, paths, partAt);
   await pace.paths(nodes.size);
   const replaced = new Set(toDecode.map(({ path }) => path));
-  const kept = [...nodes].flatMap(([path, { entry, file }]) =>
-    file === undefined || replaced.has(path) ? [] : [{ path, entry, file }],
+  const kept = [...nodes].flatMap(([path, { entry, file, isClaimed }]) =>
+    file === undefined || isClaimed || replaced.has(path) ? [] : [{ path, entry, file }],
   );
   count.manifests([...kept, ...toDecode].map(({ entry }) => entry));
   for (const { path, file } of kept) if (!tools.files.has(path)) count.decoded(path, file);
   for (const [path, file] of await decodeAll(reading, before, toDecode)) {
-    nodes.set(path, { ...(nodes.get(path) as TreeNode), file });
+    nodes.set(path, { ...(nodes.get(path) as TreeNode), file, ...hadDocuments(before.nodes.get(path)) });
   }
   const placementSteps = await countPlacements({ before, nodes, paths }, { limits, others: rules.steps, pace });
+  const judged = await judgeNodes({ before: before.nodes, nodes, tools, pace }, placementSteps.placements);
+  await pace.paths(nodes.size);
   await pace.paths(paths.length);
-  const changed = paths.flatMap((path) => {
+  const changed = [...changedPaths.union(judged)].sort(compareText).flatMap((path) => {
     const file = nodes.get(path)?.file;
     return file === before.nodes.get(path)?.file ? [] : [{ path, file: file?.reading ?? null }];
   });
   await pace.paths(paths.length);
   const { membership, steps: ignoreSteps } = rules;
   return { before, tree: treeOf({ nodes, membership, ignoreSteps, placementSteps, tools }), changes: changed };
+}
+
+/** A tree before its files are decoded. */
+interface ToPlace {
+  readonly before: Tree;
+  readonly nodes: Map<string, TreeNode>;
+  readonly entries: ReadonlyMap<string, TreeEntry | null>;
+  readonly tools: ToolFolders;
+  readonly rules: Awaited<ReturnType<typeof judgePaths>>;
+  readonly pace: Reading['pace'];
+}
+
+/** Gives the paths their nodes. Returns the manifests that are to be decoded. */
+async function placeEntries(
+  { before, nodes, entries, tools, rules, pace }: ToPlace,
+  paths: readonly string[],
+  partAt: (path: string, entry: TreeEntry) => ReturnType<typeof partOf>,
+): Promise<readonly Wanted[]> {
+  const toDecode: Wanted[] = [];
+  for (const path of paths) {
+    if (pace.isDue()) await pace.turn();
+    pace.path();
+    const entry = (entries.has(path) ? entries.get(path) : before.nodes.get(path)?.entry) ?? undefined;
+    const file = tools.files.get(path);
+    const node = entry && { entry, ...rules.resultAt(path) };
+    if (node === undefined) nodes.delete(path);
+    else if (path === IGNORE_FILE) {
+      const unreadable = entries.has(path) ? rules.file : before.nodes.get(path)?.file;
+      nodes.set(path, { ...node, ...(unreadable && { file: unreadable }) });
+    } else if (file !== undefined) nodes.set(path, { ...node, file, ...hadDocuments(before.nodes.get(path)) });
+    else if (isToolPart(tools, path)) nodes.set(path, isManifestName(path) ? { ...node, isClaimed: true } : node);
+    else {
+      const part = partAt(path, node.entry);
+      const wanted = wantedAs(path, node.entry, part);
+      if (wanted !== undefined) toDecode.push(wanted);
+      nodes.set(path, wanted !== undefined || typeof part === 'string' ? node : { ...node, ...part });
+    }
+  }
+  return toDecode;
 }
 
 /** The paths of the tree after changes, in no particular order. */
@@ -261,9 +292,11 @@ export function treeOf(read: Omit<Tree, 'manifests' | 'unreadable' | 'diagnostic
   let manifests = 0;
   let unreadable = 0;
   const diagnostics: Diagnostic[] = [];
-  for (const [path, { file, warning }] of read.nodes) {
+  for (const [path, { file, warning, isClaimed }] of read.nodes) {
     if (warning !== undefined) diagnostics.push(warning);
     if (file === undefined) continue;
+    // A claimed file that is wanted is a fault of the kustomization or chart, which counts already.
+    if (isClaimed) continue;
     if (path !== IGNORE_FILE) manifests += 1;
     if (!file.reading.readable) unreadable += 1;
     diagnostics.push(...file.diagnostics);
@@ -306,8 +339,9 @@ async function decodeOne(
 ): Promise<DecodedFile> {
   const { blob, kind } = entry;
   for (const known of [before.nodes.get(path), spare?.nodes.get(path)]) {
+    const file = known?.isClaimed === true ? undefined : (known?.asDecoded ?? known?.file);
     // A link and a file can have the same blob.
-    if (known?.file?.reading.blob === blob && known.entry.kind === kind) return known.file;
+    if (file?.reading.blob === blob && known?.entry.kind === kind) return file;
   }
   if (refused !== undefined) return refused;
   const decoding = await decodeShared(path, entry);

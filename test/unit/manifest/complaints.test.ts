@@ -14,9 +14,17 @@ const IDENTITY: readonly Case[] = [
   [
     'no manifest',
     'name: CI\njobs: {}\n',
-    ['1:1: error: this is no manifest: it has neither apiVersion nor kind (list the file in .fleetrelayignore)'],
+    [
+      '1:1: warning: the file is not read: it has neither apiVersion nor kind (list it in .fleetrelayignore to be told no more)',
+    ],
   ],
-  ['a list', '- a\n- b\n', [`1:1: error: a manifest must be a mapping, not a list (${IGNORE})`]],
+  [
+    'a list',
+    '- a\n- b\n',
+    [
+      '1:1: warning: the file is not read: it has neither apiVersion nor kind (list it in .fleetrelayignore to be told no more)',
+    ],
+  ],
   ['no kind', 'apiVersion: v1\nmetadata: {name: a}\n', [`1:1: error: kind is missing (${IGNORE})`]],
   ['no metadata', 'apiVersion: v1\nkind: Pod\n', ['1:1: error: metadata is missing']],
   ['no name', 'apiVersion: v1\nkind: Pod\nmetadata: {labels: {}}\n', ['3:11: error: metadata.name is missing']],
@@ -309,9 +317,9 @@ const SYNTAX: readonly Case[] = [
     'forms that kubectl refuses',
     'a: 1\n--- {b: 2}\n',
     [
-      '1:1: error: this is no manifest: it has neither apiVersion nor kind (list the file in .fleetrelayignore)',
+      '1:1: error: this is no manifest: it has neither apiVersion nor kind (move it to a file of its own, or list the file in .fleetrelayignore)',
       '2:5: error: kubectl reads no content on the line of a document mark (---) (write the content on the next line)',
-      '2:5: error: this is no manifest: it has neither apiVersion nor kind (list the file in .fleetrelayignore)',
+      '2:5: error: this is no manifest: it has neither apiVersion nor kind (move it to a file of its own, or list the file in .fleetrelayignore)',
     ],
   ],
   [
@@ -353,8 +361,7 @@ describe('complaints about JSON', () => {
       expect(complaints(text, 'a.json')).toEqual([`a.json:1:${column}: error: this is not JSON`]);
     }
     expect(complaints('{"a": 1, "a": 2}', 'a.json')).toEqual([
-      'a.json:1:1: error: this is no manifest: it has neither apiVersion nor kind (list the file in .fleetrelayignore)',
-      'a.json:1:10: error: the key "a" is here twice (remove one of the two)',
+      'a.json:1:1: warning: the file is not read: it has neither apiVersion nor kind (list it in .fleetrelayignore to be told no more)',
     ]);
   });
 });

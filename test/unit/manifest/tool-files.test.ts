@@ -11,7 +11,7 @@ describe('a Helm chart', () => {
   const CHART = 'apiVersion: v2\nname: redis\nversion: 1.0.0\n';
   it('is one finding, and its folder is no manifest', () => {
     expect(found('apps/redis/Chart.yaml', `# a comment\n${CHART}`)).toEqual([
-      'FR1030 apps/redis/Chart.yaml:2:1: error: the folder "apps/redis" is a Helm chart; what it renders to is not read (commit what `helm template` prints instead, and list the folder in .fleetrelayignore)',
+      'FR1030 apps/redis/Chart.yaml:2:1: warning: the folder "apps/redis" is a Helm chart; what it renders to is not read (commit what `helm template` prints instead, and list the folder in .fleetrelayignore)',
     ]);
     expect(partsOf('apps/redis/Chart.yaml', CHART)).toEqual(['apps/redis']);
     expect(partsOf('Chart.yaml', CHART.replace('v2', 'v1'))).toEqual(['']);
@@ -57,7 +57,7 @@ images: [{name: deployment, newTag: v1}]
 `;
     const path = 'apps/overlays/prod/kustomization.yaml';
     expect(found(path, text)).toEqual([
-      expect.stringMatching(/^FR1031 .*prod\/kustomization.yaml:1:1: error: this is a /),
+      expect.stringMatching(/^FR1031 .*prod\/kustomization.yaml:1:1: warning: this is a /),
     ]);
     const here = (names: string) => names.split(' ').map((name) => `apps/overlays/prod/${name}`);
     expect([...(partsOf(path, text) ?? [])].sort()).toEqual(
@@ -70,6 +70,26 @@ images: [{name: deployment, newTag: v1}]
         ),
       ].sort(),
     );
+  });
+  it('is checked as kustomize checks it', () => {
+    const text =
+      'resource: [a.yaml]\npatches: {path: a}\nimages: [{newTag: 1}]\ncommonLabels: {a: b}\nhelmCharts: []\n';
+    expect(found('kustomization.yaml', text)).toEqual([
+      expect.stringMatching(/^FR1031/),
+      expect.stringMatching(
+        /^FR2003 .*1:1: warning: the field "resource" is not known here \(did you mean resources\?\)/,
+      ),
+      expect.stringMatching(/^FR2004 .*2:10: warning: patches must be a list/),
+      expect.stringMatching(/^FR2002 .*3:10: warning: name is missing/),
+      expect.stringMatching(/^FR2004 .*warning: newTag must be a text/),
+    ]);
+    const chart = 'apiVersion: v2\nname: a\nversion: one\ntype: other\nunknown: 1\n';
+    expect(found('Chart.yaml', chart).map((each) => each.slice(0, 6))).toEqual([
+      'FR1030',
+      'FR2005',
+      'FR2005',
+      'FR2003',
+    ]);
   });
   it('is known by its name or its API group, and is not the kind of Flux', () => {
     const bare = 'resources: [a.yaml]\n';
@@ -97,12 +117,12 @@ describe('a document that SOPS has encrypted', () => {
   const secret = `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  password: ${VALUE}\n`;
   it('is one finding at the key, without its other problems', () => {
     expect(found('a.yaml', `${secret}sops:\n  mac: ${VALUE}\n  version: 3.9.0\n`)).toEqual([
-      expect.stringMatching(/^FR1032 a\.yaml:6:1: error: SOPS has encrypted this document/),
+      expect.stringMatching(/^FR1032 a\.yaml:6:1: warning: SOPS has encrypted this document/),
     ]);
     expect(found('a.json', `{"data": "${VALUE}", "sops": {"lastmodified": "2026-01-01T00:00:00Z"}}`)).toEqual([
-      expect.stringMatching(/^FR1032 a\.json:1:/),
+      expect.stringMatching(/^FR1033 a\.json:1:/),
     ]);
-    expect(found('a.yaml', secret)).toEqual([expect.stringMatching(/^FR1032 a\.yaml:5:3: error: SOPS/)]);
+    expect(found('a.yaml', secret)).toEqual([expect.stringMatching(/^FR1032 a\.yaml:5:3: warning: SOPS/)]);
     expect(found('a.yaml', `a: 1\n---\n${secret}`)).toHaveLength(2);
   });
   it('is not every document with such words', () => {
@@ -121,10 +141,22 @@ describe('a file of another tool', () => {
     ['version: "3"\nservices: {web: {image: a}}\n', 'it looks like a Docker Compose file'],
     ['repos: [{repo: local}]\n', 'it looks like a configuration of pre-commit'],
     ['openapi: 3.0.0\npaths: {}\n', 'it looks like an OpenAPI document'],
-  ])('is one finding for each document: %j', (text, what) => {
-    const hint = 'list the file in .fleetrelayignore';
-    const errors = complaints(text).filter((line) => line.includes('error'));
-    expect(errors).toEqual([`a.yaml:1:1: error: this is no manifest: ${what} (${hint})`]);
+    ['apiVersion: skaffold/v4beta6\nkind: Config\nbuild: {}\n', 'it looks like a configuration of Skaffold'],
+    ['apiVersion: 1\ndatasources: []\n', 'it has neither apiVersion nor kind'],
+    ['- op: replace\n  path: /spec\n', 'it has neither apiVersion nor kind'],
+    ['a: 1\na: 2\nb: !reference [x, y]\n---\nc: .inf\n', 'it has neither apiVersion nor kind'],
+  ])('is skipped with one note: %j', (text, what) => {
+    const hint = 'list it in .fleetrelayignore to be told no more';
+    expect(complaints(text)).toEqual([`a.yaml:1:1: warning: the file is not read: ${what} (${hint})`]);
+  });
+  it('is an error where manifests are beside it, and where it cannot be told from a broken manifest', () => {
+    expect(complaints(`a: 1\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n`).join()).toMatch(
+      /error: this is no/,
+    );
+    expect(complaints('ApiVersion: v1\nKind: ConfigMap\n').join()).toMatch(/error/);
+    expect(complaints('type: Dataplane\n').join()).toMatch(/error/);
+    expect(complaints('a: [\n').join()).toMatch(/error/);
+    expect(complaints('text\n').join()).toMatch(/error: a manifest must be a mapping/);
   });
   it('is a finding at its line if it is a template', () => {
     for (const line of ['  name: {{ .Values.name }}', '  name: a{{- if .Values.b }}: {{ end -}}']) {
@@ -142,7 +174,7 @@ describe('a JSON Schema', () => {
     expect(decodeFile('thing.yaml', bytesOf(SCHEMA), '').reading).toMatchObject({ readable: true, documents: [] });
   });
   it('is known by the address of its own schema alone', () => {
-    expect(found('a.json', '{"$schema": "./thing.json", "type": "object"}').join()).toMatch(/FR2007/);
+    expect(found('a.json', '{"$schema": "./thing.json", "type": "object"}').join()).toMatch(/FR1033/);
     expect(found('a.json', '{"$schema": "../thing.json", "spec": {}}').join()).toMatch(/FR1033/);
     expect(found('a.json', SCHEMA.replace('"type"', '"kind"')).join()).not.toBe('');
   });

@@ -35,7 +35,7 @@ describe('validatePaths', () => {
       files: 3,
       documents: 1,
       said: [
-        'a/z.json:1:1: error: this is no manifest: it has neither apiVersion nor kind (list the file in .fleetrelayignore)',
+        'a/z.json:1:1: warning: the file is not read: it has neither apiVersion nor kind (list it in .fleetrelayignore to be told no more)',
         'b/x.yaml:1:1: error: metadata is missing',
       ],
     });
@@ -54,7 +54,7 @@ describe('validatePaths', () => {
     expect((await validate(['charts/a.yaml'])).said).toEqual(['charts/a.yaml:1:1: error: metadata is missing']);
   });
 
-  it('reports a chart and a kustomization once, and reads nothing that belongs to them', async () => {
+  it('reports a chart and a kustomization once, and checks the resources of a kustomization', async () => {
     await files({
       'chart/Chart.yaml': 'apiVersion: v2\nname: a\nversion: 1.0.0\n',
       'chart/templates/a.yaml': 'a: {{ .Values }}\n',
@@ -63,11 +63,12 @@ describe('validatePaths', () => {
       'a.yaml': GOOD,
     });
     expect(await validate(['.'])).toEqual({
-      files: 3,
-      documents: 1,
+      files: 4,
+      documents: 2,
       said: [
-        expect.stringMatching(/^chart\/Chart.yaml:1:1: error: the folder "chart" is a Helm chart/),
-        expect.stringMatching(/^prod\/Kustomization:1:1: error: this is a kustomization/),
+        'base/a.yaml:1:1: error: metadata is missing',
+        expect.stringMatching(/^chart\/Chart.yaml:1:1: warning: the folder "chart" is a Helm chart/),
+        expect.stringMatching(/^prod\/Kustomization:1:1: warning: this is a kustomization/),
       ],
     });
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import git, { STAGE } from 'isomorphic-git';
 import { must } from '../../../model/result.ts';
 import { kindOfMode } from '../tree-object.ts';
-import { type Listed, prefixOf, repositoryOf } from '../work-tree-files.ts';
+import { type Listed, prefixOf, repositoryOf } from '../work-tree-place.ts';
 
 /**
  * Lists what git would commit of a folder in a work tree, without the program git. Undefined: the folder is ignored and holds no

@@ -45,7 +45,7 @@ export async function checkFiles(
 /** A defect costs one file, as in a source. */
 function checkInput(file: InputFile, read: ReadBytes, checks: ObjectChecks): CheckedFile {
   try {
-    return checkFile(file.name, bytesOf(file, read), checks);
+    return checkFile(file.name, bytesOf(file, read), checks, file.resource);
   } catch (error) {
     const message = `cannot be checked, which is a defect of fleetrelay: ${errorText(error)}`;
     return failedFile(file.name, 'DecoderFailed', message);

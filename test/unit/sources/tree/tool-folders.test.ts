@@ -9,6 +9,8 @@ import { bytesOf } from '../../../support/decoding.ts';
 const object = (name: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\n`;
 const CHART = 'apiVersion: v2\nname: a\nversion: 1.0.0\n';
 
+const CLAIMED: unknown = expect.stringMatching(/^a\/Chart\.yaml claims the file/);
+
 type Files = Readonly<Record<string, string>>;
 
 /** Reads the tree that differs from another one by files; null removes one. The blob of a file is its text. */
@@ -47,9 +49,102 @@ function readFrom(before: Tree, files: Files) {
 
 /** The paths that are read as manifests, and the codes of the findings. */
 function readingOf({ nodes, diagnostics }: Tree) {
-  const manifests = [...nodes].filter(([, { file }]) => file !== undefined).map(([path]) => path);
+  const manifests = [...nodes]
+    .filter(([, { file, isClaimed }]) => file !== undefined && isClaimed === undefined)
+    .map(([path]) => path);
   return [...manifests.sort(), ...diagnostics.map(({ code, at }) => `${code} ${at?.path}`)];
 }
+
+/** The files without what follows from the revisions before. */
+function asDecoded({ nodes }: Tree) {
+  const plain = [...nodes].map(([path, { hadDocuments: _, asDecoded: decoded, file, ...node }]) => {
+    const found = decoded ?? file;
+    return [path, found === undefined ? node : { ...node, file: found }] as const;
+  });
+  return new Map(plain.sort());
+}
+
+const PLACEMENT = (path: string): string =>
+  `apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: web}\nspec: {paths: ['${path}'], clusters: {names: [east]}}\n`;
+
+describe('files of other tools in a tree', () => {
+  const files = {
+    'web/kustomization.yaml': 'resources: [d.yaml]\npatches: [{path: patch.yaml}]\n',
+    'web/d.yaml': object('d'),
+    'web/patch.yaml': 'spec: {}\n',
+    'web/values.yaml': 'replicas: 1\n',
+    'chart/Chart.yaml': CHART,
+    'chart/values.yaml': 'replicas: 1\n',
+  };
+  const severities = ({ diagnostics }: Tree) => diagnostics.map(({ severity, at }) => `${severity} ${at?.path}`);
+  const quiet = ['warning chart/Chart.yaml', 'warning web/kustomization.yaml', 'warning web/values.yaml'];
+
+  it('are no fault beside desired state', async () => {
+    const { tree } = await read(emptyTree, files);
+    expect(severities(tree)).toEqual(quiet);
+    expect(tree.unreadable).toBe(0);
+    const elsewhere = await read(tree, { 'p.yaml': PLACEMENT('other') });
+    expect(severities(elsewhere.tree)).toEqual(quiet);
+  });
+
+  it.each([
+    ['web', ['error web/kustomization.yaml', 'error web/values.yaml']],
+    ['web/d.yaml', ['error web/kustomization.yaml']],
+    ['web/values.yaml', ['error web/values.yaml']],
+    ['chart/*.yaml', ['error chart/Chart.yaml']],
+  ])('are a fault where a Placement selects %s', async (path, faults) => {
+    const placed = await read((await read(emptyTree, files)).tree, { 'p.yaml': PLACEMENT(path) });
+    expect(severities(placed.tree).filter((each) => each.startsWith('error'))).toEqual(faults);
+    expect(placed.tree.unreadable).toBe(faults.length);
+    expect(placed.decoded).toEqual(['p.yaml']);
+    const anew = await read(emptyTree, { ...files, 'p.yaml': PLACEMENT(path) });
+    expect(anew.tree.diagnostics).toEqual(placed.tree.diagnostics);
+    const back = await read(placed.tree, { 'p.yaml': null });
+    expect(severities(back.tree)).toEqual(quiet);
+  });
+
+  it('name the kustomization that claims a file which a Placement selects', async () => {
+    const placement = PLACEMENT('web/d.yaml');
+    const before = await read(emptyTree, { 'web/d.yaml': object('d'), 'p.yaml': placement });
+    const claimed = await read(before.tree, { 'web/kustomization.yaml': 'resources: [d.yaml]\n' });
+    expect(claimed.changes).toContainEqual({
+      path: 'web/d.yaml',
+      file: {
+        readable: false,
+        blob: object('d'),
+        findings: ['web/kustomization.yaml claims the file "web/d.yaml", and what it renders to is not read'],
+        notRead: 'web/kustomization.yaml claims the file "web/d.yaml", and what it renders to is not read',
+      },
+    });
+  });
+
+  it('are a fault under clusters/: a chart of a fleet, a file with neither apiVersion nor kind in any case', async () => {
+    const under = Object.fromEntries(Object.entries(files).map(([path, text]) => [`clusters/east/${path}`, text]));
+    const alone = await read(emptyTree, under);
+    expect(severities(alone.tree)).toContain('error clusters/east/web/values.yaml');
+    expect(severities(alone.tree)).toContain('warning clusters/east/web/kustomization.yaml');
+    const cluster = 'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata: {name: east}\n';
+    const fleet = await read(alone.tree, { 'clusters/east/cluster.yaml': cluster });
+    expect(severities(fleet.tree)).toContain('error clusters/east/web/kustomization.yaml');
+    expect(severities(fleet.tree)).toContain('error clusters/east/chart/Chart.yaml');
+  });
+
+  it('are a fault while the last admitted revision had a manifest in them', async () => {
+    const values = 'replicas: 1\n';
+    const before = await read(emptyTree, { 'a.yaml': object('a'), 'b.yaml': values });
+    const broken = await read(before.tree, { 'a.yaml': values });
+    expect(severities(broken.tree)).toEqual(['error a.yaml', 'warning b.yaml']);
+    const still = await read(broken.tree, { 'a.yaml': 'replicas: 2\n', 'b.yaml': '[' });
+    expect(severities(still.tree)).toEqual(['error a.yaml', 'error b.yaml']);
+    const mended = await read(still.tree, { 'a.yaml': object('a'), 'b.yaml': values });
+    expect(severities(mended.tree)).toEqual(['warning b.yaml']);
+    const gone = await read(mended.tree, { 'a.yaml': null });
+    expect(severities((await read(gone.tree, { 'a.yaml': values })).tree)).toEqual([
+      'warning a.yaml',
+      'warning b.yaml',
+    ]);
+  });
+});
 
 describe('charts and kustomizations of a tree', () => {
   it('nothing in the folder of a chart is decoded, and the chart is one finding', async () => {
@@ -63,7 +158,7 @@ describe('charts and kustomizations of a tree', () => {
     });
     expect(readingOf(tree)).toEqual(['a/Chart.yaml', 'ab/x.yaml', 'FR1030 a/Chart.yaml']);
     expect(decoded).toEqual(['a/Chart.yaml', 'ab/x.yaml']);
-    expect(tree.unreadable).toBe(1);
+    expect(tree.unreadable).toBe(0);
   });
 
   it('files and folders that a kustomization names are no manifests; their kustomizations are findings', async () => {
@@ -107,9 +202,9 @@ describe('charts and kustomizations of a tree', () => {
     const appeared = await read(before.tree, { 'a/Chart.yaml': CHART });
     expect(appeared.decoded).toEqual(['a/Chart.yaml']);
     expect(appeared.changes).toEqual([
-      { path: 'a/Chart.yaml', file: expect.objectContaining({ readable: false }) },
-      { path: 'a/x.yaml', file: null },
-      { path: 'a/y/z.yaml', file: null },
+      { path: 'a/Chart.yaml', file: expect.objectContaining({ readable: true, documents: [] }) },
+      { path: 'a/x.yaml', file: expect.objectContaining({ documents: [], notRead: CLAIMED }) },
+      { path: 'a/y/z.yaml', file: expect.objectContaining({ documents: [], notRead: CLAIMED }) },
     ]);
     const gone = await read(appeared.tree, { 'a/Chart.yaml': null });
     expect(gone.decoded).toEqual(['a/x.yaml', 'a/y/z.yaml']);
@@ -137,15 +232,15 @@ describe('charts and kustomizations of a tree', () => {
         for (const files of history) {
           const { tree: next, changes } = await readFrom(current, files);
           const anew = await readFrom(emptyTree, files);
-          expect(new Map([...next.nodes].sort())).toEqual(new Map([...anew.tree.nodes].sort()));
-          expect({ ...next, nodes: 0, membership: 0 }).toEqual({ ...anew.tree, nodes: 0, membership: 0 });
+          expect(asDecoded(next)).toEqual(asDecoded(anew.tree));
+          const { ignoreSteps, placementSteps, tools, manifests } = next;
+          expect(anew.tree).toMatchObject({ ignoreSteps, placementSteps, manifests });
+          expect(tools).toEqual(anew.tree.tools);
           for (const { path: changed, file } of changes) {
             if (file === null) seen.delete(changed);
             else seen.set(changed, file);
           }
-          const readings = [...anew.tree.nodes].flatMap(([at, { file }]) =>
-            file ? [[at, file.reading] as const] : [],
-          );
+          const readings = [...next.nodes].flatMap(([at, { file }]) => (file ? [[at, file.reading] as const] : []));
           expect(new Map([...seen].sort())).toEqual(new Map(readings.sort()));
           current = next;
         }

@@ -1,0 +1,59 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isForeign } from '../../manifest/foreign-documents.ts';
+import { folderOf } from '../../manifest/tool-files.ts';
+import type { DecodedFile } from '../../model/desired.ts';
+import { asError, judgeForeign } from '../../sources/tree/foreign-files.ts';
+import { createPace } from '../../sources/tree/pace.ts';
+import { placementsIn } from '../../sources/tree/placement-steps.ts';
+import type { ToolFolders } from '../../sources/tree/tool-folders.ts';
+import type { CheckedFile } from './check-file.ts';
+import { type Inputs, pathInSource, sourceRoot } from './inputs.ts';
+
+/** Judges the files of other tools, as a server does whose source the request is about: where it wants desired state of them, it is an error. */
+export async function withForeignVerdicts(
+  { files, claimed, tools, ignoreFolders }: Inputs,
+  checked: readonly CheckedFile[],
+  cwd: string,
+): Promise<readonly CheckedFile[]> {
+  const foreign = files.flatMap(({ location }, index) =>
+    checked[index]?.diagnostics.some(isForeign) === true ? [{ location, index }] : [],
+  );
+  if (foreign.length === 0) return checked;
+  const root = sourceRoot(ignoreFolders, cwd);
+  const declarations = checked.flatMap(({ facts }) => facts?.declarations ?? []);
+  const indexes = new Map(foreign.map(({ location, index }) => [index, pathInSource(root, location)]));
+  const verdicts = await judgeForeign({
+    placements: [placementsIn(declarations)],
+    isFleet: () =>
+      declarations.some(
+        ({ content }) =>
+          content.type === 'declaration' && (content.kind === 'KubernetesCluster' || content.kind === 'Placement'),
+      ),
+    tools: toolsBelow(root, tools),
+    paths: new Set([...indexes.values(), ...claimed.map((location) => pathInSource(root, location))]),
+    hadDocuments: () => false,
+    pace: createPace(nextTurn),
+  });
+  return checked.map((file, index) => {
+    const path = indexes.get(index);
+    const because = path === undefined ? undefined : verdicts.wantedBecause(path, file);
+    if (because === undefined) return file;
+    return { ...file, diagnostics: file.diagnostics.map((diagnostic) => asError(diagnostic, because)) };
+  });
+}
+
+/** The charts and kustomizations of all folders, with paths relative to the root of the source. */
+function toolsBelow(root: string, tools: Inputs['tools']): ToolFolders {
+  const files = new Map<string, DecodedFile>();
+  const parts = new Set<string>();
+  for (const [folder, found] of tools) {
+    const prefix = pathInSource(root, folder);
+    const at = (path: string): string => (prefix === '' ? path : path === '' ? prefix : `${prefix}/${path}`);
+    for (const [path, file] of found.files) {
+      const own = file.parts ?? (file.reading.readable ? [] : [folderOf(path)]);
+      files.set(at(path), { ...file, parts: own.map(at) });
+    }
+    for (const part of found.parts) parts.add(at(part));
+  }
+  return { files, parts, paths: [...files.keys()] };
+}
