@@ -14,6 +14,7 @@ import type {
   ObjectResult,
 } from '../../src/model/agent.ts';
 import type { AgentSettings } from '../../src/model/agent-settings.ts';
+import type { DecodedFile } from '../../src/model/desired.ts';
 import { objectDigest, sha256, snapshotDigest } from '../../src/model/digest.ts';
 import type { FileSignatures } from '../../src/model/file-signature.ts';
 import {
@@ -53,6 +54,7 @@ import { createStepTags, type StepTags } from '../../src/relay/trust/step-tags.t
 import type { BeginSlice } from '../../src/runtime/loop.ts';
 import type { StoreLock } from '../../src/runtime/replica/store-lock.ts';
 import { createKubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';
+import { claimedFile } from '../../src/sources/tree/foreign-files.ts';
 import type { XdsSetup } from '../../src/xds/xds.ts';
 import type { FakeCustomResources } from './fake-custom-resources.ts';
 import { silentLog } from './silent-log.ts';
@@ -86,6 +88,8 @@ export interface FakeAgents {
 export interface FakeSource {
   /** A revision with these changed files (null: gone) enters. */
   push(changes: Readonly<Record<string, string | null>>): void;
+  /** From the next push on, which has to name one of them, a kustomization or chart claims these files of it. */
+  claim(paths: readonly string[], claimant: string, isWanted: boolean): void;
   condition(condition: Partial<SourceCondition>): void;
   /** From now on every read of its files fails. */
   breakReading(): void;
@@ -326,6 +330,7 @@ function listenerOf({ listener }: FakeAgents): AgentListener {
 function createFakeSource(sourceName: SourceName): FakeSource & { readonly source: Source } {
   let listener: SourceListener | undefined;
   const files = new Map<string, string>();
+  const claimed = new Map<string, { readonly claimant: string; readonly isWanted: boolean }>();
   let signatures: FileSignatures | undefined;
   let revision = 0;
   let broken = false;
@@ -377,12 +382,21 @@ function createFakeSource(sourceName: SourceName): FakeSource & { readonly sourc
     breakReading: () => {
       broken = true;
     },
+    claim: (paths, claimant, isWanted) => {
+      for (const path of paths) claimed.set(path, { claimant, isWanted });
+    },
     push: (changes) => {
       for (const [path, text] of Object.entries(changes)) {
         if (text === null) files.delete(path);
         else files.set(path, text);
       }
-      const decoded = new Map([...files].map(([path, text]) => [path, decode(path, text, understands)]));
+      const readAt = (path: string, text: string): DecodedFile => {
+        const claim = claimed.get(path);
+        return claim === undefined
+          ? decode(path, text, understands)
+          : claimedFile(path, text, claim.claimant, claim.isWanted);
+      };
+      const decoded = new Map([...files].map(([path, text]) => [path, readAt(path, text)]));
       const all = [...decoded.values()];
       revision++;
       listener?.observe({
@@ -390,7 +404,10 @@ function createFakeSource(sourceName: SourceName): FakeSource & { readonly sourc
         revision: `r${revision}`,
         ...(signatures === undefined ? {} : { signatures }),
         state: all.every(({ reading }) => reading.readable) ? 'complete' : 'partial',
-        changes: Object.keys(changes).map((path) => ({ path, file: decoded.get(path)?.reading ?? null })),
+        changes: [...new Set([...Object.keys(changes), ...claimed.keys()])].map((path) => ({
+          path,
+          file: decoded.get(path)?.reading ?? null,
+        })),
         diagnostics: all.flatMap(({ diagnostics }) => diagnostics),
       });
       say({ revision: `r${revision}` });

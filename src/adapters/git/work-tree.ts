@@ -96,10 +96,10 @@ export async function readWorkTreeChanges(
  */
 const LIST_FILTERS = ['config', '-z', '--name-only', '--get-regexp', '^filter\\..*\\.(clean|smudge|process|required)$'];
 
-/** No setting of the repository changes the form of the answer or starts a program, in a submodule neither. */
+/** No setting of the repository changes the form of the answer or starts a program; of a submodule only its commit is looked at. */
 const DIFF_FLAGS = [
   ...['--raw', '-z', '--no-abbrev', '--no-renames', '--no-relative', '--no-ext-diff', '--no-textconv'],
-  '--ignore-submodules=all',
+  '--ignore-submodules=dirty',
 ];
 
 type Ask = (args: readonly string[]) => Promise<Result<Buffer>>;

@@ -175,7 +175,7 @@ async function listWithin(path: string, root: string, read: ReadBytes, listing: 
     const part = partAt(entry);
     const location = `${root}/${entry.path}`;
     if (isToolPart(tools, entry.path)) {
-      if (isManifestName(entry.path)) listing.claimed.push(location);
+      if (part === 'manifest' || (part !== 'none' && 'file' in part)) listing.claimed.push(location);
       const resource = part === 'manifest' ? resourceAt(entry.path) : undefined;
       if (resource !== undefined && !listing.files.has(location)) {
         listing.files.set(location, { name: below(path, entry.path), location, isNamed: false, resource });

@@ -46,7 +46,8 @@ export async function judgeForeign(wanting: Wanting): Promise<ForeignVerdicts> {
   const placed = new Map<string, string>();
   /** Why desired state is wanted of the files of a kustomization or chart, by its path. */
   const wantedOf = new Map<string, string>();
-  for (const path of paths) {
+  // In canonical order, so that every reader of the tree names the same path.
+  for (const path of [...paths].sort(compareText)) {
     pace.path();
     if (pace.isDue()) await pace.turn();
     const placement = selecting(path);

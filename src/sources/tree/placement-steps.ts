@@ -246,7 +246,10 @@ export function countPlacements(
   // Placements are matched with what a kustomization or chart claims, too.
   const isManifest = (node: Node | undefined, path: string): boolean =>
     (node?.file !== undefined || node?.isClaimed === true) && path !== IGNORE_FILE;
-  const changed = paths.filter((path) => nodes.get(path)?.file !== before.get(path)?.file);
+  const changed = paths.filter((path) => {
+    const [is, was] = [nodes.get(path), before.get(path)];
+    return is?.file !== was?.file || isManifest(is, path) !== isManifest(was, path);
+  });
   const declaring = changed.flatMap((path) => {
     const reading = nodes.get(path)?.file?.reading;
     const placements = reading?.readable === true ? placementsIn(reading.documents) : [];

@@ -218,9 +218,12 @@ async function placeEntries(
       const unreadable = entries.has(path) ? rules.file : before.nodes.get(path)?.file;
       nodes.set(path, { ...node, ...(unreadable && { file: unreadable }) });
     } else if (file !== undefined) nodes.set(path, { ...node, file, ...hadDocuments(before.nodes.get(path)) });
-    else if (isToolPart(tools, path)) nodes.set(path, isManifestName(path) ? { ...node, isClaimed: true } : node);
     else {
       const part = partAt(path, node.entry);
+      if (isToolPart(tools, path)) {
+        nodes.set(path, wantedAs(path, node.entry, part) === undefined ? node : { ...node, isClaimed: true });
+        continue;
+      }
       const wanted = wantedAs(path, node.entry, part);
       if (wanted !== undefined) toDecode.push(wanted);
       nodes.set(path, wanted !== undefined || typeof part === 'string' ? node : { ...node, ...part });

@@ -56,9 +56,10 @@ describe('absence is not deletion', () => {
   it('keeps what came from a folder that becomes a Helm chart, declarations too', async () => {
     const world = await startedWorld();
     const chart = 'apiVersion: v2\nname: a\nversion: 1.0.0\n';
-    // The reader of trees reads no other file of the folder of a chart.
-    const gone = { 'apps/a.yaml': null, 'apps/b.yaml': null, 'fleet/placement.yaml': null };
-    world.source.push({ 'apps/Chart.yaml': chart, ...gone });
+    // The reader of trees gives the files of the folder of a chart as files that are not read.
+    const claimed = ['apps/a.yaml', 'apps/b.yaml', 'fleet/placement.yaml'];
+    world.source.claim(claimed, 'apps/Chart.yaml', true);
+    world.source.push({ 'apps/Chart.yaml': chart });
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
     world.source.push({ 'apps/c.yaml': configMapYaml('c', '2') });
@@ -70,10 +71,26 @@ describe('absence is not deletion', () => {
         .deltas.at(-1)
         ?.upserts.map(({ key }) => key),
     ).toEqual(['/ConfigMap/web/c']);
-    world.source.push({ 'apps/Chart.yaml': null });
+    world.source.push({ 'apps/Chart.yaml': null, ...Object.fromEntries(claimed.map((path) => [path, null])) });
     await world.settle();
     expect(names(world, 'east')).toEqual([]);
   });
+
+  it.each([true, false])(
+    'names the kustomization that claims a placed manifest (wanted in its source: %s)',
+    async (isWanted) => {
+      const world = await startedWorld();
+      world.source.claim(['apps/a.yaml'], 'apps/kustomization.yaml', isWanted);
+      world.source.push({ 'apps/kustomization.yaml': 'resources: [a.yaml]\n' });
+      await world.settle();
+      expect(names(world, 'east')).toEqual(abc);
+      const kept = world.server.engine.outputs.get('east', '/ConfigMap/web/a');
+      expect(kept).toMatchObject({
+        type: 'keep',
+        message: expect.stringContaining('apps/kustomization.yaml claims the file'),
+      });
+    },
+  );
 
   it('uses a broken Placement as last known good', async () => {
     const world = await startedWorld();
