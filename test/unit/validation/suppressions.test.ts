@@ -79,7 +79,7 @@ f: 1 # fleetrelay-ignore: FR2003 nothing is here
   });
 
   it('does not suppress what makes a file unreadable', () => {
-    const text = 'a: 1\na: 2 # fleetrelay-ignore: FR1014 both are needed\n';
+    const text = 'kind: A\na: 1\na: 2 # fleetrelay-ignore: FR1014 both are needed\n';
     const { diagnostics } = decodeFile('a.yaml', bytesOf(text), '');
     const duplicate = diagnostics.filter(({ reason }) => reason === 'DuplicateKey');
     expect(suppress('a.yaml', text, duplicate).map(({ reason }) => reason)).toEqual(['DuplicateKey', 'BadSuppression']);
