@@ -129,7 +129,7 @@ async function listFolder(
         else if (members?.reaches(path) !== false) await walk(path, depth + 1).catch(passOver);
       } else if (child.isFile() || child.isSymbolicLink()) {
         if (members !== undefined && member === undefined) continue;
-        // Whoever asks for manifests is told of every link in a work tree: it may lead to a folder of them.
+        // A reader of manifests is told of every link in a work tree: it may lead to a folder of them.
         if (!wanted(path) && !(members !== undefined && child.isSymbolicLink())) continue;
         const entry = await (members === undefined ? entryAt(inside, path) : memberAt(inside, path)).catch(passOver);
         if (entry !== undefined) entries.push(entry);

@@ -23,7 +23,7 @@ const SETTINGS: readonly Setting[] = [['safe.directory', '*']];
 
 /**
  * Returns a function that finds what git would commit of a folder: tracked files, and untracked ones that are not ignored. Undefined:
- * the folder is in no work tree, or git ignores the folder itself, so that whoever names it means its files. Without the program git
+ * the folder is in no work tree, or git ignores the folder itself, so that its name asks for its files. Without the program git
  * isomorphic-git answers. It rejects with a text for people if the work tree cannot be listed.
  */
 export function createMembersReader(deps: Deps): ReadMembers {

@@ -374,7 +374,7 @@ export function describeGitRepo(subject: GitRepoSubject): void {
           'message',
           expect.stringContaining('cannot exist beside the branch "state/of/all"'),
         );
-        // A name that only begins with the same letters is in nobody's way.
+        // A name that only begins with the same letters is in no branch's way.
         box.push(bare, { 'a.yaml': 'a' }, { branch: 'fleet' });
         expect((await publish(null, { x: 'x' }, open('copy-4', 'fleet-status'))).type).toBe('published');
       });
