@@ -145,6 +145,6 @@ function deriveOutputs(graph: Graph, documentWants: Derived<Want>, results: Coll
 
 function problemOf({ state, message, health }: ObjectResult): string | undefined {
   if (state === 'failed' || state === 'conflict') return `fails to apply: ${message}`;
-  const isUnhealthy = health !== undefined && health.state !== 'current' && health.state !== 'unknown';
+  const isUnhealthy = health !== undefined && !isWell(health) && health.state !== 'unknown';
   return state === 'applied' && isUnhealthy ? `is unhealthy: ${health.message}` : undefined;
 }

@@ -30,6 +30,17 @@ describe('a live object with the label', () => {
     expect(made.condition(TYPE)?.status).toBe('True');
   });
 
+  test('does not feed it while it only waits for an address that nothing may make', () => {
+    const made = world();
+    const service = {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { labels, creationTimestamp: '2026-01-01T00:00:00Z' },
+    };
+    made.live('blue', '/Service/web/shop', { ...service, spec: { type: 'LoadBalancer' } });
+    expect(made.condition(TYPE)?.status).toBe('True');
+  });
+
   it.each([
     ['another type', pod('Failed', { labels: { 'care.gardener.cloud/condition-type': 'Other' } })],
     ['no label', pod('Failed', { labels: { other: TYPE } })],
@@ -106,7 +117,9 @@ describe('a declared object with the label', () => {
     const { result } = start();
     const health = { state: 'failed', message: 'no endpoint' } as const;
     expect(result('applied', { health })?.message).toBe('ConfigMap/web/settings is unhealthy: no endpoint');
-    expect(result('applied', { health: { state: 'unknown', message: '' } })?.status).toBe('True');
+    for (const state of ['unknown', 'suspended', 'current'] as const) {
+      expect(result('applied', { health: { state, message: '' } })?.status).toBe('True');
+    }
   });
 
   test('a result of other content, and another label, do not count', () => {
