@@ -1,5 +1,6 @@
 import type { JsonObject } from './json.ts';
 import type { ObjectHealth } from './object-health/health.ts';
+import { groupOf } from './object-key.ts';
 
 /**
  * How the objects of one kind are judged in place of the built-in rules: expressions in CEL with the names that Flux gives them
@@ -22,7 +23,7 @@ export const HEALTH_EXPRESSIONS = ['inProgress', 'failed', 'current'] as const;
 
 /** The kind of a check as in object keys: `group/Kind`. */
 export function kindOfCheck({ apiVersion, kind }: Pick<HealthCheck, 'apiVersion' | 'kind'>): string {
-  return `${apiVersion.replace(/(^|\/)[^/]*$/, '')}/${kind}`;
+  return `${groupOf(apiVersion)}/${kind}`;
 }
 
 /** Judges objects of the kinds of some health checks. */

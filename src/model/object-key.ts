@@ -92,6 +92,11 @@ export function displayKey(key: ObjectKey): string {
   return [group === '' ? kind : `${kind}.${group}`, ...(namespace === '' ? [] : [namespace]), name].join('/');
 }
 
+/** The group of an `apiVersion` that is not checked (`v1` has the empty group). */
+export function groupOf(apiVersion: string): string {
+  return apiVersion.slice(0, Math.max(0, apiVersion.lastIndexOf('/')));
+}
+
 /** Splits `apiVersion` into group and version (`v1` has the empty group). */
 export function parseApiVersion(apiVersion: string): Result<{ readonly group: string; readonly version: string }> {
   const slash = apiVersion.indexOf('/');

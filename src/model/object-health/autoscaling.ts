@@ -1,5 +1,5 @@
 import { type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../json.ts';
-import { conditionWith, type Found, failed, type Live, messageOf, NOT_OBSERVED, type Rules } from './health.ts';
+import { conditionWith, type Found, failedAfterPatience, type Live, NOT_OBSERVED, type Rules } from './health.ts';
 
 export const autoscalingRules: Rules = { 'autoscaling/HorizontalPodAutoscaler': autoscalerHealth };
 
@@ -9,7 +9,8 @@ const V1_CONDITIONS = 'autoscaling.alpha.kubernetes.io/conditions';
 function autoscalerHealth(live: Live): Found | undefined {
   const conditions = conditionsOf(live);
   const failure = conditions.find(({ status, reason }) => status === 'False' && BROKEN.test(textOf(reason)));
-  if (failure !== undefined) return failed(messageOf(failure));
+  // While its first Pods start there are no metrics of them.
+  if (failure !== undefined) return failedAfterPatience(failure);
   return conditionWith(conditions, ['AbleToScale', 'ScalingLimited'], 'True') === undefined ? NOT_OBSERVED : undefined;
 }
 

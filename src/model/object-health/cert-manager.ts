@@ -4,7 +4,9 @@ import {
   conditionWith,
   type Found,
   failed,
+  failedAfterPatience,
   inProgress,
+  isStale,
   type Live,
   messageOf,
   NOT_OBSERVED,
@@ -27,17 +29,18 @@ function inGroup(group: string): Rules {
   };
 }
 
-/** Why a certificate is not ready before it is issued for the first time. */
-const NEW: readonly string[] = ['DoesNotExist', 'Pending', 'InProgress'];
+/** Why a certificate is not ready although none is being issued and no attempt has failed. For any other reason one will be issued. */
+const STAYS: readonly string[] = ['ConfigError', 'Expired'];
 
-function certificateHealth({ conditions }: Live): Found | undefined {
+function certificateHealth({ metadata, conditions }: Live): Found | undefined {
   const issuing = conditionIn(conditions, 'Issuing');
   if (issuing?.status === 'True') return inProgress(messageOf(issuing));
   const ready = conditionIn(conditions, 'Ready');
-  if (ready?.status === 'True') return undefined;
-  if (ready?.status !== 'False') return NOT_OBSERVED;
-  const isNew = issuing === undefined && NEW.includes(textOf(ready.reason));
-  return isNew ? inProgress(messageOf(ready)) : failed(messageOf(ready));
+  if (ready === undefined || isStale(ready, metadata)) return NOT_OBSERVED;
+  if (ready.status === 'True') return undefined;
+  if (ready.status !== 'False') return NOT_OBSERVED;
+  const hasFailed = issuing !== undefined || STAYS.includes(textOf(ready.reason));
+  return hasFailed ? failed(messageOf(ready)) : inProgress(messageOf(ready));
 }
 
 function requestHealth({ conditions }: Live): Found | undefined {
@@ -51,11 +54,12 @@ function requestHealth({ conditions }: Live): Found | undefined {
     : inProgress(messageOf(ready));
 }
 
-/** An issuer is not ready only if it cannot issue. */
-function issuerHealth({ conditions }: Live): Found | undefined {
+/** An issuer is not ready only if it cannot issue; its Secret can come after it. */
+function issuerHealth({ metadata, conditions }: Live): Found | undefined {
   const ready = conditionIn(conditions, 'Ready');
-  if (ready?.status === 'True') return undefined;
-  return ready?.status === 'False' ? failed(messageOf(ready)) : NOT_OBSERVED;
+  if (ready === undefined || isStale(ready, metadata)) return NOT_OBSERVED;
+  if (ready.status === 'True') return undefined;
+  return ready.status === 'False' ? failedAfterPatience(ready) : NOT_OBSERVED;
 }
 
 function acmeHealth({ status }: Live): Found | undefined {

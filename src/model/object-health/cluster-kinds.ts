@@ -1,6 +1,7 @@
 import {
   conditionIn,
   conditionWith,
+  current,
   type Found,
   failed,
   inProgress,
@@ -20,11 +21,15 @@ export const clusterKindRules: Rules = {
 
 function definitionHealth({ conditions }: Live): Found | undefined {
   if (conditionWith(conditions, ['Terminating'], 'True') !== undefined) return TERMINATING;
-  const broken =
-    conditionWith(conditions, ['NamesAccepted'], 'False') ?? conditionWith(conditions, ['NonStructuralSchema'], 'True');
-  if (broken !== undefined) return failed(messageOf(broken));
+  const refused = conditionWith(conditions, ['NamesAccepted'], 'False');
+  if (refused !== undefined) return failed(messageOf(refused));
   const established = conditionIn(conditions, 'Established');
-  if (established?.status === 'True') return undefined;
+  const unstructured = conditionWith(conditions, ['NonStructuralSchema'], 'True');
+  if (established?.status === 'True') {
+    // It is served all the same, as long as it keeps its old form.
+    return unstructured === undefined ? undefined : current(messageOf(unstructured));
+  }
+  if (unstructured !== undefined) return failed(messageOf(unstructured));
   return established === undefined || established.reason === 'Installing'
     ? NOT_OBSERVED
     : failed(messageOf(established));

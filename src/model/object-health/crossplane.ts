@@ -4,6 +4,7 @@ import {
   conditionWith,
   type Found,
   failed,
+  failedAfterPatience,
   inProgress,
   type Live,
   messageOf,
@@ -13,6 +14,7 @@ import {
 } from './health.ts';
 
 export const crossplaneRules: Rules = {
+  'ops.crossplane.io/*': operationHealth,
   '*.crossplane.io/*': crossplaneHealth,
   '*.upbound.io/*': crossplaneHealth,
 };
@@ -21,9 +23,12 @@ export const crossplaneRules: Rules = {
 const STATIC: readonly string[] = [
   ...['Composition', 'CompositionRevision', 'DeploymentRuntimeConfig', 'ControllerConfig', 'EnvironmentConfig'],
   ...['ProviderConfig', 'ClusterProviderConfig', 'ProviderConfigUsage', 'StoreConfig', 'ImageConfig'],
+  ...['Lock', 'ManagedResourceActivationPolicy'],
 ];
 
-const DONE: readonly string[] = ['Ready', 'Healthy', 'RevisionHealthy', 'Offered', 'Established', 'ValidPipeline'];
+const DONE: readonly string[] = [
+  ...['Ready', 'Healthy', 'RevisionHealthy', 'Offered', 'Established', 'ValidPipeline', 'Resolved'],
+];
 
 function crossplaneHealth(live: Live): Found | undefined {
   const { status, kind } = live;
@@ -35,6 +40,17 @@ function crossplaneHealth(live: Live): Found | undefined {
   const open = conditions.find(({ type, status: is }) => (type === 'Ready' || type === 'Healthy') && is !== 'True');
   if (open !== undefined) return inProgress(messageOf(open));
   return conditionWith(conditions, DONE, 'True') === undefined ? inProgress('it is not ready') : undefined;
+}
+
+/** An operation runs once and ends; what makes operations, by a schedule or a watch, has no end and no `Ready`. */
+function operationHealth({ conditions }: Live): Found | undefined {
+  if (conditions.length === 0) return NOT_OBSERVED;
+  const synced = syncedHealth(conditions);
+  if (synced !== undefined) return synced;
+  const broken = conditionWith(conditions, ['Succeeded', 'ValidPipeline'], 'False');
+  if (broken !== undefined) return failed(messageOf(broken));
+  const open = conditions.find(({ status }) => status !== 'True');
+  return open === undefined ? undefined : inProgress(messageOf(open));
 }
 
 /** What `Synced` says of a managed resource, a composite resource or a claim, whatever its group; undefined: it is synced. */
@@ -50,8 +66,9 @@ export function syncedHealth(conditions: Live['conditions']): Found | undefined 
 /** A package is installed and healthy, or not; while it is unpacked for the first time nothing is known of its health. */
 function packageHealth(conditions: Live['conditions']): Found | undefined {
   const healthy = conditionIn(conditions, 'Healthy') ?? conditionIn(conditions, 'RevisionHealthy');
-  if (healthy?.status === 'False') return failed(messageOf(healthy));
+  // What a package brings starts after it is installed, and again with each new version.
+  if (healthy?.status === 'False') return failedAfterPatience(healthy);
   const missing = conditionWith(conditions, ['Installed'], 'False');
   if (missing === undefined) return undefined;
-  return textOf(healthy?.status) === 'True' ? failed(messageOf(missing)) : inProgress(messageOf(missing));
+  return textOf(healthy?.status) === 'True' ? failedAfterPatience(missing) : inProgress(messageOf(missing));
 }

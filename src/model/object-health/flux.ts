@@ -4,6 +4,7 @@ import {
   conditionWith,
   type Found,
   failed,
+  failedAfterPatience,
   inProgress,
   isStale,
   type Live,
@@ -21,6 +22,9 @@ export const fluxRules: Rules = {
 
 /** Why a controller of Flux works on an object for the first time since it has changed, whatever `Ready` says of before. */
 const BEGINS: readonly string[] = ['NewGeneration', 'AccessingRepository', 'ApplyingPolicy', 'Scanning'];
+
+/** Its source has no content: it may have been applied together with it. */
+const SOURCES: readonly string[] = ['ArtifactFailed', 'SourceNotReady', 'SourceUnavailable', 'DependencyNotReady'];
 
 /** Kinds that need no controller, and have no status. */
 const STATIC: readonly string[] = ['Alert', 'Provider'];
@@ -45,7 +49,8 @@ function fluxHealth({ kind, metadata, spec, conditions }: Live): Found | undefin
     return ready.status === 'True' ? undefined : inProgress(messageOf(ready));
   }
   const begins = BEGINS.includes(textOf(reconciling?.reason));
-  // Another object that it depends on is not ready yet.
-  const waits = ready.reason === 'DependencyNotReady' && (kind === 'Kustomization' || kind === 'HelmRelease');
-  return begins || waits ? inProgress(messageOf(ready)) : failed(messageOf(ready));
+  // `dependsOn` names another object, whose health says more.
+  const depends = ready.reason === 'DependencyNotReady' && (kind === 'Kustomization' || kind === 'HelmRelease');
+  if (begins || depends) return inProgress(messageOf(ready));
+  return SOURCES.includes(textOf(ready.reason)) ? failedAfterPatience(ready) : failed(messageOf(ready));
 }

@@ -1,6 +1,8 @@
 import { type JsonObject, objectOf, objectsOf, textOf } from '../json.ts';
 import {
+  CURRENT,
   conditionWith,
+  current,
   type Found,
   failed,
   inProgress,
@@ -9,6 +11,9 @@ import {
   messageOf,
   NOT_OBSERVED,
   type Rules,
+  specWrittenAt,
+  timeOf,
+  until,
 } from './health.ts';
 
 export const gatewayApiRules: Rules = {
@@ -18,21 +23,42 @@ export const gatewayApiRules: Rules = {
   'gateway.networking.x-k8s.io/*': attachedHealth,
 };
 
-/** Routes say for each parent what its controller made of them, policies for each ancestor. Undefined: neither. */
+/** Routes say for each parent what its controller made of them, policies for each ancestor, other kinds in conditions as a Gateway. */
 export function attachedHealth(live: Live): Found | undefined {
-  const { parents, ancestors } = live.status;
-  if (Array.isArray(parents)) return routeHealth(live, objectsOf(parents));
+  const { kind, status, conditions } = live;
+  const { parents, ancestors, listeners } = status;
+  if (Array.isArray(parents) || kind.endsWith('Route')) return routeHealth(live, objectsOf(parents));
   if (Array.isArray(ancestors)) return policyHealth(live, objectsOf(ancestors));
-  return isStaticKind(live.kind) ? undefined : NOT_OBSERVED;
+  if (conditions.length > 0 || Array.isArray(listeners)) return gatewayHealth(live);
+  if (kind === 'ReferenceGrant') return undefined;
+  return kind.endsWith('Policy') ? unusedPolicy(live) : NOT_OBSERVED;
 }
+
+function routeHealth(live: Live, parents: readonly JsonObject[]): Found | undefined {
+  const fresh = freshOf(live, parents);
+  const hasNoParent = Object.keys(live.spec).length > 0 && objectsOf(live.spec.parentRefs).length === 0;
+  // Other routes refer to a route without a parent, and no controller writes a status of it.
+  return fresh.length === 0 && hasNoParent ? undefined : placesHealth(live, fresh, 'parent');
+}
+
+function policyHealth(live: Live, ancestors: readonly JsonObject[]): Found | undefined {
+  const fresh = freshOf(live, ancestors);
+  const found = placesHealth(live, fresh, 'ancestor');
+  if (fresh.length === 0 || fresh.length === ancestors.length || found?.state === 'failed') return found;
+  // The controllers of the others may be at work, or gone.
+  return until(specWrittenAt(live.metadata), UNUSED_MS, NOT_OBSERVED, found ?? CURRENT);
+}
+
+/** No controller writes a status of a policy while no Gateway uses what it is for. */
+function unusedPolicy({ metadata }: Live): Found {
+  return until(timeOf(metadata.creationTimestamp), UNUSED_MS, NOT_OBSERVED, current('no controller has taken it up'));
+}
+
+const UNUSED_MS = 600_000;
 
 /** Whether a status is that of a route or a policy of the Gateway API, whatever its group. */
 export function isAttached({ status: { parents, ancestors } }: Live): boolean {
   return [...objectsOf(parents), ...objectsOf(ancestors)].some((one) => Array.isArray(one.conditions));
-}
-
-function isStaticKind(kind: string): boolean {
-  return kind === 'ReferenceGrant';
 }
 
 function gatewayHealth(live: Live): Found | undefined {
@@ -43,22 +69,19 @@ function gatewayHealth(live: Live): Found | undefined {
   return found ?? (listeners.length > 0 ? undefined : observed(live.conditions));
 }
 
-/** A parent of which the status is old does not count: it can be one that the route does not name any more. */
-function routeHealth(live: Live, parents: readonly JsonObject[]): Found | undefined {
-  const fresh = parents.filter(({ conditions }) => {
-    const all = objectsOf(conditions);
-    return all.length > 0 && !all.some((one) => isStale(one, live.metadata));
+/** The places whose status is not old: a route can name the others no more. */
+function freshOf({ metadata }: Live, places: readonly JsonObject[]): readonly JsonObject[] {
+  return places.filter(({ conditions }) => {
+    const counted = objectsOf(conditions).filter(isCounted);
+    return counted.length > 0 && !counted.some((one) => isStale(one, metadata));
   });
-  if (fresh.length === 0) return NOT_OBSERVED;
-  return firstOf(fresh, (one) => judged(live, objectsOf(one.conditions), `parent ${nameOf(one.parentRef)}: `));
 }
 
-function policyHealth(live: Live, ancestors: readonly JsonObject[]): Found | undefined {
-  const all = ancestors.flatMap(({ conditions }) => objectsOf(conditions));
-  if (all.some((one) => isStale(one, live.metadata))) return NOT_OBSERVED;
-  return (
-    firstOf(ancestors, (one) => judged(live, objectsOf(one.conditions), `ancestor ${nameOf(one.ancestorRef)}: `)) ??
-    observed(all)
+/** What is said of an object in each of several places. */
+function placesHealth(live: Live, places: readonly JsonObject[], what: 'parent' | 'ancestor'): Found | undefined {
+  if (places.length === 0) return NOT_OBSERVED;
+  return firstOf(places, (one) =>
+    judged(live, objectsOf(one.conditions), `${what} ${textOf(objectOf(one[`${what}Ref`]).name)}: `),
   );
 }
 
@@ -66,23 +89,23 @@ function observed(conditions: readonly JsonObject[]): Found | undefined {
   return conditions.length === 0 ? NOT_OBSERVED : undefined;
 }
 
-function nameOf(reference: JsonObject[string]): string {
-  return textOf(objectOf(reference).name);
-}
-
 /** The health that the conditions of one place stand for; `where` begins the message. */
-function judged({ metadata }: Live, conditions: readonly JsonObject[], where: string): Found | undefined {
+function judged({ metadata }: Live, all: readonly JsonObject[], where: string): Found | undefined {
+  // A controller of before can have left others.
+  const conditions = all.filter(isCounted);
   if (conditions.some((one) => isStale(one, metadata))) return NOT_OBSERVED;
   const text = (condition: JsonObject): string => `${where}${messageOf(condition)}`;
   const broken =
     conditionWith(conditions, ['ResolvedRefs', 'Accepted'], 'False') ??
     conditionWith(conditions, ['Conflicted'], 'True');
   if (broken !== undefined) return broken.reason === 'Pending' ? inProgress(text(broken)) : failed(text(broken));
-  const waiting = conditions.find(({ type, status }) => AWAITED.includes(textOf(type)) && status !== 'True');
+  const waiting = conditions.find(({ type, status }) => type !== 'Conflicted' && status !== 'True');
   return waiting === undefined ? undefined : inProgress(text(waiting));
 }
 
-const AWAITED: readonly string[] = ['Accepted', 'ResolvedRefs', 'Programmed'];
+function isCounted({ type }: JsonObject): boolean {
+  return type === 'Accepted' || type === 'ResolvedRefs' || type === 'Programmed' || type === 'Conflicted';
+}
 
 function firstOf<Item>(items: readonly Item[], judge: (item: Item) => Found | undefined): Found | undefined {
   for (const item of items) {

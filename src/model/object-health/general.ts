@@ -1,4 +1,4 @@
-import { textOf } from '../json.ts';
+import { type JsonObject, type JsonValue, textOf } from '../json.ts';
 import {
   conditionWith,
   type Found,
@@ -7,21 +7,27 @@ import {
   isStale,
   type Live,
   messageOf,
+  type ObjectHealth,
   type Rule,
   type Rules,
 } from './health.ts';
 
 /** The rules of kstatus for all kinds: a status of another generation, `Reconciling` and `Stalled`. */
 export function generalHealth({ metadata, status, conditions }: Live): Found | undefined {
-  if (isStale(status, metadata)) {
-    return inProgress(
-      `generation ${metadata.generation} is not taken up yet; its status is of ${status.observedGeneration}`,
-    );
-  }
+  const stale = staleHealth(metadata, status);
+  if (stale !== undefined) return stale;
   const reconciling = conditionWith(conditions, ['Reconciling'], 'True');
   if (reconciling !== undefined) return inProgress(messageOf(reconciling));
   const stalled = conditionWith(conditions, ['Stalled'], 'True');
   return stalled === undefined ? undefined : failed(messageOf(stalled));
+}
+
+/** The health of an object whose status is of another generation. */
+export function staleHealth(metadata: JsonObject, status: JsonObject): ObjectHealth | undefined {
+  if (!isStale(status, metadata)) return undefined;
+  return inProgress(
+    `generation ${metadata.generation} is not taken up yet; its status is of ${status.observedGeneration}`,
+  );
 }
 
 /** The rules, each after the general ones. */
@@ -41,9 +47,20 @@ export function inOrder(...rules: readonly Rule[]): Rule {
 }
 
 /** The reason of a condition reads as a failure, by the names that controllers give: `ReconcileError`, `ValidationFailed`, `Invalid`. */
-export function isFailure(reason: unknown): boolean {
-  return typeof reason === 'string' && FAILURE.test(textOf(reason));
+export function isFailure(reason: JsonValue | undefined): boolean {
+  return FAILURE.test(textOf(reason));
 }
 
-const FAILURE =
-  /(Error|Errored|Failed|Failure|Denied|Rejected|Exception|Invalid|Misconfigured)$|^(Failed|Failure|Invalid)([A-Z]|$)/;
+/** The name of a condition that is true only if something is wrong: `ErrorOccurred`, `ResolutionFailed`. */
+export function isAbnormal(type: JsonValue | undefined): boolean {
+  return ABNORMAL.test(textOf(type));
+}
+
+/** A word before that of a failure which turns it round: `NoError`, `NotFailed`, `RetryOnFailure`. */
+const NOT = '(?<!(?:^|[a-z])(?:No|Not|Non|Never|Without|On|From|After|Past|Previous|Ignored?|Tolerates?))';
+const FAILURE = new RegExp(
+  `${NOT}(Error|Errored|Failed|Failure|Denied|Rejected|Exception|Invalid|Misconfigured)$|^(Failed|Failure|Invalid)([A-Z]|$)`,
+);
+const ABNORMAL = new RegExp(
+  `${NOT}(Failed|Failure|Error|Errored|HasErrors|Degraded|Unhealthy)$|^(Invalid|InvalidSpec|ErrorOccurred|Orphan|Conflicted|ACK\\.Terminal)$`,
+);

@@ -1,18 +1,23 @@
-import { type JsonObject, objectOf, textOf } from '../json.ts';
+import { type JsonObject, textOf } from '../json.ts';
 import { syncedHealth } from './crossplane.ts';
+import { gardenerHealth, lastOperationHealth } from './gardener.ts';
 import { attachedHealth, isAttached } from './gateway-api.ts';
-import { generalHealth, isFailure } from './general.ts';
+import { generalHealth, isAbnormal, isFailure } from './general.ts';
 import {
   conditionIn,
   conditionWith,
+  current,
   type Found,
   failed,
+  failedAfter,
   inProgress,
   type Live,
   messageOf,
   NOT_OBSERVED,
   suspended,
+  timeOf,
   unknown,
+  until,
 } from './health.ts';
 import { alwaysReports } from './reporting-kinds.ts';
 
@@ -27,6 +32,8 @@ export function genericHealth(live: Live): Found | undefined {
     generalHealth(live) ??
     (isAttached(live) ? attachedHealth(live) : undefined) ??
     compositeHealth(live) ??
+    lastOperationHealth(live) ??
+    gardenerHealth(live) ??
     failureCondition(live) ??
     failedPhase(live) ??
     openCondition(live) ??
@@ -48,27 +55,29 @@ function stopped({ spec, conditions }: Live): Found | undefined {
 /** Composite resources of Crossplane and claims have groups of their users: `Synced` with a reason of Crossplane tells them. */
 function compositeHealth({ conditions }: Live): Found | undefined {
   const reason = textOf(conditionIn(conditions, 'Synced')?.reason);
-  return reason.startsWith('Reconcile') ? syncedHealth(conditions) : undefined;
+  return COMPOSITE.includes(reason) ? syncedHealth(conditions) : undefined;
 }
 
-/** The names of conditions that are true only if something is wrong: `ErrorOccurred`, `ResolutionFailed`. */
-const ABNORMAL =
-  /(Failed|Failure|Error|Errored|HasErrors|Degraded|Unhealthy)$|^(Invalid|InvalidSpec|ErrorOccurred|Orphan|Conflicted|ACK\.Terminal)$/;
+const COMPOSITE: readonly string[] = ['ReconcileSuccess', 'ReconcileError', 'ReconcilePaused'];
 
 function failureCondition({ conditions }: Live): Found | undefined {
-  const abnormal = conditions.find(({ type, status }) => status === 'True' && ABNORMAL.test(textOf(type)));
+  const abnormal = conditions.find(({ type, status }) => status === 'True' && isAbnormal(type));
   if (abnormal !== undefined) return failed(messageOf(abnormal));
-  // `Ready` sums up the others.
-  if (conditionIn(conditions, 'Ready') !== undefined) return undefined;
-  const broken = conditions.find(({ status, reason }) => status === 'False' && isFailure(reason));
+  // These sum up the others.
+  if (conditionIn(conditions, 'Ready') !== undefined || isReady(conditions)) return undefined;
+  const broken = conditions.find(
+    ({ type, status, reason }) => status === 'False' && !isAbnormal(type) && isFailure(reason),
+  );
   return broken === undefined ? undefined : failed(messageOf(broken));
 }
 
 /** Conditions that become true when all is well. */
-const NORMAL: readonly string[] = [
-  ...['Ready', 'Available', 'Healthy', 'Synced', 'Reconciled', 'Accepted', 'Programmed', 'Deployed', 'Valid'],
-  ...['Configured', 'Succeeded', 'Complete', 'Completed', 'Established', 'RemoteSynced', 'Promoted'],
-];
+const NORMAL = new Set(
+  (
+    'Ready Available Healthy Synced Reconciled Accepted Programmed Deployed Valid Configured Succeeded Complete Completed ' +
+    'Established RemoteSynced Promoted'
+  ).split(' '),
+);
 
 function openCondition({ status: { ready: isSaidReady, healthy }, conditions }: Live): Found | undefined {
   const ready = conditionIn(conditions, 'Ready');
@@ -76,7 +85,7 @@ function openCondition({ status: { ready: isSaidReady, healthy }, conditions }: 
   const open =
     ready ??
     conditionWith(conditions, ['NotReady'], 'True') ??
-    conditions.find(({ type, status }) => NORMAL.includes(textOf(type)) && status !== 'True');
+    conditions.find(({ type, status }) => NORMAL.has(textOf(type)) && status !== 'True');
   if (open !== undefined) {
     const isFailed = open.status !== 'Unknown' && isFailure(open.reason);
     return isFailed ? failed(messageOf(open)) : inProgress(messageOf(open));
@@ -84,37 +93,19 @@ function openCondition({ status: { ready: isSaidReady, healthy }, conditions }: 
   return isSaidReady === false || healthy === false ? inProgress('its status says that it is not ready') : undefined;
 }
 
-const FAILED = new Set([
-  'failed',
-  'failure',
-  'error',
-  'errored',
-  'degraded',
-  'unhealthy',
-  'invalid',
-  'configerror',
-  'rejected',
-  'red',
-]);
-const OPEN = new Set([
-  ...[
-    'pending',
-    'creating',
-    'provisioning',
-    'progressing',
-    'inprogress',
-    'updating',
-    'upgrading',
-    'deploying',
-    'yellow',
-  ],
-  ...['initializing', 'installing', 'reconciling', 'restarting', 'starting', 'waiting', 'scaling', 'configuring'],
-]);
+const FAILED = wordSet('failed failure error errored degraded unhealthy invalid configerror rejected');
+const OPEN = wordSet(
+  'pending creating provisioning progressing inprogress updating upgrading deploying initializing installing reconciling restarting ' +
+    'starting waiting scaling configuring applyingchanges migratingdata',
+);
+
+function wordSet(words: string): ReadonlySet<string> {
+  return new Set(words.split(' '));
+}
 
 /** The words in which a status sums itself up. */
 function phasesOf({ status }: Live): readonly string[] {
-  const { state } = objectOf(status.lastOperation);
-  return [status.phase, status.state, status.status, status.health, state].map(textOf).filter((text) => text !== '');
+  return [status.phase, status.state, status.status, status.health].map(textOf).filter((text) => text !== '');
 }
 
 function failedPhase(live: Live): Found | undefined {
@@ -131,8 +122,23 @@ function openPhase(live: Live): Found | undefined {
     if (word === 'suspended' || word === 'paused') return suspended(message);
     if (word === 'unknown') return unknown(message);
   }
-  return undefined;
+  return colourHealth(live);
 }
+
+/** The colours of Elastic: red until the first Pods have started, and yellow for good where one node has no other for its copies. */
+function colourHealth({ metadata, status }: Live): Found | undefined {
+  const [created, message] = [timeOf(metadata.creationTimestamp), `its health is ${textOf(status.health)}`];
+  switch (status.health) {
+    case 'red':
+      return failedAfter(created, message);
+    case 'yellow':
+      return until(created, YELLOW_MS, inProgress(message), current(message));
+    default:
+      return undefined;
+  }
+}
+
+const YELLOW_MS = 600_000;
 
 function wordOf(phase: string): string {
   return phase.toLowerCase().replaceAll(/[\s_-]/g, '');

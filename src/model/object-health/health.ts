@@ -1,4 +1,5 @@
-import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../json.ts';
+import { groupOf } from '../object-key.ts';
 
 /** The states of the health of an object, the most urgent first. */
 export const healthStates = ['failed', 'inProgress', 'terminating', 'unknown', 'suspended', 'current'] as const;
@@ -31,8 +32,17 @@ export interface Live {
   readonly conditions: readonly JsonObject[];
   /** The object has a status with content. */
   readonly hasStatus: boolean;
-  /** An autoscaler of the cluster is adding nodes for this Pod. */
-  readonly scalesUp: boolean;
+  readonly known: Known;
+}
+
+/** What is known of an object beside what it says itself. Times are in milliseconds since 1970. */
+export interface Known {
+  /** The health that was found for it last. */
+  readonly before?: ObjectHealth | undefined;
+  /** Of a Pod: when the scheduler first said that no node can take it. */
+  readonly unschedulableSince?: number | undefined;
+  /** Of a Pod: when an autoscaler of the cluster last said that it adds nodes for it. Absent: none does. */
+  readonly scalesUpSince?: number | undefined;
 }
 
 /** Judges a live object; undefined: it is current. */
@@ -45,6 +55,8 @@ export const CURRENT: ObjectHealth = { state: 'current', message: '' };
 export const TERMINATING: ObjectHealth = { state: 'terminating', message: 'it is being deleted' };
 /** For kinds whose controller always writes a status. */
 export const NOT_OBSERVED: ObjectHealth = inProgress('its controller has not taken it up yet');
+/** What an object refers to can be applied after it: for this time a failure that says so is progress. */
+const PATIENCE_MS = 300_000;
 
 export function current(note: string): ObjectHealth {
   return { state: 'current', message: note };
@@ -72,17 +84,17 @@ export function isWell({ state }: ObjectHealth): boolean {
 }
 
 /** The live object as rules read it. */
-export function liveOf(value: JsonObject, scalesUp: boolean): Live {
+export function liveOf(value: JsonObject, known: Known): Live {
   const status = objectOf(value.status);
   return {
-    group: textOf(value.apiVersion).replace(/(^|\/)[^/]*$/, ''),
+    group: groupOf(textOf(value.apiVersion)),
     kind: textOf(value.kind),
     metadata: objectOf(value.metadata),
     spec: objectOf(value.spec),
     status,
     conditions: objectsOf(status.conditions).map(withText),
     hasStatus: Object.keys(status).length > 0,
-    scalesUp,
+    known,
   };
 }
 
@@ -131,7 +143,41 @@ export function timeOf(value: JsonValue | undefined): number | undefined {
   return Number.isNaN(millis) ? undefined : millis;
 }
 
+/** The latest of some times; undefined: none is known. */
+export function latestOf(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+/**
+ * When the object was created, or one of these fields of its spec was last written by the manager that has it, if that was later
+ * (milliseconds since 1970). It moves with each change by that manager. Undefined: not known.
+ */
+export function specWrittenAt(
+  { creationTimestamp, managedFields }: JsonObject,
+  fields?: readonly string[],
+): number | undefined {
+  const written = objectsOf(managedFields).filter(({ fieldsV1 }) => {
+    const spec = objectOf(fieldsV1)['f:spec'];
+    return isJsonObject(spec) && (fields === undefined || fields.some((field) => isJsonObject(spec[field])));
+  });
+  return latestOf([timeOf(creationTimestamp), ...written.map(({ time }) => timeOf(time))]);
+}
+
 /** Health that ends after a time since a moment (milliseconds since 1970); without the moment it does not end. */
 export function until(since: number | undefined, millis: number, now: ObjectHealth, then: ObjectHealth): Found {
   return since === undefined ? now : { ...now, later: { at: since + millis, health: then } };
+}
+
+/**
+ * What a condition says is progress for five minutes since it changed, and a failure then: it says that something is missing which
+ * often comes later. One without a time is a failure.
+ */
+export function failedAfterPatience(condition: JsonObject): Found {
+  return failedAfter(timeOf(condition.lastTransitionTime), messageOf(condition));
+}
+
+/** Progress for five minutes since a moment (milliseconds since 1970), and a failure then, or if the moment is not known. */
+export function failedAfter(since: number | undefined, message: string): Found {
+  return since === undefined ? failed(message) : until(since, PATIENCE_MS, inProgress(message), failed(message));
 }

@@ -1,3 +1,4 @@
+import { objectOf, textOf } from '../json.ts';
 import {
   conditionWith,
   current,
@@ -30,5 +31,9 @@ function cronJobHealth({ spec, status }: Live): Found | undefined {
   if (scheduled === undefined) return undefined;
   if (succeeded === undefined) return current('no job of it has succeeded yet');
   const isRunning = Array.isArray(status.active) && status.active.length > 0;
-  return isRunning || succeeded >= scheduled ? undefined : failed('its last job has not succeeded');
+  if (isRunning || succeeded >= scheduled) return undefined;
+  const times = `it made a job at ${textOf(status.lastScheduleTime)}, and the last one succeeded at ${textOf(status.lastSuccessfulTime)}`;
+  // Such a Job is deleted when it ends, maybe before its success is counted.
+  const { ttlSecondsAfterFinished } = objectOf(objectOf(spec.jobTemplate).spec);
+  return ttlSecondsAfterFinished === 0 ? current(times) : failed(times);
 }

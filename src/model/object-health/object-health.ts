@@ -8,7 +8,16 @@ import { fluxRules } from './flux.ts';
 import { gatewayApiRules } from './gateway-api.ts';
 import { afterGeneral } from './general.ts';
 import { genericHealth } from './generic.ts';
-import { CURRENT, type Found, liveOf, type ObjectHealth, type Rule, type Rules, TERMINATING } from './health.ts';
+import {
+  CURRENT,
+  type Found,
+  type Known,
+  liveOf,
+  type ObjectHealth,
+  type Rule,
+  type Rules,
+  TERMINATING,
+} from './health.ts';
 import { jobRules } from './jobs.ts';
 import { knativeRules } from './knative.ts';
 import { networkingRules } from './networking.ts';
@@ -18,11 +27,9 @@ import { storageRules } from './storage.ts';
 import { workloadRules } from './workloads.ts';
 
 /** What is known beside an object when it is judged. */
-export interface HealthFacts {
+export interface HealthFacts extends Known {
   /** The time, in milliseconds since 1970. Absent: no deadline has passed. */
   readonly now?: number;
-  /** An autoscaler of the cluster is adding nodes for this Pod. */
-  readonly scalesUp?: boolean;
   /** Judges objects of kinds (`group/Kind`) that a policy has health checks for, in place of the rules; undefined for others. */
   readonly checks?: (kind: string, value: JsonObject) => ObjectHealth | undefined;
 }
@@ -55,8 +62,8 @@ const RULES: Rules = {
 };
 
 /** Judges a live object with its complete `metadata` and `status`. */
-export function judgeObject(value: JsonObject, { now, scalesUp = false, checks }: HealthFacts): Judgement {
-  const live = liveOf(value, scalesUp);
+export function judgeObject(value: JsonObject, { now, checks, ...known }: HealthFacts): Judgement {
+  const live = liveOf(value, known);
   if (live.metadata.deletionTimestamp !== undefined) return { health: TERMINATING };
   const checked = checks?.(`${live.group}/${live.kind}`, value);
   if (checked !== undefined) return { health: checked };
@@ -66,9 +73,9 @@ export function judgeObject(value: JsonObject, { now, scalesUp = false, checks }
   return now >= later.at ? { health: later.health } : { health, again: later.at };
 }
 
-/** The health of a live object whose deadlines are not known to have passed. */
+/** The health of a live object that has stayed as it is until all its deadlines have passed. */
 export function objectHealth(value: JsonObject): ObjectHealth {
-  return judgeObject(value, {}).health;
+  return judgeObject(value, { now: Number.POSITIVE_INFINITY }).health;
 }
 
 function ruleOf(group: string, kind: string): Rule {

@@ -5,6 +5,7 @@ import {
   failed,
   inProgress,
   type Live,
+  latestOf,
   messageOf,
   type Rules,
   timeOf,
@@ -12,7 +13,7 @@ import {
   until,
 } from './health.ts';
 
-/** A Pod that no node can take has failed after that time, as in kstatus; longer where an autoscaler adds nodes for it. */
+/** A Pod that no node can take has failed after that time, as in kstatus; longer since an autoscaler began to add nodes for it. */
 const UNSCHEDULABLE_MS = 15_000;
 export const SCALING_UP_MS = 600_000;
 
@@ -65,11 +66,14 @@ function endOf(status: JsonObject): string {
   return 'no reason is given';
 }
 
-function unscheduledHealth({ metadata, conditions, scalesUp }: Live): Found | undefined {
+function unscheduledHealth({ metadata, conditions, known }: Live): Found | undefined {
   const scheduled = conditionIn(conditions, 'PodScheduled');
   if (scheduled?.status !== 'False') return undefined;
   const waits = inProgress(messageOf(scheduled));
   if (scheduled.reason !== 'Unschedulable') return waits;
-  const created = timeOf(metadata.creationTimestamp);
-  return until(created, scalesUp ? SCALING_UP_MS : UNSCHEDULABLE_MS, waits, failed(messageOf(scheduled)));
+  const then = failed(messageOf(scheduled));
+  if (known.scalesUpSince !== undefined) return until(known.scalesUpSince, SCALING_UP_MS, waits, then);
+  // A Pod can be held back long before the scheduler looks for a node.
+  const times = [timeOf(metadata.creationTimestamp), timeOf(scheduled.lastTransitionTime), known.unschedulableSince];
+  return until(latestOf(times), UNSCHEDULABLE_MS, waits, then);
 }

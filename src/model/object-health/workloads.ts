@@ -24,16 +24,18 @@ export const workloadRules: Rules = {
 };
 
 function deploymentHealth({ spec, status, conditions }: Live): Found | undefined {
-  if (spec.paused === true) return suspended('its rollout is paused');
   const progressing = conditionIn(conditions, 'Progressing');
   if (progressing?.reason === 'ProgressDeadlineExceeded') return failed(messageOf(progressing));
   const wanted = replicasOf(spec);
   const updated = count(status.updatedReplicas);
+  const available = below(count(status.availableReplicas), wanted, 'available');
+  // A paused rollout leaves Pods of both revisions, and they have to work.
+  if (spec.paused === true) return unobserved(status) ?? available ?? suspended('its rollout is paused');
   return (
     unobserved(status) ??
     below(updated, wanted, 'of the new revision') ??
     surplus(count(status.replicas) - updated, 'pods of the old revision are still there') ??
-    below(count(status.availableReplicas), wanted, 'available')
+    available
   );
 }
 
@@ -44,7 +46,7 @@ function statefulSetHealth({ spec, status }: Live): Found | undefined {
     unobserved(status) ??
     below(count(status.replicas), wanted, 'there') ??
     below(count(status.readyReplicas), wanted, 'ready') ??
-    surplus(count(status.replicas) - wanted, 'pods too many are there');
+    surplus(count(status.replicas) - wanted, 'pods more than declared are still there');
   if (areThere !== undefined || type === 'OnDelete') return areThere;
   const partition = count(objectOf(rollingUpdate).partition);
   if (partition > 0) return below(count(status.updatedReplicas), wanted - partition, 'of the new revision');
@@ -73,7 +75,7 @@ function replicaSetHealth({ spec, status, conditions }: Live): Found | undefined
   return (
     unobserved(status) ??
     below(count(status.availableReplicas), wanted, 'available') ??
-    surplus(count(status.replicas) - wanted, 'pods too many are there')
+    surplus(count(status.replicas) - wanted, 'pods more than declared are still there')
   );
 }
 

@@ -76,7 +76,7 @@ describe.skipIf(noProgram('kube-apiserver'))('the health of objects of a Kuberne
     clock.forward(500_000);
     expect((await becomes(service(''), 'inProgress')).health?.state).toBe('inProgress');
     clock.forward(101_000);
-    expect((await becomes(service(''), 'current')).health?.message).toBe('the load balancer has no address');
+    expect((await becomes(service(''), 'current')).health?.message).toBe('no controller has given it an address');
   });
 
   test('a Pod that no node can take has failed after 15 seconds, or after ten minutes where an autoscaler adds nodes', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/model/json.ts';
 import { objectHealth } from '../../../../src/model/object-health/object-health.ts';
+import { conditionList } from '../../../support/judged-objects.ts';
 
 const of = (apiVersion: string, kind: string, spec: JsonObject, status?: JsonObject, metadata: JsonObject = {}) =>
   objectHealth({ apiVersion, kind, metadata: { generation: 1, ...metadata }, spec, ...(status ? { status } : {}) });
@@ -112,7 +113,26 @@ test.each([
   ],
   ['a Namespace', of('v1', 'Namespace', {}, { phase: 'Active' }), 'current'],
   ['a Namespace that ends', of('v1', 'Namespace', {}, { phase: 'Terminating' }), 'terminating'],
-  ['a Deployment whose rollout is paused', of('apps/v1', 'Deployment', { paused: true }, done), 'suspended'],
+  [
+    'a Deployment whose rollout is paused',
+    of('apps/v1', 'Deployment', { paused: true, replicas: 3 }, { ...done, availableReplicas: 3, updatedReplicas: 1 }),
+    'suspended',
+  ],
+  [
+    'a Deployment whose rollout is paused, without working pods',
+    of('apps/v1', 'Deployment', { paused: true, replicas: 3 }, { ...done, availableReplicas: 0 }),
+    'inProgress',
+  ],
+  [
+    'a Deployment whose rollout is paused after it has failed',
+    of(
+      'apps/v1',
+      'Deployment',
+      { paused: true },
+      { ...done, availableReplicas: 1, ...conditions('Progressing', 'False', 'ProgressDeadlineExceeded') },
+    ),
+    'failed',
+  ],
   [
     'a DaemonSet with OnDelete and old pods',
     of(
@@ -182,6 +202,36 @@ test.each([
       'CronJob',
       {},
       { lastScheduleTime: '2026-01-02T00:00:00Z', lastSuccessfulTime: '2026-01-01T00:00:10Z' },
+    ),
+    'failed',
+  ],
+  [
+    'a CronJob whose jobs are deleted as soon as they end',
+    of(
+      'batch/v1',
+      'CronJob',
+      { jobTemplate: { spec: { ttlSecondsAfterFinished: 0 } } },
+      { lastScheduleTime: '2026-01-02T00:00:00Z', lastSuccessfulTime: '2026-01-01T00:00:10Z' },
+    ),
+    'current',
+  ],
+  [
+    'a CustomResourceDefinition that is served although its schema is not structural',
+    of(
+      'apiextensions.k8s.io/v1',
+      'CustomResourceDefinition',
+      {},
+      { conditions: conditionList('Established=True', 'NonStructuralSchema=True') },
+    ),
+    'current',
+  ],
+  [
+    'a CustomResourceDefinition that is not served because its schema is not structural',
+    of(
+      'apiextensions.k8s.io/v1',
+      'CustomResourceDefinition',
+      {},
+      { conditions: conditionList('Established=False', 'NonStructuralSchema=True') },
     ),
     'failed',
   ],

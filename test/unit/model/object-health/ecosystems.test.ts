@@ -105,6 +105,63 @@ table('gateway.networking.k8s.io/v1', 'BackendTLSPolicy', [
   ['not looked at', { status: { ancestors: [{ ancestorRef: { name: 'a' }, conditions: [] }] } }, 'inProgress'],
 ]);
 
+table('gateway.networking.k8s.io/v1', 'TCPRoute', [
+  ['a route that names no parent', { spec: { rules: [] }, status: { parents: [] } }, 'current'],
+  ['a route that names a parent', { spec: { parentRefs: [{ name: 'web' }] } }, 'inProgress'],
+]);
+
+for (const [apiVersion, kind] of [
+  ['gateway.networking.k8s.io/v1', 'ListenerSet'],
+  ['gateway.networking.x-k8s.io/v1alpha1', 'XListenerSet'],
+  ['gateway.networking.x-k8s.io/v1alpha1', 'XMesh'],
+] as const) {
+  table(apiVersion, kind, [
+    ['without a status', {}, 'inProgress'],
+    ['accepted', { status: conditions('Accepted=True', 'Programmed=True') }, 'current'],
+    ['refused', { status: conditions('Accepted=False:NotAllowed') }, 'failed'],
+    [
+      'with a listener in conflict',
+      {
+        status: {
+          ...conditions('Accepted=True'),
+          listeners: [{ name: 'a', conditions: conditionList('Conflicted=True:HostnameConflict') }],
+        },
+      },
+      'failed',
+    ],
+  ]);
+}
+
+const left = (...written: readonly string[]) => stale(conditionList(...written));
+
+table('gateway.networking.k8s.io/v1', 'Gateway', [
+  [
+    'with a condition that a controller of before has left',
+    { status: { conditions: [...conditionList('Accepted=True', 'Programmed=True'), ...left('Scheduled=True')] } },
+    'current',
+  ],
+  ['programmed in an earlier generation', { status: { conditions: left('Programmed=True') } }, 'inProgress'],
+]);
+
+table('gateway.networking.k8s.io/v1', 'BackendTLSPolicy', [
+  [
+    'looked at in an earlier generation only',
+    { status: { ancestors: [{ ancestorRef: { name: 'web' }, conditions: left('Accepted=True') }] } },
+    'inProgress',
+  ],
+]);
+
+table('example.com/v1', 'Route', [
+  [
+    'a route of another group says what its parents made of it, whatever its conditions say',
+    {
+      spec: { host: 'a' },
+      status: { ...conditions('Accepted=True'), parents: [parent('web', 'Accepted=False:NotAllowed')] },
+    },
+    'failed',
+  ],
+]);
+
 table('gateway.networking.k8s.io/v1', 'ReferenceGrant', [['it never has a status', {}, 'current']]);
 
 table('policies.example.com/v1', 'RateLimitPolicy', [
@@ -123,6 +180,9 @@ table('cert-manager.io/v1', 'Certificate', [
   ['issued', { status: conditions('Ready=True') }, 'current'],
   ['that cannot be issued', { status: conditions('Ready=False:DoesNotExist', 'Issuing=False:Failed') }, 'failed'],
   ['with a wrong configuration', { status: conditions('Ready=False:ConfigError') }, 'failed'],
+  ['expired, and not being issued', { status: conditions('Ready=False:Expired') }, 'failed'],
+  ['whose Secret was changed', { status: conditions('Ready=False:SecretMismatch') }, 'inProgress'],
+  ['issued for an earlier generation', { status: { conditions: left('Ready=True') } }, 'inProgress'],
 ]);
 
 table('cert-manager.io/v1', 'ClusterIssuer', [
@@ -246,6 +306,22 @@ table('pkg.crossplane.io/v1', 'Provider', [
   ['healthy', { status: conditions('Installed=True', 'Healthy=True') }, 'current'],
   ['unhealthy', { status: conditions('Installed=True', 'Healthy=False:UnhealthyPackageRevision') }, 'failed'],
 ]);
+table('ops.crossplane.io/v1alpha1', 'CronOperation', [
+  ['scheduling', { status: conditions('Synced=True:ReconcileSuccess', 'Scheduling=True') }, 'current'],
+  ['that cannot be scheduled', { status: conditions('Synced=False:ReconcileError') }, 'failed'],
+]);
+table('ops.crossplane.io/v1alpha1', 'WatchOperation', [
+  ['watching', { status: conditions('Synced=True:ReconcileSuccess', 'Watching=True') }, 'current'],
+  ['not watching', { status: conditions('Synced=True:ReconcileSuccess', 'Watching=False:WatchFailed') }, 'inProgress'],
+]);
+table('ops.crossplane.io/v1alpha1', 'Operation', [
+  ['new', {}, 'inProgress'],
+  ['running', { status: conditions('Synced=True', 'ValidPipeline=True', 'Succeeded=Unknown') }, 'inProgress'],
+  ['done', { status: conditions('Synced=True', 'ValidPipeline=True', 'Succeeded=True') }, 'current'],
+  ['that has failed', { status: conditions('Synced=True', 'ValidPipeline=True', 'Succeeded=False') }, 'failed'],
+]);
+table('pkg.crossplane.io/v1beta1', 'Lock', [['it has no status', {}, 'current']]);
+table('apiextensions.crossplane.io/v1alpha1', 'ManagedResourceActivationPolicy', [['it has no status', {}, 'current']]);
 table('aws.upbound.io/v1beta1', 'ProviderConfig', [['it needs no controller', {}, 'current']]);
 table('platform.example.com/v1', 'XDatabase', [
   [

@@ -37,8 +37,9 @@ export function createScaleUps({ client, clock, log }: Pick<FollowerDeps, 'clien
     // Its deadline counts only after its events were looked for.
     if (known === undefined) return judgeObject(raw, { ...facts, now: 0 });
     const { scalesUp, nextLook } = known;
-    const judged = judgeObject(raw, { ...facts, now: clock.now(), scalesUp });
     const created = timeOf(metadataOf(raw).creationTimestamp) ?? 0;
+    const since = scalesUp ? { scalesUpSince: created } : {};
+    const judged = judgeObject(raw, { ...facts, ...since, now: clock.now() });
     return scalesUp || nextLook > created + SCALING_UP_MS ? judged : { again: nextLook, ...judged };
   }
 

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
+import { groupOf } from '../../../../model/object-key.ts';
 import { pick } from './pick.ts';
 
 /** What is kept of the objects of a kind, beside type and metadata; conditions are kept without {@link HEARTBEATS}. */
@@ -42,7 +43,7 @@ const KEPT: Readonly<Record<string, Readonly<Record<string, KeptFields>>>> = {
  */
 export function trimCareKind(value: JsonObject): JsonObject {
   const kind = textOf(value.kind);
-  const group = textOf(value.apiVersion).replace(/(^|\/)[^/]*$/, '');
+  const group = groupOf(textOf(value.apiVersion));
   if (group === 'apiextensions.k8s.io' && kind === 'CustomResourceDefinition') return trimDefinition(value);
   const kept = KEPT[group]?.[kind] ?? KEPT[group]?.['*'];
   if (kept === undefined) return value;

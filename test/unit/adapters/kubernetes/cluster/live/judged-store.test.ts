@@ -92,7 +92,7 @@ test('an object that stays as it is is judged again when its deadline passes', a
   expect(health()?.state).toBe('inProgress');
   world.changed();
   await world.clock.advance(1_000);
-  expect(health()).toEqual({ state: 'current', message: 'the load balancer has no address' });
+  expect(health()).toEqual({ state: 'current', message: 'no controller has given it an address' });
   expect([...world.changed()]).toEqual([key]);
   expect(world.news()).toBe(1);
   expect(world.clock.waiting()).toBe(0);
