@@ -13,7 +13,7 @@ export function branchTarget({ engine }: TargetDeps): Target {
   const source = silentSource(name);
   const condition: SourceCondition = { source: name, state: 'synced', reason: 'Synced', message: '', revision: 'r1' };
   const admitted = { source: name, revision: 'r1', state: 'complete' as const, diagnostics: [] };
-  const state: SourceState = { source, condition, admitted };
+  const state: SourceState = { source, condition, admitted, doubtful: [] };
   const sources: SourceTable = {
     start: () => undefined,
     get: () => state,

@@ -67,6 +67,8 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   return {
     ...{ graph, inputs, ...collections, limits, safeMode, placementsByFolder, collisions, readers },
     sourceProofs: proofs.bySource,
+    /** Files that may declare what nobody can read: their sources are partial. Partition: the source. Key: the path. */
+    doubtfulFiles: desired.doubtfulFiles,
     /** By source name, in the empty partition; no entry: the source may do everything. */
     rights: desired.rights,
     domains: wired,
@@ -95,6 +97,7 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
       ]),
       ...[
         desired.rights,
+        desired.doubtfulFiles,
         desired.refusedPlacements,
         ...status.parts,
         wanted.documentWants,
@@ -166,7 +169,7 @@ type Desired = ReturnType<typeof wireDesired>;
 function wireDesired({ graph, inputs }: Base, accepts: ReturnType<typeof joinAccepts>) {
   const rights = deriveRights(graph, inputs.sources);
   const documents = deriveDocuments(graph, inputs.files, rights);
-  const fileProofs = deriveFileProofs(graph, inputs.sources, inputs.files);
+  const { fileProofs, doubtfulFiles } = deriveFileProofs(graph, inputs);
   const declarations = deriveDeclarations(graph, { ...inputs, documents, fileProofs, accepts });
   const clusters = deriveClusters(graph, declarations);
   const policy = derivePolicy(graph, declarations);
@@ -176,7 +179,7 @@ function wireDesired({ graph, inputs }: Base, accepts: ReturnType<typeof joinAcc
   const refusedPlacements = deriveRefusedPlacements(graph, documents, clusterIndex);
   const assignments = deriveAssignments(graph, documents, placementsByFolder, clusterIndex, rights);
   return {
-    ...{ rights, documents, fileProofs, declarations, clusters, clusterIndex, policy },
+    ...{ rights, documents, fileProofs, doubtfulFiles, declarations, clusters, clusterIndex, policy },
     ...{ placements, placementsByFolder, refusedPlacements, assignments },
   };
 }

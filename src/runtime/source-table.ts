@@ -1,3 +1,5 @@
+import type { Engine } from '../engine/graph.ts';
+import { compareText } from '../model/json.ts';
 import type { RevisionRef } from '../model/output.ts';
 import type { Log } from '../ports/log.ts';
 import type { Source, SourceCondition, SourceListener } from '../ports/source.ts';
@@ -12,6 +14,8 @@ export interface SourceState {
   readonly condition: SourceCondition;
   /** The revision that the outputs are computed from. */
   readonly admitted: AdmittedRevision | undefined;
+  /** Files that are not read any more, of what the ledger has something from: the source removes nothing. In canonical order. */
+  readonly doubtful: readonly string[];
 }
 
 export type SourceTable = ReturnType<typeof createSourceTable>;
@@ -63,6 +67,7 @@ export function createSourceTable(deps: ServerCore & { readonly sources: readonl
       source,
       condition: conditions.get(source.name) ?? notReadYet(source.name),
       admitted: intake.admitted(source.name),
+      doubtful: doubtfulFiles(engine, source.name),
     }));
   return {
     /** `admitted`: the revision of a source that was admitted last, by this process or another. */
@@ -92,6 +97,17 @@ export function createSourceTable(deps: ServerCore & { readonly sources: readonl
       await Promise.all(sources.map((source) => source.stop()));
     },
   };
+}
+
+/** An unreadable file is a fault of the revision, which counts it. */
+function doubtfulFiles({ doubtfulFiles: all, inputs: { files } }: Engine, source: string): readonly string[] {
+  const readable = [...all.entries(source)].filter(({ key: path }) => files.get(source, path)?.readable === true);
+  return readable.map(({ key: path }) => path).sort(compareText);
+}
+
+/** Whether the admitted revision proves no absence, so that the source removes nothing. */
+export function isPartial({ admitted, doubtful }: Pick<SourceState, 'admitted' | 'doubtful'>): boolean {
+  return admitted?.state === 'partial' || doubtful.length > 0;
 }
 
 /** True if the source has synced or failed once. */

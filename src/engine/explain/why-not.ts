@@ -1,4 +1,6 @@
 import { displayObjectName, isNameOf, namedAmong, type ObjectName } from '../../model/explain-query.ts';
+import type { SourceName } from '../../model/ids.ts';
+import { compareText } from '../../model/json.ts';
 import { isBuiltInWord, isKindWord } from '../../model/kinds.ts';
 import { suggestion } from '../../model/messages.ts';
 import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
@@ -7,6 +9,7 @@ import { clusterHint } from '../fleet/clusters.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, type DocumentValue, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
+import { routesTo } from '../placement/placements.ts';
 import type { Progress } from '../status/progress.ts';
 import { notSelected } from './not-selected.ts';
 import { clustersWith, findDeclaration, findObject } from './object-name.ts';
@@ -44,7 +47,7 @@ export function whyNot(
   const reasons =
     documents.length > 0
       ? documents.flatMap((document) => ofDocument(engine, cluster, document))
-      : [...unreadable(engine), ...ofAbsent(engine, cluster, name)];
+      : [...unreadable(engine, cluster), ...ofAbsent(engine, cluster, name)];
   return { key: undefined, isThere: false, reasons };
 }
 
@@ -180,32 +183,31 @@ function refusedWant({ indexes }: Engine, { partition, key }: NamedDocument): Do
     ?.value.refusal;
 }
 
-/** Files that cannot be read could declare it. */
-function unreadable({ inputs: { files }, sourceProofs }: Engine): readonly WhyNotReason[] {
-  return [...sourceProofs.entries('')].flatMap(({ key: source, value: proof }): readonly WhyNotReason[] => {
+/**
+ * Files that cannot be read could declare it, and so could files of other tools that a rule places in the cluster, or that the ledger
+ * has something from. Those that a rule places come first.
+ */
+function unreadable(engine: Engine, cluster: string): readonly WhyNotReason[] {
+  const { inputs, sourceProofs, doubtfulFiles, placementsByFolder } = engine;
+  return [...sourceProofs.entries('')].flatMap(({ key, value: proof }): readonly WhyNotReason[] => {
+    const source = key as SourceName;
     if (proof === 'unread') {
-      return [
-        {
-          reason: 'SourceNotRead',
-          message: `source ${source} has not been read yet`,
-          todo: '`fleetrelay get sources` shows why',
-        },
-      ];
+      const todo = '`fleetrelay get sources` shows why';
+      return [{ reason: 'SourceNotRead', message: `source ${source} has not been read yet`, todo }];
     }
-    if (proof === 'complete') return [];
-    return [...files.entries(source)]
-      .filter(({ value }) => !value.readable)
+    const isPlaced = (path: string): boolean => routesTo(cluster, { source, path }, placementsByFolder).length > 0;
+    const inDoubt = [...inputs.files.entries(source)]
+      .filter(({ value: { readable, notRead } }) => !readable || notRead !== undefined)
+      .map((file) => ({ ...file, isPlaced: isPlaced(file.key) }))
+      .filter((file) => file.isPlaced || doubtfulFiles.get(source, file.key) === true);
+    return inDoubt
+      .toSorted((a, b) => Number(b.isPlaced) - Number(a.isPlaced) || compareText(a.key, b.key))
       .slice(0, NAMED)
-      .map(({ key: path, value: { notRead } }) => {
+      .map(({ key: path, value: { notRead } }): WhyNotReason => {
         const at = { source, path, identity: '' } as ValueRef;
-        const why = notRead === undefined ? '' : `: ${notRead}`;
-        const message = `this file cannot be read now, and may declare it${why}`;
-        return {
-          reason: 'Unreadable',
-          message,
-          at,
-          todo: '`fleetrelay get diagnostics` says what is wrong with the file',
-        };
+        const why = notRead === undefined ? 'cannot be read now, and may declare it' : `may declare it: ${notRead}`;
+        const todo = '`fleetrelay get diagnostics` says what is wrong with the file';
+        return { reason: 'Unreadable', message: `this file ${why}`, at, todo };
       });
   });
 }

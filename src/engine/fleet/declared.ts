@@ -7,14 +7,7 @@ import type { Collection, Contribution, Derivation, Derived, Entry, Graph, Reade
 import { structurallyEqual } from '../collections/values.ts';
 import type { EngineInputs } from '../inputs.ts';
 import { type Contender, elect } from './elect.ts';
-import {
-  type DocumentRef,
-  type DocumentValue,
-  originOf,
-  provesAbsence,
-  type SourceProofs,
-  whyNotRead,
-} from './sources.ts';
+import { type DocumentRef, type DocumentValue, originOf, provesAbsence, type SourceProofs } from './sources.ts';
 
 /** The declaration in force for one key of a kind. */
 export type Declared<Kind extends EngineKind = EngineKind> = {
@@ -70,7 +63,7 @@ export function deriveDeclarations(graph: Graph, inputs: DeclarationInputs): Dec
     name: 'declarations',
     left: contenders,
     right: inputs.lastKnownGood,
-    reads: [inputs.sources, ...inputs.fileProofs.reads, inputs.files, inputs.observed],
+    reads: [inputs.sources, ...inputs.fileProofs.reads, inputs.observed],
     compute: ({ partition: kind, key, left = [], right }, read, emit) => {
       const elected = electDeclared(left, right, read, inputs);
       if (elected === undefined) return;
@@ -94,7 +87,7 @@ function electDeclared(
   contributions: readonly Contribution<DeclaredContender>[],
   lastKnownGood: LastKnownGood | undefined,
   read: Reader,
-  { sources, fileProofs, files }: DeclarationInputs,
+  { sources, fileProofs }: DeclarationInputs,
 ): Omit<Declared, 'kind'> | undefined {
   const all = contributions.map(({ value }) => value);
   const contenders = all.filter(({ refusal }) => refusal === undefined);
@@ -104,7 +97,7 @@ function electDeclared(
     contenders,
     lastKnownGood?.origin,
     (source) => read.get(sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER,
-    (origin) => provesAbsence(fileProofs.of(read, origin.source)) && whyNotRead(read, files, origin) === undefined,
+    ({ source }) => provesAbsence(fileProofs.of(read, source)),
   );
   const winner = election.type === 'won' ? election.winner : undefined;
   const losers = contenders

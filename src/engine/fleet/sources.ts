@@ -4,7 +4,7 @@ import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { type RightsRefusal, refusalOf, type SourceRights } from '../../model/source-rights.ts';
 import type { Collection, Derived, EntryAddress, Graph, Index, Reader } from '../collections/types.ts';
-import type { FileValue, SourceValue } from '../inputs.ts';
+import type { EngineInputs, FileValue, SourceValue } from '../inputs.ts';
 
 /** A document of a readable file. Partition: its source. Key: {@link documentKey}. */
 export interface DocumentValue {
@@ -100,33 +100,45 @@ export function provesAbsence(proof: SourceProof): boolean {
   return proof === 'complete';
 }
 
-/** Why a file of another tool does not prove that its source does not declare something; undefined: it is none. */
-export function whyNotRead(read: Reader, files: Collection<FileValue>, { source, path }: Origin): string | undefined {
-  return read.get(files, source, path)?.notRead;
-}
-
 /** The proofs of all sources. */
 export type SourceProofs = ReturnType<typeof sourceProofs>;
 
-/** Derives the proof of each source from its files alone. */
-export function deriveFileProofs(
-  graph: Graph,
-  sources: Collection<SourceValue>,
-  files: Collection<FileValue>,
-): SourceProofs {
-  const unreadable = graph.index('unreadableFiles', files, ({ partition, value }) =>
-    value.readable ? [] : [partition],
-  );
-  const bySource = graph.derive<SourceValue, SourceProof>({
+/** What {@link deriveFileProofs} reads. */
+type FileProofInputs = Pick<EngineInputs, 'sources' | 'files' | 'ledger' | 'contenders' | 'lastKnownGood'>;
+
+/**
+ * Derives the proof of each source from its files alone. A file of another tool, or one that such a tool claims, is no fault, unless
+ * the ledger has an object or a declaration from it: then nobody knows what it declares now, so its source is partial. The ledger
+ * outlasts a restart, so every replica, a plan and a replay come to the same proof.
+ */
+export function deriveFileProofs(graph: Graph, inputs: FileProofInputs) {
+  const { sources, files, ledger, contenders, lastKnownGood } = inputs;
+  const known: readonly Index<unknown>[] = [
+    graph.index('ledgerByFile', ledger, ({ value }) => value.origins.map(fileGroup)),
+    graph.index('contendersByFile', contenders, ({ value }) => value.origins.map(fileGroup)),
+    graph.index('lastKnownGoodByFile', lastKnownGood, ({ value }) => [fileGroup(value.origin)]),
+  ];
+  const doubtfulFiles = graph.derive<FileValue, true>({
+    name: 'doubtfulFiles',
+    from: files,
+    reads: known,
+    compute: ({ partition, key: path, value: { readable, notRead } }, read, emit) => {
+      if (readable && notRead === undefined) return;
+      const group = fileGroup({ source: partition as SourceName, path });
+      if (!readable || known.some((index) => read.count(index, group) > 0)) emit(partition, path, true);
+    },
+  });
+  const bySource = graph.index('doubtfulFilesBySource', doubtfulFiles, ({ partition }) => [partition]);
+  const proofs = graph.derive<SourceValue, SourceProof>({
     name: 'fileProofs',
     from: sources,
-    reads: [unreadable],
+    reads: [bySource],
     compute: ({ key: source, value }, read, emit) => {
-      const isPartial = read.count(unreadable, source) > 0;
+      const isPartial = read.count(bySource, source) > 0;
       emit('', source, !value.read ? 'unread' : isPartial ? 'partial' : 'complete');
     },
   });
-  return sourceProofs(graph, bySource);
+  return { fileProofs: sourceProofs(graph, proofs), doubtfulFiles };
 }
 
 /**

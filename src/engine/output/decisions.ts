@@ -8,7 +8,7 @@ import type { Collection, Contribution, Derived, Graph } from '../collections/ty
 import type { TargetValue } from '../fleet/clusters.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type Visibility, whyUnseen } from '../fleet/safe-mode.ts';
-import { declares, provesAbsence, type SourceProof, whyNotRead } from '../fleet/sources.ts';
+import { declares, provesAbsence, type SourceProof } from '../fleet/sources.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { type Electorate, electCandidate, meetsRequirement, originsOf, type Subject } from './election.ts';
 import { onlyPlaces, type RefusedReads, whyNotAllowed } from './not-allowed.ts';
@@ -216,15 +216,14 @@ function unwanted({ read, inputs, cluster, key }: DecisionSubject, entry: Ledger
   if (entry.phase === 'removing') return { type: 'removing', ...entryMeta(entry) };
   if (entry.unproven === true && entry.origins.length === 0) return keep(entry, originUnknown);
   const isDoubtful = (origin: Origin): boolean =>
-    whyNotRead(read, inputs.files, origin) !== undefined ||
-    (!provesAbsence(proofs.of(read, origin.source)) &&
-      (origin === entry.origins[0] || !onlyPlaces(read, refused, origin, key)));
+    !provesAbsence(proofs.of(read, origin.source)) &&
+    (origin === entry.origins[0] || !onlyPlaces(read, refused, origin, key));
   // Most keeps need not read the contenders.
   const own = entry.origins.find(isDoubtful);
   const others = own === undefined ? read.get(contenders, cluster, key) : undefined;
   const doubtful = own ?? others?.origins.find(isDoubtful);
   if (doubtful !== undefined) {
-    const why = whyNotRead(read, inputs.files, doubtful);
+    const why = read.get(inputs.files, doubtful.source, doubtful.path)?.notRead;
     return keep(entry, whyDoubtful(doubtful, proofs.of(read, doubtful.source), why));
   }
   // A document still declares the object and no rule places it: the rule may be in any source.
@@ -239,10 +238,10 @@ function unwanted({ read, inputs, cluster, key }: DecisionSubject, entry: Ledger
 
 /** @param why its file is of another tool, or claimed by one */
 function whyDoubtful({ source, path }: Origin, proof: SourceProof, why: string | undefined): Hold {
-  if (proof === 'complete') return { reason: 'FileNotRead', message: `its file ${path} is not read: ${why ?? ''}` };
   if (proof === 'unread') return { reason: 'SourceNotRead', message: `source ${source} has not been read yet` };
+  if (why !== undefined) return { reason: 'FileNotRead', message: `its file ${path} is not read any more: ${why}` };
   const message = `source ${source} has files that cannot be read, so it removes nothing (declared in ${path})`;
-  return { reason: 'SourcePartial', message: why === undefined ? message : `${message}: ${why}` };
+  return { reason: 'SourcePartial', message };
 }
 
 /** As {@link stay}, but a removal that the agent has accepted goes on. */

@@ -61,8 +61,9 @@ export function onlyPlaces(
   key: ObjectKey,
 ): boolean {
   if (read.count(placementsByFile, fileGroup(origin)) === 0) return false;
-  const isUnreadable = read.get(files, origin.source, origin.path)?.readable === false;
-  return !isUnreadable && declares(read, documentsByFile, origin, key).length === 0;
+  const file = read.get(files, origin.source, origin.path);
+  const isRead = file?.readable !== false && file?.notRead === undefined;
+  return isRead && declares(read, documentsByFile, origin, key).length === 0;
 }
 
 function barredBy(read: Reader, { barred }: RefusedReads, { cluster, key, entry }: Unwanted, origin: Origin) {

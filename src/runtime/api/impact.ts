@@ -24,9 +24,10 @@ export async function impactOfFile(deps: ImpactDeps, question: ImpactRequest): P
   const { engine } = deps;
   const origin = found.value;
   const file = engine.inputs.files.get(origin.source, origin.path);
-  if (file?.readable !== true) {
+  if (file?.readable !== true || (file.notRead !== undefined && file.documents.length === 0)) {
     const kept = keptFrom(engine, origin);
-    const message = `the file cannot be read now; what came from it stays as it is: ${counted(kept.length, 'object')}`;
+    const what = file?.notRead === undefined ? 'the file cannot be read now' : `nothing is read of it: ${file.notRead}`;
+    const message = `${what}; what came from it stays as it is: ${counted(kept.length, 'object')}`;
     const at = displayPlace(deps, origin.source, { path: origin.path });
     return {
       ok: true,

@@ -23,7 +23,7 @@ import type {
 import type { ServerParts } from '../parts.ts';
 import type { RefusedAgents } from '../refused-agents.ts';
 import type { HeldSet } from '../removals/approvals.ts';
-import type { SourceState } from '../source-table.ts';
+import { isPartial, type SourceState } from '../source-table.ts';
 import { displaySuspension, type Suspension, type Suspensions } from '../suspensions.ts';
 
 type ClusterDeps = Pick<ServerParts, 'engine' | 'ledger' | 'sessions' | 'suspensions'> & {
@@ -152,7 +152,8 @@ function suspensionView(suspension: Suspension | undefined): SuspensionView | nu
 }
 
 /** The view of a source. */
-export function sourceView({ source, condition, admitted }: SourceState, suspensions: Suspensions): SourceView {
+export function sourceView(state: SourceState, suspensions: Suspensions): SourceView {
+  const { source, condition, admitted, doubtful } = state;
   const suspension = suspensions.get('source', source.name);
   const stopped = suspension === undefined ? [] : [displaySuspension(suspension)];
   return {
@@ -162,11 +163,22 @@ export function sourceView({ source, condition, admitted }: SourceState, suspens
     revision: admitted?.revision ?? null,
     reason: condition.reason,
     refusedRevision: condition.refusedRevision ?? null,
-    partial: admitted?.state === 'partial',
+    partial: isPartial(state),
     suspended: suspensionView(suspension),
-    message: [...stopped, condition.message].filter((text) => text !== '').join('; '),
+    message: [...stopped, condition.message, whyDoubtful(doubtful)].filter((text) => text !== '').join('; '),
   };
 }
+
+/** Empty: no file is in doubt. */
+export function whyDoubtful(doubtful: readonly string[]): string {
+  if (doubtful.length === 0) return '';
+  const more = doubtful.length - MOST_DOUBTFUL;
+  const named = `${doubtful.slice(0, MOST_DOUBTFUL).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return `objects came from ${named}, which is not read any more: this source removes nothing until it is read again, removed, or listed in .fleetrelayignore`;
+}
+
+/** Files that a message names. */
+const MOST_DOUBTFUL = 3;
 
 /** The view of held removals. */
 export function heldView(set: HeldSet | undefined): readonly HeldRemovalsView[] {

@@ -16,7 +16,7 @@ import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.
 import { kindSegment, namespaceSegment, pathSegment, statusFile } from '../../model/status-path.ts';
 import { parseRfc3339, rfc3339 } from '../../model/time.ts';
 import type { AdmittedRevision } from '../replica/admission.ts';
-import type { SourceState } from '../source-table.ts';
+import { isPartial, type SourceState } from '../source-table.ts';
 
 /** Paths of the files on the status branch, beside those of declared objects. */
 export const statusPath = {
@@ -223,13 +223,10 @@ function conditionsOf(
 const MOST_FINDINGS = 2_000;
 
 /** The status of a source: its revision, and whether it is synced and complete. */
-export function sourceDocument(
-  { source, condition, admitted }: SourceState,
-  before: WrittenBefore,
-  now: number,
-): JsonObject {
+export function sourceDocument(state: SourceState, before: WrittenBefore, now: number): JsonObject {
+  const { source, condition, admitted } = state;
   const conditions = withTimes(
-    [syncedCondition(condition), READABLE[admitted?.state ?? 'none']],
+    [syncedCondition(condition), READABLE[isPartial(state) ? 'partial' : (admitted?.state ?? 'none')]],
     before.conditions,
     now,
   );

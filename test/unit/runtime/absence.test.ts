@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createFleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml, policyYaml } from '../../support/manifests.ts';
-import { abc, names, startedWorld, typo } from '../../support/started-world.ts';
+import { abc, base, names, restart, startedWorld, typo } from '../../support/started-world.ts';
 
 describe('absence is not deletion', () => {
   it('sends a first snapshot, and nothing when nothing changes', async () => {
@@ -91,6 +91,35 @@ describe('absence is not deletion', () => {
       });
     },
   );
+
+  it('keeps what may have moved into a file that another tool reads now, also after a restart', async () => {
+    const files = { ...base, 'apps/a.yaml': 'replicas: 1\n' };
+    const world = await startedWorld();
+    world.source.push({ 'apps/a.yaml': 'replicas: 1\n', 'apps/b.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    const again = await restart(world);
+    const { 'apps/b.yaml': _b, ...left } = files;
+    again.source.push(left);
+    again.agent('east').connect();
+    await again.settle();
+    expect(names(again, 'east')).toEqual(abc);
+    expect(again.server.engine.outputs.get('east', '/ConfigMap/web/b')).toMatchObject({ reason: 'SourcePartial' });
+    expect(again.server.api.sources()).toMatchObject([
+      { partial: true, message: expect.stringContaining('objects came from apps/a.yaml, which is not read any more') },
+    ]);
+    // The source is read completely again.
+    again.source.push({ 'apps/a.yaml': null });
+    await again.settle();
+    expect(names(again, 'east')).toEqual(abc.slice(2));
+  });
+
+  it('removes what a source gives up beside files of other tools that never declared anything', async () => {
+    const world = await startedWorld({ ...base, 'skaffold.yaml': 'apiVersion: skaffold/v4beta6\nkind: Config\n' });
+    world.source.push({ 'apps/a.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc.slice(1));
+  });
 
   it('uses a broken Placement as last known good', async () => {
     const world = await startedWorld();

@@ -43,6 +43,20 @@ describe('what a file reaches:', () => {
     ]);
   });
 
+  it('the objects that came from a file which a kustomization claims', async () => {
+    const world = await startedWorld();
+    world.source.claim(['apps/a.yaml'], 'apps/kustomization.yaml', false);
+    world.source.push({ 'apps/kustomization.yaml': 'resources: [a.yaml]\n' });
+    await world.settle();
+    expect(await impact(world, 'apps/a.yaml')).toEqual([
+      expect.stringMatching(
+        /nothing is read of it: apps\/kustomization\.yaml claims .*; what came from it stays as it is: 2 objects$/,
+      ),
+      'east 1, west 1',
+      '2: east ConfigMap/web/a kept, west ConfigMap/web/a kept',
+    ]);
+  });
+
   it('what a Placement, a KubernetesCluster and a FleetPolicy select', async () => {
     const world = await startedWorld({
       ...base,

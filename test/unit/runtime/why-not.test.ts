@@ -125,6 +125,21 @@ describe('why an object is not in a cluster:', () => {
     ]);
   });
 
+  it('a kustomization claims the file that may declare it, and a rule places the file', async () => {
+    const other = Object.fromEntries([1, 2, 3, 4].map((at) => [`a${at}/values.yaml`, 'replicas: 1\n']));
+    const world = await createFleetWorld();
+    world.source.claim(['apps/x.yaml'], 'apps/kustomization.yaml', false);
+    world.source.push({ ...base, ...other, 'apps/x.yaml': configMapYaml('x', '1') });
+    world.agent('east').connect();
+    await world.settle();
+    expect(await whyNot(world, 'cm/web/x')).toEqual([
+      expect.stringMatching(
+        /^Unreadable \| this file may declare it: apps\/kustomization\.yaml claims .* \| apps\/x\.yaml@r1/,
+      ),
+      expect.stringContaining('no file declares it'),
+    ]);
+  });
+
   it('a file that may declare it cannot be read', async () => {
     const world = await startedWorld({ ...base, 'apps/new.yaml': typo });
     expect((await whyNot(world, 'cm/new'))[0]).toBe(
