@@ -11,6 +11,7 @@ import type { ClusterName } from '../model/ids.ts';
 import { defaultRevisionLimits, excessText } from '../model/revision-limits.ts';
 import type { Log } from '../ports/log.ts';
 import { IGNORE_FILE, isManifestName } from '../sources/tree/ignore-file.ts';
+import { judgedFiles } from '../sources/tree/judge-nodes.ts';
 import type { ReadTreeFile } from '../sources/tree/tree-file.ts';
 import { emptyTree, readTree } from '../sources/tree/tree-reader.ts';
 import type { ConfiguredSource } from './configured-source.ts';
@@ -62,7 +63,7 @@ export async function readCheckout(
   let last: { readonly path: string; readonly find: Promise<Find | undefined> } | undefined;
   return {
     folder: tree.address,
-    files: new Map([...nodes].flatMap(([path, { file }]) => (file === undefined ? [] : [[path, file] as const]))),
+    files: judgedFiles(nodes),
     diagnostics,
     ...(source === undefined ? {} : { source }),
     locate: async (path, identity, field = []) => {

@@ -55,7 +55,8 @@ export function decodeFile(
   const found = { blob, findings: diagnostics.map(sentenceOf) };
   const rest = { size, diagnostics, ...namedFiles(file) };
   if (!isClean(findings)) return { reading: { readable: false, ...found }, ...rest };
-  const foreign = diagnostics.find(isForeign);
+  // Without a name no object came from it, so nothing of the file was read before and is not read now.
+  const foreign = diagnostics.find((finding) => isForeign(finding) && finding.reason !== 'GeneratedName');
   const notRead = foreign === undefined ? {} : { notRead: foreign.message };
   return { reading: { readable: true, ...found, documents, ...notRead }, ...rest };
 }

@@ -1,8 +1,8 @@
 import type { DecodedFile } from '../model/desired.ts';
-import type { Diagnostic, FindingReason } from '../model/diagnostic.ts';
+import { type Diagnostic, diagnosticOf, type FindingReason } from '../model/diagnostic.ts';
 import type { FieldProblem } from './problem.ts';
 import { type FileDocuments, type Finding, isClean } from './read-file.ts';
-import { FOREIGN_REASONS, isToolFileName, noManifestFile, toolFile } from './tool-files.ts';
+import { FOREIGN_REASONS, isToolFileName, namedOfOtherTool, noManifestFile, toolFile } from './tool-files.ts';
 
 /** Whether the finding is of a document for another tool, and not yet an error. */
 export function isForeign({ reason, severity }: Diagnostic): boolean {
@@ -24,14 +24,24 @@ const OF_TEXT: readonly FindingReason[] = [
 
 /** The problem of a file for another tool; undefined: it is none, or its text cannot be read. */
 export function foreignProblem({ path, documents, findings }: FileDocuments): FieldProblem | undefined {
-  if (isToolFileName(path) || !findings.every(({ diagnostic }) => OF_TEXT.includes(diagnostic.reason)))
-    return undefined;
-  return noManifestFile(documents.map(({ value }) => value));
+  if (isToolFileName(path)) return undefined;
+  if (findings.every(({ diagnostic }) => OF_TEXT.includes(diagnostic.reason))) {
+    return noManifestFile(documents.map(({ value }) => value));
+  }
+  return namedOfOtherTool(path);
 }
 
-/** The findings about the text of a file; there are none in a file for another tool. */
+/** The findings about the text of a file; of a file for another tool there is one alone, if it has no document to place it at. */
 export function findingsOf(file: FileDocuments): readonly Finding[] {
-  return foreignProblem(file) === undefined ? file.findings : [];
+  const { documents, findings } = file;
+  const foreign = foreignProblem(file);
+  if (foreign === undefined) return findings;
+  const [first] = findings;
+  if (first === undefined || documents.some(({ value }) => value !== null)) return [];
+  const { severity, reason, message, hint } = foreign;
+  const { at } = first.diagnostic;
+  const diagnostic = diagnosticOf({ severity, reason, message, ...(hint && { hint }), ...(at && { at }) });
+  return [{ ...first, diagnostic }];
 }
 
 /** A Helm chart or a kustomization has one document. */

@@ -78,11 +78,8 @@ export function toolFile(path: string, value: JsonValue): ToolFile | undefined {
 }
 
 function chart(path: string, value: JsonObject): ToolFile | undefined {
-  const { apiVersion, name, version, kind } = value;
-  const isChart = (apiVersion === 'v1' || apiVersion === 'v2') && kind === undefined;
-  if (!isChart || typeof name !== 'string' || (typeof version !== 'string' && typeof version !== 'number')) {
-    return undefined;
-  }
+  const { apiVersion, kind } = value;
+  if ((apiVersion !== 'v1' && apiVersion !== 'v2') || kind !== undefined) return undefined;
   const folder = folderOf(path);
   const message = `the folder ${folder === '' ? 'of the source' : JSON.stringify(folder)} is a Helm chart; what it renders to is not read`;
   const hint = 'commit what `helm template` prints instead, and list the folder in .fleetrelayignore';
@@ -97,13 +94,15 @@ const RESOURCES = ['resources', 'bases', 'components'];
 /** Fields that change resources. A component may have any of them, and changes the resources beside it. */
 const PATCHING = [
   ...['patches', 'patchesStrategicMerge', 'patchesJson6902', 'replacements', 'transformers', 'components', 'vars'],
+  // They are added to selectors and templates, which are created if they are missing.
+  ...['commonLabels', 'labels'],
 ];
 
 /** Fields that change names. A Namespace is named after the field `namespace`. */
 const NAMING = ['namespace', 'namePrefix', 'nameSuffix'];
 
 function isFilled(value: JsonValue | undefined): boolean {
-  return Array.isArray(value) && value.length > 0;
+  return Array.isArray(value) ? value.length > 0 : isJsonObject(value) && Object.keys(value).length > 0;
 }
 
 const LISTS_OF_FILES = [
@@ -209,9 +208,7 @@ export function noManifestFile(values: readonly JsonValue[]): FieldProblem | und
   const filled = values.filter((value) => value !== null);
   const first = filled.find((value) => isJsonObject(value)) ?? filled[0];
   if (first === undefined || !filled.every(isOfOtherTool)) return undefined;
-  const what = isJsonObject(first) ? whatItIs(first) : NEITHER;
-  const hint = 'list it in .fleetrelayignore to be told no more';
-  return fieldWarning('NoManifest', [], `the file is not read: ${what}`, hint);
+  return notAManifest(isJsonObject(first) ? whatItIs(first) : NEITHER);
 }
 
 const NEITHER = 'it has neither apiVersion nor kind';
@@ -222,7 +219,8 @@ function whatItIs(document: JsonObject): string {
 }
 
 function isOfOtherTool(value: JsonValue): boolean {
-  if (!isJsonObject(value)) return Array.isArray(value);
+  if (Array.isArray(value)) return !value.some(isManifestLike);
+  if (!isJsonObject(value)) return false;
   if (isSkaffold(value)) return true;
   // Both names in other letters are a mistake of a manifest.
   const names = new Set(Object.keys(value).map((name) => name.toLowerCase()));
@@ -230,6 +228,32 @@ function isOfOtherTool(value: JsonValue): boolean {
   // A number is the version of a format, as of a data source of Grafana.
   const isVersioned = value.apiVersion !== undefined && typeof value.apiVersion !== 'number';
   return !isVersioned && value.kind === undefined && !isFlatForm(value);
+}
+
+/** Whether an item of a list looks like a manifest: then the list is meant to be several of them. */
+function isManifestLike(item: JsonValue): boolean {
+  return isJsonObject(item) && item.apiVersion !== undefined && item.kind !== undefined;
+}
+
+/** Files of other tools whose text need not be YAML or JSON: templates, and JSON with comments. */
+const FILES_OF_OTHER_SYNTAX: readonly (readonly [what: string, path: RegExp])[] = [
+  ['a helmfile', /(?:^|\/)helmfile(?:\.ya?ml|\.d\/[^/]+\.ya?ml)$/],
+  ['a configuration of TypeScript', /(?:^|\/)[jt]sconfig(?:\.[^/]+)?\.json$/],
+];
+
+/** The problem of a file that is known by its name alone; undefined: it is not. */
+export function namedOfOtherTool(path: string): FieldProblem | undefined {
+  const what = FILES_OF_OTHER_SYNTAX.find(([, name]) => name.test(path))?.[0];
+  return what === undefined ? undefined : notAManifest(`it looks like ${what}`);
+}
+
+function notAManifest(what: string): FieldProblem {
+  return fieldWarning(
+    'NoManifest',
+    [],
+    `the file is not read: ${what}`,
+    'list it in .fleetrelayignore to be told no more',
+  );
 }
 
 /** The types of Kuma's flat form that are read. */

@@ -45,7 +45,7 @@ const KUSTOMIZATION: Fields = {
 
 /** The fields of Chart.yaml, as Helm 3 and 4 read them; those of Helm 2 too. */
 const CHART: Fields = {
-  ...{ apiVersion: 'text', name: 'text', version: 'any', kubeVersion: 'text', description: 'text', type: 'text' },
+  ...{ apiVersion: 'text', 'name!': 'text', 'version!': 'any', kubeVersion: 'text', description: 'text', type: 'text' },
   ...{ keywords: 'texts', home: 'text', sources: 'texts', icon: 'text', appVersion: 'any', deprecated: 'boolean' },
   ...{ annotations: 'map', engine: 'text', tillerVersion: 'text', condition: 'text', tags: 'text' },
   maintainers: { items: { 'name!': 'text', email: 'text', url: 'text' } },
@@ -69,7 +69,7 @@ const VERSION = /^v?\d+(?:\.\d+){0,2}(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/
 export function chartProblems(value: JsonObject): readonly FieldProblem[] {
   const { version, type } = value;
   const problems = [...fieldsProblems(value, CHART, [], fieldWarning)];
-  if (!VERSION.test(String(version))) {
+  if ((version ?? null) !== null && !VERSION.test(String(version))) {
     const message = `version must be a semantic version, not ${JSON.stringify(version)}`;
     problems.push(fieldError('WrongValue', ['version'], message, 'write it like 1.2.3'));
   }

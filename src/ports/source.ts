@@ -86,11 +86,10 @@ export interface TreePartFile {
   readonly ignoreSteps?: number;
   readonly isIgnored?: true;
   readonly placementSteps?: number;
-  /** Of a manifest; of its documents it has only the Placements. */
+  /** Of a manifest; of its documents it has only Placements and KubernetesClusters, or all if another tool has a part of the file. */
   readonly file?: DecodedFile;
-  readonly isClaimed?: true;
-  readonly asDecoded?: DecodedFile;
-  readonly hadDocuments?: true;
+  readonly claim?: { readonly claimant: string; readonly isWanted: boolean };
+  readonly because?: string;
   readonly warning?: Diagnostic;
 }
 

@@ -57,6 +57,32 @@ describe('a hostile file', () => {
 });
 
 describe('a revision', () => {
+  it('of kustomizations that all claim one folder costs what its files and claims cost, not their product', async () => {
+    // With the product, this test would not end in its time.
+    const many = 20_000;
+    const claims = Array.from({ length: many }, (_, at) => [
+      [`k/${at}/kustomization.yaml`, 'resources: [../../shared]\n'] as const,
+      [`shared/${at}.yaml`, 'a: 1\n'] as const,
+    ]).flat();
+    const placement =
+      'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: web}\nspec: {paths: [shared], clusters: {names: [east]}}\n';
+    const files = { ...Object.fromEntries(claims), 'placement.yaml': placement };
+    const { outcome } = await read(emptyTree, files, defaultRevisionLimits);
+    expect(outcome).toMatchObject({ tree: { unreadable: many } });
+    const first = 'excess' in outcome ? [] : outcome.tree.diagnostics;
+    expect(first[0]?.message).toMatch(/Placement web selects "shared\/0\.yaml"$/);
+  });
+
+  it('counts what kustomizations and charts claim as files', async () => {
+    const files = {
+      'a/Chart.yaml': 'apiVersion: v2\nname: a\nversion: 1.0.0\n',
+      'a/b.yaml': 'a: 1\n',
+      'a/c.json': '1',
+    };
+    const { outcome } = await read(emptyTree, files, limited({ files: 2 }));
+    expect(outcome).toEqual({ excess: expect.objectContaining({ limit: 'files', found: 3 }) });
+  });
+
   it('decodes content once for all its paths, and each path has the findings at its own place', async () => {
     const broken = `${object('a')}data: { a: 1 }\n`;
     const files = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`f${index}.yaml`, broken]));

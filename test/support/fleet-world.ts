@@ -392,9 +392,7 @@ function createFakeSource(sourceName: SourceName): FakeSource & { readonly sourc
       }
       const readAt = (path: string, text: string): DecodedFile => {
         const claim = claimed.get(path);
-        return claim === undefined
-          ? decode(path, text, understands)
-          : claimedFile(path, text, claim.claimant, claim.isWanted);
+        return claim === undefined ? decode(path, text, understands) : claimedFile(text, claim);
       };
       const decoded = new Map([...files].map(([path, text]) => [path, readAt(path, text)]));
       const all = [...decoded.values()];

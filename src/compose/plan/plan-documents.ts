@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import type { Engine } from '../../engine/graph.ts';
-import type { DecodedFile } from '../../model/desired.ts';
 import { displayLocation } from '../../model/diagnostic.ts';
 import { parseSourceName } from '../../model/ids.ts';
 import type { PlanView } from '../../model/plan/plan.ts';
@@ -9,7 +8,7 @@ import { defaultRevisionLimits } from '../../model/revision-limits.ts';
 import { rfc3339 } from '../../model/time.ts';
 import { stageFile } from '../../runtime/replica/sources.ts';
 import { newFindings } from '../../sources/git/read-ref.ts';
-import type { Tree } from '../../sources/tree/tree-reader.ts';
+import { judgedFiles } from '../../sources/tree/judge-nodes.ts';
 import { configuredSource, type SourceChoice } from '../configured-source.ts';
 import { openEvaluation } from '../evaluate.ts';
 import { systemDeps } from '../kube.ts';
@@ -44,7 +43,7 @@ export async function planDocuments(request: DocumentPlanRequest): Promise<PlanV
     ...((await isFolder({ cwd, path: target })) ? { folder: resolve(cwd, target) } : { folder: cwd, revision: target }),
   });
   try {
-    const engine = openEvaluation({ files: filesOf(read.before), ...(source && { source }) });
+    const engine = openEvaluation({ files: judgedFiles(read.before.nodes), ...(source && { source }) });
     engine.commit();
     countAsApplied(engine);
     const stage = (): void => {
@@ -63,11 +62,6 @@ export async function planDocuments(request: DocumentPlanRequest): Promise<PlanV
   } finally {
     read.close();
   }
-}
-
-/** The manifests of a tree by path. */
-export function filesOf({ nodes }: Tree): ReadonlyMap<string, DecodedFile> {
-  return new Map([...nodes].flatMap(([path, { file }]) => (file === undefined ? [] : [[path, file] as const])));
 }
 
 /** Enters every object of the outputs into the ledger, as if its agent had accepted it. */

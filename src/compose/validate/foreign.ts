@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isForeign } from '../../manifest/foreign-documents.ts';
-import { folderOf } from '../../manifest/tool-files.ts';
 import type { DecodedFile } from '../../model/desired.ts';
 import { asError, judgeForeign } from '../../sources/tree/foreign-files.ts';
 import { createPace } from '../../sources/tree/pace.ts';
 import { placementsIn } from '../../sources/tree/placement-steps.ts';
-import type { ToolFolders } from '../../sources/tree/tool-folders.ts';
+import { claimedBy, type ToolFolders } from '../../sources/tree/tool-folders.ts';
 import type { CheckedFile } from './check-file.ts';
 import { type Inputs, pathInSource, sourceRoot } from './inputs.ts';
 
@@ -31,7 +30,6 @@ export async function withForeignVerdicts(
       ),
     tools: toolsBelow(root, tools),
     paths: new Set([...indexes.values(), ...claimed.map((location) => pathInSource(root, location))]),
-    hadDocuments: () => false,
     pace: createPace(nextTurn),
   });
   return checked.map((file, index) => {
@@ -50,8 +48,7 @@ function toolsBelow(root: string, tools: Inputs['tools']): ToolFolders {
     const prefix = pathInSource(root, folder);
     const at = (path: string): string => (prefix === '' ? path : path === '' ? prefix : `${prefix}/${path}`);
     for (const [path, file] of found.files) {
-      const own = file.parts ?? (file.reading.readable ? [] : [folderOf(path)]);
-      files.set(at(path), { ...file, parts: own.map(at) });
+      files.set(at(path), { ...file, parts: claimedBy(path, file).map(at) });
     }
     for (const part of found.parts) parts.add(at(part));
   }

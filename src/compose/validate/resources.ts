@@ -51,7 +51,7 @@ function reachedFrom(
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     if (reached.has(part)) continue;
     reached.add(part);
-    open.push(...(byFolder.get(part)?.resources ?? []));
+    for (const resource of byFolder.get(part)?.resources ?? []) open.push(resource);
   }
   return reached;
 }

@@ -1,9 +1,10 @@
+import { clusterFolder } from '../../model/cluster-folder.ts';
 import { differences } from '../../model/label-differences.ts';
 import { outOfReach, reaches } from '../../model/source-rights.ts';
 import type { ValueRef, WhyNotReason } from '../domain.ts';
 import type { DocumentRef } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
-import { clusterFolder, maySelect, type PlacementValue, placementsOf } from '../placement/placements.ts';
+import { maySelect, type PlacementValue, placementsOf } from '../placement/placements.ts';
 
 /** Why a document goes to other clusters than this one: each rule that could have sent it there. */
 export function notSelected(engine: Engine, cluster: string, document: DocumentRef): readonly WhyNotReason[] {

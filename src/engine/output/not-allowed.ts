@@ -1,3 +1,4 @@
+import { clusterFolder } from '../../model/cluster-folder.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import { kindOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
@@ -5,13 +6,7 @@ import { outOfReach, reaches, refusedNamespace, type SourceRights } from '../../
 import type { Collection, Graph, Index, Reader } from '../collections/types.ts';
 import { type DocumentValue, declares, fileGroup, originOf } from '../fleet/sources.ts';
 import type { FileValue } from '../inputs.ts';
-import {
-  clusterFolder,
-  maySelect,
-  type PlacementValue,
-  placementsOf,
-  type RefusedPlacement,
-} from '../placement/placements.ts';
+import { maySelect, type PlacementValue, placementsOf, type RefusedPlacement } from '../placement/placements.ts';
 
 /** Objects of a declaration that its source may not make. Partition: its source. */
 export interface Barred {

@@ -1,3 +1,4 @@
+import { clusterFolder } from '../../model/cluster-folder.ts';
 import { compileGlob, type Glob, selfAndAncestors } from '../../model/glob.ts';
 import { compareText, isSameList, type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { Hold } from '../../model/ledger.ts';
@@ -208,11 +209,6 @@ export function maySelect({ declared, rights }: PlacementValue, source: string):
 /** Whether no rights can be taken away by which the Placement selects files of this source. */
 function isOf(source: string): (placement: Entry<PlacementValue>) => boolean {
   return ({ value: { declared, rights } }) => rights === undefined || declared.origin.source === source;
-}
-
-/** The cluster NAME of a path `clusters/NAME/...`. */
-export function clusterFolder(path: string): string | undefined {
-  return /^clusters\/([^/]+)\/./.exec(path)?.[1];
 }
 
 /** A rule by which a document is assigned to a cluster. */

@@ -1,13 +1,14 @@
 import { isForeign } from '../../manifest/foreign-documents.ts';
-import { FOREIGN_REASONS, folderOf } from '../../manifest/tool-files.ts';
+import { FOREIGN_REASONS, isChartName } from '../../manifest/tool-files.ts';
+import { clusterFolder, isInClusters } from '../../model/cluster-folder.ts';
 import type { DecodedFile } from '../../model/desired.ts';
-import { type Diagnostic, sentenceOf } from '../../model/diagnostic.ts';
-import { type Glob, selfAndAncestors } from '../../model/glob.ts';
+import { type Diagnostic, type FindingReason, sentenceOf } from '../../model/diagnostic.ts';
+import { selfAndAncestors } from '../../model/glob.ts';
 import { quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import type { Pace } from './pace.ts';
 import type { FilePlacement } from './placement-steps.ts';
-import { isToolPart, type ToolFolders } from './tool-folders.ts';
+import { claimedBy, type ToolFolders } from './tool-folders.ts';
 
 /** What of a tree says which files of other tools should be desired state. */
 export interface Wanting {
@@ -18,57 +19,83 @@ export interface Wanting {
   readonly tools: ToolFolders;
   /** The kustomizations and charts, what they claim, and the other files for other tools. */
   readonly paths: Iterable<string>;
-  /** Whether the last admitted revision had a document in the file. */
-  readonly hadDocuments: (path: string) => boolean;
   readonly pace: Pace;
 }
 
 /**
  * The verdicts on the files of other tools in a tree. Beside desired state they are no fault. They are one where desired state is
- * wanted of them: a Placement selects them, or a file that they claim, or they lie under `clusters/`.
+ * wanted of them: a Placement of the tree selects them, or a file that they claim, or they lie in `clusters/`.
  */
 export interface ForeignVerdicts {
   /** The end of a sentence that says why desired state is wanted of the file; undefined: it is not. */
   wantedBecause(path: string, file: Pick<DecodedFile, 'diagnostics'>): string | undefined;
-  /** The kustomization or chart that claims the path; undefined: none. */
-  claimant(path: string): string | undefined;
-  /** Whether desired state is wanted of a claimed path. */
-  isClaimWanted(path: string): boolean;
+  /** What is said of a path that a kustomization or chart claims. */
+  claimOf(path: string): Claim;
 }
 
-/** Judges the files of other tools; the event loop may turn between two paths. Their steps of matching count as those of manifests. */
+/** A kustomization or chart claims a file, so that it is not read. */
+export interface Claim {
+  /** The path of the kustomization or Chart.yaml. */
+  readonly claimant: string;
+  /** Desired state is wanted of the file. */
+  readonly isWanted: boolean;
+}
+
+/** Why desired state is wanted of a path. */
+interface Wanted {
+  readonly path: string;
+  readonly why: string;
+}
+
+/**
+ * Judges the files of other tools; the event loop may turn between two paths. Their steps of matching count as those of manifests.
+ * The work grows with the number of paths and of claims, not with their product.
+ */
 export async function judgeForeign(wanting: Wanting): Promise<ForeignVerdicts> {
-  const { isFleet, tools, paths, hadDocuments, pace } = wanting;
+  const { isFleet, tools, paths, pace } = wanting;
   const selecting = selectorOf([...wanting.placements].flat(), pace.count);
-  const claims = claimsOf(tools);
+  const claims = await claimsOf(tools, pace);
   const isOfFleet = lazily(isFleet);
-  /** Why files are placed, by path. */
-  const placed = new Map<string, string>();
-  /** Why desired state is wanted of the files of a kustomization or chart, by its path. */
-  const wantedOf = new Map<string, string>();
+  const placed = new Map<string, Wanted>();
+  /** By the claimed files and folders: the first path in them that is placed. */
+  const placedParts = new Map<string, Wanted>();
   // In canonical order, so that every reader of the tree names the same path.
   for (const path of [...paths].sort(compareText)) {
     pace.path();
     if (pace.isDue()) await pace.turn();
     const placement = selecting(path);
-    const isInCluster = placement === undefined && isUnderClusters(path) && isOfFleet();
+    const isInCluster = placement === undefined && clusterFolder(path) !== undefined && isOfFleet();
     if (placement === undefined && !isInCluster) continue;
-    const why = isInCluster ? underClusters(path) : `Placement ${placement} selects ${quote(path)}`;
-    placed.set(path, why);
-    for (const owner of tools.files.has(path) ? [path] : claimantsOf(claims, path)) {
-      if (!wantedOf.has(owner)) wantedOf.set(owner, why);
+    const why = isInCluster ? inClusters(path) : `Placement ${placement} selects ${quote(path)}`;
+    const wanted = { path, why };
+    placed.set(path, wanted);
+    if (tools.files.has(path)) continue;
+    for (const part of selfAndAncestors(path)) {
+      if (claims.has(part) && !placedParts.has(part)) placedParts.set(part, wanted);
     }
   }
+  const firstOf = (owner: string): Wanted | undefined => {
+    const file = tools.files.get(owner);
+    const parts = file === undefined ? [] : claimedBy(owner, file);
+    pace.count(parts.length);
+    let first = placed.get(owner);
+    for (const part of parts) {
+      const found = placedParts.get(part);
+      if (found !== undefined && (first === undefined || compareText(found.path, first.path) < 0)) first = found;
+    }
+    return first;
+  };
   return {
     wantedBecause: (path, { diagnostics }) => {
-      if (diagnostics.some(({ reason }) => reason === 'HelmChart' || reason === 'Kustomization')) {
-        return wantedOf.get(path) ?? placed.get(path);
-      }
-      const why = placed.get(path) ?? (isUnderClusters(path) ? underClusters(path) : undefined);
-      return why ?? (hadDocuments(path) ? HAD_DOCUMENTS : undefined);
+      const has = (...reasons: readonly FindingReason[]): boolean =>
+        diagnostics.some(({ reason }) => reasons.includes(reason));
+      if (has('HelmChart', 'Kustomization')) return firstOf(path)?.why;
+      return placed.get(path)?.why ?? (has('NoManifest') && isInClusters(path) ? inClusters(path) : undefined);
     },
-    claimant: (path) => (isToolPart(tools, path) ? claimantsOf(claims, path)[0] : undefined),
-    isClaimWanted: (path) => placed.has(path),
+    claimOf: (path) => {
+      const part = selfAndAncestors(path).find((each) => claims.has(each));
+      return { claimant: (part !== undefined && claims.get(part)) || '', isWanted: placed.has(path) };
+    },
   };
 }
 
@@ -80,14 +107,8 @@ function lazily(find: () => boolean): () => boolean {
   };
 }
 
-function underClusters(path: string): string {
+function inClusters(path: string): string {
   return `${quote(path)} lies under clusters/`;
-}
-
-const HAD_DOCUMENTS = 'the last admitted revision had a manifest in it';
-
-function isUnderClusters(path: string): boolean {
-  return /^clusters\/[^/]+\/./.test(path);
 }
 
 /** Returns a function that finds the first Placement that selects a path. */
@@ -95,10 +116,8 @@ function selectorOf(
   placements: readonly FilePlacement[],
   count: (steps: number) => void,
 ): (path: string) => string | undefined {
-  const byFolder = new Map<string, { readonly name: string; readonly glob: Glob }[]>();
-  for (const { name, globs } of placements) {
-    for (const glob of globs) byFolder.set(glob.base, [...(byFolder.get(glob.base) ?? []), { name, glob }]);
-  }
+  const all = placements.flatMap(({ name, globs }) => globs.map((glob) => ({ name, glob })));
+  const byFolder = Map.groupBy(all, ({ glob }) => glob.base);
   if (byFolder.size === 0) return () => undefined;
   return (path) => {
     for (const folder of selfAndAncestors(path)) {
@@ -109,27 +128,17 @@ function selectorOf(
   };
 }
 
-/** The kustomizations and charts by the files and folders that they claim, in canonical order. */
-type Claims = ReadonlyMap<string, readonly string[]>;
-
-function claimsOf({ files }: ToolFolders): Claims {
-  const claims = new Map<string, string[]>();
-  for (const path of [...files.keys()].sort(compareText)) {
-    const { parts, reading } = files.get(path) as DecodedFile;
-    for (const part of parts ?? (reading.readable ? [] : [folderOf(path)])) {
-      claims.set(part, [...(claims.get(part) ?? []), path]);
-    }
+/** The first kustomization or chart, in canonical order, that claims a file or folder. */
+async function claimsOf({ files }: ToolFolders, pace: Pace): Promise<ReadonlyMap<string, string>> {
+  const claims = new Map<string, string>();
+  for (const [path, file] of [...files].sort(([a], [b]) => compareText(a, b))) {
+    pace.path();
+    if (pace.isDue()) await pace.turn();
+    const parts = claimedBy(path, file);
+    pace.count(parts.length);
+    for (const part of parts) if (!claims.has(part)) claims.set(part, path);
   }
   return claims;
-}
-
-/** The nearest claims of a path and of its folders. */
-function claimantsOf(claims: Claims, path: string): readonly string[] {
-  const found = [...(claims.get(path) ?? [])];
-  for (let folder = folderOf(path); ; folder = folderOf(folder)) {
-    found.push(...(claims.get(folder) ?? []));
-    if (folder === '') return [...new Set(found)].filter((owner) => owner !== path);
-  }
 }
 
 /** A file of another tool, of which desired state is wanted: its findings are errors, and it is unreadable. */
@@ -143,12 +152,17 @@ export function asUnreadable(file: DecodedFile, because: string): DecodedFile {
 /** The finding as it is where desired state is wanted of its file. */
 export function asError(diagnostic: Diagnostic, because: string): Diagnostic {
   if (!isForeign(diagnostic)) return diagnostic;
-  return { ...diagnostic, severity: 'error', message: `${diagnostic.message}, and ${because}` };
+  return {
+    ...diagnostic,
+    severity: 'error',
+    message: `${diagnostic.message}, which is an error here because ${because}`,
+  };
 }
 
-/** A file that a kustomization or chart claims, so that it is not read. `isWanted`: desired state is wanted of it. */
-export function claimedFile(path: string, blob: string, claimant: string, isWanted: boolean): DecodedFile {
-  const why = `${claimant} claims the file ${quote(path)}, and what it renders to is not read`;
+/** A file that a kustomization or chart claims, so that it is not read. */
+export function claimedFile(blob: string, { claimant, isWanted }: Claim): DecodedFile {
+  // All files of one claimant share the text.
+  const why = `${claimant} claims the file, and fleetrelay renders no ${isChartName(claimant) ? 'charts' : 'kustomizations'}`;
   return {
     reading: isWanted
       ? { readable: false, blob, findings: [why], notRead: why }

@@ -228,7 +228,7 @@ export function refuseWildcards(placements: PlacementSteps['placements']): void 
 /** The part of a node of a tree that matters here. */
 interface Node {
   readonly file?: DecodedFile;
-  readonly isClaimed?: true;
+  readonly claim?: unknown;
 }
 
 /** A tree of which the paths `paths` may differ from the tree before it. */
@@ -245,7 +245,7 @@ export function countPlacements(
 ): Promise<PlacementSteps> {
   // Placements are matched with what a kustomization or chart claims, too.
   const isManifest = (node: Node | undefined, path: string): boolean =>
-    (node?.file !== undefined || node?.isClaimed === true) && path !== IGNORE_FILE;
+    (node?.file !== undefined || node?.claim !== undefined) && path !== IGNORE_FILE;
   const changed = paths.filter((path) => {
     const [is, was] = [nodes.get(path), before.get(path)];
     return is?.file !== was?.file || isManifest(is, path) !== isManifest(was, path);

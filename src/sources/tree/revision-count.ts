@@ -43,9 +43,12 @@ export function createRevisionCount(limits: RevisionLimits, maxFileBytes: number
       const most = mostPathBytes(limits);
       if (bytes > most) throw new BeyondLimit({ limit: 'entries', most, found: bytes, ofPaths: true });
     },
-    /** All manifests of the revision. A file that is too large or is none is not read. */
-    manifests: (entries: readonly TreeEntry[]): void => {
-      refuse('files', entries.length);
+    /**
+     * All manifests of the revision. A file that is too large or is none is not read. `claimed`: the number of files that kustomizations
+     * and charts claim, which are not read and cost a reading each.
+     */
+    manifests: (entries: readonly TreeEntry[], claimed = 0): void => {
+      refuse('files', entries.length + claimed);
       const bytesOf = ({ kind, size }: TreeEntry): number => (kind === 'file' && size <= maxFileBytes ? size : 0);
       refuse(
         'bytes',

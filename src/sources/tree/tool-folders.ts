@@ -36,11 +36,17 @@ export async function readToolFolders<File>(
     const file = await decode(wanted);
     if (file === undefined) continue;
     files.set(path, file);
-    // Without the names of its parts, no file beside it is taken for a manifest.
-    const parts = file.parts ?? (file.reading.readable ? [] : [folderOf(path)]);
-    for (const part of parts) (isChartName(path) ? charts : others).add(part);
+    for (const part of claimedBy(path, file)) (isChartName(path) ? charts : others).add(part);
   }
   return { files, paths, parts: charts.union(others) };
+}
+
+/**
+ * The files and folders that belong to a chart or a kustomization. Without their names, because it cannot be parsed, no file beside it
+ * is taken for a manifest.
+ */
+export function claimedBy(path: string, { parts, reading }: Pick<DecodedFile, 'parts' | 'reading'>): readonly string[] {
+  return parts ?? (reading.readable ? [] : [folderOf(path)]);
 }
 
 /** Whether a file belongs to a chart or a kustomization, so that it is no manifest. */

@@ -1,3 +1,4 @@
+import { isForeign } from '../../manifest/foreign-documents.ts';
 import type { DecodedFile, SourceDocument } from '../../model/desired.ts';
 import type { TreePart, TreePartFile } from '../../ports/source.ts';
 import { followsAll, IGNORE_FILE } from './ignore-file.ts';
@@ -8,7 +9,7 @@ import { type Tree, type TreeNode, treeOf } from './tree-reader.ts';
 
 const FILES_OF_PART = 1_000;
 
-/** A tree in parts for another process. Of the documents only Placements are in it. */
+/** A tree in parts for another process. Of the documents it has those that the reading of other files needs. */
 export function* treeParts({ nodes, ignoreSteps, placementSteps, tools }: Tree): Generator<TreePart> {
   const whole = {
     ...{ ignoreSteps, placementTotal: placementSteps.total },
@@ -16,14 +17,12 @@ export function* treeParts({ nodes, ignoreSteps, placementSteps, tools }: Tree):
   };
   yield { whole, files: [] };
   let files: TreePartFile[] = [];
-  for (const [path, { file, asDecoded, ...node }] of nodes) {
+  for (const [path, { file, ...node }] of nodes) {
     const steps = placementSteps.ofPaths.get(path);
     files.push({
       ...{ path, ...node },
       ...(steps === undefined ? {} : { placementSteps: steps }),
-      ...(file === undefined ? {} : { file: withPlacementsOnly(file) }),
-      ...(asDecoded === undefined ? {} : { asDecoded: withPlacementsOnly(asDecoded) }),
-      ...(hasDocuments(file) ? { hadDocuments: true } : {}),
+      ...(file === undefined ? {} : { file: withRulesOnly(file) }),
     });
     if (files.length < FILES_OF_PART) continue;
     yield { files };
@@ -32,19 +31,16 @@ export function* treeParts({ nodes, ignoreSteps, placementSteps, tools }: Tree):
   yield { files };
 }
 
-function hasDocuments(file: DecodedFile | undefined): boolean {
-  return file?.reading.readable === true && file.reading.notRead === undefined && file.reading.documents.length > 0;
-}
-
-function withPlacementsOnly(file: DecodedFile): DecodedFile {
+/** A file of another tool keeps its documents: another verdict on it brings it into the changes as it is. */
+function withRulesOnly(file: DecodedFile): DecodedFile {
   const { reading } = file;
-  return reading.readable
-    ? { ...file, reading: { ...reading, documents: reading.documents.filter(isPlacement) } }
+  return reading.readable && !file.diagnostics.some(isForeign)
+    ? { ...file, reading: { ...reading, documents: reading.documents.filter(isRule) } }
     : file;
 }
 
-function isPlacement({ content }: SourceDocument): boolean {
-  return content.type === 'declaration' && content.kind === 'Placement';
+function isRule({ content }: SourceDocument): boolean {
+  return content.type === 'declaration' && (content.kind === 'Placement' || content.kind === 'KubernetesCluster');
 }
 
 /** Makes a tree of its parts, on which changes can be read. Its ignore file is read again. */

@@ -8,8 +8,9 @@ import { pathProblem } from '../../model/path-pattern.ts';
 import type { Excess, RevisionLimits } from '../../model/revision-limits.ts';
 import type { TreeChange, TreeEntry } from '../../ports/git-repo.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
+import type { Claim } from './foreign-files.ts';
 import { followsAll, IGNORE_FILE, isManifestName, type Membership } from './ignore-file.ts';
-import { hadDocuments, judgeNodes } from './judge-nodes.ts';
+import { isSameFile, judgedFile, judgeNodes } from './judge-nodes.ts';
 import { judgePaths } from './judge-paths.ts';
 import { createPace, type Turn } from './pace.ts';
 import { isMatched } from './path-steps.ts';
@@ -30,7 +31,7 @@ export interface Tree {
   readonly placementSteps: PlacementSteps;
   /** Its Helm charts and kustomizations. */
   readonly tools: ToolFolders;
-  /** Number of manifests, readable or not. */
+  /** Number of manifests, readable or not; without the files of other tools. */
   readonly manifests: number;
   /** Number of files of the source that cannot be read. */
   readonly unreadable: number;
@@ -44,14 +45,12 @@ export interface TreeNode {
   readonly ignoreSteps?: number;
   /** The ignore rules exclude it. */
   readonly isIgnored?: true;
-  /** Present for a manifest, for an ignore file that cannot be read, and for a file that a kustomization or chart claims. */
+  /** Present for a manifest, and for an ignore file that cannot be read. As it was decoded: {@link judgedFile} is as the source has it. */
   readonly file?: DecodedFile;
-  /** A kustomization or chart claims the file, so that it is no manifest. */
-  readonly isClaimed?: true;
-  /** A file for another tool as it was decoded; `file` is as it is judged in this tree. */
-  readonly asDecoded?: DecodedFile;
-  /** A revision that was admitted had documents in the file, and no later one has had it without them. */
-  readonly hadDocuments?: true;
+  /** A kustomization or chart claims the file, so that it is not decoded. */
+  readonly claim?: Claim;
+  /** Why desired state is wanted of a file for another tool; absent: it is not. */
+  readonly because?: string;
   /** A warning about an entry that is no manifest. */
   readonly warning?: Diagnostic;
 }
@@ -169,21 +168,25 @@ async function readWithin(reading: Reading, before: Tree, changes: readonly Tree
   const toDecode = await placeEntries({ before, nodes, entries, tools, rules, pace }, paths, partAt);
   await pace.paths(nodes.size);
   const replaced = new Set(toDecode.map(({ path }) => path));
-  const kept = [...nodes].flatMap(([path, { entry, file, isClaimed }]) =>
-    file === undefined || isClaimed || replaced.has(path) ? [] : [{ path, entry, file }],
+  const kept = [...nodes].flatMap(([path, { entry, file }]) =>
+    file === undefined || replaced.has(path) ? [] : [{ path, entry, file }],
   );
-  count.manifests([...kept, ...toDecode].map(({ entry }) => entry));
+  count.manifests(
+    [...kept, ...toDecode].map(({ entry }) => entry),
+    nodes.values().reduce((sum, { claim }) => sum + (claim === undefined ? 0 : 1), 0),
+  );
   for (const { path, file } of kept) if (!tools.files.has(path)) count.decoded(path, file);
   for (const [path, file] of await decodeAll(reading, before, toDecode)) {
-    nodes.set(path, { ...(nodes.get(path) as TreeNode), file, ...hadDocuments(before.nodes.get(path)) });
+    nodes.set(path, { ...(nodes.get(path) as TreeNode), file });
   }
   const placementSteps = await countPlacements({ before, nodes, paths }, { limits, others: rules.steps, pace });
-  const judged = await judgeNodes({ before: before.nodes, nodes, tools, pace }, placementSteps.placements);
+  const judged = await judgeNodes({ nodes, tools, pace }, placementSteps.placements);
   await pace.paths(nodes.size);
   await pace.paths(paths.length);
   const changed = [...changedPaths.union(judged)].sort(compareText).flatMap((path) => {
-    const file = nodes.get(path)?.file;
-    return file === before.nodes.get(path)?.file ? [] : [{ path, file: file?.reading ?? null }];
+    const node = nodes.get(path);
+    if (isSameFile(node, before.nodes.get(path))) return [];
+    return [{ path, file: (node && judgedFile(node)?.reading) ?? null }];
   });
   await pace.paths(paths.length);
   const { membership, steps: ignoreSteps } = rules;
@@ -217,11 +220,11 @@ async function placeEntries(
     else if (path === IGNORE_FILE) {
       const unreadable = entries.has(path) ? rules.file : before.nodes.get(path)?.file;
       nodes.set(path, { ...node, ...(unreadable && { file: unreadable }) });
-    } else if (file !== undefined) nodes.set(path, { ...node, file, ...hadDocuments(before.nodes.get(path)) });
+    } else if (file !== undefined) nodes.set(path, { ...node, file });
     else {
       const part = partAt(path, node.entry);
       if (isToolPart(tools, path)) {
-        nodes.set(path, wantedAs(path, node.entry, part) === undefined ? node : { ...node, isClaimed: true });
+        nodes.set(path, wantedAs(path, node.entry, part) === undefined ? node : { ...node, claim: unjudged });
         continue;
       }
       const wanted = wantedAs(path, node.entry, part);
@@ -231,6 +234,9 @@ async function placeEntries(
   }
   return toDecode;
 }
+
+/** The claim of a file before it is judged. */
+const unjudged: Claim = { claimant: '', isWanted: false };
 
 /** The paths of the tree after changes, in no particular order. */
 function* pathsAfter({ nodes }: Tree, entries: ReadonlyMap<string, TreeEntry | null>): Generator<string> {
@@ -295,16 +301,21 @@ export function treeOf(read: Omit<Tree, 'manifests' | 'unreadable' | 'diagnostic
   let manifests = 0;
   let unreadable = 0;
   const diagnostics: Diagnostic[] = [];
-  for (const [path, { file, warning, isClaimed }] of read.nodes) {
-    if (warning !== undefined) diagnostics.push(warning);
-    if (file === undefined) continue;
+  for (const [path, node] of read.nodes) {
+    if (node.warning !== undefined) diagnostics.push(node.warning);
     // A claimed file that is wanted is a fault of the kustomization or chart, which counts already.
-    if (isClaimed) continue;
-    if (path !== IGNORE_FILE) manifests += 1;
+    const file = node.claim === undefined ? judgedFile(node) : undefined;
+    if (file === undefined) continue;
+    if (path !== IGNORE_FILE && mayHoldManifests(file)) manifests += 1;
     if (!file.reading.readable) unreadable += 1;
-    diagnostics.push(...file.diagnostics);
+    for (const diagnostic of file.diagnostics) diagnostics.push(diagnostic);
   }
   return { ...read, manifests, unreadable, diagnostics: diagnostics.sort(compareDiagnostics) };
+}
+
+/** Whether a file declares something, or cannot be read; one of another tool declares nothing. */
+function mayHoldManifests({ reading }: DecodedFile): boolean {
+  return !reading.readable || reading.notRead === undefined || reading.documents.length > 0;
 }
 
 /** Decodes in portions, so that neither memory nor the number of open reads grows with the tree. */
@@ -342,7 +353,7 @@ async function decodeOne(
 ): Promise<DecodedFile> {
   const { blob, kind } = entry;
   for (const known of [before.nodes.get(path), spare?.nodes.get(path)]) {
-    const file = known?.isClaimed === true ? undefined : (known?.asDecoded ?? known?.file);
+    const file = known?.file;
     // A link and a file can have the same blob.
     if (file?.reading.blob === blob && known?.entry.kind === kind) return file;
   }

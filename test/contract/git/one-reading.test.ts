@@ -18,6 +18,7 @@ import { defaultRevisionLimits } from '../../../src/model/revision-limits.ts';
 import type { RevisionObservation, Source } from '../../../src/ports/source.ts';
 import { createFilesSource } from '../../../src/sources/files/files-source.ts';
 import { createGitSource } from '../../../src/sources/git/git-source.ts';
+import { judgedFiles } from '../../../src/sources/tree/judge-nodes.ts';
 import { createKeptLog } from '../../support/git-quiet-log.ts';
 import { createGitSandbox, type GitSandbox, writeFiles } from '../../support/git-sandbox.ts';
 
@@ -161,7 +162,7 @@ async function byPlan(base: string): Promise<Read> {
   read.close();
   const { nodes, diagnostics } = read.after.tree;
   return readOf(
-    [...nodes].flatMap(([path, { file }]) => (file ? [[path, file.reading] as const] : [])),
+    [...judgedFiles(nodes)].map(([path, { reading }]) => [path, reading] as const),
     diagnostics,
   );
 }

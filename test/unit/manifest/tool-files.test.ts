@@ -20,8 +20,13 @@ describe('a Helm chart', () => {
     const object = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n';
     expect(decodeFile('a/Chart.yaml', bytesOf(object), '')).toMatchObject({ reading: { readable: true }, parts: [] });
     expect(found('a/chart.yaml', CHART).join()).toMatch(/kind is missing/);
-    expect(found('a/Chart.yaml', CHART.replace('version: 1.0.0\n', '')).join()).toMatch(/kind is missing/);
     expect(partsOf('a/b.yaml', object)).toBeUndefined();
+  });
+  it('needs a name and a version', () => {
+    expect(found('a/Chart.yaml', 'apiVersion: v2\n').map((each) => each.slice(0, 6))).toEqual([
+      ...['FR1030', 'FR2002', 'FR2002'],
+    ]);
+    expect(partsOf('a/Chart.yaml', 'apiVersion: v2\nname: a\n')).toEqual(['a']);
   });
   it('has unknown parts while its file cannot be parsed', () => {
     expect(decodeFile('a/Chart.yaml', bytesOf(`${CHART}]`), '')).not.toHaveProperty('parts');
@@ -135,6 +140,29 @@ describe('a document that SOPS has encrypted', () => {
 });
 
 describe('a file of another tool', () => {
+  it.each([
+    ['helmfile.yaml', 'releases:\n{{ if eq .Environment.Name "prod" }}\n- name: a\n{{ end }}\n', 'a helmfile'],
+    ['ci/helmfile.d/10-web.yml', 'releases:\n{{ range $a, $b := .Values }}\n', 'a helmfile'],
+    ['web/tsconfig.build.json', '{\n  // a comment\n  "compilerOptions": {},\n}\n', 'a configuration of TypeScript'],
+  ])('%s is known by its name, whatever its syntax', (path, text, what) => {
+    expect(found(path, text)).toEqual([
+      expect.stringContaining(`warning: the file is not read: it looks like ${what}`),
+    ]);
+    expect(decodeFile(path, bytesOf(text), '').reading).toMatchObject({ readable: true, documents: [] });
+    expect(found(path.replace(/helmfile|tsconfig/g, 'other'), text).join()).toMatch(/error/);
+  });
+  it('is no list of manifests', () => {
+    const list = '- apiVersion: v1\n  kind: Namespace\n  metadata: {name: shop}\n';
+    expect(found('a.yaml', list)).toEqual([expect.stringMatching(/^FR2001 .*error: a manifest must be a mapping/)]);
+    expect(found('a.yaml', '- op: remove\n  path: /a\n')).toEqual([expect.stringMatching(/^FR1033 /)]);
+  });
+  it('is read beside a hook with generateName, which is no object of a cluster', () => {
+    const hook =
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-, annotations: {argocd.argoproj.io/hook: Sync}}\n';
+    const { reading } = decodeFile('a.yaml', bytesOf(`${hook}---\n${hook.replace('generateName: a-', 'name: a')}`), '');
+    expect(reading).toMatchObject({ readable: true, documents: [{ index: 1 }] });
+    expect(reading).not.toHaveProperty('notRead');
+  });
   it.each([
     ['replicaCount: 1\nimage: {tag: v1}\n', 'it has neither apiVersion nor kind'],
     ['name: CI\non: [push]\njobs: {test: {}}\n', 'it looks like a GitHub workflow'],

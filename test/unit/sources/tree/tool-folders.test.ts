@@ -3,6 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { decodeFile } from '../../../../src/manifest/decode-file.ts';
 import { defaultRevisionLimits } from '../../../../src/model/revision-limits.ts';
 import type { TreeChange } from '../../../../src/ports/git-repo.ts';
+import { judgedFiles } from '../../../../src/sources/tree/judge-nodes.ts';
+import type { ReadTreeFile } from '../../../../src/sources/tree/tree-file.ts';
+import { treeOfParts, treeParts } from '../../../../src/sources/tree/tree-parts.ts';
 import { changesTo, emptyTree, readTree, type Tree } from '../../../../src/sources/tree/tree-reader.ts';
 import { bytesOf } from '../../../support/decoding.ts';
 
@@ -11,7 +14,13 @@ const CHART = 'apiVersion: v2\nname: a\nversion: 1.0.0\n';
 
 const CLAIMED: unknown = expect.stringMatching(/^a\/Chart\.yaml claims the file/);
 
+const CLUSTER = 'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata: {name: east}\n';
+/** A manifest beside a document that SOPS has encrypted. */
+const MIXED = `${object('m')}---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: web}\nsops: {mac: a}\n`;
+
 type Files = Readonly<Record<string, string>>;
+
+const readBlob: ReadTreeFile = (_path, { blob }) => Promise.resolve({ bytes: bytesOf(blob) });
 
 /** Reads the tree that differs from another one by files; null removes one. The blob of a file is its text. */
 async function read(before: Tree, changed: Readonly<Record<string, string | null>>) {
@@ -28,7 +37,7 @@ async function read(before: Tree, changed: Readonly<Record<string, string | null
         decoded.push(path);
         return decodeFile(path, bytes, blob);
       },
-      read: (_path, { blob }) => Promise.resolve({ bytes: bytesOf(blob) }),
+      read: readBlob,
       maxFileBytes: 10_000,
       limits: defaultRevisionLimits,
     },
@@ -49,19 +58,17 @@ function readFrom(before: Tree, files: Files) {
 
 /** The paths that are read as manifests, and the codes of the findings. */
 function readingOf({ nodes, diagnostics }: Tree) {
-  const manifests = [...nodes]
-    .filter(([, { file, isClaimed }]) => file !== undefined && isClaimed === undefined)
-    .map(([path]) => path);
+  const manifests = [...nodes].filter(([, { file }]) => file !== undefined).map(([path]) => path);
   return [...manifests.sort(), ...diagnostics.map(({ code, at }) => `${code} ${at?.path}`)];
 }
 
-/** The files without what follows from the revisions before. */
-function asDecoded({ nodes }: Tree) {
-  const plain = [...nodes].map(([path, { hadDocuments: _, asDecoded: decoded, file, ...node }]) => {
-    const found = decoded ?? file;
-    return [path, found === undefined ? node : { ...node, file: found }] as const;
-  });
-  return new Map(plain.sort());
+/** What can be compared of a tree. */
+function withoutFunctions({ nodes, membership: _, placementSteps, ...tree }: Tree) {
+  const placements = [...placementSteps.placements].map(([path, each]) => [
+    path,
+    each.flatMap(({ name, globs }) => [name, ...globs.map(({ text }) => text)]),
+  ]);
+  return { ...tree, placementSteps: { ...placementSteps, placements: placements.sort() }, nodes: [...nodes].sort() };
 }
 
 const PLACEMENT = (path: string): string =>
@@ -112,8 +119,8 @@ describe('files of other tools in a tree', () => {
       file: {
         readable: false,
         blob: object('d'),
-        findings: ['web/kustomization.yaml claims the file "web/d.yaml", and what it renders to is not read'],
-        notRead: 'web/kustomization.yaml claims the file "web/d.yaml", and what it renders to is not read',
+        findings: ['web/kustomization.yaml claims the file, and fleetrelay renders no kustomizations'],
+        notRead: 'web/kustomization.yaml claims the file, and fleetrelay renders no kustomizations',
       },
     });
   });
@@ -123,26 +130,9 @@ describe('files of other tools in a tree', () => {
     const alone = await read(emptyTree, under);
     expect(severities(alone.tree)).toContain('error clusters/east/web/values.yaml');
     expect(severities(alone.tree)).toContain('warning clusters/east/web/kustomization.yaml');
-    const cluster = 'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata: {name: east}\n';
-    const fleet = await read(alone.tree, { 'clusters/east/cluster.yaml': cluster });
+    const fleet = await read(alone.tree, { 'clusters/east/cluster.yaml': CLUSTER });
     expect(severities(fleet.tree)).toContain('error clusters/east/web/kustomization.yaml');
     expect(severities(fleet.tree)).toContain('error clusters/east/chart/Chart.yaml');
-  });
-
-  it('are a fault while the last admitted revision had a manifest in them', async () => {
-    const values = 'replicas: 1\n';
-    const before = await read(emptyTree, { 'a.yaml': object('a'), 'b.yaml': values });
-    const broken = await read(before.tree, { 'a.yaml': values });
-    expect(severities(broken.tree)).toEqual(['error a.yaml', 'warning b.yaml']);
-    const still = await read(broken.tree, { 'a.yaml': 'replicas: 2\n', 'b.yaml': '[' });
-    expect(severities(still.tree)).toEqual(['error a.yaml', 'error b.yaml']);
-    const mended = await read(still.tree, { 'a.yaml': object('a'), 'b.yaml': values });
-    expect(severities(mended.tree)).toEqual(['warning b.yaml']);
-    const gone = await read(mended.tree, { 'a.yaml': null });
-    expect(severities((await read(gone.tree, { 'a.yaml': values })).tree)).toEqual([
-      'warning a.yaml',
-      'warning b.yaml',
-    ]);
   });
 });
 
@@ -214,7 +204,7 @@ describe('charts and kustomizations of a tree', () => {
   });
 
   it('a tree that is read by changes equals the tree that is read anew', async () => {
-    const folder = fc.constantFrom('', 'a/', 'a/b/', 'a/b/c/', 'd/');
+    const folder = fc.constantFrom('', 'a/', 'a/b/', 'a/b/c/', 'd/', 'clusters/east/');
     const name = fc.constantFrom('Chart.yaml', 'kustomization.yaml', 'Kustomization', 'x.yaml', 'y.json');
     const path = fc.oneof(
       fc.tuple(folder, name).map((parts) => parts.join('')),
@@ -222,27 +212,30 @@ describe('charts and kustomizations of a tree', () => {
     );
     const content = fc.constantFrom(
       ...[CHART, object('x'), 'resources: [x.yaml]\n', 'resources: [../d, b]\n', 'resources: [../a]\n', '[', ''],
-      ...['Chart.yaml\n', 'a/\n', 'kustomization.yaml\n', '/a/b\n!a/b/c\n', 'replicas: 1\n'],
+      ...['Chart.yaml\n', 'a/\n', 'kustomization.yaml\n', '/a/b\n!a/b/c\n', 'replicas: 1\n', MIXED, CLUSTER],
+      ...[PLACEMENT('a'), PLACEMENT('d/x.yaml')],
     );
     const tree = fc.dictionary(path, content, { maxKeys: 12 });
     await fc.assert(
       fc.asyncProperty(fc.array(tree, { minLength: 1, maxLength: 5 }), async (history) => {
         let current = emptyTree;
+        /** As the process for plans has the tree. */
+        let inParts = emptyTree;
         const seen = new Map<string, unknown>();
         for (const files of history) {
           const { tree: next, changes } = await readFrom(current, files);
           const anew = await readFrom(emptyTree, files);
-          expect(asDecoded(next)).toEqual(asDecoded(anew.tree));
-          const { ignoreSteps, placementSteps, tools, manifests } = next;
-          expect(anew.tree).toMatchObject({ ignoreSteps, placementSteps, manifests });
-          expect(tools).toEqual(anew.tree.tools);
+          const planned = await readFrom(inParts, files);
+          expect([planned.changes, planned.tree.diagnostics]).toEqual([changes, next.diagnostics]);
+          expect(withoutFunctions(next)).toEqual(withoutFunctions(anew.tree));
           for (const { path: changed, file } of changes) {
             if (file === null) seen.delete(changed);
             else seen.set(changed, file);
           }
-          const readings = [...next.nodes].flatMap(([at, { file }]) => (file ? [[at, file.reading] as const] : []));
+          const readings = [...judgedFiles(next.nodes)].map(([at, { reading }]) => [at, reading] as const);
           expect(new Map([...seen].sort())).toEqual(new Map(readings.sort()));
           current = next;
+          inParts = await treeOfParts(structuredClone([...treeParts(next)]), readBlob);
         }
       }),
       { numRuns: 500 },
