@@ -6,6 +6,7 @@ import { deriveLeases } from '../leases.ts';
 import { deriveComponents } from '../objects/components.ts';
 import { deriveManagedResources } from '../objects/managed-resources.ts';
 import { deriveTunnelPods } from '../objects/tunnel-pods.ts';
+import { indexUnreadyDaemonPods } from '../objects/unready-daemon-pods.ts';
 import type { Finding } from '../thresholds.ts';
 import { deriveApiServerAvailable } from './api-server-available.ts';
 import { deriveControlPlaneHealthy } from './control-plane-healthy.ts';
@@ -24,6 +25,7 @@ export function deriveChecks(graph: Graph, core: Reads) {
   const components = deriveComponents(graph, core);
   const managedResources = deriveManagedResources(graph, core);
   const tunnelPods = deriveTunnelPods(graph, core);
+  const unreadyDaemonPods = indexUnreadyDaemonPods(graph, core);
   const leases = deriveLeases(graph, core);
   const extensions = deriveExtensionFindings(graph, { ...core, ...leases });
   const labelled = deriveLabelledFindings(graph, core);
@@ -43,7 +45,7 @@ export function deriveChecks(graph: Graph, core: Reads) {
     apiServer,
     deriveControlPlaneHealthy(graph, reads),
     deriveObservabilityComponentsHealthy(graph, reads),
-    deriveSystemComponentsHealthy(graph, reads),
+    deriveSystemComponentsHealthy(graph, { ...reads, demands: nodes.demands, unreadyDaemonPods }),
     nodes.everyNodeReady,
   ];
   const deadlines: readonly Derived<Deadline>[] = [managedResources.deadlines];

@@ -74,14 +74,18 @@ export function* componentFindings(
   yield { outcome: 'failed', reason: `${reason}Unhealthy`, message, cause: { cluster: seed, key } };
 }
 
-/** The first problem of the ManagedResources that feed a condition. */
+/** The first problem of the ManagedResources that feed a condition. `isExcused`: its problem does not count; absent: each counts. */
 export function* managedResourceFindings(
   read: Reader,
   reads: PartsReads,
   { seed, namespace }: ControlPlane,
   type: ShootCondition,
+  isExcused?: (managedResource: ObjectKey) => boolean,
 ): Generator<Finding | undefined> {
-  const [first] = read.first(reads.managedResources.unhealthy, managedResourceGroup(seed, namespace, type), 1);
+  const { unhealthy } = reads.managedResources;
+  const group = managedResourceGroup(seed, namespace, type);
+  const candidates = isExcused === undefined ? read.first(unhealthy, group, 1) : read.members(unhealthy, group);
+  const first = candidates.find(({ key }) => isExcused?.(key as ObjectKey) !== true);
   const problem = first?.value.problem;
   if (problem !== undefined) yield { ...problem, cause: { cluster: seed, key: first?.key as ObjectKey } };
   yield namespaceObstacle(read, reads, seed, namespace, MANAGED_RESOURCE_KIND);

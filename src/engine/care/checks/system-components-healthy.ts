@@ -8,13 +8,14 @@ import type { Finding } from '../thresholds.ts';
 import { kindObstacle, namespaceObstacle, notChecked } from '../visibility.ts';
 import { type CheckReads, deriveCheck } from './check.ts';
 import { controlPlaneOf, managedResourceFindings, type PartsReads, partsRead } from './control-plane-parts.ts';
+import { excuseOfPreservedNodes, type PreservedReads } from './preserved-nodes.ts';
 
 const TYPE = 'SystemComponentsHealthy';
 /** What an agent reports that may test the tunnel. */
 const TUNNEL_KIND = careReportKind('TunnelProbe');
 const TUNNEL_KEY = careReportKey('TunnelProbe');
 
-interface Reads extends CheckReads, PartsReads {
+interface Reads extends CheckReads, PartsReads, PreservedReads {
   readonly tunnelPods: TunnelPods;
 }
 
@@ -24,7 +25,7 @@ export function deriveSystemComponentsHealthy(graph: Graph, reads: Reads): Deriv
   return deriveCheck(graph, reads, {
     type: TYPE,
     name: 'systemComponentsHealthy',
-    reads: [...partsRead(reads), tunnelPods.all, tunnelPods.running],
+    reads: [...partsRead(reads), tunnelPods.all, tunnelPods.running, reads.demands, reads.unreadyDaemonPods],
     good: {
       ...{ outcome: 'good', reason: 'SystemComponentsRunning' },
       message: 'All system components are healthy.',
@@ -37,7 +38,8 @@ export function deriveSystemComponentsHealthy(graph: Graph, reads: Reads): Deriv
 function* findings(read: Reader, reads: Reads, shoot: BoundShoot): Generator<Finding | undefined> {
   const controlPlane = controlPlaneOf(shoot);
   if (controlPlane === undefined) return;
-  yield* managedResourceFindings(read, reads, controlPlane, TYPE);
+  const excuse = excuseOfPreservedNodes(read, reads, shoot, controlPlane);
+  yield* managedResourceFindings(read, reads, controlPlane, TYPE, excuse);
   if (shoot.pools.length > 0) yield tunnelFinding(read, reads, shoot.cluster);
 }
 

@@ -5,7 +5,7 @@ import type { Contribution, Derived, Graph, Index, Reader } from '../../collecti
 import type { EngineInputs } from '../../inputs.ts';
 import type { BoundShoot } from '../binding.ts';
 import { controlPlaneOf } from '../checks/control-plane-parts.ts';
-import { type Demand, MACHINE_DEPLOYMENT_KIND } from '../checks/every-node-ready/machines.ts';
+import { type Demand, MACHINE_DEPLOYMENT_KIND, preservedMachines } from '../checks/every-node-ready/machines.ts';
 import { MANAGED_RESOURCE_KIND } from '../objects/managed-resources.ts';
 import type { Finding } from '../thresholds.ts';
 import { type NamespaceReads, namespaceObstacle } from '../visibility.ts';
@@ -57,8 +57,7 @@ export function preservationFinding(read: Reader, reads: SeedReads, shoot: Bound
   const controlPlane = controlPlaneOf(shoot);
   if (controlPlane === undefined || shoot.pools.length === 0) return undefined;
   const { seed, namespace } = controlPlane;
-  const demands = read.get(reads.demands, seed, namespace) ?? [];
-  const count = demands.reduce((sum, { value }) => sum + value.preservedFailed, 0);
+  const count = preservedMachines(read, reads.demands, controlPlane);
   if (count === 0) return namespaceObstacle(read, reads, seed, namespace, MACHINE_DEPLOYMENT_KIND);
   const message = `Cluster has ${count} preserved failed machine(s).`;
   return { outcome: 'failed', reason: 'FailedMachinesPreserved', message };

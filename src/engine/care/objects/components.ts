@@ -84,7 +84,7 @@ const EXPECTED: readonly ExpectedCondition[] = [
 ];
 
 /** Source: Gardener's CheckDeployment. */
-function deploymentProblem(value: JsonObject): string | undefined {
+export function deploymentProblem(value: JsonObject): string | undefined {
   const generations = generationsOf(value);
   if (generations !== undefined && generations.observed < generations.generation) {
     return `observed generation outdated (${generations.observed}/${generations.generation})`;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
 import { groupOf } from '../../../../model/object-key.ts';
 import { pick } from './pick.ts';
 
@@ -33,7 +33,7 @@ const KEPT: Readonly<Record<string, Readonly<Record<string, KeptFields>>>> = {
     },
   },
   'resources.gardener.cloud': {
-    ManagedResource: { spec: ['class'], status: ['conditions', 'observedGeneration'] },
+    ManagedResource: { spec: ['class'], status: ['conditions', 'observedGeneration', 'resources'] },
   },
 };
 
@@ -55,13 +55,28 @@ export function trimCareKind(value: JsonObject): JsonObject {
 }
 
 function trimStatus(status: JsonObject): JsonObject {
-  const { conditions, currentStatus, lastOperation, ...others } = status;
+  const { conditions, currentStatus, lastOperation, resources, ...others } = status;
+  const workloads = isAsExpected(objectsOf(conditions)) ? [] : workloadsOf(resources);
   return {
     ...others,
+    ...(workloads.length === 0 ? {} : { resources: workloads }),
     ...(conditions === undefined ? {} : { conditions: objectsOf(conditions).map(withoutHeartbeats) }),
     ...(isJsonObject(currentStatus) ? { currentStatus: withoutHeartbeats(currentStatus) } : {}),
     ...(isJsonObject(lastOperation) ? { lastOperation: withoutHeartbeats(lastOperation) } : {}),
   };
+}
+
+/** Whether a ManagedResource is as it should be: then nobody asks which objects it manages. */
+function isAsExpected(conditions: readonly JsonObject[]): boolean {
+  return conditions.every(({ type, status }) => status === (type === 'ResourcesProgressing' ? 'False' : 'True'));
+}
+
+const WORKLOADS: readonly string[] = ['DaemonSet', 'Deployment', 'StatefulSet'];
+
+/** Of the objects of a ManagedResource only workloads count: others are healthy when they are applied. */
+function workloadsOf(resources: JsonValue | undefined): readonly JsonObject[] {
+  const named = objectsOf(resources).filter(({ kind }) => WORKLOADS.includes(textOf(kind)));
+  return named.map((one) => pick(one, ['kind', 'namespace', 'name']));
 }
 
 function withoutHeartbeats(value: JsonObject): JsonObject {

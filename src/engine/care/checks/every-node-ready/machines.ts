@@ -5,6 +5,7 @@ import { labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../../../m
 import { integerOf } from '../../../../model/proto-json.ts';
 import type { Contribution, Derived, Entry, Graph, Reader } from '../../../collections/types.ts';
 import type { EngineInputs } from '../../../inputs.ts';
+import type { ControlPlane } from '../control-plane-parts.ts';
 import type { CordonedState } from './node-verdict.ts';
 
 /** The kinds of machine-controller-manager in the namespace of a control plane. */
@@ -44,6 +45,16 @@ export function deriveMachines(graph: Graph, { live }: Pick<EngineInputs, 'live'
     return metadataOf(machine.value.value).deletionTimestamp === undefined ? 'notDeleted' : 'draining';
   };
   return { byNode, cordonedState, demands, counts: graph.counts('numbersOfMachines', byState) };
+}
+
+/** The number of Machines of a control plane that failed and are preserved. */
+export function preservedMachines(
+  read: Reader,
+  demands: Derived<readonly Contribution<Demand>[]>,
+  { seed, namespace }: ControlPlane,
+): number {
+  const all = read.get(demands, seed, namespace) ?? [];
+  return all.reduce((sum, { value }) => sum + value.preservedFailed, 0);
 }
 
 /** Groups no other live objects. */

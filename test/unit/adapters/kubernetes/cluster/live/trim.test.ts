@@ -205,6 +205,28 @@ describe('of a live object stays', () => {
     expect(trimObject(value({}), false)).toEqual(kept);
   });
 
+  it.each([
+    ['ResourcesHealthy', 'False', true],
+    ['ResourcesHealthy', 'Unknown', true],
+    ['ResourcesProgressing', 'True', true],
+    ['ResourcesProgressing', 'False', false],
+    ['ResourcesApplied', 'True', false],
+  ])('of a ManagedResource with %s %s the workloads that it manages: %s', (type, status, expected) => {
+    const workload = { kind: 'DaemonSet', namespace: 'kube-system', name: 'dns' };
+    const resources = [
+      { ...workload, apiVersion: 'apps/v1', labels: { large: 'yes' } },
+      { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'kube-system', name: 'dns' },
+    ];
+    const kept = trimObject(
+      {
+        ...{ apiVersion: 'resources.gardener.cloud/v1alpha1', kind: 'ManagedResource', metadata: { name: 'a' } },
+        status: { conditions: [{ type, status }], resources },
+      },
+      false,
+    );
+    expect(kept.status).toEqual({ conditions: [{ type, status }], ...(expected ? { resources: [workload] } : {}) });
+  });
+
   it('of a CustomResourceDefinition its versions without their schemas', () => {
     const names = { kind: 'Widget', plural: 'widgets' };
     const webhook = { clientConfig: { caBundle: 'large' } };
