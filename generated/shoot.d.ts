@@ -205,6 +205,7 @@ version?: string
  */
 export interface Maintenance {
 timeWindow?: MaintenanceTimeWindow
+autoRotation?: MaintenanceAutoRotation
 /**
  * Whether changes wait for the window.
  */
@@ -223,6 +224,30 @@ begin?: string
  * End of the window.
  */
 end?: string
+[k: string]: unknown
+}
+/**
+ * What Gardener rotates by itself in the window.
+ */
+export interface MaintenanceAutoRotation {
+credentials?: MaintenanceCredentialsAutoRotation
+[k: string]: unknown
+}
+/**
+ * Credentials that are rotated.
+ */
+export interface MaintenanceCredentialsAutoRotation {
+etcdEncryptionKey?: MaintenanceRotationConfig
+[k: string]: unknown
+}
+/**
+ * The key that encrypts etcd.
+ */
+export interface MaintenanceRotationConfig {
+/**
+ * How old it may be, as a duration of Go; 0 switches the rotation off. The default is a week.
+ */
+rotationPeriod?: string
 [k: string]: unknown
 }
 /**

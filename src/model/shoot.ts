@@ -1,3 +1,4 @@
+import { type CredentialsRotation, credentialsRotationOf } from './credentials-rotation.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
 import { annotationOf } from './object-key.ts';
 
@@ -44,6 +45,8 @@ export interface Shoot {
   readonly hasVerticalPodAutoscaler: boolean;
   /** `spec.provider.workers`, in their order. None: the cluster has no Nodes, and no condition about them. */
   readonly pools: readonly WorkerPool[];
+  /** Absent: no credentials are rotated by themselves. */
+  readonly credentialsRotation?: CredentialsRotation;
   /** An annotation switches care off. */
   readonly isIgnored: boolean;
   /** The status in its document is that of a Gardener: see {@link isOfGardener}. */
@@ -59,6 +62,7 @@ export function shootOf({ namespace, name }: { namespace: string; name: string }
   const kubernetes = objectOf(spec.kubernetes);
   const autoscaler = objectOf(kubernetes.verticalPodAutoscaler);
   const version = textOf(kubernetes.version);
+  const credentialsRotation = credentialsRotationOf(value);
   const project = namespace.replace(/^garden-/, '');
   return {
     cluster: annotationOf(value, CLUSTER_ANNOTATION) || name,
@@ -75,6 +79,7 @@ export function shootOf({ namespace, name }: { namespace: string; name: string }
       maximum: typeof maximum === 'number' ? maximum : 0,
       kubernetesVersion: textOf(objectOf(own).version) || version,
     })),
+    ...(credentialsRotation === undefined ? {} : { credentialsRotation }),
     isIgnored: annotationOf(value, 'shoot.gardener.cloud/ignore') === 'true',
     isOfGardener: isOfGardener(objectOf(value.status)),
     isDeleted: objectOf(value.metadata).deletionTimestamp !== undefined,

@@ -92,7 +92,7 @@ export const care: Domain<CareParts> = {
       agents: agents.needs,
       inputs: operation.inputs,
       stops: operation.stops,
-      deadlines: [ofAbsences, ofThresholds, ofConstraints.deadlines, ...checks.deadlines, ...operation.deadlines],
+      deadlines: [ofAbsences, ofThresholds, ...ofConstraints.deadlines, ...checks.deadlines, ...operation.deadlines],
       asleep,
       remediations,
       statuses: (after) => {

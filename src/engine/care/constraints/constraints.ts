@@ -1,4 +1,4 @@
-import { readConditions, withoutTimes } from '../../../model/conditions.ts';
+import { type Condition, readConditions, withoutTimes } from '../../../model/conditions.ts';
 import type { JsonObject, JsonValue } from '../../../model/json.ts';
 import type { Collection, Derived, Graph, Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
@@ -9,6 +9,7 @@ import { type Finding, type Judged, judge } from '../thresholds.ts';
 import { type ClusterReads, notChecked, obstacleOf } from '../visibility.ts';
 import { lastOperationOf } from '../written-operation.ts';
 import { CERTIFICATE_VALIDITIES, deriveAuthorityFindings } from './authorities.ts';
+import { deriveCredentialsRotations, ROTATION_POSSIBLE } from './credentials-rotation.ts';
 import { DEFINITION_KIND, deriveDefinitionFindings, PROBLEMATIC_DEFINITIONS } from './definitions.ts';
 import {
   ignoredFinding,
@@ -32,8 +33,8 @@ const [MANUAL_UPDATES, IGNORED_RESOURCES, PRESERVED_MACHINES] = [
   'HasIgnoredManagedResources',
   'PreservedFailedMachinesAbsent',
 ] as const;
-/** They are there while they do not hold. Of a Shoot that sleeps only the ManagedResources are looked at. */
-const WHILE_FALSE = [MANUAL_UPDATES, IGNORED_RESOURCES, PRESERVED_MACHINES] as const;
+/** They are there while they do not hold. Of a Shoot that sleeps no Machines and no pools are looked at. */
+const WHILE_FALSE = [MANUAL_UPDATES, IGNORED_RESOURCES, PRESERVED_MACHINES, ROTATION_POSSIBLE] as const;
 
 /** Whether this type of constraint is ours; those of others stay in a status. */
 export function isOwnConstraint(type: string): boolean {
@@ -64,6 +65,7 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
   const webhooks = deriveWebhookFindings(graph, reads);
   const authorities = deriveAuthorityFindings(graph, reads);
   const definitions = deriveDefinitionFindings(graph, reads);
+  const { rotations, deadlines: ofRotations } = deriveCredentialsRotations(graph, reads);
   const seedReads: SeedReads = { ...reads, ignored: indexIgnoredResources(graph, reads) };
   const { ignored, demands, live, kinds, settings } = seedReads;
   const constraints: Derived<readonly Judged[]> = graph.derive<BoundShoot, readonly Judged[]>({
@@ -72,7 +74,7 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
     reads: [
       ...[sleepers, clusters, agents, snapshots, observed, apiServer, absences, elapsed],
       ...[webhooks.findings, authorities.findings, definitions.findings],
-      ...[ignored, demands, live, kinds, settings],
+      ...[rotations, ignored, demands, live, kinds, settings],
     ],
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
@@ -84,11 +86,7 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
       const written = readConditions(status?.fields.constraints).filter(({ type }) => isOwnConstraint(type));
       const absence = isJudged(read, key, shoot) ? absenceOf(read, clustersOf(shoot), reads) : undefined;
       if (absence?.type === 'unseen' && written.length > 0) {
-        emit(
-          '',
-          key,
-          written.map((each) => ({ condition: withoutTimes(each) })),
-        );
+        emit('', key, written.map(unchanged));
       } else if (absence?.type === 'silent' && wasSeen(absence, written[0])) {
         emit('', key, required(absence.finding).map(asConstraint));
       } else emit('', key, findingsOf(read, key, shoot, status?.fields ?? {}).map(asConstraint));
@@ -96,10 +94,10 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
   });
   return {
     constraints,
-    deadlines: authorities.deadlines,
+    deadlines: [authorities.deadlines, ofRotations],
     collections: [
       ...[webhooks.problems, webhooks.findings, definitions.problems, definitions.findings],
-      ...[...authorities.collections, constraints],
+      ...[rotations, ...authorities.collections, constraints],
     ],
   };
 
@@ -112,13 +110,16 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
     const obstacle = obstacleOf(read, shoot, reads, wasSeenAsleep(read, sleepers, key));
     if (obstacle !== undefined) return required(notChecked(obstacle));
     const ofResources = unlessGood(IGNORED_RESOURCES, ignoredFinding(read, seedReads, shoot));
+    const ofRotation = unlessGood(ROTATION_POSSIBLE, read.get(rotations, '', key)?.finding);
     if (isAsleep(read, sleepers, key)) {
-      return [...required(SLEEPS), ...OPTIONAL.map((type) => [type, SLEEPS] as const), ...ofResources];
+      const optional = OPTIONAL.map((type) => [type, SLEEPS] as const);
+      return [...required(SLEEPS), ...optional, ...ofRotation, ...ofResources];
     }
     const ofSeed = [
       ...unlessGood(MANUAL_UPDATES, manualUpdateFinding(fields, shoot)),
       ...ofResources,
       ...unlessGood(PRESERVED_MACHINES, preservationFinding(read, seedReads, shoot)),
+      ...ofRotation,
     ];
     const ofAuthorities = unlessGood(CERTIFICATE_VALIDITIES, read.get(authorities.findings, '', key));
     if (read.get(apiServer, 'APIServerAvailable', key)?.reason === 'APIServerDown') {
@@ -132,6 +133,10 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
       ...ofSeed,
     ];
   }
+}
+
+function unchanged(written: Condition): Judged {
+  return { condition: withoutTimes(written) };
 }
 
 type Typed = readonly [string, Finding];
