@@ -66,7 +66,7 @@ function trimStatus(status: JsonObject): JsonObject {
   };
 }
 
-/** Whether a ManagedResource is as it should be: then nobody asks which objects it manages. */
+/** Whether a ManagedResource is as it should be: then no check asks which objects it manages. */
 function isAsExpected(conditions: readonly JsonObject[]): boolean {
   return conditions.every(({ type, status }) => status === (type === 'ResourcesProgressing' ? 'False' : 'True'));
 }
