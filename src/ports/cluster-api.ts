@@ -60,6 +60,8 @@ export interface LiveState {
   /** All kinds that were ever seen in the cluster. A kind that could not be read completely is unknown, never empty. */
   readonly kinds: readonly KindState[];
   readonly diagnostics: readonly Diagnostic[];
+  /** Kinds (`group/Kind`) whose definition was made, changed or removed since the state before; absent: none. */
+  readonly redefined?: ReadonlySet<string>;
   /** True while the stop button in the cluster is on. */
   readonly paused: boolean;
   /** Of the API server, as `v1.36.3`. Absent: it is not known, or the cluster has none (a directory). */
@@ -110,12 +112,12 @@ export interface ApplyRequest {
 
 /**
  * The object was not changed. `paused`: the stop button is on. `exempt`: an annotation on the object excludes it from
- * management. `failed`: `retryable` is true if another attempt can succeed without a change of the object.
+ * management. `failed`: the caller tries again with back-off: the cause can end without a change of the object.
  */
 type NotChanged =
   | { readonly type: 'paused' }
   | { readonly type: 'exempt'; readonly reason: string; readonly message: string }
-  | { readonly type: 'failed'; readonly retryable: boolean; readonly reason: string; readonly message: string };
+  | { readonly type: 'failed'; readonly reason: string; readonly message: string };
 
 /** `applied`: it was written. `unchanged`: it was equal already. `conflict`: another owner has it; it was not changed. */
 export type ApplyOutcome =

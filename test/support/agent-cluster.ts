@@ -49,6 +49,8 @@ export interface MemoryCluster {
   personPuts(key: ObjectKey, value: JsonObject, stamp?: 'keep' | 'drop'): void;
   personRemoves(key: ObjectKey): void;
   pause(on: boolean): void;
+  /** The definition of this kind (`group/Kind`) changes. */
+  redefine(kind: string): void;
   /** An object's health is this from now on, as its cluster sees it. */
   becomes(key: ObjectKey, health: ObjectHealth): void;
   /** From now on every list returns one view that keeps changing, with the changed keys. */
@@ -59,6 +61,8 @@ export interface MemoryCluster {
   takenOver: boolean;
   /** The next list reads everything again, although no hint was given. */
   forgetState(): void;
+  /** How often an object was to be applied or removed. */
+  tries(key: ObjectKey): number;
   /** The result of the next writes of this object, until it is set to undefined. */
   fail(
     key: ObjectKey,
@@ -73,6 +77,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   const ids = new Map<ObjectKey, string>();
   const hints = new Set<() => void>();
   const calls: string[] = [];
+  const tries = new Map<ObjectKey, number>();
   const configured: AgentSettings[] = [];
   const unknownKinds = new Set<string>();
   const diagnostics: Diagnostic[] = [];
@@ -80,6 +85,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   const changed = new Set<ObjectKey>();
   let viewed = false;
   let paused = false;
+  const redefined = new Set<string>();
   let state: LiveState | undefined;
 
   const memory: MemoryCluster = {
@@ -102,6 +108,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     },
     writeGate: undefined,
     calls,
+    tries: (key) => tries.get(key) ?? 0,
     configured,
     objects,
     inventory,
@@ -119,6 +126,10 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     },
     pause: (on) => {
       paused = on;
+      hint();
+    },
+    redefine: (kind) => {
+      redefined.add(kind);
       hint();
     },
     forgetState: () => {
@@ -154,8 +165,14 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
         hints.add(callback);
         return () => hints.delete(callback);
       },
-      apply: async (request) => answered(apply(request)),
-      remove: async (request) => answered(remove(request)),
+      apply: async (request) => {
+        tried(request.key);
+        return answered(apply(request));
+      },
+      remove: async (request) => {
+        tried(request.key);
+        return answered(remove(request));
+      },
       matches: ({ value, stamp }, observed) =>
         jsonEquals(value, observed.value) && JSON.stringify(stamp) === JSON.stringify(observed.stamp),
       loadInventory: async () =>
@@ -177,6 +194,10 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     };
   }
 
+  function tried(key: ObjectKey): void {
+    tries.set(key, memory.tries(key) + 1);
+  }
+
   async function answered<Outcome>(outcome: Outcome): Promise<Outcome> {
     await memory.writeGate;
     return outcome;
@@ -186,10 +207,13 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     const kinds = new Set([...objects.keys()].map((key) => key.split('/').slice(0, 2).join('/')));
     const since = new Set(changed);
     changed.clear();
+    const definitions = new Set(redefined);
+    redefined.clear();
     const { kubernetesVersion } = memory;
     return {
       ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
       ...(viewed ? { changed: since } : {}),
+      ...(definitions.size === 0 ? {} : { redefined: definitions }),
       objects: viewed ? objects : new Map(objects),
       kinds: [...new Set([...kinds, ...unknownKinds])].sort().map((kind) => ({
         kind,

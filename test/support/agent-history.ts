@@ -149,7 +149,7 @@ function never<Value>(): Promise<Value> {
 }
 
 function mortalCluster(history: History, life: Life, cluster: ClusterApi): ClusterApi {
-  const failed = { type: 'failed', retryable: true, reason: 'Broken', message: 'no' } as const;
+  const failed = { type: 'failed', reason: 'Broken', message: 'no' } as const;
   const full = (): never => {
     throw new Error('disk full');
   };

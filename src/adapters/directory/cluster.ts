@@ -173,7 +173,7 @@ function remove({ root, observer }: Context, request: RemoveRequest): RemoveOutc
 type Failure = Extract<ApplyOutcome & RemoveOutcome, { type: 'failed' }>;
 
 function failed(reason: string, message: string): Failure {
-  return { type: 'failed', retryable: true, reason, message };
+  return { type: 'failed', reason, message };
 }
 
 function reasonOf(error: unknown): string {

@@ -88,7 +88,7 @@ async function applyObject(cluster: ClusterApi, request: ApplyRequest): Promise<
     case 'exempt':
       return stepOf('paused', outcome.reason, outcome.message);
     case 'failed':
-      return stepOf('failed', outcome.reason, outcome.message, outcome.retryable);
+      return stepOf('failed', outcome.reason, outcome.message, true);
     default:
       return unreachable(outcome);
   }
@@ -135,7 +135,7 @@ async function removeObject(
     case 'paused':
       return PAUSED;
     case 'failed':
-      return stepOf('removing', outcome.reason, outcome.message, outcome.retryable);
+      return stepOf('removing', outcome.reason, outcome.message, true);
     default:
       return unreachable(outcome);
   }

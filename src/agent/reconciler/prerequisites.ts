@@ -1,3 +1,4 @@
+import type { ObjectResult } from '../../model/agent.ts';
 import { kindOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
 import { type LiveState, NAMESPACE_NOT_FOUND, NO_SUCH_KIND } from '../../ports/cluster-api.ts';
 import { PAUSED_REASON } from './object-step.ts';
@@ -5,19 +6,33 @@ import { PAUSED_REASON } from './object-step.ts';
 const REASONS: readonly string[] = [NO_SUCH_KIND, NAMESPACE_NOT_FOUND, PAUSED_REASON];
 
 /**
- * Objects that wait for a prerequisite in the cluster: their kind, their Namespace, the release of the stop button. Work on
- * them starts when a live state shows the prerequisite, before their back-off ends.
+ * Objects that wait for a change in the cluster: a prerequisite (their kind, their Namespace, the release of the stop button), or the
+ * end of the cause of a refusal.
  */
 export function createPrerequisites() {
   const reasons = new Map<ObjectKey, string>();
+  const failed = new Set<ObjectKey>();
   /** Kinds and Namespaces that existed in the last state already: something else is missing then. */
   let before: ReadonlySet<string> = new Set();
-  return { note, forget: (key: ObjectKey) => void reasons.delete(key), metBy };
+  return {
+    note,
+    forget(key: ObjectKey): void {
+      reasons.delete(key);
+      failed.delete(key);
+    },
+    /** The objects that could not be applied. */
+    failed: (): Iterable<ObjectKey> => failed,
+    metBy,
+    redefinedIn,
+    freedIn,
+  };
 
-  /** Notes the reason of the last result of an object. */
-  function note(key: ObjectKey, reason: string): void {
+  /** Notes the last result of an object. */
+  function note(key: ObjectKey, { state, reason }: Pick<ObjectResult, 'state' | 'reason'>): void {
     if (REASONS.includes(reason)) reasons.set(key, reason);
     else reasons.delete(key);
+    if (state === 'failed') failed.add(key);
+    else failed.delete(key);
   }
 
   /** The objects whose prerequisite is new in this state. */
@@ -40,6 +55,21 @@ export function createPrerequisites() {
     }
     before = existing;
     return keys;
+  }
+
+  /** The failed objects whose kind has another definition since the state before this one. */
+  function redefinedIn({ redefined }: LiveState): readonly ObjectKey[] {
+    return redefined === undefined ? [] : [...failed].filter((key) => redefined.has(kindOf(key)));
+  }
+
+  /**
+   * The failed objects of a kind of which an object is gone since the state before this one: it can have had what they need, such as
+   * a port or a part of a quota.
+   */
+  function freedIn({ changed, objects }: LiveState): readonly ObjectKey[] {
+    if (failed.size === 0 || changed === undefined) return [];
+    const kinds = new Set([...changed].filter((key) => !objects.has(key)).map(kindOf));
+    return kinds.size === 0 ? [] : [...failed].filter((key) => kinds.has(kindOf(key)));
   }
 }
 

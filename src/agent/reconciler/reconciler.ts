@@ -96,7 +96,10 @@ function createState(deps: ReconcilerDeps, { inventory, trusted }: Recovered) {
     },
     bytes: (key) => contentOf(store.current(), key)?.bytes ?? 0,
     run: (key): Promise<WorkOutcome> => work(state, key),
-    idle: deps.idle,
+    idle: () => {
+      tryFailedAgain(state);
+      deps.idle();
+    },
   });
   const state = {
     deps,
@@ -117,6 +120,8 @@ function createState(deps: ReconcilerDeps, { inventory, trusted }: Recovered) {
     /** Namespaces and CRDs whose removal waits for that of objects in them. */
     occupied: new Set<ObjectKey>(),
     prerequisites: createPrerequisites(),
+    /** An object was removed since what has failed was tried again. */
+    hasRemoved: false,
     health: createHealthReporter(deps),
     drift: createDrift({ ...deps, queue }),
   };
@@ -197,12 +202,16 @@ function observe(state: State, live: LiveState): void {
   const { queue, deps, prerequisites, store } = state;
   if (live.paused !== (state.live?.paused ?? false))
     deps.log.info(live.paused ? 'paused: writing has stopped' : 'no longer paused: writing continues');
+  // A periodic look can return the state of before.
+  const isNew = live !== state.live;
   state.live = live;
   if (!state.trusted) {
     state.missed = true;
     return;
   }
-  for (const key of prerequisites.metBy(live)) if (!queue.isActive(key)) queue.add(key);
+  const met = isNew ? [...prerequisites.metBy(live), ...prerequisites.redefinedIn(live)] : prerequisites.metBy(live);
+  for (const key of met) if (!queue.isActive(key)) queue.add(key);
+  if (isNew) for (const key of prerequisites.freedIn(live)) queue.hasten(key);
   const { changed } = live;
   // A new list: comparing adds to `skipped`.
   const keys =
@@ -253,6 +262,7 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
       await store.writeRemoval(record);
       if (store.current().records.has(key)) return 'done';
       forget(state, key);
+      state.hasRemoved = true;
     }
     if (step.result.reason === CONTENT_UNKNOWN_REASON) store.loseContent(record, deps.contentLost);
     if (step.written === true) state.health.wrote(key, before);
@@ -264,6 +274,13 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
     note(state, record, { state: record.phase === 'removing' ? 'removing' : 'failed', reason: 'Internal', message });
     return 'retry';
   }
+}
+
+/** After removals, what could not be applied is tried at once: a removed object can have had what it needs. */
+function tryFailedAgain(state: State): void {
+  if (!state.hasRemoved) return;
+  state.hasRemoved = false;
+  for (const key of state.prerequisites.failed()) state.queue.add(key);
 }
 
 function forget(state: State, key: ObjectKey): void {
@@ -279,7 +296,7 @@ function forget(state: State, key: ObjectKey): void {
 
 function note({ deps, prerequisites, occupied }: State, { key, digest }: InventoryRecord, result: Result): void {
   const { results, log } = deps;
-  prerequisites.note(key, result.reason);
+  prerequisites.note(key, result);
   if (result.reason === OCCUPIED) occupied.add(key);
   else occupied.delete(key);
   const before = results.get(key);

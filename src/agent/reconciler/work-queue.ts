@@ -20,19 +20,25 @@ const MOST_AT_ONCE = 16;
 /** Keys with larger contents together do not run at once; each takes several times its content. One always runs. */
 const MOST_BYTES_AT_ONCE = 8 * 1024 * 1024;
 const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 300_000;
+const LONGEST_RETRY_MS = 600_000;
+/** Between two tries of a key that is hastened again and again. */
+const SHORTEST_PAUSE_MS = 10_000;
 
 export type WorkQueue = ReturnType<typeof createWorkQueue>;
+
+interface WorkQueueDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+}
 
 /**
  * Runs keys in rank order, each key at most once at a time, with retries and back-off. The first added key starts it; `run` must
  * not reject.
  */
-export function createWorkQueue(deps: { readonly clock: Clock; readonly random: Random }, options: WorkQueueOptions) {
+export function createWorkQueue(deps: WorkQueueDeps, options: WorkQueueOptions) {
   const ready = createRankedSet();
   const running = createRunning();
-  const waiting = new Map<ObjectKey, () => void>();
-  const failures = new Map<ObjectKey, number>();
+  const retries = createRetries(deps, add);
   let stopped = false;
   let pumping = false;
 
@@ -40,21 +46,21 @@ export function createWorkQueue(deps: { readonly clock: Clock; readonly random: 
     add,
     /** As `add`, and resets the back-off: the key has new content. */
     renew: (key: ObjectKey): void => {
-      failures.delete(key);
+      retries.reset(key);
       add(key);
     },
+    hasten: retries.hasten,
     /** Whether the key is queued or running; a key that waits for its retry is neither. */
     isActive: (key: ObjectKey): boolean => ready.has(key) || running.has(key),
     /** Whether the key waits for its retry. */
-    isWaiting: (key: ObjectKey): boolean => waiting.has(key),
+    isWaiting: retries.has,
     stop,
   };
 
   /** Queues the key; cancels the wait for its retry. */
   function add(key: ObjectKey): void {
     if (stopped) return;
-    waiting.get(key)?.();
-    waiting.delete(key);
+    retries.cancel(key);
     const rank = options.rank(key);
     if (rank === undefined) ready.delete(key);
     else ready.put(key, rank);
@@ -91,30 +97,65 @@ export function createWorkQueue(deps: { readonly clock: Clock; readonly random: 
     const outcome = await options.run(key);
     running.delete(key);
     if (stopped) return;
-    if (outcome === 'done' || ready.has(key)) failures.delete(key);
-    if (outcome === 'retry' && !ready.has(key)) retryLater(key);
+    if (outcome === 'done' || ready.has(key)) retries.reset(key);
+    if (outcome === 'retry' && !ready.has(key)) retries.later(key);
     pump();
     if (running.size() === 0 && ready.isEmpty()) options.idle();
-  }
-
-  function retryLater(key: ObjectKey): void {
-    const count = failures.get(key) ?? 0;
-    failures.set(key, count + 1);
-    const cancel = deps.clock.schedule(retryMs(count, deps.random), () => {
-      waiting.delete(key);
-      add(key);
-    });
-    waiting.set(key, cancel);
   }
 
   /** Stops accepting keys. Resolves when the steps of the running keys have ended. */
   async function stop(): Promise<void> {
     stopped = true;
     ready.clear();
-    for (const cancel of waiting.values()) cancel();
-    waiting.clear();
+    retries.stop();
     await running.end();
   }
+}
+
+/** The next try of a key that has failed. Times by the monotonic clock. */
+interface Retry {
+  /** When the last try ended. */
+  readonly from: number;
+  readonly at: number;
+  readonly cancel: () => void;
+}
+
+/** Keys that wait for their retry, each with its back-off. `due` gets a key whose wait is over. */
+function createRetries({ clock, random }: WorkQueueDeps, due: (key: ObjectKey) => void) {
+  const waiting = new Map<ObjectKey, Retry>();
+  const failures = new Map<ObjectKey, number>();
+  const cancel = (key: ObjectKey): void => {
+    waiting.get(key)?.cancel();
+    waiting.delete(key);
+  };
+  const retryAt = (key: ObjectKey, from: number, at: number): void => {
+    cancel(key);
+    const end = clock.schedule(at - clock.monotonic(), () => due(key));
+    waiting.set(key, { from, at, cancel: end });
+  };
+  return {
+    cancel,
+    has: (key: ObjectKey): boolean => waiting.has(key),
+    /** Forgets the failures of the key. */
+    reset: (key: ObjectKey): void => void failures.delete(key),
+    /** The key has failed: its next try is after its back-off. */
+    later(key: ObjectKey): void {
+      const count = failures.get(key) ?? 0;
+      failures.set(key, count + 1);
+      const from = clock.monotonic();
+      retryAt(key, from, from + retryMs(count, random));
+    },
+    /** Brings the retry of a key forward, but never to less than ten seconds after its last try. Other keys are left alone. */
+    hasten(key: ObjectKey): void {
+      const retry = waiting.get(key);
+      if (retry === undefined) return;
+      const at = Math.max(clock.monotonic(), retry.from + SHORTEST_PAUSE_MS);
+      if (at < retry.at) retryAt(key, retry.from, at);
+    },
+    stop(): void {
+      for (const key of [...waiting.keys()]) cancel(key);
+    },
+  };
 }
 
 /** A key that is worked on. */

@@ -120,7 +120,7 @@ async function removeWithin(
 ): Promise<RemoveOutcome> {
   for (;;) {
     const outcome = await cluster.remove(request);
-    const isOpen = outcome.type === 'waiting' || (outcome.type === 'failed' && outcome.retryable);
+    const isOpen = outcome.type === 'waiting' || outcome.type === 'failed';
     if (!isOpen || clock.monotonic() > deadline) return outcome;
     await clock.sleep(LOOK_EVERY_MS);
   }

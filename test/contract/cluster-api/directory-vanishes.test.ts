@@ -38,8 +38,8 @@ test.each([
   instead();
   await expect(cluster.list('complete')).rejects.toThrow();
   await expect(cluster.list('hinted')).rejects.toThrow();
-  expect(await cluster.apply(request(a))).toMatchObject({ type: 'failed', retryable: true });
-  expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject({ type: 'failed', retryable: true });
+  expect(await cluster.apply(request(a))).toMatchObject({ type: 'failed' });
+  expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject({ type: 'failed' });
   await expect(cluster.saveInventory(inventoryChange(2, [], [keyOf(a)]))).rejects.toThrow();
   if (existsSync(directory)) {
     expect(readdirSync(directory)).toEqual([]);

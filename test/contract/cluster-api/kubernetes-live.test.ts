@@ -129,7 +129,6 @@ describe.skipIf(noProgram('kube-apiserver'))('live state of a Kubernetes cluster
     await plane.killApiServer();
     expect(await cluster.apply(request(configMap('a', { k: '2' })))).toMatchObject({
       type: 'failed',
-      retryable: true,
       reason: 'Unreachable',
     });
     expect(await cluster.remove({ key: keyOf(configMap('a', {})), fleet, nonce })).toMatchObject({

@@ -184,7 +184,7 @@ describe.skipIf(noProgram('kube-apiserver'))('the odd in a Kubernetes cluster', 
     const status = JSON.stringify({ status: { hard: { services: '0' }, used: { services: '0' } } });
     await plane.kubectl(['patch', 'resourcequota', 'q', '-n', world.web, '--subresource=status', '-p', status]);
     const denied = await comesTo((n) => request(configMap(`a-${n}`, {})), 'DeniedByPolicy');
-    expect(denied).toMatchObject({ type: 'failed', retryable: true, message: expect.stringContaining('not today') });
+    expect(denied).toMatchObject({ type: 'failed', message: expect.stringContaining('not today') });
     const service = (n: number): JsonObject => ({
       apiVersion: 'v1',
       kind: 'Service',
@@ -192,13 +192,12 @@ describe.skipIf(noProgram('kube-apiserver'))('the odd in a Kubernetes cluster', 
       spec: { ports: [{ port: 80 }] },
     });
     const exceeded = await comesTo((n) => request(service(n)), 'QuotaExceeded');
-    expect(exceeded).toMatchObject({ type: 'failed', retryable: true });
+    expect(exceeded).toMatchObject({ type: 'failed' });
     const away = await comesTo((n) => request(secret(n + 1)), 'WebhookUnavailable');
-    expect(away).toMatchObject({ type: 'failed', retryable: true });
+    expect(away).toMatchObject({ type: 'failed' });
     expect(JSON.stringify(away)).not.toContain('c2VjcmV0');
     expect(await cluster.remove({ key: keyOf(secret(0)), fleet, nonce })).toMatchObject({
       type: 'failed',
-      retryable: true,
       reason: 'WebhookUnavailable',
     });
     const made = ['validatingadmissionpolicy', 'validatingadmissionpolicybinding', 'validatingwebhookconfiguration'];
@@ -313,7 +312,6 @@ describe.skipIf(noProgram('kube-apiserver'))('the odd in a Kubernetes cluster', 
     await serve(false);
     expect(await cluster.remove({ key, fleet, nonce })).toMatchObject({
       type: 'failed',
-      retryable: true,
       reason: 'NoSuchKind',
     });
     await serve(true);

@@ -37,7 +37,7 @@ describe.skipIf(noProgram('kube-apiserver'))("the agent's own namespace in a Kub
       },
     },
   });
-  const refused = { type: 'failed', retryable: false, reason: 'OwnNamespace' };
+  const refused = { type: 'failed', reason: 'OwnNamespace' };
 
   test('is not changed by what is declared, adopted or not, and nothing else is refused', async () => {
     await plane.kubectl(['apply', '-f', '-'], { input: manifest(agent(1)) });

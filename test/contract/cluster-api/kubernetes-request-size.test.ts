@@ -60,7 +60,6 @@ describe.skipIf(noProgram('kube-apiserver'))('objects of some MiB in a Kubernete
     expect(aboveRequest(large, sizeOf(large))).toBeUndefined();
     expect(await cluster.apply(request(large))).toEqual({
       type: 'failed',
-      retryable: false,
       reason: 'TooLarge',
       message: expect.stringMatching(message),
     });

@@ -185,7 +185,6 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     const changed = { ...configMap('a', { k: '2' }), immutable: true };
     expect(await cluster.apply(request(changed))).toMatchObject({
       type: 'failed',
-      retryable: false,
       reason: 'ImmutableField',
       message: expect.stringContaining('fleetrelay.dev/replace'),
     });
@@ -206,7 +205,7 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject(waiting);
     expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toMatchObject(waiting);
     expect(await cluster.remove({ key: keyOf(b), fleet, nonce })).toEqual({ type: 'gone' });
-    expect(await cluster.apply(request(a))).toMatchObject({ type: 'failed', retryable: true, reason: 'BeingDeleted' });
+    expect(await cluster.apply(request(a))).toMatchObject({ type: 'failed', reason: 'BeingDeleted' });
     await patch('configmap', 'a', { metadata: { finalizers: null } }, 'holder');
     await world.seen(cluster, keyOf(a), (object) => object === undefined);
     expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toEqual({ type: 'gone' });
@@ -219,7 +218,6 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     await plane.kubectl(['delete', 'namespace', name, '--wait=false']);
     expect(await cluster.apply(request(mapIn('a', {}, name)))).toMatchObject({
       type: 'failed',
-      retryable: true,
       reason: 'NamespaceTerminating',
     });
     await world.seen(cluster, keyOf(namespace), (object) => JSON.stringify(object?.value).includes('Terminating'));
@@ -238,7 +236,6 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     };
     expect(await cluster.apply(request(widget))).toMatchObject({
       type: 'failed',
-      retryable: true,
       reason: 'NoSuchKind',
     });
     expect(await cluster.apply(request(definition(group)))).toMatchObject({ type: 'applied' });
@@ -250,7 +247,6 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     const unknown = { ...widget, metadata: { ...widget.metadata, name: 'x' }, nonsense: 1 };
     expect(await cluster.apply(request(unknown))).toMatchObject({
       type: 'failed',
-      retryable: false,
       reason: 'Invalid',
     });
     await plane.kubectl(['delete', 'crd', `widgets.${group}`]);
@@ -394,7 +390,7 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     // Its last request was under way when its term ended: it is from before the new leader's, and comes to nothing.
     mark = world.sent.length;
     const late = await old.apply(request(configMap('a', { k: 'of the old leader' })));
-    expect(late).toMatchObject({ type: 'failed', retryable: true, reason: 'NotLeading' });
+    expect(late).toMatchObject({ type: 'failed', reason: 'NotLeading' });
     expect(writes()).toHaveLength(writesBefore + 1);
     mark = Number.POSITIVE_INFINITY;
     await expect(old.saveInventory(inventoryChange(1, [a]))).rejects.toThrow();
@@ -431,16 +427,15 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: world.web } };
     expect(await limited.apply(request(secret))).toMatchObject({
       type: 'failed',
-      retryable: true,
       reason: 'Forbidden',
     });
   });
 
   test('what a server refuses is a clear result of that object alone', async () => {
     const big = configMap('big', { k: 'x'.repeat(1_500_000) });
-    expect(await cluster.apply(request(big))).toMatchObject({ type: 'failed', retryable: false, reason: 'TooLarge' });
+    expect(await cluster.apply(request(big))).toMatchObject({ type: 'failed', reason: 'TooLarge' });
     const odd = { ...configMap('odd', {}), data: { 'not a key': '' } };
-    expect(await cluster.apply(request(odd))).toMatchObject({ type: 'failed', retryable: false, reason: 'Invalid' });
+    expect(await cluster.apply(request(odd))).toMatchObject({ type: 'failed', reason: 'Invalid' });
     const unscoped = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } };
     expect(await cluster.apply(request(unscoped))).toMatchObject({ reason: 'WrongScope' });
     expect(await cluster.apply(request(configMap('fine', {})))).toMatchObject({ type: 'applied' });

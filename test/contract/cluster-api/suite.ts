@@ -293,7 +293,7 @@ export function clusterContract(
       await cluster.apply(request({ ...configMap('small', small), ...none }));
       if (!asWritten) {
         const refused = await cluster.apply(request(configMap('a', { big })));
-        expect(refused).toMatchObject({ type: 'failed', retryable: false, reason: 'TooLarge' });
+        expect(refused).toMatchObject({ type: 'failed', reason: 'TooLarge' });
         const { objects } = await (await reopen()).list('complete');
         expect(objects.get(keyOf(configMap('small', {})))?.value).toEqual(configMap('small', small));
         return;

@@ -83,7 +83,7 @@ export function createSimCluster(name: string, dice: Dice, listener: ClusterList
 
 /** The message of a write that the cluster refuses during a fault. */
 export const REFUSED = 'the weather is bad';
-const FAILED = { type: 'failed', retryable: true, reason: 'Refused', message: REFUSED } as const;
+const FAILED = { type: 'failed', reason: 'Refused', message: REFUSED } as const;
 
 function openCluster(cluster: SimCluster, process: SimProcess, dice: Dice, listener: ClusterListener): ClusterApi {
   const { memory, weather } = cluster;

@@ -161,7 +161,7 @@ test('changes that a failed comparison missed are compared with the next state',
 test('an object whose kind or Namespace is missing is retried as soon as the kind or Namespace exists', async () => {
   const { cluster, server, settle } = await createConnectedWorld();
   const gadget = { apiVersion: 'example.com/v1', kind: 'Gadget', metadata: { name: 'g', namespace: 'web' } };
-  const failed = { type: 'failed', retryable: true, message: 'missing' } as const;
+  const failed = { type: 'failed', message: 'missing' } as const;
   cluster.fail(keyOf(gadget), { ...failed, reason: 'NoSuchKind' });
   cluster.fail(keyA, { ...failed, reason: 'NamespaceNotFound' });
   await server.say({ upserts: [gadget, a] });

@@ -12,7 +12,7 @@ test('counts what became of writes, by reason, and passes on what was answered',
   const outcomes = [
     { type: 'applied' },
     { type: 'unchanged' },
-    { type: 'failed', retryable: true, reason: 'Forbidden', message: '' },
+    { type: 'failed', reason: 'Forbidden', message: '' },
     { type: 'conflict', owner: 'x', message: '' },
   ];
   const cluster = meter.cluster({

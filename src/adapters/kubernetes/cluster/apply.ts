@@ -95,14 +95,14 @@ export async function applyObject(writing: Writing, request: ApplyRequest): Prom
   const hindered = hindrance(writing);
   if (hindered !== undefined) return hindered;
   const refusal = refusedInOwnNamespace(key, writing.ownNamespace);
-  if (refusal !== undefined) return failed(false, refusal.reason, refusal.message);
+  if (refusal !== undefined) return failed(refusal.reason, refusal.message);
   const resource = await findResource(writing, key, textOf(request.value.apiVersion));
   if ('type' in resource) return resource;
   const body = applyBody(request, resource);
   const bytes = Buffer.byteLength(JSON.stringify(body));
   if (bytes > REQUEST_BYTES) {
     const size = `${displayKey(key)} has ${(bytes / (1024 * 1024)).toFixed(1)} MiB`;
-    return failed(false, 'TooLarge', `${size}, and an API server takes 3 MiB at most; make several objects of it`);
+    return failed('TooLarge', `${size}, and an API server takes 3 MiB at most; make several objects of it`);
   }
   writing.live.owns([{ kind: nameOfKind(resource), namespace: objectRefOf(request.key).namespace }]);
   const applying: Applying = { ...writing, request, resource, body };
@@ -115,7 +115,7 @@ export async function applyObject(writing: Writing, request: ApplyRequest): Prom
     if (live?.type === 'failed') return live;
     known = live?.raw === undefined ? { type: 'absent' } : { type: 'live', raw: live.raw };
   }
-  return failed(true, 'ChangedMeanwhile', `${displayKey(key)} was changed by others while it was being applied`);
+  return failed('ChangedMeanwhile', `${displayKey(key)} was changed by others while it was being applied`);
 }
 
 function applyTo(applying: Applying, known: KnownState): Promise<Step> {
@@ -171,7 +171,7 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   if (optsOut(RECONCILE, raw, value, applying.settings())) return exempt(request);
   if (isBeingDeleted(raw)) {
     const message = `${displayKey(key)} is being deleted, and made anew when it is gone: ${whatHolds(raw)}`;
-    return failed(true, 'BeingDeleted', message);
+    return failed('BeingDeleted', message);
   }
   const entry = readEntry(raw, resource, live.judge);
   if (owner.type === 'ours') live.wrote(entry);
@@ -242,11 +242,11 @@ async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritt
   const { kind } = objectRefOf(request.key);
   const { message } = failureOf(answer, isKeyOfSecret(request.key));
   if (kind === 'Namespace' || kind === 'CustomResourceDefinition') {
-    return failed(false, 'ImmutableField', `${message}; a ${kind} is never replaced, since all that is in it would go`);
+    return failed('ImmutableField', `${message}; a ${kind} is never replaced, since all that is in it would go`);
   }
   if (annotationOf(request.value, REPLACE) !== 'true') {
     const way = `set the annotation ${REPLACE}: "true" in its manifest to have it deleted and made anew`;
-    return failed(false, 'ImmutableField', `${message}; ${way}`);
+    return failed('ImmutableField', `${message}; ${way}`);
   }
   const removed = await deleteJudged(applying, resource, request.key, raw);
   switch (removed.type) {
@@ -255,7 +255,7 @@ async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritt
     case 'changed':
       return 'readAgain';
     case 'waiting':
-      return failed(true, 'BeingReplaced', `${displayKey(request.key)} is deleted to be made anew: ${removed.message}`);
+      return failed('BeingReplaced', `${displayKey(request.key)} is deleted to be made anew: ${removed.message}`);
     default:
       return removed;
   }

@@ -43,7 +43,7 @@ export async function awaitServed(
     const found = await readLive(writing, resource, request.key);
     if (found.type === 'failed') return found;
     const health = found.raw === undefined ? undefined : objectHealth(found.raw);
-    if (health?.state === 'failed') return failed(true, 'NotEstablished', health.message);
+    if (health?.state === 'failed') return failed('NotEstablished', health.message);
     if (health?.state === 'current') {
       if (isServed(writing, definition)) return undefined;
       reason = 'its kind is not offered yet';
@@ -52,7 +52,7 @@ export async function awaitServed(
     }
     await clock.sleep(backOffMs(looks, FIRST_PAUSE_MS, LONGEST_PAUSE_MS));
   }
-  return failed(true, 'NotEstablished', `${displayKey(request.key)} was applied, and ${reason}`);
+  return failed('NotEstablished', `${displayKey(request.key)} was applied, and ${reason}`);
 }
 
 /**

@@ -5,7 +5,6 @@ import { type FieldManager, isOurs } from './ownership.ts';
 /** A request that failed, as the outcome of a write. */
 export interface Failure {
   readonly type: 'failed';
-  readonly retryable: boolean;
   readonly reason: string;
   readonly message: string;
 }
@@ -13,19 +12,18 @@ export interface Failure {
 /** Why no write may be sent at this moment: the stop button is on, or another replica leads. */
 export type Hindered = { readonly type: 'paused' } | Failure;
 
-export function failed(retryable: boolean, reason: string, message: string): Failure {
-  return { type: 'failed', retryable, reason, message };
+export function failed(reason: string, message: string): Failure {
+  return { type: 'failed', reason, message };
 }
 
 /**
- * The failure of an object whose request was not accepted. It is retryable if its cause can end without a change of the
- * object. `secret`: the server's message can quote values, so the failure has only fields and reasons.
+ * The failure of an object whose request was not accepted. `secret`: the server's message can quote values, so the failure has only
+ * fields and reasons.
  */
 export function failureOf(answer: Exclude<KubeAnswer, { type: 'ok' }>, secret: boolean): Failure {
-  if (answer.type === 'unreachable') return failed(true, 'Unreachable', answer.message);
+  if (answer.type === 'unreachable') return failed('Unreachable', answer.message);
   const { status, refusal } = answer;
-  const [retryable, reason] = classify(status, refusal);
-  return failed(retryable, reason, secret ? withoutValues(refusal) : refusal.message);
+  return failed(classify(status, refusal), secret ? withoutValues(refusal) : refusal.message);
 }
 
 /** Whether the object was changed after the UID and resourceVersion that the write was bound to. */
@@ -47,36 +45,34 @@ export function isImmutable({ reason, message, causes }: KubeRefusal): boolean {
 const IMMUTABLE =
   /immutable|may not change once set|may not be changed|cannot be changed|can ?not change|updates to .* are forbidden|spec is forbidden|may not change fields/i;
 
-type Classification = readonly [retryable: boolean, reason: string];
-
-/** Refusals by their message; the first that matches. Webhooks, policies and quotas can be changed later. */
-const BY_MESSAGE: readonly (readonly [message: RegExp, ...Classification])[] = [
-  [/request is too large|message larger than max|entity too large|may not be more than \d+ bytes/i, false, 'TooLarge'],
-  [/admission webhook .* denied/i, true, 'DeniedByWebhook'],
-  [/ValidatingAdmissionPolicy .* denied/i, true, 'DeniedByPolicy'],
-  [/failed calling webhook/i, true, 'WebhookUnavailable'],
-  [/exceeded quota/i, true, 'QuotaExceeded'],
-  [/not declared in schema|failed to create typed patch object/i, false, 'Invalid'],
+/** Reasons of refusals by their message; the first that matches. */
+const BY_MESSAGE: readonly (readonly [message: RegExp, reason: string])[] = [
+  [/request is too large|message larger than max|entity too large|may not be more than \d+ bytes/i, 'TooLarge'],
+  [/admission webhook .* denied/i, 'DeniedByWebhook'],
+  [/ValidatingAdmissionPolicy .* denied/i, 'DeniedByPolicy'],
+  [/failed calling webhook/i, 'WebhookUnavailable'],
+  [/exceeded quota/i, 'QuotaExceeded'],
+  [/not declared in schema|failed to create typed patch object/i, 'Invalid'],
 ];
 
-const BY_STATUS: Readonly<Record<number, Classification>> = {
-  400: [false, 'Rejected'],
-  401: [true, 'Unauthorized'],
-  403: [true, 'Forbidden'],
-  404: [true, 'NotFound'],
-  405: [false, 'NotSupported'],
-  409: [true, 'ChangedMeanwhile'],
-  413: [false, 'TooLarge'],
-  415: [false, 'NotSupported'],
-  422: [false, 'Invalid'],
-  429: [true, 'Throttled'],
+const BY_STATUS: Readonly<Record<number, string>> = {
+  400: 'Rejected',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'NotSupported',
+  409: 'ChangedMeanwhile',
+  413: 'TooLarge',
+  415: 'NotSupported',
+  422: 'Invalid',
+  429: 'Throttled',
 };
 
-function classify(status: number, { message, causes }: KubeRefusal): Classification {
-  if (causes.some(({ reason }) => reason === 'NamespaceTerminating')) return [true, 'NamespaceTerminating'];
-  for (const [text, ...found] of BY_MESSAGE) if (text.test(message)) return found;
-  if (status === 404 && /namespaces? .* not found/i.test(message)) return [true, NAMESPACE_NOT_FOUND];
-  return BY_STATUS[status] ?? (status >= 500 ? [true, 'ServerError'] : [false, 'Rejected']);
+function classify(status: number, { message, causes }: KubeRefusal): string {
+  if (causes.some(({ reason }) => reason === 'NamespaceTerminating')) return 'NamespaceTerminating';
+  for (const [text, reason] of BY_MESSAGE) if (text.test(message)) return reason;
+  if (status === 404 && /namespaces? .* not found/i.test(message)) return NAMESPACE_NOT_FOUND;
+  return BY_STATUS[status] ?? (status >= 500 ? 'ServerError' : 'Rejected');
 }
 
 function withoutValues({ reason, causes }: KubeRefusal): string {

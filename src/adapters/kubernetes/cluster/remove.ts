@@ -49,7 +49,7 @@ export async function removeObject(writing: Writing, request: RemoveRequest): Pr
     if (removed.type === 'gone') flapping.forget(key);
     return removed;
   }
-  return failed(true, 'ChangedMeanwhile', `${displayKey(key)} was changed by others while it was being removed`);
+  return failed('ChangedMeanwhile', `${displayKey(key)} was changed by others while it was being removed`);
 }
 
 /** Without a definition of its kind no object exists. Nor does one whose key has the wrong scope. */

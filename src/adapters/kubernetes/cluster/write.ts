@@ -38,7 +38,7 @@ export interface Writing extends Looking, FollowerDeps {
 /** Checks the stop button and the leadership. */
 export function hindrance({ live, mayWrite }: Writing): Hindered | undefined {
   if (live.isPaused()) return { type: 'paused' };
-  return mayWrite() ? undefined : failed(true, 'NotLeading', 'another replica of the agent leads now');
+  return mayWrite() ? undefined : failed('NotLeading', 'another replica of the agent leads now');
 }
 
 /** Sends a write unless it is hindered, which is checked again immediately before the request leaves. */
@@ -64,7 +64,7 @@ export async function findResource(
   const message = resource.namespaced
     ? `${displayKey(key)} needs a namespace`
     : `${kind} lies in no namespace, and ${displayKey(key)} names one`;
-  return failed(false, 'WrongScope', message);
+  return failed('WrongScope', message);
 }
 
 function noSuchKind(catalog: Looking['live']['catalog'], group: string, kind: string, version: string | undefined) {
@@ -72,10 +72,10 @@ function noSuchKind(catalog: Looking['live']['catalog'], group: string, kind: st
   const name = group === '' ? kind : `${kind}.${group}`;
   const versions = resources.filter((each) => each.group === group && each.kind === kind).map((each) => each.version);
   if (versions.length > 0) {
-    return failed(true, NO_SUCH_KIND, `the cluster offers ${name} as ${versions.join(', ')} and not as ${version}`);
+    return failed(NO_SUCH_KIND, `the cluster offers ${name} as ${versions.join(', ')} and not as ${version}`);
   }
   const unreadable = unreadableGroups.has(group) ? '; its API group cannot be read now' : '';
-  return failed(true, NO_SUCH_KIND, `the cluster has no kind ${name}${unreadable}; install its definition`);
+  return failed(NO_SUCH_KIND, `the cluster has no kind ${name}${unreadable}; install its definition`);
 }
 
 /** The path of one object. */

@@ -1,3 +1,5 @@
+import { type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
+import { metadataOf } from '../../../../model/object-key.ts';
 import { loadCatalog } from '../../api/catalog.ts';
 import { createKindFollower, type KindFollower } from '../../api/kind-follower.ts';
 import type { ApiCatalog, FollowerDeps, KindListener } from '../../api/types.ts';
@@ -15,16 +17,24 @@ const DEFINING = [
 
 export type CatalogRefresher = ReturnType<typeof createCatalogRefresher>;
 
-/** Reads the kinds that the cluster offers again whenever they may have changed. */
-export function createCatalogRefresher(deps: FollowerDeps, first: ApiCatalog, changed: (catalog: ApiCatalog) => void) {
+/**
+ * Reads the kinds that the cluster offers again whenever they may have changed. `changed` is called after each reading; `isRedefined`:
+ * `takeRedefined` has kinds.
+ */
+export function createCatalogRefresher(
+  deps: FollowerDeps,
+  first: ApiCatalog,
+  changed: (catalog: ApiCatalog, isRedefined: boolean) => void,
+) {
   const { client, clock, log } = deps;
   let catalog = first;
   let readAt = clock.monotonic();
   let reading: Promise<ApiCatalog> | undefined;
   let followers: readonly KindFollower[] = [];
   const timers = new Map<number, () => void>();
+  const redefined = createRedefined(SETTLE_MS.length);
 
-  return { current: () => catalog, refresh, readNow, start, stop };
+  return { current: () => catalog, refresh, readNow, takeRedefined: redefined.take, start, stop };
 
   /** Reads the kinds unless that was done less than a second ago. Calls at the same time share one answer. */
   async function refresh(): Promise<ApiCatalog> {
@@ -44,7 +54,7 @@ export function createCatalogRefresher(deps: FollowerDeps, first: ApiCatalog, ch
     if (loaded.ok) catalog = loaded.value;
     else log.warn('the kinds that the cluster offers could not be read anew', { reason: loaded.problem });
     readAt = clock.monotonic();
-    changed(catalog);
+    changed(catalog, redefined.tell());
     return catalog;
   }
 
@@ -65,8 +75,14 @@ export function createCatalogRefresher(deps: FollowerDeps, first: ApiCatalog, ch
     };
     return {
       keys: () => [],
-      upsert: notice,
-      gone: notice,
+      upsert(key, raw) {
+        redefined.seen(key, raw, isListed);
+        notice();
+      },
+      gone(key) {
+        redefined.gone(key);
+        notice();
+      },
       listEnded(complete) {
         notice();
         isListed ||= complete;
@@ -88,4 +104,46 @@ export function createCatalogRefresher(deps: FollowerDeps, first: ApiCatalog, ch
     for (const cancel of timers.values()) cancel();
     await Promise.all(followers.map((follower) => follower.stop()));
   }
+}
+
+/**
+ * The kinds (`group/Kind`) whose definition was made, changed or removed. Each is told after several readings of the catalog, since the
+ * API server does not use a new definition at once.
+ */
+function createRedefined(times: number) {
+  const definitions = new Map<string, { readonly kind: string; readonly generation: string }>();
+  const left = new Map<string, number>();
+  let told = new Set<string>();
+  return {
+    /** `isNews`: it was not there at the start. */
+    seen(key: string, raw: JsonObject, isNews: boolean): void {
+      const { group, names } = objectOf(raw.spec);
+      const kind = textOf(objectOf(names).kind);
+      if (kind === '') return;
+      const definition = { kind: `${textOf(group)}/${kind}`, generation: String(metadataOf(raw).generation) };
+      const isChanged = definitions.get(key)?.generation !== definition.generation;
+      definitions.set(key, definition);
+      if (isNews && isChanged) left.set(definition.kind, times);
+    },
+    gone(key: string): void {
+      const definition = definitions.get(key);
+      definitions.delete(key);
+      if (definition !== undefined) left.set(definition.kind, times);
+    },
+    /** The catalog was read. Returns whether there are kinds to take. */
+    tell(): boolean {
+      for (const [kind, count] of left) {
+        told.add(kind);
+        if (count > 1) left.set(kind, count - 1);
+        else left.delete(kind);
+      }
+      return told.size > 0;
+    },
+    /** The kinds that were told since the last call. */
+    take(): ReadonlySet<string> {
+      const taken = told;
+      told = new Set();
+      return taken;
+    },
+  };
 }

@@ -37,9 +37,9 @@ export function createLive(deps: FollowerDeps, options: LiveOptions) {
   let started = false;
   const kinds = createKinds(deps, { store, judge, autoscaled, news: hints.send, stateChanged: noteKinds });
   const button = createStopButton(deps, options.namespace, hints.send);
-  const catalog = createCatalogRefresher(deps, options.catalog, (next) => {
+  const catalog = createCatalogRefresher(deps, options.catalog, (next, isRedefined) => {
     noteKinds();
-    if (started && kinds.follow(next)) hints.send();
+    if (started && (kinds.follow(next) || isRedefined)) hints.send();
   });
 
   return {
@@ -85,7 +85,9 @@ export function createLive(deps: FollowerDeps, options: LiveOptions) {
 
   function current(): LiveState {
     const paused = button.isOn();
-    if (state !== undefined && !store.hasChanged() && !kindsChanged && state.paused === paused) return state;
+    const redefined = catalog.takeRedefined();
+    const isSame = !store.hasChanged() && !kindsChanged && state?.paused === paused && state.redefined === undefined;
+    if (state !== undefined && isSame) return state;
     const changed = store.takeChanged();
     state = {
       ...(state === undefined ? {} : { changed }),
@@ -94,6 +96,7 @@ export function createLive(deps: FollowerDeps, options: LiveOptions) {
         ? kindStates(catalog.current(), kinds)
         : { kinds: state.kinds, diagnostics: state.diagnostics }),
       ...versionOf(catalog.current()),
+      ...(redefined.size === 0 ? {} : { redefined }),
       paused,
     };
     kindsChanged = false;

@@ -27,23 +27,23 @@ const refused = (
 });
 
 test.each([
-  [403, 'configmaps is forbidden: User "x" cannot patch', 'Forbidden', true],
-  [403, 'exceeded quota: objects', 'QuotaExceeded', true],
-  [400, 'admission webhook "policy.example.com" denied the request: no', 'DeniedByWebhook', true],
-  [422, "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no", 'DeniedByPolicy', true],
-  [500, 'failed calling webhook "w": connection refused', 'WebhookUnavailable', true],
-  [404, 'namespaces "web" not found', 'NamespaceNotFound', true],
-  [404, 'the server could not find the requested resource', 'NotFound', true],
-  [422, 'ConfigMap "a" is invalid: data: Too long: may not be more than 1048576 bytes', 'TooLarge', false],
-  [500, 'etcdserver: request is too large', 'TooLarge', false],
-  [413, 'Request entity too large: limit is 3145728', 'TooLarge', false],
-  [500, 'failed to create typed patch object: .spec.x: field not declared in schema', 'Invalid', false],
-  [422, 'spec.replicas: Invalid value', 'Invalid', false],
-  [429, 'too many requests', 'Throttled', true],
-  [503, 'the server is currently unable', 'ServerError', true],
-  [409, 'the object has been modified', 'ChangedMeanwhile', true],
-])('%i %s: %s', (status, message, reason, retryable) => {
-  expect(failureOf(refused(status, message), false)).toEqual({ type: 'failed', reason, retryable, message });
+  [403, 'configmaps is forbidden: User "x" cannot patch', 'Forbidden'],
+  [403, 'exceeded quota: objects', 'QuotaExceeded'],
+  [400, 'admission webhook "policy.example.com" denied the request: no', 'DeniedByWebhook'],
+  [422, "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no", 'DeniedByPolicy'],
+  [500, 'failed calling webhook "w": connection refused', 'WebhookUnavailable'],
+  [404, 'namespaces "web" not found', 'NamespaceNotFound'],
+  [404, 'the server could not find the requested resource', 'NotFound'],
+  [422, 'ConfigMap "a" is invalid: data: Too long: may not be more than 1048576 bytes', 'TooLarge'],
+  [500, 'etcdserver: request is too large', 'TooLarge'],
+  [413, 'Request entity too large: limit is 3145728', 'TooLarge'],
+  [500, 'failed to create typed patch object: .spec.x: field not declared in schema', 'Invalid'],
+  [422, 'spec.replicas: Invalid value', 'Invalid'],
+  [429, 'too many requests', 'Throttled'],
+  [503, 'the server is currently unable', 'ServerError'],
+  [409, 'the object has been modified', 'ChangedMeanwhile'],
+])('%i %s: %s', (status, message, reason) => {
+  expect(failureOf(refused(status, message), false)).toEqual({ type: 'failed', reason, message });
 });
 
 test('a terminating namespace is recognized by its cause', () => {

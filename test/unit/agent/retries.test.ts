@@ -1,0 +1,79 @@
+import { beforeEach, expect, test } from 'vitest';
+import { type AgentWorld, configMap, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
+
+const refusal = { type: 'failed', reason: 'Invalid', message: 'provided port is already allocated' } as const;
+const failing = configMap('failing', '1');
+const failingKey = keyOf(failing);
+const other = configMap('other', '1');
+const otherKey = keyOf(other);
+/** Long after the first failures: the next try is minutes away. */
+const LATE_MS = 3_600_000;
+
+let world: AgentWorld;
+beforeEach(async () => {
+  world = await createConnectedWorld();
+  world.cluster.view();
+  world.cluster.fail(failingKey, refusal);
+  await world.server.say({ upserts: [failing, other] });
+  await world.clock.advance(LATE_MS);
+  world.cluster.fail(failingKey, undefined);
+});
+
+const isApplied = (): boolean => world.cluster.objects.has(failingKey);
+
+test('a refusal is tried again within ten minutes, however often it was refused', async () => {
+  expect(isApplied()).toBe(false);
+  await world.clock.advance(600_000);
+  expect(isApplied()).toBe(true);
+});
+
+test('after a removal of ours what was refused is tried at once', async () => {
+  await world.server.say({ removals: [otherKey] });
+  await world.settle();
+  expect(isApplied()).toBe(true);
+});
+
+test('what was refused is tried once after several removals', async () => {
+  const more = Array.from({ length: 40 }, (_, at) => configMap(`more-${at}`, '1'));
+  await world.server.say({ upserts: more });
+  await world.settle();
+  world.cluster.fail(failingKey, refusal);
+  await world.server.say({ removals: more.map(keyOf) });
+  await world.settle();
+  const tries = world.cluster.tries(failingKey);
+  await world.server.say({ removals: [otherKey] });
+  await world.settle();
+  expect(world.cluster.tries(failingKey)).toBe(tries + 1);
+});
+
+test('after others have removed an object of its kind it is tried at once, and not more often than every ten seconds', async () => {
+  world.cluster.fail(failingKey, refusal);
+  const before = world.cluster.tries(failingKey);
+  for (let round = 0; round < 5; round += 1) {
+    world.cluster.personPuts(keyOf(configMap('of-others', '1')), configMap('of-others', '1'));
+    await world.settle();
+    world.cluster.personRemoves(keyOf(configMap('of-others', '1')));
+    await world.settle();
+  }
+  expect(world.cluster.tries(failingKey)).toBe(before + 1);
+  world.cluster.fail(failingKey, undefined);
+  await world.clock.advance(10_000);
+  expect(isApplied()).toBe(true);
+});
+
+test('after a change of the definition of its kind it is tried at once, and after that of another kind it is not', async () => {
+  world.cluster.redefine('example.com/Widget');
+  await world.settle();
+  expect(isApplied()).toBe(false);
+  world.cluster.redefine('/ConfigMap');
+  await world.settle();
+  expect(isApplied()).toBe(true);
+});
+
+test('a change of the object by others is a reason to try at once', async () => {
+  world.cluster.fail(failingKey, refusal);
+  const before = world.cluster.tries(failingKey);
+  world.cluster.personPuts(failingKey, configMap('failing', 'of others'));
+  await world.settle();
+  expect(world.cluster.tries(failingKey)).toBe(before + 1);
+});
