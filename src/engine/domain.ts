@@ -5,7 +5,6 @@ import type { FindingReason } from '../model/diagnostic.ts';
 import type { EngineKind } from '../model/engine-kinds.ts';
 import type { ObjectName } from '../model/explain-query.ts';
 import type { WrittenPath } from '../model/field-path.ts';
-import type { Digest } from '../model/ids.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { Origin } from '../model/output.ts';
@@ -22,6 +21,7 @@ import type { EngineInputs } from './inputs.ts';
 import type { Collisions } from './output/decisions.ts';
 import type { Barred } from './output/not-allowed.ts';
 import type { Output } from './output/outputs.ts';
+import type { Tries } from './output/tries.ts';
 import type { Candidate, Want } from './placement/wants.ts';
 import type { StatusPart } from './status/declared-status.ts';
 import type { Progress } from './status/progress.ts';
@@ -98,8 +98,8 @@ export interface DomainParts {
   readonly barred?: readonly Derived<Barred>[];
   /** Messages for two wants of the domain with one key. */
   readonly collisions?: Collisions;
-  /** Objects that agents send no requests for, by cluster and key, as long as they have this content. */
-  readonly stops?: Derived<Digest>;
+  /** How agents try objects, by cluster and key. */
+  readonly tries?: Derived<Tries>;
   /** Partition: the domain's name, or `OF_PROCESS`. */
   readonly deadlines?: readonly Derived<Deadline>[];
   /** The status of objects of the domain's kinds, by kind and key. Runs after progress. */

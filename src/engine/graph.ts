@@ -22,6 +22,7 @@ import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';
 import { indexBarred } from './output/not-allowed.ts';
 import { deriveOutputs, derivePending, type Output } from './output/outputs.ts';
+import { deriveAttempts, indexUnsettled } from './output/tries.ts';
 import {
   deriveAssignments,
   derivePlacements,
@@ -275,8 +276,9 @@ function wireOutputs(
   });
   const limits = deriveGuardLimits(graph, inputs.fleet, policy, inputs.lastKnownGood);
   const guards = deriveGuards(graph, { ...inputs, decisions, clusters, limits });
-  const stops = wired.flatMap(({ parts }) => parts.stops ?? []);
-  const outputs = deriveOutputs(graph, decisions, guards, stops);
+  const attempts = deriveAttempts(graph, { ...inputs, unsettled: indexUnsettled(graph, inputs.results) });
+  const tries = [attempts, ...wired.flatMap(({ parts }) => parts.tries ?? [])];
+  const outputs = deriveOutputs(graph, decisions, guards, tries);
   const pending = derivePending(graph, outputs, inputs.ledger);
   const { documentsByFile } = refused;
   const { unproven } = guards;

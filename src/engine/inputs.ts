@@ -66,6 +66,8 @@ export interface AgentValue {
   readonly objectBytes?: number;
   /** The agent sends no requests for objects that are stopped; absent: it does not know such objects. */
   readonly takesStopped?: true;
+  /** The agent tries an object at once that has another attempt; absent: it does not. */
+  readonly takesAttempts?: true;
 }
 
 /** A refusal that the status of a cluster shows, unless it is over: the agent has connected since. */
@@ -90,6 +92,14 @@ export interface SnapshotValue {
   /** A part of the next one is here, so an absent object proves nothing. */
   readonly isArriving?: true;
 }
+
+/** When a person has asked for another attempt, in milliseconds since 1970. */
+export type AttemptRequest = {
+  /** Of everything that is not applied or removed; absent: never. */
+  readonly all?: number;
+  /** Of single objects, by key. */
+  readonly objects: Readonly<Record<string, number>>;
+};
 
 /** All inputs of the core: sources, agents, settings and the ledger. */
 export type EngineInputs = ReturnType<typeof declareInputs>;
@@ -122,6 +132,8 @@ export function declareInputs(graph: Graph) {
     kinds: graph.input<KindState>('kinds'),
     /** By cluster and object key. */
     results: graph.input<ObjectResult>('results'),
+    /** Ledger: attempts that people have asked for, by cluster in the empty partition. */
+    attempts: graph.input<AttemptRequest>('attempts'),
     /** Ledger: by cluster and object key. */
     ledger: graph.input<LedgerEntry>('ledger'),
     /** Ledger: by cluster and object key. */

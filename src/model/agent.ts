@@ -79,6 +79,9 @@ export const TAKES_HEALTH_CHECKS = 'health-checks';
 /** Capability of an agent: it sends no requests for objects that are stopped. */
 export const TAKES_STOPPED = 'stopped';
 
+/** Capability of an agent: it tries an object at once that has another attempt. */
+export const TAKES_ATTEMPTS = 'attempts';
+
 /**
  * The latest report of an agent about one object.
  * `applied`: the cluster has the object as declared. `failed`: an error, which the agent retries with back-off. `conflict`:

@@ -17,11 +17,18 @@ export interface ObjectMeta {
   readonly scope: readonly ClusterName[];
   /** An operation has failed for this content: the agent sends no requests for it. */
   readonly stopped?: true;
+  /** When a person has last asked for another attempt, in milliseconds since 1970: a new one is tried at once. Absent: none has. */
+  readonly attempt?: number;
 }
 
 /** Selects the metadata. */
-export function metaOf({ origins, scope, stopped }: ObjectMeta): ObjectMeta {
-  return { origins, scope, ...(stopped === undefined ? {} : { stopped }) };
+export function metaOf({ origins, scope, stopped, attempt }: ObjectMeta): ObjectMeta {
+  return {
+    origins,
+    scope,
+    ...(stopped === undefined ? {} : { stopped }),
+    ...(attempt === undefined ? {} : { attempt }),
+  };
 }
 
 /** An object that a cluster should hold. */
@@ -73,7 +80,7 @@ export interface OutputDelta {
   readonly from: Digest;
   readonly to: Digest;
   readonly upserts: readonly OutputObject[];
-  /** Objects whose content stays, with new metadata. */
+  /** Objects whose content stays, with new metadata. One that is being removed has another attempt. */
   readonly touches: readonly (ObjectMeta & { readonly key: ObjectKey })[];
   readonly removals: readonly ObjectKey[];
   /** All keeps with their reasons; replaces the list of the previous delta. */

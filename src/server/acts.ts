@@ -6,6 +6,8 @@ import type { Act, Answer, Refusal } from './answer.ts';
 import type { PeopleApi } from './people-api.ts';
 
 const MAX_NAME = 200;
+/** The kind, namespace and name of an object. */
+const MAX_OBJECT = 1_000;
 /** An act is answered within this time. Callers wait fifteen seconds. */
 const ANSWER_MS = 8_000;
 
@@ -26,6 +28,11 @@ export const ACTS = [
     path: '/approvals',
     needed: { digest: MAX_NAME },
     run: (api, { digest = '' }, by) => api.approve(digest, by),
+  },
+  {
+    path: '/clusters/:name/retry',
+    optional: { object: MAX_OBJECT },
+    run: (api, { name = '', object }, by) => api.retryCluster(name, object, by),
   },
   {
     path: '/sources/:name/accept',

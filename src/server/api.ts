@@ -48,6 +48,8 @@ export interface ServerApi {
   /** Admits no new revision of the source until it is resumed. */
   suspendSource(source: string, by: string, reason: string): Promise<Act<SourceView>>;
   resumeSource(source: string, by: string): Promise<Act<SourceView>>;
+  /** Has the agent of a cluster try an object at once, or all that it could not apply or remove (`object` undefined). */
+  retryCluster(cluster: string, object: string | undefined, by: string): Promise<Act<RetryView>>;
   /** Begins an operation of a declared Shoot; answers with its row of the view `shoots`. */
   operateShoot(namespace: string, name: string, request: 'reconcile' | 'retry', by: string): Promise<Act<JsonObject>>;
 }
@@ -61,6 +63,15 @@ export interface PlannedRefView {
   /** One line. */
   readonly summary: string;
   readonly hasChanges: boolean;
+}
+
+/** Another attempt that a person has asked for. */
+export interface RetryView {
+  readonly cluster: string;
+  /** What is tried, for people. */
+  readonly objects: readonly string[];
+  /** Why its agent does not try them now; absent: it does. */
+  readonly waits?: string;
 }
 
 /** A suspension of a cluster or source by a person. */

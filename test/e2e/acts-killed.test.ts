@@ -7,6 +7,7 @@ import { REVOKED_FILE } from '../../src/relay/trust/revoked-certificates.ts';
 import { GENERATIONS_FILE } from '../../src/relay/trust/tokens.ts';
 import { ACTS } from '../../src/server/acts.ts';
 import type { ClusterView, SourceView } from '../../src/server/api.ts';
+import type { DeltaView } from '../../src/server/history-api.ts';
 import { apiFetch } from '../support/api-fetch.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
@@ -96,6 +97,27 @@ const SCENARIOS: Readonly<Record<(typeof ACTS)[number]['path'], () => Promise<Sc
       isInForce: async () => {
         await fleet.agent('west').start();
         await until('the object is removed', async () => (await fleet.live('west', 'ConfigMap/web/a')) === undefined);
+        await fleet.agent('west').kill('SIGKILL');
+        return true;
+      },
+    };
+  },
+  '/clusters/:name/retry': async () => {
+    await fleet.agent('west').start();
+    const west = await fleet.cluster('west');
+    await west.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'web', name: 'taken' } });
+    fleet.push({ 'clusters/west/taken.yaml': configMapYaml('taken', 'one') });
+    await until('the object is a conflict', async () => ((await cluster('west'))?.counts.failed ?? 0) > 0);
+    await fleet.agent('west').kill('SIGKILL');
+    return {
+      path: '/clusters/west/retry',
+      isInForce: async () => {
+        await fleet.agent('west').start();
+        await until('another attempt is sent', async () =>
+          (await itemsOf<DeltaView>('history?cluster=west')).some(({ counts }) => counts.touch > 0),
+        );
+        await west.remove('ConfigMap/web/taken');
+        fleet.push({ 'clusters/west/taken.yaml': null });
         await fleet.agent('west').kill('SIGKILL');
         return true;
       },

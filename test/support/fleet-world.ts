@@ -32,6 +32,7 @@ import { displayKey, type ObjectKey, objectKey, refOfObject } from '../../src/mo
 import {
   type AdmissionPosition,
   comparePositions,
+  metaOf,
   type OutputPosition,
   type SequencedDelta,
 } from '../../src/model/output.ts';
@@ -476,9 +477,9 @@ function createFakeAgent(
     for (const { key, digest: content, origins, scope } of delta.upserts) {
       entries.set(key, { key, digest: content, origins, scope, phase: 'held' });
     }
-    for (const { key, origins, scope } of delta.touches) {
-      const entry = entries.get(key);
-      if (entry !== undefined) entries.set(key, { ...entry, origins, scope });
+    for (const { key, ...meta } of delta.touches) {
+      const { stopped: _, ...entry } = entries.get(key) ?? {};
+      if ('digest' in entry) entries.set(key, { ...entry, ...metaOf(meta) });
     }
     const removed = delta.removals.map((key) => ({ key, entry: entries.get(key) }));
     for (const { key } of removed) entries.delete(key);

@@ -291,6 +291,12 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
       calls.push(`resume source ${name} by ${by}`);
       return suspended(fleet.sources, name, null);
     },
+    retryCluster: async (cluster, object, by) => {
+      calls.push(`retry ${object ?? 'all'} of ${cluster} by ${by}`);
+      return fleet.clusters.some(({ name }) => name === cluster)
+        ? { ok: true, value: { cluster, objects: [object ?? 'Service/web/shop'] }, receipt: durableAlready }
+        : { ok: false, kind: 'notFound', message: `there is no cluster ${cluster}` };
+    },
     operateShoot: async (namespace, name, request, by) => {
       calls.push(`${request} Shoot ${namespace}/${name} by ${by}`);
       if (namespace !== 'garden-web') return { ok: false, kind: 'notFound', message: `no Shoot ${name}` };

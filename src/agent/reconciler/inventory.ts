@@ -144,7 +144,8 @@ function misnamedKey({ records }: Inventory, delta: SequencedDelta): Rejection |
   if (removed !== undefined) {
     return rejection('UnknownRemoval', `the delta removes ${displayKey(removed)}, which is not in the inventory`);
   }
-  const touched = delta.touches.find(({ key }) => records.get(key)?.phase !== 'held');
+  // An object that is being removed can be gone before another attempt of that arrives.
+  const touched = delta.touches.find(({ key, attempt }) => records.get(key)?.phase !== 'held' && attempt === undefined);
   return (
     touched && rejection('UnknownTouch', `the delta changes ${displayKey(touched.key)}, which is not in the inventory`)
   );

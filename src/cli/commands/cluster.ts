@@ -7,11 +7,12 @@ import { listCommand } from './cluster-list.ts';
 import { registerCommand } from './cluster-register.ts';
 import { replaceCommand } from './cluster-replace.ts';
 import { resetPositionCommand } from './cluster-reset-position.ts';
+import { retryCommand } from './cluster-retry.ts';
 import { revokeCommand } from './cluster-revoke.ts';
 import { tokenCommand } from './cluster-token.ts';
 import { suspendCommands } from './suspend.ts';
 
-/** `fleetrelay cluster register|deregister|list|adopt|token|accept|revoke|replace|reset-position|suspend|resume`. */
+/** `fleetrelay cluster register|deregister|list|adopt|token|accept|revoke|replace|reset-position|retry|suspend|resume`. */
 export function clusterCommand(context: CliContext): CliCommand {
   const command = newCommand('cluster', context)
     .summary('register, list, deregister, replace or suspend clusters; their tokens and certificates')
@@ -22,6 +23,7 @@ export function clusterCommand(context: CliContext): CliCommand {
       ['fleetrelay cluster token east --data-dir /var/lib/fleetrelay > east.token', 'for the agent of "east"'],
       ['fleetrelay cluster token east --renew --data-dir /var/lib/fleetrelay', 'a new one; earlier ones are worthless'],
       ['fleetrelay cluster replace east', 'let another cluster take the name "east"'],
+      ['fleetrelay cluster retry east', 'try now what could not be applied'],
       ['fleetrelay cluster suspend east --reason "being moved"', 'send it nothing for now'],
     ]);
   registerCommand(command.command('register'), context);
@@ -33,6 +35,7 @@ export function clusterCommand(context: CliContext): CliCommand {
   revokeCommand(command.command('revoke'));
   replaceCommand(command.command('replace'));
   resetPositionCommand(command.command('reset-position'), context);
+  retryCommand(command.command('retry'));
   const effect = 'nothing is sent to it, and its agent keeps its objects as they are';
   suspendCommands(command, 'cluster', CLUSTER_COLUMNS, effect);
   return command;

@@ -5,7 +5,13 @@ import { createAgentDisk } from '../../adapters/disk/agent-disk.ts';
 import { createGrpcClientTransport, type GrpcClientOptions } from '../../adapters/grpc/client.ts';
 import { createCertificateRequests } from '../../adapters/tls/certificate-requests.ts';
 import { createAgent } from '../../agent/agent.ts';
-import { TAKES_HEALTH_CHECKS, TAKES_LIVE_OPT_OUTS, TAKES_SETTINGS, TAKES_STOPPED } from '../../model/agent.ts';
+import {
+  TAKES_ATTEMPTS,
+  TAKES_HEALTH_CHECKS,
+  TAKES_LIVE_OPT_OUTS,
+  TAKES_SETTINGS,
+  TAKES_STOPPED,
+} from '../../model/agent.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CredentialStore } from '../../ports/credentials.ts';
 import { type ClientCertificateSource, createRelayClient } from '../../relay/client.ts';
@@ -47,7 +53,14 @@ export async function createLinkedAgent(deps: LinkedAgentDeps, options: LinkedAg
     clusterId,
     instance,
     version,
-    capabilities: [TAKES_SETTINGS, TAKES_STOPPED, TAKES_LIVE_OPT_OUTS, TAKES_HEALTH_CHECKS, ...capabilities],
+    capabilities: [
+      TAKES_SETTINGS,
+      TAKES_STOPPED,
+      TAKES_ATTEMPTS,
+      TAKES_LIVE_OPT_OUTS,
+      TAKES_HEALTH_CHECKS,
+      ...capabilities,
+    ],
     ...(ownNamespace === undefined ? {} : { ownNamespace }),
   };
   const token = tokenOf(options);

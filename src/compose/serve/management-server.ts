@@ -19,6 +19,7 @@ import type { Source } from '../../ports/source.ts';
 import type { AgentListener, RelayServer } from '../../relay/session.ts';
 import { createLocator, type Locator, locatedDiagnostics } from '../../runtime/api/locator.ts';
 import { createServerApi } from '../../runtime/api/server-api.ts';
+import { type Attempts, createAttempts } from '../../runtime/attempts.ts';
 import { createEnrolmentAudit, enrolledAgainEvent } from '../../runtime/enrolment-audit.ts';
 import { createHistory, type History } from '../../runtime/history/history.ts';
 import { createAssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
@@ -134,7 +135,11 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const sessions: Sessions = new Map();
   const leading = createLeading();
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);
-  const own = { operationRequests: createOperationRequests(foundation, replica), history: createHistory(foundation) };
+  const own = {
+    operationRequests: createOperationRequests(foundation, replica),
+    attempts: createAttempts(foundation),
+    history: createHistory(foundation),
+  };
   const parts: Parts = { ...foundation, ...own, sources, sessions, replica, suspensions };
   const enrolledAgain = tellOfEnrolments(parts, deps.audit, () => otherStatus);
   const relaying = wireAgents(parts, { ...options, signer: relay.signer }, enrolledAgain);
@@ -187,7 +192,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     /** Drains the relay, stops the sources, and makes durable what waits to be written. */
     stop: async (): Promise<void> => {
       status?.stop();
-      await Promise.all([otherStatus.stop(), remediations?.stop(), own.operationRequests.stop()]);
+      await Promise.all([otherStatus.stop(), remediations?.stop(), own.operationRequests.stop(), own.attempts.stop()]);
       unfollow();
       foundation.deadlines.stop();
       await Promise.all([xds.stop(), relay.drain(), relaying.refusedAgents.stop()]);
@@ -231,6 +236,7 @@ interface Parts extends Foundation {
   readonly replica: Replica;
   readonly suspensions: Suspensions;
   readonly operationRequests: OperationRequests;
+  readonly attempts: Attempts;
   readonly history: History;
 }
 

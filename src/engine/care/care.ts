@@ -91,7 +91,7 @@ export const care: Domain<CareParts> = {
       },
       agents: agents.needs,
       inputs: operation.inputs,
-      stops: operation.stops,
+      tries: operation.tries,
       deadlines: [ofAbsences, ofThresholds, ...ofConstraints.deadlines, ...checks.deadlines, ...operation.deadlines],
       asleep,
       remediations,

@@ -15,6 +15,7 @@ import {
   unlessPassed,
   whyEmptied,
 } from './guards.ts';
+import type { Tries } from './tries.ts';
 
 /**
  * The output snapshot: what each cluster should hold, after the guards. Partition: the cluster. Key: the object's.
@@ -29,12 +30,15 @@ export type Output =
   | Extract<Decision, { readonly type: 'absent' | 'remove' | 'removing' | 'left' }>
   | (ObjectMeta & Hold & { readonly type: 'held'; readonly digest: Digest });
 
-/** Applies the guards to the decisions. They hold only removals, and updates that take the last addresses of a service. */
+/**
+ * Applies the guards to the decisions: they hold only removals, and updates that take the last addresses of a service. Marks how agents
+ * try the objects.
+ */
 export function deriveOutputs(
   graph: Graph,
   decisions: Collection<Decision>,
   guards: Guards,
-  stops: readonly Collection<Digest>[],
+  tries: readonly Collection<Tries>[],
 ): Derived<Output> {
   const staying = graph.index('containerContents', decisions, ({ partition, key, value: { type } }) =>
     type === 'object' || type === 'keep' || type === 'removing' ? containersOf(partition, key as ObjectKey) : [],
@@ -43,11 +47,11 @@ export function deriveOutputs(
     type === 'remove' ? containersOf(partition, key as ObjectKey) : [],
   );
   const contents = { staying, removed };
-  const stopping = stops.map((each) => ({ stopped: each, places: derivePlaces(graph, each) }));
+  const marking = tries.map((each) => ({ marks: each, places: derivePlaces(graph, each) }));
   return graph.derive<Decision, Output>({
     name: 'outputs',
     from: decisions,
-    reads: [staying, removed, ...guards.reads, ...stopping.flatMap(({ stopped, places }) => [stopped, places])],
+    reads: [staying, removed, ...guards.reads, ...marking.flatMap(({ marks, places }) => [marks, places])],
     // An object is the same value as its decision; all others are short.
     equals: (a, b) => a === b || (a.type === b.type && a.type !== 'object' && JSON.stringify(a) === JSON.stringify(b)),
     compute: ({ partition: cluster, key: text, value }, read, emit) => {
@@ -55,16 +59,22 @@ export function deriveOutputs(
       const at = { read, guards, cluster };
       if (value.type === 'remove') return emit(cluster, key, guardedRemoval(at, key, value, contents));
       const output = value.type === 'object' ? guardedUpdate(at, key, value) : value;
+      if (output.type !== 'object' && output.type !== 'removing') return emit(cluster, key, output);
       // Other content is another attempt.
-      const isStopped =
-        output.type === 'object' &&
-        stopping.some(
-          ({ stopped, places }) =>
-            read.get(places, '', placeOf(cluster, key)) === true && read.get(stopped, cluster, key) === output.digest,
-        );
-      emit(cluster, key, isStopped ? { ...output, stopped: true } : output);
+      const marks = marking.flatMap(({ marks: each, places }) => {
+        const found = read.get(places, '', placeOf(cluster, key)) && read.get(each, cluster, key);
+        return found?.digest === output.digest ? [found] : [];
+      });
+      emit(cluster, key, marks.length === 0 ? output : withMarks(output, marks));
     },
   });
+}
+
+/** A removal that the agent has accepted is never stopped. */
+function withMarks<Marked extends Output & ObjectMeta>(output: Marked, marks: readonly Tries[]): Marked {
+  const attempt = Math.max(0, ...marks.map((each) => each.attempt ?? 0));
+  const isStopped = output.type === 'object' && marks.some(({ stopped }) => stopped === true);
+  return { ...output, ...(isStopped ? { stopped: true } : {}), ...(attempt === 0 ? {} : { attempt }) };
 }
 
 /** The namespaces with an entry, so that an object of another one needs no look-up of its own. Partition empty. */
@@ -165,13 +175,21 @@ export function derivePending(
         : jsonEquals(a as unknown as JsonValue, b as unknown as JsonValue),
     compute: ({ partition, key, left: output, right: entry }, _read, emit) => {
       if (output?.type === 'remove') emit(partition, key, { type: 'remove' });
+      if (output?.type === 'removing' && entry !== undefined && hasNewAttempt(entry, output)) {
+        emit(partition, key, { type: 'touch', ...metaOf(output) });
+      }
       if (output?.type !== 'object') return;
       if (!isInCluster(entry) || entry.digest !== output.digest) {
         emit(partition, key, { type: 'upsert', object: output });
-      } else if (!sameMeta(entry, output) || entry.unproven === true) {
+      } else if (!sameMeta(entry, output) || hasNewAttempt(entry, output) || entry.unproven === true) {
         // The touch of an unproven entry proves it: this server sends the object, too.
         emit(partition, key, { type: 'touch', ...metaOf(output) });
       }
     },
   });
+}
+
+/** An attempt that has ended is no change. */
+function hasNewAttempt(entry: LedgerEntry, { attempt }: ObjectMeta): boolean {
+  return attempt !== undefined && attempt !== entry.attempt;
 }

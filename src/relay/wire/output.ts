@@ -20,8 +20,10 @@ import {
   type Assembler,
   createAssembler,
   createScopeNumbers,
+  marksInit,
   objectRecords,
   type RecordInit,
+  readMarks,
   withOrigins,
 } from './records.ts';
 import {
@@ -58,9 +60,10 @@ export function* outputRecords(delta: OutputDelta, objectBytes: number): Generat
     yield* objectRecords(object, objectBytes, { ...metaOf(object), scope });
   }
   for (const touch of delta.touches) {
-    const { key, stopped = false } = touch;
+    const { key } = touch;
+    const marks = marksInit(touch);
     const scope = yield* numberOf(touch.scope);
-    yield* withOrigins(touch.origins, (origins) => ({ case: 'touch', value: { key, origins, scope, stopped } }));
+    yield* withOrigins(touch.origins, (origins) => ({ case: 'touch', value: { key, origins, scope, ...marks } }));
   }
   for (const key of delta.removals) yield { case: 'removal', value: { key } };
   for (const { key, reason } of delta.keeps) yield { case: 'keep', value: { key, reason: clipText(reason) } };
@@ -104,14 +107,14 @@ export function createOutputAssembler(
         const clusters = scopeOf(record.scope);
         object(key, record, objectBytes, ({ digest, origins, value, bytes }) => {
           received += bytes.byteLength;
-          const meta = { origins, scope: clusters, ...stoppedOf(record) };
+          const meta = { origins, scope: clusters, ...readMarks(record) };
           upserts.push(receivedObject({ key, digest, ...meta }, bytes, received < PARSED_BYTES ? value : undefined));
         });
       },
       touch(record) {
         const key = nextKey('touch', record.key);
         const clusters = scopeOf(record.scope);
-        origins(record.origins, (all) => touches.push({ key, origins: all, scope: clusters, ...stoppedOf(record) }));
+        origins(record.origins, (all) => touches.push({ key, origins: all, scope: clusters, ...readMarks(record) }));
       },
       removal: ({ key }) => void removals.push(nextKey('removal', key)),
       keep: ({ key, reason }) => void keeps.push({ key: nextKey('keep', key), reason: readText(reason) }),
@@ -144,10 +147,6 @@ function receivedObject(
   };
 }
 
-function stoppedOf({ stopped }: { readonly stopped: boolean }): { readonly stopped?: true } {
-  return stopped ? { stopped } : {};
-}
-
 /** The head of a holding. */
 export function holdingHead(holding: AgentHolding) {
   return { case: 'holding' as const, value: headInit(holding) };
@@ -165,9 +164,9 @@ function headInit(holding: Omit<AgentHolding, 'entries'>) {
 /** The records of a holding, generated on demand. */
 export function* holdingRecords(holding: AgentHolding): Generator<RecordInit, void, void> {
   const numberOf = createScopeNumbers();
-  for (const { key, phase, digest, stopped = false, lost = false, ...entry } of holding.entries) {
+  for (const { key, phase, digest, lost = false, ...entry } of holding.entries) {
     const scope = yield* numberOf(entry.scope);
-    const head = { key, digest: digestBytes(digest), phase, scope, stopped, lost };
+    const head = { key, digest: digestBytes(digest), phase, scope, ...marksInit(entry), lost };
     yield* withOrigins(entry.origins, (origins) => ({ case: 'entry', value: { ...head, origins } }));
   }
 }
@@ -216,7 +215,7 @@ export function createHoldingAssembler(
         }
         if (entries.has(key)) throw new ProtocolError('OutOfTurn', `${key} is in a holding twice`);
         origins(record.origins, (all) => {
-          const marks = { ...stoppedOf(record), ...(record.lost ? { lost: true as const } : {}) };
+          const marks = { ...readMarks(record), ...(record.lost ? { lost: true as const } : {}) };
           entries.set(key, { key, digest: entryDigest, phase, origins: all, scope: clusters, ...marks });
         });
       },

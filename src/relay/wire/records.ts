@@ -5,7 +5,7 @@ import { type ClusterName, type Digest, quote } from '../../model/ids.ts';
 import { canonicalJson } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { SCOPE_CLUSTERS } from '../../model/object-size.ts';
-import type { Origin } from '../../model/output.ts';
+import type { ObjectMeta, Origin } from '../../model/output.ts';
 import { OBJECT_ORIGINS } from '../limits.ts';
 import { type Content, createContentReader } from './content.ts';
 import { digestBytes, ProtocolError, readClusters, readCount, readDigest, readKey, readOrigins } from './scalars.ts';
@@ -40,7 +40,7 @@ export class ObjectTooLargeError extends Error {
 export function* objectRecords(
   object: Pick<LiveObject, 'key' | 'digest' | 'value' | 'content'>,
   limit: number,
-  meta: { readonly origins: readonly Origin[]; readonly scope: number; readonly stopped?: boolean } = {
+  meta: Pick<ObjectMeta, 'origins' | 'stopped' | 'attempt'> & { readonly scope: number } = {
     origins: [],
     scope: 0,
   },
@@ -60,12 +60,26 @@ export function* objectRecords(
     size: BigInt(bytes.length),
     scope: meta.scope,
     content,
-    stopped: meta.stopped === true,
+    ...marksInit(meta),
   };
   yield* withOrigins(meta.origins, (origins) => ({ case: 'object', value: { ...head, origins } }));
   for (let start = PIECE_BYTES; start < bytes.length; start += PIECE_BYTES) {
     yield { case: 'more', value: { content: bytes.subarray(start, start + PIECE_BYTES) } };
   }
+}
+
+/** The marks of an object on the wire. */
+export function marksInit({ stopped, attempt = 0 }: Pick<ObjectMeta, 'stopped' | 'attempt'>) {
+  return { stopped: stopped === true, attempt: BigInt(attempt) };
+}
+
+/** Reads the marks of an object. */
+export function readMarks({
+  stopped,
+  attempt,
+}: Pick<ObjectRecord, 'stopped' | 'attempt'>): Pick<ObjectMeta, 'stopped' | 'attempt'> {
+  const asked = readCount(attempt, 'an attempt');
+  return { ...(stopped ? { stopped } : {}), ...(asked === 0 ? {} : { attempt: asked }) };
 }
 
 /** A record with its origins, and further records for the origins that do not fit in it. */

@@ -1,9 +1,14 @@
 import type { OperationRequest } from '../../engine/care/operation/types.ts';
+import { findObject } from '../../engine/explain/object-name.ts';
+import type { Engine } from '../../engine/graph.ts';
+import { parseObjectName } from '../../model/explain-query.ts';
 import { quote } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
+import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
-import type { Act } from '../../server/answer.ts';
-import type { ApprovalView, ClusterView, SourceView } from '../../server/api.ts';
+import type { Act, Answer } from '../../server/answer.ts';
+import type { ApprovalView, ClusterView, RetryView, SourceView } from '../../server/api.ts';
+import type { Attempts } from '../attempts.ts';
 import type { OperationRequests, RequestOutcome } from '../operation-requests.ts';
 import type { ServerParts } from '../parts.ts';
 import type { RefusedAgents } from '../refused-agents.ts';
@@ -14,6 +19,7 @@ import { clusterView, sourceView, viewRows } from './views.ts';
 export interface ActDeps extends Omit<ServerParts, 'fleet'> {
   readonly heldSets: HeldSets;
   readonly operationRequests: Pick<OperationRequests, 'ask' | 'receipt'>;
+  readonly attempts: Pick<Attempts, 'ask' | 'receipt'>;
   readonly refusedAgents: Pick<RefusedAgents, 'of'>;
   /** Identifies the key that makes tags now. */
   readonly signer: string;
@@ -38,6 +44,7 @@ export function createActs(deps: ActDeps) {
     accept: (name: string, revision: string, by: string) => accept(deps, name, revision, by),
     replaceCluster: (cluster: string, by: string) => setReleased(deps, cluster, true, by),
     giveBackCluster: (cluster: string, by: string) => setReleased(deps, cluster, false, by),
+    retryCluster: (cluster: string, object: string | undefined, by: string) => retryCluster(deps, cluster, object, by),
     operateShoot: (namespace: string, name: string, request: OperationRequest, by: string) =>
       operateShoot(deps, { namespace, name }, request, by),
   };
@@ -86,6 +93,51 @@ async function approve({ engine, heldSets, log }: ActDeps, digest: string, by: s
   if (now === undefined) return { ok: false, kind: 'notFound', message: 'no removal is held' };
   const message = `no held removals have the digest ${digest.slice(0, 80)}; what is held now is ${now.digest}`;
   return { ok: false, kind: 'conflict', message };
+}
+
+async function retryCluster(
+  { engine, attempts, suspensions, loop }: ActDeps,
+  cluster: string,
+  object: string | undefined,
+  by: string,
+): Promise<Act<RetryView>> {
+  if (engine.clusters.get('', cluster) === undefined)
+    return { ok: false, kind: 'notFound', message: `there is no cluster ${quote(cluster)}` };
+  const found = object === undefined ? undefined : objectIn(engine, cluster, object);
+  if (found?.ok === false) return found;
+  const asked = attempts.ask(cluster, found?.value, by);
+  if (asked.length === 0) {
+    const what = found === undefined ? `nothing of cluster ${cluster}` : `${displayKey(found.value)}`;
+    const message = `${what} has failed there: what is not applied yet is under way, held or not declared; see fleetrelay get outputs ${cluster}`;
+    return { ok: false, kind: 'conflict', message };
+  }
+  await loop.settled();
+  const agent = engine.inputs.agents.get('', cluster);
+  const waits =
+    suspensions.get('cluster', cluster) !== undefined
+      ? 'the cluster is suspended: they are tried after it is resumed'
+      : agent?.connected !== true
+        ? 'its agent is not connected: they are tried when it is'
+        : agent.takesAttempts !== true
+          ? 'its agent is older than this server, and tries them when their back-off ends'
+          : undefined;
+  const value = { cluster, objects: asked.map(displayKey), ...(waits === undefined ? {} : { waits }) };
+  return { ok: true, value, receipt: attempts.receipt(cluster) };
+}
+
+/** The object of a cluster that a person names. */
+function objectIn(engine: Engine, cluster: string, text: string): Answer<ObjectKey> {
+  const name = parseObjectName(text);
+  if (!name.ok) return { ok: false, kind: 'invalid', message: `${quote(text)} ${name.problem}` };
+  const found = findObject(engine, cluster, name.value);
+  if (found.type === 'found') return { ok: true, value: found.key };
+  if (found.type === 'ambiguous')
+    return {
+      ok: false,
+      kind: 'conflict',
+      message: `${quote(text)} may be ${found.names.join(' or ')}: name one of them`,
+    };
+  return { ok: false, kind: 'notFound', message: `cluster ${cluster} has no object ${quote(text)}` };
 }
 
 async function operateShoot(

@@ -112,6 +112,7 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     accept: asLeader(acts.accept),
     replaceCluster: asLeader(acts.replaceCluster),
     giveBackCluster: asLeader(acts.giveBackCluster),
+    retryCluster: asLeader(acts.retryCluster),
     operateShoot: asLeader(acts.operateShoot),
   };
 }

@@ -1,6 +1,7 @@
 import type { AnsweredRequest } from '../../engine/care/operation/requests.ts';
 import type { Input } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
+import type { AttemptRequest } from '../../engine/inputs.ts';
 import type { AgentRefusal } from '../../model/agent-refusal.ts';
 import type { HealthReport } from '../../model/dataplane-health.ts';
 import { isEngineKind } from '../../model/engine-kinds.ts';
@@ -42,6 +43,7 @@ export const recordKey = {
   dataplaneReport: (key: string) => `dataplane-reports/${key}`,
   agentRefusal: (cluster: string) => `agent-refusals/${cluster}`,
   operationRequest: (shoot: string) => `operation-requests/${shoot}`,
+  attempts: (cluster: string) => `attempts/${cluster}`,
   historyOf: (cluster: string) => `history/${cluster}/`,
   history: (cluster: string, slot: number) => `history/${cluster}/${slot}`,
 } as const;
@@ -195,6 +197,8 @@ export async function readRecords(store: SnapshotStore, log: Log) {
     },
     /** What was answered of what is asked of Shoots, by Shoot. */
     operationRequests: await read.flat<AnsweredRequest>(recordKey.operationRequest(''), recordShape.operationRequest),
+    /** Attempts that people have asked for, by cluster. */
+    attempts: await read.flat<AttemptRequest>(recordKey.attempts(''), recordShape.attempts),
     /** The last refusals, by the name of a cluster. */
     agentRefusals: await read.flat<RefusalRecord>(recordKey.agentRefusal(''), recordShape.agentRefusal),
     /** The clusters' maps. */
@@ -324,6 +328,7 @@ export const recordShape = {
     ...{ last: isRefusal, shown: isRefusal, isProven: isFlag, wasConnected: isFlag, isOver: isFlag },
   }),
   operationRequest: fields({ spec: isText, annotation: isText }),
+  attempts: fields({ objects: (json) => isJsonObject(json) && Object.values(json).every(isTime) }),
   dataplaneStream: fields({ replica: isText, open: isFlag, since: isTime }),
   dataplaneReport: fields({
     began: isTime,

@@ -1,4 +1,4 @@
-import { KINDS_AS_WRITTEN, TAKES_STOPPED } from '../../model/agent.ts';
+import { KINDS_AS_WRITTEN, TAKES_ATTEMPTS, TAKES_STOPPED } from '../../model/agent.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
 import { inventoryDigest } from '../../model/inventory-digest.ts';
 import { type Registration, reportedIn } from '../../model/ledger.ts';
@@ -89,6 +89,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
           kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
           ...reportedIn(ledger.registration(cluster)),
           ...(capabilities.includes(TAKES_STOPPED) ? { takesStopped: true } : {}),
+          ...(capabilities.includes(TAKES_ATTEMPTS) ? { takesAttempts: true } : {}),
         });
       });
     },

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import { type AgentWorld, configMap, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
+import type { ObjectKey } from '../../../src/model/object-key.ts';
+import { type AgentWorld, configMap, createConnectedWorld, keyOf, meta } from '../../support/agent-world.ts';
 
 const refusal = { type: 'failed', reason: 'Invalid', message: 'provided port is already allocated' } as const;
 const failing = configMap('failing', '1');
@@ -76,4 +77,29 @@ test('a change of the object by others is a reason to try at once', async () => 
   world.cluster.personPuts(failingKey, configMap('failing', 'of others'));
   await world.settle();
   expect(world.cluster.tries(failingKey)).toBe(before + 1);
+});
+
+const touch = (key: ObjectKey, attempt: number) => ({ forged: { touches: [{ key, ...meta, attempt }] } });
+
+test('another attempt is made at once, and only by a new one', async () => {
+  expect(await world.server.say(touch(failingKey, 1))).toEqual({ accepted: true });
+  await world.settle();
+  expect(isApplied()).toBe(true);
+  expect(world.server.holding().entries.find(({ key }) => key === failingKey)).toMatchObject({ attempt: 1 });
+});
+
+test('another attempt of a removal is made at once, and one of an object that is gone meanwhile changes nothing', async () => {
+  world.cluster.fail(otherKey, refusal);
+  await world.server.say({ removals: [otherKey] });
+  await world.clock.advance(LATE_MS);
+  world.cluster.fail(otherKey, undefined);
+  expect(world.cluster.objects.has(otherKey)).toBe(true);
+  expect(await world.server.say(touch(otherKey, 1))).toEqual({ accepted: true });
+  await world.settle();
+  expect(world.cluster.objects.has(otherKey)).toBe(false);
+  expect(await world.server.say(touch(otherKey, 2))).toEqual({ accepted: true });
+  expect(await world.server.say({ forged: { touches: [{ key: otherKey, ...meta }] } })).toMatchObject({
+    accepted: false,
+    reason: 'UnknownTouch',
+  });
 });

@@ -54,6 +54,7 @@ describe('a holding that the server remembers', () => {
     ['path', (entry) => ({ ...entry, origins: entry.origins.map((one) => ({ ...one, path: 'other.yaml' })) })],
     ['scope', (entry) => ({ ...entry, scope: [] })],
     ['stop', (entry) => ({ ...entry, stopped: true })],
+    ['attempt', (entry) => ({ ...entry, attempt: 1_780_000_000_000 })],
     ['phase', (entry) => ({ ...entry, phase: entry.phase === 'held' ? 'removing' : 'held' })],
   ];
   it.each(changes)('is sent if it differs in one %s', async (_, change) => {

@@ -74,8 +74,13 @@ test('a delta arrives with all its parts', async () => {
     touches: [{ key: configMapKey('a'), origins: [], scope: [], stopped: true } as const],
   };
   expect(await sessionOf(world).send(stopped)).toEqual({ type: 'accepted' });
-  expect(agent.deltas.map(({ tag: _, ...sent }) => sent)).toEqual([withContents(delta), touched, stopped]);
-  expect(world.server.stats()).toMatchObject({ connectedClusters: 1, streams: 2, outputsAccepted: 3 });
+  const again = {
+    ...deltaOf(AB, AB, { epoch: 3, sequence: 4 }),
+    touches: [{ key: configMapKey('a'), origins: [], scope: [], attempt: 1_780_000_000_000 }],
+  };
+  expect(await sessionOf(world).send(again)).toEqual({ type: 'accepted' });
+  expect(agent.deltas.map(({ tag: _, ...sent }) => sent)).toEqual([withContents(delta), touched, stopped, again]);
+  expect(world.server.stats()).toMatchObject({ connectedClusters: 1, streams: 2, outputsAccepted: 4 });
 });
 
 /** As it arrives: with the bytes that its digests cover. */

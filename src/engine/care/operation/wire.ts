@@ -7,7 +7,7 @@ import { deriveExtensionErrors } from './extension-errors.ts';
 import { deriveGoneShoots } from './gone.ts';
 import { deriveOperations, type OperationReads, type ShootOperation } from './operations.ts';
 import { type AnsweredRequest, deriveDeclaredRequests } from './requests.ts';
-import { deriveStops } from './stops.ts';
+import { deriveTries } from './tries.ts';
 
 interface Given
   extends Pick<
@@ -30,11 +30,11 @@ export function wireOperations(graph: Graph, { inputs, declarations }: DomainCor
     gone,
     ...{ declaredRequests, answeredRequests, suspensions, extensionErrors },
   };
-  const stops = deriveStops(graph, reads);
+  const tries = deriveTries(graph, reads);
   let operations: Derived<ShootOperation> | undefined;
   return {
-    ...{ declaredRequests, answeredRequests, gone, stops },
-    collections: [declaredRequests, errors, gone, stops] as readonly Derived<unknown>[],
+    ...{ declaredRequests, answeredRequests, gone, tries },
+    collections: [declaredRequests, errors, gone, tries] as readonly Derived<unknown>[],
     deadlines: deriveOperationDeadlines(graph, { ...reads, byCluster: given.byCluster }),
     inputs: {
       // The shell checks what it stages.

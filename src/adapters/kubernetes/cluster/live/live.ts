@@ -8,7 +8,7 @@ import type { Clock } from '../../../../ports/clock.ts';
 import type { LiveState } from '../../../../ports/cluster-api.ts';
 import type { ApiCatalog, ApiResource, FollowerDeps, KubeClient } from '../../api/types.ts';
 import { createAutoscaled } from './autoscaled.ts';
-import { createCatalogRefresher } from './catalog-refresher.ts';
+import { type CatalogRefresher, createCatalogRefresher } from './catalog-refresher.ts';
 import { createJudgedStore } from './judged-store.ts';
 import { createKinds, type Kinds } from './kinds.ts';
 import { createStopButton } from './stop-button.ts';
@@ -85,7 +85,6 @@ export function createLive(deps: FollowerDeps, options: LiveOptions) {
 
   function current(): LiveState {
     const paused = button.isOn();
-    const redefined = catalog.takeRedefined();
     const isSame = !store.hasChanged() && !kindsChanged && state?.paused === paused && state.redefined === undefined;
     if (state !== undefined && isSame) return state;
     const changed = store.takeChanged();
@@ -95,8 +94,7 @@ export function createLive(deps: FollowerDeps, options: LiveOptions) {
       ...(kindsChanged || state === undefined
         ? kindStates(catalog.current(), kinds)
         : { kinds: state.kinds, diagnostics: state.diagnostics }),
-      ...versionOf(catalog.current()),
-      ...(redefined.size === 0 ? {} : { redefined }),
+      ...saidBy(catalog),
       paused,
     };
     kindsChanged = false;
@@ -145,8 +143,13 @@ async function probe(client: KubeClient): Promise<void> {
   if (answer.type === 'unreachable') throw new Error(`${client.server} cannot be asked: ${answer.message}`);
 }
 
-function versionOf({ kubernetesVersion }: ApiCatalog): Pick<LiveState, 'kubernetesVersion'> {
-  return kubernetesVersion === undefined ? {} : { kubernetesVersion };
+function saidBy(catalog: CatalogRefresher): Pick<LiveState, 'kubernetesVersion' | 'redefined'> {
+  const { kubernetesVersion } = catalog.current();
+  const redefined = catalog.takeRedefined();
+  return {
+    ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
+    ...(redefined.size === 0 ? {} : { redefined }),
+  };
 }
 
 function kindStates(catalog: ApiCatalog, followed: Kinds): Pick<LiveState, 'kinds' | 'diagnostics'> {

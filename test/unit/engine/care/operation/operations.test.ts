@@ -429,6 +429,35 @@ describe('a Failed operation of a policy that stops then', () => {
   });
 });
 
+describe('another operation', () => {
+  const attempt = (world: ShootWorld) => world.engine.pending.get('blue', '/ConfigMap/web/bad');
+  function failedWorld(takesAttempts: boolean): ShootWorld {
+    const world = created();
+    if (takesAttempts) {
+      const agent = world.engine.inputs.agents.get('', 'blue') ?? expect.fail();
+      world.engine.inputs.agents.set('', 'blue', { ...agent, takesAttempts });
+    }
+    world.declare('bad');
+    world.settle();
+    world.report('bad', failed('Forbidden'));
+    world.settle();
+    return world;
+  }
+
+  it.each([true, false])('is another attempt of what failed before it, at an agent that knows it: %s', (knowsIt) => {
+    const world = failedWorld(knowsIt);
+    expect(attempt(world)).toBeUndefined();
+    world.wait(120);
+    world.wait(24 * 3_600);
+    expect(world.operation()).toBe('Reconcile/Failed 50');
+    expect(attempt(world)).toBeUndefined();
+    world.ask('retry');
+    const expected = { type: 'touch', attempt: expect.any(Number) };
+    if (knowsIt) expect(attempt(world)).toMatchObject(expected);
+    else expect(attempt(world)).toBeUndefined();
+  });
+});
+
 describe('a Shoot that no source declares any more', () => {
   const removing = (world: ShootWorld, isGone: boolean) => {
     const key = '/ConfigMap/web/one' as never;
