@@ -58,7 +58,7 @@ export function asKeys(value: JsonValue | undefined): readonly ObjectKey[] {
 }
 
 export function asInventoryRecord(value: JsonValue): InventoryRecord {
-  const { key, digest, phase, origins, scope, stopped, nonce, rebuilt, identity } = asObject(value);
+  const { key, digest, phase, origins, scope, stopped, attempt, nonce, rebuilt, identity } = asObject(value);
   if (phase !== 'held' && phase !== 'removing') throw new Error('not a phase');
   return {
     key: parsed(parseObjectKey, key),
@@ -70,6 +70,7 @@ export function asInventoryRecord(value: JsonValue): InventoryRecord {
     }),
     scope: asList(scope).map((item) => parsed(parseClusterName, item)),
     ...(stopped === true ? { stopped } : {}),
+    ...(attempt === undefined ? {} : { attempt: asCount(attempt) }),
     nonce: asText(nonce),
     ...(rebuilt === true ? { rebuilt } : {}),
     ...(identity === undefined ? {} : { identity: asText(identity) }),

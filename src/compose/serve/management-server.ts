@@ -135,11 +135,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const sessions: Sessions = new Map();
   const leading = createLeading();
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);
-  const own = {
-    operationRequests: createOperationRequests(foundation, replica),
-    attempts: createAttempts(foundation),
-    history: createHistory(foundation),
-  };
+  const { stopRequests, ...own } = createOwnParts(foundation, replica);
   const parts: Parts = { ...foundation, ...own, sources, sessions, replica, suspensions };
   const enrolledAgain = tellOfEnrolments(parts, deps.audit, () => otherStatus);
   const relaying = wireAgents(parts, { ...options, signer: relay.signer }, enrolledAgain);
@@ -192,13 +188,21 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     /** Drains the relay, stops the sources, and makes durable what waits to be written. */
     stop: async (): Promise<void> => {
       status?.stop();
-      await Promise.all([otherStatus.stop(), remediations?.stop(), own.operationRequests.stop(), own.attempts.stop()]);
+      await Promise.all([otherStatus.stop(), remediations?.stop(), stopRequests()]);
       unfollow();
       foundation.deadlines.stop();
       await Promise.all([xds.stop(), relay.drain(), relaying.refusedAgents.stop()]);
       await stopParts(parts);
     },
   };
+}
+
+/** What people ask of Shoots and clusters, and what was sent. */
+function createOwnParts(foundation: Foundation, replica: Replica) {
+  const operationRequests = createOperationRequests(foundation, replica);
+  const attempts = createAttempts(foundation);
+  const stopRequests = () => Promise.all([operationRequests.stop(), attempts.stop()]);
+  return { operationRequests, attempts, history: createHistory(foundation), stopRequests };
 }
 
 /** Notes in the audit log, and as an Event, that a cluster has enrolled again. */

@@ -59,6 +59,8 @@ export function inventoryChange(
     phase: 'held' as const,
     origins,
     scope: [],
+    stopped: true as const,
+    attempt: 1_780_000_000_000,
     nonce,
   }));
   return {
