@@ -61,6 +61,9 @@ export const KINDS_AS_WRITTEN = 'kinds-as-written';
 /** Capability of a server: a step of the input need not repeat the kinds. */
 export const KEEPS_KINDS = 'keeps-kinds';
 
+/** Capability of a server: the health of an object may be `suspended`. */
+export const TAKES_SUSPENDED = 'suspended-health';
+
 /** Capability of an agent: it accepts new root certificates. */
 export const TAKES_ROOTS = 'roots';
 

@@ -146,7 +146,10 @@ function sendHolding({ listener, stream }: PullDeps): Promise<boolean> {
 async function sendResults({ memory: { results }, stream, log }: PullDeps): Promise<boolean> {
   const batch = [...results.values().take(BATCH)];
   if (batch.length === 0) return false;
-  const outcome = await stream().transfers.exchange({ case: 'results', value: {} }, resultRecords(batch));
+  const welcome = await stream().welcome;
+  if (welcome === undefined) return false;
+  const records = resultRecords(batch, welcome.capabilities);
+  const outcome = await stream().transfers.exchange({ case: 'results', value: {} }, records);
   if (outcome.type === 'over') return false;
   if (outcome.type === 'refused') log.error('relay: the server refused results', { count: batch.length });
   for (const result of batch) if (results.get(result.key) === result) results.delete(result.key);

@@ -1,5 +1,5 @@
 import type { HoldingHead } from '../../generated/relay_pb.ts';
-import { type AgentHello, KEEPS_KINDS } from '../model/agent.ts';
+import { type AgentHello, KEEPS_KINDS, TAKES_SUSPENDED } from '../model/agent.ts';
 import { type ClusterId, type ClusterName, type Digest, type FleetName, parseClusterName } from '../model/ids.ts';
 import { createBudget, createLineLimit, type Rate } from '../model/rate-limit.ts';
 import type { RelayTls } from '../model/relay-config.ts';
@@ -183,7 +183,7 @@ export function welcomeFrame(
   { inputDigest, ...known }: { readonly inputDigest?: Digest; readonly holdingKnown?: boolean },
 ): FrameInit {
   const { fleet, version } = state.options;
-  const offered = { capabilities: [KEEPS_KINDS], limits: limitsInit(state.limits) };
+  const offered = { capabilities: [KEEPS_KINDS, TAKES_SUSPENDED], limits: limitsInit(state.limits) };
   const input = inputDigest === undefined ? {} : { inputDigest: digestBytes(inputDigest) };
   return { case: 'welcome', value: { protocol, fleet, version, ...offered, ...input, ...known } };
 }

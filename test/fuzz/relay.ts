@@ -152,7 +152,7 @@ const fromAgent = fc
       reason: '',
       message: '',
     }));
-    const reported = [...resultRecords(results), ...about.extraResults];
+    const reported = [...resultRecords(results, []), ...about.extraResults];
     return [
       ...on('Pull', [hello, ...transfer({ case: 'holding', value: holding }, about.extraHeld, first)]),
       ...on('Push', [hello]),

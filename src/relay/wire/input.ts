@@ -5,6 +5,7 @@ import {
   type LiveObject,
   MOST_UNLISTED,
   type ObjectResult,
+  TAKES_SUSPENDED,
 } from '../../model/agent.ts';
 import { type Digest, quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
@@ -193,13 +194,27 @@ export function createDigestsAssembler(done: (digests: Map<string, Digest>) => v
   );
 }
 
-/** The records of a batch of results. */
-export function* resultRecords(results: readonly ObjectResult[]): Generator<RecordInit, void, void> {
+/** The records of a batch of results for a server with these capabilities. */
+export function* resultRecords(
+  results: readonly ObjectResult[],
+  capabilities: readonly string[],
+): Generator<RecordInit, void, void> {
+  const takesSuspended = capabilities.includes(TAKES_SUSPENDED);
+
   for (const { key, digest, state, reason, message, health } of results) {
     const texts = { reason: sendableReason(reason), message: clipText(message) };
-    const healthTexts = health === undefined ? {} : { health: health.state, healthMessage: clipText(health.message) };
-    yield { case: 'result', value: { key, digest: digestBytes(digest), state, ...texts, ...healthTexts } };
+    yield {
+      case: 'result',
+      value: { key, digest: digestBytes(digest), state, ...texts, ...healthTexts(health, takesSuspended) },
+    };
   }
+}
+
+/** A server that does not know `suspended` would end the stream: it gets the other state that is well, with the message. */
+function healthTexts(health: ObjectResult['health'], takesSuspended: boolean) {
+  if (health === undefined) return {};
+  const state = health.state === 'suspended' && !takesSuspended ? 'current' : health.state;
+  return { health: state, healthMessage: clipText(health.message) };
 }
 
 /** Reads a batch of results. */

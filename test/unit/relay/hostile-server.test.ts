@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TAKES_SETTINGS } from '../../../src/model/agent.ts';
+import { type ObjectResult, TAKES_SETTINGS, TAKES_SUSPENDED } from '../../../src/model/agent.ts';
 import { NO_SETTINGS, settingsText } from '../../../src/model/agent-settings.ts';
 import { objectDigest, sha256, snapshotDigest } from '../../../src/model/digest.ts';
 import type { IncomingStream } from '../../../src/ports/transport.ts';
@@ -53,6 +53,7 @@ async function meet(
   agent: FakeAgent,
   capabilities: readonly string[] = [TAKES_SETTINGS],
   afterHolding?: FrameInit,
+  results: readonly ObjectResult[] = [],
 ): Promise<Frame[]> {
   const network = createMemoryNetwork();
   const clock = createVirtualClock();
@@ -84,6 +85,7 @@ async function meet(
     },
   );
   client.publishInput(inputOf({ live: '1' }));
+  client.report(results);
   client.start(agent);
   await clock.settle();
   await Promise.all([client.stop(), clock.advance(2_000)]);
@@ -99,6 +101,21 @@ test('a server that keeps to the protocol is heard', async () => {
   const heard = await meet([welcome, ...output(delta)], [welcome], agent);
   expect(agent.deltas).toMatchObject([delta]);
   expect(heard).toContainEqual(expect.objectContaining({ case: 'ack' }));
+});
+
+test.each([
+  ['an earlier server is told the state that it knows', [], 'current'],
+  ['a server that knows the state is told it', [TAKES_SUSPENDED], 'suspended'],
+])('of an object that a person has suspended %s, with the message', async (_what, capabilities, state) => {
+  const said: FrameInit = { case: 'welcome', value: { ...welcomeValue, capabilities } };
+  const health = { state: 'suspended', message: 'its rollout is paused' } as const;
+  const digest = objectDigest(configMap('a', '1'));
+  const result = { key: configMapKey('a'), digest, state: 'applied', reason: 'Applied', message: '', health } as const;
+  const heard = await meet([said], [said], createFakeAgent(), [], undefined, [result]);
+  const texts = heard.flatMap((frame) => (frame.case === 'chunk' ? [Buffer.from(frame.value.data).toString()] : []));
+  const reported = texts.find((text) => text.includes(health.message));
+  expect(reported).toContain(state);
+  expect(reported?.includes('suspended')).toBe(state === 'suspended');
 });
 
 const settings = (content: string = settingsText(NO_SETTINGS)): FrameInit => ({ case: 'settings', value: { content } });

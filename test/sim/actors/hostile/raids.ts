@@ -71,7 +71,7 @@ const RAIDS: Readonly<Record<string, (raider: Raider) => Promise<void>>> = {
       ...({ state: 'failed', reason: 'Invented', message: 'z'.repeat(200) } as const),
     }));
     for (let at = 2; at < 12; at += 1) {
-      await line?.say(begin(at, { case: 'results', value: {} }), ...chunks(at, resultRecords(results)));
+      await line?.say(begin(at, { case: 'results', value: {} }), ...chunks(at, resultRecords(results, [])));
     }
     await line?.drain();
   },
