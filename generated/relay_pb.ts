@@ -1326,7 +1326,8 @@ export type ResultRecord = Message<"fleetrelay.v1alpha1.ResultRecord"> & {
   message: string;
 
   /**
-   * Health of an applied object: `current`, `suspended`, `inProgress`, `failed`, `terminating` or `unknown`; empty: not known.
+   * Health of an applied object: `current`, `inProgress`, `failed`, `terminating`, `unknown`, or `suspended` for a server with the
+   * capability `suspended-health`; empty: not known.
    *
    * @generated from field: string health = 6;
    */
