@@ -28,8 +28,8 @@ export function kindOfCheck({ apiVersion, kind }: Pick<HealthCheck, 'apiVersion'
 
 /** Judges objects of the kinds of some health checks. */
 export interface HealthEvaluator {
-  /** Undefined: no check is about this kind (`group/Kind`). */
-  judge(kind: string, object: JsonObject): ObjectHealth | undefined;
+  /** Undefined: no check is about this kind (`group/Kind`). `steps` is the work that it took. */
+  judge(kind: string, object: JsonObject): { readonly health: ObjectHealth; readonly steps: number } | undefined;
 }
 
 /** Makes an evaluator; what it needs is loaded only then. */

@@ -31,7 +31,7 @@ export interface HealthFacts extends Known {
   /** The time, in milliseconds since 1970. Absent: no deadline has passed. */
   readonly now?: number;
   /** Judges objects of kinds (`group/Kind`) that a policy has health checks for, in place of the rules; undefined for others. */
-  readonly checks?: (kind: string, value: JsonObject) => ObjectHealth | undefined;
+  readonly checks?: (kind: string, value: JsonObject) => Judgement | undefined;
 }
 
 /** The health of an object, and when it changes by itself. */
@@ -66,7 +66,7 @@ export function judgeObject(value: JsonObject, { now, checks, ...known }: Health
   const live = liveOf(value, known);
   if (live.metadata.deletionTimestamp !== undefined) return { health: TERMINATING };
   const checked = checks?.(`${live.group}/${live.kind}`, value);
-  if (checked !== undefined) return { health: checked };
+  if (checked !== undefined) return checked;
   const found: Found = ruleOf(live.group, live.kind)(live) ?? CURRENT;
   const { later, ...health } = found;
   if (later === undefined || now === undefined) return { health };

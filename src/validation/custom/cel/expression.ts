@@ -16,6 +16,11 @@ const MAX_DEPTH = 100;
 /** The variables of an evaluation. */
 export type Variables = Readonly<Record<string, CelValue>>;
 
+/** Variables that hold no optional value, as {@link compileExpression} takes them. */
+export function declared(names: readonly string[]): ReadonlyMap<string, boolean> {
+  return new Map(names.map((name) => [name, false]));
+}
+
 /** A compiled expression. */
 export interface Expression {
   /** Whether it compares with the state before an update. */
@@ -93,7 +98,7 @@ export function faultOfExpression(
   if (expr === undefined) return undefined;
   const known = new Set([...functions, ...declaredFunctions]);
   const unknown = unknownVariable(expr, {
-    variables: new Map(variables.map((name) => [name, false])),
+    variables: declared(variables),
     functions: known,
   });
   if (unknown !== undefined) {

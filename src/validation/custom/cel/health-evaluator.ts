@@ -6,11 +6,12 @@ import {
   kindOfCheck,
 } from '../../../model/health-check.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../../model/json.ts';
+import { staleHealth } from '../../../model/object-health/general.ts';
 import {
+  CURRENT,
   conditionOf,
   failed,
   inProgress,
-  isStale,
   messageOf,
   type ObjectHealth,
   unknown,
@@ -18,11 +19,20 @@ import {
 import { withoutSecretValues } from '../../../model/secret-values.ts';
 import { createMeter, type Meter, TooMuchWork } from '../../values/meter.ts';
 import { createEnvironment } from './environment.ts';
-import { compileExpression, type Expression, namesIn, type Outcome, UNRESOLVED } from './expression.ts';
+import {
+  compileExpression,
+  declared,
+  type Expression,
+  namesIn,
+  type Outcome,
+  UNRESOLVED,
+  type Variables,
+} from './expression.ts';
 import { createMembers } from './functions/members.ts';
 
-/** The most steps that one expression may take for one object, and the conversion of the object. */
-const MAX_STEPS = 1_000_000;
+/** The most steps that one expression may take for one object, and the most for reading the object. */
+const MAX_STEPS = 100_000;
+const MAX_STEPS_OF_OBJECT = 1_000_000;
 
 /** Makes an evaluator. Import this module when there are checks, not before: it loads the library for CEL. */
 export function createHealthEvaluator(checks: readonly HealthCheck[]): HealthEvaluator {
@@ -32,87 +42,110 @@ export function createHealthEvaluator(checks: readonly HealthCheck[]): HealthEva
   return {
     judge(kind, object) {
       const check = compiled.get(kind);
-      return check === undefined ? undefined : judge(check, withoutSecretValues(object), meter);
+      if (check === undefined) return undefined;
+      const stale = staleHealth(objectOf(object.metadata), objectOf(object.status));
+      if (stale !== undefined) return { health: stale, steps: 0 };
+      return judge(check, withoutSecretValues(object), meter);
     },
   };
 
-  function compile(check: HealthCheck): readonly Compiled[] {
-    return HEALTH_EXPRESSIONS.flatMap((name) => {
+  function compile(check: HealthCheck): Compiled {
+    const expressions = HEALTH_EXPRESSIONS.flatMap((name) => {
       const source = check[name];
       if (source === undefined) return [];
       const names = namesIn(source);
-      const variables = new Map(names.map((each) => [each, false] as const));
-      return [{ name, names, expression: compileExpression(environment, source, variables) }];
+      return [{ name, names, expression: compileExpression(environment, source, declared(names)) }];
     });
+    return { expressions, names: [...new Set(expressions.flatMap(({ names }) => names))] };
   }
 }
 
 interface Compiled {
-  readonly name: (typeof HEALTH_EXPRESSIONS)[number];
-  /** All names that it uses. */
+  readonly expressions: readonly {
+    readonly name: (typeof HEALTH_EXPRESSIONS)[number];
+    /** Or why it cannot be evaluated. */
+    readonly expression: Expression | string;
+  }[];
+  /** All names that they use. */
   readonly names: readonly string[];
-  /** Or why it cannot be evaluated. */
-  readonly expression: Expression | string;
 }
 
-function judge(check: readonly Compiled[], object: JsonObject, meter: Meter): ObjectHealth {
-  const [metadata, status] = [objectOf(object.metadata), objectOf(object.status)];
-  if (isStale(status, metadata)) {
-    return inProgress(
-      `generation ${metadata.generation} is not taken up yet; its status is of ${status.observedGeneration}`,
-    );
-  }
-  const ready = conditionOf(status, 'Ready');
-  const said = (name: string): string =>
-    ready === undefined ? `the expression ${name} of its health check is true` : messageOf(ready);
-  for (const { name, names, expression } of check) {
-    const outcome = evaluate(names, expression, object, meter);
-    if (typeof outcome === 'string')
-      return unknown(`the expression ${name} of its health check cannot be evaluated: ${outcome}`);
-    if (typeof outcome === 'object') {
-      return inProgress(`what the expression ${name} of its health check reads is not there yet: ${outcome.lacks}`);
-    }
-    if (!outcome) continue;
-    if (name === 'current') return { state: 'current', message: '' };
-    return name === 'failed' ? failed(said(name)) : inProgress(said(name));
-  }
-  return inProgress(ready === undefined ? 'no expression of its health check is true' : messageOf(ready));
-}
-
-/** A text says why it cannot be evaluated. */
-function evaluate(
-  names: readonly string[],
-  expression: Expression | string,
+function judge(
+  { expressions, names }: Compiled,
   object: JsonObject,
   meter: Meter,
-): boolean | string | { readonly lacks: string } {
-  if (typeof expression === 'string') return expression;
+): { readonly health: ObjectHealth; readonly steps: number } {
+  const { variables, steps: read } = variablesOf(names, object, meter);
+  if (typeof variables === 'string') {
+    return { health: unknown(`the object cannot be read by its health check: ${variables}`), steps: read };
+  }
+  const ready = conditionOf(objectOf(object.status), 'Ready');
+  let steps = read;
+  for (const { name, expression } of expressions) {
+    const outcome = evaluate(expression, variables, meter);
+    steps += outcome.steps;
+    const health = healthOf(name, outcome, ready);
+    if (health !== undefined) return { health, steps };
+  }
+  return { health: inProgress(ready === undefined ? 'healthChecks.current is false' : messageOf(ready)), steps };
+}
+
+/** Undefined: the expression is false. */
+function healthOf(
+  name: (typeof HEALTH_EXPRESSIONS)[number],
+  { meaning }: Evaluated,
+  ready: JsonObject | undefined,
+): ObjectHealth | undefined {
+  if (typeof meaning === 'string') return unknown(`healthChecks.${name} cannot be evaluated: ${meaning}`);
+  if (typeof meaning === 'object') return inProgress(`healthChecks.${name} cannot be evaluated yet: ${meaning.lacks}`);
+  if (!meaning) return undefined;
+  if (name === 'current') return CURRENT;
+  const said = ready === undefined ? `healthChecks.${name} is true` : messageOf(ready);
+  return name === 'failed' ? failed(said) : inProgress(said);
+}
+
+/** The fields of an object as values of CEL, read once for all expressions; a text says why they cannot be read. */
+function variablesOf(names: readonly string[], object: JsonObject, meter: Meter) {
+  meter.reset(MAX_STEPS_OF_OBJECT);
   try {
-    meter.reset(MAX_STEPS);
     const present = names.flatMap((name) => {
       const value = Object.hasOwn(object, name) ? object[name] : undefined;
       return value === undefined ? [] : [[name, celOf(value, meter)] as const];
     });
-    meter.reset(MAX_STEPS);
-    return meaningOf(expression.evaluate(Object.fromEntries(present)));
+    return { variables: Object.fromEntries(present), steps: MAX_STEPS_OF_OBJECT - meter.left };
   } catch (error) {
-    if (error instanceof TooMuchWork) return TOO_MUCH;
+    if (error instanceof TooMuchWork) return { variables: tooMuch(MAX_STEPS_OF_OBJECT), steps: MAX_STEPS_OF_OBJECT };
     // The object is nested too deep for the stack.
-    if (error instanceof RangeError) return 'the object is nested too deep';
+    if (error instanceof RangeError) return { variables: 'it is nested too deep', steps: MAX_STEPS_OF_OBJECT };
     throw error;
   }
 }
 
-const TOO_MUCH = `it takes more than ${MAX_STEPS} steps`;
+interface Evaluated {
+  /** A text says why it cannot be evaluated; `lacks` what the object does not have yet. */
+  readonly meaning: boolean | string | { readonly lacks: string };
+  readonly steps: number;
+}
 
-function meaningOf(outcome: Outcome): boolean | string | { readonly lacks: string } {
+function evaluate(expression: Expression | string, variables: Variables, meter: Meter): Evaluated {
+  if (typeof expression === 'string') return { meaning: expression, steps: 0 };
+  meter.reset(MAX_STEPS);
+  const meaning = meaningOf(expression.evaluate(variables));
+  return { meaning, steps: MAX_STEPS - Math.max(0, meter.left) };
+}
+
+function tooMuch(steps: number): string {
+  return `it takes more than ${steps} steps`;
+}
+
+function meaningOf(outcome: Outcome): Evaluated['meaning'] {
   switch (outcome.type) {
     case 'value':
       return typeof outcome.value === 'boolean' ? outcome.value : 'its value is neither true nor false';
     case 'failed':
       return { lacks: outcome.why };
     case 'tooMuch':
-      return TOO_MUCH;
+      return tooMuch(MAX_STEPS);
     case 'unknown':
       return UNRESOLVED.test(outcome.why) ? { lacks: outcome.why } : outcome.why;
   }

@@ -7,7 +7,7 @@ import { parseApiVersion } from '../../../model/object-key.ts';
 import type { DeclaredExpression } from '../../expressions.ts';
 import type { CallFault } from './declared-functions.ts';
 import type { Environment } from './environment.ts';
-import { compileExpression, namesIn } from './expression.ts';
+import { compileExpression, declared, namesIn } from './expression.ts';
 import { type FieldScope, faultOfFields, schemaOf } from './field-references.ts';
 import { withoutOptionalSyntax } from './optional-syntax.ts';
 
@@ -42,7 +42,7 @@ export function problemOfHealth(
 
 function faultOf(environment: Environment, source: string, fields: FieldScope | undefined): CallFault | undefined {
   const names = fields === undefined ? namesIn(source) : [...fields.keys()];
-  const compiled = compileExpression(environment, source, new Map(names.map((name) => [name, false])));
+  const compiled = compileExpression(environment, source, declared(names));
   if (typeof compiled === 'string') {
     const why = compiled.replace(/<input>:(\d+):(\d+): /, 'line $1, column $2 of it: ');
     const unknown = / is no variable$/.test(why) ? why.replace(/ .*/, '') : undefined;

@@ -15,7 +15,7 @@ const check: HealthCheck = {
 const database = (status?: JsonObject) =>
   liveObject('example.com/v1', 'Database', status === undefined ? {} : { status });
 const judged = (object: JsonObject, given: HealthCheck = check) =>
-  createHealthEvaluator([given]).judge('example.com/Database', object);
+  createHealthEvaluator([given]).judge('example.com/Database', object)?.health;
 
 test.each([
   ['the first that is true counts', { phase: 'Moving', ...conditions('Ready=True') }, 'inProgress'],
@@ -28,7 +28,10 @@ test.each([
 });
 
 test('what the object lacks is still to come', () => {
-  expect(judged(database())).toMatchObject({ state: 'inProgress', message: expect.stringContaining('not there yet') });
+  expect(judged(database())).toMatchObject({
+    state: 'inProgress',
+    message: expect.stringContaining('cannot be evaluated yet'),
+  });
   expect(judged(database({ phase: 'Ready' }))).toMatchObject({ state: 'inProgress' });
 });
 
@@ -56,14 +59,33 @@ test.each([
   const given = { apiVersion: 'example.com/v1', kind: 'Database', current };
   expect(judged(database({ phase: 'x' }), given)).toMatchObject({
     state: 'unknown',
-    message: expect.stringContaining('the expression current of its health check cannot be evaluated'),
+    message: expect.stringContaining('healthChecks.current cannot be evaluated: '),
   });
 });
 
 test('values of Secrets are not seen', () => {
   const given = { apiVersion: 'v1', kind: 'Secret', current: "data.password == 'eA=='" };
   const secret = { ...liveObject('v1', 'Secret'), data: { password: 'eA==' } };
-  expect(createHealthEvaluator([given]).judge('/Secret', secret)).toMatchObject({ state: 'inProgress' });
+  expect(createHealthEvaluator([given]).judge('/Secret', secret)?.health).toMatchObject({ state: 'inProgress' });
+});
+
+test('an object is read once for all expressions of its kind', () => {
+  const list = Array.from({ length: 10_000 }, (_, index) => index);
+  const steps = (given: Partial<HealthCheck>) => {
+    const { health, steps: counted } =
+      createHealthEvaluator([{ ...check, ...given }]).judge('example.com/Database', database({ list })) ??
+      expect.fail();
+    expect(health.state).toBe('inProgress');
+    return counted;
+  };
+  const one = steps({ inProgress: 'size(status.list) > 0' });
+  const three = steps({
+    inProgress: 'size(status.list) < 0',
+    failed: 'size(status.list) < 0',
+    current: 'size(status.list) < 0',
+  });
+  expect(one).toBeGreaterThan(10_000);
+  expect(three - one).toBeLessThan(1_000);
 });
 
 test('other kinds are not judged', () => {

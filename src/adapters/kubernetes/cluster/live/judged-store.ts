@@ -1,14 +1,16 @@
 import type { AgentSettings } from '../../../../model/agent-settings.ts';
 import type { LoadEvaluator } from '../../../../model/health-check.ts';
-import type { JsonObject } from '../../../../model/json.ts';
+import { type JsonObject, textOf } from '../../../../model/json.ts';
+import type { ObjectHealth } from '../../../../model/object-health/health.ts';
 import { type Judgement, judgeObject } from '../../../../model/object-health/object-health.ts';
 import { isUnschedulable } from '../../../../model/object-health/pods.ts';
-import { kindOf, type ObjectKey } from '../../../../model/object-key.ts';
+import { kindOf, metadataOf, type ObjectKey } from '../../../../model/object-key.ts';
+import type { Clock } from '../../../../ports/clock.ts';
 import type { FollowerDeps } from '../../api/types.ts';
 import type { LiveEntry } from './entry.ts';
 import { createHealthChecks } from './health-checks.ts';
-import { createScaleUps } from './scale-ups.ts';
 import { createLiveStore } from './store.ts';
+import { createUnschedulablePods } from './unschedulable-pods.ts';
 
 /** The longest time for which a timer is set, in milliseconds. */
 const LONGEST_MS = 3_600_000;
@@ -25,14 +27,15 @@ export function createJudgedStore(
 ) {
   const { clock } = deps;
   const store = createLiveStore({ placed, dropped });
-  const scaleUps = createScaleUps(deps);
-  const checks = createHealthChecks({ log: deps.log, loadEvaluator }, (kinds) => {
-    if (!isClosed && judgeKinds(kinds)) news();
+  const pods = createUnschedulablePods(deps, (key) => store.objects.get(key), judgeAll);
+  const checks = createHealthChecks({ ...deps, loadEvaluator }, (kinds) => {
+    judgeAll([...store.objects.keys()].filter((key) => kinds.has(kindOf(key))));
   });
   /** When an object is to be judged again, in milliseconds since 1970. */
   const due = new Map<ObjectKey, number>();
-  let timer: { readonly at: number; readonly cancel: () => void } | undefined;
-  let isClosed = false;
+  /** The health of current objects with a note, by UID: a rule may keep it. */
+  const notes = new Map<string, ObjectHealth>();
+  const alarm = createAlarm(clock, judgeDue);
 
   return {
     store,
@@ -40,60 +43,101 @@ export function createJudgedStore(
     /** Puts the health checks of the policy in force, and judges the objects of kinds whose checks have changed. */
     configure: ({ healthChecks = [] }: AgentSettings): void => checks.configure(healthChecks),
     close(): void {
-      isClosed = true;
-      timer?.cancel();
+      alarm.close();
       due.clear();
+      pods.close();
+      checks.close();
     },
   };
 
   function judge(raw: JsonObject): Judgement {
-    if (isUnschedulable(raw)) return scaleUps.judge(raw, checks.judge);
-    return judgeObject(raw, { now: clock.now(), checks: checks.judge });
+    const before = notes.get(textOf(metadataOf(raw).uid));
+    const facts = { now: clock.now(), checks: checks.judge, before };
+    return isUnschedulable(raw) ? pods.judgement(raw, facts) : judgeObject(raw, facts);
   }
 
-  /** Returns whether the health of an object has changed. */
-  function judgeKinds(kinds: ReadonlySet<string>): boolean {
-    const keys = [...store.objects.keys()].filter((key) => kinds.has(kindOf(key)));
-    return keys.map((key) => store.judge(key, judge)).includes(true);
-  }
-
-  function placed({ key, uid, judgeAt, health }: LiveEntry): void {
-    if (judgeAt !== undefined) {
-      due.set(key, judgeAt);
-      wakeAt(judgeAt);
-      return;
+  /** Judges objects again, and those for which the work of this turn of the event loop does not suffice in the next ones. */
+  function judgeAll(keys: Iterable<ObjectKey>): void {
+    let isChanged = false;
+    for (const key of keys) {
+      due.delete(key);
+      if (checks.isSpent()) due.set(key, clock.now());
+      else {
+        isChanged = store.judge(key, judge) || isChanged;
+        // Also if nothing has changed: the clock can have been set back.
+        schedule(store.objects.get(key));
+      }
     }
-    due.delete(key);
+    alarm.setNext(due.values());
+    if (isChanged) news();
+  }
+
+  function placed(entry: LiveEntry, before: LiveEntry | undefined): void {
+    const { uid, health } = entry;
+    if (before !== undefined && before.uid !== uid) forget(before.uid);
+    if (health?.state === 'current' && health.message !== '') notes.set(uid, health);
+    else notes.delete(uid);
+    schedule(entry);
     // What was found for a Pod that stays unschedulable still counts.
-    if (health?.state !== 'failed') scaleUps.forget(uid);
+    if (entry.judgeAt !== undefined) alarm.set(entry.judgeAt);
+    else if (health?.state !== 'failed') pods.forget(uid);
   }
 
   function dropped({ key, uid }: LiveEntry): void {
     due.delete(key);
-    scaleUps.forget(uid);
+    forget(uid);
   }
 
-  function wakeAt(at: number): void {
+  function forget(uid: string): void {
+    notes.delete(uid);
+    pods.forget(uid);
+  }
+
+  function schedule(entry: LiveEntry | undefined): void {
+    if (entry === undefined) return;
+    if (entry.judgeAt === undefined) due.delete(entry.key);
+    else due.set(entry.key, entry.judgeAt);
+  }
+
+  function judgeDue(): void {
+    const now = clock.now();
+    const passed = [...due].filter(([, at]) => at <= now).map(([key]) => key);
+    const others = passed.filter((key) => {
+      const raw = store.objects.get(key)?.raw;
+      if (raw === undefined || !isUnschedulable(raw)) return true;
+      due.delete(key);
+      pods.look(key);
+      return false;
+    });
+    judgeAll(others);
+  }
+}
+
+/** A timer for the next of several moments of the wall clock, in milliseconds since 1970. It may be early. */
+function createAlarm(clock: Clock, call: () => void) {
+  let timer: { readonly at: number; readonly cancel: () => void } | undefined;
+  let isClosed = false;
+  return {
+    set,
+    setNext(moments: Iterable<number>): void {
+      let next: number | undefined;
+      for (const at of moments) if (next === undefined || at < next) next = at;
+      if (next !== undefined) set(next);
+    },
+    close(): void {
+      isClosed = true;
+      timer?.cancel();
+    },
+  };
+
+  function set(at: number): void {
     if (isClosed || (timer !== undefined && timer.at <= at)) return;
     timer?.cancel();
     const wait = Math.min(Math.max(0, at - clock.now()), LONGEST_MS);
-    timer = { at, cancel: clock.schedule(wait, () => void judgeDue()) };
-  }
-
-  async function judgeDue(): Promise<void> {
-    timer = undefined;
-    const now = clock.now();
-    const passed = [...due].filter(([, at]) => at <= now);
-    for (const [key] of passed) due.delete(key);
-    const next = Math.min(...due.values());
-    if (Number.isFinite(next)) wakeAt(next);
-    let isChanged = false;
-    for (const [key] of passed) {
-      const entry = store.objects.get(key);
-      if (entry === undefined || isClosed) continue;
-      if (entry.raw !== undefined) await scaleUps.look(entry.raw);
-      isChanged = store.judge(key, judge) || isChanged;
-    }
-    if (isChanged) news();
+    const cancel = clock.schedule(wait, () => {
+      timer = undefined;
+      call();
+    });
+    timer = { at, cancel };
   }
 }

@@ -5,7 +5,7 @@ export type LiveStore = ReturnType<typeof createLiveStore>;
 
 /** Is told of every change. */
 export interface StoreWatcher {
-  readonly placed: (entry: LiveEntry) => void;
+  readonly placed: (entry: LiveEntry, before: LiveEntry | undefined) => void;
   readonly dropped: (entry: LiveEntry) => void;
 }
 
@@ -15,9 +15,10 @@ export function createLiveStore(watcher?: StoreWatcher) {
   let changed = new Set<ObjectKey>();
 
   function set(entry: LiveEntry): true {
+    const before = objects.get(entry.key);
     objects.set(entry.key, entry);
     changed.add(entry.key);
-    watcher?.placed(entry);
+    watcher?.placed(entry, before);
     return true;
   }
 
