@@ -76,6 +76,24 @@ describe('an agent that may write in the Namespace shop', () => {
   });
 });
 
+it.each([
+  [['shop'] as const, 'Role shop fleetrelay-agent-apply'],
+  ['all' as const, 'ClusterRole  fleetrelay-agent-apply'],
+])(
+  'an agent that may write in %s may list events there, which say whether an autoscaler adds nodes for a Pod',
+  (writable, role) => {
+    const found = manifestsFor(writable, []).filter(({ rules }) =>
+      objectsOf(rules).some(
+        ({ apiGroups, resources, verbs }) =>
+          namesOf(apiGroups).includes('') && namesOf(resources).includes('events') && namesOf(verbs).join() === 'list',
+      ),
+    );
+    expect(
+      found.map((each) => `${each.kind} ${textOf(metadataOf(each).namespace)} ${textOf(metadataOf(each).name)}`),
+    ).toEqual([role]);
+  },
+);
+
 describe.each([[['shop']], ['all']] as const)('an agent that may write in %s', (writable) => {
   it('has no way into Pods, no tokens, no escalation and no right to policies', () => {
     const writes = writesOf(manifestsFor(writable, LIMITED)).join('\n');

@@ -31,7 +31,7 @@ export async function rightsRows(kube: Kube, agent: InstalledAgent): Promise<rea
   const asked = [
     ...DISCOVERY.flatMap((permission) => rightsOf(permission, kube, ['list', 'watch'])),
     ...places.value.flatMap((place) =>
-      APPLIED.flatMap((permission) => rightsOf(permission, kube, ['create', 'patch', 'delete'], place)),
+      APPLIED.flatMap((permission) => rightsOf(permission, kube, neededOf(permission), place)),
     ),
     ...OWN_NAMESPACE.flatMap((permission) => rightsOf(permission, kube, permission.verbs, namespace)),
     ...(agent.webhook === undefined ? [] : webhookRights(agent.webhook, kube)),
@@ -96,6 +96,12 @@ export async function allowedOf(
 }
 
 /** The rights of a rule, without those for kinds that this API server does not have. */
+/** The verbs that show that a role is there: those that write, or all of a rule that only reads. */
+function neededOf({ verbs }: Permission): readonly string[] {
+  const writing = verbs.filter((verb) => !['get', 'list', 'watch'].includes(verb));
+  return writing.length > 0 ? writing : verbs;
+}
+
 function rightsOf(
   { apiGroups, resources, resourceNames = [] }: Permission,
   { catalog }: Kube,

@@ -68,26 +68,38 @@ export const DISCOVERY: readonly Permission[] = rulesOf(READ, [
   [engineGroups.join(' '), '*', 'Input snapshot: the kinds that fleetrelay itself reads, where they are installed.'],
 ]);
 
-/** What may be applied and removed, without a further choice, in the Namespaces in which the agent may write. */
-export const APPLIED: readonly Permission[] = rulesOf(APPLY, [
-  [
-    'core',
-    'configmaps limitranges persistentvolumeclaims resourcequotas serviceaccounts services',
-    'Applied kinds of the core group. No Secrets: that is a choice of its own.',
-  ],
-  [
-    'apps',
-    'daemonsets deployments statefulsets',
-    'Applied workloads. A user who may write a workload may read, through it, the Secrets of its namespace.',
-  ],
-  ['batch', 'cronjobs jobs', 'Applied workloads that end.'],
-  ['autoscaling', 'horizontalpodautoscalers', 'Applied autoscalers.'],
-  ['policy', 'poddisruptionbudgets', 'Applied disruption budgets.'],
-  ['networking.k8s.io', 'ingresses networkpolicies', 'Applied ingress and network rules.'],
-  ['discovery.k8s.io', 'endpointslices', 'Endpoints of services of other clusters.'],
-  [ISTIO, '*', 'Applied configuration of Istio and the Gateway API.'],
-  ['cilium.io', 'ciliumnetworkpolicies', 'Applied network policies of Cilium.'],
-]);
+/** What may be applied and removed, without a further choice, in the Namespaces in which the agent may write, and read for its health. */
+export const APPLIED: readonly Permission[] = [
+  ...rulesOf(APPLY, [
+    [
+      'core',
+      'configmaps limitranges persistentvolumeclaims resourcequotas serviceaccounts services',
+      'Applied kinds of the core group. No Secrets: that is a choice of its own.',
+    ],
+    [
+      'apps',
+      'daemonsets deployments statefulsets',
+      'Applied workloads. A user who may write a workload may read, through it, the Secrets of its namespace.',
+    ],
+    ['batch', 'cronjobs jobs', 'Applied workloads that end.'],
+    ['autoscaling', 'horizontalpodautoscalers', 'Applied autoscalers.'],
+    ['policy', 'poddisruptionbudgets', 'Applied disruption budgets.'],
+    ['networking.k8s.io', 'ingresses networkpolicies', 'Applied ingress and network rules.'],
+    ['discovery.k8s.io', 'endpointslices', 'Endpoints of services of other clusters.'],
+    [ISTIO, '*', 'Applied configuration of Istio and the Gateway API.'],
+    ['cilium.io', 'ciliumnetworkpolicies', 'Applied network policies of Cilium.'],
+  ]),
+  ...rulesOf(
+    ['list'],
+    [
+      [
+        'core',
+        'events',
+        'The health of an applied Pod that no node can take: whether an autoscaler adds nodes for it. Pods themselves need a rule of their own (see "More rights").',
+      ],
+    ],
+  ),
+];
 
 /** To apply the Namespaces in which the agent may write: those with these names, or all. Every agent may read Namespaces. */
 export function namespaceRights(writable: WritableNamespaces): readonly Permission[] {
