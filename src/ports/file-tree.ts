@@ -9,16 +9,17 @@ export interface FileTree {
   /** The folder, for people. */
   readonly address: string;
   /**
-   * Walks the complete folder, except files and folders that begin with a dot, and lists the files that `wanted` accepts. Of a work
-   * tree of git only what git would commit, with links as links, and submodules.
+   * Walks the complete folder, except folders that begin with a dot, and lists the files that `wanted` accepts. Of a work tree of git
+   * only what git would commit, with links as links, and submodules.
    */
   list(wanted: (path: string) => boolean): Promise<FileTreeListing>;
   read(path: string, maxBytes: number): Promise<FileTreeContent>;
   /**
    * Calls `changed` when a file may have changed. Calls can be late, superfluous or missing. The returned function ends the
-   * watch. A folder that is replaced by another one of the same name needs a new watch.
+   * watch. A folder that is replaced by another one of the same name needs a new watch. `hidden`: names that begin with a dot and are
+   * watched all the same.
    */
-  watch(changed: () => void): Promise<() => Promise<void>>;
+  watch(changed: () => void, hidden?: readonly string[]): Promise<() => Promise<void>>;
 }
 
 /** Fails if any part of the folder cannot be listed: an unlisted file must not count as removed. */

@@ -20,6 +20,7 @@ import type {
   ReadMembers,
 } from '../../ports/file-tree.ts';
 import type { Log } from '../../ports/log.ts';
+import { childOfWalk, LEFT_OUT } from './child-of-walk.ts';
 
 export interface FileTreeOptions {
   readonly folder: string;
@@ -47,11 +48,11 @@ export function createFileTree(deps: { readonly log: Log }, options: FileTreeOpt
     },
     read: async (path, maxBytes) =>
       leftOut.has(path) ? { type: 'unreadable', message: LEFT_OUT } : readInside({ folder, isInside }, path, maxBytes),
-    watch: async (changed) => {
+    watch: async (changed, hidden = []) => {
       const watcher = watchFolder(folder, {
         ignoreInitial: true,
         followSymlinks: false,
-        ignored: (path) => path !== folder && isSkipped(basename(path)),
+        ignored: (path) => path !== folder && basename(path).startsWith('.') && !hidden.includes(basename(path)),
       });
       watcher.on('all', changed);
       // The source rescans in any case; without events it is only slower to notice.
@@ -67,9 +68,6 @@ export function createFileTree(deps: { readonly log: Log }, options: FileTreeOpt
     },
   };
 }
-
-/** Why a file of a sparse checkout cannot be read; the end of a sentence. */
-export const LEFT_OUT = 'is not in the work tree, because the checkout is sparse; check it out';
 
 interface Inside {
   readonly folder: string;
@@ -88,10 +86,6 @@ function createIsInside(folder: string): Inside['isInside'] {
     root = await realpath(folder);
     return target.startsWith(root + sep);
   };
-}
-
-function isSkipped(name: string): boolean {
-  return name.startsWith('.');
 }
 
 class TooManyEntries extends Error {
@@ -118,19 +112,13 @@ async function listFolder(
     count('depth', depth);
     const children = await readdir(join(folder, relative), { withFileTypes: true });
     for (const child of children) {
-      seen += 1;
-      count('entries', seen);
       const path = relative === '' ? child.name : `${relative}/${child.name}`;
-      // The ignore file of a source begins with a dot, and is wanted.
-      if (isSkipped(child.name) && !(child.isFile() && wanted(path))) continue;
-      const member = members?.kindOf(path);
-      if (child.isDirectory()) {
-        if (member === 'submodule') entries.push({ path, kind: member, size: 0, stamp: member });
-        else if (members?.reaches(path) !== false) await walk(path, depth + 1).catch(passOver);
-      } else if (child.isFile() || child.isSymbolicLink()) {
-        if (members !== undefined && member === undefined) continue;
-        // A reader of manifests is told of every link in a work tree: it may lead to a folder of them.
-        if (!wanted(path) && !(members !== undefined && child.isSymbolicLink())) continue;
+      const { isCounted, kind } = childOfWalk({ members, wanted }, path, child);
+      if (isCounted) count('entries', ++seen);
+      if (kind === undefined) continue;
+      if (kind === 'folder') await walk(path, depth + 1).catch(passOver);
+      else if (kind === 'submodule') entries.push({ path, kind, size: 0, stamp: kind });
+      else {
         const entry = await (members === undefined ? entryAt(inside, path) : memberAt(inside, path)).catch(passOver);
         if (entry !== undefined) entries.push(entry);
       }

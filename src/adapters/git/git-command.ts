@@ -1,4 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { devNull } from 'node:os';
+import { isAbsolute, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../../ports/clock.ts';
@@ -52,16 +54,22 @@ const DEFAULT_MAX_OUTPUT_BYTES = 1024 * 1024;
 const ERROR_TAIL_LENGTH = 16 * 1024;
 
 /**
- * Runs git so that no setting of the user or the machine changes what it does. Commands on a repository that fleetrelay did
- * not make must override the settings of the repository that start programs. `directory` must exist; it is the home and
- * working directory of git.
+ * Runs git so that no setting of the machine changes what it does, and of the user none unless `home` is given. Commands on a repository
+ * that fleetrelay did not make must override the settings of the repository that start programs, and give a `home`: what lies in the
+ * repository is no setting of the user. `directory` must exist; it is the working directory of git, and its home unless `home` is given.
  */
 export function createGitCommand(
   { clock, environment }: { readonly clock: Clock; readonly environment: Environment },
-  options: { readonly directory: string; readonly remote: Remote; readonly caFile: string | undefined },
+  options: {
+    readonly directory: string;
+    readonly remote: Remote;
+    readonly caFile: string | undefined;
+    /** Whose settings count, as for the person who would call git; see {@link homeOutside}. */
+    readonly home?: UserHome;
+  },
 ) {
-  const { directory, remote } = options;
-  const base = baseEnvironment(environment, directory);
+  const { directory, remote, home = { HOME: directory, GIT_CONFIG_GLOBAL: devNull } } = options;
+  const base = { ...baseEnvironment(environment, directory), ...home };
   const start = (
     args: readonly string[],
     repository: string | undefined,
@@ -69,7 +77,7 @@ export function createGitCommand(
   ) =>
     spawnGroup({
       program: 'git',
-      args,
+      args: [...OVERRIDES, ...args],
       directory,
       environment: {
         ...base,
@@ -195,7 +203,6 @@ function baseEnvironment(from: Environment, directory: string): Record<string, s
     ...passed,
     HOME: directory,
     LC_ALL: 'C',
-    GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_ATTR_NOSYSTEM: '1',
     GIT_TERMINAL_PROMPT: '0',
@@ -204,10 +211,25 @@ function baseEnvironment(from: Environment, directory: string): Record<string, s
   };
 }
 
+/** Variables that say whose settings git reads. */
+export type UserHome = Readonly<Partial<Record<'HOME' | 'XDG_CONFIG_HOME' | 'GIT_CONFIG_GLOBAL', string>>>;
+
+/** The home of the user of this process, for commands on a repository at `root`; a home inside of it is none. */
+export function homeOutside(root: string, { HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL }: Environment): UserHome {
+  const isUsable = (path: string | undefined): path is string =>
+    path !== undefined && isAbsolute(path) && /^\.\.(?:[\\/]|$)/.test(relative(root, path));
+  if (!isUsable(HOME)) return { HOME: devNull, GIT_CONFIG_GLOBAL: devNull };
+  return {
+    HOME,
+    ...(isUsable(XDG_CONFIG_HOME) && { XDG_CONFIG_HOME }),
+    ...(isUsable(GIT_CONFIG_GLOBAL) && { GIT_CONFIG_GLOBAL }),
+  };
+}
+
+/** Settings that keep a repository from starting programs. They are no secrets, and every version of git knows this form. */
+const OVERRIDES = ['-c', 'core.fsmonitor=false', '-c', `core.hooksPath=${devNull}`];
+
 const COMMON_SETTINGS: readonly Setting[] = [
-  // A program that git would ask which files have changed.
-  ['core.fsmonitor', 'false'],
-  ['core.hooksPath', '/dev/null'],
   ['core.askPass', ''],
   ['credential.helper', ''],
   ['transfer.fsckObjects', 'true'],

@@ -13,8 +13,10 @@ export interface Rejection {
 /** The refs of the remote after the rejection, by full name: at least those of {@link namesNear}. */
 export type RemoteRefs = ReadonlyMap<string, string>;
 
-/** A branch that cannot be updated for the moment: another push has the lock of its file. */
-const LOCKED = /cannot lock ref|failed to (?:update ref|lock)|unable to (?:create|lock)/i;
+/** A branch that could not be updated, in the words of git at the beginning of its reason: what a hook says comes later. */
+const NOT_UPDATED = /^(?:cannot lock ref|failed to (?:update ref|lock)|unable to (?:create|lock))/i;
+/** The disk of the server is at fault, and no other push. */
+const OF_DISK = /permission denied|no space left|read-only file system|input\/output error|quota exceeded/i;
 
 /**
  * Judges a rejection by the refs of the remote, since each server has its own texts: the branch has moved, another ref is in the way
@@ -38,7 +40,8 @@ export function outcomeOfRejection(
       message: `the branch ${quote(branch)} cannot exist beside the branch ${other}; ${advice} (${message})`,
     };
   }
-  return LOCKED.test(message) ? { type: 'race', locked: message } : { type: 'refused', message };
+  const isLocked = NOT_UPDATED.test(message) && !OF_DISK.test(message);
+  return isLocked ? { type: 'race', locked: message } : { type: 'refused', message };
 }
 
 /** The patterns of `git ls-remote` for a branch, for the folders that its name begins with, and for what lies below it. */

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join, relative, resolve, sep } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { quote } from '../../model/ids.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
+import { pathText } from './tree-object.ts';
 
 /** A path that git would commit, relative to the folder. */
 export interface Listed {
@@ -10,6 +11,9 @@ export interface Listed {
   /** Git has it, and leaves it out of the work tree on purpose (a sparse checkout). */
   readonly isLeftOut?: true;
 }
+
+/** A name by which git is asked whether it ignores what lies in a folder. */
+export const ANY_MANIFEST = 'manifest.yaml';
 
 /** The folder of a repository that a file `.git` names, as in submodules and further work trees; or `.git` itself. */
 export function repositoryOf(root: string): Result<string> {
@@ -26,4 +30,32 @@ export function repositoryOf(root: string): Result<string> {
 /** The path of a folder below the root of its work tree, with `/`; empty: it is the root. */
 export function prefixOf(root: string, folder: string): string {
   return relative(root, folder).split(sep).join('/');
+}
+
+/** The nearest folder with a `.git`; undefined: there is none. */
+export function workTreeRoot(folder: string): string | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    if (basename(at) === '.git') return undefined;
+    if (existsSync(join(at, '.git'))) return at;
+    if (at === dirname(at)) return undefined;
+  }
+}
+
+/** A path with a slash at its end is a repository of its own, of which git would commit a submodule. */
+export function* parseOthers(output: Buffer): Generator<Listed> {
+  for (const entry of fieldsOf(output)) {
+    const path = pathText(entry);
+    yield path.endsWith('/') ? { path: path.slice(0, -1), kind: 'submodule' } : { path, kind: 'file' };
+  }
+}
+
+/** The parts of an answer that end with NUL. */
+export function* fieldsOf(output: Buffer): Generator<Buffer, undefined> {
+  for (let at = 0; at < output.length; ) {
+    const end = output.indexOf(0, at);
+    if (end < 0) return undefined;
+    yield output.subarray(at, end);
+    at = end + 1;
+  }
+  return undefined;
 }

@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { quote } from '../../model/ids.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
@@ -5,10 +6,11 @@ import type { Clock } from '../../ports/clock.ts';
 import type { GitRepo, TreeEntry } from '../../ports/git-repo.ts';
 import { createCopyReader } from './copy-reader.ts';
 import { cleanMessage } from './failures.ts';
-import { createGitCommand, type GitCall, type GitCommand, type Setting } from './git-command.ts';
+import { createGitCommand, type GitCall, type GitCommand, homeOutside, type Setting } from './git-command.ts';
 import { isObjectId } from './git-objects.ts';
 import { type Environment, parseRemote } from './remote.ts';
 import { kindOfMode, pathText } from './tree-object.ts';
+import { fieldsOf, parseOthers, workTreeRoot } from './work-tree-place.ts';
 
 /** A path that differs between the two ends of a range. */
 export interface ChangedPath {
@@ -60,15 +62,19 @@ export async function readWorkTreeChanges(
 ): Promise<Result<WorkTreeChanges>> {
   const remote = parseRemote(resolve(folder));
   if (!remote.ok) return remote;
+  const real = await realpath(folder).catch(() => folder);
+  const home = homeOutside(workTreeRoot(real) ?? real, deps.environment);
   const gitIn = (directory: string): GitCommand =>
-    createGitCommand(deps, { directory, remote: remote.value, caFile: undefined });
+    createGitCommand(deps, { directory, remote: remote.value, caFile: undefined, home });
   const found = await run(gitIn(folder), { args: ['rev-parse', '--show-toplevel', '--absolute-git-dir'], signal });
   if (!found.ok && found.problem === NO_PROGRAM) return found;
   if (!found.ok) return problem(`${quote(folder)} is in no work tree of a git repository (${found.problem})`);
   const [root = '', repository = ''] = found.value.toString('utf8').split('\n');
   const git = gitIn(root);
   const withoutFilters = await run(git, { args: LIST_FILTERS, repository, signal });
-  const settings = withoutFilters.ok ? [...texts(withoutFilters.value)].map((name): Setting => [name, '']) : [];
+  const settings = withoutFilters.ok
+    ? [...fieldsOf(withoutFilters.value)].map((name): Setting => [pathText(name), ''])
+    : [];
   const ask = (args: readonly string[]) => run(git, { args, repository, settings, signal });
   const commits = await commitsOf(range, ask);
   if (!commits.ok) return commits;
@@ -79,11 +85,7 @@ export async function readWorkTreeChanges(
   if (to === null) {
     const untracked = await ask(['ls-files', '-z', '--others', '--exclude-standard']);
     if (!untracked.ok) return untracked;
-    for (const path of texts(untracked.value)) {
-      // A repository of its own, of which git would commit a submodule.
-      const isRepository = path.endsWith('/');
-      changes.push({ path: path.replace(/\/$/, ''), before: null, now: isRepository ? 'submodule' : 'file' });
-    }
+    for (const { path, kind } of parseOthers(untracked.value)) changes.push({ path, before: null, now: kind });
   }
   const reader = createCopyReader(git, deps.clock, repository);
   const { readBlob, diff } = reader.reading;
@@ -134,26 +136,15 @@ async function commitOf(name: string, ask: Ask): Promise<Result<string>> {
 
 /** Parses `diff --raw -z --no-abbrev`: `:mode mode id id status NUL path NUL`. */
 function* parseDiff(output: Buffer): Generator<ChangedPath> {
-  const fields = texts(output);
+  const fields = fieldsOf(output);
   for (let head = fields.next(); head.done !== true; head = fields.next()) {
-    const [oldMode = '', newMode = '', before = ''] = head.value.slice(1).split(' ');
-    const path = fields.next().value ?? '';
+    const [oldMode = '', newMode = '', before = ''] = head.value.toString('latin1').slice(1).split(' ');
+    const path = pathText(fields.next().value ?? Buffer.alloc(0));
     const now = kindOfMode(newMode);
     // The mode of what is not there is 000000.
     const isThere = now !== 'unknown' && now !== 'folder';
     yield { path, before: kindOfMode(oldMode) === 'file' ? before : null, now: isThere ? now : null };
   }
-}
-
-/** The texts of an answer that end with NUL. */
-function* texts(output: Buffer): Generator<string, undefined> {
-  for (let at = 0; at < output.length; ) {
-    const end = output.indexOf(0, at);
-    if (end < 0) return undefined;
-    yield pathText(output.subarray(at, end));
-    at = end + 1;
-  }
-  return undefined;
 }
 
 async function run(

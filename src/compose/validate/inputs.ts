@@ -1,16 +1,17 @@
-import { type Dirent, lstatSync, readdirSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
+import { childOfWalk, LEFT_OUT } from '../../adapters/files/child-of-walk.ts';
 import { createMembersReader } from '../../adapters/git/work-tree-files.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { decodeFile } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { isToolFileName } from '../../manifest/tool-files.ts';
 import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
+import { quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
-import { counted } from '../../model/messages.ts';
 import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
 import type { FileTreeEntry, FolderMembers, ReadMembers } from '../../ports/file-tree.ts';
-import { IGNORE_FILE, isHidden, isManifestName } from '../../sources/tree/ignore-file.ts';
+import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
 import { readRules } from '../../sources/tree/judge-paths.ts';
 import { isToolPart, readToolFolders, type ToolFolders } from '../../sources/tree/tool-folders.ts';
 import { partOf } from '../../sources/tree/tree-reader.ts';
@@ -134,7 +135,11 @@ async function listWithin(path: string, root: string, read: ReadBytes, listing: 
   const entries: Entry[] = [];
   const count = createListingCount(listing.limits, (relative) => below(path, relative));
   const members = await listing.readMembers(root);
-  if (members !== undefined && members.leftOut.length > 0) listing.failed.push(sparse(path, members.leftOut.length));
+  const leftOut = (members?.leftOut ?? []).filter(isManifestName);
+  if (leftOut.length > 0) listing.failed.push(sparse(path, leftOut));
+  if (members?.leftOut.includes(IGNORE_FILE) === true) {
+    listing.failed.push(unreadable(below(path, IGNORE_FILE), `it ${LEFT_OUT}`));
+  }
   const failed = (folder: string, error: unknown): void => {
     listing.failed.push(unreadable(below(path, folder), problemOf(error)));
   };
@@ -220,7 +225,7 @@ interface Walk {
  * what begins with a dot is not read.
  */
 function* entriesIn(walk: Walk): Generator<Entry> {
-  const { root, count, failed } = walk;
+  const { root, members, count, failed } = walk;
   const open: (Entry | Folder)[] = [{ path: '', kind: 'folder' }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (next.kind !== 'folder') {
@@ -232,29 +237,18 @@ function* entriesIn(walk: Walk): Generator<Entry> {
     const found = childrenOf(`${root}/${folder}`, (error) => failed(folder.slice(0, -1), error));
     for (const child of found.sort((a, b) => compareText(a.name, b.name))) {
       const path = `${folder}${child.name}`;
-      if (path !== '.git') count(path, child.isDirectory());
-      const entry = entryFor(walk, path, child);
-      if (entry !== undefined) children.push(entry);
+      if (path === '.git') continue;
+      const { isCounted, kind } = childOfWalk({ members, wanted }, path, child);
+      if (isCounted) count(path, child.isDirectory());
+      if (kind === 'folder') children.push({ path: `${path}/`, kind });
+      else if (kind !== undefined) children.push({ path, kind });
     }
     children.sort((a, b) => compareText(b.path, a.path));
     for (const child of children) open.push(child);
   }
 }
 
-/** Undefined: it is not read. */
-function entryFor({ members }: Walk, path: string, child: Dirent): Entry | Folder | undefined {
-  if (path !== IGNORE_FILE && isHidden(path)) return undefined;
-  const kind = members?.kindOf(path);
-  if (child.isDirectory()) {
-    if (kind === 'submodule') return { path, kind };
-    return members?.reaches(path) === false ? undefined : { path: `${path}/`, kind: 'folder' };
-  }
-  if (members !== undefined && kind === undefined) return undefined;
-  const isLink = child.isSymbolicLink();
-  if (isLink && members !== undefined) return { path, kind: 'symlink' };
-  if (!(child.isFile() || isLink) || !(path === IGNORE_FILE || isManifestName(path))) return undefined;
-  return { path, kind: isLink ? 'symlink' : 'file' };
-}
+const wanted = (path: string): boolean => path === IGNORE_FILE || isManifestName(path);
 
 function childrenOf(folder: string, failed: (error: unknown) => void) {
   try {
@@ -282,12 +276,16 @@ export function pathInSource(root: string, location: string): string {
 }
 
 /** The warning of a work tree without some of its files: what they declare is not known. */
-function sparse(path: string, files: number): Diagnostic {
-  const are = files === 1 ? 'is' : 'are';
-  const message = `${counted(files, 'file')} of the repository ${are} not in the work tree, because the checkout is sparse`;
-  const hint = 'check them out if they belong to the desired state';
+function sparse(path: string, files: readonly string[]): Diagnostic {
+  const more = files.length - NAMED;
+  const named = `${files.slice(0, NAMED).map(quote).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const message = `the checkout is sparse: these manifests of the repository are not in the work tree and are not checked: ${named}`;
+  const hint = 'check them out with `git sparse-checkout add` if they belong to the desired state';
   return diagnosticOf({ severity: 'warning', reason: 'FileUnreadable', message, hint, at: { path } });
 }
+
+/** Files that a warning names. */
+const NAMED = 3;
 
 /** The diagnostic of a path that cannot be read. */
 function unreadable(path: string, why: string): Diagnostic {

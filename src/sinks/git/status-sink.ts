@@ -292,7 +292,7 @@ async function tryToPublish(context: Context): Promise<BranchProblem | undefined
   const message =
     locked === undefined
       ? `${repo.branch} moved ${MAX_RACES} times while status was pushed`
-      : `the server could not lock ${repo.branch} in the last of ${MAX_RACES} attempts: ${locked}; if nothing else pushes to it, a lock file of a push that ended early is left there`;
+      : `the server did not update ${repo.branch} in ${MAX_RACES} attempts: ${locked}; if its repository has a lock file of this branch and nothing pushes to it, delete that file`;
   return { state: 'failing', reason: 'Race', message };
 }
 

@@ -100,7 +100,7 @@ export function createFilesSource(deps: FilesSourceDeps, options: FilesSourceOpt
 async function lookOnce(following: Following, signal: AbortSignal): Promise<boolean> {
   const { check, log } = following;
   // Watched before the first look, so that no later change is missed.
-  following.endWatch ??= await following.tree.watch(following.trigger);
+  following.endWatch ??= await following.tree.watch(following.trigger, [IGNORE_FILE, '.gitignore']);
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const outcome = await settledSnapshot(following, following.known, signal);
     if (outcome.type === 'stopped') return false;

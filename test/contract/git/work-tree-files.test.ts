@@ -1,4 +1,4 @@
-import { existsSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFileTree } from '../../../src/adapters/files/file-tree.ts';
@@ -95,6 +95,59 @@ describe.each([
     expect(await listed(join(box.path, 'plain'))).toEqual({ 'node_modules/a.yaml': 'file' });
   });
 
+  test('a folder is read completely where git ignores what lies in it, although a hidden file there is tracked', async () => {
+    writeFiles(root, {
+      '.gitignore': 'rendered/*\n!rendered/.gitkeep\n',
+      'rendered/.gitkeep': '',
+      'rendered/a.yaml': manifest('a'),
+      'a.yaml': manifest('a'),
+    });
+    git('add', '.');
+    expect(await listed(join(root, 'rendered'))).toEqual({ 'a.yaml': 'file' });
+    expect(await listed(root)).toEqual({ 'a.yaml': 'file' });
+  });
+
+  test('the files of a folder with a stray `.git` count, all of them', async () => {
+    writeFiles(box.path, { 'stray/.git': 'nothing', 'stray/a.yaml': manifest('a') });
+    expect(await listed(join(box.path, 'stray'))).toEqual({ 'a.yaml': 'file' });
+  });
+
+  test('no file of the repository is a setting of the user', async () => {
+    const marker = join(box.path, 'was-run');
+    writeFiles(root, {
+      'a.local.yaml': manifest('a'),
+      '.config/git/ignore': '*.local.yaml\n',
+      '.gitconfig': `[core]\n\tfsmonitor = touch ${marker}\n\texcludesFile = ${join(root, '.config/git/ignore')}\n`,
+      'b/a.local.yaml': manifest('b'),
+      'b/.config/git/ignore': '*.local.yaml\n',
+    });
+    git('add', '.gitconfig', '.config');
+    expect(await listed(root)).toEqual({ 'a.local.yaml': 'file', 'b/a.local.yaml': 'file' });
+    expect(await listed(join(root, 'b'))).toEqual({ 'a.local.yaml': 'file' });
+    expect(existsSync(marker)).toBe(false);
+  });
+
+  test('the ignore file is listed where it is a link, and ignored files do not count towards the entries', async () => {
+    writeFiles(box.path, { 'volume/..data/.fleetrelayignore': 'x/\n', 'volume/..data/a.yaml': manifest('a') });
+    symlinkSync('..data/.fleetrelayignore', join(box.path, 'volume/.fleetrelayignore'));
+    symlinkSync('..data/a.yaml', join(box.path, 'volume/a.yaml'));
+    const volume = createFileTree({ log: createKeptLog() }, { folder: join(box.path, 'volume') });
+    const wanted = (path: string): boolean => path === '.fleetrelayignore' || path === 'a.yaml';
+    expect(await volume.list(wanted)).toMatchObject({
+      entries: [
+        { path: '.fleetrelayignore', kind: 'file' },
+        { path: 'a.yaml', kind: 'file' },
+      ],
+    });
+    writeFiles(root, { '.gitignore': 'own-*\n', 'a.yaml': 'a', 'own-1': '', 'own-2': '', 'own-3': '' });
+    const readMembers = createMembersReader({ clock: createSystemClock(), environment });
+    const limits = { entries: 2, depth: 5 };
+    const tree = createFileTree({ log: createKeptLog() }, { folder: root, limits, readMembers });
+    expect(await tree.list(wanted)).toMatchObject({ type: 'listed', entries: [{ path: 'a.yaml' }] });
+    writeFiles(root, { 'b.yaml': 'b' });
+    expect(await tree.list(wanted)).toMatchObject({ type: 'failed', reason: 'TooManyFiles' });
+  });
+
   test('a further work tree and a submodule have the files of their own index', async () => {
     makeOddTree();
     git('worktree', 'add', '-q', join(box.path, 'further'));
@@ -164,4 +217,61 @@ test('a repository that git cannot read is said, not taken for an empty one', as
     const tree = createFileTree({ log: createKeptLog() }, { folder: root, readMembers });
     expect(await tree.list(() => true)).toMatchObject({ type: 'failed', reason: 'FolderUnreadable' });
   }
+});
+
+test('what the user tells git to ignore is ignored', async () => {
+  const home = join(box.path, 'home');
+  writeFiles(root, { 'a.yaml': manifest('a'), 'secret.local.yaml': manifest('s'), 'b.tmp.yaml': manifest('b') });
+  const listed = async (): Promise<readonly string[]> => {
+    const environment = { PATH: process.env.PATH, HOME: home };
+    const readMembers = createMembersReader({ clock: createSystemClock(), environment });
+    const tree = createFileTree({ log: createKeptLog() }, { folder: root, readMembers });
+    const listing = await tree.list((path) => path.endsWith('.yaml'));
+    return listing.type === 'listed' ? listing.entries.map(({ path }) => path).sort() : [listing.message];
+  };
+  writeFiles(home, { '.config/git/ignore': '*.local.yaml\n' });
+  expect(await listed()).toEqual(['a.yaml', 'b.tmp.yaml']);
+  writeFiles(home, { '.gitconfig': '[core]\n\texcludesFile = ~/own\n', own: '*.tmp.yaml\n' });
+  expect(await listed()).toEqual(['a.yaml', 'secret.local.yaml']);
+});
+
+test('a work tree of another user, which an older git refuses, is read by isomorphic-git', async () => {
+  makeOddTree();
+  const program = join(box.path, 'bin/git');
+  writeFiles(box.path, {
+    'bin/git': '#!/bin/sh\necho "fatal: unsafe repository (\'/repo\' is owned by someone else)" >&2\nexit 128\n',
+  });
+  chmodSync(program, 0o755);
+  const members = (path: string) =>
+    createMembersReader({ clock: createSystemClock(), environment: { PATH: `${path}:/usr/bin:/bin` } })(root);
+  const refused = await members(join(box.path, 'bin'));
+  expect(refused?.kindOf('untracked.yaml')).toBe('file');
+  expect(refused?.kindOf('own.local.yaml')).toBeUndefined();
+});
+
+test('a repository whose configuration names another work tree is refused', async () => {
+  makeOddTree();
+  writeFiles(box.path, { 'elsewhere/a.yaml': manifest('a') });
+  git('config', 'core.worktree', join(box.path, 'elsewhere'));
+  const readMembers = createMembersReader({ clock: createSystemClock(), environment: { PATH: process.env.PATH } });
+  await expect(readMembers(root)).rejects.toThrow(/core\.worktree.*elsewhere/);
+});
+
+test('a file that is there is read, although its entry says that it is left out; the ignore file must be there', async () => {
+  writeFiles(root, { 'a.yaml': manifest('a'), 'docs.md': '', '.fleetrelayignore': 'x/\n' });
+  git('add', '.');
+  git('commit', '-q', '-m', 'all');
+  git('update-index', '--skip-worktree', 'a.yaml', 'docs.md', '.fleetrelayignore');
+  const env = { PATH: process.env.PATH };
+  const validated = async () => {
+    const { diagnostics, resources } = await validatePaths({ paths: ['.'], cwd: root, env, readStdin });
+    return [...resources, ...diagnostics.map(({ severity, at }) => ({ path: `${severity} ${at?.path}` }))].map(
+      ({ path }) => path,
+    );
+  };
+  expect(await validated()).toEqual(['a.yaml']);
+  rmSync(join(root, 'docs.md'));
+  expect(await validated()).toEqual(['a.yaml']);
+  rmSync(join(root, '.fleetrelayignore'));
+  expect(await validated()).toEqual(['a.yaml', 'error .fleetrelayignore']);
 });

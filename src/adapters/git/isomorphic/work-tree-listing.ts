@@ -1,30 +1,41 @@
 import fs from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import git, { STAGE } from 'isomorphic-git';
-import { must } from '../../../model/result.ts';
+import { defaultRevisionLimits, excessOf, excessText } from '../../../model/revision-limits.ts';
 import { kindOfMode } from '../tree-object.ts';
-import { type Listed, prefixOf, repositoryOf } from '../work-tree-place.ts';
+import { ANY_MANIFEST, type Listed, prefixOf, repositoryOf } from '../work-tree-place.ts';
 
 /**
- * Lists what git would commit of a folder in a work tree, without the program git. Undefined: the folder is ignored and holds no
- * tracked file. Rejects if the repository is of a kind that isomorphic-git cannot read.
+ * Lists what git would commit of a folder in a work tree, without the program git. Undefined: what lies in the folder is ignored, or
+ * `.git` is no repository. Rejects if the repository is of a kind that isomorphic-git cannot read, or has more entries or deeper folders
+ * than a revision may have.
  */
 export async function listWithoutGit(folder: string, root: string): Promise<readonly Listed[] | undefined> {
-  const gitdir = must(repositoryOf(root));
+  const repository = repositoryOf(root);
+  if (!repository.ok || !fs.existsSync(join(repository.value, 'HEAD'))) return undefined;
   const prefix = prefixOf(root, folder);
-  const tree = { fs, dir: root, gitdir };
+  const tree = { fs: withRememberedRules(), dir: root, gitdir: repository.value };
   const tracked = await trackedFiles(tree, prefix);
   const known = new Set(tracked.map(({ path }) => path));
   const folders = new Set([...known].flatMap((path) => foldersOf(path)));
   const isIgnored = (path: string): Promise<boolean> =>
     git.isIgnored({ ...tree, filepath: prefix === '' ? path : `${prefix}/${path}` });
-  if (known.size === 0 && prefix !== '' && (await git.isIgnored({ ...tree, filepath: `${prefix}/` }))) return undefined;
+  const hasOnlyHidden = tracked.every(({ path }) => basename(path).startsWith('.'));
+  if (prefix !== '' && hasOnlyHidden && (await isIgnored(ANY_MANIFEST))) return undefined;
+  let entries = 0;
+  const count = (limit: 'entries' | 'depth', found: number): void => {
+    const excess = excessOf(defaultRevisionLimits, limit, found);
+    if (excess !== undefined) throw new Error(`the folder ${excessText(excess)}`);
+  };
   const found: Listed[] = [...tracked];
   const open = [''];
   for (let below = open.pop(); below !== undefined; below = open.pop()) {
+    count('depth', below === '' ? 0 : below.split('/').length);
     const children = await readdir(join(folder, below), { withFileTypes: true }).catch(() => []);
     for (const child of children) {
+      entries += 1;
+      count('entries', entries);
       const path = below === '' ? child.name : `${below}/${child.name}`;
       if (child.name === '.git' || known.has(path)) continue;
       if (child.isDirectory()) {
@@ -40,11 +51,27 @@ export async function listWithoutGit(folder: string, root: string): Promise<read
   return found;
 }
 
+/** A file system for one listing: a file with rules is read once, not once for each path below it. */
+function withRememberedRules(): WorkTree['fs'] {
+  const rules = new Map<string, Promise<Uint8Array | string>>();
+  const readFile: WorkTree['fs']['promises']['readFile'] = (path, options) => {
+    const isRules = /[\\/](?:\.gitignore|exclude)$/.test(path);
+    if (!isRules) return fs.promises.readFile(path, options);
+    const key = `${path}\u0000${JSON.stringify(options)}`;
+    const known = rules.get(key) ?? fs.promises.readFile(path, options);
+    rules.set(key, known);
+    return known;
+  };
+  return { promises: { ...fs.promises, readFile } };
+}
+
 interface WorkTree {
-  readonly fs: typeof fs;
+  readonly fs: { readonly promises: Omit<typeof fs.promises, 'readFile'> & { readFile: ReadFile } };
   readonly dir: string;
   readonly gitdir: string;
 }
+
+type ReadFile = (path: string, options?: BufferEncoding) => Promise<Uint8Array | string>;
 
 /** The entries of the index below a folder, relative to it. */
 async function trackedFiles(tree: WorkTree, prefix: string): Promise<readonly Listed[]> {
