@@ -68,7 +68,7 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   return {
     ...{ graph, inputs, ...collections, limits, safeMode, placementsByFolder, collisions, readers },
     sourceProofs: proofs.bySource,
-    /** Files that may declare what nobody can read: their sources are partial. Partition: the source. Key: the path. */
+    /** Files that are not read, and that the ledger has something from: their sources are partial. Partition: the source. Key: the path. */
     doubtfulFiles: desired.doubtfulFiles,
     /** By source name, in the empty partition; no entry: the source may do everything. */
     rights: desired.rights,

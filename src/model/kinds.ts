@@ -69,6 +69,13 @@ export function builtInKindScope(group: string, kind: string): KindScope | undef
   return SCOPES.get(`${group}/${kind}`);
 }
 
+const GROUPS: ReadonlySet<string> = new Set([...Object.keys(CLUSTER_SCOPED), ...Object.keys(NAMESPACED)]);
+
+/** Whether Kubernetes or the Gateway API defines kinds in the group. */
+export function isBuiltInGroup(group: string): boolean {
+  return GROUPS.has(group);
+}
+
 /** The short names that kubectl has for kinds of Kubernetes and the Gateway API, by group. */
 const SHORT_NAMES: Readonly<Record<string, string>> = {
   '':

@@ -1,4 +1,5 @@
 import { sha256 } from './digest.ts';
+import { builtInKindScope, isBuiltInGroup } from './kinds.ts';
 
 /** A file system takes names of 255 bytes; the name of a file has an ending, too. */
 const MAX_LENGTH = 200;
@@ -17,22 +18,25 @@ const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?=\.|$)/;
  * name than a file can have is cut and ends in its digest. Other names give other segments.
  */
 export function pathSegment(name: string): string {
-  const encoded = Buffer.from(name, 'utf8')
-    .toString('latin1')
-    .replace(/[^a-z0-9._-]|^[._]|\.$/g, percent);
+  const encoded = percentAll(name, /[^a-z0-9._-]|^[._]|\.$/g);
   return fitted(
     name,
     encoded.replace(DEVICE, (device) => `${percent(device.charAt(0))}${device.slice(1)}`),
   );
 }
 
-/** A kind as a segment: `KIND.GROUP`, or `KIND` in the core group. A kind that does not begin with a capital letter is encoded. */
+/**
+ * A kind as a segment: `KIND.GROUP`, or `KIND` in the core group. A kind that is not built in is encoded as far as another one in its
+ * group may differ from it in case alone: its inner capitals, and its first letter if it is none or the group has built-in kinds.
+ */
 export function kindSegment(group: string, kind: string): string {
   const name = group === '' ? kind : `${kind}.${group}`;
-  const isUsual = /^[A-Z][A-Za-z0-9]*$/.test(kind) && !DEVICE.test(kind.toLowerCase()) && /^[a-z0-9.-]*$/.test(group);
-  const written = isUsual ? name : name.replace(/[^A-Za-z0-9.-]|^./g, percent);
-  return fitted(name, written);
+  if (builtInKindScope(group, kind) !== undefined) return name;
+  const isPlain = /^[A-Z]/.test(kind) && !isBuiltInGroup(group) && !DEVICE.test(kind.toLowerCase());
+  return fitted(name, `${isPlain ? name.charAt(0) : percentAll(name.slice(0, 1))}${percentAll(name.slice(1), OTHERS)}`);
 }
+
+const OTHERS = /[^a-z0-9.-]/g;
 
 /** A namespace as a segment; empty: the object has none. */
 export function namespaceSegment(namespace: string): string {
@@ -50,6 +54,10 @@ function fitted(name: string, encoded: string): string {
   // The encoding of text that is not well-formed is not unique.
   if (encoded.length <= MAX_LENGTH && name.isWellFormed()) return encoded;
   return `${encoded.slice(0, KEPT)}~${sha256(JSON.stringify(name))}`;
+}
+
+function percentAll(text: string, characters = /./gs): string {
+  return Buffer.from(text, 'utf8').toString('latin1').replace(characters, percent);
 }
 
 function percent(character: string): string {

@@ -1,4 +1,3 @@
-import type { Engine } from '../engine/graph.ts';
 import { compareText } from '../model/json.ts';
 import type { RevisionRef } from '../model/output.ts';
 import type { Log } from '../ports/log.ts';
@@ -67,7 +66,7 @@ export function createSourceTable(deps: ServerCore & { readonly sources: readonl
       source,
       condition: conditions.get(source.name) ?? notReadYet(source.name),
       admitted: intake.admitted(source.name),
-      doubtful: doubtfulFiles(engine, source.name),
+      doubtful: Array.from(engine.doubtfulFiles.entries(source.name), ({ key: path }) => path).sort(compareText),
     }));
   return {
     /** `admitted`: the revision of a source that was admitted last, by this process or another. */
@@ -97,12 +96,6 @@ export function createSourceTable(deps: ServerCore & { readonly sources: readonl
       await Promise.all(sources.map((source) => source.stop()));
     },
   };
-}
-
-/** An unreadable file is a fault of the revision, which counts it. */
-function doubtfulFiles({ doubtfulFiles: all, inputs: { files } }: Engine, source: string): readonly string[] {
-  const readable = [...all.entries(source)].filter(({ key: path }) => files.get(source, path)?.readable === true);
-  return readable.map(({ key: path }) => path).sort(compareText);
 }
 
 /** Whether the admitted revision proves no absence, so that the source removes nothing. */

@@ -180,9 +180,12 @@ async function listWithin(path: string, root: string, read: ReadBytes, listing: 
     const part = partAt(entry);
     const location = `${root}/${entry.path}`;
     if (isToolPart(tools, entry.path)) {
-      if (part === 'manifest' || (part !== 'none' && 'file' in part)) listing.claimed.push(location);
+      if (part !== 'manifest' && (part === 'none' || !('file' in part))) continue;
+      listing.claimed.push(location);
+      count.manifest(entry.path);
       const resource = part === 'manifest' ? resourceAt(entry.path) : undefined;
       if (resource !== undefined && !listing.files.has(location)) {
+        count.resource(entry.path, entryOf(entry, root));
         listing.files.set(location, { name: below(path, entry.path), location, isNamed: false, resource });
       }
       continue;

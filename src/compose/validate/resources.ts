@@ -23,17 +23,28 @@ export function kustomizeResources(tools: ToolFolders): (path: string) => Kustom
   const kustomizations = files.filter(([path, { parts }]) => !isChartName(path) && parts !== undefined);
   const listed = new Set(kustomizations.flatMap(([, { kustomization }]) => kustomization?.resources ?? []));
   const others = new Set(kustomizations.flatMap(([, { parts = [] }]) => parts.filter((part) => !listed.has(part))));
-  const patched = reachedFrom(kustomizations, ({ isPatching }) => isPatching);
-  const named = reachedFrom(kustomizations, ({ isNaming }) => isNaming);
+  const folders = new Set(kustomizations.map(([path]) => folderOf(path)));
+  const patched = reachedFrom(kustomizations, (_, { isPatching }) => isPatching);
+  const named = reachedFrom(kustomizations, (_, { isNaming }) => isNaming);
   return (path) => {
     const isListed = listed.has(path);
-    const folders = foldersOf(path);
-    if (folders.some((folder) => charts.has(folder))) return undefined;
-    if (!isListed && (others.has(path) || folders.some((folder) => others.has(folder)))) return undefined;
-    const isIn = (parts: ReadonlySet<string>): boolean =>
-      parts.has(path) || folders.some((folder) => parts.has(folder));
-    return { isPatched: isIn(patched), isNamed: isIn(named) };
+    const around = foldersOf(path);
+    if (around.some((folder) => charts.has(folder))) return undefined;
+    if (!isListed && (others.has(path) || around.some((folder) => others.has(folder)))) return undefined;
+    // Of a folder that it is given, kustomize reads what the kustomization there lists.
+    if (!isListed && around.some((folder) => listed.has(folder) && folders.has(folder))) return undefined;
+    return { isPatched: liesIn(patched, path), isNamed: liesIn(named, path) };
   };
+}
+
+/** The files and folders that are resources of kustomizations whose path satisfies `isOne`, also by way of others. */
+export function resourcesOf({ files }: ToolFolders, isOne: (path: string) => boolean): ReadonlySet<string> {
+  return reachedFrom([...files], isOne);
+}
+
+/** Whether a file is one of the parts, or lies in one. */
+export function liesIn(parts: ReadonlySet<string>, path: string): boolean {
+  return parts.size > 0 && (parts.has(path) || foldersOf(path).some((folder) => parts.has(folder)));
 }
 
 type Known = NonNullable<DecodedFile['kustomization']>;
@@ -41,12 +52,12 @@ type Known = NonNullable<DecodedFile['kustomization']>;
 /** The files and folders that are resources of a kustomization that satisfies `isOne`, also by way of others. */
 function reachedFrom(
   kustomizations: readonly (readonly [string, DecodedFile])[],
-  isOne: (kustomization: Known) => boolean,
+  isOne: (path: string, kustomization: Known) => boolean,
 ): ReadonlySet<string> {
   const byFolder = new Map(kustomizations.map(([path, { kustomization }]) => [folderOf(path), kustomization] as const));
   const reached = new Set<string>();
-  const open = kustomizations.flatMap(([, { kustomization }]) =>
-    kustomization !== undefined && isOne(kustomization) ? kustomization.resources : [],
+  const open = kustomizations.flatMap(([path, { kustomization }]) =>
+    kustomization !== undefined && isOne(path, kustomization) ? kustomization.resources : [],
   );
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     if (reached.has(part)) continue;

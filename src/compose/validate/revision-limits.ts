@@ -40,11 +40,12 @@ export function countChecked(
   limits: RevisionLimits,
 ): (checked: CheckedFile, index: number) => void {
   const count = createRevisionCount(limits, Number.POSITIVE_INFINITY);
+  // Servers do not read what a kustomization lists: it has the limits for itself.
+  const ofResources = createRevisionCount(limits, Number.POSITIVE_INFINITY);
   return ({ size, diagnostics }, index) => {
-    // Servers do not read what a kustomization lists.
-    if (files[index]?.resource !== undefined) return;
+    const own = files[index]?.resource === undefined ? count : ofResources;
     try {
-      count.decoded(files[index]?.name ?? '', { size, diagnostics });
+      own.decoded(files[index]?.name ?? '', { size, diagnostics });
     } catch (error) {
       throw error instanceof BeyondLimit ? new BeyondRevision(tooLarge(files[index]?.name ?? '', error.excess)) : error;
     }
@@ -79,9 +80,9 @@ export function createListingCount(limits: RevisionLimits, nameOf: (path: string
   const counter = () => {
     let files = 0;
     let bytes = 0;
-    return (path: string, { kind, size }: { readonly kind: string; readonly size: number }): void => {
+    return (path: string, entry?: { readonly kind: string; readonly size: number }): void => {
       files += 1;
-      bytes += kind === 'file' && size <= defaultDecodeLimits.maxBytes ? size : 0;
+      if (entry?.kind === 'file' && entry.size <= defaultDecodeLimits.maxBytes) bytes += entry.size;
       refuse('files', files, path);
       refuse('bytes', bytes, path);
     };
@@ -99,7 +100,10 @@ export function createListingCount(limits: RevisionLimits, nameOf: (path: string
       throw new BeyondRevision(tooLarge(nameOf(path), excess));
     },
     toolFile: counter(),
+    /** A manifest, or, without its entry, a file that a kustomization or chart claims and a server does not read. */
     manifest: counter(),
+    /** A file that is read here because a kustomization lists it. */
+    resource: counter(),
     /** Matches the entries with the ignore rules. */
     matching: (
       membership: Membership,

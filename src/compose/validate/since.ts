@@ -2,12 +2,16 @@ import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { readWorkTreeChanges, type WorkTreeChanges } from '../../adapters/git/work-tree.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
+import { decodeFile } from '../../manifest/decode-file.ts';
+import { isForeign } from '../../manifest/foreign-documents.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
+import { FOREIGN_REASONS, isToolFileName } from '../../manifest/tool-files.ts';
 import { compileGlob } from '../../model/glob.ts';
 import { quote } from '../../model/ids.ts';
 import { objectOf, textOf } from '../../model/json.ts';
 import { matchesLabels } from '../../model/label-selector.ts';
 import { objectRefOf } from '../../model/object-key.ts';
+import { asError } from '../../sources/tree/foreign-files.ts';
 import { hasManifestEnding, IGNORE_FILE } from '../../sources/tree/ignore-file.ts';
 import type { ObjectFacts } from '../../validation/across-files/facts.ts';
 import { ANY_NAME } from '../../validation/across-files/likely-references.ts';
@@ -15,6 +19,7 @@ import { selectedBy } from '../../validation/across-files/object-references.ts';
 import { type CheckedDocument, type CheckedFile, checkFile } from './check-file.ts';
 import { type InputFile, type Inputs, pathInSource, sourceRoot } from './inputs.ts';
 import type { ValidationRequest } from './report.ts';
+import { liesIn, resourcesOf } from './resources.ts';
 import { type CheckSettings, createObjectChecks } from './schemas/object-checks.ts';
 
 /** What a range of commits has touched, or what the request names. */
@@ -23,10 +28,14 @@ export interface Touched {
   touches(location: string): boolean;
   /** An ignore file of the inputs, so that every file may be judged differently. */
   readonly isEverything: boolean;
+  /** The path of a file as the paths below are. */
+  real(location: string): string;
   /** A manifest was added or removed. */
   readonly hasOtherFiles: boolean;
-  /** The manifests before the range, of files that were changed or removed. */
-  readonly before: readonly CheckedFile[];
+  /** The manifests before the range, of files that were changed or removed, by their absolute path. */
+  readonly before: ReadonlyMap<string, CheckedFile>;
+  /** What kustomizations that were changed or removed listed before the range, as absolute paths. */
+  readonly listedBefore: ReadonlySet<string>;
 }
 
 /**
@@ -52,11 +61,12 @@ export async function readTouched(
     const paths = new Set(changes.map(({ path }) => resolve(root, path)));
     return {
       touches: (location) => paths.has(real(location)),
+      real,
       isEverything: inputs.ignoreFolders.some((folder) => paths.has(real(join(folder, IGNORE_FILE)))),
       hasOtherFiles: changes.some(
         ({ path, before, now }) => hasManifestEnding(path) && (before !== null) !== (now === 'file'),
       ),
-      before: await filesBefore(opened.value, settings),
+      ...(await filesBefore(opened.value, settings)),
     };
   } finally {
     opened.value.close();
@@ -73,21 +83,46 @@ export function namedPart({ paths, cwd }: Pick<ValidationRequest, 'paths' | 'cwd
     }
   };
   const isEverything = [...named].some((location) => basename(location) === IGNORE_FILE);
-  return { touches, isEverything, hasOtherFiles: false, before: [] };
+  const before = new Map<string, CheckedFile>();
+  const real = (location: string): string => location;
+  return { touches, real, isEverything, hasOtherFiles: false, before, listedBefore: new Set() };
 }
 
 async function filesBefore(
-  { changes, readBlob }: WorkTreeChanges,
+  { root, changes, readBlob }: WorkTreeChanges,
   settings: CheckSettings,
-): Promise<readonly CheckedFile[]> {
+): Promise<Pick<Touched, 'before' | 'listedBefore'>> {
   const checks = await createObjectChecks(settings);
-  const files: CheckedFile[] = [];
+  const files = new Map<string, CheckedFile>();
+  const listed = new Set<string>();
   for (const { path, before } of changes) {
     if (before === null || !hasManifestEnding(path)) continue;
     const blob = await readBlob(before, defaultDecodeLimits.maxBytes);
-    if (blob.type === 'read') files.push(checkFile(path, { ok: true, bytes: blob.bytes }, checks));
+    if (blob.type !== 'read') continue;
+    files.set(resolve(root, path), checkFile(path, { ok: true, bytes: blob.bytes }, checks));
+    const { kustomization } = isToolFileName(path) ? decodeFile(path, blob.bytes, before) : {};
+    for (const resource of kustomization?.resources ?? []) listed.add(resolve(root, resource));
   }
-  return files;
+  return { before: files, listedBefore: listed };
+}
+
+/**
+ * Makes errors of what is found of a file that held a manifest before the range and is one of another tool now: it does not say whether
+ * what came from it is to stay.
+ */
+export function withFormerManifests(
+  { files }: Inputs,
+  checked: readonly CheckedFile[],
+  { before, real }: Touched,
+): readonly CheckedFile[] {
+  return checked.map((file, index) => {
+    const { location = '', bytes } = files[index] ?? {};
+    if (bytes !== undefined || !file.diagnostics.some(isForeign)) return file;
+    const known = before.get(real(location));
+    if (known === undefined || known.documents.length === 0 || known.diagnostics.some(isForeign)) return file;
+    const diagnostics = file.diagnostics.map((diagnostic) => asError(diagnostic, 'the file held a manifest before'));
+    return { ...file, diagnostics };
+  });
 }
 
 /** The path of a file without links in its folders, as git states it. */
@@ -111,7 +146,7 @@ export function affectedFiles(
 ): ReadonlySet<InputFile> {
   if (touched.isEverything) return new Set(inputs.files);
   const own = inputs.files.map(({ bytes, location }) => bytes !== undefined || touched.touches(location));
-  const changed = [...checked.filter((_, index) => own[index] === true), ...touched.before];
+  const changed = [...checked.filter((_, index) => own[index] === true), ...touched.before.values()];
   const identities = new Set<string>();
   const kinds = new Set<string>();
   for (const { documents, definitions } of changed) {
@@ -131,19 +166,41 @@ export function affectedFiles(
   };
   const wasPlaced = placedBefore(touched, sourceRoot(inputs.ignoreFolders, cwd));
   const selected = selectedBefore(touched);
+  const isResource = createIsResource(inputs, touched);
+  // What files of other tools are judged by: the rules, and the files that a kustomization or chart claims.
+  const judgesOthers =
+    changed.some(({ documents }) => documents.some(({ kind }) => RULES.includes(kind))) ||
+    inputs.claimed.some(touched.touches);
   return new Set(
     inputs.files.filter((file, index) => {
-      const { documents = [], facts } = checked[index] ?? {};
+      const { documents = [], facts, diagnostics = [] } = checked[index] ?? {};
       return (
-        own[index] === true || documents.some(depends) || wasPlaced(file) || facts?.objects.some(selected) === true
+        own[index] === true ||
+        documents.some(depends) ||
+        wasPlaced(file) ||
+        facts?.objects.some(selected) === true ||
+        (judgesOthers && diagnostics.some(({ reason }) => FOREIGN_REASONS.includes(reason))) ||
+        isResource(file.location)
       );
     }),
   );
 }
 
+/** Kinds that say which files are wanted as desired state. */
+const RULES: readonly string[] = ['Placement', 'KubernetesCluster'];
+
+/** Whether a kustomization that is touched lists the file, or listed it before the range. */
+function createIsResource({ tools }: Inputs, touched: Touched): (location: string) => boolean {
+  const parts = new Set<string>();
+  for (const [folder, found] of tools) {
+    for (const part of resourcesOf(found, (path) => touched.touches(join(folder, path)))) parts.add(join(folder, part));
+  }
+  return (location) => liesIn(parts, location) || liesIn(touched.listedBefore, touched.real(location));
+}
+
 /** Whether a Placement selected the file before the range, which has changed or removed that Placement. */
 function placedBefore({ before }: Touched, root: string): (file: InputFile) => boolean {
-  const globs = before
+  const globs = [...before.values()]
     .flatMap(({ facts }) => facts?.declarations ?? [])
     .flatMap(({ content }) =>
       content.type === 'declaration' && content.kind === 'Placement' ? content.value.paths : [],
@@ -154,7 +211,7 @@ function placedBefore({ before }: Touched, root: string): (file: InputFile) => b
 
 /** Whether the object selected Pods or Services of a document before the range, which has changed or removed that. */
 function selectedBefore({ before }: Touched): (facts: ObjectFacts) => boolean {
-  const labelled = before.flatMap(({ facts }) =>
+  const labelled = [...before.values()].flatMap(({ facts }) =>
     (facts?.objects ?? []).flatMap(({ key, labels }) =>
       labels === undefined ? [] : [{ ...objectRefOf(key), labels }],
     ),

@@ -182,13 +182,18 @@ async function partOf(
   inputs: Inputs,
   checked: readonly CheckedFile[],
   settings: CheckSettings,
-): Promise<{ readonly inputs: Inputs; readonly affected: ReadonlySet<InputFile> }> {
-  const { affectedFiles, namedPart, readTouched } = await import('./since.ts');
+): Promise<{
+  readonly inputs: Inputs;
+  readonly checked: readonly CheckedFile[];
+  readonly affected: ReadonlySet<InputFile>;
+}> {
+  const { affectedFiles, namedPart, readTouched, withFormerManifests } = await import('./since.ts');
   const touched = request.since === undefined ? namedPart(request) : await readTouched(request, inputs, settings);
   const isPart = ({ at }: Diagnostic): boolean =>
     touched.isEverything || (at !== undefined && touched.touches(resolve(request.cwd, at.path)));
   return {
     inputs: { ...inputs, refused: inputs.refused.filter(isPart) },
+    checked: withFormerManifests(inputs, checked, touched),
     affected: affectedFiles(inputs, checked, touched, request.cwd),
   };
 }

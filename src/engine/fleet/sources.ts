@@ -108,7 +108,7 @@ type FileProofInputs = Pick<EngineInputs, 'sources' | 'files' | 'ledger' | 'cont
 
 /**
  * Derives the proof of each source from its files alone. A file of another tool, or one that such a tool claims, is no fault, unless
- * the ledger has an object or a declaration from it: then nobody knows what it declares now, so its source is partial. The ledger
+ * the ledger has an object or a declaration from it: then what it declares now is unknown, so its source is partial. The ledger
  * outlasts a restart, so every replica, a plan and a replay come to the same proof.
  */
 export function deriveFileProofs(graph: Graph, inputs: FileProofInputs) {
@@ -118,23 +118,30 @@ export function deriveFileProofs(graph: Graph, inputs: FileProofInputs) {
     graph.index('contendersByFile', contenders, ({ value }) => value.origins.map(fileGroup)),
     graph.index('lastKnownGoodByFile', lastKnownGood, ({ value }) => [fileGroup(value.origin)]),
   ];
-  const doubtfulFiles = graph.derive<FileValue, true>({
+  const unreadable = graph.index('unreadableFiles', files, ({ partition, value }) =>
+    value.readable ? [] : [partition],
+  );
+  const notRead = graph.index('notReadFiles', files, ({ partition, value }) =>
+    value.readable && value.notRead !== undefined ? [partition] : [],
+  );
+  const doubtfulFiles = graph.derive<SourceValue, true>({
     name: 'doubtfulFiles',
-    from: files,
-    reads: known,
-    compute: ({ partition, key: path, value: { readable, notRead } }, read, emit) => {
-      if (readable && notRead === undefined) return;
-      const group = fileGroup({ source: partition as SourceName, path });
-      if (!readable || known.some((index) => read.count(index, group) > 0)) emit(partition, path, true);
+    from: sources,
+    reads: [notRead, ...known],
+    compute: ({ key }, read, emit) => {
+      const source = key as SourceName;
+      for (const { key: path } of read.members(notRead, source)) {
+        if (known.some((index) => read.count(index, fileGroup({ source, path })) > 0)) emit(source, path, true);
+      }
     },
   });
-  const bySource = graph.index('doubtfulFilesBySource', doubtfulFiles, ({ partition }) => [partition]);
+  const doubtful = graph.index('doubtfulFilesBySource', doubtfulFiles, ({ partition }) => [partition]);
   const proofs = graph.derive<SourceValue, SourceProof>({
     name: 'fileProofs',
     from: sources,
-    reads: [bySource],
+    reads: [unreadable, doubtful],
     compute: ({ key: source, value }, read, emit) => {
-      const isPartial = read.count(bySource, source) > 0;
+      const isPartial = read.count(unreadable, source) + read.count(doubtful, source) > 0;
       emit('', source, !value.read ? 'unread' : isPartial ? 'partial' : 'complete');
     },
   });

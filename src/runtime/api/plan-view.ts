@@ -75,9 +75,7 @@ const DOCUMENT_CHANGES: Readonly<Record<Extract<PlanCause, { readonly type: 'doc
 function nameOf(cause: PlanCause): string {
   switch (cause.type) {
     case 'document':
-      return cause.why === undefined
-        ? DOCUMENT_CHANGES[cause.change]
-        : `${DOCUMENT_CHANGES[cause.change]}: ${cause.why}`;
+      return cause.why === undefined ? DOCUMENT_CHANGES[cause.change] : `its file is not read any more: ${cause.why}`;
     case 'placement':
       return cause.selects
         ? `Placement ${cause.name} selects it`

@@ -273,7 +273,7 @@ export function partOf(
   const isFollowed = problem === undefined && isMatched(path, kind) && follows(path);
   if (kind === 'unknown' && isFollowed) {
     // It may be a folder with manifests, or a manifest.
-    const hint = `give it a mode that git writes, or list it in ${IGNORE_FILE}`;
+    const hint = `write its entry again with \`git rm --cached\` and \`git add\`, or list it in ${IGNORE_FILE}`;
     return { file: unreadableFile(path, blob, 'FileUnreadable', 'has a mode in git that is of no known kind', hint) };
   }
   // Rules do not apply to a path that is too long: a manifest there is unreadable, not removed.

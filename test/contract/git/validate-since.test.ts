@@ -66,6 +66,45 @@ function validate(since: string, paths: readonly string[] = ['.'], folder = cwd)
 }
 
 describe('validate --since', () => {
+  const kustomization = (more = '') => `resources: [d.yaml]\n${more}`;
+  const deployment =
+    'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {}}}\n';
+
+  it('judges files of other tools that a rule wants as desired state', async () => {
+    commit({ 'web/kustomization.yaml': kustomization(), 'web/values.yaml': 'a: 1\n', 'web/d.yaml': service('d') });
+    commit({ 'new.yaml': placement('new', '{names: [east]}').replace('[x]', '[web]').replace(', extra: 1', '') });
+    expect(await judged('HEAD~1')).toEqual(expect.arrayContaining(['web/kustomization.yaml', 'web/values.yaml']));
+    const { diagnostics } = await validate('HEAD~1');
+    expect(diagnostics.filter(({ severity }) => severity === 'error').map(({ code }) => code)).toEqual(
+      expect.arrayContaining(['FR1031', 'FR1033']),
+    );
+    commit({ 'web/d.yaml': service('changed') });
+    expect(await judged('HEAD~1')).toContain('web/kustomization.yaml');
+  });
+
+  it('judges the resources of a kustomization that has changed or is gone', async () => {
+    commit({ 'web/kustomization.yaml': kustomization('patches: [{path: p.yaml}]\n'), 'web/d.yaml': deployment });
+    expect(await judged('HEAD~1')).not.toContain('web/d.yaml');
+    commit({ 'web/kustomization.yaml': kustomization() });
+    expect(await judged('HEAD~1')).toContain('web/d.yaml');
+    commit({ 'web/kustomization.yaml': null });
+    expect(await judged('HEAD~1')).toContain('web/d.yaml');
+    commit({ 'other.txt': 'a' });
+    expect(await judged('HEAD~1')).toEqual([]);
+  });
+
+  it('has an error for a manifest that has become a file of another tool', async () => {
+    commit({ 'values.yaml': 'a: 1\n' });
+    commit({ 'config.yaml': 'a: 1\n', 'values.yaml': 'a: 2\n' });
+    const { diagnostics } = await validate('HEAD~1');
+    expect(diagnostics.map((found) => displayDiagnostic(found))).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^config\.yaml.*error: .*which is an error here because the file held a manifest before/),
+        expect.stringMatching(/^values\.yaml.*warning: /),
+      ]),
+    );
+  });
+
   it('judges what the work tree changes, untracked files among it', async () => {
     writeFiles(cwd, { 'service.yaml': service('changed'), 'new/one.yaml': service('new') });
     const report = await validate('HEAD');

@@ -56,6 +56,10 @@ describe('the file of an object on the status branch', () => {
       'objects/ClusterRole.rbac.authorization.k8s.io/_cluster/system%3a%4eode.yaml',
     );
     expect(fileOf('widget', 'a')).toBe('objects/%77idget/_cluster/a.yaml');
+    expect(fileOf('Certificate', 'a', { group: 'cert-manager.io' })).toBe(
+      'objects/Certificate.cert-manager.io/_cluster/a.yaml',
+    );
+    expect(fileOf('VPCPeering', 'a', { group: 'a.b' })).toBe('objects/V%50%43%50eering.a.b/_cluster/a.yaml');
   });
 
   it('can be checked out on every file system: no part is longer than 255 bytes, and case alone tells no two apart', () => {
@@ -67,7 +71,8 @@ describe('the file of an object on the status branch', () => {
       fileOf(kind, `${long}.b`, { group, namespace: 'n'.repeat(63) }),
       fileOf(kind, `${long}.a`, { group: `${group.slice(0, -1)}k`, namespace: 'n'.repeat(63) }),
       ...['Admin', 'admin', 'ADMIN', 'con', 'CON', 'con.x'].map((name) => fileOf('ClusterRole', name)),
-      ...['Widget', 'widget'].map((each) => fileOf(each, 'a')),
+      ...['Widget', 'widget', 'ConfigMap', 'Configmap', 'configMap', 'CON', 'Con'].map((each) => fileOf(each, 'a')),
+      ...['VPCPeering', 'VpcPeering', 'vpcPeering', 'Vpcpeering'].map((each) => fileOf(each, 'a', { group: 'a.b' })),
       statusPath.revision('main', 'f'.repeat(300)),
     ];
     for (const part of paths.flatMap((path) => path.split('/')))
