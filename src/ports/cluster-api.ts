@@ -108,6 +108,8 @@ export interface ApplyRequest {
   readonly key: ObjectKey;
   readonly value: JsonObject;
   readonly stamp: Stamp;
+  /** As of {@link InventoryRecord.givenUp}. */
+  readonly givenUp?: JsonObject;
 }
 
 /**
@@ -119,9 +121,14 @@ type NotChanged =
   | { readonly type: 'exempt'; readonly reason: string; readonly message: string }
   | { readonly type: 'failed'; readonly reason: string; readonly message: string };
 
-/** `applied`: it was written. `unchanged`: it was equal already. `conflict`: another owner has it; it was not changed. */
+/**
+ * `applied`: it was written. `unchanged`: it was equal already. Both: nothing is live of what it gave up. `conflict`: another owner has
+ * it, or fields of it. `givesUp`: it was not changed, and would give up fields that other managers have too: the caller enters `fields`
+ * in the inventory, and applies it again.
+ */
 export type ApplyOutcome =
   | { readonly type: 'applied' | 'unchanged'; readonly identity?: string }
+  | { readonly type: 'givesUp'; readonly fields: JsonObject }
   | { readonly type: 'conflict'; readonly owner: string; readonly message: string }
   | NotChanged;
 
@@ -152,6 +159,11 @@ export interface InventoryRecord extends InventoryEntry {
   readonly nonce: string;
   /** Entered from the stamp of a live object, because the inventory was lost. Absent: a server has sent the content. */
   readonly rebuilt?: true;
+  /**
+   * Fields that were declared earlier and that other managers had too, in the notation `fieldsV1` of managedFields, until they are gone.
+   * Absent: none.
+   */
+  readonly givenUp?: JsonObject;
   /** The cluster's id of the created object; absent if it is not created yet, or the cluster has no such ids. */
   readonly identity?: string;
 }

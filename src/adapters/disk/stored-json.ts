@@ -58,7 +58,7 @@ export function asKeys(value: JsonValue | undefined): readonly ObjectKey[] {
 }
 
 export function asInventoryRecord(value: JsonValue): InventoryRecord {
-  const { key, digest, phase, origins, scope, stopped, attempt, nonce, rebuilt, identity } = asObject(value);
+  const { key, digest, phase, origins, scope, stopped, attempt, nonce, rebuilt, givenUp, identity } = asObject(value);
   if (phase !== 'held' && phase !== 'removing') throw new Error('not a phase');
   return {
     key: parsed(parseObjectKey, key),
@@ -73,6 +73,7 @@ export function asInventoryRecord(value: JsonValue): InventoryRecord {
     ...(attempt === undefined ? {} : { attempt: asCount(attempt) }),
     nonce: asText(nonce),
     ...(rebuilt === true ? { rebuilt } : {}),
+    ...(givenUp === undefined ? {} : { givenUp: asObject(givenUp) }),
     ...(identity === undefined ? {} : { identity: asText(identity) }),
   };
 }

@@ -1,5 +1,6 @@
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import { createTurns, type InTurn } from '../../model/in-turn.ts';
+import type { JsonObject } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { AgentDisk } from '../../ports/agent-disk.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -31,8 +32,13 @@ const RETRY_IDENTITIES_MS = 5_000;
 interface RecordChange {
   /** The record when the work began. */
   readonly record: InventoryRecord;
-  /** The identity of the object; undefined: the object is gone. */
-  readonly identity: string | undefined;
+  /** What it has from now on, whichever delta came since; undefined: the object is gone. */
+  readonly to: Pick<InventoryRecord, 'identity'> | GivenUp | undefined;
+}
+
+/** Null: nothing is live of what the object gave up. */
+interface GivenUp {
+  readonly givenUp: JsonObject | null;
 }
 
 /**
@@ -119,15 +125,21 @@ function createRecordChanges(
      * Rejects if the write fails.
      */
     writeRemoval: (record: InventoryRecord): Promise<void> => {
-      waiting.push({ record, identity: undefined });
+      waiting.push({ record, to: undefined });
       return writeWaiting();
     },
+    /** Enters fields that the object gives up. Resolves when that is durable; rejects if the write fails. */
+    writeGivenUp: (record: InventoryRecord, givenUp: JsonObject): Promise<void> => {
+      waiting.push({ record, to: { givenUp } });
+      return writeWaiting();
+    },
+    /** Nothing is live of what the object gave up: its record says so later. */
+    endGivenUp: (record: InventoryRecord): void => writeLater({ record, to: { givenUp: null } }),
     /** Writes the identity of a created object, later: the key is in the inventory before the object is created. */
     writeIdentity: (record: InventoryRecord, identity: string): void => {
       if (identity === (identities.get(record.key) ?? record.identity)) return;
       identities.set(record.key, identity);
-      waiting.push({ record, identity });
-      cancelGathering ??= clock.schedule(GATHER_IDENTITIES_MS, writeGathered);
+      writeLater({ record, to: { identity } });
     },
     /** Identities of created objects that are not in the inventory yet, by key. */
     identities,
@@ -138,6 +150,11 @@ function createRecordChanges(
       await inTurn(async () => undefined);
     },
   };
+
+  function writeLater(change: RecordChange): void {
+    waiting.push(change);
+    cancelGathering ??= clock.schedule(GATHER_IDENTITIES_MS, writeGathered);
+  }
 
   function writeGathered(): void {
     cancelGathering?.();
@@ -158,7 +175,7 @@ function createRecordChanges(
         if (identities.get(key) === identity) identities.delete(key);
     } catch (error) {
       // The caller of `writeRemoval` retries by itself. In front: an identity that has arrived since is newer.
-      waiting.unshift(...changes.filter(({ identity }) => identity !== undefined));
+      waiting.unshift(...changes.filter(({ to }) => to !== undefined));
       if (waiting.length > 0 && !stopping) cancelGathering ??= clock.schedule(RETRY_IDENTITIES_MS, writeGathered);
       throw error;
     }
@@ -258,15 +275,16 @@ function withRecordChanges(
   inventory: Inventory,
   changes: readonly RecordChange[],
 ): { readonly change: InventoryChange; readonly next: Inventory } | undefined {
-  const drop = changes.flatMap(({ record, identity }) =>
-    identity === undefined && isUnchanged(inventory, record) ? [record.key] : [],
+  const drop = changes.flatMap(({ record, to }) =>
+    to === undefined && isUnchanged(inventory, record) ? [record.key] : [],
   );
   const dropped = new Set(drop);
-  // The identity is that of the live object, whichever delta came since.
-  const put = changes.flatMap(({ record, identity }): InventoryRecord[] => {
-    const now = dropped.has(record.key) ? undefined : inventory.records.get(record.key);
-    return identity === undefined || now === undefined ? [] : [{ ...now, identity }];
-  });
+  const changed = new Map<ObjectKey, InventoryRecord>();
+  for (const { record, to } of changes) {
+    const now = changed.get(record.key) ?? inventory.records.get(record.key);
+    if (to !== undefined && now !== undefined && !dropped.has(record.key)) changed.set(record.key, changedTo(now, to));
+  }
+  const put = [...changed.values()];
   if (drop.length === 0 && put.length === 0) return undefined;
   const records = inventory.records.with(
     put.map((record) => [record.key, record]),
@@ -274,4 +292,10 @@ function withRecordChanges(
   );
   const contents = inventory.contents.with([], drop);
   return { change: { state: inventory.state, put, drop }, next: { ...inventory, records, contents } };
+}
+
+function changedTo(record: InventoryRecord, to: NonNullable<RecordChange['to']>): InventoryRecord {
+  if (!('givenUp' in to)) return { ...record, ...to };
+  const { givenUp: _, ...rest } = record;
+  return to.givenUp === null ? rest : { ...rest, givenUp: to.givenUp };
 }

@@ -166,8 +166,7 @@ function changedRecords(
       // A stamp alone owns nothing: the entry of one is confirmed by a server that declares the content of the stamp.
       const nonce =
         known === undefined || (known.rebuilt === true && known.digest !== digest) ? newNonce() : known.nonce;
-      const identity = known?.identity === undefined ? {} : { identity: known.identity };
-      return { key, digest, ...metaOf(meta), phase: 'held', nonce, ...identity };
+      return { key, digest, ...metaOf(meta), phase: 'held', nonce, ...lastingOf(known) };
     }),
     ...delta.touches.flatMap(({ key, ...meta }) => {
       const record = records.get(key);
@@ -177,6 +176,11 @@ function changedRecords(
     }),
     ...delta.removals.flatMap((key) => changed(key, { phase: 'removing' })),
   ];
+}
+
+/** What an entry keeps when the object has other content. */
+function lastingOf({ identity, givenUp }: Partial<InventoryRecord> = {}): Partial<InventoryRecord> {
+  return { ...(givenUp === undefined ? {} : { givenUp }), ...(identity === undefined ? {} : { identity }) };
 }
 
 function advance(

@@ -15,6 +15,8 @@ export interface Step {
   readonly retry: boolean;
   /** The attempt wrote the object. */
   readonly written?: true;
+  /** Enters these fields in the inventory as given up; then the object is applied again. */
+  readonly givesUp?: JsonObject;
   /** The cluster's identity of the object, for the inventory. */
   readonly identity?: string;
 }
@@ -33,8 +35,9 @@ export function applyRequest(
   record: InventoryRecord,
   { value }: Pick<StoredObject, 'value'>,
 ): ApplyRequest {
-  const { key, nonce, origins, scope } = record;
-  return { key, value, stamp: { fleet, key, nonce, origins, scope } };
+  const { key, nonce, origins, scope, givenUp } = record;
+  const request = { key, value, stamp: { fleet, key, nonce, origins, scope } };
+  return givenUp === undefined ? request : { ...request, givenUp };
 }
 
 /** The declared value of an owned object; undefined if it is not known, or the disk cannot read it any more. */
@@ -81,6 +84,8 @@ async function applyObject(cluster: ClusterApi, request: ApplyRequest): Promise<
         ...(outcome.type === 'applied' ? { written: true } : {}),
         ...(outcome.identity === undefined ? {} : { identity: outcome.identity }),
       };
+    case 'givesUp':
+      return { ...stepOf('failed', 'NotRecorded', NOT_RECORDED, true), givesUp: outcome.fields };
     case 'conflict':
       return stepOf('conflict', 'Conflict', outcome.message, true);
     case 'paused':
@@ -93,6 +98,8 @@ async function applyObject(cluster: ClusterApi, request: ApplyRequest): Promise<
       return unreachable(outcome);
   }
 }
+
+const NOT_RECORDED = 'the fields that it gives up could not be entered in the inventory';
 
 /** Why the object is not the one that its key names: the key decides where it is written and who owns it. */
 function invalidity({ key, value }: ApplyRequest): string | undefined {

@@ -247,14 +247,13 @@ function retryIfGone({ seenGone, queue }: State, live: LiveState, key: ObjectKey
 
 /** Applies or removes one object and notes the result. Never rejects. */
 async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
-  const { deps, store, mayRemove } = state;
-  const inventory = store.current();
-  const record = inventory.records.get(key);
+  const { deps, store } = state;
+  const record = store.current().records.get(key);
   // Its last result stays: the operation has failed with it.
   if (record === undefined || (record.stopped === true && record.phase === 'held')) return 'done';
   const before = state.live?.objects.get(key);
   try {
-    const step = await stepObject(deps.cluster, inventory, key, mayRemove, store.identities.get(key));
+    const step = await stepRecorded(state, record);
     if (step?.identity !== undefined) store.writeIdentity(record, step.identity);
     // If a newer delta has changed the record, the key is in the queue again and this result is out of date.
     if (step === undefined || !isUnchanged(store.current(), record)) return 'done';
@@ -265,6 +264,7 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
       state.hasRemoved = true;
     }
     if (step.result.reason === CONTENT_UNKNOWN_REASON) store.loseContent(record, deps.contentLost);
+    if (step.result.state === 'applied' && record.givenUp !== undefined) store.endGivenUp(record);
     if (step.written === true) state.health.wrote(key, before);
     note(state, record, withHealth(step, before));
     return step.retry ? 'retry' : 'done';
@@ -274,6 +274,16 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
     note(state, record, { state: record.phase === 'removing' ? 'removing' : 'failed', reason: 'Internal', message });
     return 'retry';
   }
+}
+
+/** Applies or removes the object. What it gives up is in the inventory before it is written. */
+async function stepRecorded({ deps, store, mayRemove }: State, record: InventoryRecord): Promise<Step | undefined> {
+  const { key } = record;
+  const tryOnce = () => stepObject(deps.cluster, store.current(), key, mayRemove, store.identities.get(key));
+  const step = await tryOnce();
+  if (step?.givesUp === undefined) return step;
+  await store.writeGivenUp(record, step.givesUp);
+  return isUnchanged(store.current(), record) ? tryOnce() : undefined;
 }
 
 /** After removals, what could not be applied is tried at once: a removed object can have had what it needs. */

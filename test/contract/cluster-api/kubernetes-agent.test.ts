@@ -215,6 +215,36 @@ describe.skipIf(noProgram('kube-apiserver'))('an agent in a Kubernetes cluster',
     }
   });
 
+  test('a field that was given up is a conflict until its other manager lets it go, also after a restart', async () => {
+    const before = configMap('given', { k: '1', other: '2' }, world.web);
+    const after = configMap('given', { k: '1' }, world.web);
+    const team = (data: Record<string, string>) =>
+      plane.kubectl(['apply', '--server-side', '--field-manager', 'team', '-f', '-'], {
+        input: JSON.stringify(configMap('given', data, world.web)),
+      });
+    await startAgent();
+    await server.say({ upserts: [before] });
+    await until('it is applied', isSaid(before, 'applied Applied'));
+    await team({ other: '2' });
+    await server.say({ upserts: [after] });
+    await until('it is a conflict', isSaid(after, 'conflict Conflict'));
+    await startAgent();
+    await until('it is a conflict', isSaid(after, 'conflict Conflict'));
+    expect(await live('configmap', 'given')).toMatchObject({ data: { k: '1', other: '2' } });
+    await team({});
+    await until('it is applied', isSaid(after, 'applied Applied'));
+    expect((await live('configmap', 'given')).data).toEqual({ k: '1' });
+    // The next step of the inventory has it no more.
+    await startAgent();
+    await until('it is applied', isSaid(after, 'applied Applied'));
+    const head = await plane.get<JsonObject>('configmap', 'fleetrelay-inventory', '-n', world.own);
+    const lines = String((head.data as JsonObject).journal)
+      .trim()
+      .split('\n');
+    expect(lines.filter((line) => line.includes('givenUp')).length).toBeGreaterThan(0);
+    expect(lines.at(-1)).not.toContain('givenUp');
+  });
+
   /** As a server that has learned what the agent holds. */
   async function sayAnew(said: Parameters<ScriptedServer['say']>[0]): Promise<void> {
     const { entries, digest, position } = server.holding();

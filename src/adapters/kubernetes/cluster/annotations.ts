@@ -4,6 +4,8 @@ import { annotationOf } from '../../../model/object-key.ts';
 
 /** What people write onto objects; each has its meaning in one place only. */
 export const ADOPT = 'fleetrelay.dev/adopt';
+/** Names of field managers between commas. */
+export const ADOPT_FROM = 'fleetrelay.dev/adopt-from';
 export const REPLACE = 'fleetrelay.dev/replace';
 export const FORCE_CONFLICTS = 'fleetrelay.dev/force-conflicts';
 export const PRUNE = 'fleetrelay.dev/prune';

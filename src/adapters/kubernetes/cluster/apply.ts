@@ -1,28 +1,28 @@
 import { type JsonObject, textOf } from '../../../model/json.ts';
-import { annotationOf, displayKey, metadataOf, nameOfKind, objectRefOf } from '../../../model/object-key.ts';
+import { annotationOf, displayKey, nameOfKind, objectRefOf } from '../../../model/object-key.ts';
 import { REQUEST_BYTES } from '../../../model/object-size.ts';
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
-import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import type { ApplyOutcome, ApplyRequest, ObservedObject } from '../../../ports/cluster-api.ts';
-import type { ApiResource, KubeAnswer } from '../api/types.ts';
-import { ADOPT, FORCE_CONFLICTS, optsOut, RECONCILE, REPLACE } from './annotations.ts';
+import { ADOPT, ADOPT_FROM, optsOut, RECONCILE } from './annotations.ts';
 import { awaitServed, isDefinition, isServed } from './definitions.ts';
-import { handOver, ignoredFields, withoutFields } from './ignored-fields.ts';
+import { isEmpty, undeclaredFields } from './field-sets.ts';
+import { formerManagers } from './former-managers.ts';
+import { contestedFields, fieldsGivenUp } from './given-up.ts';
+import { withoutFields } from './ignored-fields.ts';
 import { digestOfStamp, type LiveEntry, readEntry } from './live/entry.ts';
-import { byTimeDescending, compareFields, fieldManagers, isOurs, ownerOf } from './ownership.ts';
 import {
-  conflictsOf,
-  type FieldConflict,
-  failed,
-  failureOf,
-  type Hindered,
-  isFieldConflict,
-  isImmutable,
-  isStaleWrite,
-  listConflicts,
-  listFields,
-} from './refusals.ts';
-import { deleteJudged } from './remove.ts';
+  type Applying,
+  ignoredOf,
+  leftAlone,
+  managersOf,
+  overwrite,
+  refused,
+  type Step,
+  takeOver,
+  written,
+} from './overwrite.ts';
+import { byTimeDescending, compareFields, fieldManagers, isOurs, ownerOf } from './ownership.ts';
+import { type FieldConflict, failed, isFieldConflict, isImmutable, isOtherSchema, isStaleWrite } from './refusals.ts';
 import { stampTextOf } from './stamp.ts';
 import {
   applyBody,
@@ -34,7 +34,6 @@ import {
   isBeingDeleted,
   readLive,
   send,
-  uidOf,
   type Writing,
   whatHolds,
 } from './write.ts';
@@ -49,7 +48,12 @@ export function matches(writing: Writing, request: ApplyRequest, observed: Obser
   return entryMatches(writing, request, entry);
 }
 
+/** What was given up is judged with the managers of the live object, which an entry does not have. */
 function entryMatches(writing: Writing, request: ApplyRequest, entry: LiveEntry): boolean {
+  return request.givenUp === undefined && isAsDeclared(writing, request, entry);
+}
+
+function isAsDeclared(writing: Writing, request: ApplyRequest, entry: LiveEntry): boolean {
   if (!hasStampOf(request, entry) || entry.health?.state === 'terminating') return false;
   entry.settled ||= lostFields(writing, request, entry).length === 0;
   return entry.settled;
@@ -69,25 +73,11 @@ function lostFields(writing: Writing, request: ApplyRequest, entry: LiveEntry): 
   return compareFields(declared, entry.fields(), () => entry.value).missing;
 }
 
-function ignoredOf({ live, settings }: Writing, request: ApplyRequest) {
-  return ignoredFields(request, settings(), live.autoscaled.has(request.key));
-}
-
-/** One apply of one object. */
-interface Applying extends Writing {
-  readonly request: ApplyRequest;
-  readonly resource: ApiResource;
-  readonly body: JsonObject;
-}
-
 /** The known state of the object, which the next write depends on: absent, as watched, or its complete live state. */
 type KnownState =
   | { readonly type: 'absent' }
   | { readonly type: 'watched'; readonly entry: LiveEntry }
   | { readonly type: 'live'; readonly raw: JsonObject };
-
-/** The outcome, or why another attempt is needed: the object must be read again, or it is gone. */
-type Step = ApplyOutcome | 'readAgain' | 'isGone';
 
 /** Applies the object if it does not exist, is ours, or is adopted. Others' changes during the apply are read and judged. */
 export async function applyObject(writing: Writing, request: ApplyRequest): Promise<ApplyOutcome> {
@@ -149,6 +139,9 @@ async function applyToWatched(applying: Applying, entry: LiveEntry): Promise<Ste
     stamp.nonce === request.stamp.nonce &&
     !hasStampOf(request, entry) &&
     !isBeingDeleted(value) &&
+    request.givenUp === undefined &&
+    annotationOf(request.value, ADOPT_FROM) === '' &&
+    isEmpty(undeclaredFields(entry.fields(), body)) &&
     !optsOut(RECONCILE, value, request.value, applying.settings());
   if (!isPlain || ignoredOf(applying, request).length > 0) return 'readAgain';
   const bound = asOf(body, { metadata: { uid, resourceVersion } });
@@ -156,7 +149,12 @@ async function applyToWatched(applying: Applying, entry: LiveEntry): Promise<Ste
   if (answer.type === 'ok') return written(applying, answer.body, resourceVersion);
   const needsRead =
     answer.type === 'refused' &&
-    (isStaleWrite(answer) || isFieldConflict(answer.refusal) || isImmutable(answer.refusal));
+    [
+      isStaleWrite(answer),
+      isFieldConflict(answer.refusal),
+      isImmutable(answer.refusal),
+      isOtherSchema(answer.refusal),
+    ].includes(true);
   return needsRead ? 'readAgain' : refused(request, answer);
 }
 
@@ -175,11 +173,16 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   }
   const entry = readEntry(raw, resource, live.judge);
   if (owner.type === 'ours') live.wrote(entry);
-  if (entryMatches(applying, request, entry)) return unchanged(applying, entry.uid);
+  if (isAsDeclared(applying, request, entry)) return contestedFields(applying, raw) ?? unchanged(applying, entry.uid);
+  const managers = fieldManagers(raw);
+  const former = formerManagers(managers, value, isAdopted);
+  if (former.length > 0) return takeOver(applying, raw, former);
+  const givenUp = fieldsGivenUp(applying, managers);
+  if (givenUp !== undefined) return { type: 'givesUp', fields: givenUp };
   const taken = isAdopted ? [] : takenFields(applying, raw, entry);
   const flappingWith = flapping.among(key, managersOf(taken));
   if (flappingWith.length > 0) return leftAlone(request, taken, flappingWith);
-  return overwrite(applying, raw, isAdopted, taken);
+  return overwrite(applying, raw, { isAdopted, taken });
 }
 
 /** The fields that other managers have taken from us since this declaration was applied. */
@@ -198,83 +201,6 @@ function takenFields({ request, ...writing }: Applying, raw: JsonObject, entry: 
   return lost.map((field) => ({ manager, field, operation: 'Update' }));
 }
 
-/** Applies over a live object. `taken`: fields of other managers that this overwrites. */
-async function overwrite(
-  applying: Applying,
-  raw: JsonObject,
-  force: boolean,
-  taken: readonly FieldConflict[],
-): Promise<Step> {
-  const { request, resource, body, flapping, log } = applying;
-  const { key, value } = request;
-  const managers = fieldManagers(raw);
-  const bound = asOf(handOver(body, raw, managers, ignoredOf(applying, request)), raw);
-  const answer = await send(applying, applyRequestOf(resource, key, bound, { force }));
-  if (answer.type === 'ok') {
-    const before = textOf(metadataOf(raw).resourceVersion);
-    const isChanged = textOf(metadataOf(answer.body).resourceVersion) !== before;
-    if (taken.length > 0 && isChanged) flapping.reversed(key, managersOf(taken));
-    return written(applying, answer.body, before);
-  }
-  if (isStaleWrite(answer)) return 'readAgain';
-  if (force || answer.type !== 'refused' || !isFieldConflict(answer.refusal)) {
-    return refusedOver(applying, raw, answer);
-  }
-  const conflicts = conflictsOf(answer.refusal, managers);
-  const declared = conflicts.filter(({ operation }) => operation === 'Apply');
-  if (declared.length > 0 && annotationOf(value, FORCE_CONFLICTS) !== 'true') return contested(request, declared);
-  const flappingWith = flapping.among(key, managersOf(conflicts));
-  if (flappingWith.length > 0) return leftAlone(request, conflicts, flappingWith);
-  log.info('fields are taken back', { object: displayKey(key), from: listConflicts(conflicts) });
-  return overwrite(applying, raw, true, [...taken, ...conflicts]);
-}
-
-function managersOf(conflicts: readonly FieldConflict[]): readonly string[] {
-  return [...new Set(conflicts.map(({ manager }) => manager))];
-}
-
-type NotWritten = Exclude<KubeAnswer, { type: 'ok' }> | Hindered;
-
-/** A change of an immutable field: the message names the way out, or the object is deleted, if its manifest allows that. */
-async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritten): Promise<Step> {
-  const { request, resource } = applying;
-  if (answer.type !== 'refused' || !isImmutable(answer.refusal)) return refused(request, answer);
-  const { kind } = objectRefOf(request.key);
-  const { message } = failureOf(answer, isKeyOfSecret(request.key));
-  if (kind === 'Namespace' || kind === 'CustomResourceDefinition') {
-    return failed('ImmutableField', `${message}; a ${kind} is never replaced, since all that is in it would go`);
-  }
-  if (annotationOf(request.value, REPLACE) !== 'true') {
-    const way = `set the annotation ${REPLACE}: "true" in its manifest to have it deleted and made anew`;
-    return failed('ImmutableField', `${message}; ${way}`);
-  }
-  const removed = await deleteJudged(applying, resource, request.key, raw);
-  switch (removed.type) {
-    case 'gone':
-      return 'isGone';
-    case 'changed':
-      return 'readAgain';
-    case 'waiting':
-      return failed('BeingReplaced', `${displayKey(request.key)} is deleted to be made anew: ${removed.message}`);
-    default:
-      return removed;
-  }
-}
-
-function refused({ key }: ApplyRequest, answer: NotWritten): ApplyOutcome {
-  return answer.type === 'paused' || answer.type === 'failed' ? answer : failureOf(answer, isKeyOfSecret(key));
-}
-
-/** `before`: the resourceVersion that was written over. */
-async function written(applying: Applying, raw: JsonObject, before: string | undefined): Promise<ApplyOutcome> {
-  const { live, resource } = applying;
-  const entry = readEntry(raw, resource, live.judge, true);
-  live.wrote(entry);
-  const waited = await awaitServed(applying, raw);
-  if (waited !== undefined) return waited;
-  return { type: before === entry.resourceVersion ? 'unchanged' : 'applied', identity: uidOf(raw) };
-}
-
 async function unchanged(applying: Applying, identity: string): Promise<ApplyOutcome> {
   const { key, value } = applying.request;
   const waited = isDefinition(key) && !isServed(applying, value) ? await awaitServed(applying, value) : undefined;
@@ -286,27 +212,5 @@ function exempt({ key }: ApplyRequest): ApplyOutcome {
     type: 'exempt',
     reason: 'ReconcileDisabled',
     message: `${displayKey(key)} carries the annotation ${RECONCILE}: disabled; remove it to let it be managed again`,
-  };
-}
-
-function contested({ key }: ApplyRequest, conflicts: readonly FieldConflict[]): ApplyOutcome {
-  return {
-    type: 'conflict',
-    owner: managersOf(conflicts).join(', '),
-    message: `fields of ${displayKey(key)} are declared by others too: ${listConflicts(conflicts)}; let one of the two declare them, or set the annotation ${FORCE_CONFLICTS}: "true" in its manifest to take them`,
-  };
-}
-
-function leftAlone(
-  { key }: ApplyRequest,
-  conflicts: readonly FieldConflict[],
-  managers: readonly string[],
-): ApplyOutcome {
-  const theirs = conflicts.filter(({ manager }) => managers.includes(manager));
-  const fields = listFields([...new Set(theirs.map(({ field }) => field))]);
-  return {
-    type: 'conflict',
-    owner: managersOf(theirs).join(', '),
-    message: `${listConflicts(theirs)} keeps changing ${displayKey(key)} back; it is left alone for some minutes. Stop one of the two, or let others own the fields with the annotation fleetrelay.dev/ignore-fields (${fields})`,
   };
 }

@@ -230,7 +230,8 @@ export function itemName(item: JsonValue, names: Iterable<ItemName>): ItemName |
   return undefined;
 }
 
-function displayItem({ text, keys }: ItemName): string {
+/** As an API server names an item: `[name="main"]`. */
+export function displayItem({ text, keys }: ItemName): string {
   if (keys === undefined) return `[=${text.slice(2)}]`;
   const named = Object.entries(keys).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
   return `[${named.join(',')}]`;
@@ -240,7 +241,8 @@ function memberOf(value: JsonValue | undefined, name: string): JsonValue | undef
   return isJsonObject(value) ? value[name] : undefined;
 }
 
-function itemOf(list: JsonValue | undefined, name: ItemName): JsonValue | undefined {
+/** The item of a list that has this name; undefined: there is none. */
+export function itemOf(list: JsonValue | undefined, name: ItemName): JsonValue | undefined {
   return Array.isArray(list) ? list.find((item) => itemName(item, [name]) !== undefined) : undefined;
 }
 

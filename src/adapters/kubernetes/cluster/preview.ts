@@ -12,11 +12,13 @@ import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, KubeClient } from '../api/types.ts';
+import { fieldsOf, subtractFields, undeclaredFields } from './field-sets.ts';
+import { allFields, formerManagers } from './former-managers.ts';
 import { handOver, ignoredFields } from './ignored-fields.ts';
 import { type Autoscaled, createAutoscaled } from './live/autoscaled.ts';
 import { keyOfLive } from './live/entry.ts';
 import { trimObject } from './live/trim.ts';
-import { fieldManagers, ownerOf } from './ownership.ts';
+import { type FieldManager, fieldManagers, isOurs, ownerOf } from './ownership.ts';
 import { conflictsOf, type Failure, type FieldConflict, failureOf, isFieldConflict } from './refusals.ts';
 import { applyBody, applyRequestOf, asNew, asOf, findResource, type Looking, readLive } from './write.ts';
 
@@ -78,11 +80,15 @@ export async function previewApply(looking: Looking, request: ApplyRequest): Pro
   if (owner.type === 'theirs' && !owner.adoptable)
     return { type: 'conflict', owner: owner.owner, message: owner.message };
   const managers = fieldManagers(raw);
+  const former = formerManagers(managers, value, owner.type === 'theirs');
+  const others = managers.filter((manager) => !former.includes(manager));
   const kept = ignoredFields(request, settings(), live.autoscaled.has(key));
   const now = asOf(handOver(body, raw, managers, kept), raw);
   const polite = await client.request(applyRequestOf(resource, key, now, { force: false, dryRun: true }));
   const contested = polite.type === 'refused' && isFieldConflict(polite.refusal);
-  const conflicts = contested ? conflictsOf(polite.refusal, managers) : [];
+  const conflicts = contested
+    ? conflictsOf(polite.refusal, managers).filter(({ manager }) => others.some((other) => other.manager === manager))
+    : [];
   const answer = contested
     ? await client.request(applyRequestOf(resource, key, now, { force: true, dryRun: true }))
     : polite;
@@ -90,10 +96,25 @@ export async function previewApply(looking: Looking, request: ApplyRequest): Pro
   const changes = [
     ...changesBetween(trimObject(raw, true), trimObject(answer.body, true)),
     ...(isKeyOfSecret(key) ? secretChanges(raw, answer.body) : []),
+    ...removedFields(raw, body, { former, others, isSecret: isKeyOfSecret(key) }),
   ];
   const adopts = owner.type === 'theirs' ? { adopts: owner.owner } : {};
   if (changes.length === 0 && conflicts.length === 0 && owner.type === 'ours') return { type: 'unchanged' };
   return { type: 'change', ...adopts, changes, conflicts };
+}
+
+/** The fields that an apply removes after it has taken over those of former managers: a dry run does not take them over. */
+function removedFields(
+  raw: JsonObject,
+  body: JsonObject,
+  { former, others, isSecret }: { former: readonly FieldManager[]; others: readonly FieldManager[]; isSecret: boolean },
+): readonly FieldChange[] {
+  const undeclared = undeclaredFields(allFields(former), body);
+  const staying = allFields(others.filter((manager) => !isOurs(manager)));
+  return fieldsOf(subtractFields(undeclared, staying)).map(({ name, valueIn }) => {
+    const before = valueIn(raw);
+    return { field: name, before: isSecret ? hidden(before) : before, after: undefined };
+  });
 }
 
 /** The entries of a Secret that differ, without their values. */

@@ -42,6 +42,13 @@ export function isImmutable({ reason, message, causes }: KubeRefusal): boolean {
   );
 }
 
+/** Whether the object has a field that the schema of a version does not have. */
+export function isOtherSchema({ message, causes }: KubeRefusal): boolean {
+  return [message, ...causes.map((cause) => cause.message)].some((text) => OTHER_SCHEMA.test(text));
+}
+
+const OTHER_SCHEMA = /not declared in schema|failed to create typed patch object/i;
+
 const IMMUTABLE =
   /immutable|may not change once set|may not be changed|cannot be changed|can ?not change|updates to .* are forbidden|spec is forbidden|may not change fields/i;
 
@@ -52,7 +59,7 @@ const BY_MESSAGE: readonly (readonly [message: RegExp, reason: string])[] = [
   [/ValidatingAdmissionPolicy .* denied/i, 'DeniedByPolicy'],
   [/failed calling webhook/i, 'WebhookUnavailable'],
   [/exceeded quota/i, 'QuotaExceeded'],
-  [/not declared in schema|failed to create typed patch object/i, 'Invalid'],
+  [OTHER_SCHEMA, 'Invalid'],
 ];
 
 const BY_STATUS: Readonly<Record<number, string>> = {

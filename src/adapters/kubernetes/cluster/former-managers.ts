@@ -1,0 +1,95 @@
+import { type JsonObject, objectsOf } from '../../../model/json.ts';
+import { annotationOf, metadataOf } from '../../../model/object-key.ts';
+import type { KubeRequest } from '../api/types.ts';
+import { ADOPT_FROM } from './annotations.ts';
+import { joinedFields } from './field-sets.ts';
+import {
+  byTimeDescending,
+  FIELD_MANAGER,
+  type FieldManager,
+  type FieldSet,
+  fieldManagers,
+  isOurs,
+} from './ownership.ts';
+
+/**
+ * Field managers of the tools from which an object is adopted. `before-first-apply` stands for writes before managers were recorded. Source:
+ * kubectl, Helm, Flux (kustomize-controller, helm-controller, its command) and Argo CD.
+ */
+const TOOLS: readonly string[] = [
+  ...['kubectl-client-side-apply', 'kubectl', 'before-first-apply', 'helm'],
+  ...['kustomize-controller', 'helm-controller', 'flux'],
+  ...['argocd-controller', 'argocd-application-controller', 'argocd'],
+];
+
+/**
+ * The managers whose fields the declared object takes over: those that it names, and those of tools if it is being adopted. Never what a
+ * manager owns through a subresource.
+ */
+export function formerManagers(
+  managers: readonly FieldManager[],
+  declared: JsonObject,
+  isAdopted: boolean,
+): readonly FieldManager[] {
+  const named = annotationOf(declared, ADOPT_FROM)
+    .split(',')
+    .map((name) => name.trim());
+  return managers.filter(
+    (one) =>
+      !isOurs(one) &&
+      one.subresource === '' &&
+      (named.includes(one.manager) || (isAdopted && TOOLS.includes(one.manager))),
+  );
+}
+
+/** The fields that these managers own together. */
+export function allFields(managers: readonly FieldManager[]): FieldSet {
+  return managers.map(({ fields }) => fields).reduce(joinedFields, {});
+}
+
+/** A change of the managers of a live object. It changes no field. */
+export interface Ownership {
+  /** Ours, named in `apiVersion`. An apply afterwards removes those that it does not declare. */
+  readonly fields: FieldSet;
+  readonly apiVersion: string;
+  /** Managers that own nothing any more. */
+  readonly over?: readonly FieldManager[];
+  /** The fields of all other managers are named in `apiVersion` as well. */
+  readonly renamesOthers?: boolean;
+}
+
+/** The request that makes this change, if the object is still as it was read. */
+export function ownershipRequest(path: string, live: JsonObject, ownership: Ownership): KubeRequest {
+  const { fields, apiVersion, over = [], renamesOthers = false } = ownership;
+  const isOver = (one: FieldManager): boolean =>
+    isOurs(one) || (one.subresource === '' && over.some((each) => isSame(each, one)));
+  const managers = fieldManagers(live);
+  const others = objectsOf(metadataOf(live).managedFields).filter((_, at) => !managers.slice(at, at + 1).some(isOver));
+  const [newest] = managers.filter(isOver).toSorted(byTimeDescending);
+  const ours = {
+    ...{ manager: FIELD_MANAGER, operation: 'Apply', apiVersion, fieldsType: 'FieldsV1', fieldsV1: fields },
+    ...(newest === undefined || newest.time === '' ? {} : { time: newest.time }),
+  };
+  const { uid, resourceVersion } = metadataOf(live);
+  const managedFields = [...(renamesOthers ? others.map((other) => ({ ...other, apiVersion })) : others), ours];
+  return {
+    method: 'PATCH',
+    path,
+    query: { fieldManager: FIELD_MANAGER },
+    contentType: 'application/merge-patch+json',
+    body: { metadata: { uid, resourceVersion, managedFields } },
+  };
+}
+
+function isSame(a: FieldManager, b: FieldManager): boolean {
+  return a.manager === b.manager && a.operation === b.operation;
+}
+
+/** Whose fields are named in another version of the kind: ours, those of others; undefined: nobody's. */
+export function namedInOtherVersion(live: JsonObject, apiVersion: string): 'ours' | 'others' | undefined {
+  const managers = fieldManagers(live);
+  const differing = managers.filter(
+    (_, at) => objectsOf(metadataOf(live).managedFields)[at]?.apiVersion !== apiVersion,
+  );
+  return differing.some(isOurs) ? 'ours' : differing.length > 0 ? 'others' : undefined;
+}

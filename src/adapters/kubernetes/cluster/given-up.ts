@@ -1,0 +1,52 @@
+import type { JsonObject } from '../../../model/json.ts';
+import { displayKey } from '../../../model/object-key.ts';
+import type { ApplyOutcome, ApplyRequest } from '../../../ports/cluster-api.ts';
+import { ADOPT_FROM } from './annotations.ts';
+import { fieldsOf, isEmpty, joinedFields, sharedFields, undeclaredFields, withoutPaths } from './field-sets.ts';
+import { ignoredFields } from './ignored-fields.ts';
+import { type FieldManager, type FieldSet, fieldManagers, isOurs } from './ownership.ts';
+import { type FieldConflict, listConflicts } from './refusals.ts';
+import type { Looking } from './write.ts';
+
+/** An object that is applied. */
+interface Applied extends Looking {
+  readonly request: ApplyRequest;
+  /** The declared object as it is applied. */
+  readonly body: JsonObject;
+}
+
+/**
+ * The fields that the inventory is to have as given up, if it lacks one of them: a write would give them up, and other managers own them
+ * too. They would stay live, and nothing but the inventory would know that they were ours. Undefined: it has all of them.
+ */
+export function fieldsGivenUp(applied: Applied, managers: readonly FieldManager[]): FieldSet | undefined {
+  const { givenUp = {} } = applied.request;
+  const ours = managers.filter(isOurs).map(({ fields }) => fields);
+  const leaving = undeclared(applied, ours.reduce(joinedFields, {}));
+  const shared = managers.filter((one) => !isOurs(one)).map(({ fields }) => sharedFields(leaving, fields));
+  const all = [givenUp, ...shared].reduce(joinedFields, {});
+  const known = new Set(fieldsOf(givenUp).map(({ name }) => name));
+  return fieldsOf(all).every(({ name }) => known.has(name)) ? undefined : all;
+}
+
+/** The conflict with the managers that own fields that we gave up; undefined: there are none. */
+export function contestedFields(applied: Applied, live: JsonObject): ApplyOutcome | undefined {
+  const { key, givenUp = {} } = applied.request;
+  const leaving = undeclared(applied, givenUp);
+  if (isEmpty(leaving)) return undefined;
+  const conflicts = fieldManagers(live)
+    .filter((one) => !isOurs(one))
+    .flatMap(({ manager, operation, fields }) =>
+      fieldsOf(sharedFields(leaving, fields)).map(({ name }): FieldConflict => ({ manager, field: name, operation })),
+    );
+  if (conflicts.length === 0) return undefined;
+  const owner = [...new Set(conflicts.map(({ manager }) => manager))].join(', ');
+  const message = `fields of ${displayKey(key)} are not declared any more, and stay because others own them: ${listConflicts(conflicts)}; let them be removed there, or name the manager in the annotation ${ADOPT_FROM} of its manifest, and they are removed`;
+  return { type: 'conflict', owner, message };
+}
+
+/** Those of the fields that are not declared, and that others do not own by agreement. */
+function undeclared({ request, body, live, settings }: Applied, fields: FieldSet): FieldSet {
+  const ignored = ignoredFields(request, settings(), live.autoscaled.has(request.key));
+  return withoutPaths(undeclaredFields(fields, body), ignored);
+}

@@ -1,0 +1,208 @@
+import { type JsonObject, textOf } from '../../../model/json.ts';
+import { annotationOf, displayKey, metadataOf, objectRefOf } from '../../../model/object-key.ts';
+import { isKeyOfSecret } from '../../../model/secret-values.ts';
+import type { ApplyOutcome, ApplyRequest } from '../../../ports/cluster-api.ts';
+import type { ApiResource, KubeAnswer } from '../api/types.ts';
+import { FORCE_CONFLICTS, REPLACE } from './annotations.ts';
+import { awaitServed } from './definitions.ts';
+import { isEmpty, subtractFields, undeclaredFields } from './field-sets.ts';
+import { allFields, namedInOtherVersion, type Ownership, ownershipRequest } from './former-managers.ts';
+import { contestedFields } from './given-up.ts';
+import { handOver, ignoredFields } from './ignored-fields.ts';
+import { readEntry } from './live/entry.ts';
+import { type FieldManager, fieldManagers, isOurs } from './ownership.ts';
+import {
+  conflictsOf,
+  type FieldConflict,
+  failed,
+  failureOf,
+  type Hindered,
+  isFieldConflict,
+  isImmutable,
+  isOtherSchema,
+  isStaleWrite,
+  listConflicts,
+  listFields,
+} from './refusals.ts';
+import { deleteJudged } from './remove.ts';
+import { applyRequestOf, asOf, pathOf, send, uidOf, type Writing } from './write.ts';
+
+/** One apply of one object. */
+export interface Applying extends Writing {
+  readonly request: ApplyRequest;
+  readonly resource: ApiResource;
+  readonly body: JsonObject;
+}
+
+/** The outcome, or why another attempt is needed: the object must be read again, or it is gone. */
+export type Step = ApplyOutcome | 'readAgain' | 'isGone';
+
+/** The fields of an object that others own by agreement. */
+export function ignoredOf({ live, settings }: Writing, request: ApplyRequest) {
+  return ignoredFields(request, settings(), live.autoscaled.has(request.key));
+}
+
+interface Overwriting {
+  readonly isAdopted: boolean;
+  readonly taken: readonly FieldConflict[];
+  readonly force?: boolean;
+}
+
+/** Applies over a live object. `taken`: fields of other managers that this overwrites. `isAdopted`: all of them. */
+export async function overwrite(
+  applying: Applying,
+  raw: JsonObject,
+  { isAdopted, taken, force = isAdopted }: Overwriting,
+): Promise<Step> {
+  const { request, resource, body, flapping, log } = applying;
+  const { key, value } = request;
+  const managers = fieldManagers(raw);
+  const bound = asOf(handOver(body, raw, managers, ignoredOf(applying, request)), raw);
+  const answer = await send(applying, applyRequestOf(resource, key, bound, { force }));
+  if (answer.type === 'ok') {
+    const before = textOf(metadataOf(raw).resourceVersion);
+    const isChanged = textOf(metadataOf(answer.body).resourceVersion) !== before;
+    if (taken.length > 0 && isChanged) flapping.reversed(key, managersOf(taken));
+    return written(applying, answer.body, before);
+  }
+  if (isStaleWrite(answer)) return 'readAgain';
+  if (force || answer.type !== 'refused' || !isFieldConflict(answer.refusal)) {
+    return (await otherOwnership(applying, raw, answer, isAdopted)) ?? refusedOver(applying, raw, answer);
+  }
+  const conflicts = conflictsOf(answer.refusal, managers);
+  const declared = conflicts.filter(({ operation }) => operation === 'Apply');
+  if (declared.length > 0 && annotationOf(value, FORCE_CONFLICTS) !== 'true') return contested(request, declared);
+  const flappingWith = flapping.among(key, managersOf(conflicts));
+  if (flappingWith.length > 0) return leftAlone(request, conflicts, flappingWith);
+  log.info('fields are taken back', { object: displayKey(key), from: listConflicts(conflicts) });
+  return overwrite(applying, raw, { isAdopted, taken: [...taken, ...conflicts], force: true });
+}
+
+/** The managers of conflicts, each once. */
+export function managersOf(conflicts: readonly FieldConflict[]): readonly string[] {
+  return [...new Set(conflicts.map(({ manager }) => manager))];
+}
+
+/**
+ * What can be written after a refusal if other fields are ours; undefined: that is no way out. A manager whose fields are named in another
+ * version of the kind does not know the fields of this one: ours are named anew, and if that is not enough those of others. What an adoption would remove and the API server never lets go is nobody's.
+ */
+async function otherOwnership(
+  applying: Applying,
+  raw: JsonObject,
+  answer: NotWritten,
+  isAdopted: boolean,
+): Promise<Step | undefined> {
+  if (answer.type !== 'refused') return undefined;
+  const fields = allFields(fieldManagers(raw).filter(isOurs));
+  const old = isOtherSchema(answer.refusal) ? namedInOtherVersion(raw, textOf(applying.body.apiVersion)) : undefined;
+  if (old !== undefined && !isEmpty(fields)) {
+    return setOwnership(
+      applying,
+      raw,
+      { fields, renamesOthers: old === 'others' },
+      'named in the new version of the kind',
+    );
+  }
+  const undeclared = undeclaredFields(fields, applying.body);
+  if (!isAdopted || !isImmutable(answer.refusal) || isEmpty(undeclared)) return undefined;
+  return setOwnership(
+    applying,
+    raw,
+    { fields: subtractFields(fields, undeclared) },
+    'left as they are, since they cannot change',
+  );
+}
+
+type NotWritten = Exclude<KubeAnswer, { type: 'ok' }> | Hindered;
+
+/** A change of an immutable field: the message names the way out, or the object is deleted, if its manifest allows that. */
+async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritten): Promise<Step> {
+  const { request, resource } = applying;
+  if (answer.type !== 'refused' || !isImmutable(answer.refusal)) return refused(request, answer);
+  const { kind } = objectRefOf(request.key);
+  const { message } = failureOf(answer, isKeyOfSecret(request.key));
+  if (kind === 'Namespace' || kind === 'CustomResourceDefinition') {
+    return failed('ImmutableField', `${message}; a ${kind} is never replaced, since all that is in it would go`);
+  }
+  if (annotationOf(request.value, REPLACE) !== 'true') {
+    const way = `set the annotation ${REPLACE}: "true" in its manifest to have it deleted and made anew`;
+    return failed('ImmutableField', `${message}; ${way}`);
+  }
+  const removed = await deleteJudged(applying, resource, request.key, raw);
+  switch (removed.type) {
+    case 'gone':
+      return 'isGone';
+    case 'changed':
+      return 'readAgain';
+    case 'waiting':
+      return failed('BeingReplaced', `${displayKey(request.key)} is deleted to be made anew: ${removed.message}`);
+    default:
+      return removed;
+  }
+}
+
+/** The outcome of a write that was not accepted. */
+export function refused({ key }: ApplyRequest, answer: NotWritten): ApplyOutcome {
+  return answer.type === 'paused' || answer.type === 'failed' ? answer : failureOf(answer, isKeyOfSecret(key));
+}
+
+/** `before`: the resourceVersion that was written over. */
+export async function written(applying: Applying, raw: JsonObject, before: string | undefined): Promise<ApplyOutcome> {
+  const { live, resource } = applying;
+  const entry = readEntry(raw, resource, live.judge, true);
+  live.wrote(entry);
+  const waited = await awaitServed(applying, raw);
+  const hindered = waited ?? contestedFields(applying, raw);
+  if (hindered !== undefined) return hindered;
+  return { type: before === entry.resourceVersion ? 'unchanged' : 'applied', identity: uidOf(raw) };
+}
+
+/** Has the fields of former managers as ours, so that an apply removes those that are not declared. The object is read again then. */
+export async function takeOver(applying: Applying, raw: JsonObject, former: readonly FieldManager[]): Promise<Step> {
+  const from = [...new Set(former.map(({ manager }) => manager))].join(', ');
+  const ours = fieldManagers(raw).filter(isOurs);
+  return setOwnership(
+    applying,
+    raw,
+    { fields: allFields([...ours, ...former]), over: former },
+    `taken over from ${from}`,
+  );
+}
+
+/** Writes which fields are ours. The object is read again then. */
+async function setOwnership(
+  applying: Applying,
+  raw: JsonObject,
+  ownership: Omit<Ownership, 'apiVersion'>,
+  what: string,
+): Promise<Step> {
+  const { request, resource, body, log } = applying;
+  const change = { ...ownership, apiVersion: textOf(body.apiVersion) };
+  const answer = await send(applying, ownershipRequest(pathOf(resource, request.key), raw, change));
+  if (answer.type === 'ok') log.info(`fields are ${what}`, { object: displayKey(request.key) });
+  return answer.type === 'ok' || isStaleWrite(answer) ? 'readAgain' : refused(request, answer);
+}
+
+function contested({ key }: ApplyRequest, conflicts: readonly FieldConflict[]): ApplyOutcome {
+  return {
+    type: 'conflict',
+    owner: managersOf(conflicts).join(', '),
+    message: `fields of ${displayKey(key)} are declared by others too: ${listConflicts(conflicts)}; let one of the two declare them, or set the annotation ${FORCE_CONFLICTS}: "true" in its manifest to take them`,
+  };
+}
+
+/** Others keep changing fields back. */
+export function leftAlone(
+  { key }: ApplyRequest,
+  conflicts: readonly FieldConflict[],
+  managers: readonly string[],
+): ApplyOutcome {
+  const theirs = conflicts.filter(({ manager }) => managers.includes(manager));
+  const fields = listFields([...new Set(theirs.map(({ field }) => field))]);
+  return {
+    type: 'conflict',
+    owner: managersOf(theirs).join(', '),
+    message: `${listConflicts(theirs)} keeps changing ${displayKey(key)} back; it is left alone for some minutes. Stop one of the two, or let others own the fields with the annotation fleetrelay.dev/ignore-fields (${fields})`,
+  };
+}
