@@ -109,6 +109,50 @@ describe.skipIf(noProgram('kube-apiserver'))('live state of a Kubernetes cluster
     await plane.kubectl(['delete', 'crd', ...Object.keys(kinds).map((plural) => `${plural}.security.istio.io`)]);
   });
 
+  test('a kind whose definition was removed is gone with its objects, and is there again with the next definition', async () => {
+    const thing = (group: string): JsonObject => ({
+      apiVersion: `${group}/v1`,
+      kind: 'Thing',
+      metadata: { name: 'a', namespace: world.web },
+    });
+    // The objects of the first group are reported; of the second one only those that are ours.
+    const groups = ['security.istio.io', 'example.com'];
+    const keys = groups.map((group) => keyOf(thing(group)));
+    const define = async (group: string): Promise<void> => {
+      const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+      const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }];
+      await kubectl({
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: `things.${group}` },
+        spec: { group, scope: 'Namespaced', names: { kind: 'Thing', plural: 'things' }, versions },
+      });
+      await plane.kubectl(['wait', '--for=condition=Established', `crd/things.${group}`]);
+    };
+    const kindsNow = async () => (await cluster.list('hinted')).kinds.filter(({ kind }) => kind.endsWith('/Thing'));
+    for (let round = 0; round < 2; round += 1) {
+      for (const group of groups) await define(group);
+      await world.until(cluster, 'the kinds', () => true);
+      for (const group of groups) {
+        let outcome = await cluster.apply(request(thing(group)));
+        for (let tries = 0; tries < 200 && outcome.type === 'failed'; tries += 1) {
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          outcome = await cluster.apply(request(thing(group)));
+        }
+        expect(outcome).toMatchObject({ type: 'applied' });
+      }
+      await world.until(cluster, 'the objects', (objects) => keys.every((key) => objects.has(key)));
+      await plane.kubectl(['delete', 'crd', ...groups.map((group) => `things.${group}`)]);
+      await world.until(cluster, 'that they are gone', (objects) => keys.every((key) => !objects.has(key)));
+      const deadline = performance.now() + 90_000;
+      while ((await kindsNow()).length > 0 && performance.now() < deadline)
+        await new Promise((go) => setTimeout(go, 50));
+      expect(await kindsNow()).toEqual([]);
+      expect((await cluster.list('complete')).diagnostics).toEqual([]);
+      expect((await cluster.list('complete')).kinds.filter(({ message }) => message.includes('404'))).toEqual([]);
+    }
+  });
+
   test('what is owned is found by its label when the inventory is gone, and by the inventory when it is there', async () => {
     await cluster.apply(request(configMap('a', { k: '1' })));
     const key = keyOf(configMap('a', {}));

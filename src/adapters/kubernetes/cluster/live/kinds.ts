@@ -96,12 +96,18 @@ function follow(state: State, next: ApiCatalog): boolean {
     if (before?.find(resource.group, resource.kind) === undefined) end(state, nameOfKind(resource));
     isChanged = adjust(state, resource) || isChanged;
   }
+  for (const [name, { kind }] of state.followed) {
+    if (next.find(kind.resource.group, kind.resource.kind) !== undefined) continue;
+    // Its definition was removed, and with it every object. A group that cannot be read is still in the catalog.
+    forget(state, name);
+    isChanged = true;
+  }
   return isChanged;
 }
 
 /** Follows a kind as it should be followed now. Returns whether that is a change. */
 function adjust(state: State, resource: ApiResource): boolean {
-  const { followed, settings, store } = state;
+  const { followed, settings } = state;
   if (state.isClosed) return false;
   const name = nameOfKind(resource);
   const plan = planOf(resource, settings, ownedOf(state, name));
@@ -112,9 +118,11 @@ function adjust(state: State, resource: ApiResource): boolean {
     const before = now.kind.plan();
     if (before.type === plan.type && before.shown === plan.shown) return false;
   }
-  end(state, name);
-  if (plan !== undefined) begin(state, resource, plan);
-  else for (const key of store.objects.keys()) if (kindOf(key) === name) store.drop(key);
+  if (plan === undefined) forget(state, name);
+  else {
+    end(state, name);
+    begin(state, resource, plan);
+  }
   return true;
 }
 
@@ -145,6 +153,12 @@ function begin(state: State, resource: ApiResource, plan: KindPlan): void {
 function end({ followed }: State, name: string): void {
   void followed.get(name)?.kind.stop();
   followed.delete(name);
+}
+
+/** Follows a kind no more: none of its objects is known. */
+function forget(state: State, name: string): void {
+  end(state, name);
+  for (const key of state.store.objects.keys()) if (kindOf(key) === name) state.store.drop(key);
 }
 
 function configure(state: State, settings: AgentSettings): void {
