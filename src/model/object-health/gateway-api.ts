@@ -2,7 +2,6 @@ import { type JsonObject, objectOf, objectsOf, textOf } from '../json.ts';
 import {
   CURRENT,
   conditionWith,
-  current,
   type Found,
   failed,
   inProgress,
@@ -10,9 +9,10 @@ import {
   type Live,
   messageOf,
   NOT_OBSERVED,
+  notObservedAtFirst,
   type Rules,
   specWrittenAt,
-  timeOf,
+  UNOBSERVED_MS,
   until,
 } from './health.ts';
 
@@ -31,7 +31,8 @@ export function attachedHealth(live: Live): Found | undefined {
   if (Array.isArray(ancestors)) return policyHealth(live, objectsOf(ancestors));
   if (conditions.length > 0 || Array.isArray(listeners)) return gatewayHealth(live);
   if (kind === 'ReferenceGrant') return undefined;
-  return kind.endsWith('Policy') ? unusedPolicy(live) : NOT_OBSERVED;
+  // No controller writes a status of a policy while no Gateway uses what it is for.
+  return kind.endsWith('Policy') ? notObservedAtFirst(live.metadata) : NOT_OBSERVED;
 }
 
 function routeHealth(live: Live, parents: readonly JsonObject[]): Found | undefined {
@@ -46,15 +47,8 @@ function policyHealth(live: Live, ancestors: readonly JsonObject[]): Found | und
   const found = placesHealth(live, fresh, 'ancestor');
   if (fresh.length === 0 || fresh.length === ancestors.length || found?.state === 'failed') return found;
   // The controllers of the others may be at work, or gone.
-  return until(specWrittenAt(live.metadata), UNUSED_MS, NOT_OBSERVED, found ?? CURRENT);
+  return until(specWrittenAt(live.metadata), UNOBSERVED_MS, NOT_OBSERVED, found ?? CURRENT);
 }
-
-/** No controller writes a status of a policy while no Gateway uses what it is for. */
-function unusedPolicy({ metadata }: Live): Found {
-  return until(timeOf(metadata.creationTimestamp), UNUSED_MS, NOT_OBSERVED, current('no controller has taken it up'));
-}
-
-const UNUSED_MS = 600_000;
 
 /** Whether a status is that of a route or a policy of the Gateway API, whatever its group. */
 export function isAttached({ status: { parents, ancestors } }: Live): boolean {

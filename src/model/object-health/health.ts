@@ -55,6 +55,8 @@ export const CURRENT: ObjectHealth = { state: 'current', message: '' };
 export const TERMINATING: ObjectHealth = { state: 'terminating', message: 'it is being deleted' };
 /** For kinds whose controller always writes a status. */
 export const NOT_OBSERVED: ObjectHealth = inProgress('its controller has not taken it up yet');
+/** How long a controller is waited for that may not be there, in milliseconds. */
+export const UNOBSERVED_MS = 600_000;
 /** What an object refers to can be applied after it: for this time a failure that says so is progress. */
 const PATIENCE_MS = 300_000;
 
@@ -167,6 +169,11 @@ export function specWrittenAt(
 /** Health that ends after a time since a moment (milliseconds since 1970); without the moment it does not end. */
 export function until(since: number | undefined, millis: number, now: ObjectHealth, then: ObjectHealth): Found {
   return since === undefined ? now : { ...now, later: { at: since + millis, health: then } };
+}
+
+/** For kinds whose controllers write a status only of objects that something uses: after ten minutes one without it is current. */
+export function notObservedAtFirst({ creationTimestamp }: JsonObject): Found {
+  return until(timeOf(creationTimestamp), UNOBSERVED_MS, NOT_OBSERVED, current('no controller has taken it up'));
 }
 
 /**

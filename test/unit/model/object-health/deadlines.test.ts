@@ -82,10 +82,14 @@ test.each([
   },
 );
 
-test('a policy that no controller takes up is current after ten minutes, with a note', () => {
-  const policy = liveObject('gateway.networking.k8s.io/v1', 'BackendTLSPolicy', { metadata });
-  expect(judgeObject(policy, at(599)).health.state).toBe('inProgress');
-  expect(judgeObject(policy, at(600)).health).toEqual({ state: 'current', message: 'no controller has taken it up' });
+test.each([
+  ['gateway.networking.k8s.io/v1', 'BackendTLSPolicy'],
+  ['gateway.solo.io/v1', 'RouteOption'],
+  ['gloo.solo.io/v1', 'Settings'],
+])('a %s %s that no controller takes up is current after ten minutes, with a note', (apiVersion, kind) => {
+  const unused = liveObject(apiVersion, kind, { metadata });
+  expect(judgeObject(unused, at(599)).health.state).toBe('inProgress');
+  expect(judgeObject(unused, at(600)).health).toEqual({ state: 'current', message: 'no controller has taken it up' });
 });
 
 test('the ancestor of a controller that is gone is waited for ten minutes after a change', () => {
