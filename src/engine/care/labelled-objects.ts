@@ -31,7 +31,7 @@ export function deriveLabelledFindings(graph: Graph, { bindings, live, results, 
   const findings: Derived<FindingsByType> = graph.derive<BoundShoot, FindingsByType>({
     name: 'labelledObjectsOfShoots',
     from: bindings,
-    reads: [unhealthy, ofOutputs],
+    reads: [unhealthy, ofOutputs, results],
     scope: ({ value }) => clustersOf(value),
     compute: ({ key, value: shoot }, read, emit) => {
       if (shoot.isIgnored) return;
@@ -40,7 +40,7 @@ export function deriveLabelledFindings(graph: Graph, { bindings, live, results, 
       const found: Partial<Record<ShootCondition, Finding>> = {};
       for (const type of fedTypes(read, places, [unhealthy, ofOutputs])) {
         const output = firstOf(read, ofOutputs, places, type);
-        const finding = output?.value.finding ?? findingOfLive(firstOf(read, unhealthy, places, type));
+        const finding = output?.value.finding ?? findingOfLive(firstLive(read, { unhealthy, results }, places, type));
         if (finding !== undefined) found[type] = finding;
       }
       if (Object.keys(found).length > 0) emit('', key, found);
@@ -67,6 +67,27 @@ function firstOf<Value>(
 ): Entry<Value> | undefined {
   return places.flatMap((place) => read.first(index, `${place} ${type}`, 1))[0];
 }
+
+/**
+ * The first live object that is not well. What its agent says of an object that it has applied counts: it knows deadlines, and the
+ * health checks of the policy.
+ */
+function firstLive(
+  read: Reader,
+  { unhealthy, results }: { readonly unhealthy: Index<LiveObject>; readonly results: Collection<ObjectResult> },
+  places: readonly string[],
+  type: ShootCondition,
+): Entry<LiveObject> | undefined {
+  return places
+    .flatMap((place) => read.first(unhealthy, `${place} ${type}`, MOST_LOOKED_AT))
+    .find(({ partition, key }) => {
+      const health = read.get(results, partition, key)?.health;
+      return health === undefined || !isWell(health);
+    });
+}
+
+/** More objects of a place that their agents find well are not passed over. */
+const MOST_LOOKED_AT = 20;
 
 /** A place is a cluster, or a cluster and a namespace. A group is a place, or a place and a condition. */
 function groupsOf(cluster: string, key: string, type: ShootCondition): readonly string[] {

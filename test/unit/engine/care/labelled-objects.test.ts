@@ -51,6 +51,21 @@ describe('a live object with the label', () => {
     expect(made.condition(TYPE)?.status).toBe('True');
   });
 
+  test('does not feed it while the agent that has applied it finds it well, as by a health check of the policy', () => {
+    const made = world();
+    made.live('blue', '/Pod/web/shop', pod('Failed'));
+    const said = { key: '/Pod/web/shop', digest: 'd', state: 'applied', reason: 'Applied', message: '' };
+    const report = (state: string) => {
+      made.engine.inputs.results.set('blue', '/Pod/web/shop', { ...said, health: { state, message: '' } } as never);
+      made.engine.commit();
+      return made.condition(TYPE)?.status;
+    };
+    expect(report('current')).toBe('True');
+    expect(report('failed')).toBe('False');
+    made.live('blue', '/Pod/web/stranger', pod('Failed'));
+    expect(report('suspended')).toBe('False');
+  });
+
   test('counts in the Seed only in the namespace of the control plane', () => {
     const made = world('{seedName: seed}');
     made.live('seed', '/Pod/shoot--web--green/shop', pod('Failed'));
