@@ -41,6 +41,13 @@ describe.skipIf(noProgram('kube-apiserver'))('an agent that may write in all Nam
     expect(await statusOf(agent.send('POST', deployments('web'), deployment('web')))).toBe(201);
   });
 
+  it('lists the events that say whether an autoscaler adds nodes for a Pod, and reads no single event', async () => {
+    const events = '/api/v1/namespaces/web/events';
+    const query = 'fieldSelector=involvedObject.kind%3DPod%2Creason%3DTriggeredScaleUp&limit=500';
+    expect(await statusOf(agent.send('GET', `${events}?${query}`))).toBe(200);
+    expect(await statusOf(agent.send('GET', `${events}/one`))).toBe(403);
+  });
+
   it.each(PROTECTED)('makes no workload in %s, though RBAC lets it', async (namespace) => {
     expect(await may('create', 'deployments', 'apps', namespace)).toBe(true);
     for (const [path, body] of [
