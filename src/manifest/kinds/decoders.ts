@@ -10,7 +10,7 @@ import type { JsonObject } from '../../model/json.ts';
 import { countWildcards } from '../../model/path-pattern.ts';
 import { must } from '../../model/result.ts';
 import { parseRfc3339 } from '../../model/time.ts';
-import { fieldError } from '../problem.ts';
+import { fieldError, fieldWarning } from '../problem.ts';
 import { readDataplane } from './dataplane/decode.ts';
 import { readMirror } from './mirror.ts';
 import { readPolicy } from './policy.ts';
@@ -33,6 +33,11 @@ export const decoders: {
     for (const [index, glob] of spec.paths.entries()) {
       const bad = globProblem(glob);
       if (bad !== undefined) problems.push(fieldError('BadPath', ['spec', 'paths', index], bad));
+      else if (/(?:^|[/{,])\./.test(glob)) {
+        const message = `the path ${quote(glob)} names a file or folder that begins with a dot, and none of these is read`;
+        const hint = 'give the folder a name without the dot';
+        problems.push(fieldWarning('BadPath', ['spec', 'paths', index], message, hint));
+      }
     }
     const clusters = readClusterChoice(spec.clusters, ['spec', 'clusters'], problems);
     return { name: metadata.name, paths: sortedUnique(spec.paths), clusters };

@@ -112,6 +112,14 @@ const ENGINE_KINDS: readonly Case[] = [
     ['4:8: error: spec.skipWarmin is not a field that is known here (did you mean skipWarming?)'],
   ],
   [
+    'paths that begin with a dot',
+    `${HEADER}spec: {paths: [.apps, 'a/.b/**', '{c,.d}/e', a.b/c], clusters: {names: [x]}}\n`,
+    ['.apps', 'a/.b/**', '{c,.d}/e'].map(
+      (path, index) =>
+        `4:${[16, 23, 34][index]}: warning: the path "${path}" names a file or folder that begins with a dot, and none of these is read (give the folder a name without the dot)`,
+    ),
+  ],
+  [
     'paths that lead elsewhere',
     `${HEADER}spec: {paths: [/a, ../b, "c/./d", 'e\\f', "!g", "+(h)"], clusters: {names: [x y]}}\n`,
     [
