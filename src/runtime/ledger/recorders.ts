@@ -8,7 +8,7 @@ import type { Candidate } from '../../engine/placement/wants.ts';
 import { engineKinds, isEngineKind } from '../../model/engine-kinds.ts';
 import { compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { Contenders, LastKnownGood } from '../../model/ledger.ts';
-import type { ObjectMeta } from '../../model/output.ts';
+import type { ObjectMeta, Origin } from '../../model/output.ts';
 import type { ServerCore } from '../core.ts';
 import type { History } from '../history/history.ts';
 import { type Approvals, needsNoRemoval } from '../removals/approvals.ts';
@@ -141,9 +141,12 @@ function contendersOf(
   const entry = inputs.ledger.get(cluster, key);
   const known = inputs.contenders.get(cluster, key);
   const remembered = known === undefined ? lost : [known, ...lost];
+  const before = remembered.flatMap((meta) => meta.origins);
+  const unread = before.filter((origin) => isNotRead(engine, origin));
   const origins = bySource([
     ...candidates.map(({ value }) => value.origin),
-    ...remembered.flatMap((meta) => meta.origins).filter(({ source }) => !isReadCompletely(engine, source)),
+    ...before.filter(({ source }) => !isReadCompletely(engine, source)),
+    ...unread,
   ]);
   const scope = sorted([
     ...candidates.flatMap(({ value }) => value.scope),
@@ -152,8 +155,10 @@ function contendersOf(
   // The only source of a new object will be named in its entry.
   if (entry === undefined) return origins.length > 1 || candidates.length === 0 ? recordOf(origins, scope) : undefined;
   const named = new Set<string>(entry.origins.map(({ source }) => source));
+  // A source that the entry names by another file may declare the key in one that is not read any more.
+  const hidden = bySource(unread).filter(({ source }) => named.has(source));
   return recordOf(
-    origins.filter(({ source }) => !named.has(source)),
+    bySource([...origins.filter(({ source }) => !named.has(source)), ...hidden]),
     scope.filter((of) => !entry.scope.includes(of)),
   );
 }
@@ -170,7 +175,7 @@ function isPlain(engine: Engine, cluster: string, key: string, lost: readonly Ob
   const entry = inputs.ledger.get(cluster, key);
   const source = entry?.origins[0]?.source ?? candidates[0]?.value.origin.source;
   const isOfSource = ({ origins, scope }: ObjectMeta): boolean =>
-    scope.length === 0 && origins.every((origin) => origin.source === source);
+    scope.length === 0 && origins.every((origin) => origin.source === source && !isNotRead(engine, origin));
   if (entry !== undefined && !isOfSource(entry)) return false;
   return (
     candidates.every(({ value }) => value.scope.length === 0 && value.origin.source === source) &&
@@ -188,6 +193,11 @@ function bySource(origins: ObjectMeta['origins']): ObjectMeta['origins'] {
 
 function sorted<Name extends string>(names: readonly Name[]): readonly Name[] {
   return [...new Set(names)].sort(compareText);
+}
+
+/** Whether a file is one of another tool, or claimed by one. */
+function isNotRead({ inputs: { files } }: Engine, { source, path }: Origin): boolean {
+  return files.get(source, path)?.notRead !== undefined;
 }
 
 /** True if the source is proven read completely. A source that is not configured counts as read when every configured one was. */

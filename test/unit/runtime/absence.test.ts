@@ -114,6 +114,19 @@ describe('absence is not deletion', () => {
     expect(names(again, 'east')).toEqual(abc.slice(2));
   });
 
+  it('keeps an object that a claimed file declares, too, when the file that counted is removed', async () => {
+    const world = await startedWorld({ ...base, 'apps/z.yaml': configMapYaml('a', 'of z') });
+    world.source.claim(['apps/z.yaml'], 'apps/kustomization.yaml', false);
+    world.source.push({ 'apps/kustomization.yaml': 'resources: [z.yaml]\n' });
+    await world.settle();
+    world.source.push({ 'apps/a.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    world.source.push({ 'apps/z.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc.slice(1));
+  });
+
   it('removes what a source gives up beside files of other tools that never declared anything', async () => {
     const world = await startedWorld({ ...base, 'skaffold.yaml': 'apiVersion: skaffold/v4beta6\nkind: Config\n' });
     world.source.push({ 'apps/a.yaml': null });
