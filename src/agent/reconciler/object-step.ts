@@ -31,10 +31,18 @@ export function workRank({ key, phase }: InventoryRecord): number {
 export function applyRequest(
   fleet: FleetName,
   record: InventoryRecord,
-  { value }: Pick<StoredObject, 'value'>,
+  content: Pick<StoredObject, 'value'>,
 ): ApplyRequest {
-  const { key, nonce, origins, scope } = record;
-  return { key, value, stamp: { fleet, key, nonce, origins, scope } };
+  const { key, digest, nonce, origins, scope } = record;
+  return {
+    key,
+    // What is compared by its digest is not read.
+    get value() {
+      return content.value;
+    },
+    digest,
+    stamp: { fleet, key, nonce, origins, scope },
+  };
 }
 
 /** The declared value of an owned object; undefined if it is not known, or the disk cannot read it any more. */
