@@ -1,6 +1,6 @@
 /** What a server and an agent take when a cluster gets 1 GiB of objects at its first contact. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -87,16 +87,7 @@ async function measure(fleet: Fleet, folder: string): Promise<Figures> {
     args: ['--directory', cluster],
     env: { ...agentSettings(), NODE_OPTIONS: agentOptions() },
   });
-  await until(
-    'all objects are applied',
-    async () => {
-      await sleep(1_000);
-      if (filesIn(applied) < OBJECTS) return undefined;
-      const { clusters } = await fleet.status();
-      return clusters.some(({ counts }) => counts.applied >= OBJECTS) || undefined;
-    },
-    DEADLINE_MS,
-  );
+  await allApplied(fleet, { pid: () => agent.pid(), applied });
   const appliedMillis = Math.round(performance.now() - started);
   await sleep(REST_MS);
   const [ofAgent, ofServer] = [memoryOf(agent.pid() ?? 0), memoryOf(server)];
@@ -110,6 +101,34 @@ async function measure(fleet: Fleet, folder: string): Promise<Figures> {
     serverRestMiB: before.restMiB,
     appliedMillis,
   };
+}
+
+/** Waits until all objects are files and reported as applied, and says on the way how many are. Ends with the agent. */
+async function allApplied(fleet: Fleet, agent: { readonly pid: () => number | undefined; readonly applied: string }) {
+  const end = performance.now() + DEADLINE_MS;
+  let told = 0;
+  while (performance.now() < end) {
+    await sleep(1_000);
+    if (!isRunning(agent.pid())) throw new Error('the agent ended before all objects were applied');
+    const files = filesIn(agent.applied);
+    if (files - told >= OBJECTS / 20) {
+      told = files;
+      process.stderr.write(`${files} of ${OBJECTS} objects are files\n`);
+    }
+    if (files < OBJECTS) continue;
+    const { clusters } = await fleet.status();
+    if (clusters.some(({ counts }) => counts.applied >= OBJECTS)) return;
+  }
+  throw new Error(`${filesIn(agent.applied)} of ${OBJECTS} objects are files after ${DEADLINE_MS / 60_000} minutes`);
+}
+
+/** Whether a process runs. One that ended and was not waited for yet does not. */
+function isRunning(pid: number | undefined): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid ?? 0}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
 }
 
 /** The options of Node as shipped, and the heap. */
@@ -150,7 +169,7 @@ function report(figures: Figures, args: readonly string[]): void {
     figures;
   process.stdout.write(
     [
-      `${objects} objects, ${mebibytes} MiB, in ${deltas} deltas`,
+      `${objects} objects, ${mebibytes} MiB, deltas: ${deltas}`,
       `agent memory at most (MiB)               ${agentPeakMiB}   goal ${GOALS.agentPeakMiB}`,
       `agent memory at rest (MiB)               ${agentRestMiB}`,
       `server memory at most, above rest (MiB)  ${serverPeakMiB}   goal ${GOALS.serverPeakMiB}`,
