@@ -40,7 +40,7 @@ async function observedOf(value: JsonObject): Promise<ObservedObject> {
   return observed;
 }
 
-/** A request whose declared value nobody may read. */
+/** A request whose declared value must not be read. */
 function unread(value: JsonObject): ApplyRequest {
   return {
     ...request(value),
