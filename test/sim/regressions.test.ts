@@ -258,6 +258,17 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'no fault: a removal that had passed the guards waited while its source could not be read completely',
   },
+  {
+    seed: 7600917,
+    hostile: 'drawn',
+    found: 'no fault: a policy with a longer window was read while its source was suspended, and was not in force yet',
+  },
+  {
+    seed: 7600557,
+    hostile: 'drawn',
+    found:
+      'no fault: the agent of a cluster that is not declared any more started at rest, and applied what it had accepted',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 
