@@ -22,12 +22,9 @@ import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';
 import { indexBarred } from './output/not-allowed.ts';
 import { deriveOutputs, derivePending, type Output } from './output/outputs.ts';
-import {
-  deriveAssignments,
-  derivePlacements,
-  deriveRefusedPlacements,
-  indexPlacements,
-} from './placement/placements.ts';
+import { deriveAssignments, indexPlacements } from './placement/assignments.ts';
+import { indexByFolder } from './placement/matching.ts';
+import { derivePlacements, deriveRefusedPlacements } from './placement/placements.ts';
 import { deriveCandidates, deriveDocumentWants, type Want } from './placement/wants.ts';
 import { services } from './services/services.ts';
 import { deriveClusterStatuses } from './status/clusters.ts';
@@ -56,7 +53,7 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
     wanted,
   );
   const status = wireStatus(base, desired, wired, { ...output, safeMode });
-  const { clusters, declarations, documents, policy, placements, placementsByFolder, assignments } = desired;
+  const { clusters, declarations, documents, policy, placements, placementIndexes, assignments } = desired;
   const { stageTallies, progress, statuses, readers, deadlines } = status;
   const collections = {
     ...{ documents, declarations, clusters, policy, placements, assignments },
@@ -65,7 +62,8 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
     statuses,
   };
   return {
-    ...{ graph, inputs, ...collections, limits, safeMode, placementsByFolder, collisions, readers },
+    ...{ graph, inputs, ...collections, limits, safeMode, placementIndexes, collisions, readers },
+    fileAssignments: desired.fileAssignments,
     sourceProofs: proofs.bySource,
     /** By source name, in the empty partition; no entry: the source may do everything. */
     rights: desired.rights,
@@ -96,6 +94,7 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
       ...[
         desired.rights,
         desired.refusedPlacements,
+        desired.fileAssignments,
         ...status.parts,
         wanted.documentWants,
         safeMode.mode,
@@ -172,12 +171,14 @@ function wireDesired({ graph, inputs }: Base, accepts: ReturnType<typeof joinAcc
   const policy = derivePolicy(graph, declarations);
   const clusterIndex = indexClusters(graph, clusters);
   const placements = derivePlacements(graph, declarations, clusterIndex, rights);
-  const placementsByFolder = indexPlacements(graph, placements);
+  const placementIndexes = indexPlacements(graph, placements, rights);
   const refusedPlacements = deriveRefusedPlacements(graph, documents, clusterIndex);
-  const assignments = deriveAssignments(graph, documents, placementsByFolder, clusterIndex, rights);
+  const assigning = { files: inputs.files, documents, placementIndexes, clusterIndex, rights };
+  const { fileAssignments, assignments } = deriveAssignments(graph, assigning);
   return {
     ...{ rights, documents, fileProofs, declarations, clusters, clusterIndex, policy },
-    ...{ placements, placementsByFolder, refusedPlacements, assignments },
+    ...{ placements, placementIndexes, refusedPlacements, fileAssignments, assignments },
+    leftOutBySource: graph.index('leftOutBySource', fileAssignments, ({ value: { leftOut = [] } }) => leftOut),
   };
 }
 
@@ -244,14 +245,17 @@ function wireOutputs(
   { documentWants, candidates }: ReturnType<typeof wireWants>,
 ) {
   const { rights, documents, declarations, clusters, policy, placements, assignments, fileProofs } = desired;
-  const { placementsByFolder, refusedPlacements } = desired;
+  const { placementIndexes, refusedPlacements, leftOutBySource, fileAssignments } = desired;
   const bySource = wired.flatMap(({ parts }) => parts.collections.bySource);
   const anywhere = wired.flatMap(({ parts }) => parts.collections.anywhere);
   const proofs = deriveSourceProofs(
     graph,
     fileProofs,
-    [documents, refusedPlacements, assignments, documentWants, ...bySource, candidates].map(({ failures }) => failures),
+    [documents, refusedPlacements, fileAssignments, assignments, documentWants, ...bySource, candidates].map(
+      ({ failures }) => failures,
+    ),
     [rights, declarations, placements, ...anywhere].map(({ failures }) => failures),
+    leftOutBySource,
   );
   const liveReads = joinLiveReads(wired.map(({ domain }) => domain.readsLive));
   const collisions = new Map(
@@ -259,10 +263,10 @@ function wireOutputs(
   );
   const safeMode = deriveSafeMode(graph, { ...inputs, policy, clusters, liveReads });
   const refused = {
-    ...{ rights, files: inputs.files, placementsByFolder },
+    ...{ rights, files: inputs.files, placementIndexes },
     documentsByFile: indexDocumentsByFile(graph, documents),
     placementsByFile: graph.index('placementsByFile', placements, ({ value }) => [fileGroup(value.declared.origin)]),
-    refusedPlacementsByFolder: indexPlacements(graph, refusedPlacements),
+    refusedPlacementsByFolder: indexByFolder(graph, refusedPlacements),
     barred: wired.flatMap(({ parts: { barred = [] } }) => barred.map((each) => indexBarred(graph, each))),
   };
   const targets = deriveTargets(graph, clusters, inputs.agents);
@@ -283,7 +287,7 @@ function wireOutputs(
 /** The progress of the outputs, and the statuses of declarations. */
 function wireStatus(
   { graph, inputs }: Base,
-  { declarations, clusters, placements, placementsByFolder }: Desired,
+  { declarations, clusters, placements, placementIndexes }: Desired,
   wired: readonly WiredDomain[],
   { outputs, safeMode }: Pick<ReturnType<typeof wireOutputs>, 'outputs' | 'safeMode'>,
 ) {
@@ -300,7 +304,7 @@ function wireStatus(
     ...wired.flatMap(({ parts }) => parts.statuses?.({ progress, progressBySubject }) ?? []),
   ];
   const statuses = deriveStatuses(graph, declarations, inputs.files, statusParts);
-  const stageTallies = createTallies(graph, { placements, placementsByFolder, progress, progressBySubject, tallies });
+  const stageTallies = createTallies(graph, { placements, placementIndexes, progress, progressBySubject, tallies });
   return {
     ...{ progress, progressBySubject, deadlines, readers, ledgerByScope, statuses, stageTallies },
     parts: [...statusParts, ...deadlineParts],
@@ -310,7 +314,7 @@ function wireStatus(
 /** The look-ups of status, explanations and the sender. */
 function declareIndexes(
   graph: Graph,
-  { documents, assignments, declarations, placements }: Desired,
+  { documents, assignments, declarations, placements, leftOutBySource }: Desired,
   { documentWants, candidates }: ReturnType<typeof wireWants>,
   outputs: Derived<Output>,
   { progress, progressBySubject, ledgerByScope }: ReturnType<typeof wireStatus>,
@@ -322,9 +326,13 @@ function declareIndexes(
     /** Documents that are assigned to no cluster, or lie in a folder of one that is out of reach, by source and reason. */
     unplaced: graph.index('unplaced', assignments, ({ partition: source, value: { clusters, ...value } }) => {
       if (clusters.length > 0 && value.outOfReach === undefined) return [];
+      // Whether a Placement selects it is not known.
+      if (value.leftOut !== undefined && value.outOfReach === undefined) return [];
       const reason = value.outOfReach !== undefined ? 'reach' : value.unknownCluster === undefined ? '' : 'unknown';
       return [`${source} ${reason}`];
     }),
+    /** Files that no Placement of a source places, because these take too many steps for their paths, by that source. */
+    leftOutBySource,
     /** Documents that their source may not have, by source. */
     refused: graph.index('refusedDocuments', documents, ({ partition, value }) =>
       value.refusal === undefined ? [] : [partition],

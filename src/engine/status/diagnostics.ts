@@ -1,5 +1,8 @@
 import type { EngineKind } from '../../model/engine-kinds.ts';
 import { boundPolicy } from '../../model/fleet-policy.ts';
+import { selfAndAncestors } from '../../model/glob.ts';
+import type { SourceName } from '../../model/ids.ts';
+import { compareText } from '../../model/json.ts';
 import type { ApprovalOutcome } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { outOfReach, type RightsRefusal } from '../../model/source-rights.ts';
@@ -8,9 +11,10 @@ import type { EngineDiagnostic, ValueRef } from '../domain.ts';
 import { clusterHint, unknownClustersOf } from '../fleet/clusters.ts';
 import type { Declared } from '../fleet/declared.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
-import { type DocumentRef, documentRefOf, originOf } from '../fleet/sources.ts';
+import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
-import { type Assignment, maySelect, type PlacementValue, placementsOf } from '../placement/placements.ts';
+import { type Assignment, placementsOf } from '../placement/assignments.ts';
+import { createStepMeter, mostSteps } from '../placement/matching.ts';
 import { type Candidate, displayOriginal } from '../placement/wants.ts';
 import { firstMembers, inOrder, type Listed, withMore } from './listed.ts';
 import { notReached } from './not-reached.ts';
@@ -25,6 +29,7 @@ export function engineDiagnostics(engine: Engine, most = Number.POSITIVE_INFINIT
     ...refusedDocuments(engine, most),
     ...clustersOutOfReach(engine),
     ...unplaced(engine, most),
+    ...leftOut(engine),
     ...contested(engine),
     ...declaredTwice(engine),
     ...unknownClusters(engine),
@@ -127,6 +132,43 @@ function unplacedAt(
   };
 }
 
+/** Sources whose Placements take too many steps to match paths of other sources. */
+function leftOut({ indexes, placements }: Engine): readonly EngineDiagnostic[] {
+  return [...indexes.leftOutBySource.groups()].flatMap((by): readonly EngineDiagnostic[] => {
+    const { entries, more } = firstMembers(indexes.leftOutBySource, by, 1);
+    return entries.flatMap(({ partition: source, key: path }): readonly EngineDiagnostic[] => {
+      const most = mostSteps(source, by);
+      const costly = costliestOf(by, path, placements, most);
+      if (costly === undefined) return [];
+      const files = more === 0 ? 'this file' : `this file and ${more} others`;
+      const message = `the Placements of source ${by} need more than ${most} steps to match the path ${path} of source ${source}: they do not place ${files}, and source ${by} removes nothing`;
+      const hint = `Placement ${costly.name} needs the most of them: write its paths with fewer wildcards, or below a folder`;
+      const at = [{ ...refOfDeclared(costly), field: ['spec', 'paths'] }];
+      return [{ severity: 'error', reason: 'PlacementTooExpensive', message, hint, at }];
+    });
+  });
+}
+
+/** Of the Placements of a source that match a path until the limit is exceeded, in canonical order, the one with the most steps. */
+function costliestOf(
+  source: string,
+  path: string,
+  placements: Engine['placements'],
+  most: number,
+): Declared<'Placement'> | undefined {
+  const own = [...placements.entries('')].filter(({ value }) => value.declared.origin.source === source);
+  const meter = createStepMeter(most);
+  const folders = selfAndAncestors(path);
+  let [steps, costliest]: [number, Declared<'Placement'> | undefined] = [-1, undefined];
+  for (const { value } of own.sort((a, b) => compareText(a.key, b.key))) {
+    const before = meter.spent();
+    const isOver = folders.some((folder) => meter.matchesAny(value.globs.get(folder) ?? [], path) === undefined);
+    if (meter.spent() - before > steps) [steps, costliest] = [meter.spent() - before, value.declared];
+    if (isOver) break;
+  }
+  return costliest;
+}
+
 /** Several wants with one key in a cluster; clusters with the same conflict share a finding. */
 function contested(engine: Engine): readonly EngineDiagnostic[] {
   const conflicts = engine.indexes.contested.members('all').flatMap((entry) => conflictOf(engine, entry) ?? []);
@@ -199,18 +241,18 @@ function emptySelectors({ indexes }: Engine): readonly EngineDiagnostic[] {
  */
 export function unusedPaths(engine: Engine): readonly EngineDiagnostic[] {
   const used = new Set<string>();
-  for (const source of engine.assignments.partitions()) {
-    for (const { key } of engine.assignments.entries(source)) {
-      const { path } = originOf({ partition: source, key });
-      const may = (value: PlacementValue): boolean => maySelect(value, source);
-      for (const { key: name, value } of placementsOf(path, engine.placementsByFolder, { may })) {
-        for (const [index, glob] of value.globs.entries()) if (glob.matches(path)) used.add(`${index} ${name}`);
+  for (const source of engine.fileAssignments.partitions()) {
+    for (const { key: path } of engine.fileAssignments.entries(source)) {
+      const file = { source: source as SourceName, path };
+      for (const { key: name, value } of placementsOf(file, engine.placementIndexes).selecting) {
+        const globs = selfAndAncestors(path).flatMap((folder) => value.globs.get(folder) ?? []);
+        for (const glob of globs) if (glob.matches(path)) used.add(`${name} ${glob.text}`);
       }
     }
   }
   return [...engine.placements.entries('')].flatMap(({ key: name, value: { declared } }) =>
-    declared.value.paths.flatMap((path, index): readonly EngineDiagnostic[] => {
-      if (used.has(`${index} ${name}`)) return [];
+    declared.value.paths.flatMap((path): readonly EngineDiagnostic[] => {
+      if (used.has(`${name} ${path}`)) return [];
       const field = ['spec', 'paths', { item: path }];
       const message = `no document for clusters lies under the path ${path} of Placement ${name}`;
       return [
