@@ -183,10 +183,8 @@ async function readWithin(reading: Reading, before: Tree, changes: readonly Tree
     file === undefined || replaced.has(path) ? [] : [{ path, entry, file }],
   );
   count.manifests([...kept, ...toDecode].map(({ entry }) => entry));
-  for (const { path, file } of kept) if (!tools.files.has(path)) count.decoded(path, file);
-  for (const [path, file] of await decodeAll(reading, before, toDecode)) {
-    nodes.set(path, { ...(nodes.get(path) as TreeNode), file });
-  }
+  const decoded = await decodeNew(reading, before, { kept, tools, toDecode });
+  for (const [path, file] of decoded) nodes.set(path, { ...(nodes.get(path) as TreeNode), file });
   const placementSteps = await countPlacements({ before, nodes, paths }, { limits, others: rules.steps, pace });
   await pace.paths(paths.length);
   const changed = paths.flatMap((path) => {
@@ -266,20 +264,68 @@ export function treeOf(read: Omit<Tree, 'manifests' | 'unreadable' | 'diagnostic
   return { ...read, manifests, unreadable, diagnostics: diagnostics.sort(compareDiagnostics) };
 }
 
-/** Decodes in portions, so that neither memory nor the number of open reads grows with the tree. */
+/** The manifests of a tree that is read. */
+interface Manifests {
+  /** They are decoded; files of charts and kustomizations are among them. */
+  readonly kept: readonly { readonly path: string; readonly file: DecodedFile }[];
+  /** They are counted already. */
+  readonly tools: ToolFolders;
+  readonly toDecode: readonly Wanted[];
+}
+
+/** Decodes new manifests. Throws {@link BeyondLimit} if the tree exceeds a limit with them. */
+async function decodeNew(
+  reading: Reading,
+  before: Tree,
+  { kept, tools, toDecode }: Manifests,
+): Promise<ReadonlyMap<string, DecodedFile>> {
+  const decoded = new Map<string, DecodedFile>();
+  try {
+    for (const { path, file } of kept) if (!tools.files.has(path)) reading.count.decoded(path, file);
+    await decodeAll(reading, before, toDecode, decoded);
+    return decoded;
+  } catch (error) {
+    if (!(error instanceof BeyondLimit)) throw error;
+    const files = new Map([...kept.map(({ path, file }) => [path, file] as const), ...decoded]);
+    await countInOrder(reading, before, files, toDecode);
+    throw error;
+  }
+}
+
+/**
+ * Counts all files in canonical order, so that an excess does not depend on the revisions before: those of the tree before are counted
+ * first otherwise. Throws {@link BeyondLimit} at the first excess.
+ */
+async function countInOrder(
+  reading: Reading,
+  before: Tree,
+  files: ReadonlyMap<string, DecodedFile>,
+  toDecode: readonly Wanted[],
+): Promise<void> {
+  const count = createRevisionCount(reading.limits, reading.maxFileBytes);
+  const wanted = new Map(toDecode.map((each) => [each.path, each]));
+  for (const path of [...new Set([...files.keys(), ...wanted.keys()])].sort(compareText)) {
+    const each = wanted.get(path);
+    const file = files.get(path) ?? (each && (await decodeOne(reading, before, each)));
+    if (file !== undefined) count.decoded(path, file);
+    reading.pace.path();
+    if (reading.pace.isDue()) await reading.pace.turn();
+  }
+}
+
+/** Decodes into `decoded`, in portions, so that neither memory nor the number of open reads grows with the tree. */
 async function decodeAll(
   reading: Reading,
   before: Tree,
   wanted: readonly Wanted[],
-): Promise<readonly (readonly [string, DecodedFile])[]> {
-  const decoded: (readonly [string, DecodedFile])[] = [];
+  decoded: Map<string, DecodedFile>,
+): Promise<void> {
   let portion: Promise<readonly [string, DecodedFile]>[] = [];
   let bytes = 0;
   const finish = async (): Promise<void> => {
-    // Counted in the order of the paths, so that the files that an excess names do not depend on the order in which they were read.
-    for (const each of await Promise.all(portion)) {
-      reading.count.decoded(...each);
-      decoded.push(each);
+    for (const [path, file] of await Promise.all(portion)) {
+      decoded.set(path, file);
+      reading.count.decoded(path, file);
     }
     portion = [];
     bytes = 0;
@@ -291,7 +337,6 @@ async function decodeAll(
     if (portion.length >= READ_AT_ONCE || bytes >= READ_AT_ONCE_BYTES) await finish();
   }
   await finish();
-  return decoded;
 }
 
 async function decodeOne(
