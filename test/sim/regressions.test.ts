@@ -269,6 +269,11 @@ const REGRESSIONS = [
     found:
       'no fault: the agent of a cluster that is not declared any more started at rest, and applied what it had accepted',
   },
+  {
+    seed: 7652248,
+    hostile: 'drawn',
+    found: 'no fault: the window of removals began when they were counted, a second before they left',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

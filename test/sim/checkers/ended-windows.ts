@@ -4,7 +4,7 @@ import { limitsAt } from './limits.ts';
 /** Which removals the guards have forgotten, because the window of the policy in force had ended. */
 export interface EndedWindows {
   /**
-   * Removals that left at this moment or before are forgotten, in milliseconds of the world: a later policy with a longer
+   * Removals that were counted at this moment or before are forgotten, in milliseconds of the world: a later policy with a longer
    * window does not bring them back.
    */
   forgotten(): number;

@@ -14,10 +14,12 @@ import { followUnwritten } from './unwritten.ts';
 /** How a delta has left its server. */
 interface Departure {
   readonly at: number;
+  /** When its removals were counted: it leaves when that is on record, or when the store has failed for seconds. */
+  readonly countedAt: number;
   /** Which departure of the world it was. */
   readonly order: number;
   readonly process: string;
-  /** What had left at this moment or before was forgotten when it left. */
+  /** What had been counted at this moment or before was forgotten when it left. */
   readonly forgotten: number;
   /** What each cluster owned between the decision to send it and its departure. */
   readonly owned: ReadonlyMap<string, Owned>;
@@ -93,7 +95,7 @@ function followDepartures(
   world: World,
   forgottenNow: () => number,
 ): (cluster: SimCluster, delta: SequencedDelta) => Departure {
-  const decided = new Map<string, Departure['owned']>();
+  const decided = new Map<string, Pick<Departure, 'countedAt' | 'owned'>>();
   /** By cluster: what each cluster owned since the first delta of a change that is sent in several. */
   const begun = new Map<string, Departure['owned']>();
   const departures = new Map<string, Departure>();
@@ -109,10 +111,11 @@ function followDepartures(
     });
     return new Map(names.map((name) => [name, owned(name)]));
   };
-  const now = (process: string, earlier: Departure['owned'] | undefined): Departure => {
+  const now = (process: string, earlier: Pick<Departure, 'countedAt' | 'owned'> | undefined): Departure => {
     order += 1;
-    const owned = spanOf(ownedNow(), earlier);
-    return { at: world.time.elapsed(), order, process, forgotten: forgottenNow(), owned };
+    const at = world.time.elapsed();
+    const owned = spanOf(ownedNow(), earlier?.owned);
+    return { at, countedAt: earlier?.countedAt ?? at, order, process, forgotten: forgottenNow(), owned };
   };
   world.listen((event) => {
     if (event.type === 'log' && event.line.message === 'a delta is sent') {
@@ -120,7 +123,7 @@ function followDepartures(
       const { cluster, epoch, sequence, rest } = event.line.data;
       // The removals of a large change are judged with its first delta, and leave with its last one.
       const since = spanOf(ownedNow(), begun.get(String(cluster)));
-      decided.set(`${cluster} ${epoch} ${sequence}`, since);
+      decided.set(`${cluster} ${epoch} ${sequence}`, { countedAt: world.time.elapsed(), owned: since });
       if (rest === 0) begun.delete(String(cluster));
       else begun.set(String(cluster), since);
     }
@@ -172,7 +175,7 @@ function spanOf(owned: Departure['owned'], earlier: Departure['owned'] = owned):
 function problems(gone: readonly Gone[], end: Gone): readonly string[] {
   const { limits } = end;
   const since = Math.max(end.forgotten, end.at - limits.windowSeconds * 1_000);
-  const recent = gone.filter(({ at, order }) => at > since && order <= end.order);
+  const recent = gone.filter(({ countedAt, order }) => countedAt > since && order <= end.order);
   const judged = [
     { whose: 'cluster', where: end.cluster, clusters: [end.cluster] },
     { whose: 'fleet', where: 'the fleet', clusters: end.declared },

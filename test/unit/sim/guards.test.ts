@@ -73,3 +73,32 @@ test('a removal whose window ended while the source was suspended does not count
   expect(removals).toHaveLength(3);
   expect(found).toEqual([]);
 });
+
+test('the window of removals begins when they are counted, not when they leave after that', async () => {
+  const { world, found, pass, begin, commit } = worldWithChecker(guards);
+  const departed: { readonly at: number; readonly removals: number }[] = [];
+  const counted: number[] = [];
+  world.listen((event) => {
+    if (event.type === 'log' && event.line.message === 'a delta is sent') counted.push(world.time.elapsed());
+    if (event.type === 'departed') departed.push({ at: world.time.elapsed(), removals: event.delta.removals.length });
+  });
+  await begin(new Map([...BASE, ['policy.yaml', policy({ maxRemovalsPerCluster: 3, windowSeconds: 30 })]]));
+  world.memory.down();
+  const begun = world.time.elapsed();
+  commit(new Map(['a', 'b'].map((name) => [`e/${name}.yaml`, null])));
+  await pass(10_000);
+  world.memory.up();
+  // The store does not answer, so they leave more than half a second after their count.
+  expect(departed.at(-1)?.removals).toBe(2);
+  expect((departed.at(-1)?.at ?? 0) - (counted.at(-1) ?? 0)).toBeGreaterThan(500);
+  await pass(begun + 30_200 - world.time.elapsed());
+  commit(
+    new Map([
+      ['policy.yaml', policy({ maxRemovalsPerCluster: 2, windowSeconds: 600 })],
+      ['e/c.yaml', null],
+    ]),
+  );
+  await pass(5_000);
+  expect(departed.at(-1)?.removals).toBe(1);
+  expect(found).toEqual([]);
+});
