@@ -63,7 +63,6 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   };
   return {
     ...{ graph, inputs, ...collections, limits, safeMode, placementIndexes, collisions, readers },
-    fileAssignments: desired.fileAssignments,
     sourceProofs: proofs.bySource,
     /** By source name, in the empty partition; no entry: the source may do everything. */
     rights: desired.rights,
@@ -94,7 +93,6 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
       ...[
         desired.rights,
         desired.refusedPlacements,
-        desired.fileAssignments,
         ...status.parts,
         wanted.documentWants,
         safeMode.mode,
@@ -173,12 +171,12 @@ function wireDesired({ graph, inputs }: Base, accepts: ReturnType<typeof joinAcc
   const placements = derivePlacements(graph, declarations, clusterIndex, rights);
   const placementIndexes = indexPlacements(graph, placements, rights);
   const refusedPlacements = deriveRefusedPlacements(graph, documents, clusterIndex);
-  const assigning = { files: inputs.files, documents, placementIndexes, clusterIndex, rights };
-  const { fileAssignments, assignments } = deriveAssignments(graph, assigning);
+  const assigning = { files: inputs.files, placementIndexes, clusterIndex, rights };
+  const assignments = deriveAssignments(graph, assigning);
   return {
     ...{ rights, documents, fileProofs, declarations, clusters, clusterIndex, policy },
-    ...{ placements, placementIndexes, refusedPlacements, fileAssignments, assignments },
-    leftOutBySource: graph.index('leftOutBySource', fileAssignments, ({ value: { leftOut = [] } }) => leftOut),
+    ...{ placements, placementIndexes, refusedPlacements, assignments },
+    leftOutBySource: graph.index('leftOutBySource', assignments, ({ value: { leftOut = [] } }) => leftOut),
   };
 }
 
@@ -245,15 +243,13 @@ function wireOutputs(
   { documentWants, candidates }: ReturnType<typeof wireWants>,
 ) {
   const { rights, documents, declarations, clusters, policy, placements, assignments, fileProofs } = desired;
-  const { placementIndexes, refusedPlacements, leftOutBySource, fileAssignments } = desired;
+  const { placementIndexes, refusedPlacements, leftOutBySource } = desired;
   const bySource = wired.flatMap(({ parts }) => parts.collections.bySource);
   const anywhere = wired.flatMap(({ parts }) => parts.collections.anywhere);
   const proofs = deriveSourceProofs(
     graph,
     fileProofs,
-    [documents, refusedPlacements, fileAssignments, assignments, documentWants, ...bySource, candidates].map(
-      ({ failures }) => failures,
-    ),
+    [documents, refusedPlacements, assignments, documentWants, ...bySource, candidates].map(({ failures }) => failures),
     [rights, declarations, placements, ...anywhere].map(({ failures }) => failures),
     leftOutBySource,
   );
@@ -331,7 +327,7 @@ function declareIndexes(
       const reason = value.outOfReach !== undefined ? 'reach' : value.unknownCluster === undefined ? '' : 'unknown';
       return [`${source} ${reason}`];
     }),
-    /** Files that no Placement of a source places, because these take too many steps for their paths, by that source. */
+    /** Documents that no Placement of a source places, because these take too many steps for their paths, by that source. */
     leftOutBySource,
     /** Documents that their source may not have, by source. */
     refused: graph.index('refusedDocuments', documents, ({ partition, value }) =>

@@ -1,10 +1,10 @@
 import type { SourceName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import type { Origin } from '../../model/output.ts';
-import { reaches, type SourceRights, selectsFilesOf } from '../../model/source-rights.ts';
-import type { Collection, Entry, Graph, Index, Reader } from '../collections/types.ts';
+import { reaches, refusalOf, type SourceRights, selectsFilesOf } from '../../model/source-rights.ts';
+import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import { type ClusterValue, clusterGroup } from '../fleet/clusters.ts';
-import type { DocumentValue } from '../fleet/sources.ts';
+import { documentKey } from '../fleet/sources.ts';
 import type { FileValue } from '../inputs.ts';
 import { indexByFolder, type Selection, selectFile } from './matching.ts';
 import type { PlacementValue } from './placements.ts';
@@ -83,7 +83,6 @@ export function placementsOf(
 
 interface AssignmentInputs {
   readonly files: Collection<FileValue>;
-  readonly documents: Collection<DocumentValue>;
   readonly placementIndexes: PlacementIndexes;
   readonly clusterIndex: Index<ClusterValue>;
   readonly rights: Collection<SourceRights>;
@@ -93,29 +92,23 @@ interface AssignmentInputs {
  * Assigns each document with an object for clusters to its clusters. They follow from its path, so each file is matched once, whatever
  * number of documents it has.
  */
-export function deriveAssignments(graph: Graph, inputs: AssignmentInputs) {
-  const { files, documents, placementIndexes, clusterIndex, rights } = inputs;
-  const { byFolder, selectors } = placementIndexes;
-  const fileAssignments = graph.derive<FileValue, Assignment>({
-    name: 'fileAssignments',
-    from: files,
-    reads: [byFolder, selectors, clusterIndex, rights],
-    compute: ({ partition, key: path, value: file }, read, emit) => {
-      if (!file.readable || !file.documents.some(({ content }) => content.type === 'object')) return;
-      emit(partition, path, assignmentOf({ source: partition as SourceName, path }, inputs, read));
-    },
-  });
-  const assignments = graph.derive<DocumentValue, Assignment>({
+export function deriveAssignments(graph: Graph, inputs: AssignmentInputs): Derived<Assignment> {
+  const { files, placementIndexes, clusterIndex, rights } = inputs;
+  return graph.derive<FileValue, Assignment>({
     name: 'assignments',
-    from: documents,
-    reads: [fileAssignments],
-    compute: ({ partition, key, value: { path, content, refusal } }, read, emit) => {
-      if (content.type !== 'object' || refusal !== undefined) return;
-      const assignment = read.get(fileAssignments, partition, path);
-      if (assignment !== undefined) emit(partition, key, assignment);
+    from: files,
+    reads: [placementIndexes.byFolder, placementIndexes.selectors, clusterIndex, rights],
+    compute: ({ partition, key: path, value: file }, read, emit) => {
+      if (!file.readable) return;
+      const own = read.get(rights, '', partition);
+      const placed = file.documents.filter(
+        ({ content }) => content.type === 'object' && refusalOf(own, partition, content) === undefined,
+      );
+      if (placed.length === 0) return;
+      const assignment = assignmentOf({ source: partition as SourceName, path }, inputs, read);
+      for (const { identity } of placed) emit(partition, documentKey(path, identity), assignment);
     },
   });
-  return { fileAssignments, assignments };
 }
 
 function assignmentOf(file: Origin, { placementIndexes, clusterIndex, rights }: AssignmentInputs, read: Reader) {

@@ -11,7 +11,7 @@ import type { EngineDiagnostic, ValueRef } from '../domain.ts';
 import { clusterHint, unknownClustersOf } from '../fleet/clusters.ts';
 import type { Declared } from '../fleet/declared.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
-import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
+import { type DocumentRef, documentRefOf, originOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import { type Assignment, placementsOf } from '../placement/assignments.ts';
 import { createStepMeter, mostSteps } from '../placement/matching.ts';
@@ -136,12 +136,13 @@ function unplacedAt(
 function leftOut({ indexes, placements }: Engine): readonly EngineDiagnostic[] {
   return [...indexes.leftOutBySource.groups()].flatMap((by): readonly EngineDiagnostic[] => {
     const { entries, more } = firstMembers(indexes.leftOutBySource, by, 1);
-    return entries.flatMap(({ partition: source, key: path }): readonly EngineDiagnostic[] => {
+    return entries.flatMap((entry): readonly EngineDiagnostic[] => {
+      const { source, path } = documentRefOf(entry);
       const most = mostSteps(source, by);
       const costly = costliestOf(by, path, placements, most);
       if (costly === undefined) return [];
-      const files = more === 0 ? 'this file' : `this file and ${more} others`;
-      const message = `the Placements of source ${by} need more than ${most} steps to match the path ${path} of source ${source}: they do not place ${files}, and source ${by} removes nothing`;
+      const documents = more === 0 ? 'its document' : `its document and ${more} others`;
+      const message = `the Placements of source ${by} need more than ${most} steps to match the path ${path} of source ${source}: they do not place ${documents}, and source ${by} removes nothing`;
       const hint = `Placement ${costly.name} needs the most of them: write its paths with fewer wildcards, or below a folder`;
       const at = [{ ...refOfDeclared(costly), field: ['spec', 'paths'] }];
       return [{ severity: 'error', reason: 'PlacementTooExpensive', message, hint, at }];
@@ -241,8 +242,9 @@ function emptySelectors({ indexes }: Engine): readonly EngineDiagnostic[] {
  */
 export function unusedPaths(engine: Engine): readonly EngineDiagnostic[] {
   const used = new Set<string>();
-  for (const source of engine.fileAssignments.partitions()) {
-    for (const { key: path } of engine.fileAssignments.entries(source)) {
+  for (const source of engine.assignments.partitions()) {
+    const paths = new Set([...engine.assignments.entries(source)].map((entry) => originOf(entry).path));
+    for (const path of paths) {
       const file = { source: source as SourceName, path };
       for (const { key: name, value } of placementsOf(file, engine.placementIndexes).selecting) {
         const globs = selfAndAncestors(path).flatMap((folder) => value.globs.get(folder) ?? []);
