@@ -32,7 +32,8 @@ import { type BeginSlice, createLoop } from '../../runtime/loop.ts';
 import { createOperationRequests, type OperationRequests } from '../../runtime/operation-requests.ts';
 import { createRefusedAgents } from '../../runtime/refused-agents.ts';
 import { createRemediationAudit } from '../../runtime/remediation-audit.ts';
-import { createApprovalFiles, createHeldSets } from '../../runtime/removals/approvals.ts';
+import { createApprovalFiles } from '../../runtime/removals/approval-files.ts';
+import { createHeldSets } from '../../runtime/removals/approvals.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import type { StoreLock } from '../../runtime/replica/store-lock.ts';
 import { createSafeModeLog, createSafeStart } from '../../runtime/safe-mode.ts';
@@ -248,7 +249,7 @@ function wireAgents(
   parts.observed.follow(replica);
   loop.addBookkeeper(createContenderRecorder(engine, records));
   const heldSets = createHeldSets(parts);
-  loop.addBookkeeper(createApprovalFiles({ ...parts, heldSets }));
+  loop.addBookkeeper(createApprovalFiles({ ...parts, heldSets }, knowsAll));
   loop.addBookkeeper(createHoldRecorder(engine, records, approvals));
   // After what is held: looser guards are on record only when all is that was held under those of before.
   loop.addBookkeeper(createDeclarationRecorder(engine, records));

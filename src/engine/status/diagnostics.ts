@@ -333,7 +333,7 @@ const OUTCOMES: Readonly<
     reason: 'ApprovalStale',
     field: ['spec', 'digest'],
     message:
-      'releases nothing: no removals of its digest were held before it came. If they are held now, approve them with another RemovalApproval in a later commit',
+      'releases nothing: no removals of its digest were held before it came, or the server has lost whether it was used. If they are held now, approve them with another RemovalApproval in a later commit',
   },
   notCounted: {
     reason: 'ApprovalNotCounted',
