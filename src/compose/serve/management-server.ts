@@ -1,3 +1,4 @@
+import type { StatusBranchView } from '../../api/server-api.ts';
 import type { Graph } from '../../engine/collections/types.ts';
 import { createEngine, type Engine } from '../../engine/graph.ts';
 import { MOST_LISTED } from '../../engine/status/listed.ts';
@@ -45,7 +46,6 @@ import { createStatusPublisher, type StatusPublisher, type StatusSink } from '..
 import { createStatusRenderer } from '../../runtime/status/status-renderer.ts';
 import { createUnpublishedStatuses } from '../../runtime/status/unpublished-statuses.ts';
 import { type Suspensions, withSuspensions } from '../../runtime/suspensions.ts';
-import type { StatusBranchView } from '../../server/api.ts';
 import { createSender } from '../../sinks/agents/sender.ts';
 import { createSettingsSender } from '../../sinks/agents/settings.ts';
 import { createAgentSource } from '../../sources/agents/agents.ts';

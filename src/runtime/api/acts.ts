@@ -1,9 +1,9 @@
+import type { Act } from '../../api/answer.ts';
+import type { ApprovalView, ClusterView, SourceView } from '../../api/server-api.ts';
 import type { OperationRequest } from '../../engine/care/operation/types.ts';
 import { quote } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { rfc3339 } from '../../model/time.ts';
-import type { Act } from '../../server/answer.ts';
-import type { ApprovalView, ClusterView, SourceView } from '../../server/api.ts';
 import type { OperationRequests, RequestOutcome } from '../operation-requests.ts';
 import type { ServerParts } from '../parts.ts';
 import type { RefusedAgents } from '../refused-agents.ts';
