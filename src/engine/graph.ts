@@ -25,6 +25,7 @@ import { deriveOutputs, derivePending, type Output } from './output/outputs.ts';
 import { deriveAssignments, indexPlacements } from './placement/assignments.ts';
 import { indexByFolder } from './placement/matching.ts';
 import { derivePlacements, deriveRefusedPlacements } from './placement/placements.ts';
+import { indexRefusedDocuments } from './placement/refused-wants.ts';
 import { deriveCandidates, deriveDocumentWants, type Want } from './placement/wants.ts';
 import { services } from './services/services.ts';
 import { deriveClusterStatuses } from './status/clusters.ts';
@@ -337,6 +338,8 @@ function declareIndexes(
     refusedWants: graph.index('refusedWants', documentWants, ({ partition, value }) =>
       value.refusal === undefined ? [] : [partition],
     ),
+    /** The same, each document and reason once. */
+    refusedInClusters: indexRefusedDocuments(graph, documentWants),
     /** Placements that select a cluster that is out of reach; group `all`. */
     outOfReach: graph.index('placementsOutOfReach', placements, ({ value }) =>
       value.outOfReach.length > 0 ? ['all'] : [],

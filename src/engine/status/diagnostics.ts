@@ -15,6 +15,7 @@ import { type DocumentRef, documentRefOf, originOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import { type Assignment, placementsOf } from '../placement/assignments.ts';
 import { createStepMeter, mostSteps } from '../placement/matching.ts';
+import { refusedDocument } from '../placement/refused-wants.ts';
 import { type Candidate, displayOriginal } from '../placement/wants.ts';
 import { firstMembers, inOrder, type Listed, withMore } from './listed.ts';
 import { notReached } from './not-reached.ts';
@@ -59,15 +60,13 @@ function refusedDocuments({ indexes, declarations }: Engine, most: number): read
     });
     return withMore(found, more);
   });
-  const wants = [...indexes.refusedWants.groups()].flatMap((source) => {
-    const { entries, more } = firstMembers(indexes.refusedWants, source, most);
-    const found = entries.flatMap(({ partition, key, value: { refusal } }) => {
-      if (refusal === undefined) return [];
-      const at = documentRefOf({ partition, key });
-      return notAllowed(refusal, at).map((finding) => [JSON.stringify([at, refusal]), finding] as const);
+  const wants = [...indexes.refusedInClusters.groups()].flatMap((source) => {
+    const { entries, more } = firstMembers(indexes.refusedInClusters, source, most);
+    const found = entries.flatMap(({ key }) => {
+      const { at, refusal } = refusedDocument(key);
+      return notAllowed(refusal, at);
     });
-    // The same document may be refused in several clusters.
-    return withMore([...new Map(found).values()], more);
+    return withMore(found, more);
   });
   return [...documents, ...wants];
 }

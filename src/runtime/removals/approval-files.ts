@@ -1,7 +1,7 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { RemovalApproval } from '../../model/desired.ts';
 import type { FileSignature } from '../../model/file-signature.ts';
-import { compareText } from '../../model/json.ts';
+import { compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { ApprovalOutcome } from '../../model/ledger.ts';
 import type { Origin } from '../../model/output.ts';
 import type { ServerCore } from '../core.ts';
@@ -29,15 +29,18 @@ export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerC
       if (!Object.hasOwn(stored, name) && !isKnown(name)) input.delete('', name);
     }
   };
-  const write = (): void => {
-    const outcomes = [...input.latestEntries('')].map(({ key, value }) => [key, value] as const);
-    fleet.put(recordKey.approvalOutcomes, Object.fromEntries(outcomes.sort(([a], [b]) => compareText(a, b))));
+  const outcomes = (): OutcomesRecord => {
+    const staged = [...input.latestEntries('')].map(({ key, value }) => [key, value] as const);
+    return Object.fromEntries(staged.sort(([a], [b]) => compareText(a, b)));
   };
+  const write = (): void => fleet.put(recordKey.approvalOutcomes, outcomes());
   /** This process judges from now on: stages the record of the store; undefined: there is none. */
   const load = (stored: OutcomesRecord | undefined): void => {
     areLost = stored === undefined;
     stage(stored ?? {});
-    if (!areLost) write();
+    if (stored === undefined) return;
+    fleet.noted(recordKey.approvalOutcomes, stored);
+    if (!jsonEquals(outcomes() as unknown as JsonValue, stored as unknown as JsonValue)) write();
   };
   load(records.approvalOutcomes);
   return {
