@@ -65,7 +65,7 @@ describe('a commit in slices', () => {
     expect(told).toHaveLength(4);
   });
 
-  it('lets the event loop turn while it stages a large change, of which nobody sees a part', () => {
+  it('lets the event loop turn while it stages a large change, and shows no part of it', () => {
     const { loop, input, seen, turn } = createScene(1);
     loop.begin();
     const staged: string[] = [];
