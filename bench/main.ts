@@ -14,6 +14,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   delta: () => import('./delta/delta.ts'),
   eds: () => import('./eds/eds.ts'),
   engine: () => import('./engine/engine.ts'),
+  'first-contact': () => import('./first-contact/first-contact.ts'),
   git: () => import('./git/git.ts'),
   hds: () => import('./hds/hds.ts'),
   health: () => import('./health/health.ts'),

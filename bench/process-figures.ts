@@ -1,5 +1,5 @@
 /** What a process takes, as Linux says it. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 
 /** Linux counts processor time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
@@ -17,4 +17,9 @@ export function memoryOf(pid: number): { readonly peakMiB: number; readonly rest
   const figure = (name: string): number =>
     Math.round(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) / 102.4) / 10;
   return { peakMiB: figure('VmHWM'), restMiB: figure('VmRSS') };
+}
+
+/** From now on the peak of a process is the most that it has from now on. */
+export function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }

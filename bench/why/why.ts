@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { createSqliteStore } from '../../src/adapters/stores/sqlite.ts';
-import type { ServerApi } from '../../src/server/api.ts';
+import type { ServerApi } from '../../src/api/server-api.ts';
 import { createFleetWorld, type FleetWorld } from '../../test/support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../test/support/manifests.ts';
 import { percentile } from '../push/percentile.ts';

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FleetView } from '../../src/server/api.ts';
+import type { FleetView } from '../../src/api/server-api.ts';
 import { type Child, type Program, runChild, startChild } from '../local/child.ts';
 import { createSmartHttpServer } from '../local/smart-http-server.ts';
 import { openWorkTree, type WorkTree } from '../local/work-tree.ts';

@@ -2,11 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { load } from 'js-yaml';
+import type { DeltaView } from '../../src/api/history-api.ts';
+import type { WhyNotView } from '../../src/api/why-api.ts';
 import { isJsonObject } from '../../src/model/json.ts';
 import { errorText } from '../../src/model/messages.ts';
 import type { PlanView } from '../../src/model/plan/plan.ts';
-import type { DeltaView } from '../../src/server/history-api.ts';
-import type { WhyNotView } from '../../src/server/why-api.ts';
 import type { DemoObject } from './clusters.ts';
 import { clusterNames, type Stage } from './stage.ts';
 

@@ -3,13 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { userInfo } from 'node:os';
-import type { Diagnostic } from '../model/diagnostic.ts';
-import { type JsonObject, parseJson } from '../model/json.ts';
-import { errorText } from '../model/messages.ts';
-import type { PlanView } from '../model/plan/plan.ts';
-import { printable } from '../model/printable.ts';
-import type { ViewFilter } from '../model/view-filter.ts';
-import type { AuditEntry } from '../ports/audit-log.ts';
+import type { DeltaView } from '../api/history-api.ts';
 import type {
   ClusterView,
   DeclaredDataplaneView,
@@ -20,10 +14,16 @@ import type {
   HeldRemovalsView,
   OutputView,
   SourceView,
-} from '../server/api.ts';
-import type { DeltaView } from '../server/history-api.ts';
+} from '../api/server-api.ts';
+import type { ImpactRequest, ImpactView, WhyNotView } from '../api/why-api.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { type JsonObject, parseJson } from '../model/json.ts';
+import { errorText } from '../model/messages.ts';
+import type { PlanView } from '../model/plan/plan.ts';
+import { printable } from '../model/printable.ts';
+import type { ViewFilter } from '../model/view-filter.ts';
+import type { AuditEntry } from '../ports/audit-log.ts';
 import type { ErrorBody } from '../server/http-error.ts';
-import type { ImpactRequest, ImpactView, WhyNotView } from '../server/why-api.ts';
 import { type Endpoint, findLocalToken, isLocal, isOverheard, parseEndpoint } from './api-endpoint.ts';
 import { type ApiOptions, addressOf } from './api-options.ts';
 import { CliError, EXIT, type ExitCode } from './exit-codes.ts';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
+import type { ClusterView } from '../api/server-api.ts';
 import { counted } from '../model/messages.ts';
-import type { ClusterView } from '../server/api.ts';
 import {
   type KubernetesVersion,
   kubernetesVersions,

@@ -1,8 +1,8 @@
+import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../api/server-api.ts';
 import { type Diagnostic, displayLocation } from '../model/diagnostic.ts';
 import { type JsonObject, type JsonValue, objectOf, textOf, textsOf } from '../model/json.ts';
 import { humanDuration, parseRfc3339 } from '../model/time.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
-import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../server/api.ts';
 import type { Column } from './output.ts';
 
 const SHORT_REVISION = 10;

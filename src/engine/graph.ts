@@ -23,12 +23,10 @@ import { deriveGuards } from './output/guards.ts';
 import { indexBarred } from './output/not-allowed.ts';
 import { deriveOutputs, derivePending, type Output } from './output/outputs.ts';
 import { deriveAttempts, indexUnsettled } from './output/tries.ts';
-import {
-  deriveAssignments,
-  derivePlacements,
-  deriveRefusedPlacements,
-  indexPlacements,
-} from './placement/placements.ts';
+import { deriveAssignments, indexPlacements } from './placement/assignments.ts';
+import { indexByFolder } from './placement/matching.ts';
+import { derivePlacements, deriveRefusedPlacements } from './placement/placements.ts';
+import { indexRefusedDocuments } from './placement/refused-wants.ts';
 import { deriveCandidates, deriveDocumentWants, type Want } from './placement/wants.ts';
 import { services } from './services/services.ts';
 import { deriveClusterStatuses } from './status/clusters.ts';
@@ -57,7 +55,7 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
     wanted,
   );
   const status = wireStatus(base, desired, wired, { ...output, safeMode });
-  const { clusters, declarations, documents, policy, placements, placementsByFolder, assignments } = desired;
+  const { clusters, declarations, documents, policy, placements, placementIndexes, assignments } = desired;
   const { stageTallies, progress, statuses, readers, deadlines } = status;
   const collections = {
     ...{ documents, declarations, clusters, policy, placements, assignments },
@@ -66,7 +64,7 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
     statuses,
   };
   return {
-    ...{ graph, inputs, ...collections, limits, safeMode, placementsByFolder, collisions, readers },
+    ...{ graph, inputs, ...collections, limits, safeMode, placementIndexes, collisions, readers },
     sourceProofs: proofs.bySource,
     /** Files that are not read, and that the ledger has something from: their sources are partial. Partition: the source. Key: the path. */
     doubtfulFiles: desired.doubtfulFiles,
@@ -176,12 +174,14 @@ function wireDesired({ graph, inputs }: Base, accepts: ReturnType<typeof joinAcc
   const policy = derivePolicy(graph, declarations);
   const clusterIndex = indexClusters(graph, clusters);
   const placements = derivePlacements(graph, declarations, clusterIndex, rights);
-  const placementsByFolder = indexPlacements(graph, placements);
+  const placementIndexes = indexPlacements(graph, placements, rights);
   const refusedPlacements = deriveRefusedPlacements(graph, documents, clusterIndex);
-  const assignments = deriveAssignments(graph, documents, placementsByFolder, clusterIndex, rights);
+  const assigning = { files: inputs.files, placementIndexes, clusterIndex, rights };
+  const assignments = deriveAssignments(graph, assigning);
   return {
     ...{ rights, documents, fileProofs, doubtfulFiles, declarations, clusters, clusterIndex, policy },
-    ...{ placements, placementsByFolder, refusedPlacements, assignments },
+    ...{ placements, placementIndexes, refusedPlacements, assignments },
+    leftOutBySource: graph.index('leftOutBySource', assignments, ({ value: { leftOut = [] } }) => leftOut),
   };
 }
 
@@ -248,7 +248,7 @@ function wireOutputs(
   { documentWants, candidates }: ReturnType<typeof wireWants>,
 ) {
   const { rights, documents, declarations, clusters, policy, placements, assignments, fileProofs } = desired;
-  const { placementsByFolder, refusedPlacements } = desired;
+  const { placementIndexes, refusedPlacements, leftOutBySource } = desired;
   const bySource = wired.flatMap(({ parts }) => parts.collections.bySource);
   const anywhere = wired.flatMap(({ parts }) => parts.collections.anywhere);
   const proofs = deriveSourceProofs(
@@ -256,6 +256,7 @@ function wireOutputs(
     fileProofs,
     [documents, refusedPlacements, assignments, documentWants, ...bySource, candidates].map(({ failures }) => failures),
     [rights, declarations, placements, ...anywhere].map(({ failures }) => failures),
+    leftOutBySource,
   );
   const liveReads = joinLiveReads(wired.map(({ domain }) => domain.readsLive));
   const collisions = new Map(
@@ -263,10 +264,10 @@ function wireOutputs(
   );
   const safeMode = deriveSafeMode(graph, { ...inputs, policy, clusters, liveReads });
   const refused = {
-    ...{ rights, files: inputs.files, placementsByFolder },
+    ...{ rights, files: inputs.files, placementIndexes },
     documentsByFile: indexDocumentsByFile(graph, documents),
     placementsByFile: graph.index('placementsByFile', placements, ({ value }) => [fileGroup(value.declared.origin)]),
-    refusedPlacementsByFolder: indexPlacements(graph, refusedPlacements),
+    refusedPlacementsByFolder: indexByFolder(graph, refusedPlacements),
     barred: wired.flatMap(({ parts: { barred = [] } }) => barred.map((each) => indexBarred(graph, each))),
   };
   const targets = deriveTargets(graph, clusters, inputs.agents);
@@ -288,7 +289,7 @@ function wireOutputs(
 /** The progress of the outputs, and the statuses of declarations. */
 function wireStatus(
   { graph, inputs }: Base,
-  { declarations, clusters, placements, placementsByFolder }: Desired,
+  { declarations, clusters, placements, placementIndexes }: Desired,
   wired: readonly WiredDomain[],
   { outputs, safeMode }: Pick<ReturnType<typeof wireOutputs>, 'outputs' | 'safeMode'>,
 ) {
@@ -305,7 +306,7 @@ function wireStatus(
     ...wired.flatMap(({ parts }) => parts.statuses?.({ progress, progressBySubject }) ?? []),
   ];
   const statuses = deriveStatuses(graph, declarations, inputs.files, statusParts);
-  const stageTallies = createTallies(graph, { placements, placementsByFolder, progress, progressBySubject, tallies });
+  const stageTallies = createTallies(graph, { placements, placementIndexes, progress, progressBySubject, tallies });
   return {
     ...{ progress, progressBySubject, deadlines, readers, ledgerByScope, statuses, stageTallies },
     parts: [...statusParts, ...deadlineParts],
@@ -315,7 +316,7 @@ function wireStatus(
 /** The look-ups of status, explanations and the sender. */
 function declareIndexes(
   graph: Graph,
-  { documents, assignments, declarations, placements }: Desired,
+  { documents, assignments, declarations, placements, leftOutBySource }: Desired,
   { documentWants, candidates }: ReturnType<typeof wireWants>,
   outputs: Derived<Output>,
   { progress, progressBySubject, ledgerByScope }: ReturnType<typeof wireStatus>,
@@ -327,9 +328,13 @@ function declareIndexes(
     /** Documents that are assigned to no cluster, or lie in a folder of one that is out of reach, by source and reason. */
     unplaced: graph.index('unplaced', assignments, ({ partition: source, value: { clusters, ...value } }) => {
       if (clusters.length > 0 && value.outOfReach === undefined) return [];
+      // Whether a Placement selects it is not known.
+      if (value.leftOut !== undefined && value.outOfReach === undefined) return [];
       const reason = value.outOfReach !== undefined ? 'reach' : value.unknownCluster === undefined ? '' : 'unknown';
       return [`${source} ${reason}`];
     }),
+    /** Documents that no Placement of a source places, because these take too many steps for their paths, by that source. */
+    leftOutBySource,
     /** Documents that their source may not have, by source. */
     refused: graph.index('refusedDocuments', documents, ({ partition, value }) =>
       value.refusal === undefined ? [] : [partition],
@@ -338,6 +343,8 @@ function declareIndexes(
     refusedWants: graph.index('refusedWants', documentWants, ({ partition, value }) =>
       value.refusal === undefined ? [] : [partition],
     ),
+    /** The same, each document and reason once. */
+    refusedInClusters: indexRefusedDocuments(graph, documentWants),
     /** Placements that select a cluster that is out of reach; group `all`. */
     outOfReach: graph.index('placementsOutOfReach', placements, ({ value }) =>
       value.outOfReach.length > 0 ? ['all'] : [],

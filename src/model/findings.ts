@@ -240,6 +240,11 @@ export const findings = {
     severity: 'warning',
   },
 
+  PlacementTooExpensive: {
+    code: 'FR3015',
+    meaning: 'The Placements of a source need too many steps to match the path of a file of another source.',
+  },
+
   UnknownConfigMap: {
     code: 'FR3020',
     meaning: 'An object refers to a ConfigMap that no document declares.',

@@ -32,25 +32,15 @@ export function compileGlob(text: string): Glob {
   const reading = wildcard < 0 ? ok(inFolder) : readGlob(text);
   const pattern = reading.ok ? reading.value : MATCHES_NOTHING;
   const wildcards = wildcard < 0 ? 0 : countWildcards(pattern);
-  /** Of the last path: all documents of a file ask one after the other. */
-  let last = { path: '', isMatch: false, steps: -1 };
   const matchWith = (path: string, count: CountSteps = uncounted): boolean => {
-    if (path === last.path && last.steps >= 0) {
-      count(last.steps);
-      return last.isMatch;
-    }
-    let steps = 0;
-    const counted: CountSteps = (more) => {
-      steps += more;
-      count(more);
-    };
-    const isMatch = path.length <= MAX_PATH_BYTES && matchEnds(pattern, `/${path}`, counted).at(-1) === path.length + 1;
-    last = { path, isMatch, steps };
-    return isMatch;
+    count(STEPS_OF_GLOB);
+    return path.length <= MAX_PATH_BYTES && matchEnds(pattern, `/${path}`, count).at(-1) === path.length + 1;
   };
   return { text, base, wildcards, matches: (path) => matchWith(path), matchWith };
 }
 
+/** What a match costs besides comparing characters. */
+const STEPS_OF_GLOB = 16;
 const uncounted: CountSteps = () => undefined;
 const BELOW: Piece = { type: 'names', atLeast: 0 };
 const MATCHES_NOTHING: PathPattern = [{ type: 'choice', among: [] }];

@@ -94,7 +94,7 @@ export type LastKnownGood<Kind extends EngineKind = EngineKind> = {
 /**
  * The outcome of a `RemovalApproval`, decided when it is first read and again only if its digest changes, or if it was `unsigned` and
  * the verdict on it is another one now. `used`: it has released removals. `stale`: no removal with this digest was held before the
- * approval. `expired`: it was read too late. `notCounted`: the RelayConfig lets no file approve. `unsigned`: it lets signed files
+ * approval, or its outcome was lost. `expired`: it was read too late. `notCounted`: the RelayConfig lets no file approve. `unsigned`: it lets signed files
  * approve, and this one is not, for `problem`.
  */
 export interface ApprovalOutcome {

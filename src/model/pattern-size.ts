@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonValue } from './json.ts';
-
-/** The most instructions of a pattern that is compiled, and of all patterns of a schema. To compile them takes a quarter of a second. */
+/** The most instructions of a pattern that is compiled. To compile them takes a quarter of a second. */
 export const MOST_INSTRUCTIONS = 50_000;
+/** To read a property of Unicode, such as `\p{L}`, takes as long as to compile this many instructions. */
+const INSTRUCTIONS_OF_PROPERTY = 64;
 /** The steps to compile an instruction. */
 export const STEPS_OF_COMPILING = 16;
 /** How often a step applies an instruction of a pattern to a character. */
@@ -17,17 +17,24 @@ export function stepsOfMatching(size: number, text: string): number {
  * beyond its end, so that a pattern of any length is read in linear time; a class of characters is found by {@link endOfClass}.
  */
 const PART = /\\Q(.*?)(?:\\E|$)|\\[pPx]\{[^}]{0,64}\}|\\.|\{(\d+)(?:,(\d*))?\}|./suy;
+const PROPERTIES = /\\[pP]/g;
 /** A class with a name, within another class. */
 const NAMED_CLASS = /\[:\^?\w{1,16}:\]/y;
 
 /**
- * Returns how many instructions a pattern has at most, from its text: repetitions are written out when it is compiled. Takes linear
- * time. A class without an end is an error of the pattern, and what follows it does not count.
+ * Returns how many instructions a pattern has at most, from its text: repetitions are written out when it is compiled. What takes long
+ * to read counts as instructions too: characters and properties in classes. Takes linear time. A class without an end is an error of
+ * the pattern, and what follows it does not count.
  */
 export function mostInstructions(pattern: string): number {
   // Of each open group: the instructions of all before the last part, and those of the last part, which may be repeated.
   const groups = [{ before: 0, last: 0 }];
+  // Is read once, whatever repeats it.
+  let reading = 0;
   for (const { token, quoted, least, most } of partsOf(pattern)) {
+    if (token.startsWith('['))
+      reading += token.length + INSTRUCTIONS_OF_PROPERTY * (token.match(PROPERTIES)?.length ?? 0);
+    else if (/^\\[pP]/.test(token)) reading += INSTRUCTIONS_OF_PROPERTY;
     const group = groups.at(-1) ?? { before: 0, last: 0 };
     const add = (size: number): void => {
       group.before += group.last;
@@ -46,7 +53,7 @@ export function mostInstructions(pattern: string): number {
     } else if (token === '*' || token === '+' || token === '?') group.last += 2;
     else add(quoted === undefined ? 2 : quoted.length + 1);
   }
-  return groups.reduce((sum, { before, last }) => sum + before + last, 4);
+  return groups.reduce((sum, { before, last }) => sum + before + last, 4 + reading);
 }
 
 interface Part {
@@ -60,7 +67,7 @@ function* partsOf(pattern: string): Generator<Part> {
   for (let at = 0; at < pattern.length; ) {
     const end = pattern[at] === '[' ? endOfClass(pattern, at) : undefined;
     PART.lastIndex = at;
-    const [token = '', quoted, least, most] = end === undefined ? (PART.exec(pattern) ?? []) : ['[]'];
+    const [token = '', quoted, least, most] = end === undefined ? (PART.exec(pattern) ?? []) : [pattern.slice(at, end)];
     at = end ?? PART.lastIndex;
     if (token === '[' || token === '') return;
     yield { token, quoted, least, most };
@@ -79,17 +86,4 @@ function endOfClass(pattern: string, start: number): number | undefined {
     else at += pattern[at] === '\\' ? 2 : 1;
   }
   return undefined;
-}
-
-/** Returns how many instructions the patterns of a schema have together at most. */
-export function instructionsIn(schema: JsonValue | undefined): number {
-  if (typeof schema !== 'object' || schema === null) return 0;
-  const members: readonly (readonly [string, JsonValue | undefined])[] = isJsonObject(schema)
-    ? Object.entries(schema)
-    : schema.map((item) => ['', item]);
-  return members.reduce(
-    (sum, [name, value]) =>
-      sum + (name === 'pattern' && typeof value === 'string' ? mostInstructions(value) : instructionsIn(value)),
-    0,
-  );
 }

@@ -73,6 +73,8 @@ export interface ObservedObject {
   readonly key: ObjectKey;
   /** Without the stamp and the fields that an API server manages. May be computed at each access: keep the result. */
   readonly value: JsonObject;
+  /** The adapter does not keep `value`, and reads it again: then it may be newer than the rest. */
+  readonly isReread?: true;
   /**
    * Canonical bytes of `value`, if the adapter keeps them. Present only if they contain nothing that must stay in the
    * cluster, like the values of a Secret.
@@ -106,7 +108,10 @@ export interface Stamp extends ObjectMeta, Ownership {}
 
 export interface ApplyRequest {
   readonly key: ObjectKey;
+  /** May be read from the disk at each access. */
   readonly value: JsonObject;
+  /** Of `value`; absent: not known. */
+  readonly digest?: Digest;
   readonly stamp: Stamp;
   /** As of {@link InventoryRecord.givenUp}. */
   readonly givenUp?: JsonObject;

@@ -74,6 +74,7 @@ export function createLoop(deps: LoopDeps) {
       for (const { reject } of current.settled.splice(0)) reject(error);
       // What it has staged is published by the next commit.
       next.published.unshift(...current.published);
+      next.staging.unshift(...current.staging);
       throw error;
     } finally {
       isRunning = false;
@@ -91,16 +92,16 @@ export function createLoop(deps: LoopDeps) {
 
   return {
     /**
-     * Runs `stage` now, which stages changes of inputs, and commits soon. `committed` is called after the engine has committed
+     * Runs `stage` now, which stages changes of inputs, and commits soon. `staging` stages more as the commit begins, in slices; it
+     * yields after each piece, and no other code sees a part of it. `committed` is called after the engine has committed
      * them, before the bookkeepers of that commit; `published` at its barrier, before its sinks: all other code sees them then.
      */
-    transact: (stage: () => void, { committed, published }: CommitHooks = {}): void => {
+    transact: (stage: () => void, hooks: CommitHooks = {}): void => {
       stage();
       // Between two slices only the next commit can take a change; the change of a bookkeeper is in the commit that runs it.
       const batch = isRunning && rest !== undefined && !current.isClosed ? current : next;
       batch.isStaged = true;
-      if (committed !== undefined) batch.committed.push(committed);
-      if (published !== undefined) batch.published.push(published);
+      addHooks(batch, hooks);
       if (!isRunning) schedule();
     },
     /**
@@ -136,8 +137,9 @@ export function createLoop(deps: LoopDeps) {
   };
 }
 
-/** What is called when the changes of a transaction have come so far. */
+/** What a transaction stages in slices, and what is called when its changes have come so far. */
 interface CommitHooks {
+  readonly staging?: Iterable<undefined>;
   readonly committed?: () => void;
   readonly published?: () => void;
 }
@@ -153,13 +155,20 @@ interface Batch {
   isStaged: boolean;
   /** The barrier has been: what is staged from now on is in the next commit. */
   isClosed: boolean;
+  readonly staging: Iterable<undefined>[];
   readonly committed: (() => void)[];
   readonly published: (() => void)[];
   readonly settled: Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>[];
 }
 
 function createBatch(): Batch {
-  return { isStaged: false, isClosed: false, committed: [], published: [], settled: [] };
+  return { isStaged: false, isClosed: false, staging: [], committed: [], published: [], settled: [] };
+}
+
+function addHooks(batch: Batch, { staging, committed, published }: CommitHooks): void {
+  if (staging !== undefined) batch.staging.push(staging);
+  if (committed !== undefined) batch.committed.push(committed);
+  if (published !== undefined) batch.published.push(published);
 }
 
 /** One commit, its bookkeepers and its sinks. Yields where a slice ends. */
@@ -173,16 +182,15 @@ function* commitInSlices(
   for (let round = 1; batch.isStaged; round += 1) {
     if (round > MAX_ROUNDS) throw new Error('bookkeepers stage changes without end');
     batch.isStaged = false;
+    for (let staging = batch.staging.shift(); staging !== undefined; staging = batch.staging.shift()) {
+      for (const _ of staging) if (isUpAfterRecord()) yield* pausing(graph);
+    }
     yield* advanceInSlices(deps, isUpAfterRecord);
     for (const committed of batch.committed.splice(0)) committed();
     for (const bookkeeper of parts.bookkeepers) {
       const pieces = piecesOfBookkeeper(bookkeeper);
       for (let piece = pieces.next(); ; piece = pieces.next()) {
-        if (isUpAfterRecord()) {
-          graph.pause();
-          yield;
-          graph.resume();
-        }
+        if (isUpAfterRecord()) yield* pausing(graph);
         if (piece.done !== true) continue;
         if (piece.value) batch.isStaged = true;
         break;
@@ -195,6 +203,13 @@ function* commitInSlices(
   // Changes that a sink stages (a delta is in flight now) are in the next commit.
   for (const sink of parts.sinks) for (const _ of piecesOf(sink, deps.log)) if (isUp()) yield;
   for (const { resolve } of batch.settled) resolve();
+}
+
+/** Between two slices of a commit, where others see the state before it. */
+function* pausing(graph: LoopDeps['engine']['graph']): Generator<undefined> {
+  graph.pause();
+  yield;
+  graph.resume();
 }
 
 function* advanceInSlices({ engine, clock, committed }: LoopDeps, isUp: () => boolean): Generator<undefined> {

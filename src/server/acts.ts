@@ -1,8 +1,8 @@
+import type { Act, Answer, Refusal } from '../api/answer.ts';
 import { errorText } from '../model/messages.ts';
 import type { Receipt } from '../model/receipt.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import type { Act, Answer, Refusal } from './answer.ts';
 import type { PeopleApi } from './people-api.ts';
 
 const MAX_NAME = 200;

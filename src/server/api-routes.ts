@@ -1,12 +1,12 @@
 import { type Context, Hono } from 'hono';
+import type { Answer } from '../api/answer.ts';
+import type { ServerApi } from '../api/server-api.ts';
 import { quote } from '../model/ids.ts';
 import type { JsonObject } from '../model/json.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 import { parseRfc3339 } from '../model/time.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import { ACTS, type ActOfApi, type CarryOut } from './acts.ts';
-import type { Answer } from './answer.ts';
-import type { ServerApi } from './api.ts';
 import type { Audit } from './audit.ts';
 import { type ApiAccess, type ApiEnv, authorize } from './authorize.ts';
 import { type ErrorReason, refuse } from './http-error.ts';

@@ -1,9 +1,9 @@
 import { collectDefaultMetrics } from 'prom-client';
+import type { AgentRefusalView, ClusterView, FleetView } from '../api/server-api.ts';
 import type { ShootFigures } from '../model/shoot-figures.ts';
 import { parseRfc3339 } from '../model/time.ts';
 import type { XdsFigures } from '../model/xds-figures.ts';
 import type { RelayServerStats } from '../relay/server.ts';
-import type { AgentRefusalView, ClusterView, FleetView } from './api.ts';
 import { type MeshFigures, meshSamples } from './mesh-metrics.ts';
 import { createMetricSet, type MetricDefinition } from './metric-set.ts';
 import { SHOOT_METRICS } from './shoot-metrics.ts';

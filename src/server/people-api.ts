@@ -1,5 +1,5 @@
-import type { Act } from './answer.ts';
-import type { ServerApi } from './api.ts';
+import type { Act } from '../api/answer.ts';
+import type { ServerApi } from '../api/server-api.ts';
 
 /** Renewal of tokens; the tokens themselves are never sent. */
 export interface TokenApi {

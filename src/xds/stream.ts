@@ -1,6 +1,6 @@
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
 import { createLimitedLog } from '../http/limited-log.ts';
-import { createKeyedLimit } from '../model/keyed-limit.ts';
+import { createKeyedCount, createKeyedLimit } from '../model/keyed-limit.ts';
 import { createRateLimit } from '../model/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
@@ -155,8 +155,8 @@ export type OpenStreams = ReturnType<typeof createOpenStreams>;
 /** The open streams of all protocols. */
 export function createOpenStreams() {
   const calls = new Map<string, Set<IncomingCall>>();
-  /** Number of streams by address and port of the peer. */
-  const peers = new Map<string, number>();
+  /** Streams by address and port of the peer. */
+  const peers = createKeyedCount();
   let count = 0;
   return {
     /** False: there are so many already. */
@@ -172,17 +172,15 @@ export function createOpenStreams() {
     add: (dataplane: string, call: IncomingCall): (() => void) => {
       const those = calls.get(dataplane) ?? new Set();
       calls.set(dataplane, those.add(call));
-      peers.set(call.peer, (peers.get(call.peer) ?? 0) + 1);
+      const close = peers.open(call.peer);
       return () => {
         those.delete(call);
         if (those.size === 0 && calls.get(dataplane) === those) calls.delete(dataplane);
-        const left = (peers.get(call.peer) ?? 1) - 1;
-        if (left > 0) peers.set(call.peer, left);
-        else peers.delete(call.peer);
+        close();
       };
     },
     /** A data plane was let in on another stream of this connection. */
-    isKnown: (peer: string): boolean => peers.has(peer),
+    isKnown: (peer: string): boolean => peers.of(peer) > 0,
     /** Ends all streams of a data plane. */
     end: (dataplane: string, reason: StreamEnd): void => {
       for (const call of calls.get(dataplane) ?? []) call.end(reason);

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DeltaView } from '../../src/api/history-api.ts';
+import type { ClusterView, SourceView } from '../../src/api/server-api.ts';
 import { type JsonObject, objectOf } from '../../src/model/json.ts';
 import { ACCEPTANCES_FILE } from '../../src/relay/trust/acceptances.ts';
 import { REVOKED_FILE } from '../../src/relay/trust/revoked-certificates.ts';
 import { GENERATIONS_FILE } from '../../src/relay/trust/tokens.ts';
 import { ACTS } from '../../src/server/acts.ts';
-import type { ClusterView, SourceView } from '../../src/server/api.ts';
-import type { DeltaView } from '../../src/server/history-api.ts';
 import { apiFetch } from '../support/api-fetch.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { FleetView } from '../../src/server/api.ts';
+import type { FleetView } from '../../src/api/server-api.ts';
 import { REPLICATED } from '../contract/deploy/releases.ts';
 import { type Manifest, renderChart } from '../contract/deploy/rendering.ts';
 import { type DeployedServer, deployedServer } from '../support/deployed-servers.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DeltaView } from '../../src/server/history-api.ts';
-import type { WhyNotView } from '../../src/server/why-api.ts';
+import type { DeltaView } from '../../src/api/history-api.ts';
+import type { WhyNotView } from '../../src/api/why-api.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
 

@@ -44,6 +44,15 @@ export function wantedBy(vector: Vector): Wanted {
   return { clusters: wanted, doubtful: new Set(doubtful.map(({ source }) => source)) };
 }
 
+/** The vector as if every source were read, and every file readable as it was last. */
+export function readableAgain(vector: Vector): Vector {
+  return vector.map((one) => ({
+    ...one,
+    read: true,
+    tree: new Map([...one.tree].map(([path, file]) => [path, { ...file, broken: undefined }])),
+  }));
+}
+
 function places(
   { folder, names, env }: Extract<Doc, { type: 'placement' }>,
   path: string,

@@ -20,7 +20,6 @@ import { statusTruth } from './checkers/status-truth.ts';
 import { stillness } from './checkers/stillness.ts';
 import { suspensions } from './checkers/suspensions.ts';
 import { totalLoss } from './checkers/total-loss.ts';
-import { REFUSED } from './ports/cluster.ts';
 import type { Setting } from './setting.ts';
 import { createWorld, type Violation, type World, type WorldOptions } from './world.ts';
 
@@ -150,14 +149,14 @@ async function comeToRest(world: World, stewards: Stewards, stepped: () => void)
   const until = world.time.elapsed() + REST_MS;
   const processes = (): string =>
     [...world.servers, ...world.agents].map(({ life }) => life()?.process.name ?? '').join();
-  const isGoingOn = (): boolean => isUnsettled(world) && world.time.elapsed() < until && world.violations.length === 0;
+  const isGoingOn = (): boolean => world.time.elapsed() < until && world.violations.length === 0;
   let before: string;
   do {
     do {
       await world.time.advance(LOOK_MS, stepped);
       approveSometimes(world, true);
       stewards.resumeAll();
-    } while (isGoingOn());
+    } while (isUnsettled(world) && isGoingOn());
     before = processes();
     await world.time.advance(STILL_MS, stepped);
   } while (processes() !== before && isGoingOn());
@@ -186,27 +185,27 @@ function isUnsettled(world: World): boolean {
   );
 }
 
-/** Does an object still have the error of a cluster that refused all writes? Its agent has not tried again yet. */
-function isAnyObjectRefused({ servers, agents, hostile }: World): boolean {
-  const clusters = agents.map(({ cluster }) => cluster).filter((cluster) => cluster !== hostile?.cluster);
-  return servers.some(({ life }) => {
-    const { inputs } = life()?.server?.engine ?? {};
-    return clusters.some(({ name }) =>
-      [...(inputs?.results.entries(name) ?? [])].some(({ value }) => value.message === REFUSED),
-    );
+/**
+ * Has a cluster refused to write an object that its agent owns, and the agent has not tried again yet? The cluster need not be
+ * declared any more.
+ */
+export function isAnyObjectRefused({ agents, hostile }: World): boolean {
+  return agents.some(({ cluster }) => {
+    const owned = cluster.memory.inventory.current?.records;
+    return cluster !== hostile?.cluster && [...cluster.refused].some((key) => owned?.has(key));
   });
 }
 
-/** Is an agent of a declared cluster connected to no server, or has it ended without its server noticing yet? */
+/**
+ * Is an agent not running, whether or not its server has noticed that, or is the agent of a declared cluster connected to no server?
+ * An agent applies what it has accepted also if its cluster is not declared any more.
+ */
 export function isAnyAgentAway({ servers, agents, hostile }: World): boolean {
   const views = servers.flatMap(({ life }) => life()?.server?.api.clusters() ?? []);
   return agents.some(({ cluster, life }) => {
+    if (cluster === hostile?.cluster) return false;
     const here = views.filter(({ name }) => name === cluster.name);
-    return (
-      cluster !== hostile?.cluster &&
-      here.length > 0 &&
-      (life() === undefined || !here.some(({ connected }) => connected))
-    );
+    return life() === undefined || (here.length > 0 && !here.some(({ connected }) => connected));
   });
 }
 

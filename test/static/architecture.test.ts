@@ -15,6 +15,7 @@ const EVERY_LAYER = [
   'validation',
   'engine',
   'ports',
+  'api',
   'election',
   'http',
   'probes',
@@ -40,22 +41,23 @@ function allBut(...excluded: readonly Layer[]): readonly Target[] {
 const MAY_IMPORT: Readonly<Record<Layer, readonly Target[]>> = {
   model: [],
   ports: ['model'],
+  api: ['model'],
   election: ['model', 'ports'],
   http: ['model', 'ports'],
   probes: ['model'],
   engine: ['model'],
   manifest: ['model', 'generated'],
   validation: ['model', 'manifest', 'generated'],
-  sources: allBut('xds', 'sinks', 'adapters', 'compose', 'cli'),
-  sinks: allBut('xds', 'sources', 'adapters', 'compose', 'cli'),
+  sources: ['model', 'ports', 'manifest', 'engine', 'relay', 'runtime'],
+  sinks: ['model', 'ports', 'engine', 'relay', 'runtime'],
   relay: ['model', 'ports', 'generated'],
   xds: ['model', 'engine', 'ports', 'http', 'relay', 'runtime', 'generated'],
-  agent: allBut('xds', 'engine', 'sources', 'sinks', 'server', 'adapters', 'compose', 'cli'),
-  runtime: allBut('xds', 'adapters', 'sources', 'sinks', 'compose', 'cli'),
-  server: allBut('adapters', 'compose', 'cli'),
+  agent: ['model', 'ports', 'relay', 'election'],
+  runtime: ['model', 'ports', 'api', 'engine', 'manifest', 'relay', 'election'],
+  server: ['model', 'ports', 'api', 'http', 'relay'],
   adapters: ['model', 'ports', 'manifest', 'probes', 'http', 'relay'],
-  compose: [...allBut('cli'), 'generated'],
-  cli: allBut('adapters'),
+  compose: [...allBut('cli', 'compose'), 'generated'],
+  cli: allBut('cli', 'adapters'),
 };
 
 const SPECIFIER = /(?:\bfrom\s*|\bimport\s*\(\s*|\bimport\s+|\brequire\s*\(\s*)(['"])([^'"\n]+)\1/g;
@@ -104,6 +106,18 @@ describe('imports', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('lead one way: no layer may import one that may import it, not through others either', () => {
+    const reached = (from: Layer, seen = new Set<Target>()): ReadonlySet<Target> => {
+      for (const to of MAY_IMPORT[from]) {
+        if (seen.has(to)) continue;
+        seen.add(to);
+        if (to !== 'generated' && to !== 'outside') reached(to, seen);
+      }
+      return seen;
+    };
+    expect(EVERY_LAYER.filter((layer) => reached(layer).has(layer))).toEqual([]);
+  });
+
   test('every folder under src is a known layer', () => {
     const folders = readdirSync(join(project, 'src'), { withFileTypes: true }).map((entry) => entry.name);
     expect(folders.filter((name) => !EVERY_LAYER.some((layer) => layer === name))).toEqual([]);
@@ -116,6 +130,8 @@ describe('imports', () => {
     ['src/sinks/git/x.ts', "import { y } from '../../../src/sources/git/y.ts';"],
     ['src/agent/x.ts', "const graph = await import('../engine/graph.ts');"],
     ['src/server/x.ts', "export { y } from '../adapters/system/clock.ts';"],
+    ['src/server/x.ts', "import type { Loop } from '../runtime/loop.ts';"],
+    ['src/runtime/x.ts', "import type { Person } from '../server/people.ts';"],
     ['src/relay/x.ts', "import {\n  a,\n  b,\n} from '../../scripts/build.ts';"],
   ])('the test itself would find %s: %s', (file, code) => {
     expect(relativeImports(code).map((specifier) => complaint(file, specifier))).not.toContain(undefined);

@@ -1,4 +1,4 @@
-import type { OutputView } from '../../src/server/api.ts';
+import type { OutputView } from '../../src/api/server-api.ts';
 import { type Fleet, until } from './fleet-processes.ts';
 
 /** What tests wait for in a fleet. Objects are named as `explain` does: `ConfigMap/web/a`. */

@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
-import { diagnosticOf } from '../../src/model/diagnostic.ts';
-import { durableAlready } from '../../src/model/receipt.ts';
-import type { Act } from '../../src/server/answer.ts';
+import type { Act } from '../../src/api/answer.ts';
+import type { DeltaView } from '../../src/api/history-api.ts';
 import type {
   ClusterView,
   DeclarationExplanation,
   EntityExplanation,
   FleetView,
   SuspensionView,
-} from '../../src/server/api.ts';
-import type { DeltaView } from '../../src/server/history-api.ts';
+} from '../../src/api/server-api.ts';
+import { diagnosticOf } from '../../src/model/diagnostic.ts';
+import { durableAlready } from '../../src/model/receipt.ts';
 import type { PeopleApi } from '../../src/server/people-api.ts';
 import { EMPTY_PLAN } from './cli.ts';
 

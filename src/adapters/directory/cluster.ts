@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { jsonEquals } from '../../model/json.ts';
+import { objectDigest } from '../../model/digest.ts';
 import { errorText } from '../../model/messages.ts';
 import { displayKey, objectRefOf } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -32,6 +32,7 @@ import { createFolderObserver, type FolderObserver } from './folder-observer.ts'
 import { clusterIdOf, lockFolder, openOwnFolder } from './instance.ts';
 import { openInventory } from './inventory.ts';
 import { isRemnant, LARGEST_FILE_BYTES, pathOfObject, renderLiveFile } from './object-file.ts';
+import { OwnObject } from './own-object.ts';
 import { sameStamp, withoutStamp } from './stamp.ts';
 
 export interface DirectoryClusterDeps {
@@ -84,7 +85,7 @@ export async function createDirectoryCluster(
         await inventory.save(change);
       },
       matches,
-      care: createDirectoryCare(() => observer.list('hinted'), observer.watch),
+      care: createDirectoryCare(observer.look, observer.watch),
       close: async () => {
         observer.close();
         inventory.close();
@@ -98,13 +99,11 @@ export async function createDirectoryCluster(
 }
 
 /** A moved file does not match, even with our content: it is not where fleetrelay writes the object. */
-function matches({ key, value, stamp }: ApplyRequest, observed: ObservedObject): boolean {
-  return (
-    observed.stale !== true &&
-    observed.where === pathOfObject(key) &&
-    jsonEquals(withoutStamp(value), observed.value) &&
-    sameStamp(stamp, observed.stamp)
-  );
+function matches(request: ApplyRequest, observed: ObservedObject): boolean {
+  if (!(observed instanceof OwnObject) || observed.where !== pathOfObject(request.key)) return false;
+  if (!sameStamp(request.stamp, observed.stamp)) return false;
+  // A declared object seldom has what `withoutStamp` removes, and only then its value is needed.
+  return observed.digest === request.digest || observed.digest === objectDigest(withoutStamp(request.value));
 }
 
 /**
@@ -145,7 +144,9 @@ function apply({ root, observer }: Context, request: ApplyRequest): ApplyOutcome
     mayReplace: () => !observer.isPaused() && owner().type !== 'theirs',
   });
   if (isWritten) {
-    observer.files.wrote(path, bytes, { key, value: withoutStamp(value), stamp, where: path });
+    const bare = withoutStamp(value);
+    const digest = bare === value && request.digest !== undefined ? request.digest : objectDigest(bare);
+    observer.files.wrote(path, bytes, { key, value: bare, stamp, where: path }, digest);
     return { type: 'applied' };
   }
   return observer.isPaused()

@@ -1,6 +1,7 @@
 import { type FSWatcher, lstatSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { errorText } from '../../model/messages.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';
@@ -28,12 +29,22 @@ export function createFolderObserver(
   let hasWalked = false;
   let lastPaused: boolean | undefined;
   let walking: Promise<void> | undefined;
+  const isPaused = (): boolean => isPausedIn(root);
   let cancelLook: (() => void) | undefined;
+  /** The state that `list` has returned last, with its changes, and as it was composed. */
+  let listed: { readonly state: LiveState; readonly composed: LiveState } | undefined;
 
   return {
     files,
     isPaused,
-    list,
+    /** Of one caller: the changes are those since its last call. */
+    list: async (depth: 'hinted' | 'complete'): Promise<LiveState> => {
+      const composed = await look(depth);
+      if (listed?.composed !== composed) listed = { state: withChanges(composed, listed?.composed), composed };
+      return listed.state;
+    },
+    /** Of any caller. */
+    look: (): Promise<LiveState> => look('hinted'),
     watch: (hint: () => void) => {
       hints.add(hint);
       return () => void hints.delete(hint);
@@ -45,7 +56,7 @@ export function createFolderObserver(
     },
   };
 
-  async function list(depth: 'hinted' | 'complete'): Promise<LiveState> {
+  async function look(depth: 'hinted' | 'complete'): Promise<LiveState> {
     assertPresent();
     if (depth === 'complete' || !hasWalked) {
       dirty.clear();
@@ -92,13 +103,22 @@ export function createFolderObserver(
     // Our own writes are in `files` already and give no hint.
     if (hasFailed || before !== files.version() || lastPaused !== isPaused()) for (const hint of hints) hint();
   }
+}
 
-  /** True while the stop button is on: a file `paused` in the root or in the own folder. */
-  function isPaused(): boolean {
-    return [join(root, PAUSE_NAME), join(root, OWN_FOLDER, PAUSE_NAME)].some(
-      (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined,
-    );
-  }
+/** True while the stop button is on: a file `paused` in the root or in the own folder. */
+function isPausedIn(root: string): boolean {
+  return [join(root, PAUSE_NAME), join(root, OWN_FOLDER, PAUSE_NAME)].some(
+    (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined,
+  );
+}
+
+/** Names the keys whose objects are others than before. */
+function withChanges(state: LiveState, before: LiveState | undefined): LiveState {
+  if (before === undefined) return state;
+  const changed = new Set<ObjectKey>();
+  for (const [key, object] of state.objects) if (before.objects.get(key) !== object) changed.add(key);
+  for (const key of before.objects.keys()) if (!state.objects.has(key)) changed.add(key);
+  return { ...state, changed };
 }
 
 /** Watches single folders (paths relative to the root). Events are hints, and some can be missing. */

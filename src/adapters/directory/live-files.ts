@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KindState } from '../../model/agent.ts';
 import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
 import { sha256 } from '../../model/digest.ts';
+import type { Digest } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import { displayKey, kindOf, nameOfKind, type ObjectKey } from '../../model/object-key.ts';
@@ -11,7 +12,8 @@ import type { Clock } from '../../ports/clock.ts';
 import type { LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import { isErrno, isTemporaryName } from '../disk/files.ts';
 import { BlockedPath, checkedFolder, type PathState, readRegularFile, statePath } from './folder.ts';
-import { isManifestName, LARGEST_FILE_BYTES, pathOfObject, placeOfPath, readLiveFile } from './object-file.ts';
+import { isManifestName, LARGEST_FILE_BYTES, placeOfPath, readLiveFile } from './object-file.ts';
+import { isStampedAtItsPath, OwnObject, type Stamped } from './own-object.ts';
 
 /** A path that may hold live state, as of its last look. */
 export interface LiveFile {
@@ -100,12 +102,12 @@ export function createLiveFiles(root: string, clock: Context['clock'], visitFold
       }
       context.clearsLeftOvers = false;
     },
-    /** Records a file that fleetrelay has just written, so that it is not read again. */
-    wrote: (path: string, bytes: Uint8Array, object: ObservedObject): void => {
+    /** Records a file that fleetrelay has just written, so that it is not read again. `digest`: of its value. */
+    wrote: (path: string, bytes: Uint8Array, object: Stamped, digest: Digest): void => {
       const state = statePath(root, path);
       if (state.type !== 'file') return;
       const read = { signature: state.signature, bytesDigest: sha256(bytes), at: clock.now() };
-      put(context, path, { read, objects: [object] });
+      put(context, path, { read, objects: [new OwnObject(root, object, digest)] });
     },
   };
 }
@@ -216,7 +218,9 @@ function take(
     return;
   }
   const content = readLiveFile(path, bytes);
-  if (content.ok) put(context, path, { read, objects: content.value });
+  const objectOf = (object: ObservedObject): ObservedObject =>
+    isStampedAtItsPath(object) ? new OwnObject(context.root, object) : object;
+  if (content.ok) put(context, path, { read, objects: content.value.map(objectOf) });
   else {
     const problem = { type: 'invalid', message: content.problem } as const;
     put(context, path, { read, objects: staleObjects(known), problem });
@@ -224,7 +228,10 @@ function take(
 }
 
 function staleObjects(file: LiveFile | undefined): readonly ObservedObject[] {
-  return (file?.objects ?? []).map((object) => ({ ...object, stale: true }));
+  return (file?.objects ?? []).map(({ key, value, where, stamp }) => ({
+    ...{ key, value, where, stale: true },
+    ...(stamp === undefined ? {} : { stamp }),
+  }));
 }
 
 function put(context: Context, path: string, file: LiveFile | undefined): void {
@@ -278,7 +285,7 @@ function liveStateOf({ files, kinds }: Context, paused: boolean): LiveState {
       kinds.set(kind.toLowerCase(), kind);
       const first = objects.get(object.key);
       if (first !== undefined) diagnostics.push(duplicate(object, first));
-      if (first === undefined || isAtItsPath(object)) objects.set(object.key, object);
+      if (first === undefined || isStampedAtItsPath(object)) objects.set(object.key, object);
     }
     if (file.problem === undefined) continue;
     diagnostics.push(problemOf(path, file.problem));
@@ -298,10 +305,6 @@ function liveStateOf({ files, kinds }: Context, paused: boolean): LiveState {
 function kindsAt(path: string, { objects }: LiveFile): readonly string[] {
   const place = placeOfPath(path) ?? placeOfPath(`${path}/any`);
   return [...(place === undefined ? [] : [nameOfKind(place)]), ...objects.map(({ key }) => kindOf(key).toLowerCase())];
-}
-
-function isAtItsPath(object: ObservedObject): boolean {
-  return object.stamp?.key === object.key && object.where === pathOfObject(object.key);
 }
 
 function problemOf(path: string, { type, message }: NonNullable<LiveFile['problem']>): Diagnostic {

@@ -2,7 +2,7 @@ import { type KindState, type LiveObject, unknownKind } from '../../model/agent.
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import { objectDigest, sha256 } from '../../model/digest.ts';
 import type { Digest } from '../../model/ids.ts';
-import { isJsonObject, type JsonObject, textOf } from '../../model/json.ts';
+import { canonicalJson, isJsonObject, type JsonObject, objectOf, parseJsonBytes, textOf } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import { mirrorLabels } from '../../model/mirror-labels.ts';
 import { kindOf, labelsOf, type ObjectKey } from '../../model/object-key.ts';
@@ -88,7 +88,8 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
   function updateGateway(service: ObjectKey): boolean {
     const key = gatewayKey(service);
     const gateway = gateways.of(service);
-    const isTaken = objects.has(service) && gateway !== undefined && selection?.takes(key, gateway.value) === true;
+    const isTaken =
+      objects.has(service) && gateway !== undefined && selection?.takes(key, () => gateway.value) === true;
     if (!isTaken) return objects.delete(key);
     const before = objects.get(key);
     objects.set(key, gateway);
@@ -100,10 +101,9 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     const before = objects.get(key);
     if (observed === undefined) return updateReport(key);
     if (kindOf(key) === LEASE || isDerived(observed, record)) return objects.delete(key);
-    const { value, content } = observed;
-    if (isMirrored(observed, value) || selection?.takes(key, value) === false) return objects.delete(key);
+    if (selection?.takes(key, () => observed.value) === false || isMirrored(observed)) return objects.delete(key);
     if (before?.observed === observed) return false;
-    const object = discovered(observed, content === undefined ? objectDigest(trim(value)) : sha256(content));
+    const object = discovered(observed);
     objects.set(key, object);
     return before?.digest !== object.digest;
   }
@@ -187,8 +187,11 @@ function unknownBecause(message: string): (kind: KindState) => KindState {
   return (kind) => (kind.state === 'offered' ? kind : unknownKind(kind, message));
 }
 
-function discovered(observed: ObservedObject, digest: Digest): Discovered {
-  const { key, content } = observed;
+function discovered(observed: ObservedObject): Discovered {
+  const { key, value, content, isReread } = observed;
+  // The snapshot has one state of the object, also if the adapter does not keep it.
+  if (isReread === true) return new KeptObject(observed, trim(value));
+  const digest = content === undefined ? objectDigest(trim(value)) : sha256(content);
   return {
     key,
     digest,
@@ -198,6 +201,25 @@ function discovered(observed: ObservedObject, digest: Digest): Discovered {
       return content === undefined ? trim(observed.value) : observed.value;
     },
   };
+}
+
+/** The bytes of an object, and its value, which is parsed when it is read. A class, as all kept objects have it. */
+class KeptObject implements Discovered {
+  readonly key: ObjectKey;
+  readonly digest: Digest;
+  readonly content: Uint8Array;
+  readonly observed: ObservedObject;
+
+  constructor(observed: ObservedObject, value: JsonObject) {
+    this.key = observed.key;
+    this.observed = observed;
+    this.content = new TextEncoder().encode(canonicalJson(value));
+    this.digest = sha256(this.content);
+  }
+
+  get value(): JsonObject {
+    return objectOf(parseJsonBytes(this.content));
+  }
 }
 
 /** Keys whose inventory record was derived from live state before and is not now, or the reverse. */
@@ -218,8 +240,8 @@ function isDerived({ key, stamp }: ObservedObject, record: InventoryRecord | und
 }
 
 /** An object that mirroring made of declarations: it is not reported either, because its addresses change often. */
-function isMirrored({ key, stamp }: ObservedObject, value: JsonObject): boolean {
-  return stamp?.key === key && labelsOf(value)[mirrorLabels.backend] !== undefined;
+function isMirrored(observed: ObservedObject): boolean {
+  return observed.stamp?.key === observed.key && labelsOf(observed.value)[mirrorLabels.backend] !== undefined;
 }
 
 function trim(value: JsonObject): JsonObject {

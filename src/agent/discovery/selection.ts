@@ -44,12 +44,14 @@ export function createSelection(settings: AgentSettings) {
     return [...new Set([...changed, ...inside])];
   }
 
-  function takes(key: ObjectKey, value: JsonObject): boolean {
+  /** Whether the object is in the input snapshot. Its value may have to be read: it is, unless the key decides. */
+  function takes(key: ObjectKey, read: () => JsonObject): boolean {
     const kind = kindOf(key);
     if (kindsOut.has(kind)) return false;
     const { namespace, name } = objectRefOf(key);
     const around = kind === '/Namespace' ? name : namespace;
     if (around !== '' && namespacesOut.has(around)) return false;
+    const value = read();
     return !isSwitchedOff(value) && (objectSelector === undefined || matchesLabels(objectSelector, labelsOf(value)));
   }
 }

@@ -33,11 +33,19 @@ export function workRank({ key, phase }: InventoryRecord): number {
 export function applyRequest(
   fleet: FleetName,
   record: InventoryRecord,
-  { value }: Pick<StoredObject, 'value'>,
+  content: Pick<StoredObject, 'value'>,
 ): ApplyRequest {
-  const { key, nonce, origins, scope, givenUp } = record;
-  const request = { key, value, stamp: { fleet, key, nonce, origins, scope } };
-  return givenUp === undefined ? request : { ...request, givenUp };
+  const { key, digest, nonce, origins, scope, givenUp } = record;
+  return {
+    key,
+    // What is compared by its digest is not read.
+    get value() {
+      return content.value;
+    },
+    digest,
+    stamp: { fleet, key, nonce, origins, scope },
+    ...(givenUp === undefined ? {} : { givenUp }),
+  };
 }
 
 /** The declared value of an owned object; undefined if it is not known, or the disk cannot read it any more. */

@@ -1,5 +1,5 @@
+import type { ApprovalView, HeldRemovalsView } from '../../api/server-api.ts';
 import { counted } from '../../model/messages.ts';
-import type { ApprovalView, HeldRemovalsView } from '../../server/api.ts';
 import { digestPrefix } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';

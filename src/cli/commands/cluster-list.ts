@@ -1,4 +1,4 @@
-import type { ClusterView } from '../../server/api.ts';
+import type { ClusterView } from '../../api/server-api.ts';
 import type { CliCommand, CliContext } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import { follow } from '../follow.ts';

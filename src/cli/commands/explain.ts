@@ -1,8 +1,8 @@
+import type { ConditionView, DeclarationExplanation, Explanation, FieldView } from '../../api/server-api.ts';
+import type { WhyNotView } from '../../api/why-api.ts';
 import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../model/explain-query.ts';
 import { parseClusterName } from '../../model/ids.ts';
 import { printable } from '../../model/printable.ts';
-import type { ConditionView, DeclarationExplanation, Explanation, FieldView } from '../../server/api.ts';
-import type { WhyNotView } from '../../server/why-api.ts';
 import { type Api, connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';

@@ -1,9 +1,9 @@
+import type { AnswerState, ChangeReason, DeltaView, SentObjectView } from '../../api/history-api.ts';
 import { parseObjectName } from '../../model/explain-query.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { counted } from '../../model/messages.ts';
 import { printable } from '../../model/printable.ts';
 import { rfc3339 } from '../../model/time.ts';
-import type { AnswerState, ChangeReason, DeltaView, SentObjectView } from '../../server/history-api.ts';
 import { clusterName, momentOrDuration, wholeNumber } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';

@@ -1,6 +1,6 @@
+import type { ImpactView } from '../../api/why-api.ts';
 import { counted } from '../../model/messages.ts';
 import { printable } from '../../model/printable.ts';
-import type { ImpactView } from '../../server/why-api.ts';
 import { wholeNumber } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { type Column, styled, type TextOutput, writeTableBelow } from '../output.ts';

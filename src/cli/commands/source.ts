@@ -1,4 +1,4 @@
-import type { SourceView } from '../../server/api.ts';
+import type { SourceView } from '../../api/server-api.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { listAnswer } from '../output.ts';
 import { SOURCE_COLUMNS } from '../views.ts';

@@ -1,6 +1,6 @@
+import type { FleetView } from '../../api/server-api.ts';
 import { counted } from '../../model/messages.ts';
 import { printable } from '../../model/printable.ts';
-import type { FleetView } from '../../server/api.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { styled, type TextOutput, type Tone, writeTable, writeTableBelow } from '../output.ts';

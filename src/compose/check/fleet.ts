@@ -1,8 +1,8 @@
+import type { AgentRefusalView, ClusterView, FleetView, OutputView, SourceView } from '../../api/server-api.ts';
 import { refusalText } from '../../model/agent-refusal.ts';
 import { displayLocation } from '../../model/diagnostic.ts';
 import { counted } from '../../model/messages.ts';
 import { parseRfc3339 } from '../../model/time.ts';
-import type { AgentRefusalView, ClusterView, FleetView, OutputView, SourceView } from '../../server/api.ts';
 import { type Finding, type Fixes, findingsOf, firstOf, type Row } from './finding.ts';
 
 /** At most so many objects of one cluster are named; the others are counted. */

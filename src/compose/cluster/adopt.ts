@@ -7,6 +7,7 @@ import {
   previewApply,
 } from '../../adapters/kubernetes/cluster/preview.ts';
 import { findResource, type Looking, pathOf } from '../../adapters/kubernetes/cluster/write.ts';
+import type { DesiredView } from '../../api/server-api.ts';
 import { NO_SETTINGS } from '../../model/agent-settings.ts';
 import type { ClusterName, FleetName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
@@ -15,7 +16,6 @@ import type { Origin } from '../../model/output.ts';
 import { must } from '../../model/result.ts';
 import { isKeyOfSecret } from '../../model/secret-values.ts';
 import { desiredViews } from '../../runtime/api/views.ts';
-import type { DesiredView } from '../../server/api.ts';
 import { openEvaluation } from '../evaluate.ts';
 import { isMissing, type Kube, type KubeIo, METADATA_ONLY, openKube, refusalOf, systemDeps } from '../kube.ts';
 import type { KubeTarget } from '../options.ts';

@@ -1,9 +1,9 @@
+import type { ServerApi } from '../../api/server-api.ts';
 import { joinReceipts } from '../../model/receipt.ts';
 import type { AgentListener } from '../../relay/session.ts';
 import type { Windows } from '../../runtime/removals/windows.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
-import type { ServerApi } from '../../server/api.ts';
 
 /** Tells a listener whether this server leads: at `follow`, and after each change. */
 export function createLeading() {

@@ -1,3 +1,4 @@
+import type { StatusBranchView } from '../../api/server-api.ts';
 import type { Graph } from '../../engine/collections/types.ts';
 import { createEngine, type Engine } from '../../engine/graph.ts';
 import { MOST_LISTED } from '../../engine/status/listed.ts';
@@ -33,7 +34,8 @@ import { type BeginSlice, createLoop } from '../../runtime/loop.ts';
 import { createOperationRequests, type OperationRequests } from '../../runtime/operation-requests.ts';
 import { createRefusedAgents } from '../../runtime/refused-agents.ts';
 import { createRemediationAudit } from '../../runtime/remediation-audit.ts';
-import { createApprovalFiles, createHeldSets } from '../../runtime/removals/approvals.ts';
+import { createApprovalFiles } from '../../runtime/removals/approval-files.ts';
+import { createHeldSets } from '../../runtime/removals/approvals.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import type { StoreLock } from '../../runtime/replica/store-lock.ts';
 import { createSafeModeLog, createSafeStart } from '../../runtime/safe-mode.ts';
@@ -45,7 +47,6 @@ import { createStatusPublisher, type StatusPublisher, type StatusSink } from '..
 import { createStatusRenderer } from '../../runtime/status/status-renderer.ts';
 import { createUnpublishedStatuses } from '../../runtime/status/unpublished-statuses.ts';
 import { type Suspensions, withSuspensions } from '../../runtime/suspensions.ts';
-import type { StatusBranchView } from '../../server/api.ts';
 import { createSender } from '../../sinks/agents/sender.ts';
 import { createSettingsSender } from '../../sinks/agents/settings.ts';
 import { createAgentSource } from '../../sources/agents/agents.ts';
@@ -258,7 +259,7 @@ function wireAgents(
   parts.observed.follow(replica);
   loop.addBookkeeper(createContenderRecorder(engine, records));
   const heldSets = createHeldSets(parts);
-  loop.addBookkeeper(createApprovalFiles({ ...parts, heldSets }));
+  loop.addBookkeeper(createApprovalFiles({ ...parts, heldSets }, knowsAll));
   loop.addBookkeeper(createHoldRecorder(engine, records, approvals));
   // After what is held: looser guards are on record only when all is that was held under those of before.
   loop.addBookkeeper(createDeclarationRecorder(engine, records));

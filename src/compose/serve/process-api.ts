@@ -1,3 +1,5 @@
+import type { Act } from '../../api/answer.ts';
+import type { CertificateView, ClusterView, ServerApi, WaitingAgentView } from '../../api/server-api.ts';
 import { dataplaneSubject } from '../../model/dataplane.ts';
 import { quote } from '../../model/ids.ts';
 import { counted, errorText } from '../../model/messages.ts';
@@ -8,8 +10,6 @@ import type { Log, LogData } from '../../ports/log.ts';
 import type { Acceptances, Asker } from '../../relay/trust/acceptances.ts';
 import { parseSerial, type RevokedCertificates } from '../../relay/trust/revoked-certificates.ts';
 import type { TokenGenerations } from '../../relay/trust/tokens.ts';
-import type { Act } from '../../server/answer.ts';
-import type { CertificateView, ClusterView, ServerApi, WaitingAgentView } from '../../server/api.ts';
 import type { AcceptedAgentView, PeopleApi, RevokedView } from '../../server/people-api.ts';
 
 /** Parts of a server's process that the API of its fleet does not know. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createReviewHost } from '../../adapters/review/review-host.ts';
+import type { ServerApi } from '../../api/server-api.ts';
 import type { SourceName } from '../../model/ids.ts';
 import { errorText } from '../../model/messages.ts';
 import { createRateLimit } from '../../model/rate-limit.ts';
@@ -14,7 +15,6 @@ import {
   type PullRequestOutcome,
 } from '../../runtime/pull-requests/pull-request-plan.ts';
 import { createPullRequestQueue } from '../../runtime/pull-requests/pull-request-queue.ts';
-import type { ServerApi } from '../../server/api.ts';
 import type { HookPullRequests } from '../../server/hook-routes.ts';
 import type { PullRequestFigure } from '../../server/metrics.ts';
 import { hookTargets, type ProcessDeps, readSecret } from './sources.ts';

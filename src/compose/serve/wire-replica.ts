@@ -6,6 +6,7 @@ import { createDeadlines } from '../../runtime/deadlines.ts';
 import { type ClusterReadings, validReadings } from '../../runtime/ledger/cluster-state.ts';
 import { createLedger } from '../../runtime/ledger/ledger.ts';
 import { type LedgerRecords, readRecords } from '../../runtime/ledger/records.ts';
+import { createApprovalOutcomes } from '../../runtime/removals/approval-files.ts';
 import { createApprovals } from '../../runtime/removals/approvals.ts';
 import { createWindows } from '../../runtime/removals/windows.ts';
 import {
@@ -64,7 +65,7 @@ export async function layFoundation(
   if (setup !== undefined) await agreeOnEpoch(store, clock.now());
   const read = await readRecords(store, log);
   // A follower does not judge removals: it loads these records when it begins to.
-  const unjudged = { held: new Map(), approvals: new Map(), windows: new Map(), approvalOutcomes: new Map() };
+  const unjudged = { held: new Map(), approvals: new Map(), windows: new Map(), approvalOutcomes: undefined };
   const records = setup === undefined ? read : { ...read, ...unjudged };
   const stored = setup === undefined ? parsePosition((await readJson(store, ADMISSION_KEY)).value) : undefined;
   const journal = createJournal(deps);
@@ -84,6 +85,7 @@ export async function layFoundation(
     /** Resolves, with a text for people, when this process may not use the store any more and must end. */
     over: over.promise,
     approvals: createApprovals(core),
+    outcomes: createApprovalOutcomes(core),
     windows: createWindows({ ...core, ledger }),
     observed: createObservedStatuses({ ...core, branch }),
     deadlines: createDeadlines({

@@ -8,7 +8,8 @@ import { isSameOrigin } from '../fleet/elect.ts';
 import { documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import type { Output } from '../output/outputs.ts';
-import { maySelect, type PlacementValue, placementsOf, type Route, routesTo } from '../placement/placements.ts';
+import { placementsOf, type Route, routesTo } from '../placement/assignments.ts';
+import type { PlacementValue } from '../placement/placements.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { engineDiagnostics } from '../status/diagnostics.ts';
 import { MOST_LISTED } from '../status/listed.ts';
@@ -31,7 +32,7 @@ export function explainObject(engine: Engine, cluster: string, key: ObjectKey) {
     .map((at): Reason => ({ type: 'declared', at }));
   const routes = new Map(
     declarations
-      .flatMap(({ at }) => routesTo(cluster, at, engine.placementsByFolder))
+      .flatMap(({ at }) => routesTo(cluster, at, engine.placementIndexes))
       .map((route) => [JSON.stringify(route), route]),
   );
   return {
@@ -121,10 +122,8 @@ function isAbout({ origin, identity }: Declared, at: EngineDiagnostic['at']): bo
 /** The objects of a cluster or of a Placement that are not applied, the most urgent first; empty for other kinds. */
 export function problemsOfObjects(engine: Engine, kind: EngineKind, key: string): readonly Reason[] {
   if (kind !== 'KubernetesCluster' && kind !== 'Placement') return [];
-  const isPlaced = ({ source, path }: Origin): boolean =>
-    placementsOf(path, engine.placementsByFolder, {
-      may: (value) => value.declared.name === key && maySelect(value, source),
-    }).length > 0;
+  const isPlaced = (file: Origin): boolean =>
+    placementsOf(file, engine.placementIndexes).selecting.some(({ key: name }) => name === key);
   const clusters = kind === 'KubernetesCluster' ? [key] : (engine.placements.get('', key)?.clusters ?? []);
   const found: Reason[] = [];
   for (const state of worstFirst) {

@@ -7,7 +7,8 @@ import type { Origin } from '../../model/output.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, type DocumentValue, documentKey, documentRefOf, fileGroup } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
-import { maySelect } from '../placement/placements.ts';
+import { maySelect } from '../placement/assignments.ts';
+import { selects } from '../placement/matching.ts';
 import { notSelected } from './not-selected.ts';
 
 /** An object of a cluster that a file reaches. */
@@ -132,10 +133,8 @@ function ofDeclaration(
   }
   const placement = engine.placements.get('', key);
   if (placement !== undefined && placement.declared === declared) {
-    const { clusters, globs } = placement;
-    const matches = cachedBy(
-      (origin: Origin) => maySelect(placement, origin.source) && globs.some((glob) => glob.matches(origin.path)),
-    );
+    const { clusters } = placement;
+    const matches = cachedBy((origin: Origin) => maySelect(placement, origin.source) && selects(placement, origin));
     const objects = outputsOf(engine, matches, clusters);
     const message =
       clusters.length === 0

@@ -4,15 +4,21 @@ import { outOfReach, reaches } from '../../model/source-rights.ts';
 import type { ValueRef, WhyNotReason } from '../domain.ts';
 import type { DocumentRef } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
-import { maySelect, type PlacementValue, placementsOf } from '../placement/placements.ts';
+import { maySelect, placingSources, selectorsOf } from '../placement/assignments.ts';
+import { selectFile } from '../placement/matching.ts';
+import type { PlacementValue } from '../placement/placements.ts';
 
 /** Why a document goes to other clusters than this one: each rule that could have sent it there. */
 export function notSelected(engine: Engine, cluster: string, document: DocumentRef): readonly WhyNotReason[] {
   const { source, path } = document;
   const folder = clusterFolder(path);
   // Also those that may not select files of the source: that they may not is a reason to name.
-  const placements = placementsOf(path, engine.placementsByFolder);
-  const rules = placements.map(({ key, value }) => notByPlacement(engine, cluster, source, key, value));
+  const sources = placingSources(engine.placementIndexes);
+  const { selecting, leftOut } = selectFile(document, { byFolder: engine.placementIndexes.byFolder, sources });
+  const rules = [
+    ...selecting.map(({ key, value }) => notByPlacement(engine, cluster, source, key, value)),
+    ...leftOut.filter((by) => selectorsOf(source, engine.placementIndexes).includes(by)).map((by) => tooExpensive(by)),
+  ];
   if (folder === cluster && !reaches(engine.rights.get('', source), cluster)) {
     const todo = `let the source reach the cluster (allow.targets in the RelayConfig)`;
     return [{ reason: 'NotAllowed', message: outOfReach(source, cluster), at: document, todo }];
@@ -26,6 +32,11 @@ export function notSelected(engine: Engine, cluster: string, document: DocumentR
   const message = `no Placement selects its file, and the file does not lie under clusters/${cluster}`;
   const todo = `add the path to a Placement that selects ${cluster}`;
   return [{ reason: 'NoPlacement', message, at: document, todo }];
+}
+
+function tooExpensive(source: string): WhyNotReason {
+  const message = `the Placements of source ${source} need too many steps to match the path of its file, and place it nowhere`;
+  return { reason: 'PlacementTooExpensive', message, todo: 'write their paths with fewer wildcards' };
 }
 
 function notByPlacement(

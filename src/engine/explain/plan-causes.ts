@@ -1,5 +1,4 @@
 import type { WrittenPath } from '../../model/field-path.ts';
-import { selfAndAncestors } from '../../model/glob.ts';
 import { compareText } from '../../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
@@ -9,7 +8,9 @@ import type { Declared } from '../fleet/declared.ts';
 import { type DocumentRef, type DocumentValue, declaresName, documentRefOf, fileGroup } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import type { Output } from '../output/outputs.ts';
-import { maySelect, type PlacementValue } from '../placement/placements.ts';
+import { maySelect } from '../placement/assignments.ts';
+import { selects } from '../placement/matching.ts';
+import type { PlacementValue } from '../placement/placements.ts';
 
 /** A document or a value of it, in the revision before the plan or in the planned one. */
 export interface SidedRef extends DocumentRef {
@@ -81,8 +82,8 @@ export function createCauseFinder(engine: Engine, changed: ChangedDeclarations) 
   const ofPlacements = (cluster: string, origins: readonly Origin[]): readonly PlanCause[] =>
     changed.placements.flatMap((change): readonly PlanCause[] => {
       const { key: name, before, after } = change;
-      const is = selects(after, cluster, origins);
-      if (is === selects(before, cluster, origins)) return [];
+      const is = gives(after, cluster, origins);
+      if (is === gives(before, cluster, origins)) return [];
       const declared = (after ?? before)?.declared;
       if (declared === undefined) return [];
       if (before !== undefined && before.declared === after?.declared) return ofCluster(cluster, name, declared);
@@ -177,13 +178,9 @@ function labelsRead(declared: Declared<'Placement'> | undefined): readonly strin
 }
 
 /** Whether a Placement gives one of these files to the cluster. */
-function selects(placement: PlacementValue | undefined, cluster: string, origins: readonly Origin[]): boolean {
+function gives(placement: PlacementValue | undefined, cluster: string, origins: readonly Origin[]): boolean {
   if (placement?.clusters.includes(cluster) !== true) return false;
-  return origins.some(
-    ({ source, path }) =>
-      maySelect(placement, source) &&
-      placement.globs.some((glob) => selfAndAncestors(path).includes(glob.base) && glob.matches(path)),
-  );
+  return origins.some((origin) => maySelect(placement, origin.source) && selects(placement, origin));
 }
 
 function isOf(document: DocumentValue, key: ObjectKey): boolean {

@@ -9,7 +9,7 @@ import { clusterHint } from '../fleet/clusters.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, type DocumentValue, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
-import { routesTo } from '../placement/placements.ts';
+import { routesTo } from '../placement/assignments.ts';
 import type { Progress } from '../status/progress.ts';
 import { notSelected } from './not-selected.ts';
 import { clustersWith, findDeclaration, findObject } from './object-name.ts';
@@ -188,14 +188,14 @@ function refusedWant({ indexes }: Engine, { partition, key }: NamedDocument): Do
  * has something from. Those that a rule places come first.
  */
 function unreadable(engine: Engine, cluster: string): readonly WhyNotReason[] {
-  const { inputs, sourceProofs, doubtfulFiles, placementsByFolder } = engine;
+  const { inputs, sourceProofs, doubtfulFiles, placementIndexes } = engine;
   return [...sourceProofs.entries('')].flatMap(({ key, value: proof }): readonly WhyNotReason[] => {
     const source = key as SourceName;
     if (proof === 'unread') {
       const todo = '`fleetrelay get sources` shows why';
       return [{ reason: 'SourceNotRead', message: `source ${source} has not been read yet`, todo }];
     }
-    const isPlaced = (path: string): boolean => routesTo(cluster, { source, path }, placementsByFolder).length > 0;
+    const isPlaced = (path: string): boolean => routesTo(cluster, { source, path }, placementIndexes).length > 0;
     const inDoubt = [...inputs.files.entries(source)]
       .filter(({ value: { readable, notRead } }) => !readable || notRead !== undefined)
       .map((file) => ({ ...file, isPlaced: isPlaced(file.key) }))

@@ -84,7 +84,8 @@ export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<D
     right: ledger,
     reads: [
       ...[contenders, clusters, targets, sources, results, ...proofs.reads],
-      ...[refused.rights, refused.documentsByFile, refused.placementsByFolder, refused.refusedPlacementsByFolder],
+      ...[refused.rights, refused.documentsByFile, refused.refusedPlacementsByFolder],
+      ...[refused.placementIndexes.byFolder, refused.placementIndexes.selectors],
       ...[inputs.files, refused.placementsByFile, ...refused.barred],
       ...[safeMode.mode, safeMode.unseen, safeMode.bySnapshot, snapshots, kinds, live],
     ],

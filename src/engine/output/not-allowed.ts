@@ -6,7 +6,9 @@ import { outOfReach, reaches, refusedNamespace, type SourceRights } from '../../
 import type { Collection, Graph, Index, Reader } from '../collections/types.ts';
 import { type DocumentValue, declares, fileGroup, originOf } from '../fleet/sources.ts';
 import type { FileValue } from '../inputs.ts';
-import { maySelect, type PlacementValue, placementsOf, type RefusedPlacement } from '../placement/placements.ts';
+import { maySelect, type PlacementIndexes, selectorsOf } from '../placement/assignments.ts';
+import { selectFile } from '../placement/matching.ts';
+import type { PlacementValue, RefusedPlacement } from '../placement/placements.ts';
 
 /** Objects of a declaration that its source may not make. Partition: its source. */
 export interface Barred {
@@ -22,7 +24,7 @@ export interface RefusedReads {
   readonly rights: Collection<SourceRights>;
   readonly documentsByFile: Index<DocumentValue>;
   readonly files: Collection<FileValue>;
-  readonly placementsByFolder: Index<PlacementValue>;
+  readonly placementIndexes: PlacementIndexes;
   readonly placementsByFile: Index<PlacementValue>;
   readonly refusedPlacementsByFolder: Index<RefusedPlacement>;
   /** By the file of the declaration. */
@@ -87,7 +89,7 @@ function refusedDocument(read: Reader, reads: RefusedReads, at: Unwanted, origin
 /** The rules that would assign a file to the cluster, and why one must not. */
 function routesOf(
   read: Reader,
-  { rights, placementsByFolder, refusedPlacementsByFolder }: RefusedReads,
+  { rights, placementIndexes, refusedPlacementsByFolder }: RefusedReads,
   { cluster, entry }: Unwanted,
   { source, path }: Origin,
 ): readonly ('allowed' | Hold)[] {
@@ -97,21 +99,26 @@ function routesOf(
   const ofFolder: 'allowed' | Hold = reaches(read.get(rights, '', source), cluster) ? 'allowed' : isOut(source);
   const concerns = ({ declared, clusters, outOfReach: far }: PlacementValue): boolean =>
     clusters.includes(cluster) || (far.includes(cluster) && isNamed(declared.origin.source));
-  const placements = placementsOf(path, placementsByFolder, {
-    look: read,
-    may: (value) => concerns(value) && (maySelect(value, source) || isNamed(value.declared.origin.source)),
-  }).map(({ value }): 'allowed' | Hold => {
+  const file = { source, path };
+  const named = [source, ...entry.origins.map((origin) => origin.source)];
+  const { byFolder } = placementIndexes;
+  const sources = [...named, ...selectorsOf(source, placementIndexes, read)];
+  const inForce = selectFile(file, { byFolder, sources, look: read });
+  const placements = inForce.selecting.flatMap(({ value }): readonly ('allowed' | Hold)[] => {
+    if (!concerns(value)) return [];
     const by = value.declared.origin.source;
     const isChosen = value.clusters.includes(cluster);
-    if (isChosen && maySelect(value, source)) return 'allowed';
+    if (isChosen && maySelect(value, source)) return ['allowed'];
     const message = `source ${by} may not select files of source ${source} (allow.files of the source in the RelayConfig)`;
-    return isChosen ? { reason: 'NotAllowed', message } : isOut(by);
+    return [isChosen ? { reason: 'NotAllowed', message } : isOut(by)];
   });
-  const refused = placementsOf(path, refusedPlacementsByFolder, {
-    look: read,
-    may: ({ origin, clusters }) => isNamed(origin.source) && clusters.includes(cluster),
-  }).map(({ value: { why } }) => why);
-  return [...(inFolder ? [ofFolder] : []), ...placements, ...refused];
+  const refused = selectFile(file, { byFolder: refusedPlacementsByFolder, sources: named, look: read });
+  const whys = refused.selecting.flatMap(({ value: { why, clusters } }) => (clusters.includes(cluster) ? [why] : []));
+  const inDoubt = [...inForce.leftOut, ...refused.leftOut].map((by): Hold => {
+    const message = `the Placements of source ${by} need too many steps to match the path of its file`;
+    return { reason: 'PlacementInDoubt', message };
+  });
+  return [...(inFolder ? [ofFolder] : []), ...placements, ...whys, ...inDoubt];
 }
 
 /** Indexes what is barred by the file of its declaration. */

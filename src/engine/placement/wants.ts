@@ -20,7 +20,7 @@ import type { Collection, Contribution, Derived, Graph, Reader } from '../collec
 import { structurallyEqual } from '../collections/values.ts';
 import { type DocumentValue, fileGroup, originOf, type SourceProofs } from '../fleet/sources.ts';
 import type { EngineInputs } from '../inputs.ts';
-import type { Assignment } from './placements.ts';
+import type { Assignment } from './assignments.ts';
 
 /** A live object of a cluster. */
 export interface LiveRef {

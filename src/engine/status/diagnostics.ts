@@ -1,5 +1,8 @@
 import type { EngineKind } from '../../model/engine-kinds.ts';
 import { boundPolicy } from '../../model/fleet-policy.ts';
+import { selfAndAncestors } from '../../model/glob.ts';
+import type { SourceName } from '../../model/ids.ts';
+import { compareText } from '../../model/json.ts';
 import type { ApprovalOutcome } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { outOfReach, type RightsRefusal } from '../../model/source-rights.ts';
@@ -10,7 +13,9 @@ import type { Declared } from '../fleet/declared.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, documentRefOf, originOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
-import { type Assignment, maySelect, type PlacementValue, placementsOf } from '../placement/placements.ts';
+import { type Assignment, placementsOf } from '../placement/assignments.ts';
+import { createStepMeter, mostSteps } from '../placement/matching.ts';
+import { refusedDocument } from '../placement/refused-wants.ts';
 import { type Candidate, displayOriginal } from '../placement/wants.ts';
 import { firstMembers, inOrder, type Listed, withMore } from './listed.ts';
 import { notReached } from './not-reached.ts';
@@ -25,6 +30,7 @@ export function engineDiagnostics(engine: Engine, most = Number.POSITIVE_INFINIT
     ...refusedDocuments(engine, most),
     ...clustersOutOfReach(engine),
     ...unplaced(engine, most),
+    ...leftOut(engine),
     ...contested(engine),
     ...declaredTwice(engine),
     ...unknownClusters(engine),
@@ -54,15 +60,13 @@ function refusedDocuments({ indexes, declarations }: Engine, most: number): read
     });
     return withMore(found, more);
   });
-  const wants = [...indexes.refusedWants.groups()].flatMap((source) => {
-    const { entries, more } = firstMembers(indexes.refusedWants, source, most);
-    const found = entries.flatMap(({ partition, key, value: { refusal } }) => {
-      if (refusal === undefined) return [];
-      const at = documentRefOf({ partition, key });
-      return notAllowed(refusal, at).map((finding) => [JSON.stringify([at, refusal]), finding] as const);
+  const wants = [...indexes.refusedInClusters.groups()].flatMap((source) => {
+    const { entries, more } = firstMembers(indexes.refusedInClusters, source, most);
+    const found = entries.flatMap(({ key }) => {
+      const { at, refusal } = refusedDocument(key);
+      return notAllowed(refusal, at);
     });
-    // The same document may be refused in several clusters.
-    return withMore([...new Map(found).values()], more);
+    return withMore(found, more);
   });
   return [...documents, ...wants];
 }
@@ -125,6 +129,44 @@ function unplacedAt(
     ...(isKnown ? {} : clusterHint(unknownCluster, engine.clusters)),
     at,
   };
+}
+
+/** Sources whose Placements take too many steps to match paths of other sources. */
+function leftOut({ indexes, placements }: Engine): readonly EngineDiagnostic[] {
+  return [...indexes.leftOutBySource.groups()].flatMap((by): readonly EngineDiagnostic[] => {
+    const { entries, more } = firstMembers(indexes.leftOutBySource, by, 1);
+    return entries.flatMap((entry): readonly EngineDiagnostic[] => {
+      const { source, path } = documentRefOf(entry);
+      const most = mostSteps(source, by);
+      const costly = costliestOf(by, path, placements, most);
+      if (costly === undefined) return [];
+      const documents = more === 0 ? 'its document' : `its document and ${more} others`;
+      const message = `the Placements of source ${by} need more than ${most} steps to match the path ${path} of source ${source}: they do not place ${documents}, and source ${by} removes nothing`;
+      const hint = `Placement ${costly.name} needs the most of them: write its paths with fewer wildcards, or below a folder`;
+      const at = [{ ...refOfDeclared(costly), field: ['spec', 'paths'] }];
+      return [{ severity: 'error', reason: 'PlacementTooExpensive', message, hint, at }];
+    });
+  });
+}
+
+/** Of the Placements of a source that match a path until the limit is exceeded, in canonical order, the one with the most steps. */
+function costliestOf(
+  source: string,
+  path: string,
+  placements: Engine['placements'],
+  most: number,
+): Declared<'Placement'> | undefined {
+  const own = [...placements.entries('')].filter(({ value }) => value.declared.origin.source === source);
+  const meter = createStepMeter(most);
+  const folders = selfAndAncestors(path);
+  let [steps, costliest]: [number, Declared<'Placement'> | undefined] = [-1, undefined];
+  for (const { value } of own.sort((a, b) => compareText(a.key, b.key))) {
+    const before = meter.spent();
+    const isOver = folders.some((folder) => meter.matchesAny(value.globs.get(folder) ?? [], path) === undefined);
+    if (meter.spent() - before > steps) [steps, costliest] = [meter.spent() - before, value.declared];
+    if (isOver) break;
+  }
+  return costliest;
 }
 
 /** Several wants with one key in a cluster; clusters with the same conflict share a finding. */
@@ -200,17 +242,18 @@ function emptySelectors({ indexes }: Engine): readonly EngineDiagnostic[] {
 export function unusedPaths(engine: Engine): readonly EngineDiagnostic[] {
   const used = new Set<string>();
   for (const source of engine.assignments.partitions()) {
-    for (const { key } of engine.assignments.entries(source)) {
-      const { path } = originOf({ partition: source, key });
-      const may = (value: PlacementValue): boolean => maySelect(value, source);
-      for (const { key: name, value } of placementsOf(path, engine.placementsByFolder, { may })) {
-        for (const [index, glob] of value.globs.entries()) if (glob.matches(path)) used.add(`${index} ${name}`);
+    const paths = new Set([...engine.assignments.entries(source)].map((entry) => originOf(entry).path));
+    for (const path of paths) {
+      const file = { source: source as SourceName, path };
+      for (const { key: name, value } of placementsOf(file, engine.placementIndexes).selecting) {
+        const globs = selfAndAncestors(path).flatMap((folder) => value.globs.get(folder) ?? []);
+        for (const glob of globs) if (glob.matches(path)) used.add(`${name} ${glob.text}`);
       }
     }
   }
   return [...engine.placements.entries('')].flatMap(({ key: name, value: { declared } }) =>
-    declared.value.paths.flatMap((path, index): readonly EngineDiagnostic[] => {
-      if (used.has(`${index} ${name}`)) return [];
+    declared.value.paths.flatMap((path): readonly EngineDiagnostic[] => {
+      if (used.has(`${name} ${path}`)) return [];
       const field = ['spec', 'paths', { item: path }];
       const message = `no document for clusters lies under the path ${path} of Placement ${name}`;
       return [
@@ -289,7 +332,7 @@ const OUTCOMES: Readonly<
     reason: 'ApprovalStale',
     field: ['spec', 'digest'],
     message:
-      'releases nothing: no removals of its digest were held before it came. If they are held now, approve them with another RemovalApproval in a later commit',
+      'releases nothing: no removals of its digest were held before it came, or the server has lost whether it was used. If they are held now, approve them with another RemovalApproval in a later commit',
   },
   notCounted: {
     reason: 'ApprovalNotCounted',

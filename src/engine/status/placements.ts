@@ -4,7 +4,8 @@ import type { Origin } from '../../model/output.ts';
 import type { Change, Collection, Derived, Graph, Index, Input } from '../collections/types.ts';
 import { structurallyEqual } from '../collections/values.ts';
 import { fileGroup } from '../fleet/sources.ts';
-import { maySelect, type PlacementValue, placementsOf } from '../placement/placements.ts';
+import { type PlacementIndexes, placementsOf } from '../placement/assignments.ts';
+import type { PlacementValue } from '../placement/placements.ts';
 import type { StatusPart } from './declared-status.ts';
 import {
   type Cause,
@@ -49,8 +50,7 @@ export function derivePlacementStatuses(
 
 interface TallyDeps {
   readonly placements: Collection<PlacementValue>;
-  /** As of `indexPlacements`. */
-  readonly placementsByFolder: Index<PlacementValue>;
+  readonly placementIndexes: PlacementIndexes;
   readonly progress: Collection<Progress>;
   /** As of `indexProgress`. */
   readonly progressBySubject: Index<Progress>;
@@ -91,8 +91,8 @@ export function createTallies(graph: Graph, deps: TallyDeps): () => Generator<un
   return function* () {
     const changes = changedProgress.drain();
     const touched = new Set<string>();
-    const namesOf = placementNames(deps.placementsByFolder);
-    const recounts = applyPlacements(deps, known, changedPlacements.take(), touched);
+    const namesOf = placementNames(deps.placementIndexes);
+    const recounts = applyPlacements(deps, known, withOthers(changedPlacements.take(), deps.placements), touched);
     for (const { partition: cluster, key, before, after } of changes) {
       yield;
       for (const [value, by] of [[before, -1] as const, [after, 1] as const]) {
@@ -120,6 +120,34 @@ export function createTallies(graph: Graph, deps: TallyDeps): () => Generator<un
   };
 }
 
+/** Whether both select the same files. */
+function selectsAlike(a: PlacementValue, b: PlacementValue): boolean {
+  return structurallyEqual([a.declared.value.paths, a.rights?.files], [b.declared.value.paths, b.rights?.files]);
+}
+
+/**
+ * Adds the other Placements of a source of which one that may select files of other sources has changed: its steps decide also
+ * whether the others place a file.
+ */
+function withOthers(
+  changes: readonly Change<PlacementValue>[],
+  placements: Collection<PlacementValue>,
+): readonly Change<PlacementValue>[] {
+  const sources = new Set(
+    changes.flatMap(({ before, after }) => {
+      const { declared, rights } = (after ?? before) as PlacementValue;
+      const isAlike = before !== undefined && after !== undefined && selectsAlike(before, after);
+      return isAlike || (rights?.files ?? []).length === 0 ? [] : [declared.origin.source];
+    }),
+  );
+  if (sources.size === 0) return changes;
+  const changed = new Set(changes.map(({ key }) => key));
+  const others = [...placements.entries('')].filter(
+    ({ key, value }) => !changed.has(key) && sources.has(value.declared.origin.source),
+  );
+  return [...changes, ...others.map(({ value, ...at }) => ({ ...at, before: undefined, after: value }))];
+}
+
 /** Applies changed Placements; returns by cluster the Placements whose objects must be counted anew. */
 function applyPlacements(
   { tallies }: TallyDeps,
@@ -138,8 +166,7 @@ function applyPlacements(
     const counted = known.get(name) ?? { clusters: new Map(), total: zero(), example: undefined, isExampleGone: false };
     known.set(name, counted);
     const selected = new Set(after.clusters);
-    const keepsPaths =
-      before !== undefined && structurallyEqual(before.declared.value.paths, after.declared.value.paths);
+    const keepsPaths = before !== undefined && selectsAlike(before, after);
     for (const cluster of [...counted.clusters.keys()]) {
       if (!keepsPaths || !selected.has(cluster)) forget(counted, cluster);
     }
@@ -223,13 +250,11 @@ function compareExamples(a: Example, b: Example): number {
 }
 
 /** Finds the names of the Placements of an object, as of the last commit. Matches each path once. */
-function placementNames(placementsByFolder: Index<PlacementValue>): (value: Progress) => ReadonlySet<string> {
+function placementNames(indexes: PlacementIndexes): (value: Progress) => ReadonlySet<string> {
   const byFile = new Map<string, ReadonlySet<string>>();
   const ofFile = (origin: Origin): ReadonlySet<string> => {
     const file = fileGroup(origin);
-    const selecting = () =>
-      placementsOf(origin.path, placementsByFolder, { may: (value) => maySelect(value, origin.source) });
-    const names = byFile.get(file) ?? new Set(selecting().map(({ key }) => key));
+    const names = byFile.get(file) ?? new Set(placementsOf(origin, indexes).selecting.map(({ key }) => key));
     byFile.set(file, names);
     return names;
   };

@@ -1,3 +1,5 @@
+import type { Act, Answer } from '../../api/answer.ts';
+import type { ApprovalView, ClusterView, RetryView, SourceView } from '../../api/server-api.ts';
 import type { OperationRequest } from '../../engine/care/operation/types.ts';
 import { findObject } from '../../engine/explain/object-name.ts';
 import type { Engine } from '../../engine/graph.ts';
@@ -6,8 +8,6 @@ import { quote } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
-import type { Act, Answer } from '../../server/answer.ts';
-import type { ApprovalView, ClusterView, RetryView, SourceView } from '../../server/api.ts';
 import type { Attempts } from '../attempts.ts';
 import type { OperationRequests, RequestOutcome } from '../operation-requests.ts';
 import type { ServerParts } from '../parts.ts';

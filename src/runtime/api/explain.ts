@@ -1,3 +1,13 @@
+import type { Answer } from '../../api/answer.ts';
+import type {
+  ConditionView,
+  DeclarationExplanation,
+  ExplainRequest,
+  Explanation,
+  ExplanationStep,
+  FieldView,
+  ObjectExplanation,
+} from '../../api/server-api.ts';
 import type { EngineDiagnostic, Entity, EntityCondition, EntityKind, Reason } from '../../engine/domain.ts';
 import { entityKindOf, entityName, findEntity } from '../../engine/explain/entities.ts';
 import { explainDeclaration, explainObject, problemsOfObjects } from '../../engine/explain/explain.ts';
@@ -12,16 +22,6 @@ import { displayPath, parseFieldPath } from '../../model/field-path.ts';
 import { quote } from '../../model/ids.ts';
 import { suggestion } from '../../model/messages.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
-import type { Answer } from '../../server/answer.ts';
-import type {
-  ConditionView,
-  DeclarationExplanation,
-  ExplainRequest,
-  Explanation,
-  ExplanationStep,
-  FieldView,
-  ObjectExplanation,
-} from '../../server/api.ts';
 import { ambiguousEntity, listed, unknownEntity } from './explain-messages.ts';
 import { displayPlace, findingStep, type StepDeps, stepOf } from './explain-steps.ts';
 

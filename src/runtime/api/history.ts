@@ -1,3 +1,5 @@
+import type { Answer } from '../../api/answer.ts';
+import type { DeltaView, HistoryRequest, SentObjectView } from '../../api/history-api.ts';
 import { clusterHint } from '../../engine/fleet/clusters.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { isNameOf, type ObjectName, parseObjectName } from '../../model/explain-query.ts';
@@ -5,8 +7,6 @@ import { quote } from '../../model/ids.ts';
 import { errorText } from '../../model/messages.ts';
 import { displayKey, objectRefOf } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
-import type { Answer } from '../../server/answer.ts';
-import type { DeltaView, HistoryRequest, SentObjectView } from '../../server/history-api.ts';
 import type { History } from '../history/history.ts';
 import { type ChangedObject, type DeltaRecord, totalOf } from '../history/records.ts';
 

@@ -1,3 +1,5 @@
+import type { Answer } from '../../api/answer.ts';
+import type { ImpactRequest, ImpactView } from '../../api/why-api.ts';
 import { type DocumentImpact, documentsOf, impactOf, keptFrom, type Reached } from '../../engine/explain/impact.ts';
 import type { DocumentRef } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
@@ -8,8 +10,6 @@ import { compareText } from '../../model/json.ts';
 import { counted, suggestion } from '../../model/messages.ts';
 import { displayKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
-import type { Answer } from '../../server/answer.ts';
-import type { ImpactRequest, ImpactView } from '../../server/why-api.ts';
 import { listed } from './explain-messages.ts';
 import { displayPlace, type StepDeps } from './explain-steps.ts';
 

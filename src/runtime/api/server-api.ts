@@ -1,7 +1,4 @@
-import { revisionStatus, safeModeStatus } from '../../engine/status/rollout.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import { quote } from '../../model/ids.ts';
-import type { Act, Answer, Refusal } from '../../server/answer.ts';
+import type { Act, Answer, Refusal } from '../../api/answer.ts';
 import type {
   DeclaredDataplaneView,
   FleetView,
@@ -9,7 +6,10 @@ import type {
   SourceView,
   StatusBranchView,
   XdsAddressView,
-} from '../../server/api.ts';
+} from '../../api/server-api.ts';
+import { revisionStatus, safeModeStatus } from '../../engine/status/rollout.ts';
+import type { Diagnostic } from '../../model/diagnostic.ts';
+import { quote } from '../../model/ids.ts';
 import { declaredDataplane } from '../dataplanes/declared.ts';
 import type { History } from '../history/history.ts';
 import type { Planner } from '../plans/planner.ts';

@@ -1,3 +1,14 @@
+import type { Answer } from '../../api/answer.ts';
+import type {
+  AgentCertificateView,
+  AgentRefusalView,
+  ClusterView,
+  DesiredView,
+  HeldRemovalsView,
+  OutputView,
+  SourceView,
+  SuspensionView,
+} from '../../api/server-api.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { countOutcomes } from '../../engine/status/progress.ts';
 import { clusterTally } from '../../engine/status/rollout.ts';
@@ -9,17 +20,6 @@ import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { isKeyOfSecret } from '../../model/secret-values.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { ViewFilter } from '../../model/view-filter.ts';
-import type { Answer } from '../../server/answer.ts';
-import type {
-  AgentCertificateView,
-  AgentRefusalView,
-  ClusterView,
-  DesiredView,
-  HeldRemovalsView,
-  OutputView,
-  SourceView,
-  SuspensionView,
-} from '../../server/api.ts';
 import type { ServerParts } from '../parts.ts';
 import type { RefusedAgents } from '../refused-agents.ts';
 import type { HeldSet } from '../removals/approvals.ts';

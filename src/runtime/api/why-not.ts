@@ -1,3 +1,5 @@
+import type { Answer } from '../../api/answer.ts';
+import type { WhyNotView } from '../../api/why-api.ts';
 import type { ValueRef, WhyNotReason } from '../../engine/domain.ts';
 import { whyNot } from '../../engine/explain/why-not.ts';
 import type { Engine } from '../../engine/graph.ts';
@@ -6,8 +8,6 @@ import { displayObjectName, parseObjectName } from '../../model/explain-query.ts
 import { quote } from '../../model/ids.ts';
 import { displayKey } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
-import type { Answer } from '../../server/answer.ts';
-import type { WhyNotView } from '../../server/why-api.ts';
 import type { SourceState } from '../source-table.ts';
 import type { Suspensions } from '../suspensions.ts';
 import { listed } from './explain-messages.ts';

@@ -1,5 +1,6 @@
 import type { Input } from '../../engine/collections/types.ts';
 import type { StreamState } from '../../model/dataplane-health.ts';
+import { createKeyedCount } from '../../model/keyed-limit.ts';
 import { recordKey, recordShape, type StreamRecord } from '../ledger/records.ts';
 import type { Replica } from '../replica/replica.ts';
 import { createSharedInput, type SharedInputDeps } from '../shared-input.ts';
@@ -24,8 +25,8 @@ const SERVER_ENDED = `its server has ended, and it has not come back within ${RE
  */
 export function createDataplaneStreams(deps: StreamDeps) {
   const { clock, id, replica } = deps;
-  /** Number of open streams here. */
-  const here = new Map<string, number>();
+  /** Open streams of this process. */
+  const here = createKeyedCount();
   /** When the server of an open stream was first missing, by data plane. */
   const missing = new Map<string, { readonly monotonic: number; readonly at: number }>();
   let cancel = (): void => undefined;
@@ -41,11 +42,11 @@ export function createDataplaneStreams(deps: StreamDeps) {
   });
   /** This process has a stream: if another one does not know that, it is told. */
   const assert = (key: string): void => {
-    if (!here.has(key) || shared.get(key)?.open === true) return;
+    if (here.of(key) === 0 || shared.get(key)?.open === true) return;
     shared.set(key, { replica: id, open: true, since: clock.now() });
   };
   const isServed = (key: string, record: StreamRecord): boolean =>
-    here.has(key) || (record.replica !== id && replica.isAlive(record.replica));
+    here.of(key) > 0 || (record.replica !== id && replica.isAlive(record.replica));
   const look = (): void => {
     const now = clock.monotonic();
     for (const [key, record] of shared.entries()) {
@@ -65,7 +66,7 @@ export function createDataplaneStreams(deps: StreamDeps) {
   return {
     /** A stream is open. Returns the function that says that it has ended, and why. */
     opened: (key: string): ((why: string) => void) => {
-      here.set(key, (here.get(key) ?? 0) + 1);
+      const close = here.open(key);
       missing.delete(key);
       const record = shared.get(key);
       // It comes back after a restart, or to another replica: it was connected all the time.
@@ -77,12 +78,8 @@ export function createDataplaneStreams(deps: StreamDeps) {
         // The streams end with this process, and their Envoys come back to the next one.
         if (isOver || isStopping) return;
         isOver = true;
-        const left = (here.get(key) ?? 1) - 1;
-        if (left > 0) {
-          here.set(key, left);
-          return;
-        }
-        here.delete(key);
+        close();
+        if (here.of(key) > 0) return;
         // Another replica that has a stream too does not change.
         if (shared.get(key)?.replica === id) shared.set(key, closedRecord(id, clock.now(), ended));
       };

@@ -1,3 +1,4 @@
+import type { ChangeReason } from '../../api/history-api.ts';
 import { declaresName, fileGroup } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { FileProvenance } from '../../engine/inputs.ts';
@@ -5,7 +6,6 @@ import { sha256 } from '../../model/digest.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import { metaOf, type ObjectMeta, type Origin, type SequencedDelta } from '../../model/output.ts';
-import type { ChangeReason } from '../../server/history-api.ts';
 import { type ChangedObject, MOST_OBJECT_BYTES, MOST_OBJECTS, sizeOfObject } from './records.ts';
 
 /** A delta as it is when it is made: before the ledger has it. */

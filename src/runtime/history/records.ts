@@ -1,3 +1,4 @@
+import type { AnswerState, ChangeReason } from '../../api/history-api.ts';
 import type { ObjectResult } from '../../model/agent.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { isJsonObject, objectOf, parseJsonBytes } from '../../model/json.ts';
@@ -5,7 +6,6 @@ import type { Registration } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import { comparePositions, type Origin, type OutputPosition, type RevisionRef } from '../../model/output.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
-import type { AnswerState, ChangeReason } from '../../server/history-api.ts';
 import { recordKey } from '../ledger/records.ts';
 
 /** Bounds of the log of one cluster: the oldest deltas are dropped. */

@@ -202,9 +202,8 @@ export const unseenAgent: AgentValue = {
 
 /** Stages the records of the store, and remembers them, so that they are written again if the store loses them. */
 function loadRecords({ engine, fleet, records, clock }: LedgerDeps): void {
-  const { contenders, approvalOutcomes, lastKnownGood } = recordedInputs(engine, fleet);
+  const { contenders, lastKnownGood } = recordedInputs(engine, fleet);
   contenders.load(records.contenders);
-  approvalOutcomes.load(records.approvalOutcomes);
   lastKnownGood.load(records.declared);
   for (const [name, record] of records.sources) fleet.noted(recordKey.source(name), record);
   for (const [name, record] of records.revocations) fleet.noted(recordKey.revocation(name), record);

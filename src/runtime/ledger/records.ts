@@ -35,7 +35,9 @@ export const recordKey = {
   approval: (cluster: string, key: string) => `approvals/${cluster}/${key}`,
   windowOfAll: 'windows',
   window: (cluster: string) => `windows/${cluster}`,
-  approvalOutcome: (name: string) => `approval-outcomes/${name}`,
+  approvalOfAll: 'approvals/',
+  approvalOutcomesOfAll: 'approval-outcomes',
+  approvalOutcomes: 'approval-outcomes/all',
   auditedRemediation: (cluster: string) => `audited-remediations/${cluster}`,
   elapsedOfAll: 'elapsed/',
   elapsed: (owner: string, key: string) => `elapsed/${owner}/${key}`,
@@ -79,7 +81,6 @@ export function recordedInputs({ inputs }: Pick<Engine, 'inputs'>, fleet: Record
   return {
     contenders: recorded(inputs.contenders, fleet, recordKey.contenders),
     held: recorded(inputs.heldRemovals, fleet, recordKey.held),
-    approvalOutcomes: recorded(inputs.approvalOutcomes, fleet, (_, name) => recordKey.approvalOutcome(name)),
     lastKnownGood: recorded(inputs.lastKnownGood, fleet, recordKey.declared),
   };
 }
@@ -90,6 +91,9 @@ export interface ApprovalRecord {
   readonly by: string;
   readonly expiresAt: number;
 }
+
+/** The outcomes of declared RemovalApprovals, by name. */
+export type OutcomesRecord = Readonly<Record<string, ApprovalOutcome>>;
 
 /**
  * Removals from one cluster that count in the guards' window; `open`: keys whose removal the agent has not confirmed yet;
@@ -209,15 +213,14 @@ export async function readRecords(store: SnapshotStore, log: Log) {
 /** Reads the records that only the leader writes. Rejects if the store does not answer. */
 export async function readLeaderRecords(store: SnapshotStore, log: Log) {
   const read = createReader(store, log);
-  const outcomes = await read.flat<ApprovalOutcome>(recordKey.approvalOutcome(''), recordShape.approvalOutcome);
-  const approvalOutcomes: Nested<ApprovalOutcome> = new Map([['', outcomes]]);
+  const outcomes = await read.flat<OutcomesRecord>('approval-outcomes/', recordShape.approvalOutcomes);
   return {
     contenders: await read.nested<Contenders>('contenders/', recordShape.meta),
     held: await read.nested<Hold>('held/', recordShape.held),
-    approvals: await read.nested<ApprovalRecord>('approvals/', recordShape.approval),
+    approvals: await read.nested<ApprovalRecord>(recordKey.approvalOfAll, recordShape.approval),
     windows: await read.flat<WindowRecord>(recordKey.window(''), recordShape.window),
-    /** Outcomes of declared RemovalApprovals, by name under ''. */
-    approvalOutcomes,
+    /** Undefined: no leader has written it yet, or the store has lost it. */
+    approvalOutcomes: outcomes.get('all'),
     /** Moments that have passed, by the owner of the deadline and its key. */
     elapsed: await read.nested<ElapsedRecord>(recordKey.elapsedOfAll, recordShape.elapsed),
     /** The statuses written last, by kind and key. */
@@ -321,7 +324,7 @@ export const recordShape = {
   revocation: fields({ notBefore: isTime, ended: isTime }),
   approval: fields({ digest: isText, expiresAt: isTime }),
   window: listOf(fields({ at: isTime, removed: isTime, open: listOf(isText) })),
-  approvalOutcome: fields({ digest: isText, outcome: isText }),
+  approvalOutcomes: mapOf(fields({ digest: isText, outcome: isText })),
   observed: isJsonObject,
   elapsed: fields({ at: isTime }),
   agentRefusal: fields({
@@ -341,6 +344,10 @@ function fields(shapes: Readonly<Record<string, Shape>>): Shape {
     const object = objectOf(json);
     return Object.entries(shapes).every(([name, shape]) => shape(object[name]));
   };
+}
+
+function mapOf(shape: Shape): Shape {
+  return (json) => isJsonObject(json) && Object.values(json).every(shape);
 }
 
 function listOf(shape: Shape): Shape {

@@ -1,3 +1,4 @@
+import type { Answer } from '../../api/answer.ts';
 import type { SidedRef } from '../../engine/explain/plan-causes.ts';
 import type { LocateAll } from '../../manifest/locate.ts';
 import { displayLocation, type Location } from '../../model/diagnostic.ts';
@@ -10,7 +11,6 @@ import { rfc3339 } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { RefChanges, RefRefusal, Source } from '../../ports/source.ts';
-import type { Answer } from '../../server/answer.ts';
 import type { Locator } from '../api/locator.ts';
 import type { CapturedState, Recorder } from '../recording/recorder.ts';
 import type { SourceTable } from '../source-table.ts';

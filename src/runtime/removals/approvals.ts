@@ -1,62 +1,71 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { Output } from '../../engine/output/outputs.ts';
-import type { RemovalApproval } from '../../model/desired.ts';
 import { sha256 } from '../../model/digest.ts';
-import type { FileSignature } from '../../model/file-signature.ts';
 import type { Digest } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
-import type { ApprovalOutcome } from '../../model/ledger.ts';
-import type { Origin } from '../../model/output.ts';
 import type { Receipt } from '../../model/receipt.ts';
 import type { ApprovalWay } from '../../model/relay-config.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { type ApprovalRecord, type LedgerRecords, recordedInputs, recordKey } from '../ledger/records.ts';
+import { type ApprovalRecord, type LedgerRecords, recordKey } from '../ledger/records.ts';
+import { createFollowedApprovals } from './followed-approvals.ts';
 
 export type Approvals = ReturnType<typeof createApprovals>;
 
-/** The removals that a person has approved: each is of one object of one cluster, is used once, and expires. */
-export function createApprovals({ engine, loop, fleet, records, clock }: ServerCore) {
-  const timers = new Map<string, () => void>();
+/**
+ * The removals that a person has approved: each is of one object of one cluster, is used once, and expires. It counts once the store
+ * has it together with the outcome of its file: what is lost with this process must be given again, and lets nothing leave twice.
+ */
+export function createApprovals(core: ServerCore) {
+  const { engine, loop, fleet } = core;
+  /** Granted approvals that the store does not have yet. */
+  const unwritten = new Map<string, ApprovalRecord>();
   const counts = { granted: 0, used: 0 };
-  const input = engine.inputs.approvals;
+  const staged = createStagedApprovals(core);
+  const { load, followed } = staged;
 
   /** Stages the end of an approval: it was used or has expired, its object is wanted again, or its cluster was replaced. */
   const end = (cluster: string, key: string): void => {
-    const address = addressOf(cluster, key);
-    timers.get(address)?.();
-    timers.delete(address);
-    input.delete(cluster, key);
-    fleet.put(recordKey.approval(cluster, key), null);
+    unwritten.delete(addressOf(cluster, key));
+    staged.end(cluster, key);
   };
-  const stage = (cluster: string, key: string, { expiresAt }: ApprovalRecord): void => {
-    const address = addressOf(cluster, key);
-    timers.get(address)?.();
-    input.set(cluster, key, true);
-    const expire = (): void => loop.transact(() => end(cluster, key));
-    timers.set(address, clock.schedule(Math.max(0, expiresAt - clock.now()), expire));
-  };
-  const load = (known: LedgerRecords['approvals']): void => {
-    for (const [cluster, approvals] of known) {
-      for (const [key, record] of approvals) {
-        fleet.noted(recordKey.approval(cluster, key), record);
-        if (record.expiresAt > clock.now()) stage(cluster, key, record);
-        else end(cluster, key);
+  /** The store has these approvals: stages those that did not end meanwhile. */
+  const written = (removals: readonly Removal[], record: ApprovalRecord): void => {
+    const granted = removals.filter(({ cluster, key }) => unwritten.get(addressOf(cluster, key)) === record);
+    // An object that is wanted again by then was changed by an earlier commit, which the recorder of holds has seen.
+    const endUnneeded = (): void => {
+      const unneeded = granted.filter(({ cluster, key }) => needsNoRemoval(engine.outputs.get(cluster, key)));
+      if (unneeded.length === 0) return;
+      loop.transact(() => {
+        for (const { cluster, key } of unneeded) end(cluster, key);
+      });
+    };
+    const stage = (): void => {
+      for (const { cluster, key } of granted) {
+        unwritten.delete(addressOf(cluster, key));
+        staged.set(cluster, key, record);
       }
-    }
+    };
+    if (granted.length > 0) loop.transact(stage, { committed: endUnneeded });
   };
-  load(records.approvals);
+  const receipt = (removals: readonly Removal[]): Receipt =>
+    fleet.receipt([
+      recordKey.approvalOutcomes,
+      ...removals.map(({ cluster, key }) => recordKey.approval(cluster, key)),
+    ]);
   return {
-    /** Stages an approval. */
-    grant: (cluster: string, key: string, record: ApprovalRecord): void => {
-      counts.granted += 1;
-      stage(cluster, key, record);
-      fleet.put(recordKey.approval(cluster, key), record);
+    ...{ load, followed, end },
+    /** Approves these removals as soon as the store has that. The outcome of the file that approves them is put before. */
+    grant: (removals: readonly Removal[], record: ApprovalRecord): void => {
+      counts.granted += removals.length;
+      for (const { cluster, key } of removals) {
+        unwritten.set(addressOf(cluster, key), record);
+        fleet.put(recordKey.approval(cluster, key), record);
+      }
+      void receipt(removals).written.then((isWritten) => isWritten && written(removals, record));
     },
-    /** Of what was put last of these approvals. */
-    receipt: (removals: readonly Removal[]): Receipt =>
-      fleet.receipt(removals.map(({ cluster, key }) => recordKey.approval(cluster, key))),
-    end,
+    /** Of what was put last of these approvals, and of the outcomes of files. */
+    receipt,
     /** Stages the end of an approval, and counts it as used: the object was removed. */
     used: (cluster: string, key: string): void => {
       counts.used += 1;
@@ -66,12 +75,60 @@ export function createApprovals({ engine, loop, fleet, records, clock }: ServerC
     counts: () => ({ ...counts }),
     /** Stages the end of all approvals of a cluster. */
     endAll: (cluster: string): void => {
-      for (const { key } of [...input.latestEntries(cluster)]) end(cluster, key);
+      const waiting = [...unwritten.keys()].map((address) => address.split('\u0000'));
+      const keys = waiting.flatMap(([of, key]) => (of === cluster && key !== undefined ? [key] : []));
+      for (const key of [...staged.keys(cluster), ...keys]) end(cluster, key);
     },
-    isApproved: (cluster: string, key: string): boolean => input.get(cluster, key) === true,
-    /** Stages the approvals of the store. */
-    load,
+    /** Also if the store does not have the approval yet. */
+    isApproved: (cluster: string, key: string): boolean =>
+      engine.inputs.approvals.get(cluster, key) === true || unwritten.has(addressOf(cluster, key)),
     /** Unstages all approvals: another process judges removals now, and has the records. */
+    unload: (): void => {
+      unwritten.clear();
+      staged.unload();
+    },
+  };
+}
+
+/** The approvals that the store has, staged until they end or expire. */
+function createStagedApprovals({ engine, loop, fleet, records, clock }: ServerCore) {
+  const timers = new Map<string, () => void>();
+  const input = engine.inputs.approvals;
+  const followed = createFollowedApprovals(clock);
+  const end = (cluster: string, key: string): void => {
+    const address = addressOf(cluster, key);
+    timers.get(address)?.();
+    timers.delete(address);
+    input.delete(cluster, key);
+    followed.replicate(cluster, key, undefined);
+    fleet.put(recordKey.approval(cluster, key), null);
+  };
+  const set = (cluster: string, key: string, record: ApprovalRecord): void => {
+    if (record.expiresAt <= clock.now()) {
+      end(cluster, key);
+      return;
+    }
+    const address = addressOf(cluster, key);
+    timers.get(address)?.();
+    followed.replicate(cluster, key, record);
+    input.set(cluster, key, true);
+    const expire = (): void => loop.transact(() => end(cluster, key));
+    timers.set(address, clock.schedule(record.expiresAt - clock.now(), expire));
+  };
+  /** Stages the approvals of the store. */
+  const load = (known: LedgerRecords['approvals']): void => {
+    for (const [cluster, approvals] of known) {
+      for (const [key, record] of approvals) {
+        fleet.noted(recordKey.approval(cluster, key), record);
+        if (followed.hasEnded(cluster, key, record)) end(cluster, key);
+        else set(cluster, key, record);
+      }
+    }
+  };
+  load(records.approvals);
+  return {
+    ...{ end, set, load, followed },
+    keys: (cluster: string): readonly string[] => [...input.latestEntries(cluster)].map(({ key }) => key),
     unload: (): void => {
       for (const cancel of timers.values()) cancel();
       timers.clear();
@@ -115,7 +172,7 @@ function remember<Value>(map: Map<string, Value>, digest: string, value: Value):
 }
 
 /** An approval that is not used within this time is void. */
-const APPROVAL_LIFE_MS = 60 * 60 * 1000;
+export const APPROVAL_LIFE_MS = 60 * 60 * 1000;
 /** Number of remembered sets: an approval may name a set that has shrunk since. */
 const REMEMBERED_SETS = 20;
 
@@ -164,17 +221,13 @@ export function createHeldSets({
     remember(remembered, set.digest, set);
     return set;
   };
-  const grant = (removals: readonly Removal[], record: ApprovalRecord): void => {
-    for (const { cluster, key } of removals) approvals.grant(cluster, key, record);
-  };
-
   return {
     current,
     /**
-     * Stages the approval of those removals of the named set that were held at the commit before this one and still are.
-     * Returns their number. For bookkeepers; `until` (milliseconds since 1970) limits the life of the approval further.
+     * Those removals of the named set that were held at the commit before this one and still are. For bookkeepers, which approve
+     * them.
      */
-    release: (digest: string, by: string, until: number): number => {
+    release: (digest: string): readonly Removal[] => {
       const { heldRemovals } = engine.inputs;
       const before = [...heldRemovals.partitions()].flatMap((cluster) =>
         [...heldRemovals.entries(cluster)].map(({ key }) => ({ cluster, key })),
@@ -184,9 +237,8 @@ export function createHeldSets({
       const released = (named ?? remembered.get(digest)?.removals ?? []).filter(
         (removal) => wasHeld.has(addressOf(removal.cluster, removal.key)) && isHeld(removal),
       );
-      grant(released, { digest, by, expiresAt: Math.min(until, clock.now() + APPROVAL_LIFE_MS) });
       if (released.length > 0) remembered.delete(digest);
-      return released.length;
+      return released;
     },
     /**
      * Releases those removals of the named set that are still held; undefined if no such set was held lately. Resolves before the
@@ -203,95 +255,10 @@ export function createHeldSets({
       }
       const expiresAt = clock.now() + APPROVAL_LIFE_MS;
       const released = set.removals.filter(isHeld);
-      // An object that is wanted again by then was changed by an earlier commit, which the recorder of holds has seen.
-      const endUnneeded = (): void => {
-        const unneeded = released.filter(({ cluster, key }) => needsNoRemoval(engine.outputs.get(cluster, key)));
-        if (unneeded.length === 0) return;
-        loop.transact(() => {
-          for (const { cluster, key } of unneeded) approvals.end(cluster, key);
-        });
-      };
-      loop.transact(() => grant(released, { digest, by, expiresAt }), { committed: endUnneeded });
+      approvals.grant(released, { digest, by, expiresAt });
       remembered.delete(digest);
       remember(approved, digest, { released, expiresAt });
       return { released, expiresAt, receipt: approvals.receipt(released) };
     },
   };
-}
-
-/**
- * Decides the outcome of each RemovalApproval once, when it is first read. Must run before the recorder of holds: an approval
- * counts only for removals that were held before it was read, so that no push contains the approval of its own removals. The
- * returned function runs after each commit; it returns true if it has staged a change.
- */
-export function createApprovalFiles({
-  engine,
-  fleet,
-  heldSets,
-  clock,
-  log,
-}: ServerCore & { readonly heldSets: HeldSets }): () => boolean {
-  const known = engine.inputs.approvalOutcomes;
-  const { approvalOutcomes } = recordedInputs(engine, fleet);
-  const judge = (approval: RemovalApproval, at: Origin): Omit<ApprovalOutcome, 'digest'> => {
-    const { digest, expiresAt = Number.POSITIVE_INFINITY, name } = approval;
-    const about = { name, digest, source: at.source, path: at.path };
-    const signature = signatureOf(engine, approval, at);
-    if (!countsApproval(engine, 'file') && signature === undefined) {
-      log.warn('a RemovalApproval does not count', about);
-      return { outcome: 'notCounted' };
-    }
-    if (signature !== undefined && 'problem' in signature) {
-      log.warn('a RemovalApproval is not signed', { ...about, problem: signature.problem });
-      return { outcome: 'unsigned', problem: signature.problem };
-    }
-    if (expiresAt <= clock.now()) return { outcome: 'expired' };
-    const signed = signature === undefined ? '' : `, signed by ${signature.signer}`;
-    const by = `${at.source}:${at.path} (RemovalApproval ${name}${signed})`;
-    const released = heldSets.release(digest, by, expiresAt);
-    if (released > 0) log.info('removals are approved', { digest, by, released });
-    return { outcome: released > 0 ? 'used' : 'stale' };
-  };
-  const isJudged = (approval: RemovalApproval, at: Origin): boolean => {
-    const { name, digest } = approval;
-    const before = known.get('', name);
-    if (before?.digest !== digest || before.outcome !== 'unsigned') return before?.digest === digest;
-    const signature = signatureOf(engine, approval, at);
-    return signature === undefined || ('problem' in signature && signature.problem === before.problem);
-  };
-
-  return () => {
-    if (engine.inputs.fleet.get('', '')?.role !== 'leader') return false;
-    const changes: [name: string, outcome: ApprovalOutcome | null][] = [];
-    for (const { key: name, value } of [...engine.declarations.entries('RemovalApproval')]) {
-      const { value: approval, origin } = value;
-      if (isJudged(approval, origin)) continue;
-      changes.push([name, { digest: approval.digest, ...judge(approval, origin) }]);
-    }
-    // While a source is not complete, a file that cannot be read now would later be taken for a new one.
-    const over = allAreComplete(engine) ? [...known.entries('')] : [];
-    for (const { key: name } of over) {
-      if (engine.declarations.get('RemovalApproval', name) === undefined) changes.push([name, null]);
-    }
-    for (const [name, outcome] of changes) approvalOutcomes.set('', name, outcome);
-    return changes.length > 0;
-  };
-}
-
-/** The verdict on a RemovalApproval's file, if only signed files count; undefined: all count, or none. */
-function signatureOf(
-  { inputs }: Engine,
-  { expiresAt }: RemovalApproval,
-  { source, path }: Origin,
-): FileSignature | undefined {
-  if (countsApproval({ inputs }, 'file') || !countsApproval({ inputs }, 'signedFile')) return undefined;
-  const unsigned = { problem: 'only a commit in a git source can be signed' };
-  const signature = inputs.sources.get('', source)?.signatures?.[path] ?? unsigned;
-  if ('problem' in signature || expiresAt !== undefined) return signature;
-  // Its outcome is forgotten with the file; then a person without the key could merge the signed commit again.
-  return { problem: 'it has no spec.expires, without which it could be used again later' };
-}
-
-function allAreComplete(engine: Engine): boolean {
-  return [...engine.sourceProofs.entries('')].every(({ value }) => value === 'complete');
 }

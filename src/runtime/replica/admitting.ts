@@ -5,6 +5,7 @@ import type { Deadlines } from '../deadlines.ts';
 import { loadHolds } from '../ledger/ledger.ts';
 import { joinContenders } from '../ledger/recorders.ts';
 import { isLeaderRecord, readDeclarations, readLeaderRecords, recordedInputs } from '../ledger/records.ts';
+import type { ApprovalOutcomes } from '../removals/approval-files.ts';
 import type { Approvals } from '../removals/approvals.ts';
 import type { Windows } from '../removals/windows.ts';
 import { createSingleFlight } from '../single-flight.ts';
@@ -186,6 +187,7 @@ function noteStored({ counter, staged }: AdmittingDeps, stored: AdmissionRecord 
 
 interface JudgementDeps extends ServerCore {
   readonly approvals: Approvals;
+  readonly outcomes: ApprovalOutcomes;
   readonly windows: Windows;
   readonly deadlines: Deadlines;
   readonly observed: ObservedStatuses;
@@ -198,10 +200,10 @@ export type Judgement = ReturnType<typeof createJudgement>;
 
 /** The records that only the judge of removals knows. `changed`: this replica judges now, or does not any more. */
 export function createJudgement(
-  { engine, store, journal, candidacy, approvals, windows, deadlines, observed, log }: JudgementDeps,
+  { engine, store, journal, candidacy, approvals, outcomes, windows, deadlines, observed, log }: JudgementDeps,
   changed: (judges: boolean) => void,
 ) {
-  const { heldRemovals, approvalOutcomes, ledger } = engine.inputs;
+  const { heldRemovals, ledger } = engine.inputs;
   const { fleet } = candidacy;
   const recorded = recordedInputs(engine, fleet);
   const flush = async (): Promise<void> => {
@@ -234,7 +236,7 @@ export function createJudgement(
         // Removals that an earlier leader has permitted and may not have counted: a counted one is not in the record.
         for (const [cluster, keys] of permitted) windows.mayLeave(cluster, keys);
         joinContenders(engine, fleet, records.contenders);
-        recorded.approvalOutcomes.load(records.approvalOutcomes);
+        outcomes.load(records.approvalOutcomes);
         loadHolds({ engine, fleet }, records.held, (cluster, key) => ledger.get(cluster, key) !== undefined);
       };
     },
@@ -242,7 +244,6 @@ export function createJudgement(
     unload: (): void => {
       approvals.unload();
       windows.unload();
-      approvalOutcomes.drop('');
       for (const cluster of [...heldRemovals.partitions()]) heldRemovals.drop(cluster);
     },
     /** Reads the declarations as last known good; the result stages them. */

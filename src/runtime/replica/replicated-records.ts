@@ -3,7 +3,17 @@ import { type JsonValue, parseJsonBytes } from '../../model/json.ts';
 import type { StoredRecord } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import type { Deadlines } from '../deadlines.ts';
-import { type ElapsedRecord, recordKey, recordShape, type Shape, type WindowRecord } from '../ledger/records.ts';
+import {
+  type ApprovalRecord,
+  type ElapsedRecord,
+  type OutcomesRecord,
+  recordKey,
+  recordShape,
+  type Shape,
+  type WindowRecord,
+} from '../ledger/records.ts';
+import type { ApprovalOutcomes } from '../removals/approval-files.ts';
+import type { Approvals } from '../removals/approvals.ts';
 import type { Windows } from '../removals/windows.ts';
 import { createKeyedTask, type KeyedTask } from '../single-flight.ts';
 import type { ObservedStatuses } from '../status/observed-statuses.ts';
@@ -22,17 +32,21 @@ interface ReplicatedInput {
   readonly replicate: (partition: string, key: string, value: JsonValue | undefined) => void;
 }
 
-/** The passed moments, the statuses that were written last, and the windows of the guards. */
+/** The passed moments, the statuses that were written last, the windows of the guards, approvals and the outcomes of their files. */
 export function replicatedInputs({
   engine,
   deadlines,
   observed,
   windows: { followed },
+  approvals,
+  outcomes,
 }: {
   readonly engine: { readonly inputs: Pick<Engine['inputs'], 'elapsed' | 'observed'> };
   readonly deadlines: Pick<Deadlines, 'replicate'>;
   readonly observed: Pick<ObservedStatuses, 'replicate'>;
   readonly windows: Pick<Windows, 'followed'>;
+  readonly approvals: { readonly followed: Pick<Approvals['followed'], 'partitions' | 'entries' | 'replicate'> };
+  readonly outcomes: Pick<ApprovalOutcomes, 'replicate'>;
 }): readonly ReplicatedInput[] {
   return [
     {
@@ -47,6 +61,17 @@ export function replicatedInputs({
       ...{ prefix: recordKey.windowOfAll, shape: recordShape.window },
       staged: { partitions: () => [''], entries: followed.entries },
       replicate: (_, cluster, value) => followed.replicate(cluster, value as unknown as WindowRecord | undefined),
+    },
+    {
+      ...{ prefix: recordKey.approvalOfAll, shape: recordShape.approval, staged: approvals.followed },
+      replicate: (cluster, key, value) =>
+        approvals.followed.replicate(cluster, key, value as unknown as ApprovalRecord | undefined),
+    },
+    {
+      ...{ prefix: recordKey.approvalOutcomesOfAll, shape: recordShape.approvalOutcomes },
+      // The leader never deletes the record: if it is missing, the store has lost it.
+      staged: { partitions: () => [], entries: () => [] },
+      replicate: (_partition, _key, value) => outcomes.replicate(value as unknown as OutcomesRecord | undefined),
     },
   ];
 }

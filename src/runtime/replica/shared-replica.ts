@@ -7,6 +7,8 @@ import type { Deadlines } from '../deadlines.ts';
 import type { ClusterReadings } from '../ledger/cluster-state.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recordKey } from '../ledger/records.ts';
+import type { ApprovalOutcomes } from '../removals/approval-files.ts';
+import type { Approvals } from '../removals/approvals.ts';
 import type { Windows } from '../removals/windows.ts';
 import type { Sessions } from '../sessions.ts';
 import type { KeyedTask, SingleFlight } from '../single-flight.ts';
@@ -33,6 +35,8 @@ interface SharedDeps extends ServerCore {
   readonly deadlines: Deadlines;
   readonly observed: ObservedStatuses;
   readonly windows: Windows;
+  readonly approvals: Approvals;
+  readonly outcomes: ApprovalOutcomes;
   readonly counter: AdmissionCounter;
   readonly candidacy: Candidacy;
   /** A person has suspended the source: no new revision of it is admitted. */

@@ -29,12 +29,16 @@ export function createSoleIntake(deps: SoleDeps, configured: readonly Source[]):
       const { source, revision, signatures } = reading;
       const order = configured.findIndex(({ name }) => name === source);
       const rights = configured[order]?.rights;
-      const stage = (): void => {
+      const stage = function* (): Generator<undefined> {
         engine.inputs.sources.set('', source, { order, read: true, ...judgedBy(rights, signatures) });
-        for (const { path, file } of changes) stageFile(engine, source, path, file);
+        for (const { path, file } of changes) {
+          stageFile(engine, source, path, file);
+          yield;
+        }
       };
       staging += 1;
-      loop.transact(stage, {
+      loop.transact(() => undefined, {
+        staging: stage(),
         committed: () => {
           staging -= 1;
           ledger.setAdmittedRevision(source, revision);

@@ -75,18 +75,10 @@ export function createStagedSources({ engine, loop, counter }: StagedDeps) {
   /** As of the last commit that is published. */
   let published: AdmissionRecord | undefined;
 
-  const stage = (name: string, changes: FileChanges): void => {
+  const remember = (name: string, changes: FileChanges): void => {
     const files = staged.get(name) ?? new Map<string, FileReading>();
     staged.set(name, files);
-    for (const [path, file] of changes) {
-      stageFile(engine, name, path, file);
-      setOrDelete(files, path, file);
-    }
-  };
-  const forget = (name: string): void => {
-    for (const path of staged.get(name)?.keys() ?? []) stageFile(engine, name, path, null);
-    staged.delete(name);
-    engine.inputs.sources.delete('', name);
+    for (const [path, file] of changes) setOrDelete(files, path, file);
   };
   /** The staged files of a source, by path. */
   const files = (name: string): ReadonlyMap<string, FileReading> => staged.get(name) ?? new Map();
@@ -115,17 +107,29 @@ export function createStagedSources({ engine, loop, counter }: StagedDeps) {
      */
     enter: (record: AdmissionRecord, changes: ReadonlyMap<string, FileChanges>, also?: () => void): Promise<void> => {
       const names = new Set(record.sources.map(({ name }) => name));
-      const stageAll = (): void => {
-        for (const { name } of current?.sources ?? []) if (!names.has(name)) forget(name);
+      const gone = (current?.sources ?? []).flatMap(({ name }) => (names.has(name) ? [] : [name]));
+      const stageAll = function* (): Generator<undefined> {
+        for (const name of gone) {
+          engine.inputs.files.drop(name);
+          engine.inputs.sources.delete('', name);
+        }
         for (const [order, { name, revision, rights }] of record.sources.entries()) {
           const read = revision !== undefined;
           engine.inputs.sources.set('', name, { order, read, ...judgedBy(rights, revision?.signatures) });
         }
-        for (const [name, changed] of changes) stage(name, changed);
+        for (const [name, changed] of changes) {
+          for (const [path, file] of changed) {
+            stageFile(engine, name, path, file);
+            yield;
+          }
+        }
         also?.();
-        current = record;
       };
-      loop.transact(stageAll, {
+      for (const name of gone) staged.delete(name);
+      for (const [name, changed] of changes) remember(name, changed);
+      current = record;
+      loop.transact(() => undefined, {
+        staging: stageAll(),
         committed: () => counter.set(record.position),
         published: () => {
           published = record;

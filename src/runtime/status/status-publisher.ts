@@ -1,9 +1,9 @@
+import type { StatusBranchView } from '../../api/server-api.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { StatusBranchView } from '../../server/api.ts';
 import type { StatusChanges, StatusRenderer } from './status-renderer.ts';
 
 /** Holds the status files, as the git sink does. */

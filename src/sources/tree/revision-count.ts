@@ -17,7 +17,8 @@ const NAMED = 3;
 
 /**
  * Counts what a revision holds. Each method throws {@link BeyondLimit} at the first excess. All counts are of the complete
- * revision, so that the verdict does not depend on the revisions before, nor on the order of the files.
+ * revision, so that the verdict does not depend on the revisions before, nor on the order of the files; what the excess says depends
+ * on the order of `decoded`.
  */
 export function createRevisionCount(limits: RevisionLimits, maxFileBytes: number) {
   let documents = 0;

@@ -1,19 +1,17 @@
 import { isToolFileName } from '../../manifest/tool-files.ts';
 import type { DecodedFile } from '../../model/desired.ts';
-import { compareDiagnostics, type Diagnostic, diagnosticOf, type FindingReason } from '../../model/diagnostic.ts';
-import { quote } from '../../model/ids.ts';
+import { compareDiagnostics, type Diagnostic } from '../../model/diagnostic.ts';
 import { compareText, isSameList } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
-import { pathProblem } from '../../model/path-pattern.ts';
 import type { Excess, RevisionLimits } from '../../model/revision-limits.ts';
 import type { TreeChange, TreeEntry } from '../../ports/git-repo.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
+import { partOf, type Wanted, wantedAs } from './entry-part.ts';
 import type { Claim } from './foreign-files.ts';
-import { followsAll, IGNORE_FILE, isManifestName, type Membership } from './ignore-file.ts';
+import { followsAll, IGNORE_FILE, type Membership } from './ignore-file.ts';
 import { isSameFile, judgedFile, judgeNodes } from './judge-nodes.ts';
 import { judgePaths } from './judge-paths.ts';
 import { createPace, type Turn } from './pace.ts';
-import { isMatched } from './path-steps.ts';
 import { countPlacements, noPlacements, type PlacementSteps } from './placement-steps.ts';
 import { BeyondLimit, createRevisionCount } from './revision-count.ts';
 import { createSharedDecoding } from './shared-decoding.ts';
@@ -65,13 +63,6 @@ export interface ReadTree {
 /** The first limit that a tree exceeds; it was not read to its end. */
 export interface ExceedingTree {
   readonly excess: Excess;
-}
-
-/** A manifest to decode, or one that is refused unread. */
-interface Wanted {
-  readonly path: string;
-  readonly entry: TreeEntry;
-  readonly refused?: DecodedFile;
 }
 
 export interface TreeReadOptions {
@@ -175,10 +166,8 @@ async function readWithin(reading: Reading, before: Tree, changes: readonly Tree
     [...kept, ...toDecode].map(({ entry }) => entry),
     nodes.values().reduce((sum, { claim }) => sum + (claim === undefined ? 0 : 1), 0),
   );
-  for (const { path, file } of kept) if (!tools.files.has(path)) count.decoded(path, file);
-  for (const [path, file] of await decodeAll(reading, before, toDecode)) {
-    nodes.set(path, { ...(nodes.get(path) as TreeNode), file });
-  }
+  const decoded = await decodeNew(reading, before, { kept, tools, toDecode });
+  for (const [path, file] of decoded) nodes.set(path, { ...(nodes.get(path) as TreeNode), file });
   const placementSteps = await countPlacements({ before, nodes, paths }, { limits, others: rules.steps, pace });
   const judged = await judgeNodes({ nodes, tools, pace }, placementSteps.placements);
   await pace.paths(nodes.size);
@@ -252,50 +241,6 @@ function movedBetween({ nodes, tools: before }: Tree, after: ToolFolders): reado
   return isSame ? [] : [...nodes.keys()].filter((path) => isToolPart(before, path) !== isToolPart(after, path));
 }
 
-/** The entry as a manifest; undefined if it is none. */
-function wantedAs(path: string, entry: TreeEntry, part: ReturnType<typeof partOf>): Wanted | undefined {
-  if (part === 'manifest') return { path, entry };
-  return part !== 'none' && 'file' in part ? { path, entry, refused: part.file } : undefined;
-}
-
-/**
- * The part that an entry has in a source: a manifest to decode, a manifest that cannot be read (`file`), no manifest, or that
- * with a warning.
- */
-export function partOf(
-  path: string,
-  { kind, size, blob }: TreeEntry,
-  follows: (path: string) => boolean,
-  maxFileBytes: number,
-): 'manifest' | 'none' | { readonly file: DecodedFile } | { readonly warning: Diagnostic } {
-  const problem = pathProblem(path);
-  // No rule has a say where the path decides.
-  const isFollowed = problem === undefined && isMatched(path, kind) && follows(path);
-  if (kind === 'unknown' && isFollowed) {
-    // It may be a folder with manifests, or a manifest.
-    const hint = `write its entry again with \`git rm --cached\` and \`git add\`, or list it in ${IGNORE_FILE}`;
-    return { file: unreadableFile(path, blob, 'FileUnreadable', 'has a mode in git that is of no known kind', hint) };
-  }
-  // Rules do not apply to a path that is too long: a manifest there is unreadable, not removed.
-  if (!(isFollowed || problem !== undefined) || kind === 'submodule' || !isManifestName(path)) {
-    const warning = isFollowed ? warningOn(path, kind) : undefined;
-    return warning === undefined ? 'none' : { warning };
-  }
-  if (problem !== undefined) {
-    const shown = path.length > 200 ? `${path.slice(0, 200)}...` : path;
-    return { file: unreadableFile(shown, blob, 'PathTooLong', problem, 'give it a shorter one') };
-  }
-  if (kind === 'symlink') {
-    const hint = `put the file itself there, or list it in ${IGNORE_FILE}`;
-    return { file: unreadableFile(path, blob, 'SymbolicLink', 'is a symbolic link, which is not followed', hint) };
-  }
-  if (size > maxFileBytes) {
-    const what = `is ${size} bytes large; at most ${maxFileBytes} are read`;
-    return { file: unreadableFile(path, blob, 'FileTooLarge', what, `split it, or list it in ${IGNORE_FILE}`) };
-  }
-  return 'manifest';
-}
-
 /** A tree with its counts. */
 export function treeOf(read: Omit<Tree, 'manifests' | 'unreadable' | 'diagnostics'>): Tree {
   let manifests = 0;
@@ -318,20 +263,68 @@ function mayHoldManifests({ reading }: DecodedFile): boolean {
   return !reading.readable || reading.notRead === undefined || reading.documents.length > 0;
 }
 
-/** Decodes in portions, so that neither memory nor the number of open reads grows with the tree. */
+/** The manifests of a tree that is read. */
+interface Manifests {
+  /** They are decoded; files of charts and kustomizations are among them. */
+  readonly kept: readonly { readonly path: string; readonly file: DecodedFile }[];
+  /** They are counted already. */
+  readonly tools: ToolFolders;
+  readonly toDecode: readonly Wanted[];
+}
+
+/** Decodes new manifests. Throws {@link BeyondLimit} if the tree exceeds a limit with them. */
+async function decodeNew(
+  reading: Reading,
+  before: Tree,
+  { kept, tools, toDecode }: Manifests,
+): Promise<ReadonlyMap<string, DecodedFile>> {
+  const decoded = new Map<string, DecodedFile>();
+  try {
+    for (const { path, file } of kept) if (!tools.files.has(path)) reading.count.decoded(path, file);
+    await decodeAll(reading, before, toDecode, decoded);
+    return decoded;
+  } catch (error) {
+    if (!(error instanceof BeyondLimit)) throw error;
+    const files = new Map([...kept.map(({ path, file }) => [path, file] as const), ...decoded]);
+    await countInOrder(reading, before, files, toDecode);
+    throw error;
+  }
+}
+
+/**
+ * Counts all files in canonical order, so that an excess does not depend on the revisions before: those of the tree before are counted
+ * first otherwise. Throws {@link BeyondLimit} at the first excess.
+ */
+async function countInOrder(
+  reading: Reading,
+  before: Tree,
+  files: ReadonlyMap<string, DecodedFile>,
+  toDecode: readonly Wanted[],
+): Promise<void> {
+  const count = createRevisionCount(reading.limits, reading.maxFileBytes);
+  const wanted = new Map(toDecode.map((each) => [each.path, each]));
+  for (const path of [...new Set([...files.keys(), ...wanted.keys()])].sort(compareText)) {
+    const each = wanted.get(path);
+    const file = files.get(path) ?? (each && (await decodeOne(reading, before, each)));
+    if (file !== undefined) count.decoded(path, file);
+    reading.pace.path();
+    if (reading.pace.isDue()) await reading.pace.turn();
+  }
+}
+
+/** Decodes into `decoded`, in portions, so that neither memory nor the number of open reads grows with the tree. */
 async function decodeAll(
   reading: Reading,
   before: Tree,
   wanted: readonly Wanted[],
-): Promise<readonly (readonly [string, DecodedFile])[]> {
-  const decoded: (readonly [string, DecodedFile])[] = [];
+  decoded: Map<string, DecodedFile>,
+): Promise<void> {
   let portion: Promise<readonly [string, DecodedFile]>[] = [];
   let bytes = 0;
   const finish = async (): Promise<void> => {
-    // Counted in the order of the paths, so that the files that an excess names do not depend on the order in which they were read.
-    for (const each of await Promise.all(portion)) {
-      reading.count.decoded(...each);
-      decoded.push(each);
+    for (const [path, file] of await Promise.all(portion)) {
+      decoded.set(path, file);
+      reading.count.decoded(path, file);
     }
     portion = [];
     bytes = 0;
@@ -343,7 +336,6 @@ async function decodeAll(
     if (portion.length >= READ_AT_ONCE || bytes >= READ_AT_ONCE_BYTES) await finish();
   }
   await finish();
-  return decoded;
 }
 
 async function decodeOne(
@@ -362,12 +354,4 @@ async function decodeOne(
   if ('file' in decoding) return decoding.file;
   if ('reason' in decoding) return unreadableFile(path, blob, 'FileUnreadable', decoding.reason);
   return unreadableFile(path, blob, 'DecoderFailed', `could not be decoded: ${errorText(decoding.defect)}`);
-}
-
-function warningOn(path: string, kind: TreeEntry['kind']): Diagnostic | undefined {
-  if (kind === 'file') return undefined;
-  const [reason, what]: [FindingReason, string] =
-    kind === 'submodule' ? ['SubmoduleIgnored', 'a submodule'] : ['SymbolicLinkIgnored', 'a symbolic link'];
-  const message = `${quote(path)} is ${what}, which is not followed`;
-  return diagnosticOf({ severity: 'warning', reason, message, at: { path } });
 }

@@ -9,6 +9,7 @@ import { mostInstructions } from '../../model/pattern-size.ts';
 import { ok, problem } from '../../model/result.ts';
 import { isTime } from '../values/formats.ts';
 import { createMeter, type Meter, MOST_STEPS, TooMuchWork, tooMuchWork } from '../values/meter.ts';
+import { PatternTooLarge } from '../values/metered-patterns.ts';
 import { compilePattern } from '../values/patterns.ts';
 import { STEP_OF_TEXT } from '../values/value-rules.ts';
 import type { JsonSchemaCompiler } from './located-kinds.ts';
@@ -80,8 +81,8 @@ export function createJsonSchemaCompiler(): JsonSchemaCompiler {
       });
     } catch (error) {
       const why =
-        error instanceof TooMuchWork
-          ? `it has more than ${MOST_NODES} parts, or a pattern that is too large`
+        error instanceof TooMuchWork && !(error instanceof PatternTooLarge)
+          ? `it has more than ${MOST_NODES} parts, or as much in patterns`
           : error instanceof Error
             ? error.message
             : String(error);

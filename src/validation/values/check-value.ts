@@ -1,8 +1,8 @@
 import type { FieldProblem } from '../../manifest/problem.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
-import { instructionsIn, MOST_INSTRUCTIONS } from '../../model/pattern-size.ts';
 import { type CompileOptions, type Node, nodeOf, type Slot, slotOf } from './compile-schema.ts';
 import { createMeter, MOST_STEPS, TooMuchWork, tooMuchWork } from './meter.ts';
+import { createPatterns } from './metered-patterns.ts';
 import type { Schema } from './schema.ts';
 import {
   type Run,
@@ -15,7 +15,7 @@ import {
   reportType,
   reportUnknownField,
 } from './value-problems.ts';
-import { checkValueRules } from './value-rules.ts';
+import { checkValueRules, UnusablePattern } from './value-rules.ts';
 
 /** How one value is checked. */
 export interface ValueOptions {
@@ -35,25 +35,21 @@ const DEEPEST = 500;
  * it has compiled of a schema for as long as the schema lives, so one check serves many values.
  */
 export function createValueCheck(options: CompileOptions): ValueCheck {
-  const roots = new WeakMap<Schema, Slot | 'tooLarge'>();
+  const roots = new WeakMap<Schema, Slot>();
   const walker = { ...options, isBuiltIn: options.reader === 'built-in' };
   const meter = createMeter();
+  const { compilePattern } = options;
+  const matcherOf = compilePattern === undefined ? () => undefined : createPatterns(meter, compilePattern);
   return (schema, value, { isSecret = false } = {}) => {
-    let slot = roots.get(schema);
-    if (slot === undefined) {
-      slot =
-        options.reader === 'custom' && instructionsIn(schema as JsonValue) > MOST_INSTRUCTIONS
-          ? 'tooLarge'
-          : slotOf(schema);
-      roots.set(schema, slot);
-    }
-    if (slot === 'tooLarge') return [tooMuchWork()];
+    const slot = roots.get(schema) ?? slotOf(schema);
+    roots.set(schema, slot);
     meter.reset(MOST_STEPS);
     const problems: Run['problems'] = [];
     try {
       const node = nodeOf(slot, walker);
-      visit(node, value, { path: [], problems, isSecret, root: { node, value }, meter }, walker);
+      visit(node, value, { path: [], problems, isSecret, root: { node, value }, meter, matcherOf }, walker);
     } catch (error) {
+      if (error instanceof UnusablePattern) return [...problems, error.problem];
       if (!(error instanceof TooMuchWork)) throw error;
       return [...problems, tooMuchWork()];
     }

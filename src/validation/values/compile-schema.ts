@@ -1,3 +1,4 @@
+import type { FieldPath } from '../../model/field-path.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { customFormat } from './custom-formats.ts';
 import { builtInFormats, type Format } from './formats.ts';
@@ -25,8 +26,8 @@ export interface Node {
   readonly itemKeys: readonly string[] | undefined;
   /** The schema has rules about values, which are in value-rules.ts. */
   readonly hasValueRules: boolean;
-  readonly pattern: Matcher | undefined;
   readonly branches: Branches | undefined;
+  readonly slot: Slot;
 }
 
 /** The alternatives and conditions of a schema. */
@@ -42,6 +43,15 @@ export interface Slot {
   readonly schema: Schema;
   readonly nesting: Nesting;
   node: Node | undefined;
+  /** Absent: it stands alone. */
+  readonly within?: Within;
+}
+
+/** The place around a place: the keyword of its schema, and the name or index below the keyword. */
+interface Within {
+  readonly slot: Slot;
+  readonly keyword: keyof Schema;
+  readonly key?: string | number;
 }
 
 /**
@@ -65,8 +75,15 @@ export function slotOf(schema: Schema): Slot {
 
 /** The node of a place, made if it is not there yet. */
 export function nodeOf(slot: Slot, options: CompileOptions): Node {
-  slot.node ??= compile(slot.schema, slot.nesting, options);
+  slot.node ??= compile(slot, options);
   return slot.node;
+}
+
+/** The path of a place in its schema, for people. */
+export function schemaPathOf({ within }: Slot): FieldPath {
+  if (within === undefined) return [];
+  const { slot, keyword, key } = within;
+  return [...schemaPathOf(slot), keyword, ...(key === undefined ? [] : [key])];
 }
 
 const VALUE_RULES: readonly (keyof Schema)[] = [
@@ -74,35 +91,45 @@ const VALUE_RULES: readonly (keyof Schema)[] = [
   ...(['uniqueItems', 'minProperties', 'maxProperties', 'allOf', 'anyOf', 'oneOf', 'not'] as const),
 ];
 
-function compile(written: Schema, nesting: Nesting, { reader, definition, compilePattern }: CompileOptions): Node {
+function compile(at: Slot, { reader, definition }: CompileOptions): Node {
+  const { schema: written, nesting } = at;
   const schema = written.$ref === undefined ? written : { ...definition(written.$ref), ...withoutReference(written) };
   const isCustom = reader === 'custom';
-  const slot = (inner: Schema): Slot => ({ schema: inner, nesting: nesting && new Set(), node: undefined });
+  const slot = (inner: Schema, keyword: keyof Schema, key?: string): Slot => {
+    const within = key === undefined ? { slot: at, keyword } : { slot: at, keyword, key };
+    return { schema: inner, nesting: nesting && new Set(), node: undefined, within };
+  };
   const fields = Object.entries({ ...resourceFields(schema), ...schema.properties });
-  const { format, pattern, required = [] } = schema;
+  const { format, required = [] } = schema;
   return {
     schema,
     type: schema['x-kubernetes-int-or-string'] === true ? 'int-or-string' : schema.type,
-    fields: fields.length === 0 ? undefined : new Map(fields.map(([name, field]) => [name, slot(field)])),
+    fields:
+      fields.length === 0 ? undefined : new Map(fields.map(([name, field]) => [name, slot(field, 'properties', name)])),
     required: required.filter((name) => !nesting?.has(name) && schema.properties?.[name]?.default === undefined),
     rest: restOf(schema, nesting !== undefined, slot),
-    items: schema.items && slot(schema.items),
+    items: schema.items && slot(schema.items, 'items'),
     format: format === undefined ? undefined : isCustom ? customFormat(format) : builtInFormats[format],
     enum: schema.enum === undefined ? undefined : new Set(schema.enum),
     itemKeys: itemKeysOf(schema),
     hasValueRules: isCustom && VALUE_RULES.some((keyword) => schema[keyword] !== undefined),
-    pattern: isCustom && pattern !== undefined ? compilePattern?.(pattern) : undefined,
-    branches: isCustom ? branchesOf(schema, nesting) : undefined,
+    branches: isCustom ? branchesOf(schema, at) : undefined,
+    slot: at,
   };
 }
 
-function branchesOf(schema: Schema, nesting: Nesting): Branches | undefined {
+function branchesOf(schema: Schema, at: Slot): Branches | undefined {
   const { allOf = [], anyOf = [], oneOf = [], not, properties = {} } = schema;
   if (allOf.length + anyOf.length + oneOf.length === 0 && not === undefined) return undefined;
   const filled = Object.entries(properties).flatMap(([name, field]) => (field.default === undefined ? [] : [name]));
-  const inner: Nesting = new Set([...(nesting ?? []), ...filled]);
-  const nested = (branch: Schema): Slot => ({ schema: branch, nesting: inner, node: undefined });
-  return { allOf: allOf.map(nested), anyOf: anyOf.map(nested), oneOf: oneOf.map(nested), not: not && nested(not) };
+  const inner: Nesting = new Set([...(at.nesting ?? []), ...filled]);
+  const nested = (schema: Schema, within: Within): Slot => ({ schema, nesting: inner, node: undefined, within });
+  const all = (keyword: keyof Schema, branches: readonly Schema[]) =>
+    branches.map((branch, key) => nested(branch, { slot: at, keyword, key }));
+  return {
+    ...{ allOf: all('allOf', allOf), anyOf: all('anyOf', anyOf), oneOf: all('oneOf', oneOf) },
+    not: not && nested(not, { slot: at, keyword: 'not' }),
+  };
 }
 
 function withoutReference({ $ref: _, ...schema }: Schema): Schema {
@@ -116,9 +143,9 @@ function resourceFields(schema: Schema): Readonly<Record<string, Schema>> {
 
 const ANYTHING: Schema = { 'x-kubernetes-preserve-unknown-fields': true };
 
-function restOf(schema: Schema, isNested: boolean, slot: (inner: Schema) => Slot): Node['rest'] {
+function restOf(schema: Schema, isNested: boolean, slot: (inner: Schema, keyword: keyof Schema) => Slot): Node['rest'] {
   const { additionalProperties } = schema;
-  if (typeof additionalProperties === 'object') return slot(additionalProperties);
+  if (typeof additionalProperties === 'object') return slot(additionalProperties, 'additionalProperties');
   const takesAny = isNested || additionalProperties === true || schema['x-kubernetes-preserve-unknown-fields'] === true;
   return takesAny ? 'any' : 'refused';
 }

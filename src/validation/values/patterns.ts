@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import { MOST_INSTRUCTIONS, mostInstructions, stepsOfMatching } from '../../model/pattern-size.ts';
-import { TooMuchWork } from './meter.ts';
+import { PatternTooLarge } from './metered-patterns.ts';
 
 /** A pattern of a schema. */
 export interface Matcher {
@@ -12,11 +12,12 @@ export interface Matcher {
 
 /**
  * Compiles a pattern as an API server does: in the syntax of RE2, and so that it matches in linear time. Undefined if RE2
- * cannot express it (a look-ahead). Throws {@link TooMuchWork} above {@link MOST_INSTRUCTIONS}. Import this module when there is a
+ * cannot express it (a look-ahead). Throws {@link PatternTooLarge} above {@link MOST_INSTRUCTIONS}. Import this module when there is a
  * pattern, not before: it loads the library.
  */
 export function compilePattern(pattern: string): Matcher | undefined {
-  if (mostInstructions(pattern) > MOST_INSTRUCTIONS) throw new TooMuchWork('the pattern is too large');
+  const most = mostInstructions(pattern);
+  if (most > MOST_INSTRUCTIONS) throw new PatternTooLarge(pattern, most);
   try {
     const compiled = RE2JS.compile(pattern);
     const size = compiled.programSize();

@@ -17,6 +17,7 @@ import type { CompileOptions, Node } from './compile-schema.ts';
 import type { Format } from './formats.ts';
 import type { Meter } from './meter.ts';
 import { meaningOf } from './misplaced-fields.ts';
+import type { Matcher } from './patterns.ts';
 
 /** One check of one value: where it is, and what it has found. */
 export interface Run {
@@ -29,6 +30,8 @@ export interface Run {
   readonly root: { readonly node: Node; readonly value: JsonValue };
   /** Counts the visits of values, and the work of a visit that depends on the schema. */
   readonly meter: Meter;
+  /** Compiles a pattern. Undefined: every text matches. Throws `PatternTooLarge`. */
+  readonly matcherOf: (pattern: string) => Matcher | undefined;
 }
 
 /** Of one object; a list with a million wrong items needs no million messages. */

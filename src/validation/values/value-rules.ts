@@ -1,5 +1,8 @@
+import { type FieldProblem, fieldError } from '../../manifest/problem.ts';
+import { displayPath } from '../../model/field-path.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
-import type { Branches, Node, Slot } from './compile-schema.ts';
+import { type Branches, type Node, type Slot, schemaPathOf } from './compile-schema.ts';
+import { PatternTooLarge } from './metered-patterns.ts';
 import { quoted, type Run, report } from './value-problems.ts';
 
 /** Checks a value against a schema and adds its problems to the run. */
@@ -21,15 +24,38 @@ export function checkValueRules(node: Node, value: JsonValue, run: Run, visit: V
 /** How many characters a step looks at. */
 export const STEP_OF_TEXT = 32;
 
-function checkText({ schema, pattern: matcher }: Node, value: string, run: Run): void {
+function checkText({ schema, slot }: Node, value: string, run: Run): void {
   const { minLength, maxLength, pattern } = schema;
   if (minLength !== undefined || maxLength !== undefined) {
     run.meter.charge(value.length / STEP_OF_TEXT);
     // Characters count, not UTF-16 code units.
     checkSize(run, 'characters', [...value].length, minLength, maxLength);
   }
+  if (pattern === undefined) return;
+  const matcher = matcherAt(slot, pattern, run);
   if (matcher !== undefined) run.meter.charge(matcher.steps(value));
   if (matcher?.matches(value) === false) report(run, 'WrongValue', `does not have the form ${pattern}`);
+}
+
+/** Ends the check of an object whose schema has a pattern that is too large: the object must not pass unjudged. */
+export class UnusablePattern extends Error {
+  readonly problem: FieldProblem;
+  constructor(problem: FieldProblem) {
+    super(problem.message);
+    this.problem = problem;
+  }
+}
+
+function matcherAt(slot: Slot, pattern: string, run: Run): ReturnType<Run['matcherOf']> {
+  try {
+    return run.matcherOf(pattern);
+  } catch (error) {
+    if (!(error instanceof PatternTooLarge)) throw error;
+    const place = displayPath([...schemaPathOf(slot), 'pattern']);
+    const message = `the schema of the kind cannot be used at ${place}: ${error.message}`;
+    const hint = 'write a pattern with fewer repetitions, or limit the length by maxLength';
+    throw new UnusablePattern(fieldError('SchemaUnreadable', [...run.path], message, hint));
+  }
 }
 
 function checkNumber({ schema }: Node, value: number, run: Run): void {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { HeldRemovalsView } from '../../../src/server/api.ts';
+import type { HeldRemovalsView } from '../../../src/api/server-api.ts';
 import { until } from '../../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, policyYaml } from '../../support/manifests.ts';
 import { noProgram } from '../../support/programs.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serverSettings } from '../../../bench/fleet/as-shipped.ts';
 import { memoryOf } from '../../../bench/process-figures.ts';
-import type { SourceView } from '../../../src/server/api.ts';
+import type { SourceView } from '../../../src/api/server-api.ts';
 import { type Fleet, PROGRAM, startFleet, until } from '../../support/fleet-processes.ts';
 import { writeFiles } from '../../support/git-sandbox.ts';
 import { hostileFiles, manifestOfBytes, manyWildcards, rawGit } from '../../support/hostile-repositories.ts';

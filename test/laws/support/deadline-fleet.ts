@@ -198,6 +198,8 @@ async function startProcess(given: {
       engine: { inputs: { elapsed, observed: graph.input('observed') } },
       ...{ deadlines, observed: { replicate: () => undefined } },
       windows: { followed: { entries: () => [], replicate: () => undefined } },
+      approvals: { followed: { partitions: () => [], entries: () => [], replicate: () => undefined } },
+      outcomes: { replicate: () => undefined },
     }),
   });
   store.watch((event) => {

@@ -3,8 +3,8 @@ import { releasedBy } from './leave.ts';
 import { followUnwritten } from './unwritten.ts';
 
 /**
- * A file that approves removals releases them once, also if the file changes later. That it releases only the removals
- * that its author saw is checked with the guards.
+ * A file that approves removals releases them once, also if the file changes later, and if the store loses its outcome. That it
+ * releases only the removals that its author saw is checked with the guards.
  */
 export const approvals: MakeChecker = (world, fail) => {
   const unwritten = followUnwritten(world);
@@ -26,11 +26,6 @@ export const approvals: MakeChecker = (world, fail) => {
       }
       case 'died':
         return forgetUnwritten(event.process);
-      case 'storeLost':
-      case 'evicted':
-        // A server that comes after that reads the file as a new one.
-        used.clear();
-        return;
       default:
         return;
     }

@@ -5,6 +5,7 @@ import type { SimCluster } from '../ports/cluster.ts';
 import type { World } from '../world.ts';
 import { followAdmitted } from './admitted.ts';
 import { isHostile, type MakeChecker } from './checker.ts';
+import { followEndedWindows } from './ended-windows.ts';
 import { followHoldings } from './holdings.ts';
 import { followLeave } from './leave.ts';
 import { excess, type Limits, limitsAt, type Owned } from './limits.ts';
@@ -13,9 +14,13 @@ import { followUnwritten } from './unwritten.ts';
 /** How a delta has left its server. */
 interface Departure {
   readonly at: number;
+  /** When its removals were counted: it leaves when that is on record, or when the store has failed for seconds. */
+  readonly countedAt: number;
   /** Which departure of the world it was. */
   readonly order: number;
   readonly process: string;
+  /** What had been counted at this moment or before was forgotten when it left. */
+  readonly forgotten: number;
   /** What each cluster owned between the decision to send it and its departure. */
   readonly owned: ReadonlyMap<string, Owned>;
 }
@@ -38,9 +43,9 @@ export const guards: MakeChecker = (world, fail) => {
   const admitted = followAdmitted(world);
   const leave = followLeave(world);
   const unwritten = followUnwritten(world);
-  const departureOf = followDepartures(world);
+  const endedWindows = followEndedWindows(world);
+  const departureOf = followDepartures(world, endedWindows.forgotten);
   let gone: readonly Gone[] = [];
-  let lastWindow = Number.POSITIVE_INFINITY;
 
   const judge = (cluster: SimCluster, delta: SequencedDelta): void => {
     const departure = departureOf(cluster, delta);
@@ -71,17 +76,6 @@ export const guards: MakeChecker = (world, fail) => {
         gone = gone.filter(({ process, at }) => process !== event.process || at < written);
         return;
       }
-      case 'observed': {
-        // What is older than the window of a policy is forgotten, also if the next one has a longer window.
-        const { source, revision } = event.said;
-        if (source !== world.repositories[0]?.source) return;
-        const main = admitted.vector([{ source, revision }])?.filter(({ read }) => read);
-        const { windowSeconds } = limitsAt(main ?? []);
-        const oldest = world.time.elapsed() - Math.min(windowSeconds, lastWindow) * 1_000;
-        gone = gone.filter(({ at }) => at > oldest);
-        lastWindow = windowSeconds;
-        return;
-      }
       case 'taken':
         if (!isHostile(world, event.cluster)) judge(event.cluster, event.delta);
         return;
@@ -93,12 +87,15 @@ export const guards: MakeChecker = (world, fail) => {
         return;
     }
   });
-  return { name: 'guards' };
+  return { name: 'guards', stepped: endedWindows.stepped };
 };
 
 /** Follows how each delta left its server; a delta without a departure event has left now. */
-function followDepartures(world: World): (cluster: SimCluster, delta: SequencedDelta) => Departure {
-  const decided = new Map<string, Departure['owned']>();
+function followDepartures(
+  world: World,
+  forgottenNow: () => number,
+): (cluster: SimCluster, delta: SequencedDelta) => Departure {
+  const decided = new Map<string, Pick<Departure, 'countedAt' | 'owned'>>();
   /** By cluster: what each cluster owned since the first delta of a change that is sent in several. */
   const begun = new Map<string, Departure['owned']>();
   const departures = new Map<string, Departure>();
@@ -114,9 +111,11 @@ function followDepartures(world: World): (cluster: SimCluster, delta: SequencedD
     });
     return new Map(names.map((name) => [name, owned(name)]));
   };
-  const now = (process: string, earlier: Departure['owned'] | undefined): Departure => {
+  const now = (process: string, earlier: Pick<Departure, 'countedAt' | 'owned'> | undefined): Departure => {
     order += 1;
-    return { at: world.time.elapsed(), order, process, owned: spanOf(ownedNow(), earlier) };
+    const at = world.time.elapsed();
+    const owned = spanOf(ownedNow(), earlier?.owned);
+    return { at, countedAt: earlier?.countedAt ?? at, order, process, forgotten: forgottenNow(), owned };
   };
   world.listen((event) => {
     if (event.type === 'log' && event.line.message === 'a delta is sent') {
@@ -124,7 +123,7 @@ function followDepartures(world: World): (cluster: SimCluster, delta: SequencedD
       const { cluster, epoch, sequence, rest } = event.line.data;
       // The removals of a large change are judged with its first delta, and leave with its last one.
       const since = spanOf(ownedNow(), begun.get(String(cluster)));
-      decided.set(`${cluster} ${epoch} ${sequence}`, since);
+      decided.set(`${cluster} ${epoch} ${sequence}`, { countedAt: world.time.elapsed(), owned: since });
       if (rest === 0) begun.delete(String(cluster));
       else begun.set(String(cluster), since);
     }
@@ -175,7 +174,8 @@ function spanOf(owned: Departure['owned'], earlier: Departure['owned'] = owned):
 /** What is wrong with all that went within the window that ends with this step. */
 function problems(gone: readonly Gone[], end: Gone): readonly string[] {
   const { limits } = end;
-  const recent = gone.filter(({ at, order }) => at > end.at - limits.windowSeconds * 1_000 && order <= end.order);
+  const since = Math.max(end.forgotten, end.at - limits.windowSeconds * 1_000);
+  const recent = gone.filter(({ countedAt, order }) => countedAt > since && order <= end.order);
   const judged = [
     { whose: 'cluster', where: end.cluster, clusters: [end.cluster] },
     { whose: 'fleet', where: 'the fleet', clusters: end.declared },

@@ -12,7 +12,7 @@ import { recordKey } from '../../../src/runtime/ledger/records.ts';
 import { clusterLeaseKey } from '../../../src/runtime/replica/cluster-leases.ts';
 import type { World } from '../world.ts';
 import { isHostile, type MakeChecker } from './checker.ts';
-import { followUnwritten, WRITE_MS } from './unwritten.ts';
+import { followUnwritten } from './unwritten.ts';
 
 /** A delta that has left a server. */
 interface Departure {
@@ -50,6 +50,8 @@ export const history: MakeChecker = (world, fail) => {
   const doubt = (isMeant: (departure: Departure) => boolean): void => {
     for (const departure of [...departures.values()].flat()) if (isMeant(departure)) departure.mayLack = true;
   };
+  const isWritten = ({ process, at, leasedAt }: Departure): boolean =>
+    leasedAt !== undefined && Math.max(at, leasedAt) < unwritten.since(process);
   const endLog = (cluster: string): void => {
     const endedAs = registrationsBefore(world, cluster);
     for (const departure of of(cluster)) {
@@ -81,15 +83,12 @@ export const history: MakeChecker = (world, fail) => {
         return;
       }
       case 'connected':
-        // A server that has not had the lease for long may not write the log any more once the agent is at another one.
+        // What another server has not written by now it may not write any more, once this one has the lease.
         for (const departure of of(event.cluster.name))
-          if (departure.process !== event.process && !hasWritten(departure, world.time.elapsed()))
-            departure.mayLack = true;
+          if (departure.process !== event.process && !isWritten(departure)) departure.mayLack = true;
         return;
-      case 'died': {
-        const written = unwritten.since(event.process);
-        return doubt(({ process, at }) => process === event.process && at >= written);
-      }
+      case 'died':
+        return doubt((departure) => departure.process === event.process && !isWritten(departure));
       case 'storeLost':
         if (event.isOlderCopy === true) bringBack();
         lostAt = world.time.elapsed();
@@ -136,10 +135,6 @@ function leaseholder({ memory, setting, servers }: World, cluster: string): stri
   const record = memory.peek(clusterLeaseKey(cluster));
   const { replica, instance } = objectOf(record && parseJsonBytes(record.value));
   return instance === '' ? undefined : textOf(replica);
-}
-
-function hasWritten({ leasedAt }: Departure, now: number): boolean {
-  return leasedAt !== undefined && leasedAt <= now - WRITE_MS;
 }
 
 function placeOf({ position: { epoch, sequence } }: Pick<SequencedDelta, 'position'>): string {

@@ -1,13 +1,14 @@
 import { displayKey, type ObjectKey } from '../../../src/model/object-key.ts';
 import type { SequencedDelta } from '../../../src/model/output.ts';
-import { type Vector, wantedBy } from '../oracle.ts';
+import { readableAgain, type Vector, wantedBy } from '../oracle.ts';
 import type { SimCluster } from '../ports/cluster.ts';
 import type { SimEvent, World } from '../world.ts';
 import { isHostile, type MakeChecker } from './checker.ts';
 import { followHoldings, type Holdings } from './holdings.ts';
 import { followLeave, type Leave } from './leave.ts';
-import { excess, isCertain, limitsAt, tightest } from './limits.ts';
+import { excess, isCertain, LONGEST_WINDOW_SECONDS, limitsAt, tightest } from './limits.ts';
 import { followUnwritten, type Unwritten } from './unwritten.ts';
+import { followWaitingRemovals, type WaitingRemovals } from './waiting-removals.ts';
 
 /** A removal that the checker knows to be held since `at`. */
 interface Hold {
@@ -37,6 +38,8 @@ export const lastingHolds: MakeChecker = (world, fail) => {
   const unwritten = followUnwritten(world);
   const seen = followSeen(world, holdings, unwritten);
   const frozen: Frozen = new Map();
+  const isFrozen = (cluster: string, key: ObjectKey): boolean => frozen.get(cluster)?.has(key) === true;
+  const waiting = followWaitingRemovals(world, holdings, seen.latest, isFrozen);
   let isForgetful = false;
 
   const taken = (cluster: SimCluster, delta: SequencedDelta, { at, process }: Departure): void => {
@@ -89,7 +92,7 @@ export const lastingHolds: MakeChecker = (world, fail) => {
     stepped: () => {
       const step = world.setting.servers === 1 ? seen.step() : undefined;
       if (step === undefined) return;
-      for (const [cluster, keys] of heldBy(step, { holdings, leave, world })) {
+      for (const [cluster, keys] of heldBy(step, { holdings, leave, waiting, world })) {
         const here = frozen.get(cluster) ?? new Map<string, Hold>();
         frozen.set(cluster, here);
         for (const key of keys) here.set(key, { ...(here.get(key) ?? { step }), at: world.time.elapsed() });
@@ -208,19 +211,30 @@ function followSeen(world: World, holdings: Holdings, unwritten: Unwritten) {
   };
 }
 
+/** What tells which removals of a step must be held. */
+interface HoldSigns {
+  readonly holdings: Holdings;
+  readonly leave: Leave;
+  readonly waiting: WaitingRemovals;
+  readonly world: World;
+}
+
 /** What must be held of that step, by cluster. */
 function heldBy(
   { before, after, known, decided, most }: Step,
-  { holdings, leave, world }: { readonly holdings: Holdings; readonly leave: Leave; readonly world: World },
+  { holdings, leave, waiting, world }: HoldSigns,
 ): ReadonlyMap<string, readonly string[]> {
+  const now = world.time.elapsed();
   const limits = before === undefined ? limitsAt(after) : tightest(limitsAt(before), limitsAt(after));
+  const countedSince = now - (before === undefined ? LONGEST_WINDOW_SECONDS : limits.windowSeconds) * 1_000;
   const wanted = wantedBy(after).clusters;
   const isJudged = (name: string): boolean =>
     known.has(name) && !holdings.isUnderWay(name) && !decided.has(name) && name !== world.hostile?.cluster.name;
   const mostOf = (name: string): number => Math.max(most.get(name) ?? 0, holdings.most(name));
   const clusters = [...wanted].filter(([name]) => isJudged(name));
   const proposed = clusters.map(([cluster, here]) => {
-    const isLetGo = (key: ObjectKey): boolean => leave.isGiven(cluster, displayKey(key), world.time.elapsed());
+    const isLetGo = (key: ObjectKey): boolean =>
+      leave.isGiven(cluster, displayKey(key), now) || waiting.hasPassed(cluster, key, countedSince);
     const keys = [...holdings.held(cluster)].filter((key) => !here.has(key) && !isLetGo(key));
     return { cluster, keys, owned: { most: mostOf(cluster), least: holdings.least(cluster) } };
   });
@@ -240,12 +254,7 @@ function heldBy(
 
 /** What may be wanted again is not held any more: also by what cannot be read, which holds as it was read last. */
 function thaw(frozen: Frozen, vector: Vector): void {
-  const lenient = vector.map((one) => ({
-    ...one,
-    read: true,
-    tree: new Map([...one.tree].map(([path, file]) => [path, { ...file, broken: undefined }])),
-  }));
-  const wanted = wantedBy(lenient).clusters;
+  const wanted = wantedBy(readableAgain(vector)).clusters;
   for (const [cluster, keys] of frozen) {
     const here = wanted.get(cluster);
     if (here === undefined) keys.clear();

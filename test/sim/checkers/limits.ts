@@ -11,10 +11,13 @@ export interface Limits {
   readonly percentFromOwned: number;
 }
 
+/** No policy of the people has a longer window. */
+export const LONGEST_WINDOW_SECONDS = 600;
+
 const DEFAULTS: Limits = {
   maxRemovalsPerCluster: 10,
   maxRemovalsPerFleet: 50,
-  windowSeconds: 600,
+  windowSeconds: LONGEST_WINDOW_SECONDS,
   percentPerCluster: 50,
   percentPerFleet: 30,
   percentFromOwned: 10,

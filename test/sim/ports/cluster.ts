@@ -56,6 +56,8 @@ export interface SimCluster {
    * its successor could write to them: with another id than the inventory names they are let go, to be on the safe side.
    */
   readonly letGo: Set<ObjectKey>;
+  /** Objects whose last write the cluster has refused during a fault: the agent that runs now tries again after a while. */
+  readonly refused: Set<ObjectKey>;
   /** Writes of objects that took effect. */
   writes: number;
   /** The process that has read the inventory last: writes of others are refused. */
@@ -74,6 +76,7 @@ export function createSimCluster(name: string, dice: Dice, listener: ClusterList
     weather: fineCluster(),
     foreign: new Map(),
     letGo: new Set(),
+    refused: new Set(),
     writes: 0,
     holder: undefined,
     open: (process) => openCluster(cluster, process, dice, listener),
@@ -81,9 +84,7 @@ export function createSimCluster(name: string, dice: Dice, listener: ClusterList
   return cluster;
 }
 
-/** The message of a write that the cluster refuses during a fault. */
-export const REFUSED = 'the weather is bad';
-const FAILED = { type: 'failed', reason: 'Refused', message: REFUSED } as const;
+const FAILED = { type: 'failed', reason: 'Refused', message: 'the weather is bad' } as const;
 
 function openCluster(cluster: SimCluster, process: SimProcess, dice: Dice, listener: ClusterListener): ClusterApi {
   const { memory, weather } = cluster;
@@ -94,6 +95,16 @@ function openCluster(cluster: SimCluster, process: SimProcess, dice: Dice, liste
     if (saved !== undefined && process.state() === 'dead') listener.agentEnded(cluster, saved);
   };
   process.atDeath(tellIfEnded);
+  // An agent that begins tries everything at once.
+  cluster.refused.clear();
+  const isRefused = (key: ObjectKey): boolean => {
+    const is = dice.chance(weather.failingWrites);
+    // A late write of an agent that has ended says nothing about its successor.
+    if (process.state() === 'dead') return is;
+    if (is) cluster.refused.add(key);
+    else cluster.refused.delete(key);
+    return is;
+  };
   return {
     ...api,
     identity: () => process.call(0, () => api.identity()),
@@ -110,7 +121,7 @@ function openCluster(cluster: SimCluster, process: SimProcess, dice: Dice, liste
     },
     apply: (request) =>
       process.write(delay(), async () => {
-        if (dice.chance(weather.failingWrites)) return FAILED;
+        if (isRefused(request.key)) return FAILED;
         const before = memory.objects.get(request.key);
         const outcome = await api.apply(request);
         if (memory.objects.get(request.key) !== before) {
@@ -123,7 +134,7 @@ function openCluster(cluster: SimCluster, process: SimProcess, dice: Dice, liste
     remove: (request) => {
       const asked = process.clock.monotonic();
       return process.write(delay(), async () => {
-        if (dice.chance(weather.failingWrites)) return FAILED;
+        if (isRefused(request.key)) return FAILED;
         const before = memory.objects.get(request.key);
         const outcome = await api.remove(request);
         if (before !== undefined && !memory.objects.has(request.key)) {

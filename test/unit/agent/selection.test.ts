@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createDiscovery } from '../../../src/agent/discovery/discovery.ts';
+import { createSelection } from '../../../src/agent/discovery/selection.ts';
 import { EMPTY_INVENTORY } from '../../../src/agent/reconciler/inventory.ts';
 import type { KindState } from '../../../src/model/agent.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
@@ -281,4 +282,16 @@ test('incremental selection equals complete selection', () => {
       expect(worlds[0]?.look()).toEqual(worlds[1]?.look());
     }),
   );
+});
+
+test('the value of an object is not read where its kind is excluded from discovery', () => {
+  const selection = createSelection({
+    ...NO_SETTINGS,
+    discovery: { ...NO_SETTINGS.discovery, excludedKinds: ['/Service'] },
+  });
+  const unread = (): JsonObject => {
+    throw new Error('the value was read');
+  };
+  expect(selection.takes(keyOf(service('a', 'web')), unread)).toBe(false);
+  expect(() => selection.takes(keyOf(namespace('web')), unread)).toThrow('the value was read');
 });

@@ -2,9 +2,11 @@ import { expect, it } from 'vitest';
 import type { EngineDiagnostic } from '../../../src/engine/domain.ts';
 import { engineDiagnostics } from '../../../src/engine/status/diagnostics.ts';
 import { inOrder, MOST_LISTED, withMore } from '../../../src/engine/status/listed.ts';
+import { sha256 } from '../../../src/model/digest.ts';
+import { objectKey } from '../../../src/model/object-key.ts';
 import { locatedDiagnostics } from '../../../src/runtime/api/locator.ts';
 import { createEngineWorld } from '../../support/engine-world.ts';
-import { clusterYaml, configMapYaml } from '../../support/manifests.ts';
+import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
 
 const COUNT = MOST_LISTED + 500;
 
@@ -52,4 +54,38 @@ it('the number of findings that are left out is said even when those that remain
     ...['no', 'no', 'no'],
     'the same is found 200 more times in this source, and is not listed; fleetrelay validate lists all',
   ]);
+});
+
+it('a document that is refused in several clusters is one finding, listed or left out', () => {
+  const { engine, file } = createEngineWorld();
+  const rights = { kinds: ['KubernetesCluster', 'Placement', 'Widget.example.org'], namespaces: ['own'], files: [] };
+  engine.inputs.sources.set('', 'main', { order: 0, read: true, rights });
+  for (const name of ['east', 'west']) file(`${name}.yaml`, clusterYaml(name, { env: 'prod' }));
+  file('placement.yaml', placementYaml('apps', 'apps/**'));
+  engine.inputs.kinds.set('east', 'example.org/Widget', {
+    ...{ kind: 'example.org/Widget', state: 'complete', message: '', scope: 'Namespaced' },
+  });
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    file(`apps/${name}.yaml`, `apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: ${name}}\n`);
+    // It is unknown which of both the document means.
+    for (const namespace of ['', 'default']) {
+      const key = objectKey({ group: 'example.org', kind: 'Widget', namespace, name });
+      const entry = { digest: sha256(name), origins: [], scope: [], phase: 'accepted' } as const;
+      engine.inputs.ledger.set('west', key, entry);
+    }
+  }
+  engine.commit();
+  expect(engine.indexes.refusedWants.count('main')).toBe(10);
+  const all = engineDiagnostics(engine);
+  expect(all.map(({ reason, at }) => `${reason} ${at[0]?.path}`)).toEqual(
+    ['a', 'b', 'c', 'd', 'e'].map((name) => `NotAllowed apps/${name}.yaml`),
+  );
+  const listed = engineDiagnostics(engine, 2);
+  expect(listed.map(({ message }) => message.slice(0, 34))).toEqual([
+    ...all.slice(0, 2).map(({ message }) => message.slice(0, 34)),
+    'the same is found 3 more times in ',
+  ]);
+  file('apps/a.yaml', null);
+  engine.commit();
+  expect(engineDiagnostics(engine)).toHaveLength(4);
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Engine } from '../../../src/engine/graph.ts';
+import { selects } from '../../../src/engine/placement/matching.ts';
 import { summarise, tallyOfList } from '../../../src/engine/status/progress.ts';
 import type { ObjectResult } from '../../../src/model/agent.ts';
 import type { ConditionValue } from '../../../src/model/conditions.ts';
@@ -74,7 +75,7 @@ function countedAnew(engine: Engine, name: string): readonly ConditionValue[] {
   const placement = engine.placements.get('', name);
   const all = (placement?.clusters ?? []).flatMap((cluster) =>
     [...engine.progress.entries(cluster)]
-      .filter(({ value }) => value.origins.some(({ path }) => placement?.globs.some((glob) => glob.matches(path))))
+      .filter(({ value }) => value.origins.some((origin) => placement !== undefined && selects(placement, origin)))
       .sort((a, b) => compareText(a.key, b.key))
       .map(({ value }) => value),
   );

@@ -222,6 +222,18 @@ describe('removals that have passed the guards and wait for the last delta', () 
     expect(names(world, 'east')).toEqual([...old.slice(2), 'p', 'q', 'r'].map(named));
   });
 
+  it('go once their source can be read completely again, also with a push that removes too much', async () => {
+    const world = await waiting(few);
+    world.source.push({ 'apps/broken.yaml': 'kind: [' });
+    await world.settle();
+    await go(world);
+    expect(names(world, 'east')).toEqual([...old, 'p', 'q', 'r'].map(named));
+    world.source.push({ 'apps/broken.yaml': null, ...gone(['c']) });
+    await world.settle();
+    expect(heldIn(world)).toEqual(['ConfigMap/web/c']);
+    expect(names(world, 'east')).toEqual([...old.slice(2), 'p', 'q', 'r'].map(named));
+  });
+
   it('that are undone do not go', async () => {
     const world = await waiting(few);
     world.source.push(files(['a'], '1'));

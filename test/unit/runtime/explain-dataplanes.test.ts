@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { HealthStatus } from '../../../generated/envoy/config/core/v3/core_pb.ts';
-import type { ExplainRequest, Explanation } from '../../../src/server/api.ts';
+import type { ExplainRequest, Explanation } from '../../../src/api/server-api.ts';
 import { clusterHealth, createFakeEnvoys, type FakeEnvoys } from '../../support/fake-envoys.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml } from '../../support/manifests.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ExplainRequest, Explanation } from '../../../src/server/api.ts';
+import type { ExplainRequest, Explanation } from '../../../src/api/server-api.ts';
 import type { FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
 import { base, startedWorld, typo } from '../../support/started-world.ts';

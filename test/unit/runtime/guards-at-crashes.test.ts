@@ -3,33 +3,8 @@ import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml, policyYaml } from '../../support/manifests.ts';
+import { createMortalStore } from '../../support/mortal-store.ts';
 import { abc, base, guards, names, restart } from '../../support/started-world.ts';
-
-/** A store whose writer can die: from then on it takes so many batches more, and no answer comes after that. */
-function mortalStore() {
-  const store = createMemoryStore();
-  let batches = Number.POSITIVE_INFINITY;
-  let written = 0;
-  const mortal: SnapshotStore = {
-    ...store,
-    write: async (writes) => {
-      if (batches <= 0) return new Promise(() => undefined);
-      batches -= 1;
-      written += 1;
-      return store.write(writes);
-    },
-  };
-  return {
-    store: mortal,
-    written: () => written,
-    dieAfter: (more: number): void => {
-      batches = more;
-    },
-    revive: (): void => {
-      batches = Number.POSITIVE_INFINITY;
-    },
-  };
-}
 
 async function startedOn(store: SnapshotStore, files: Readonly<Record<string, string>>): Promise<FleetWorld> {
   const world = await createFleetWorld({ store });
@@ -106,7 +81,7 @@ describe('a server that is killed right after it has sent a removal', () => {
   });
 
   it('sends no removal before its count is in the store', async () => {
-    const { store, dieAfter } = mortalStore();
+    const { store, dieAfter } = createMortalStore();
     const world = await startedOn(store, { ...base, 'fleet/policy.yaml': policyYaml(2) });
     dieAfter(0);
     world.source.push({ 'apps/a.yaml': null });
@@ -116,7 +91,7 @@ describe('a server that is killed right after it has sent a removal', () => {
   });
 
   it('waits for the store with nothing but removals', async () => {
-    const { store, dieAfter, written } = mortalStore();
+    const { store, dieAfter, written } = createMortalStore();
     const world = await startedOn(store, base);
     const before = written();
     dieAfter(0);
@@ -127,7 +102,7 @@ describe('a server that is killed right after it has sent a removal', () => {
   });
 
   it('continues without a store that does not answer, and counts in memory', async () => {
-    const { store, dieAfter } = mortalStore();
+    const { store, dieAfter } = createMortalStore();
     const world = await startedOn(store, { ...base, 'fleet/policy.yaml': policyYaml(2) });
     dieAfter(0);
     for (const name of ['a', 'b', 'c']) {
@@ -138,7 +113,7 @@ describe('a server that is killed right after it has sent a removal', () => {
   });
 
   it('sends nothing to an agent that has come anew meanwhile', async () => {
-    const { store, dieAfter } = mortalStore();
+    const { store, dieAfter } = createMortalStore();
     const world = await startedOn(store, { ...base, 'fleet/policy.yaml': policyYaml(2) });
     dieAfter(0);
     world.source.push({ 'apps/a.yaml': null });
@@ -164,7 +139,7 @@ describe('a server that is killed while it notes what is held', () => {
     const many = Object.fromEntries(
       Array.from({ length: 900 }, (_, index) => [`clusters/east/m${index}.yaml`, configMapYaml(`m${index}`, '1')]),
     );
-    const { store, dieAfter, revive } = mortalStore();
+    const { store, dieAfter, revive } = createMortalStore();
     const first = await startedOn(store, { ...base, ...many });
     const all = names(first, 'east');
     expect(all).toHaveLength(903);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { DeltaView, HistoryRequest } from '../../../src/api/history-api.ts';
 import type { Digest } from '../../../src/model/ids.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import { createClusterLog } from '../../../src/runtime/history/cluster-log.ts';
@@ -9,7 +10,6 @@ import {
   MOST_OBJECTS,
   sizeOf,
 } from '../../../src/runtime/history/records.ts';
-import type { DeltaView, HistoryRequest } from '../../../src/server/history-api.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
 import { discoverOne, liveService, mirrorYaml } from '../../support/mirrors.ts';

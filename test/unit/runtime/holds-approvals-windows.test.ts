@@ -170,6 +170,26 @@ describe('the window of the guards', () => {
     expect(names(world, 'east')).toEqual(abc.slice(2));
   });
 
+  it.each([
+    { after: 30_000, left: abc.slice(2), what: 'counts removals that the shorter window of the last policy covers' },
+    {
+      after: 61_000,
+      left: [],
+      what: 'does not count removals that the shorter window of the last policy has ended for',
+    },
+  ])('$what', async ({ after, left }) => {
+    const policy = (windowSeconds: number) =>
+      guards({ maxRemovalsPerCluster: 2, maxRemovalPercentPerCluster: 100, windowSeconds });
+    const world = await startedWorld({ ...base, 'fleet/policy.yaml': policy(60) });
+    world.source.push({ 'apps/a.yaml': null, 'apps/b.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc.slice(2));
+    await world.clock.advance(after);
+    world.source.push({ 'apps/c.yaml': null, 'fleet/policy.yaml': policy(7200) });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(left);
+  });
+
   it('needs no more timers the more is removed', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 60 }, (_, index) => [`clusters/east/m${index}.yaml`, configMapYaml(`m${index}`, '1')]),

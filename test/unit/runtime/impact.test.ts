@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ImpactRequest } from '../../../src/server/why-api.ts';
+import type { ImpactRequest } from '../../../src/api/why-api.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml, placementYaml, policyYaml } from '../../support/manifests.ts';
 import { base, startedWorld, typo } from '../../support/started-world.ts';

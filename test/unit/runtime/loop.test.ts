@@ -65,6 +65,36 @@ describe('a commit in slices', () => {
     expect(told).toHaveLength(4);
   });
 
+  it('lets the event loop turn while it stages a large change, and shows no part of it', () => {
+    const { loop, input, seen, turn } = createScene(1);
+    loop.begin();
+    const staged: string[] = [];
+    const staging = function* (): Generator<undefined> {
+      for (const key of ['a', 'b', 'c', 'd']) {
+        input.set('', key, 1);
+        staged.push(key);
+        yield;
+      }
+    };
+    const told: string[] = [];
+    loop.transact(() => undefined, { staging: staging(), published: () => void told.push('published') });
+    expect(staged).toEqual([]);
+    const perTurn: number[] = [];
+    for (let before = 0; staged.length < 4; before = staged.length) {
+      turn();
+      perTurn.push(staged.length - before);
+      // Another change comes in between, and is in the next commit.
+      if (staged.length === 2) loop.transact(() => input.set('', 'a', 5));
+      expect(seen()).toEqual(none);
+    }
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(2);
+    for (let turns = 0; turns < 20 && told.length === 0; turns += 1) turn();
+    expect(told).toEqual(['published']);
+    expect(seen()).toEqual(all(2));
+    for (let turns = 0; turns < 20; turns += 1) turn();
+    expect(seen()).toEqual([10, 2, 2, 2]);
+  });
+
   it('leaves what is staged meanwhile to the next commit, where the last write counts', () => {
     const { loop, input, stageAll, seen, turn, waiting } = createScene(1);
     const committed: string[] = [];

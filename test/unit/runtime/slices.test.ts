@@ -151,3 +151,27 @@ describe('a server that commits in slices', () => {
     expect(again.server.engine.inputs.live.size('east')).toBe(4);
   });
 });
+
+it('a large revision is staged in slices, and is committed as a whole', async () => {
+  const RECORDS = 10;
+  const world = await createCutWorld([RECORDS]);
+  world.source.push(base);
+  await world.settle();
+  const { files } = world.server.engine.inputs;
+  world.hold();
+  const paths = Array.from({ length: 200 }, (_, index) => `apps/more-${index}.yaml`);
+  world.source.push(Object.fromEntries(paths.map((path, index) => [path, configMapYaml(`more-${index}`, '1')])));
+  const stagedOf = (): number => paths.filter((path) => files.latest('main', path) !== undefined).length;
+  const steps: number[] = [];
+  for (let before = stagedOf(); before < paths.length && steps.length < 1_000; ) {
+    world.turn();
+    const after = stagedOf();
+    steps.push(after - before);
+    before = after;
+    expect(files.size('main')).toBe(Object.keys(base).length);
+  }
+  expect(stagedOf()).toBe(paths.length);
+  expect(Math.max(...steps)).toBeLessThanOrEqual(RECORDS + 1);
+  await world.settle();
+  expect(files.size('main')).toBe(Object.keys(base).length + paths.length);
+});

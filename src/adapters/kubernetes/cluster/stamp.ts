@@ -23,21 +23,21 @@ export type StampText = string;
 const digests = new WeakMap<JsonObject, string>();
 
 /** The stamp that a request writes on its object, with the digest of the declared value. */
-export function stampTextOf({ stamp, value }: ApplyRequest): StampText {
-  return canonicalJson(stampAnnotations(stamp, declaredDigest(value)));
+export function stampTextOf(request: ApplyRequest): StampText {
+  return canonicalJson(stampAnnotations(request.stamp, request.digest ?? declaredDigest(request.value)));
 }
 
 /** The object with the stamp on it. */
-export function withStamp(value: JsonObject, { stamp, value: declared }: ApplyRequest): JsonObject {
+export function withStamp(value: JsonObject, request: ApplyRequest): JsonObject {
   const { labels, annotations, ...metadata } = metadataOf(value);
   return {
     ...value,
     metadata: {
       ...metadata,
-      labels: { ...objectOf(labels), [FLEET_LABEL]: stamp.fleet },
+      labels: { ...objectOf(labels), [FLEET_LABEL]: request.stamp.fleet },
       annotations: {
         ...without(objectOf(annotations), ANNOTATIONS),
-        ...stampAnnotations(stamp, declaredDigest(declared)),
+        ...stampAnnotations(request.stamp, request.digest ?? declaredDigest(request.value)),
       },
     },
   };

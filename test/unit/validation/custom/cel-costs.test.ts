@@ -212,6 +212,18 @@ describe('the most instructions of a pattern', () => {
     expect(mostInstructions(pattern)).toBeGreaterThanOrEqual(RE2JS.compile(pattern).programSize());
   });
 
+  it.each([
+    ['a class of properties', `[${'\\p{L}'.repeat(700)}]`],
+    ['properties', '\\pL'.repeat(700)],
+    ['a class of characters', `(?i)[${'a-z'.repeat(10_000)}]`],
+  ])('are more for what takes long to read: %s', (_, pattern) => {
+    expect(mostInstructions(pattern)).toBeGreaterThan(20_000);
+  });
+
+  it('are not more for a property that is repeated: it is read once', () => {
+    expect(mostInstructions('^[\\p{L}]{1,1000}$')).toBeLessThan(4_000);
+  });
+
   it('are not fewer than generated patterns have', () => {
     const part = fc.constantFrom(
       'a',

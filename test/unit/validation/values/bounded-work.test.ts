@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { FieldProblem } from '../../../../src/manifest/problem.ts';
 import type { JsonObject, JsonValue } from '../../../../src/model/json.ts';
 import { createObjectCheck } from '../../../../src/validation/check-object.ts';
 import { createCustomKinds } from '../../../../src/validation/custom/custom-kinds.ts';
@@ -10,6 +11,11 @@ const metadata = { name: 'a', namespace: 'default' };
 
 /** The reasons and places of what is found in a custom object whose spec has the schema. */
 function judged(spec: JsonObject, value: JsonValue): readonly string[] {
+  return [...new Set(checkOf(spec)(value).map(({ reason, path }) => `${reason} ${path.join('.')}`))];
+}
+
+/** Checks objects by the same definition. */
+function checkOf(spec: JsonObject): (value: JsonValue) => readonly FieldProblem[] {
   const openAPIV3Schema = { type: 'object', properties: { spec } };
   const definition = {
     spec: {
@@ -19,8 +25,7 @@ function judged(spec: JsonObject, value: JsonValue): readonly string[] {
     },
   };
   const check = createObjectCheck({ kubernetes, custom: [createCustomKinds([definition])], compilePattern });
-  const problems = check({ apiVersion: 'example.com/v1', kind: 'Thing', metadata, spec: value });
-  return [...new Set(problems.map(({ reason, path }) => `${reason} ${path.join('.')}`))];
+  return (value) => check({ apiVersion: 'example.com/v1', kind: 'Thing', metadata, spec: value });
 }
 
 const many = <Item>(count: number, item: (index: number) => Item): readonly Item[] =>
@@ -52,7 +57,11 @@ describe('the check of an object by the schema of its definition ends, and says 
       { ...string, pattern: '(a*)*'.repeat(1_000) },
       'a'.repeat(3_000),
     ],
-    ['of a short pattern that is long when it is compiled', { ...string, pattern: 'a{1000}'.repeat(60) }, 'a'],
+    [
+      'of many patterns that take long to compile',
+      { type: 'object', properties: objectOf(60, (index) => ({ ...string, pattern: `^[a-z]{1,${1000 - index}}$` })) },
+      objectOf(60, () => 'a'),
+    ],
     ['of a long text and a large pattern', { ...string, pattern: '(a|b|ab|ba){500}c' }, 'ab'.repeat(500_000)],
     [
       'of the length of a long text',
@@ -77,6 +86,44 @@ describe('the check of an object by the schema of its definition ends, and says 
   ])('%s', (_, schema, value) => {
     expect(judged(schema, value)).toContain('SchemaUnreadable kind');
   });
+});
+
+it('an object is judged by the patterns of its own fields, and those of other fields cost nothing', () => {
+  // An API server takes this definition, and any object of it.
+  const schema = {
+    type: 'object',
+    properties: objectOf(500, (index) => ({ ...string, pattern: `^[a-z]{1,${1000 - index}}$` })),
+  };
+  expect(
+    judged(
+      schema,
+      objectOf(17, () => 'a'),
+    ),
+  ).toEqual([]);
+  expect(judged(schema, { f3: 'A' })).toEqual(['WrongValue spec.f3']);
+});
+
+it('pays for a pattern in each object, also for one that is compiled already', () => {
+  const check = checkOf({
+    type: 'object',
+    properties: objectOf(60, (index) => ({ ...string, pattern: `^[a-z]{1,${1000 - index}}$` })),
+  });
+  const first = objectOf(30, () => 'a');
+  const second = Object.fromEntries(many(30, (index) => [`f${30 + index}`, 'a']));
+  expect([first, second, { ...first, ...second }, first].map((value) => check(value).length)).toEqual([0, 0, 1, 0]);
+});
+
+it.each([
+  ['is long when it is compiled', 'a{1000}'.repeat(60), /has up to 1\d{5} instructions/],
+  ['has a class with very many properties', `[${'\\p{L}'.repeat(1_000)}]`, /has up to 69\d+ instructions/],
+])('says where a pattern is that %s', (_, pattern, message) => {
+  const found = checkOf({
+    type: 'array',
+    items: { type: 'object', properties: { b: { not: { ...string, pattern } } } },
+  })([{}, { b: 'a' }]);
+  expect(found).toMatchObject([{ reason: 'SchemaUnreadable', path: ['spec', 1, 'b'] }]);
+  expect(found[0]?.message).toMatch(message);
+  expect(found[0]?.message).toContain('cannot be used at properties.spec.items.properties.b.not.pattern: the pattern ');
 });
 
 it('a large object of a usual kind is judged completely', () => {

@@ -1,38 +1,21 @@
 import { CelScalar, celFunc, celList, celMethod, listType } from '@bufbuild/cel';
 import { RE2JS } from 're2js';
-import { mostInstructions, STEPS_OF_COMPILING, stepsOfMatching } from '../../../../model/pattern-size.ts';
+import { stepsOfMatching } from '../../../../model/pattern-size.ts';
 import type { Meter } from '../../../values/meter.ts';
+import { createPatterns } from '../../../values/metered-patterns.ts';
 import { costing, type MeteredFunction, reading } from './costs.ts';
 
 /** The longest pattern that is compiled. */
 const MAX_PATTERN = 2_000;
-/** How many compiled patterns are kept. */
-const MOST_PATTERNS = 1_000;
 
 /** The functions of patterns, which match in linear time. What is found is charged before it is added. */
 export function patternFunctions(meter: Meter): readonly MeteredFunction[] {
   const { BOOL, INT, STRING } = CelScalar;
   const TEXTS = listType(STRING);
-  const compiled = new Map<string, RE2JS>();
-  // Each evaluation pays for its patterns, also for those that an earlier one has compiled: it must not depend on its order.
-  const paid = new Set<string>();
-  let evaluation = -1;
-  const pay = (pattern: string): void => {
-    if (evaluation !== meter.evaluation) paid.clear();
-    evaluation = meter.evaluation;
-    if (paid.has(pattern)) return;
-    meter.charge(mostInstructions(pattern) * STEPS_OF_COMPILING);
-    paid.add(pattern);
-  };
+  const patterns = createPatterns(meter, (pattern) => RE2JS.compile(pattern));
   const compile = (pattern: string, text: string): RE2JS => {
     if (pattern.length > MAX_PATTERN) throw new Error(`the pattern has more than ${MAX_PATTERN} characters`);
-    pay(pattern);
-    let found = compiled.get(pattern);
-    if (found === undefined) {
-      if (compiled.size >= MOST_PATTERNS) compiled.clear();
-      found = RE2JS.compile(pattern);
-      compiled.set(pattern, found);
-    }
+    const found = patterns(pattern);
     meter.charge(stepsOfMatching(found.programSize(), text));
     return found;
   };

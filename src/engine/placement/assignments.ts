@@ -1,0 +1,160 @@
+import { clusterFolder } from '../../model/cluster-folder.ts';
+import type { SourceName } from '../../model/ids.ts';
+import { compareText } from '../../model/json.ts';
+import type { Origin } from '../../model/output.ts';
+import { reaches, refusalOf, type SourceRights, selectsFilesOf } from '../../model/source-rights.ts';
+import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
+import { type ClusterValue, clusterGroup } from '../fleet/clusters.ts';
+import { documentKey } from '../fleet/sources.ts';
+import type { FileValue } from '../inputs.ts';
+import { indexByFolder, type Selection, selectFile } from './matching.ts';
+import type { PlacementValue } from './placements.ts';
+
+/** The clusters of a document. Same address as the document. */
+export interface Assignment {
+  /** Registered clusters, in canonical order. */
+  readonly clusters: readonly string[];
+  /** By cluster: the Placement of another source that alone assigns the document to it, by rights of that source. */
+  readonly placedBy?: Readonly<Record<string, Origin>>;
+  /** The document lies under `clusters/NAME/`, and its source may not reach that cluster. */
+  readonly outOfReach?: string;
+  /** The document lies under `clusters/NAME/`, which its source may reach, and no KubernetesCluster has that name. */
+  readonly unknownCluster?: string;
+  /** Sources whose Placements need too many steps to match its path, and so do not place it; in canonical order. */
+  readonly leftOut?: readonly string[];
+}
+
+/** By what the Placements of a file are found. */
+export interface PlacementIndexes {
+  /** As of {@link indexByFolder}. */
+  readonly byFolder: Index<PlacementValue>;
+  /** Sources that have Placements, by the sources whose files these may select. */
+  readonly selectors: Index<SelectedSources>;
+}
+
+/** The other sources whose files the Placements of a source may select. */
+type SelectedSources = readonly string[] | 'all';
+
+/** In {@link PlacementIndexes.selectors}: sources whose Placements may select files of every source. */
+const EVERY = '';
+
+/** Declares the indexes of Placements. A Placement that may not select a file costs nothing when the file is matched. */
+export function indexPlacements(
+  graph: Graph,
+  placements: Collection<PlacementValue>,
+  rights: Collection<SourceRights>,
+): PlacementIndexes {
+  const bySource = graph.index('placementsBySource', placements, ({ value }) => [value.declared.origin.source]);
+  const selecting = graph.derive<number, SelectedSources>({
+    name: 'selectingSources',
+    from: graph.counts('placementsOfSources', bySource),
+    reads: [rights],
+    compute: ({ key: source }, read, emit) => emit('', source, read.get(rights, '', source)?.files ?? 'all'),
+  });
+  const selectors = graph.index<SelectedSources>('selectorsOfSources', selecting, ({ key, value }) =>
+    value === 'all' ? [EVERY] : new Set([key, ...value]),
+  );
+  return { byFolder: indexByFolder(graph, placements), selectors };
+}
+
+/** The sources whose Placements may select files of a source. */
+export function selectorsOf(
+  source: string,
+  { selectors }: PlacementIndexes,
+  look: Pick<Reader, 'members'> = fromOutside,
+): readonly string[] {
+  return [EVERY, source].flatMap((group) => look.members(selectors, group).map(({ key }) => key));
+}
+
+/** The sources that have Placements. */
+export function placingSources({ selectors }: PlacementIndexes): readonly string[] {
+  return [...selectors.groups()].flatMap((group) => selectors.members(group).map(({ key }) => key));
+}
+
+const fromOutside: Pick<Reader, 'members'> = { members: (index, group) => index.members(group) };
+
+/** The Placements that select a file and may do so. */
+export function placementsOf(
+  file: Origin,
+  indexes: PlacementIndexes,
+  look: Pick<Reader, 'members'> = fromOutside,
+): Selection<PlacementValue> {
+  return selectFile(file, { byFolder: indexes.byFolder, sources: selectorsOf(file.source, indexes, look), look });
+}
+
+interface AssignmentInputs {
+  readonly files: Collection<FileValue>;
+  readonly placementIndexes: PlacementIndexes;
+  readonly clusterIndex: Index<ClusterValue>;
+  readonly rights: Collection<SourceRights>;
+}
+
+/**
+ * Assigns each document with an object for clusters to its clusters. They follow from its path, so each file is matched once, whatever
+ * number of documents it has.
+ */
+export function deriveAssignments(graph: Graph, inputs: AssignmentInputs): Derived<Assignment> {
+  const { files, placementIndexes, clusterIndex, rights } = inputs;
+  return graph.derive<FileValue, Assignment>({
+    name: 'assignments',
+    from: files,
+    reads: [placementIndexes.byFolder, placementIndexes.selectors, clusterIndex, rights],
+    compute: ({ partition, key: path, value: file }, read, emit) => {
+      if (!file.readable) return;
+      const own = read.get(rights, '', partition);
+      const placed = file.documents.filter(
+        ({ content }) => content.type === 'object' && refusalOf(own, partition, content) === undefined,
+      );
+      if (placed.length === 0) return;
+      const assignment = assignmentOf({ source: partition as SourceName, path }, inputs, read);
+      for (const { identity } of placed) emit(partition, documentKey(path, identity), assignment);
+    },
+  });
+}
+
+function assignmentOf(file: Origin, { placementIndexes, clusterIndex, rights }: AssignmentInputs, read: Reader) {
+  const { source, path } = file;
+  const { selecting, leftOut } = placementsOf(file, placementIndexes, read);
+  const [own, foreign] = [selecting.filter(isOf(source)), selecting.filter((entry) => !isOf(source)(entry))];
+  const targets = new Set(own.flatMap(({ value }) => value.clusters));
+  const folder = clusterFolder(path);
+  const isOut = folder !== undefined && !reaches(read.get(rights, '', source), folder);
+  const isUnknown =
+    folder !== undefined && !isOut && read.members(clusterIndex, clusterGroup.name(folder)).length === 0;
+  if (folder !== undefined && !isUnknown && !isOut) targets.add(folder);
+  const placedBy = Object.fromEntries(
+    foreign
+      .flatMap(({ value }) => value.clusters.map((cluster) => [cluster, value.declared.origin] as const))
+      .filter(([cluster]) => !targets.has(cluster))
+      .toReversed(),
+  );
+  return {
+    clusters: [...targets, ...Object.keys(placedBy)].sort(compareText),
+    ...(Object.keys(placedBy).length === 0 ? {} : { placedBy }),
+    ...(isOut ? { outOfReach: folder } : isUnknown ? { unknownCluster: folder } : {}),
+    ...(leftOut.length === 0 ? {} : { leftOut }),
+  };
+}
+
+/** Whether a Placement may select files of a source. */
+export function maySelect({ declared, rights }: PlacementValue, source: string): boolean {
+  return selectsFilesOf(rights, declared.origin.source, source);
+}
+
+/** Whether no rights can be taken away by which the Placement selects files of this source. */
+function isOf(source: string): (placement: Entry<PlacementValue>) => boolean {
+  return ({ value: { declared, rights } }) => rights === undefined || declared.origin.source === source;
+}
+
+/** A rule by which a document is assigned to a cluster. */
+export type Route =
+  | { readonly type: 'folder'; readonly cluster: string }
+  | { readonly type: 'placement'; readonly name: string };
+
+/** All rules by which a document of this file is assigned to a cluster; for explanations. */
+export function routesTo(cluster: string, file: Origin, indexes: PlacementIndexes): readonly Route[] {
+  const byPlacement = placementsOf(file, indexes).selecting.flatMap(({ key: name, value }): readonly Route[] =>
+    value.clusters.includes(cluster) ? [{ type: 'placement', name }] : [],
+  );
+  return [...(clusterFolder(file.path) === cluster ? [{ type: 'folder', cluster } as const] : []), ...byPlacement];
+}

@@ -1,0 +1,129 @@
+import { compileGlob, type Glob, selfAndAncestors } from '../../model/glob.ts';
+import { compareText } from '../../model/json.ts';
+import type { Origin } from '../../model/output.ts';
+import { MOST_STEPS_OF_PATH } from '../../model/revision-limits.ts';
+import type { Collection, Entry, Graph, Index, Reader } from '../collections/types.ts';
+
+/** The globs of a Placement by their base folders, so that a path is matched only against some of them. */
+export type GlobsByFolder = ReadonlyMap<string, readonly Glob[]>;
+
+/** Compiles the paths of a Placement. */
+export function globsByFolder(paths: readonly string[]): GlobsByFolder {
+  return Map.groupBy(paths.map(compileGlob), ({ base }) => base);
+}
+
+/** A Placement that is in force, or one that is refused. */
+type Matched = { readonly globs: GlobsByFolder } & (
+  | { readonly declared: { readonly origin: Origin } }
+  | { readonly origin: Origin }
+);
+
+function sourceOf(value: Matched): string {
+  return ('declared' in value ? value.declared : value).origin.source;
+}
+
+/** Indexes Placements by their source and the base folders of their globs. */
+export function indexByFolder<Value extends Matched>(graph: Graph, placements: Collection<Value>): Index<Value> {
+  return graph.index(`${placements.name}ByFolder`, placements, ({ value }) =>
+    value.globs.keys().map((folder) => folderGroup(sourceOf(value), folder)),
+  );
+}
+
+function folderGroup(source: string, folder: string): string {
+  return `${source}\u0000${folder}`;
+}
+
+/** How Placements are looked for. */
+interface Looking<Value> {
+  /** As of {@link indexByFolder}. */
+  readonly byFolder: Index<Value>;
+  /** The sources whose Placements are matched. */
+  readonly sources: Iterable<string>;
+  /** Inside a computation its reader. */
+  readonly look?: Pick<Reader, 'members'>;
+}
+
+/** The Placements that select a file. */
+export interface Selection<Value> {
+  /** Those with a glob for the nearest folder first, then in canonical order. */
+  readonly selecting: readonly Entry<Value>[];
+  /** Sources whose Placements need too many steps for the path of the file: none of these is among `selecting`. */
+  readonly leftOut: readonly string[];
+}
+
+/**
+ * The steps of matching one path with the Placements of another source. The limits of a revision bound those of the Placements of the
+ * own source.
+ */
+export const MOST_FOREIGN_STEPS = 100_000;
+
+/** The steps of matching a path of a source with all Placements of a source. */
+export function mostSteps(of: string, by: string): number {
+  return of === by ? MOST_STEPS_OF_PATH : MOST_FOREIGN_STEPS;
+}
+
+/**
+ * Finds the Placements that select a file. The steps of each source count apart, so that one whose Placements need too many leaves
+ * those of other sources as they are.
+ */
+export function selectFile<Value extends Matched>(
+  { source, path }: Origin,
+  { byFolder, sources, look = { members: (index, group) => index.members(group) } }: Looking<Value>,
+): Selection<Value> {
+  const folders = selfAndAncestors(path);
+  const selecting: { readonly entry: Entry<Value>; readonly depth: number }[] = [];
+  const leftOut: string[] = [];
+  for (const by of new Set(sources)) {
+    const found = selectedBy(by);
+    if (found === undefined) leftOut.push(by);
+    else selecting.push(...found.values());
+  }
+  selecting.sort((a, b) => a.depth - b.depth || compareText(a.entry.key, b.entry.key));
+  return { selecting: selecting.map(({ entry }) => entry), leftOut: leftOut.sort(compareText) };
+
+  /** Undefined: they need too many steps. That does not depend on their order. */
+  function selectedBy(by: string): ReadonlyMap<Value, (typeof selecting)[number]> | undefined {
+    const meter = createStepMeter(mostSteps(source, by));
+    const found = new Map<Value, (typeof selecting)[number]>();
+    for (const [depth, folder] of folders.entries()) {
+      for (const entry of look.members(byFolder, folderGroup(by, folder))) {
+        const { value } = entry;
+        if (found.has(value)) continue;
+        const isMatch = meter.matchesAny(value.globs.get(folder) ?? [], path);
+        if (isMatch === undefined) return undefined;
+        if (isMatch) found.set(value, { entry, depth });
+      }
+    }
+    return found;
+  }
+}
+
+/** Whether a Placement alone selects a file, within the steps that its source has for the path. */
+export function selects(placement: Matched, { source, path }: Origin): boolean {
+  const meter = createStepMeter(mostSteps(source, sourceOf(placement)));
+  return selfAndAncestors(path).some((folder) => meter.matchesAny(placement.globs.get(folder) ?? [], path) === true);
+}
+
+/** Ends a match above a limit. */
+class TooManySteps extends Error {}
+
+/** Matches paths with at most this number of steps together. */
+export function createStepMeter(most: number) {
+  let spent = 0;
+  const count = (steps: number): void => {
+    spent += steps;
+    if (spent > most) throw new TooManySteps();
+  };
+  return {
+    /** Undefined: above the limit. */
+    matchesAny: (globs: readonly Glob[], path: string): boolean | undefined => {
+      try {
+        return globs.some((glob) => glob.matchWith(path, count));
+      } catch (error) {
+        if (!(error instanceof TooManySteps)) throw error;
+        return undefined;
+      }
+    },
+    spent: (): number => spent,
+  };
+}

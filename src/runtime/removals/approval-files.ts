@@ -1,0 +1,174 @@
+import type { Engine } from '../../engine/graph.ts';
+import type { RemovalApproval } from '../../model/desired.ts';
+import type { FileSignature } from '../../model/file-signature.ts';
+import { compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
+import type { ApprovalOutcome } from '../../model/ledger.ts';
+import type { Origin } from '../../model/output.ts';
+import type { ServerCore } from '../core.ts';
+import { type ApprovalRecord, type OutcomesRecord, recordKey } from '../ledger/records.ts';
+import { APPROVAL_LIFE_MS, type Approvals, countsApproval, type HeldSet, type HeldSets } from './approvals.ts';
+
+export type ApprovalOutcomes = ReturnType<typeof createApprovalOutcomes>;
+
+/**
+ * The outcomes of RemovalApprovals, staged and in one record of the store. Each leader writes that record once it has judged what was
+ * declared before its turn. So its absence says that outcomes are lost, and not that there are none.
+ */
+export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerCore) {
+  const input = engine.inputs.approvalOutcomes;
+  let areLost = true;
+  /** An older copy of the store may lack what this process knows of the file as it is declared. */
+  const isKnown = (name: string): boolean => {
+    const known = input.latest('', name);
+    if (known === undefined || known.outcome === 'unsigned') return false;
+    return known.digest === engine.declarations.get('RemovalApproval', name)?.value.digest;
+  };
+  const stage = (stored: OutcomesRecord): void => {
+    for (const [name, outcome] of Object.entries(stored)) if (!isKnown(name)) input.set('', name, outcome);
+    for (const { key: name } of [...input.latestEntries('')]) {
+      if (!Object.hasOwn(stored, name) && !isKnown(name)) input.delete('', name);
+    }
+  };
+  const outcomes = (): OutcomesRecord => {
+    const staged = [...input.latestEntries('')].map(({ key, value }) => [key, value] as const);
+    return Object.fromEntries(staged.sort(([a], [b]) => compareText(a, b)));
+  };
+  const write = (): void => fleet.put(recordKey.approvalOutcomes, outcomes());
+  /** This process judges from now on: stages the record of the store; undefined: there is none. */
+  const load = (stored: OutcomesRecord | undefined): void => {
+    areLost = stored === undefined;
+    stage(stored ?? {});
+    if (stored === undefined) return;
+    fleet.noted(recordKey.approvalOutcomes, stored);
+    if (!jsonEquals(outcomes() as unknown as JsonValue, stored as unknown as JsonValue)) write();
+  };
+  load(records.approvalOutcomes);
+  return {
+    load,
+    /** The store had no record: a RemovalApproval that is declared by now may have been used. */
+    areLost: (): boolean => areLost,
+    /** Stages and writes these outcomes; null: the file is gone. What is declared by now is judged. */
+    set: (changes: Iterable<readonly [name: string, outcome: ApprovalOutcome | null]>): void => {
+      areLost = false;
+      for (const [name, outcome] of changes) {
+        if (outcome === null) input.delete('', name);
+        else input.set('', name, outcome);
+      }
+      write();
+    },
+    /** At a follower: the file of an outcome is gone. */
+    forget: (name: string): void => input.delete('', name),
+    /** At a follower: the leader has written the record; undefined: the store has lost it. */
+    replicate: (stored: OutcomesRecord | undefined): void => {
+      if (stored !== undefined) loop.transact(() => stage(stored));
+    },
+  };
+}
+
+/**
+ * Decides the outcome of each RemovalApproval once, when it is first read. Must run before the recorder of holds: an approval
+ * counts only for removals that were held before it was read, so that no push contains the approval of its own removals. While
+ * outcomes are lost, it counts for nothing: it may have been used. `knowsAll`: every configured source was read completely. The
+ * returned function runs after each commit; it returns true if it has staged a change.
+ */
+export function createApprovalFiles(
+  deps: ServerCore & {
+    readonly approvals: Approvals;
+    readonly outcomes: ApprovalOutcomes;
+    readonly heldSets: HeldSets;
+  },
+  knowsAll: () => boolean,
+): () => boolean {
+  const { engine, approvals, outcomes } = deps;
+  const known = engine.inputs.approvalOutcomes;
+  const judge = createVerdicts(deps);
+
+  return () => {
+    const isLeader = engine.inputs.fleet.get('', '')?.role === 'leader';
+    // While a source is not complete, a file that cannot be read now would later be taken for a new one.
+    const isComplete = allAreComplete(engine);
+    const over = (isComplete ? [...known.entries('')] : [])
+      .map(({ key }) => key)
+      .filter((name) => engine.declarations.get('RemovalApproval', name) === undefined);
+    if (!isLeader) {
+      for (const name of over) outcomes.forget(name);
+      return over.length > 0;
+    }
+    const areLost = outcomes.areLost();
+    if (areLost && !(isComplete && knowsAll())) return false;
+    const granted: Grant[] = [];
+    const changes: (readonly [name: string, outcome: ApprovalOutcome | null])[] = over.map((name) => [name, null]);
+    for (const { key: name, value } of [...engine.declarations.entries('RemovalApproval')]) {
+      const { value: approval, origin } = value;
+      if (isJudged(engine, approval, origin)) continue;
+      const verdict: Verdict = areLost ? { outcome: 'stale' } : judge(approval, origin);
+      const { granted: grant, ...outcome } = verdict;
+      changes.push([name, { digest: approval.digest, ...outcome }]);
+      if (grant !== undefined) granted.push(grant);
+    }
+    if (changes.length === 0 && !areLost) return false;
+    // First: an approval counts once the store has both.
+    outcomes.set(changes);
+    for (const { removals, record } of granted) approvals.grant(removals, record);
+    return changes.length > 0;
+  };
+}
+
+/** Removals that a file approves. */
+interface Grant {
+  readonly removals: HeldSet['removals'];
+  readonly record: ApprovalRecord;
+}
+
+type Verdict = Omit<ApprovalOutcome, 'digest'> & { readonly granted?: Grant };
+
+/** Judges a RemovalApproval that is new. */
+function createVerdicts({ engine, heldSets, clock, log }: ServerCore & { readonly heldSets: HeldSets }) {
+  return (approval: RemovalApproval, at: Origin): Verdict => {
+    const { digest, expiresAt = Number.POSITIVE_INFINITY, name } = approval;
+    const about = { name, digest, source: at.source, path: at.path };
+    const signature = signatureOf(engine, approval, at);
+    if (!countsApproval(engine, 'file') && signature === undefined) {
+      log.warn('a RemovalApproval does not count', about);
+      return { outcome: 'notCounted' };
+    }
+    if (signature !== undefined && 'problem' in signature) {
+      log.warn('a RemovalApproval is not signed', { ...about, problem: signature.problem });
+      return { outcome: 'unsigned', problem: signature.problem };
+    }
+    if (expiresAt <= clock.now()) return { outcome: 'expired' };
+    const signed = signature === undefined ? '' : `, signed by ${signature.signer}`;
+    const by = `${at.source}:${at.path} (RemovalApproval ${name}${signed})`;
+    const removals = heldSets.release(digest);
+    if (removals.length === 0) return { outcome: 'stale' };
+    log.info('removals are approved', { digest, by, released: removals.length });
+    const record = { digest, by, expiresAt: Math.min(expiresAt, clock.now() + APPROVAL_LIFE_MS) };
+    return { outcome: 'used', granted: { removals, record } };
+  };
+}
+
+function isJudged(engine: Engine, approval: RemovalApproval, at: Origin): boolean {
+  const { name, digest } = approval;
+  const before = engine.inputs.approvalOutcomes.get('', name);
+  if (before?.digest !== digest || before.outcome !== 'unsigned') return before?.digest === digest;
+  const signature = signatureOf(engine, approval, at);
+  return signature === undefined || ('problem' in signature && signature.problem === before.problem);
+}
+
+/** The verdict on a RemovalApproval's file, if only signed files count; undefined: all count, or none. */
+function signatureOf(
+  { inputs }: Engine,
+  { expiresAt }: RemovalApproval,
+  { source, path }: Origin,
+): FileSignature | undefined {
+  if (countsApproval({ inputs }, 'file') || !countsApproval({ inputs }, 'signedFile')) return undefined;
+  const unsigned = { problem: 'only a commit in a git source can be signed' };
+  const signature = inputs.sources.get('', source)?.signatures?.[path] ?? unsigned;
+  if ('problem' in signature || expiresAt !== undefined) return signature;
+  // Its outcome is forgotten with the file; then a person without the key could merge the signed commit again.
+  return { problem: 'it has no spec.expires, without which it could be used again later' };
+}
+
+function allAreComplete(engine: Engine): boolean {
+  return [...engine.sourceProofs.entries('')].every(({ value }) => value === 'complete');
+}

@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
+import { configMapYaml, policyYaml } from '../../support/manifests.ts';
+import { forget } from '../../support/mirrors.ts';
+import { createMortalStore } from '../../support/mortal-store.ts';
+import { createReplicaWorld, type FakeReplica, heldAt, type ReplicaWorld } from '../../support/replica-world.ts';
+import { abc, base, names, restart, startedWorld } from '../../support/started-world.ts';
+
+const TAKEOVER_MS = 30_000;
+const FILE = 'approvals/a.yaml';
+const tight = { ...base, 'fleet/policy.yaml': policyYaml(0) };
+const without = { ...tight, 'apps/a.yaml': null };
+
+function approval(digest: string): string {
+  return `apiVersion: fleetrelay.dev/v1alpha1\nkind: RemovalApproval\nmetadata: {name: drop-a}\nspec:\n  digest: ${digest}\n`;
+}
+
+function digestOfHeld(world: FleetWorld): string {
+  return world.server.api.removals()[0]?.digest ?? '';
+}
+
+/** A RemovalApproval was used, and the removal that it names is held again. */
+async function heldAgain(): Promise<{ readonly world: FleetWorld; readonly files: Record<string, string | null> }> {
+  const world = await startedWorld(tight);
+  world.source.push({ 'apps/a.yaml': null });
+  await world.settle();
+  const file = approval(digestOfHeld(world));
+  world.source.push({ [FILE]: file });
+  await world.settle();
+  expect(names(world, 'east')).toEqual(abc.slice(1));
+  world.source.push({ 'apps/a.yaml': configMapYaml('a', '1') });
+  await world.settle();
+  world.source.push({ 'apps/a.yaml': null });
+  await world.settle();
+  expect(names(world, 'east')).toEqual(abc);
+  return { world, files: { ...without, [FILE]: file } };
+}
+
+describe('a RemovalApproval whose outcome the store has lost', () => {
+  it('releases nothing: the next server counts it as read before', async () => {
+    const { world: first, files } = await heldAgain();
+    await forget(first.store, 'approval-outcomes/');
+    const after = await restart(first);
+    after.source.push(files);
+    after.agent('east').connect();
+    after.agent('west').connect();
+    await after.settle();
+    expect(names(after, 'east')).toEqual(abc);
+    expect(digestOfHeld(after)).not.toBe('');
+    await after.clock.advance(200);
+    expect(after.server.api.diagnostics().map(({ reason }) => reason)).toEqual(['ApprovalStale']);
+    // A file of a later commit counts.
+    after.source.push({ 'approvals/b.yaml': approval(digestOfHeld(after)).replace('drop-a', 'again') });
+    await after.settle();
+    expect(names(after, 'east')).toEqual(abc.slice(1));
+  });
+
+  it('is not judged before every source is read, and releases nothing then', async () => {
+    const { world: first, files } = await heldAgain();
+    await forget(first.store, 'approval-outcomes/');
+    const after = await restart(first);
+    after.source.push({ ...files, [FILE]: 'kind: [' });
+    for (const name of ['east', 'west']) after.agent(name).connect();
+    await after.settle();
+    after.source.push({ [FILE]: files[FILE] ?? null });
+    await after.settle();
+    expect(names(after, 'east')).toEqual(abc);
+  });
+});
+
+describe('an approval that the store does not have yet', () => {
+  it.each(['by a file', 'by a command'])(
+    'lets nothing leave, %s: the server may die before it is written',
+    async (way) => {
+      const store = createMortalStore();
+      const world = await createFleetWorld({ store: store.store });
+      world.source.push(tight);
+      world.agent('east').connect();
+      await world.settle();
+      world.source.push({ 'apps/a.yaml': null });
+      await world.settle();
+      const digest = digestOfHeld(world);
+      store.dieAfter(0);
+      if (way === 'by a file') world.source.push({ [FILE]: approval(digest) });
+      else void world.server.api.approve(digest, 'a person');
+      await world.settle();
+      expect(names(world, 'east')).toEqual(abc);
+    },
+  );
+
+  it('counts once the store has it', async () => {
+    const world = await createReplicaWorld(['a']);
+    world.push(tight);
+    await world.pass();
+    const leader = world.leader();
+    leader.agent('east').connect();
+    await world.pass();
+    world.push({ 'apps/a.yaml': null });
+    await world.pass();
+    const digest = digestOfHeld(leader.world);
+    world.memory.refusing = 'the memory is full';
+    const answer = leader.world.server.api.approve(digest, 'a person');
+    await world.pass(1_000);
+    expect(heldAt(leader, 'east')).toEqual(abc);
+    expect(digestOfHeld(leader.world)).toBe(digest);
+    world.memory.refusing = undefined;
+    await world.pass(20_000);
+    expect((await answer).ok).toBe(true);
+    expect(heldAt(leader, 'east')).toEqual(abc.slice(1));
+  });
+
+  it('does not count any more if its object was wanted again meanwhile', async () => {
+    const world = await createReplicaWorld(['a']);
+    world.push(tight);
+    await world.pass();
+    const leader = world.leader();
+    leader.agent('east').connect();
+    await world.pass();
+    world.push({ 'apps/a.yaml': null });
+    await world.pass();
+    world.memory.refusing = 'the memory is full';
+    void leader.world.server.api.approve(digestOfHeld(leader.world), 'a person');
+    await world.pass(1_000);
+    leader.world.source.push({ 'apps/a.yaml': configMapYaml('a', '1') });
+    await world.pass(1_000);
+    world.memory.refusing = undefined;
+    await world.pass(20_000);
+    world.push({ 'apps/a.yaml': null });
+    await world.pass();
+    expect(heldAt(leader, 'east')).toEqual(abc);
+    expect(world.memory.keys().filter((key) => key.startsWith('approvals/'))).toEqual([]);
+  });
+});
+
+describe('an approval that was used, when the store becomes an older copy and the leader is lost', () => {
+  interface Fleet {
+    readonly world: ReplicaWorld;
+    readonly leader: FakeReplica;
+    readonly server: FakeReplica;
+    readonly digest: string;
+  }
+
+  /** A removal is held; its agent is at a follower. */
+  async function held(): Promise<Fleet> {
+    const world = await createReplicaWorld(['a', 'b', 'c']);
+    world.push(tight);
+    await world.pass();
+    const leader = world.leader();
+    const [server] = world.followers();
+    if (server === undefined) throw new Error('there is no follower');
+    server.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    world.push({ 'apps/a.yaml': null });
+    await world.pass();
+    return { world, leader, server, digest: digestOfHeld(leader.world) };
+  }
+
+  /** The object is brought again and removed again: only another approval may let that removal leave. */
+  async function removedAgain({ world, server }: Fleet): Promise<void> {
+    expect(heldAt(server, 'west')).toEqual(abc.slice(1));
+    world.push({ 'apps/a.yaml': configMapYaml('a', '1') });
+    await world.pass();
+    world.push({ 'apps/a.yaml': null });
+    await world.pass();
+    expect(heldAt(server, 'west')).toEqual(abc);
+  }
+
+  const losses: readonly (readonly [string, (leader: FakeReplica) => () => void])[] = [
+    [
+      'killed',
+      (leader) => {
+        leader.kill();
+        return () => undefined;
+      },
+    ],
+    ['suspended', (leader) => leader.freeze()],
+  ];
+
+  it.each(losses)('is not judged again by its file: the leader was %s', async (_, lose) => {
+    const fleet = await held();
+    const { world, leader, server, digest } = fleet;
+    const copy = world.memory.copy();
+    world.push({ [FILE]: approval(digest) });
+    await world.pass();
+    await removedAgain(fleet);
+    const goOn = lose(leader);
+    world.memory.fallBack(copy);
+    await world.pass(TAKEOVER_MS);
+    goOn();
+    await world.pass(TAKEOVER_MS);
+    expect(world.leader()).not.toBe(leader);
+    expect(heldAt(server, 'west')).toEqual(abc);
+    expect(digestOfHeld(world.leader().world)).toBe(digest);
+  });
+
+  it.each(losses)('does not count although the copy has it: the leader was %s', async (_, lose) => {
+    const fleet = await held();
+    const { world, leader, server, digest } = fleet;
+    server.agent('west').pause();
+    void leader.world.server.api.approve(digest, 'a person');
+    await world.pass();
+    const copy = world.memory.copy();
+    expect([...copy.keys()].filter((key) => key.startsWith('approvals/'))).toHaveLength(1);
+    server.agent('west').release('accepted');
+    await world.pass();
+    await removedAgain(fleet);
+    const goOn = lose(leader);
+    world.memory.fallBack(copy);
+    await world.pass(TAKEOVER_MS);
+    goOn();
+    await world.pass(TAKEOVER_MS);
+    expect(heldAt(server, 'west')).toEqual(abc);
+    expect(digestOfHeld(world.leader().world)).not.toBe('');
+  });
+});
