@@ -6,7 +6,6 @@ import { annotationOf } from '../../../model/object-key.ts';
 export const ADOPT = 'fleetrelay.dev/adopt';
 /** Names of field managers between commas. */
 export const ADOPT_FROM = 'fleetrelay.dev/adopt-from';
-export const REPLACE = 'fleetrelay.dev/replace';
 export const FORCE_CONFLICTS = 'fleetrelay.dev/force-conflicts';
 export const PRUNE = 'fleetrelay.dev/prune';
 export const RECONCILE = 'fleetrelay.dev/reconcile';
