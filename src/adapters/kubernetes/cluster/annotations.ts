@@ -11,7 +11,6 @@ export const PRUNE = 'fleetrelay.dev/prune';
 export const RECONCILE = 'fleetrelay.dev/reconcile';
 export const DISCOVERY = 'fleetrelay.dev/discovery';
 export const PAUSED = 'fleetrelay.dev/paused';
-export const IGNORE_FIELDS = 'fleetrelay.dev/ignore-fields';
 
 /**
  * Whether an annotation (RECONCILE, PRUNE) takes the live object out of management. If opt-outs on live objects are ignored, the
