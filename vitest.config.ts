@@ -37,6 +37,7 @@ const sim = {
 /** Integration tests that only `npm run test:long` runs. */
 const LONG_ALONE = [
   'test/contract/kubernetes-api/kubectl-yaml.test.ts',
+  'test/contract/cluster-api/kubernetes-updates.test.ts',
   'test/contract/kubernetes-api/schemas.test.ts',
   'test/contract/public-manifests.test.ts',
   'test/e2e/kubernetes-care-operations.test.ts',

@@ -1,3 +1,4 @@
+import { AUTOSCALER_KIND } from './autoscalers.ts';
 import { kindOf, type ObjectKey } from './object-key.ts';
 
 const CRD = 'apiextensions.k8s.io/CustomResourceDefinition';
@@ -7,13 +8,21 @@ const WEBHOOKS: readonly string[] = [
 ];
 
 /** The highest {@link creationRank}. */
-export const LAST_RANK = 3;
+export const LAST_RANK = 4;
+
+const RANKS: ReadonlyMap<string, number> = new Map([
+  ['/Namespace', 0],
+  [CRD, 1],
+  [AUTOSCALER_KIND, 2],
+  ...WEBHOOKS.map((kind) => [kind, LAST_RANK] as const),
+]);
 
 /**
  * The order in which objects are sent and created; lower ranks are first. Namespaces and CRDs are before what is in them.
- * Webhooks are last, because they could reject other objects.
+ * Autoscalers are before the objects that they scale: a manifest may give the replicas up in the same revision. Webhooks are last,
+ * because they could reject other objects.
  */
 export function creationRank(key: ObjectKey): number {
   const kind = kindOf(key);
-  return kind === '/Namespace' ? 0 : kind === CRD ? 1 : WEBHOOKS.includes(kind) ? LAST_RANK : 2;
+  return RANKS.get(kind) ?? 3;
 }

@@ -34,6 +34,9 @@ export function isCaredFor({ isIgnored, isOfGardener }: Pick<Shoot, 'isIgnored' 
   return !isIgnored && !isOfGardener;
 }
 
+/** The partition of the collection `shoots` with those again whose credentials are rotated by themselves: few are. */
+export const ROTATING = 'rotating';
+
 /** Derives which clusters each Shoot is bound to, from desired state alone. */
 export function deriveBindings(graph: Graph, { declarations, inputs, rights }: DomainCore) {
   const shoots = graph.derive<Declared<'Shoot'>, Shoot & Pick<BoundShoot, 'barred'>>({
@@ -50,7 +53,9 @@ export function deriveBindings(graph: Graph, { declarations, inputs, rights }: D
         if (!reaches(own, cluster)) return [{ cluster, message: outOfReach(origin.source, cluster) }];
         return isOwn(cluster) ? [] : [{ cluster, message: notOwnCluster(origin.source, cluster) }];
       })[0];
-      emit('', key, barred === undefined ? shoot : { ...shoot, isIgnored: true, barred });
+      const judged = barred === undefined ? shoot : { ...shoot, isIgnored: true, barred };
+      emit('', key, judged);
+      if (judged.credentialsRotation !== undefined) emit(ROTATING, key, judged);
     },
   });
   const contenders = graph.gather<Declared<'Shoot'>, Contender<string>>({

@@ -53,12 +53,12 @@ export const care: Domain<CareParts> = {
     const reads = { ...inputs, documentWants, snapshots, clusters, settings, bindings, byCluster, sleepers };
     const hibernated = deriveHibernated(graph, reads);
     const asleep = deriveSleepingClusters(graph, reads);
-    const { apiServer, demands, ...checks } = deriveChecks(graph, reads);
+    const { apiServer, machines, ...checks } = deriveChecks(graph, reads);
     const { absences, deadlines: ofAbsences } = deriveAbsences(graph, reads);
     const { conditions, deadlines: ofThresholds } = deriveConditions(graph, checks.findings, { ...reads, absences });
     const { constraints, collections, ...ofConstraints } = deriveConstraints(graph, {
       ...reads,
-      ...{ apiServer, absences, demands },
+      ...{ ...machines, shoots, apiServer, absences },
     });
     const operation = wireOperations(graph, core, { ...reads, hibernated, apiServer });
     const agents = deriveAgentNeeds(graph, { ...core, bindings });

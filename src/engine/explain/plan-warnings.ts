@@ -1,9 +1,21 @@
-import type { CompareVersions } from '../../model/field-diff.ts';
-import { immutableChanges } from '../../model/immutable-fields.ts';
+import { AUTOSCALER_KIND, autoscaledBy } from '../../model/autoscalers.ts';
+import type { FleetPolicy } from '../../model/desired.ts';
+import type { CompareVersions, FieldChange } from '../../model/field-diff.ts';
+import { parseFieldPath } from '../../model/field-path.ts';
+import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
+import { type FieldNames, ignoredFields } from '../../model/ignored-fields.ts';
 import { type JsonObject, objectOf } from '../../model/json.ts';
 import { matchesLabels } from '../../model/label-selector.ts';
-import { displayKey, labelsOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { displayKey, labelsOf, type ObjectKey, type ObjectRef, objectRefOf } from '../../model/object-key.ts';
 import type { PlanWarning } from '../../model/plan/plan.ts';
+import { shownValue } from '../../model/plan/plan-text.ts';
+import {
+  type LeftOut,
+  REPLACE,
+  replacementOf,
+  type UpdateOutlook,
+  updateOutlook,
+} from '../../model/updates/update-outlook.ts';
 import type { Engine } from '../graph.ts';
 import type { PlannedObject } from './plan.ts';
 
@@ -22,9 +34,13 @@ export function warningsOf(
     if (known === undefined) found.set(key, { ...warning, clusters: [cluster] });
     else known.clusters.push(cluster);
   };
-  for (const planned of objects) {
-    for (const warning of [...immutableWarnings(planned, compare), ...containerWarnings(planned)])
-      add(planned.cluster, warning);
+  const outlookOf = createOutlooks(compare);
+  const { drift } = engine.policy.get('', '')?.value ?? defaultFleetPolicy;
+  for (const [cluster, planned] of Map.groupBy(objects, (each) => each.cluster)) {
+    const judging: Judging = { outlookOf, isAutoscaled: createAutoscaledTest(engine, cluster), drift };
+    for (const each of planned) {
+      for (const warning of [...updateWarnings(each, judging), ...containerWarnings(each)]) add(cluster, warning);
+    }
   }
   for (const [cluster, planned] of Map.groupBy(objects, (each) => each.cluster)) {
     for (const warning of lostPods(engine, cluster, planned)) add(cluster, warning);
@@ -32,15 +48,101 @@ export function warningsOf(
   return [...found.values()];
 }
 
-function immutableWarnings(
+/** What updates of objects of one cluster are judged by. */
+interface Judging {
+  readonly outlookOf: OutlookOf;
+  readonly isAutoscaled: (key: ObjectKey) => boolean;
+  readonly drift: FleetPolicy['drift'];
+}
+
+/** What an API server does with a change beside what the manifest says. */
+function updateWarnings(
   { key, action, before, after }: PlannedObject,
-  compare: CompareVersions,
+  { outlookOf, isAutoscaled, drift }: Judging,
 ): readonly Warning[] {
   if (action !== 'change' || before === undefined || after === undefined) return [];
-  const fields = immutableChanges(objectRefOf(key), before, compare(before, after));
-  if (fields.length === 0) return [];
-  const message = `an API server may refuse to change ${fields.join(', ')}: give the object another name, or delete it first`;
-  return [{ reason: 'ImmutableField', object: displayKey(key), message }];
+  const ref = objectRefOf(key);
+  const object = displayKey(key);
+  const { refused, kept, restored } = outlookOf(ref, before, after);
+  const lost =
+    restored.length === 0 ? [] : notIgnored(restored, ignoredFields({ key, value: after }, drift, isAutoscaled(key)));
+  return [
+    ...(refused.length === 0 ? [] : [refusal(replacementOf(ref, after), ref.kind, object, refused.join(', '))]),
+    ...kept.map(({ path, value }): Warning => {
+      const message = `${path} stays ${shownValue(value)}: an API server keeps it although the manifest leaves it out`;
+      return { reason: 'FieldKept', object, message };
+    }),
+    ...lost.map(({ path, value }): Warning => {
+      const message = `${path} becomes ${shownValue(value)}, its default, since the manifest leaves it out`;
+      return { reason: 'DefaultRestored', object, message };
+    }),
+  ];
+}
+
+/** Without the fields that keep their live value, because others own them by agreement. */
+function notIgnored(fields: readonly LeftOut[], ignored: readonly FieldNames[]): readonly LeftOut[] {
+  return fields.filter(({ path }) => {
+    const names = parseFieldPath(path);
+    if (!names.ok) return true;
+    const plain = names.value.filter((step) => typeof step === 'string');
+    return !ignored.some((field) => field.every((name, index) => name === plain[index]));
+  });
+}
+
+function refusal(replacement: ReturnType<typeof replacementOf>, kind: string, object: string, fields: string): Warning {
+  const may = `an API server may refuse to change ${fields}`;
+  switch (replacement) {
+    case 'replaces': {
+      const message = `${may}: then the object is deleted and made anew, since its manifest has the annotation ${REPLACE}: "true"`;
+      return { reason: 'ReplacedObject', object, message };
+    }
+    case 'never': {
+      const message = `${may}, and a ${kind} is never replaced, since all that is in it would go: give the object another name`;
+      return { reason: 'ImmutableField', object, message };
+    }
+    case 'asks': {
+      const way = `or set the annotation ${REPLACE}: "true" to have it deleted and made anew`;
+      return { reason: 'ImmutableField', object, message: `${may}: give the object another name, ${way}` };
+    }
+  }
+}
+
+type OutlookOf = (ref: ObjectRef, before: JsonObject, after: JsonObject) => UpdateOutlook;
+
+/** Each pair of versions is judged once: clusters share contents. */
+function createOutlooks(compare: CompareVersions): OutlookOf {
+  const known = new Map<readonly FieldChange[], UpdateOutlook>();
+  return (ref, before, after) => {
+    const changes = compare(before, after);
+    const outlook = known.get(changes) ?? updateOutlook(ref, before, after, changes);
+    known.set(changes, outlook);
+    return outlook;
+  };
+}
+
+/** Tests whether an autoscaler that the cluster will have sets the replicas of an object. The cluster is looked through at the first test. */
+function createAutoscaledTest(engine: Engine, cluster: string): (key: ObjectKey) => boolean {
+  let targets: ReadonlySet<ObjectKey> | undefined;
+  return (key) => {
+    targets ??= new Set(autoscaledIn(engine, cluster));
+    return targets.has(key);
+  };
+}
+
+function* autoscaledIn(engine: Engine, cluster: string): Generator<ObjectKey> {
+  const isAutoscaler = (key: string): key is ObjectKey => key.startsWith(`${AUTOSCALER_KIND}/`);
+  for (const { key, value } of engine.outputs.entries(cluster)) {
+    const target = isAutoscaler(key) && value.type === 'object' ? autoscaledBy(key, value.value) : undefined;
+    if (target !== undefined) yield target;
+  }
+  for (const { key, value } of engine.inputs.live.entries(cluster)) {
+    if (!isAutoscaler(key)) continue;
+    const output = engine.outputs.get(cluster, key)?.type;
+    // The output counts, unless the object stays as it is.
+    if (output === 'object' || output === 'remove' || output === 'removing') continue;
+    const target = autoscaledBy(key, value.value);
+    if (target !== undefined) yield target;
+  }
 }
 
 function containerWarnings({ key, action }: PlannedObject): readonly Warning[] {

@@ -88,6 +88,9 @@ export interface PlanWarning {
   /** Constant UpperCamelCase word. */
   readonly reason:
     | 'ImmutableField'
+    | 'ReplacedObject'
+    | 'FieldKept'
+    | 'DefaultRestored'
     | 'NamespaceRemoved'
     | 'DefinitionRemoved'
     | 'SelectsNoPod'

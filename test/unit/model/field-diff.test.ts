@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { fieldDiff, MASKED } from '../../../src/model/field-diff.ts';
-import { immutableChanges } from '../../../src/model/immutable-fields.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 
 const paths = (before: JsonObject, after: JsonObject): readonly string[] =>
@@ -59,47 +58,5 @@ describe('the difference of two versions', () => {
       ...{ apiVersion: 'v1', kind: 'Secret', metadata: { annotations: { [name]: text, plain: text } } },
     });
     expect(fieldDiff(secret('one'), secret('two')).map(({ after }) => after)).toEqual([MASKED, 'two']);
-  });
-});
-
-describe('fields that an API server refuses to change', () => {
-  const changed = (group: string, kind: string, before: JsonObject, after: JsonObject): readonly string[] =>
-    immutableChanges({ group, kind }, before, fieldDiff(before, after));
-
-  it.each<[string, string, JsonObject, JsonObject, readonly string[]]>([
-    [
-      'apps',
-      'Deployment',
-      { spec: { selector: { a: 1 }, replicas: 1 } },
-      { spec: { selector: { a: 2 }, replicas: 2 } },
-      ['spec.selector.a'],
-    ],
-    [
-      'apps',
-      'StatefulSet',
-      { spec: { serviceName: 'a', replicas: 1 } },
-      { spec: { serviceName: 'b', replicas: 2 } },
-      ['spec.serviceName'],
-    ],
-    [
-      '',
-      'PersistentVolumeClaim',
-      { spec: { resources: { requests: { storage: 1 } } } },
-      { spec: { resources: { requests: { storage: 2 } } } },
-      [],
-    ],
-    ['', 'ConfigMap', { immutable: true, data: { a: '1' } }, { immutable: true, data: { a: '2' } }, ['data.a']],
-    ['', 'ConfigMap', { data: { a: '1' } }, { data: { a: '2' } }, []],
-    ['', 'Service', { spec: {} }, { spec: { clusterIP: '10.0.0.1' } }, []],
-    ['', 'Service', { spec: { clusterIP: '10.0.0.1' } }, { spec: { clusterIP: '10.0.0.2' } }, ['spec.clusterIP']],
-    [
-      'rbac.authorization.k8s.io',
-      'RoleBinding',
-      { roleRef: { name: 'a' } },
-      { roleRef: { name: 'b' } },
-      ['roleRef.name'],
-    ],
-  ])('%s %s', (group, kind, before, after, expected) => {
-    expect(changed(group, kind, before, after)).toEqual(expected);
   });
 });

@@ -6,13 +6,11 @@ import { annotationOf } from '../../../model/object-key.ts';
 export const ADOPT = 'fleetrelay.dev/adopt';
 /** Names of field managers between commas. */
 export const ADOPT_FROM = 'fleetrelay.dev/adopt-from';
-export const REPLACE = 'fleetrelay.dev/replace';
 export const FORCE_CONFLICTS = 'fleetrelay.dev/force-conflicts';
 export const PRUNE = 'fleetrelay.dev/prune';
 export const RECONCILE = 'fleetrelay.dev/reconcile';
 export const DISCOVERY = 'fleetrelay.dev/discovery';
 export const PAUSED = 'fleetrelay.dev/paused';
-export const IGNORE_FIELDS = 'fleetrelay.dev/ignore-fields';
 
 /**
  * Whether an annotation (RECONCILE, PRUNE) takes the live object out of management. If opt-outs on live objects are ignored, the

@@ -15,6 +15,7 @@ import {
   ignoredOf,
   leftAlone,
   managersOf,
+  needsNewObject,
   overwrite,
   refused,
   type Step,
@@ -22,7 +23,7 @@ import {
   written,
 } from './overwrite.ts';
 import { byTimeDescending, compareFields, fieldManagers, isOurs, ownerOf } from './ownership.ts';
-import { type FieldConflict, failed, isFieldConflict, isImmutable, isOtherSchema, isStaleWrite } from './refusals.ts';
+import { type FieldConflict, failed, isFieldConflict, isOtherSchema, isStaleWrite } from './refusals.ts';
 import { stampTextOf } from './stamp.ts';
 import {
   applyBody,
@@ -152,7 +153,7 @@ async function applyToWatched(applying: Applying, entry: LiveEntry): Promise<Ste
     [
       isStaleWrite(answer),
       isFieldConflict(answer.refusal),
-      isImmutable(answer.refusal),
+      needsNewObject(request, answer.refusal),
       isOtherSchema(answer.refusal),
     ].includes(true);
   return needsRead ? 'readAgain' : refused(request, answer);

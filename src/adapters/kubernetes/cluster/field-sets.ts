@@ -1,5 +1,5 @@
+import type { FieldNames } from '../../../model/ignored-fields.ts';
 import { isJsonObject, type JsonValue } from '../../../model/json.ts';
-import type { FieldPath } from './ignored-fields.ts';
 import { child, displayItem, type FieldSet, itemNames, itemOf } from './ownership.ts';
 
 export function isEmpty(fields: FieldSet): boolean {
@@ -36,11 +36,11 @@ export function subtractFields(fields: FieldSet, others: FieldSet): FieldSet {
 }
 
 /** The set without these fields. */
-export function withoutPaths(fields: FieldSet, paths: readonly FieldPath[]): FieldSet {
+export function withoutPaths(fields: FieldSet, paths: readonly FieldNames[]): FieldSet {
   return paths.reduce(withoutPath, fields);
 }
 
-function withoutPath(fields: FieldSet, path: FieldPath): FieldSet {
+function withoutPath(fields: FieldSet, path: FieldNames): FieldSet {
   const [first = '', ...rest] = path;
   return selected(fields, (name, inside) => {
     if (!name.startsWith('f:')) return isWhole(inside) ? inside : unlessEmpty(withoutPath(inside, path));

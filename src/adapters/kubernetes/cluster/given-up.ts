@@ -1,9 +1,9 @@
+import { ignoredFields } from '../../../model/ignored-fields.ts';
 import type { JsonObject } from '../../../model/json.ts';
 import { displayKey } from '../../../model/object-key.ts';
 import type { ApplyOutcome, ApplyRequest } from '../../../ports/cluster-api.ts';
 import { ADOPT_FROM } from './annotations.ts';
 import { fieldsOf, isEmpty, joinedFields, sharedFields, undeclaredFields, withoutPaths } from './field-sets.ts';
-import { ignoredFields } from './ignored-fields.ts';
 import { type FieldManager, type FieldSet, fieldManagers, isOurs } from './ownership.ts';
 import { type FieldConflict, listConflicts } from './refusals.ts';
 import type { Looking } from './write.ts';

@@ -1,52 +1,22 @@
-import type { AgentSettings } from '../../../model/agent-settings.ts';
+import type { FieldNames } from '../../../model/ignored-fields.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
-import { annotationOf, kindOf } from '../../../model/object-key.ts';
-import type { ApplyRequest } from '../../../ports/cluster-api.ts';
-import { IGNORE_FIELDS } from './annotations.ts';
 import { child, type FieldManager, type FieldSet, isOurs, itemName, itemNames } from './ownership.ts';
 
-/** A field by the names that lead to it; through a list it means the field of each item. */
-export type FieldPath = readonly string[];
-
-const REPLICAS: FieldPath = ['spec', 'replicas'];
-
-/** Fields of an object that others own by agreement: by the policy, by an annotation of the object, by an autoscaler. */
-export function ignoredFields(
-  { key, value }: ApplyRequest,
-  settings: AgentSettings,
-  autoscaled: boolean,
-): readonly FieldPath[] {
-  const byPolicy = settings.ignoredFields.filter((ignored) => ignored.kind === kindOf(key));
-  const annotated = annotationOf(value, IGNORE_FIELDS).split(',');
-  const paths = [...byPolicy.flatMap(({ fields }) => fields), ...annotated]
-    .map(parsePath)
-    .filter((path) => path.length > 0);
-  return autoscaled ? [...paths, REPLICAS] : paths;
-}
-
-/** `spec.replicas`; a dot that belongs to a name is written `\.`. */
-function parsePath(text: string): FieldPath {
-  const names = text
-    .trim()
-    .replace(/^\./, '')
-    .split(/(?<!\\)\./);
-  return names.map((name) => name.replaceAll('\\.', '.')).filter((name) => name !== '');
-}
-
 /** The object without these fields. */
-export function withoutFields(value: JsonObject, paths: readonly FieldPath[]): JsonObject {
+export function withoutFields(value: JsonObject, paths: readonly FieldNames[]): JsonObject {
   return paths.reduce<JsonObject>((rest, path) => edited(rest, path, () => undefined), value);
 }
 
 /**
  * The object as it is applied over a live one. An ignored field that another manager owns is left out. A field that only we
- * own would be removed if it were left out: it keeps its live value until another manager takes it.
+ * own would be removed if it were left out: it keeps its live value until another manager takes it, also if it is not declared any
+ * more.
  */
 export function handOver(
   value: JsonObject,
   live: JsonObject,
   managers: readonly FieldManager[],
-  paths: readonly FieldPath[],
+  paths: readonly FieldNames[],
 ): JsonObject {
   const ours = managers.filter(isOurs).map(({ fields }) => fields);
   const others = managers.filter((manager) => !isOurs(manager)).map(({ fields }) => fields);
@@ -60,18 +30,19 @@ export function handOver(
 /** A field of one object: the names and list items that lead to it. */
 type Place = readonly (string | { readonly item: JsonValue; readonly index: number })[];
 
-function edited(value: JsonObject, path: FieldPath, replace: (place: Place) => JsonValue | undefined): JsonObject {
+function edited(value: JsonObject, path: FieldNames, replace: (place: Place) => JsonValue | undefined): JsonObject {
   const result = edit(value, path, []);
   return isJsonObject(result) ? result : value;
 
-  function edit(at: JsonValue | undefined, names: FieldPath, place: Place): JsonValue | undefined {
+  function edit(at: JsonValue | undefined, names: FieldNames, place: Place): JsonValue | undefined {
     if (Array.isArray(at)) return at.map((item, index) => edit(item, names, [...place, { item, index }]) ?? null);
     const [name, ...rest] = names;
-    if (!isJsonObject(at) || name === undefined || at[name] === undefined) return at;
-    const { [name]: member, ...others } = at;
+    if (name === undefined || !(at === undefined || isJsonObject(at))) return at;
+    const { [name]: member, ...others } = at ?? {};
     const here = [...place, name];
     const next = rest.length === 0 ? replace(here) : edit(member, rest, here);
     if (next !== undefined) return { ...others, [name]: next };
+    if (member === undefined) return at;
     // The map was not declared as empty: an empty map would be a field of its own.
     const isBare = Object.keys(others).length === 0 && typeof place.at(-1) === 'string';
     return isBare ? undefined : others;

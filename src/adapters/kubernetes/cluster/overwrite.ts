@@ -1,14 +1,17 @@
+import { ignoredFields } from '../../../model/ignored-fields.ts';
 import { type JsonObject, textOf } from '../../../model/json.ts';
-import { annotationOf, displayKey, metadataOf, objectRefOf } from '../../../model/object-key.ts';
+import { annotationOf, displayKey, kindOf, metadataOf, objectRefOf } from '../../../model/object-key.ts';
 import { isKeyOfSecret } from '../../../model/secret-values.ts';
+import { REPLACE, replacementOf } from '../../../model/updates/update-outlook.ts';
+import { isOfOlderVersion } from '../../../model/updates/update-rules.ts';
 import type { ApplyOutcome, ApplyRequest } from '../../../ports/cluster-api.ts';
-import type { ApiResource, KubeAnswer } from '../api/types.ts';
-import { FORCE_CONFLICTS, REPLACE } from './annotations.ts';
+import type { ApiResource, KubeAnswer, KubeRefusal } from '../api/types.ts';
+import { FORCE_CONFLICTS } from './annotations.ts';
 import { awaitServed } from './definitions.ts';
 import { isEmpty, subtractFields, undeclaredFields } from './field-sets.ts';
 import { allFields, namedInOtherVersion, type Ownership, ownershipRequest } from './former-managers.ts';
 import { contestedFields } from './given-up.ts';
-import { handOver, ignoredFields } from './ignored-fields.ts';
+import { handOver } from './ignored-fields.ts';
 import { readEntry } from './live/entry.ts';
 import { type FieldManager, fieldManagers, isOurs } from './ownership.ts';
 import {
@@ -119,13 +122,14 @@ type NotWritten = Exclude<KubeAnswer, { type: 'ok' }> | Hindered;
 /** A change of an immutable field: the message names the way out, or the object is deleted, if its manifest allows that. */
 async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritten): Promise<Step> {
   const { request, resource } = applying;
-  if (answer.type !== 'refused' || !isImmutable(answer.refusal)) return refused(request, answer);
-  const { kind } = objectRefOf(request.key);
+  if (answer.type !== 'refused' || !needsNewObject(request, answer.refusal)) return refused(request, answer);
+  const ref = objectRefOf(request.key);
+  const replacement = replacementOf(ref, request.value);
   const { message } = failureOf(answer, isKeyOfSecret(request.key));
-  if (kind === 'Namespace' || kind === 'CustomResourceDefinition') {
-    return failed('ImmutableField', `${message}; a ${kind} is never replaced, since all that is in it would go`);
+  if (replacement === 'never') {
+    return failed('ImmutableField', `${message}; a ${ref.kind} is never replaced, since all that is in it would go`);
   }
-  if (annotationOf(request.value, REPLACE) !== 'true') {
+  if (replacement === 'asks') {
     const way = `set the annotation ${REPLACE}: "true" in its manifest to have it deleted and made anew`;
     return failed('ImmutableField', `${message}; ${way}`);
   }
@@ -140,6 +144,11 @@ async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritt
     default:
       return removed;
   }
+}
+
+/** Whether only a new object can be as declared. */
+export function needsNewObject({ key, value }: ApplyRequest, refusal: KubeRefusal): boolean {
+  return isImmutable(refusal) || isOfOlderVersion(kindOf(key), value, refusal.message);
 }
 
 /** The outcome of a write that was not accepted. */

@@ -1,4 +1,5 @@
 import type { AgentSettings } from '../../../model/agent-settings.ts';
+import { ignoredFields } from '../../../model/ignored-fields.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -14,7 +15,7 @@ import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, KubeClient } from '../api/types.ts';
 import { fieldsOf, subtractFields, undeclaredFields } from './field-sets.ts';
 import { allFields, formerManagers } from './former-managers.ts';
-import { handOver, ignoredFields } from './ignored-fields.ts';
+import { handOver } from './ignored-fields.ts';
 import { type Autoscaled, createAutoscaled } from './live/autoscaled.ts';
 import { keyOfLive } from './live/entry.ts';
 import { trimObject } from './live/trim.ts';

@@ -41,11 +41,12 @@ export function deriveChecks(graph: Graph, core: Reads) {
   };
   const apiServer = deriveApiServerAvailable(graph, reads);
   const nodes = deriveEveryNodeReady(graph, reads);
+  const machines = { demands: nodes.demands, preserving: nodes.preserving };
   const findings: readonly Derived<Finding>[] = [
     apiServer,
     deriveControlPlaneHealthy(graph, reads),
     deriveObservabilityComponentsHealthy(graph, reads),
-    deriveSystemComponentsHealthy(graph, { ...reads, demands: nodes.demands, unreadyDaemonPods }),
+    deriveSystemComponentsHealthy(graph, { ...reads, ...machines, unreadyDaemonPods }),
     nodes.everyNodeReady,
   ];
   const deadlines: readonly Derived<Deadline>[] = [managedResources.deadlines];
@@ -55,5 +56,5 @@ export function deriveChecks(graph: Graph, core: Reads) {
     ...[...extensions.collections, ...labelled.collections],
     ...[...managedResources.collections, ...findings],
   ];
-  return { gates, apiServer, demands: nodes.demands, findings, deadlines, collections };
+  return { gates, apiServer, machines, findings, deadlines, collections };
 }

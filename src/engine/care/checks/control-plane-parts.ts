@@ -74,18 +74,24 @@ export function* componentFindings(
   yield { outcome: 'failed', reason: `${reason}Unhealthy`, message, cause: { cluster: seed, key } };
 }
 
-/** The first problem of the ManagedResources that feed a condition. `isExcused`: its problem does not count; absent: each counts. */
+/**
+ * The first problem of the ManagedResources that feed a condition. `excuse`: asked if one has a problem, tests whether that of a
+ * ManagedResource does not count; undefined: each counts.
+ */
 export function* managedResourceFindings(
   read: Reader,
   reads: PartsReads,
   { seed, namespace }: ControlPlane,
   type: ShootCondition,
-  isExcused?: (managedResource: ObjectKey) => boolean,
+  excuse: () => ((managedResource: ObjectKey) => boolean) | undefined = () => undefined,
 ): Generator<Finding | undefined> {
   const { unhealthy } = reads.managedResources;
   const group = managedResourceGroup(seed, namespace, type);
-  const candidates = isExcused === undefined ? read.first(unhealthy, group, 1) : read.members(unhealthy, group);
-  const first = candidates.find(({ key }) => isExcused?.(key as ObjectKey) !== true);
+  // Most control planes have none: then all checks wait for the same group.
+  const hasAny = read.count(unhealthy, managedResourceGroup(seed, namespace, undefined)) > 0;
+  const [any] = hasAny ? read.first(unhealthy, group, 1) : [];
+  const isExcused = any && excuse();
+  const first = isExcused ? read.members(unhealthy, group).find(({ key }) => !isExcused(key as ObjectKey)) : any;
   const problem = first?.value.problem;
   if (problem !== undefined) yield { ...problem, cause: { cluster: seed, key: first?.key as ObjectKey } };
   yield namespaceObstacle(read, reads, seed, namespace, MANAGED_RESOURCE_KIND);

@@ -2,20 +2,19 @@ import type { LiveObject } from '../../../model/agent.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
 import type { ObjectKey } from '../../../model/object-key.ts';
 import { integerOf } from '../../../model/proto-json.ts';
-import type { Contribution, Derived, Index, Reader } from '../../collections/types.ts';
+import type { Index, Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import type { BoundShoot } from '../binding.ts';
 import { deploymentProblem } from '../objects/components.ts';
 import { generationsOf } from '../objects/generations.ts';
 import { daemonPodsGroup } from '../objects/unready-daemon-pods.ts';
 import type { ControlPlane } from './control-plane-parts.ts';
-import { type Demand, preservedMachines } from './every-node-ready/machines.ts';
+import { type PreservedMachinesReads, preservedMachines } from './every-node-ready/machines.ts';
 import { isPreserved } from './every-node-ready/node-health.ts';
 import { NODE_KIND } from './every-node-ready/node-verdict.ts';
 
 /** What {@link excuseOfPreservedNodes} reads. */
-export interface PreservedReads extends Pick<EngineInputs, 'live'> {
-  readonly demands: Derived<readonly Contribution<Demand>[]>;
+export interface PreservedReads extends PreservedMachinesReads, Pick<EngineInputs, 'live'> {
   /** Pods of DaemonSets that are not ready. */
   readonly unreadyDaemonPods: Index<LiveObject>;
 }
@@ -33,7 +32,7 @@ export function excuseOfPreservedNodes(
   { cluster, pools }: BoundShoot,
   controlPlane: ControlPlane,
 ): ((managedResource: ObjectKey) => boolean) | undefined {
-  if (pools.length === 0 || preservedMachines(read, reads.demands, controlPlane) === 0) return undefined;
+  if (pools.length === 0 || preservedMachines(read, reads, controlPlane) === 0) return undefined;
   return (managedResource) => {
     const status = objectOf(read.get(reads.live, controlPlane.seed, managedResource)?.value.status);
     const looks = objectsOf(status.resources).map((workload) => lookAt(read, reads, cluster, workload));

@@ -25,7 +25,14 @@ export function deriveSystemComponentsHealthy(graph: Graph, reads: Reads): Deriv
   return deriveCheck(graph, reads, {
     type: TYPE,
     name: 'systemComponentsHealthy',
-    reads: [...partsRead(reads), tunnelPods.all, tunnelPods.running, reads.demands, reads.unreadyDaemonPods],
+    reads: [
+      ...partsRead(reads),
+      tunnelPods.all,
+      tunnelPods.running,
+      reads.demands,
+      reads.preserving,
+      reads.unreadyDaemonPods,
+    ],
     good: {
       ...{ outcome: 'good', reason: 'SystemComponentsRunning' },
       message: 'All system components are healthy.',
@@ -38,7 +45,7 @@ export function deriveSystemComponentsHealthy(graph: Graph, reads: Reads): Deriv
 function* findings(read: Reader, reads: Reads, shoot: BoundShoot): Generator<Finding | undefined> {
   const controlPlane = controlPlaneOf(shoot);
   if (controlPlane === undefined) return;
-  const excuse = excuseOfPreservedNodes(read, reads, shoot, controlPlane);
+  const excuse = () => excuseOfPreservedNodes(read, reads, shoot, controlPlane);
   yield* managedResourceFindings(read, reads, controlPlane, TYPE, excuse);
   if (shoot.pools.length > 0) yield tunnelFinding(read, reads, shoot.cluster);
 }

@@ -1,5 +1,6 @@
 import { type Condition, readConditions, withoutTimes } from '../../../model/conditions.ts';
 import type { JsonObject, JsonValue } from '../../../model/json.ts';
+import type { Shoot } from '../../../model/shoot.ts';
 import type { Collection, Derived, Graph, Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import { type AbsenceReads, absenceOf, wasSeen } from '../absences.ts';
@@ -17,6 +18,7 @@ import {
   manualUpdateFinding,
   preservationFinding,
   type SeedReads,
+  seedReadsOf,
 } from './seed-constraints.ts';
 import { deriveWebhookFindings, WEBHOOK_KINDS } from './webhooks.ts';
 
@@ -48,8 +50,9 @@ interface Reads
   extends ClusterReads,
     AbsenceReads,
     Pick<EngineInputs, 'live' | 'kinds' | 'observed'>,
-    Pick<SeedReads, 'demands'> {
+    Pick<SeedReads, 'demands' | 'preserving'> {
   readonly bindings: Derived<BoundShoot>;
+  readonly shoots: Derived<Shoot>;
   readonly sleepers: Derived<Sleep>;
   readonly settings: Collection<JsonValue>;
   /** Of the condition APIServerAvailable, by Shoot. */
@@ -67,14 +70,13 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
   const definitions = deriveDefinitionFindings(graph, reads);
   const { rotations, deadlines: ofRotations } = deriveCredentialsRotations(graph, reads);
   const seedReads: SeedReads = { ...reads, ignored: indexIgnoredResources(graph, reads) };
-  const { ignored, demands, live, kinds, settings } = seedReads;
   const constraints: Derived<readonly Judged[]> = graph.derive<BoundShoot, readonly Judged[]>({
     name: 'shootConstraints',
     from: bindings,
     reads: [
       ...[sleepers, clusters, agents, snapshots, observed, apiServer, absences, elapsed],
       ...[webhooks.findings, authorities.findings, definitions.findings],
-      ...[rotations, ignored, demands, live, kinds, settings],
+      ...[rotations, ...seedReadsOf(seedReads)],
     ],
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
@@ -110,7 +112,8 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
     const obstacle = obstacleOf(read, shoot, reads, wasSeenAsleep(read, sleepers, key));
     if (obstacle !== undefined) return required(notChecked(obstacle));
     const ofResources = unlessGood(IGNORED_RESOURCES, ignoredFinding(read, seedReads, shoot));
-    const ofRotation = unlessGood(ROTATION_POSSIBLE, read.get(rotations, '', key)?.finding);
+    const rotation = shoot.credentialsRotation && read.get(rotations, '', key);
+    const ofRotation = unlessGood(ROTATION_POSSIBLE, rotation?.finding);
     if (isAsleep(read, sleepers, key)) {
       const optional = OPTIONAL.map((type) => [type, SLEEPS] as const);
       return [...required(SLEEPS), ...optional, ...ofRotation, ...ofResources];

@@ -1,11 +1,12 @@
 import { type CredentialsRotation, rotationOutlook } from '../../../model/credentials-rotation.ts';
 import { type JsonObject, objectOf, textOf } from '../../../model/json.ts';
+import type { Shoot } from '../../../model/shoot.ts';
 import { parseRfc3339 } from '../../../model/time.ts';
 import type { Derived, Graph, Reader } from '../../collections/types.ts';
 import type { Deadline } from '../../deadlines.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import { CARE } from '../absences.ts';
-import type { BoundShoot } from '../binding.ts';
+import { ROTATING } from '../binding.ts';
 import type { Finding } from '../thresholds.ts';
 import { type ClusterReads, notChecked } from '../visibility.ts';
 
@@ -24,7 +25,7 @@ export interface Rotation {
 }
 
 interface Reads extends Pick<EngineInputs, 'elapsed' | 'observed'>, Pick<ClusterReads, 'agents'> {
-  readonly bindings: Derived<BoundShoot>;
+  readonly shoots: Derived<Shoot>;
 }
 
 /**
@@ -32,10 +33,11 @@ interface Reads extends Pick<EngineInputs, 'elapsed' | 'observed'>, Pick<Cluster
  * creation the age of a key that was never rotated is not known, and nothing is derived. Source: Gardener's constraints.
  */
 export function deriveCredentialsRotations(graph: Graph, reads: Reads) {
-  const { bindings, agents, elapsed, observed } = reads;
-  const rotations: Derived<Rotation> = graph.derive<BoundShoot, Rotation>({
+  const { shoots, agents, elapsed, observed } = reads;
+  const rotations: Derived<Rotation> = graph.derive<Shoot, Rotation>({
     name: 'credentialsRotations',
-    from: bindings,
+    from: shoots,
+    partition: ROTATING,
     reads: [agents, elapsed, observed],
     seesAll: true,
     compute: ({ key, value: { credentialsRotation: wanted, cluster, isIgnored } }, read, emit) => {

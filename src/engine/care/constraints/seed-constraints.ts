@@ -1,11 +1,15 @@
 import type { LiveObject } from '../../../model/agent.ts';
 import { type JsonObject, objectOf, textOf, textsOf } from '../../../model/json.ts';
 import { annotationOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
-import type { Contribution, Derived, Graph, Index, Reader } from '../../collections/types.ts';
+import type { Graph, Index, Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
 import type { BoundShoot } from '../binding.ts';
 import { controlPlaneOf } from '../checks/control-plane-parts.ts';
-import { type Demand, MACHINE_DEPLOYMENT_KIND, preservedMachines } from '../checks/every-node-ready/machines.ts';
+import {
+  MACHINE_DEPLOYMENT_KIND,
+  type PreservedMachinesReads,
+  preservedMachines,
+} from '../checks/every-node-ready/machines.ts';
 import { MANAGED_RESOURCE_KIND } from '../objects/managed-resources.ts';
 import type { Finding } from '../thresholds.ts';
 import { type NamespaceReads, namespaceObstacle } from '../visibility.ts';
@@ -19,17 +23,21 @@ const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True'
 const MOST_NAMED = 50;
 
 /** What the constraints about a control plane read. */
-export interface SeedReads extends NamespaceReads {
-  /** The ManagedResources that are ignored, by Seed and namespace. */
+export interface SeedReads extends NamespaceReads, PreservedMachinesReads {
+  /** The ManagedResources that are ignored, by Seed, and by Seed and namespace. */
   readonly ignored: Index<LiveObject>;
-  readonly demands: Derived<readonly Contribution<Demand>[]>;
+}
+
+/** The collections and indexes of {@link SeedReads}, for the declaration of a derivation. */
+export function seedReadsOf({ ignored, demands, preserving, live, kinds, settings }: SeedReads) {
+  return [ignored, demands, preserving, live, kinds, settings];
 }
 
 /** Groups the ManagedResources that are ignored; most Shoots have none. */
 export function indexIgnoredResources(graph: Graph, { live }: Pick<EngineInputs, 'live'>): Index<LiveObject> {
   return graph.index('ignoredManagedResources', live, ({ partition: seed, key, value }) => {
     if (!key.startsWith(`${MANAGED_RESOURCE_KIND}/`) || !TRUE.has(annotationOf(value.value, IGNORE))) return [];
-    return [`${seed}/${objectRefOf(key as ObjectKey).namespace}`];
+    return [seed, `${seed}/${objectRefOf(key as ObjectKey).namespace}`];
   });
 }
 
@@ -39,7 +47,8 @@ export function ignoredFinding(read: Reader, reads: SeedReads, shoot: BoundShoot
   if (controlPlane === undefined) return undefined;
   const { seed, namespace } = controlPlane;
   const place = `${seed}/${namespace}`;
-  const count = read.count(reads.ignored, place);
+  // Most Seeds have none: then no Shoot waits for those of its own namespace.
+  const count = read.count(reads.ignored, seed) === 0 ? 0 : read.count(reads.ignored, place);
   if (count === 0) return namespaceObstacle(read, reads, seed, namespace, MANAGED_RESOURCE_KIND);
   const found = read.first(reads.ignored, place, MOST_NAMED).map(({ key }) => key as ObjectKey);
   const names = named(
@@ -57,7 +66,7 @@ export function preservationFinding(read: Reader, reads: SeedReads, shoot: Bound
   const controlPlane = controlPlaneOf(shoot);
   if (controlPlane === undefined || shoot.pools.length === 0) return undefined;
   const { seed, namespace } = controlPlane;
-  const count = preservedMachines(read, reads.demands, controlPlane);
+  const count = preservedMachines(read, reads, controlPlane);
   if (count === 0) return namespaceObstacle(read, reads, seed, namespace, MACHINE_DEPLOYMENT_KIND);
   const message = `Cluster has ${count} preserved failed machine(s).`;
   return { outcome: 'failed', reason: 'FailedMachinesPreserved', message };

@@ -71,7 +71,7 @@ export function deriveManagedResources(graph: Graph, { live, elapsed, settings }
   const unhealthy = graph.index('unhealthyManagedResources', verdicts, ({ partition: cluster, key, value }) => {
     if (value.problem === undefined) return [];
     const { namespace } = objectRefOf(key as ObjectKey);
-    return value.feeds.map((type) => managedResourceGroup(cluster, namespace, type));
+    return [undefined, ...value.feeds].map((type) => managedResourceGroup(cluster, namespace, type));
   });
   const deadlines: Derived<Deadline> = graph.derive<Verdict, Deadline>({
     name: 'deadlinesOfManagedResources',
@@ -83,9 +83,9 @@ export function deriveManagedResources(graph: Graph, { live, elapsed, settings }
   return { collections: [verdicts, deadlines], unhealthy, deadlines };
 }
 
-/** The group of the ManagedResources in a Namespace of a cluster that feed a condition. */
-export function managedResourceGroup(cluster: string, namespace: string, type: ShootCondition): string {
-  return `${cluster}/${namespace}/${type}`;
+/** The group of the ManagedResources in a Namespace of a cluster that feed a condition; undefined: any. */
+export function managedResourceGroup(cluster: string, namespace: string, type: ShootCondition | undefined): string {
+  return `${cluster}/${namespace}/${type ?? ''}`;
 }
 
 function deadlineKey(cluster: string, key: string): string {

@@ -1,5 +1,6 @@
-import { type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
-import { type ObjectKey, objectKey, objectRefOf } from '../../../../model/object-key.ts';
+import { autoscaledBy } from '../../../../model/autoscalers.ts';
+import type { JsonObject } from '../../../../model/json.ts';
+import type { ObjectKey } from '../../../../model/object-key.ts';
 
 export type Autoscaled = ReturnType<typeof createAutoscaled>;
 
@@ -14,19 +15,11 @@ export function createAutoscaled() {
     /** Takes the present value of an autoscaler; undefined: it is gone. Returns the old and new target if they differ. */
     note(autoscaler: ObjectKey, value: JsonObject | undefined): readonly ObjectKey[] {
       const before = targets.get(autoscaler);
-      const now = value === undefined ? undefined : targetOf(autoscaler, value);
+      const now = value === undefined ? undefined : autoscaledBy(autoscaler, value);
       if (before === now) return [];
       if (now === undefined) targets.delete(autoscaler);
       else targets.set(autoscaler, now);
       return [before, now].filter((key) => key !== undefined);
     },
   };
-}
-
-function targetOf(autoscaler: ObjectKey, { spec }: JsonObject): ObjectKey | undefined {
-  const { apiVersion, kind, name } = objectOf(objectOf(spec).scaleTargetRef);
-  if (name === undefined) return undefined;
-  const slash = textOf(apiVersion).indexOf('/');
-  const group = slash < 0 ? '' : textOf(apiVersion).slice(0, slash);
-  return objectKey({ group, kind: textOf(kind), namespace: objectRefOf(autoscaler).namespace, name: textOf(name) });
 }

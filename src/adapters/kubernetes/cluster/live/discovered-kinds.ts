@@ -16,8 +16,6 @@ const DISCOVERED: Readonly<Record<string, readonly string[]>> = {
   'cilium.io': ['CiliumClusterwideNetworkPolicy', 'CiliumNetworkPolicy'],
 };
 
-export const AUTOSCALER = 'autoscaling/HorizontalPodAutoscaler';
-
 /** Whether the objects of this kind are discovered in clusters that offer it. */
 export function isDiscovered(group: string, kind: string): boolean {
   const kinds = DISCOVERED[group] ?? [];

@@ -1,10 +1,11 @@
+import { AUTOSCALER_KIND } from '../../../../model/autoscalers.ts';
 import type { JsonObject } from '../../../../model/json.ts';
 import { nameOfKind, type ObjectKey } from '../../../../model/object-key.ts';
 import { createKindFollower } from '../../api/kind-follower.ts';
 import type { ApiResource, FollowerDeps, KindListener } from '../../api/types.ts';
 import { FLEET_LABEL } from '../stamp.ts';
 import type { Autoscaled } from './autoscaled.ts';
-import { AUTOSCALER, isDiscovered } from './discovered-kinds.ts';
+import { isDiscovered } from './discovered-kinds.ts';
 import type { Judge, LiveEntry } from './entry.ts';
 import type { KindPlan, WholePlan } from './kind-plan.ts';
 import { createKindView } from './kind-view.ts';
@@ -62,7 +63,7 @@ export function followWholeKind(options: FollowingOptions, resource: ApiResource
   };
   const keeps = (entry: LiveEntry): boolean => isOurs(entry) || (shown && admits(entry));
   const view = createKindView(store, { resource, judge, keeps, news, stateChanged });
-  const listener = nameOfKind(resource) === AUTOSCALER ? notingTargets(options, view.listener) : view.listener;
+  const listener = nameOfKind(resource) === AUTOSCALER_KIND ? notingTargets(options, view.listener) : view.listener;
   const selector = type === 'labelled' ? { labelSelector: FLEET_LABEL } : {};
   const follower = createKindFollower(deps, { resource, ...selector }, listener);
   follower.start();
@@ -94,20 +95,26 @@ export function missingRight({ resource }: ApiResource, namespace?: string): str
   return `the agent may not list ${resource}${where}: grant it with cluster register --allow care`;
 }
 
+/** Notes what an autoscaler scales; undefined: it is gone. Its targets, old and new, are compared with their declarations again. */
+export function noteTargets(
+  { store, autoscaled, news }: Pick<FollowingOptions, 'store' | 'autoscaled' | 'news'>,
+  key: ObjectKey,
+  value: JsonObject | undefined,
+): void {
+  for (const target of autoscaled.note(key, value)) if (store.renew(target)) news();
+}
+
 /** A listener that notes the targets of autoscalers as well: whether an object is as declared depends on them. */
-function notingTargets({ store, autoscaled, news }: FollowingOptions, listener: KindListener): KindListener {
-  const note = (key: ObjectKey, raw: JsonObject | undefined): void => {
-    for (const target of autoscaled.note(key, raw)) if (store.renew(target)) news();
-  };
+function notingTargets(options: FollowingOptions, listener: KindListener): KindListener {
   return {
     ...listener,
-    keys: () => [...listener.keys(), ...autoscaled.autoscalers()],
+    keys: () => [...listener.keys(), ...options.autoscaled.autoscalers()],
     upsert(key, raw) {
-      note(key, raw);
+      noteTargets(options, key, raw);
       listener.upsert(key, raw);
     },
     gone(key, raw) {
-      note(key, undefined);
+      noteTargets(options, key, undefined);
       listener.gone(key, raw);
     },
   };

@@ -1,7 +1,8 @@
 import type { AgentSettings, KindNarrowing } from '../../../../model/agent-settings.ts';
+import { AUTOSCALER_KIND } from '../../../../model/autoscalers.ts';
 import { labelsOf, nameOfKind, objectRefOf } from '../../../../model/object-key.ts';
 import type { ApiResource } from '../../api/types.ts';
-import { AUTOSCALER, isDiscovered } from './discovered-kinds.ts';
+import { isDiscovered } from './discovered-kinds.ts';
 import type { LiveEntry } from './entry.ts';
 
 export const NAMESPACE = '/Namespace';
@@ -44,7 +45,7 @@ export function planOf(
     ({ kinds }) => !isExcluded && (kinds.includes(name) || kinds.includes(`${group}/*`)),
   );
   const shown = !isExcluded && (isDiscovered(group, kind) || added.some(isUnnarrowed));
-  if (shown || name === AUTOSCALER) return { type: 'all', shown };
+  if (shown || name === AUTOSCALER_KIND) return { type: 'all', shown };
   const entries = added.flatMap(({ kinds: _kinds, ...entry }): readonly KindNarrowing[] => {
     if (entry.namespaces === undefined) return [entry];
     const namespaces = namespaced ? entry.namespaces.filter((each) => !excludedNamespaces.includes(each)) : [];

@@ -1,9 +1,10 @@
 import { type AgentSettings, NO_SETTINGS } from '../../../../model/agent-settings.ts';
+import { AUTOSCALER_KIND } from '../../../../model/autoscalers.ts';
 import { kindOf, nameOfKind, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
 import type { ApiCatalog, ApiResource, FollowerDeps } from '../../api/types.ts';
 import type { Autoscaled } from './autoscaled.ts';
 import type { Judge, LiveEntry } from './entry.ts';
-import { type FollowedKind, type FollowingOptions, followWholeKind } from './followed-kind.ts';
+import { type FollowedKind, type FollowingOptions, followWholeKind, noteTargets } from './followed-kind.ts';
 import { type KindPlan, NAMESPACE, type Owned, planOf } from './kind-plan.ts';
 import { followNarrowedKind, type NarrowedKind } from './narrowed-kind.ts';
 import { type Connections, createConnections } from './portions.ts';
@@ -71,6 +72,8 @@ export function createKinds(deps: FollowerDeps, options: KindsOptions) {
       // Objects of a kind that cannot be followed are known from our writes alone.
       if (following === undefined) store.put(entry);
       else following.kind.wrote(entry);
+      // What it scales may be written before the watch tells of it.
+      if (kindOf(entry.key) === AUTOSCALER_KIND) noteTargets(state, entry.key, entry.value);
     },
     removed(key: ObjectKey, uid: string): void {
       const following = followed.get(kindOf(key));

@@ -47,7 +47,7 @@ export function deriveEveryNodeReady(graph: Graph, reads: Reads) {
     rules: (read, shoot) => findings(read, shoot, ruled),
   });
   const collections = [configs, cared, pools, machines.demands, nodes.nodes];
-  return { everyNodeReady, collections, demands: machines.demands };
+  return { everyNodeReady, collections, demands: machines.demands, preserving: machines.preserving };
 }
 
 function* findings(read: Reader, shoot: BoundShoot, reads: NodeReads): Generator<Finding | undefined> {

@@ -3,7 +3,7 @@ import { type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
 import { conditionOf } from '../../../../model/object-health/health.ts';
 import { labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
 import { integerOf } from '../../../../model/proto-json.ts';
-import type { Contribution, Derived, Entry, Graph, Reader } from '../../../collections/types.ts';
+import type { Contribution, Derived, Entry, Graph, Index, Reader } from '../../../collections/types.ts';
 import type { EngineInputs } from '../../../inputs.ts';
 import type { ControlPlane } from '../control-plane-parts.ts';
 import type { CordonedState } from './node-verdict.ts';
@@ -44,15 +44,27 @@ export function deriveMachines(graph: Graph, { live }: Pick<EngineInputs, 'live'
     if (isPreservedMachine(machine.value.value)) return 'kept';
     return metadataOf(machine.value.value).deletionTimestamp === undefined ? 'notDeleted' : 'draining';
   };
-  return { byNode, cordonedState, demands, counts: graph.counts('numbersOfMachines', byState) };
+  const preserving = graph.index('preservingControlPlanes', demands, ({ partition: seed, value }) =>
+    value.some((each) => each.value.preservedFailed > 0) ? [seed] : [],
+  );
+  return { byNode, cordonedState, demands, preserving, counts: graph.counts('numbersOfMachines', byState) };
+}
+
+/** What {@link preservedMachines} reads. */
+export interface PreservedMachinesReads {
+  readonly demands: Derived<readonly Contribution<Demand>[]>;
+  /** The control planes with preserved Machines, by Seed. */
+  readonly preserving: Index<unknown>;
 }
 
 /** The number of Machines of a control plane that failed and are preserved. */
 export function preservedMachines(
   read: Reader,
-  demands: Derived<readonly Contribution<Demand>[]>,
+  { demands, preserving }: PreservedMachinesReads,
   { seed, namespace }: ControlPlane,
 ): number {
+  // Most Seeds have none: then no Shoot waits for its own.
+  if (read.count(preserving, seed) === 0) return 0;
   const all = read.get(demands, seed, namespace) ?? [];
   return all.reduce((sum, { value }) => sum + value.preservedFailed, 0);
 }

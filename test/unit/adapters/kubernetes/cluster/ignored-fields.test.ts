@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest';
-import {
-  handOver,
-  ignoredFields,
-  withoutFields,
-} from '../../../../../src/adapters/kubernetes/cluster/ignored-fields.ts';
+import { handOver, withoutFields } from '../../../../../src/adapters/kubernetes/cluster/ignored-fields.ts';
 import { NO_SETTINGS } from '../../../../../src/model/agent-settings.ts';
 import { parseFleetName } from '../../../../../src/model/ids.ts';
+import { ignoredFields } from '../../../../../src/model/ignored-fields.ts';
 import type { JsonObject } from '../../../../../src/model/json.ts';
 import { parseObjectKey } from '../../../../../src/model/object-key.ts';
 import { must } from '../../../../../src/model/result.ts';
@@ -53,6 +50,14 @@ test('a field that another manager owns is left out', () => {
 
 test('a field that only we own keeps its live value: leaving it out would remove it', () => {
   expect(handOver(declared, live, [holder('fleetrelay', 'Apply', held)], [path])).toEqual(live);
+});
+
+test('a field that is not declared any more keeps its live value while only we own it', () => {
+  const ours = [holder('fleetrelay', 'Apply', held)];
+  expect(handOver({ spec: { paused: false } }, live, ours, [path])).toEqual(live);
+  expect(handOver({}, live, ours, [path])).toEqual({ spec: { replicas: 5 } });
+  expect(handOver({}, live, [...ours, holder('hpa', 'Update', held)], [path])).toEqual({});
+  expect(handOver({}, live, [], [path])).toEqual({});
 });
 
 test('a field that no manager owns is left to the server', () => {
