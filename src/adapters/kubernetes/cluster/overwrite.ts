@@ -1,5 +1,6 @@
 import { ignoredFields } from '../../../model/ignored-fields.ts';
 import { type JsonObject, textOf } from '../../../model/json.ts';
+import { refusedAsLasting } from '../../../model/lasting-objects.ts';
 import { annotationOf, displayKey, kindOf, metadataOf, objectRefOf } from '../../../model/object-key.ts';
 import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import { REPLACE, replacementOf } from '../../../model/updates/update-outlook.ts';
@@ -133,12 +134,16 @@ async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritt
     const way = `set the annotation ${REPLACE}: "true" in its manifest to have it deleted and made anew`;
     return failed('ImmutableField', `${message}; ${way}`);
   }
+  const lasts = refusedAsLasting(request.key);
+  if (lasts !== undefined) return failed('ImmutableField', `${message}; it cannot be replaced: ${lasts.message}`);
   const removed = await deleteJudged(applying, resource, request.key, raw);
   switch (removed.type) {
     case 'gone':
       return 'isGone';
     case 'changed':
       return 'readAgain';
+    case 'lasting':
+      return failed('ImmutableField', `${message}; it cannot be replaced: ${removed.message}`);
     case 'waiting':
       return failed('BeingReplaced', `${displayKey(request.key)} is deleted to be made anew: ${removed.message}`);
     default:
