@@ -207,7 +207,9 @@ metadata:
     expect(complaints(text)).toEqual([
       `a.yaml:7:5: warning: the annotation ${name} is written in each cluster by a controller or kubectl; it is left out (remove it)`,
     ]);
-    const { value } = contentOf(text.replace('    a/b: c\n', '')) as { readonly value: { readonly metadata: object } };
+    const { value } = contentOf(text.replace('    a/b: c\n', '')) as unknown as {
+      readonly value: { readonly metadata: object };
+    };
     expect(value.metadata).toEqual({ name: 'web' });
   });
 
