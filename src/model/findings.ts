@@ -104,7 +104,7 @@ export const findings = {
   BadTime: { code: 'FR2020', meaning: 'The text is not an RFC 3339 time with a zone.' },
   ServerField: {
     code: 'FR2021',
-    meaning: 'The manifest has a field that only the API server sets; it is left out.',
+    meaning: 'The manifest has a field that the API server, a controller or kubectl sets; it is left out.',
     severity: 'warning',
   },
   PolicyNotTaken: { code: 'FR2022', meaning: 'Agents would refuse the settings of the FleetPolicy.' },

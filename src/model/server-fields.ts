@@ -12,7 +12,31 @@ export const SERVERS_OWN: readonly string[] = [
   'uid',
 ];
 
-/** Of them, what is read of live objects of a kind. */
+/**
+ * Annotations that controllers and kubectl write on objects, with their news of each cluster. Sources: the reference of annotations of
+ * Kubernetes 1.36, and the controllers of GKE, MetalLB, Rancher and Argo Rollouts.
+ */
+export const WRITTEN_ANNOTATIONS: ReadonlySet<string> = new Set([
+  ...['revision', 'revision-history', 'desired-replicas', 'max-replicas'].map(
+    (name) => `deployment.kubernetes.io/${name}`,
+  ),
+  ...['deprecated.daemonset.template.generation', 'rollout.argoproj.io/revision'],
+  ...[LAST_APPLIED, 'cronjob.kubernetes.io/instantiate'],
+  ...['batch.kubernetes.io/job-tracking', 'batch.kubernetes.io/cronjob-scheduled-timestamp'],
+  ...['autoscaling.alpha.kubernetes.io/conditions', 'autoscaling.alpha.kubernetes.io/current-metrics'],
+  ...['pv.kubernetes.io/bind-completed', 'pv.kubernetes.io/bound-by-controller'],
+  ...['volume.kubernetes.io/storage-provisioner', 'volume.beta.kubernetes.io/storage-provisioner'],
+  ...['volume.kubernetes.io/selected-node', 'kubernetes.io/service-account.uid'],
+  ...['control-plane.alpha.kubernetes.io/leader', 'endpoints.kubernetes.io/last-change-trigger-time'],
+  ...['config.hash', 'config.mirror', 'config.seen', 'config.source'].map((name) => `kubernetes.io/${name}`),
+  ...['csi.volume.kubernetes.io/nodeid', 'volumes.kubernetes.io/controller-managed-attach-detach'],
+  'node.alpha.kubernetes.io/ttl',
+  ...['backends', 'forwarding-rule', 'target-proxy', 'url-map'].map((name) => `ingress.kubernetes.io/${name}`),
+  ...['cloud.google.com/neg-status', 'field.cattle.io/publicEndpoints'],
+  ...['metallb.universe.tf/ip-allocated-from-pool', 'metallb.io/ip-allocated-from-pool'],
+]);
+
+/** Of {@link SERVERS_OWN}, what is read of live objects of a kind. */
 const KIND_FIELDS: Readonly<Record<string, readonly string[]>> = {
   // EndpointSlices name a Pod by its UID, and its deletion begins a grace period before its time.
   Pod: ['deletionGracePeriodSeconds', 'uid'],

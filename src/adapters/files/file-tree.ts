@@ -120,7 +120,7 @@ async function listFolder(
       else if (kind === 'submodule') entries.push({ path, kind, size: 0, stamp: kind });
       else {
         const entry = await (members === undefined ? entryAt(inside, path) : memberAt(inside, path)).catch(passOver);
-        if (entry !== undefined) entries.push(entry);
+        if (entry !== undefined && !(await isHiddenFolder(folder, entry))) entries.push(entry);
       }
     }
   };
@@ -138,6 +138,15 @@ async function listFolder(
       ? failed('FolderMissing', `the folder ${quote(folder)} is not there`)
       : failed('FolderUnreadable', `the folder ${quote(folder)} cannot be listed completely (${code})`);
   }
+}
+
+/** A link that begins with a dot and leads to a folder, as in the volume of a ConfigMap: it is passed over as such a folder is. */
+async function isHiddenFolder(folder: string, { path, kind }: FileTreeEntry): Promise<boolean> {
+  if (kind !== 'symlink' || !basename(path).startsWith('.')) return false;
+  return stat(join(folder, path)).then(
+    (target) => target.isDirectory(),
+    () => false,
+  );
 }
 
 /** Something that went away while the folder was walked; everything else spoils the listing. */

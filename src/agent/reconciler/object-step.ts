@@ -129,7 +129,7 @@ async function removeObject(
   const { key, nonce } = record;
   if (record.rebuilt === true) {
     const why = 'after the loss of the inventory only its stamp says that fleetrelay owns it';
-    return stepOf('removed', 'Released', `${displayKey(key)} stays: ${why}`);
+    return stepOf('removed', RELEASED, `${displayKey(key)} stays: ${why}`);
   }
   const declared = declaredValue(inventory, key);
   const occupant = occupantOf(record, declared, inventory.records.values());
@@ -144,7 +144,7 @@ async function removeObject(
       return stepOf('removed', 'Removed', '');
     case 'notOwned':
     case 'exempt':
-      return stepOf('removed', 'Released', outcome.message);
+      return stepOf('removed', RELEASED, outcome.message);
     case 'waiting':
       return stepOf('removing', 'Waiting', outcome.message, true);
     case 'paused':
@@ -188,6 +188,9 @@ function definedKind(name: string, value: JsonObject | undefined): { readonly gr
   const kind = isJsonObject(names) ? names.kind : undefined;
   return typeof kind === 'string' ? { group, kind } : { group };
 }
+
+/** Reason of a result: the object is not owned any more, and stays. */
+export const RELEASED = 'Released';
 
 /** Reason of a result: the removal of a Namespace or CRD waits for that of objects in it. */
 export const OCCUPIED = 'Occupied';

@@ -12,7 +12,7 @@ import { createDrift } from './drift.ts';
 import { createHealthReporter } from './health-reporter.ts';
 import { type Acceptance, acceptDelta, contentOf, type Inventory, type Rejection } from './inventory.ts';
 import { createInventoryStore, isUnchanged, type StoreDeps } from './inventory-store.ts';
-import { CONTENT_UNKNOWN_REASON, OCCUPIED, type Step, stepObject, workRank } from './object-step.ts';
+import { CONTENT_UNKNOWN_REASON, OCCUPIED, RELEASED, type Step, stepObject, workRank } from './object-step.ts';
 import { createPrerequisites } from './prerequisites.ts';
 import type { Recovered } from './recovery.ts';
 import { createWorkQueue, type WorkOutcome } from './work-queue.ts';
@@ -312,8 +312,9 @@ function note({ deps, prerequisites, occupied }: State, { key, digest }: Invento
   const before = results.get(key);
   results.note({ key, digest, ...result });
   if (before?.state === result.state && before.message === result.message) return;
-  if (result.state !== 'failed' && result.state !== 'conflict') return;
-  log.warn('an object is not as declared', { object: displayKey(key), ...result });
+  const what = { object: displayKey(key), ...result };
+  if (result.reason === RELEASED) log.warn('an object that is not declared any more stays', what);
+  if (result.state === 'failed' || result.state === 'conflict') log.warn('an object is not as declared', what);
 }
 
 /**

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from 
 import { suggestion } from '../../model/messages.ts';
 import { metadataOf, type ObjectRef, objectKey, parseApiVersion, parseObjectRef } from '../../model/object-key.ts';
 import { mayBeSecret } from '../../model/secret-values.ts';
+import { WRITTEN_ANNOTATIONS } from '../../model/server-fields.ts';
 import {
   caseFix,
   type FieldProblem,
@@ -227,7 +228,7 @@ function textMap(
   return { texts, problems };
 }
 
-/** Removes the fields of the API server; warns of those with a value. */
+/** Removes what a cluster sets itself; warns of what has a value. */
 function withoutServerFields(document: JsonObject, problems: FieldProblem[]): JsonObject {
   const { status, ...rest } = document;
   if (status !== undefined && hasSubstance(status)) {
@@ -244,7 +245,27 @@ function withoutServerFields(document: JsonObject, problems: FieldProblem[]): Js
     delete metadata[field];
   }
   for (const field of ['namespace', 'labels', 'annotations']) if (metadata[field] === null) delete metadata[field];
+  const { annotations } = metadata;
+  if (!isJsonObject(annotations)) return { ...rest, metadata };
+  const kept = withoutWrittenAnnotations(annotations, problems);
+  // An empty map would be a field of its own.
+  if (kept !== annotations && Object.keys(kept).length === 0) delete metadata.annotations;
+  else metadata.annotations = kept;
   return { ...rest, metadata };
+}
+
+/** Removes the annotations that controllers and kubectl write, with a warning for each. */
+function withoutWrittenAnnotations(annotations: JsonObject, problems: FieldProblem[]): JsonObject {
+  const written = Object.keys(annotations).filter((name) => WRITTEN_ANNOTATIONS.has(name));
+  if (written.length === 0) return annotations;
+  for (const name of written) {
+    const message = `the annotation ${name} is written in each cluster by a controller or kubectl; it is left out`;
+    problems.push({
+      ...fieldWarning('ServerField', ['metadata', 'annotations', name], message, 'remove it'),
+      atKey: true,
+    });
+  }
+  return Object.fromEntries(Object.entries(annotations).filter(([name]) => !WRITTEN_ANNOTATIONS.has(name)));
 }
 
 function hasSubstance(value: JsonValue | undefined): boolean {

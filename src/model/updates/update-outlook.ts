@@ -32,8 +32,8 @@ export function updateOutlook(
 ): UpdateOutlook {
   const name = `${group}/${kind}`;
   const { defaults = [], kept = unchanged }: UpdateRule = UPDATE_RULES[name] ?? {};
-  const older = withDefaults(kept({}, withDefaults(before, defaults)), defaults);
-  const newer = withDefaults(kept(older, withDefaults(after, defaults)), defaults);
+  const older = withDefaults(kept({}, before, before), defaults);
+  const newer = withDefaults(kept(older, after, before), defaults);
   const byDefault = refusedByDefault(name, before, after);
   const rule = updateRuleOf(name, older, newer);
   const leftOut = changes.flatMap(({ path, before: was, after: is }) => {
@@ -58,13 +58,13 @@ export function updateOutlook(
   };
 }
 
-function unchanged(_before: JsonObject, after: JsonObject): JsonObject {
+function unchanged(_live: JsonObject, after: JsonObject): JsonObject {
   return after;
 }
 
 /** The fields that stay although a manifest leaves them out, whatever their value is. */
 function keptPaths(kept: NonNullable<UpdateRule['kept']>, before: JsonObject, after: JsonObject): readonly string[] {
-  return fieldDiff(after, kept(before, after)).map(({ path }) => path);
+  return fieldDiff(after, kept(before, after, before)).map(({ path }) => path);
 }
 
 /** The annotation of a manifest by which a change that is refused makes a new object of it. */

@@ -13,8 +13,11 @@ export interface UpdateRule {
   readonly whileSet?: readonly string[];
   /** Values that a field has while a manifest leaves it out, those of a part after the part itself. */
   readonly defaults?: Defaults;
-  /** The new version with what stays of the older one although the manifest leaves it out. */
-  readonly kept?: (before: JsonObject, after: JsonObject) => JsonObject;
+  /**
+   * The new version with what stays of the older one although the manifest leaves it out. `live`: the older version with its defaults;
+   * `before`: as it was declared.
+   */
+  readonly kept?: (live: JsonObject, after: JsonObject, before: JsonObject) => JsonObject;
 }
 
 /** What can change of the Pods of a Job that has not begun. */
@@ -112,6 +115,7 @@ export const UPDATE_RULES: Readonly<Record<string, UpdateRule>> = {
       ...['spec.podFailurePolicy', 'spec.selector', 'spec.successPolicy', 'spec.template'],
     ],
     defaults: within('spec', JOB),
+    kept: keptOfJob,
   },
   '/PersistentVolume': {
     fixed: ['spec.csi', 'spec.hostPath', 'spec.nfs', 'spec.local', 'spec.volumeMode'],
@@ -190,8 +194,8 @@ function needsNodePorts({ type }: JsonObject): boolean {
 }
 
 /** Addresses and node ports stay while the type of the Service needs them. */
-function keptOfService(before: JsonObject, after: JsonObject): JsonObject {
-  const [older, newer] = [objectOf(before.spec), objectOf(after.spec)];
+function keptOfService(live: JsonObject, after: JsonObject): JsonObject {
+  const [older, newer] = [objectOf(live.spec), objectOf(after.spec)];
   const addressOf = ({ type, clusterIP }: JsonObject, otherwise: JsonValue) =>
     type === 'ExternalName' ? undefined : (clusterIP ?? otherwise);
   const address = addressOf(older, ALLOCATED) ?? ALLOCATED;
@@ -214,6 +218,15 @@ function keptOfService(before: JsonObject, after: JsonObject): JsonObject {
         : {}),
     },
   };
+}
+
+/** Of two defaults that depend on each other an API server keeps the one that no manifest has declared. */
+function keptOfJob(live: JsonObject, after: JsonObject, before: JsonObject): JsonObject {
+  const declared = [objectOf(before.spec), objectOf(after.spec)];
+  const stays = Object.entries(objectOf(live.spec)).filter(
+    ([name]) => ['completions', 'parallelism'].includes(name) && declared.every((spec) => spec[name] === undefined),
+  );
+  return stays.length === 0 ? after : { ...after, spec: { ...objectOf(after.spec), ...Object.fromEntries(stays) } };
 }
 
 function portName({ port, protocol = 'TCP' }: JsonObject): string {

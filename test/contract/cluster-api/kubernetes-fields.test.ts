@@ -110,7 +110,7 @@ describe.skipIf(noProgram('kube-apiserver'))('fields that another manager had', 
     await applied(configMap({ k: '1', other: '2' }));
     await team({ other: '2', own: '3' });
     await kubectl(['apply', '--server-side', '--field-manager', 'else'], configMap({ elses: '4' }));
-    const named = configMap({ k: '1' }, { 'fleetrelay.dev/adopt-from': 'absent, team' });
+    const named = configMap({ k: '1' }, { 'fleetrelay.dev/adopt-from': 'none, team' });
     expect((await applied(named)).outcome).toMatchObject({ type: 'applied' });
     expect((await live()).data).toEqual({ k: '1', elses: '4' });
     expect(await ownFields()).toEqual(['else Apply', 'fleetrelay Apply']);

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { type Agent, createAgent } from '../../../src/agent/agent.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import { type JsonObject, objectOf } from '../../../src/model/json.ts';
 import { createMemoryDisk } from '../../support/agent-disk.ts';
 import { createScriptedServer, type ScriptedServer } from '../../support/agent-world.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
@@ -95,6 +95,45 @@ describe.skipIf(noProgram('kube-apiserver'))('what an API server refuses', () =>
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     expect([...redefined]).toEqual(['example.com/Widget']);
+    await plane.kubectl(['delete', 'crd', 'widgets.example.com']);
+  });
+
+  // The last one: what stays keeps its stamp, which the inventory of the next agent lacks.
+  test('what every cluster has, and what its API server never lets go, stays: that is said once, with the reason', async () => {
+    const adopted = (apiVersion: string, kind: string, name: string, more: JsonObject = {}): JsonObject => {
+      const { namespace, ...rest } = more;
+      const annotations = { 'fleetrelay.dev/adopt': 'true' };
+      return {
+        apiVersion,
+        kind,
+        metadata: { name, annotations, ...(namespace === undefined ? {} : { namespace }) },
+        ...rest,
+      };
+    };
+    const service = await plane.get<JsonObject>('service', 'kubernetes', '-n', 'default');
+    const priority = await plane.get<JsonObject>('priorityclass', 'system-node-critical');
+    const values = [
+      ...['default', 'kube-system', 'kube-public', 'kube-node-lease'].map((name) => adopted('v1', 'Namespace', name)),
+      adopted('v1', 'Service', 'kubernetes', {
+        namespace: 'default',
+        spec: { ports: objectOf(service.spec).ports ?? null },
+      }),
+      adopted('scheduling.k8s.io/v1', 'PriorityClass', 'system-node-critical', { value: priority.value ?? null }),
+    ];
+    await server.say({ upserts: values });
+    for (const value of values) await untilSaid(value, 'applied Applied');
+    const { uid } = objectOf(service.metadata);
+    const before = world.sent.filter((line) => line.startsWith('DELETE')).length;
+    await server.say({ removals: values.map(keyOf).toSorted() });
+    for (const value of values) await untilSaid(value, 'removed Released');
+    expect(server.holding().entries).toEqual([]);
+    expect(objectOf((await plane.get<JsonObject>('service', 'kubernetes', '-n', 'default')).metadata).uid).toBe(uid);
+    // Only the priority class is asked for: that it stays is known to the API server alone.
+    expect(world.sent.filter((line) => line.startsWith('DELETE'))).toHaveLength(before + 1);
+    const messages = server.results.filter(({ reason }) => reason === 'Released').map(({ message }) => message);
+    expect(messages).toHaveLength(values.length);
+    expect(messages.filter((message) => !/stays, and is not managed any more: .{10}/.test(message))).toEqual([]);
+    expect(world.log.lines.filter(({ text }) => text.includes('stays'))).toHaveLength(values.length);
   });
 });
 

@@ -187,6 +187,44 @@ status:
     );
   });
 
+  it.each([
+    'deployment.kubernetes.io/revision',
+    'kubectl.kubernetes.io/last-applied-configuration',
+    'deprecated.daemonset.template.generation',
+    'pv.kubernetes.io/bind-completed',
+    'control-plane.alpha.kubernetes.io/leader',
+    'kubernetes.io/config.hash',
+  ])('leaves out the annotation %s, which a controller or kubectl writes', (name) => {
+    const text = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  annotations:
+    a/b: c
+    ${name}: "3"
+`;
+    expect(contentOf(text)).toMatchObject({ value: { metadata: { name: 'web', annotations: { 'a/b': 'c' } } } });
+    expect(complaints(text)).toEqual([
+      `a.yaml:7:5: warning: the annotation ${name} is written in each cluster by a controller or kubectl; it is left out (remove it)`,
+    ]);
+    const { value } = contentOf(text.replace('    a/b: c\n', '')) as unknown as {
+      readonly value: { readonly metadata: object };
+    };
+    expect(value.metadata).toEqual({ name: 'web' });
+  });
+
+  it('keeps annotations that people write, also of kubectl', () => {
+    const text = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, annotations: {kubernetes.io/change-cause: why}}
+spec: {template: {metadata: {annotations: {kubectl.kubernetes.io/restartedAt: "2026-01-02T03:04:05Z"}}}}
+`;
+    expect(contentOf(text)).toMatchObject({
+      value: { metadata: { annotations: { 'kubernetes.io/change-cause': 'why' } } },
+    });
+    expect(complaints(text)).toEqual([]);
+  });
+
   it('gives labels, annotations and data without value an empty text', () => {
     const text =
       'kind: Secret\napiVersion: v1\nmetadata: {name: a, labels: {l: }, annotations: {m: null}}\ndata: {d: }\n';

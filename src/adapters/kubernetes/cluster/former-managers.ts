@@ -85,7 +85,7 @@ function isSame(a: FieldManager, b: FieldManager): boolean {
   return a.manager === b.manager && a.operation === b.operation;
 }
 
-/** Whose fields are named in another version of the kind: ours, those of others; undefined: of no manager. */
+/** Whose fields are named in another version of the kind: ours, those of others; undefined: there is none. */
 export function namedInOtherVersion(live: JsonObject, apiVersion: string): 'ours' | 'others' | undefined {
   const managers = fieldManagers(live);
   const differing = managers.filter(

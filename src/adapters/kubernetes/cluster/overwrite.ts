@@ -1,5 +1,6 @@
 import { ignoredFields } from '../../../model/ignored-fields.ts';
 import { type JsonObject, textOf } from '../../../model/json.ts';
+import { refusedAsLasting } from '../../../model/lasting-objects.ts';
 import { annotationOf, displayKey, kindOf, metadataOf, objectRefOf } from '../../../model/object-key.ts';
 import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import { REPLACE, replacementOf } from '../../../model/updates/update-outlook.ts';
@@ -87,9 +88,15 @@ export function managersOf(conflicts: readonly FieldConflict[]): readonly string
 }
 
 /**
+<<<<<<< HEAD
  * What can be written after a refusal if other fields are ours; undefined: that is no way out. A manager whose fields are named in another
  * version of the kind does not know the fields of this one: ours are named anew, and if that is not enough those of others. What an
  * adoption would remove and the API server never lets go stays, and belongs to no manager.
+=======
+ * What can be written after a refusal if other fields are ours; undefined: that is no way out. A manager whose fields are named in
+ * another version of the kind does not know the fields of this one: ours are named anew, and if that is not enough those of others.
+ * What an adoption would remove and the API server never lets go is owned by no manager.
+>>>>>>> i30
  */
 async function otherOwnership(
   applying: Applying,
@@ -134,12 +141,16 @@ async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritt
     const way = `set the annotation ${REPLACE}: "true" in its manifest to have it deleted and made anew`;
     return failed('ImmutableField', `${message}; ${way}`);
   }
+  const lasts = refusedAsLasting(request.key);
+  if (lasts !== undefined) return failed('ImmutableField', `${message}; it cannot be replaced: ${lasts.message}`);
   const removed = await deleteJudged(applying, resource, request.key, raw);
   switch (removed.type) {
     case 'gone':
       return 'isGone';
     case 'changed':
       return 'readAgain';
+    case 'lasting':
+      return failed('ImmutableField', `${message}; it cannot be replaced: ${removed.message}`);
     case 'waiting':
       return failed('BeingReplaced', `${displayKey(request.key)} is deleted to be made anew: ${removed.message}`);
     default:

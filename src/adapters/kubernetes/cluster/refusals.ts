@@ -42,6 +42,18 @@ export function isImmutable({ reason, message, causes }: KubeRefusal): boolean {
   );
 }
 
+/**
+ * Whether the API server itself never lets the object be deleted, such as a priority class of the system. Webhooks and policies, whose
+ * messages can read the same, can change.
+ */
+export function isRefusedForGood(answer: KubeAnswer | Hindered): answer is Extract<KubeAnswer, { type: 'refused' }> {
+  if (answer.type !== 'refused') return false;
+  const { status, refusal } = answer;
+  const isForbidden =
+    classify(status, refusal) === 'Forbidden' && /(may not|can ?not) be deleted/i.test(refusal.message);
+  return isForbidden || status === 405;
+}
+
 /** Whether the object has a field that the schema of a version does not have. */
 export function isOtherSchema({ message, causes }: KubeRefusal): boolean {
   return [message, ...causes.map((cause) => cause.message)].some((text) => OTHER_SCHEMA.test(text));

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../model/json.ts';
+import { lasting, refusedAsLasting } from '../../../model/lasting-objects.ts';
 import { displayKey, metadataOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
 import { isKeyOfSecret } from '../../../model/secret-values.ts';
@@ -8,7 +9,7 @@ import { optsOut, PRUNE } from './annotations.ts';
 import { isDefined } from './definitions.ts';
 import { readEntry } from './live/entry.ts';
 import { ownerOf } from './ownership.ts';
-import { type Failure, failed, failureOf, isStaleWrite } from './refusals.ts';
+import { type Failure, failed, failureOf, isRefusedForGood, isStaleWrite } from './refusals.ts';
 import {
   findResource,
   hindrance,
@@ -29,7 +30,7 @@ export async function removeObject(writing: Writing, request: RemoveRequest): Pr
   const { live, flapping } = writing;
   const hindered = hindrance(writing);
   if (hindered !== undefined) return hindered;
-  const refusal = refusedInOwnNamespace(key, writing.ownNamespace);
+  const refusal = refusedInOwnNamespace(key, writing.ownNamespace) ?? refusedAsLasting(key);
   if (refusal !== undefined) return { type: 'exempt', ...refusal };
   const resource = await findResource(writing, key);
   if ('type' in resource) return withoutKind(writing, key, resource);
@@ -46,6 +47,7 @@ export async function removeObject(writing: Writing, request: RemoveRequest): Pr
     if (kept !== undefined) return kept;
     const removed = await deleteJudged(writing, resource, key, found.raw);
     if (removed.type === 'changed') continue;
+    if (removed.type === 'lasting') return { type: 'exempt', ...lasting(key, removed.message) };
     if (removed.type === 'gone') flapping.forget(key);
     return removed;
   }
@@ -78,13 +80,20 @@ function reasonToKeep({ settings }: Writing, request: RemoveRequest, raw: JsonOb
   return { type: 'exempt', reason: 'PruneDisabled', message };
 }
 
-/** Deletes the object with the UID and resourceVersion of `raw`. `changed`: it has another one. */
+/**
+ * Deletes the object with the UID and resourceVersion of `raw`. `changed`: it has another one. `lasting`: the API server refuses it, and
+ * will refuse every later request.
+ */
 export async function deleteJudged(
   writing: Writing,
   resource: ApiResource,
   key: ObjectKey,
   raw: JsonObject,
-): Promise<Extract<RemoveOutcome, { type: 'gone' | 'waiting' | 'paused' | 'failed' }> | { readonly type: 'changed' }> {
+): Promise<
+  | Extract<RemoveOutcome, { type: 'gone' | 'waiting' | 'paused' | 'failed' }>
+  | { readonly type: 'changed' }
+  | { readonly type: 'lasting'; readonly message: string }
+> {
   if (isBeingDeleted(raw)) return { type: 'waiting', message: whatHolds(raw) };
   const { uid, resourceVersion } = metadataOf(raw);
   const preconditions = { uid, resourceVersion };
@@ -95,6 +104,7 @@ export async function deleteJudged(
   });
   if (answer.type === 'paused' || answer.type === 'failed') return answer;
   if (answer.type === 'refused' && answer.status === 404) return { type: 'gone' };
+  if (isRefusedForGood(answer)) return { type: 'lasting', message: answer.refusal.message };
   if (answer.type !== 'ok') return isStaleWrite(answer) ? { type: 'changed' } : failureOf(answer, isKeyOfSecret(key));
   if (isBeingDeleted(answer.body)) {
     writing.live.wrote(readEntry(answer.body, resource, writing.live.judge));

@@ -65,6 +65,8 @@ describe('an API server refuses', () => {
       spec({ template: { metadata: { labels: { a: '2' } } } }),
       [],
     ],
+    ['batch/Job', spec({ completions: 1 }), spec({}), ['spec.completions']],
+    ['batch/Job', spec({}), spec({ parallelism: 1, completions: 1 }), []],
     ['/Service', spec({ type: 'ExternalName' }), spec({ clusterIP: 'None' }), []],
     ['/Service', spec({ clusterIP: 'None' }), spec({ type: 'ExternalName' }), []],
     [
