@@ -88,15 +88,9 @@ export function managersOf(conflicts: readonly FieldConflict[]): readonly string
 }
 
 /**
-<<<<<<< HEAD
- * What can be written after a refusal if other fields are ours; undefined: that is no way out. A manager whose fields are named in another
- * version of the kind does not know the fields of this one: ours are named anew, and if that is not enough those of others. What an
- * adoption would remove and the API server never lets go stays, and belongs to no manager.
-=======
  * What can be written after a refusal if other fields are ours; undefined: that is no way out. A manager whose fields are named in
  * another version of the kind does not know the fields of this one: ours are named anew, and if that is not enough those of others.
  * What an adoption would remove and the API server never lets go is owned by no manager.
->>>>>>> i30
  */
 async function otherOwnership(
   applying: Applying,
