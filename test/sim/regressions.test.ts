@@ -274,6 +274,12 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'no fault: the window of removals began when they were counted, a second before they left',
   },
+  {
+    seed: 7701614,
+    hostile: 'drawn',
+    found:
+      'no fault: a leader completed the commit of a revision before it suspended its source, and its answer said so',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

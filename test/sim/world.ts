@@ -65,7 +65,7 @@ export type SimEvent =
     }
   /** A person has written a file that approves the removals that a digest names. */
   | { readonly type: 'approvalWritten'; readonly name: string; readonly approval: WrittenApproval }
-  /** A person has stopped something; `revision`: of a source, what had been admitted of it. */
+  /** A person has stopped something; `revision`: of a source, what the answer says is admitted of it. */
   | {
       readonly type: 'suspended';
       readonly process: string;

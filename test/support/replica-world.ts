@@ -2,6 +2,7 @@ import { createStoreLease } from '../../src/adapters/stores/store-lease.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Lease } from '../../src/ports/lease.ts';
 import type { Log } from '../../src/ports/log.ts';
+import type { BeginSlice } from '../../src/runtime/loop.ts';
 import { withFence } from '../../src/runtime/replica/candidacy.ts';
 import type { XdsSetup } from '../../src/xds/xds.ts';
 import { createFleetWorld, type FakeAgent, type FakeAgents, type FleetWorld } from './fleet-world.ts';
@@ -41,6 +42,8 @@ export interface ReplicaOptions {
   readonly lease?: Lease;
   /** What is special about its store, before it is read. */
   readonly prepare?: (store: SharedMemoryStore) => void;
+  /** Where its commits are cut into slices. Default: nowhere. */
+  readonly beginSlice?: BeginSlice;
 }
 
 export interface FakeReplica {
@@ -140,6 +143,7 @@ export async function createReplicaWorld(
       ...(options.readStatus === undefined ? {} : { readStatus: options.readStatus }),
       ...(options.sources === undefined ? {} : { sources: options.sources }),
       ...(options.xds === undefined ? {} : { xds: options.xds }),
+      ...(options.beginSlice === undefined ? {} : { beginSlice: options.beginSlice }),
     });
     const replica: FakeReplica = {
       ...{ id, world, store },

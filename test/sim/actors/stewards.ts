@@ -154,14 +154,18 @@ function suspend(world: World, dice: Dice, what: SuspensionKind, name: string): 
   const leader = leaderOf(world);
   if (leader === undefined) return;
   const { api } = leader.server;
-  const revision = api.sources().find((source) => source.name === name)?.revision ?? undefined;
-  const asked = what === 'cluster' ? api.suspendCluster(name, STEWARD, '') : api.suspendSource(name, STEWARD, '');
-  void asked.then(({ ok }) => {
+  const told = (ok: boolean, revision: string | undefined): void => {
     // A server that has ended gives no answer, and the store may lack its suspension.
     if (!ok || !isRunning(world, leader.process)) return;
     world.note(`a steward suspends the ${what} ${name}`);
     world.tell({ type: 'suspended', process: leader.process, what, name, revision });
-  });
+  };
+  // The server first completes the commit that is under way. So the answer may name a later revision than it shows now.
+  if (what === 'cluster') void api.suspendCluster(name, STEWARD, '').then(({ ok }) => told(ok, undefined));
+  else
+    void api
+      .suspendSource(name, STEWARD, '')
+      .then((answer) => told(answer.ok, answer.ok ? (answer.value.revision ?? undefined) : undefined));
   world.time.in(2_000 + dice.int(dice.chance(0.3) ? 300_000 : 30_000), () => resume(world, what, name));
 }
 

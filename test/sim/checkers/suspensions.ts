@@ -4,10 +4,7 @@ import type { SimEvent } from '../world.ts';
 import type { MakeChecker } from './checker.ts';
 import { followUnwritten } from './unwritten.ts';
 
-type Suspended = Extract<SimEvent, { readonly type: 'suspended' }> & {
-  readonly at: number;
-  readonly underWay: string | undefined;
-};
+type Suspended = Extract<SimEvent, { readonly type: 'suspended' }> & { readonly at: number };
 
 /** Every replica has heard of it by then, if the store was there: word of a change may be lost, and is looked for anew. */
 const HEARD_MS = 150_000;
@@ -19,25 +16,27 @@ const HEARD_MS = 150_000;
 export const suspensions: MakeChecker = (world, fail) => {
   const unwritten = followUnwritten(world);
   const all = new Map<string, Suspended>();
-  /** The revision of each source that a server saw last, and may be committing when the source is suspended. */
-  const latest = new Map<string, string>();
   /** What each server has done last, of suspending and resuming something: of two requests at one time people hear in any order. */
   const done = new Map<string, string>();
-  let storeFailedAt = 0;
+  /** By living process, when it could write the store again after a failure; Infinity: it cannot yet. */
+  const writesAgain = new Map<string, number>();
 
   const isHeard = ({ process, at }: Suspended, by: string): boolean => {
     if (by === process || world.setting.servers === 1) return true;
-    return world.time.elapsed() > Math.max(at, storeFailedAt) + HEARD_MS;
+    return world.time.elapsed() > Math.max(at, ...writesAgain.values()) + HEARD_MS;
   };
   const judge = (cluster: string, { revisions }: SequencedDelta, by: string): void => {
     const stopped = all.get(`cluster ${cluster}`);
     if (stopped !== undefined && isHeard(stopped, by)) fail(`${cluster} is sent something, and it is suspended`);
     for (const { source, revision } of revisions) {
       const held = all.get(`source ${source}`);
-      if (held === undefined || held.revision === revision || held.underWay === revision || !isHeard(held, by))
-        continue;
+      if (held === undefined || held.revision === revision || !isHeard(held, by)) continue;
       fail(`${cluster} is sent ${revision.slice(0, 8)} of ${source}, which is suspended`);
     }
+  };
+  const noteStore = ({ message, process }: LogLine): void => {
+    if (message === 'the store cannot be written') writesAgain.set(process, Number.POSITIVE_INFINITY);
+    if (message === 'the store can be written again') writesAgain.set(process, world.time.elapsed());
   };
   world.listen((event) => {
     switch (event.type) {
@@ -45,14 +44,9 @@ export const suspensions: MakeChecker = (world, fail) => {
         const address = `${event.what} ${event.name}`;
         if (done.get(`${event.process} ${address}`) === 'resumed') return;
         // A second time it is only given another reason.
-        // One of several servers admits it before all commit it.
-        const underWay = world.setting.servers === 1 ? latest.get(event.name) : undefined;
-        if (!all.has(address)) all.set(address, { ...event, underWay, at: world.time.elapsed() });
+        if (!all.has(address)) all.set(address, { ...event, at: world.time.elapsed() });
         return;
       }
-      case 'observed':
-        if (!all.has(`source ${event.said.source}`)) latest.set(event.said.source, event.said.revision);
-        return;
       case 'resumed':
         all.delete(`${event.what} ${event.name}`);
         return;
@@ -61,10 +55,11 @@ export const suspensions: MakeChecker = (world, fail) => {
         return;
       case 'log':
         noteDone(done, event.line);
-        if (event.line.message === 'the store cannot be written') storeFailedAt = Number.POSITIVE_INFINITY;
-        if (event.line.message === 'the store can be written again') storeFailedAt = world.time.elapsed();
+        noteStore(event.line);
         return;
       case 'died':
+        // What it could not write is lost with it, and the server that is started next reads the store first.
+        writesAgain.delete(event.process);
         for (const [address, { process, at }] of all) {
           // The server died before it wrote the suspension to the store: the next leader cannot read it there.
           if (process === event.process && at >= unwritten.since(process)) all.delete(address);

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { comparePositions } from '../../../src/model/output.ts';
+import { createCutWorld } from '../../support/cut-world.ts';
 import { configMapYaml } from '../../support/manifests.ts';
 import { createMemoryLease } from '../../support/memory-lease.ts';
 import { createReplicaWorld, type FakeReplica, type ReplicaWorld } from '../../support/replica-world.ts';
+import { silentLog } from '../../support/silent-log.ts';
 import { abc, base, names } from '../../support/started-world.ts';
 
 const more = { 'apps/d.yaml': configMapYaml('d', '1') };
@@ -148,5 +150,57 @@ describe('a revision that the leader has proposed, of a source that is suspended
     await world.pass();
     expect(names(next.world, 'east')).toEqual([...abc, '/ConfigMap/web/g']);
     expect(revisionsAt(world)).toEqual(Array(3).fill({ main: 'r1', extra: 'r2', unread: null }));
+  });
+});
+
+describe('a revision whose commit is under way when a person asks to suspend its source', () => {
+  it('is what the answer of the only server says is admitted', async () => {
+    const world = await createCutWorld([1]);
+    const { api } = world.server;
+    world.source.push(base);
+    await world.settle();
+    world.agent('east').connect();
+    await world.settle();
+    world.hold();
+    world.source.push(more);
+    expect(api.sources()).toMatchObject([{ revision: 'r1' }]);
+    const answer = api.suspendSource('main', 'ann', '');
+    await world.settle();
+    expect(await answer).toMatchObject({ ok: true, value: { revision: 'r2' } });
+    world.source.push({ 'apps/a.yaml': null });
+    await world.settle();
+    expect(api.sources()).toMatchObject([{ revision: 'r2' }]);
+    expect(names(world, 'east')).toEqual(abcd);
+  });
+
+  it('is what the answer of the leader says is admitted', async () => {
+    const shown: (string | null | undefined)[] = [];
+    const answer = Promise.withResolvers<unknown>();
+    const suspend = (): void => {
+      const { api } = world.leader().world.server;
+      shown.push(api.sources()[0]?.revision);
+      answer.resolve(api.suspendSource('main', 'ann', ''));
+    };
+    const world = await createReplicaWorld([], {
+      log: () => ({
+        ...silentLog,
+        info: (message, data) => {
+          if (message === 'admitted' && JSON.stringify(data).includes('main: r2')) queueMicrotask(suspend);
+        },
+      }),
+    });
+    for (const id of ['a', 'b']) await world.add(id, { beginSlice: () => () => true });
+    world.push(base);
+    await world.pass();
+    world.leader().agent('east').connect();
+    await world.pass();
+    world.push(more);
+    await world.pass();
+    expect(shown).toEqual(['r1']);
+    expect(await answer.promise).toMatchObject({ ok: true, value: { revision: 'r2' } });
+    world.push({ 'apps/a.yaml': null });
+    await world.pass();
+    expect(revisionsAt(world)).toEqual([{ main: 'r2' }, { main: 'r2' }]);
+    expect(names(world.leader().world, 'east')).toEqual(abcd);
   });
 });
