@@ -57,6 +57,7 @@ describe.skipIf(noProgram('helm'))('charts', () => {
       discovery: { excludedNamespaces: ['kube-system'] },
       drift: { ignoredFields: [{ group: 'apps', kind: 'Deployment', fields: ['spec.replicas'] }] },
       health: { sidecars: ['my-proxy'], reportWaitSeconds: 60 },
+      healthChecks: [{ apiVersion: 'example.com/v1', kind: 'Widget', current: 'status.ready' }],
       care: { monitorPeriod: '60s' },
     };
     const schema = readSchema('schemas/fleet-policy.json');
