@@ -154,7 +154,7 @@ describe('a planted fault is caught', () => {
           world.time.in(20, () => listener.observe({ ...said, changes: rest }));
         },
       }))(world, own);
-    expect(await caught({ source }, 33, 'lasting holds')).toContain('lasting holds');
+    expect(await caught({ source }, 81, 'lasting holds')).toContain('lasting holds');
   });
 
   test('approvals: a file that has let something go lets go what is held next', async () => {

@@ -2,8 +2,13 @@
 export interface DataplaneCase {
   readonly what: string;
   readonly spec: string;
-  /** `FIELD: RULE`, the field without `spec`. */
+  /** `FIELD: RULE`, the field without `spec`; `ROOT` in a rule stands for what is before the field. */
   readonly violations: readonly string[];
+}
+
+/** What Kuma says of it where `root` is before the fields: `spec.` in Kubernetes, else nothing. */
+export function violationsBelow(root: string, { violations }: DataplaneCase): readonly string[] {
+  return violations.map((violation) => `${root}${violation.replace('ROOT', root)}`);
 }
 
 const PORT = 'port must be in the range [1, 65535]';
@@ -51,7 +56,7 @@ const UINT32 = 'must be a whole number from 0 to 4294967295';
 const duplicate = (index: number, name: string): string =>
   `.aggregate[${index}].name: duplicate entry: ${name}, values have to be unique`;
 
-/** Dataplanes that break rules of Kuma, one or several. `ROOT` in a violation stands for the path of the spec. */
+/** Dataplanes that break rules of Kuma, one or several. */
 export const wrongDataplanes: readonly DataplaneCase[] = [
   wrong('no networking', 'probes:', 'networking: must be defined'),
   wrong('networking that is null', 'networking:', 'networking: must be defined'),

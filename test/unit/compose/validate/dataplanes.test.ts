@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { validatePaths } from '../../../../src/compose/validate/validate.ts';
-import { rightDataplanes, wrongDataplanes } from '../../../support/dataplanes.ts';
+import { rightDataplanes, violationsBelow, wrongDataplanes } from '../../../support/dataplanes.ts';
 import { bytesOf } from '../../../support/decoding.ts';
 
 const text = (specs: readonly string[]): string =>
@@ -15,7 +15,7 @@ it('Dataplanes that break rules of Kuma are invalid, with its words', async () =
   );
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   expect(errors.map(({ message }) => message).sort()).toEqual(
-    wrongDataplanes.flatMap(({ violations }) => violations.map((text) => text.replace('ROOT', ''))).sort(),
+    wrongDataplanes.flatMap((wrong) => violationsBelow('', wrong)).sort(),
   );
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
 import { decodeFile } from '../../../../src/manifest/decode-file.ts';
 import { isJsonObject, type JsonValue } from '../../../../src/model/json.ts';
-import { rightDataplanes, wrongDataplanes } from '../../../support/dataplanes.ts';
+import { rightDataplanes, violationsBelow, wrongDataplanes } from '../../../support/dataplanes.ts';
 import { bytesOf, complaints, contentOf } from '../../../support/decoding.ts';
 
 /** Both wire forms of a spec. */
@@ -39,10 +39,9 @@ function placeOf(text: string, field: string): { readonly line: number; readonly
 }
 
 describe.each(Object.entries(FORMS))('a Dataplane in the form of %s', (_form, { root, write }) => {
-  it.each(wrongDataplanes)('that has $what breaks rules of Kuma', ({ spec, violations }) => {
-    const text = write(spec);
-    const expected = violations.map((violation) => {
-      const message = `${root}${violation.replace('ROOT', root)}`;
+  it.each(wrongDataplanes)('that has $what breaks rules of Kuma', (wrong) => {
+    const text = write(wrong.spec);
+    const expected = violationsBelow(root, wrong).map((message) => {
       // A problem of parsing names the field after the part that Kuma could not parse.
       const field = /could not parse config: (\S+)/.exec(message)?.[1] ?? message.slice(0, message.indexOf(': '));
       return { message, ...placeOf(text, field) };
