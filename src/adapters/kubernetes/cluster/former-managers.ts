@@ -33,7 +33,9 @@ export function formerManagers(
 ): readonly FieldManager[] {
   const named = annotationOf(declared, ADOPT_FROM)
     .split(',')
-    .map((name) => name.trim());
+    .map((name) => name.trim())
+    // A manager can lack a name, and no manifest can mean it.
+    .filter((name) => name !== '');
   return managers.filter(
     (one) =>
       !isOurs(one) &&
