@@ -241,6 +241,25 @@ describe.skipIf(noProgram('kube-apiserver'))('fields that another manager had', 
     expect((await live('widgets.v2.example.com', 'w')).spec).toEqual({ color: 'red' });
   });
 
+  test('a field that the version of the manifest lacks changes nothing of other managers', async () => {
+    const widget = (version: string, spec: JsonObject): JsonObject => ({
+      apiVersion: `example.com/${version}`,
+      kind: 'Widget',
+      metadata: { name: 'typo', namespace: world.web },
+      spec,
+    });
+    await kubectl(['apply'], definition(['v1', 'v2'], 'v2'));
+    await plane.kubectl(['wait', '--for=condition=Established', 'crd/widgets.example.com']);
+    expect(await whenServed(widget('v2', { color: 'blue' }))).toMatchObject({ type: 'applied' });
+    await kubectl(['apply', '--server-side', '--field-manager', 'operator'], widget('v1', { size: 1 }));
+    const before = await live('widgets.v2.example.com', 'typo');
+    for (let tries = 0; tries < 2; tries += 1) {
+      const { outcome } = await applied(widget('v2', { color: 'blue', colour: 'blue' }));
+      expect(outcome).toMatchObject({ type: 'failed', reason: 'Invalid', message: expect.stringContaining('colour') });
+    }
+    expect(await live('widgets.v2.example.com', 'typo')).toEqual(before);
+  });
+
   /** Applies an object as soon as its kind is served in its version. */
   async function whenServed(value: JsonObject): Promise<ApplyOutcome> {
     for (let tries = 0; ; tries += 1) {
