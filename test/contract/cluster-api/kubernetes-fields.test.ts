@@ -66,6 +66,22 @@ describe.skipIf(noProgram('kube-apiserver'))('fields that another manager had', 
     },
   );
 
+  /** As a script does that sends no User-Agent: its entry of managedFields has no manager. */
+  async function unnamed(data: Record<string, string>): Promise<void> {
+    const { metadata } = await live();
+    const managedFields = (objectOf(metadata).managedFields as JsonObject[]).concat({
+      operation: 'Update',
+      apiVersion: 'v1',
+      fieldsType: 'FieldsV1',
+      fieldsV1: { 'f:data': Object.fromEntries(Object.keys(data).map((name) => [`f:${name}`, {}])) },
+    });
+    await plane.kubectl(['patch', 'configmap', 'a', '-n', world.web, '--type=merge', '-p', JSON.stringify({ data })]);
+    await plane.kubectl([
+      ...['patch', 'configmap', 'a', '-n', world.web, '--type=merge'],
+      ...['-p', JSON.stringify({ metadata: { managedFields } })],
+    ]);
+  }
+
   const ownFields = async (kind = 'configmap', name = 'a') =>
     (objectOf((await live(kind, name)).metadata).managedFields as JsonObject[])
       .map(({ manager, operation, subresource = '' }) => `${manager} ${operation} ${subresource}`.trim())
@@ -114,6 +130,47 @@ describe.skipIf(noProgram('kube-apiserver'))('fields that another manager had', 
     expect((await applied(named)).outcome).toMatchObject({ type: 'applied' });
     expect((await live()).data).toEqual({ k: '1', elses: '4' });
     expect(await ownFields()).toEqual(['else Apply', 'fleetrelay Apply']);
+  });
+
+  test('the fields of a manager without a name stay', async () => {
+    await applied(configMap({ k: '1' }));
+    await unnamed({ nobodys: '5' });
+    const { metadata } = await live();
+    const entries = (objectOf(metadata).managedFields as JsonObject[]).map(({ manager = '' }) => manager);
+    expect(entries.toSorted()).toEqual(['', 'fleetrelay']);
+    await kubectl(['apply', '--server-side', '--force-conflicts', '--field-manager', 'team'], configMap({ k: '9' }));
+    expect((await applied(configMap({ k: '2' }, { 'fleetrelay.dev/adopt-from': 'team,' }))).outcome).toMatchObject({
+      type: 'applied',
+    });
+    expect((await live()).data).toEqual({ k: '2', nobodys: '5' });
+  });
+
+  const changes: readonly (readonly [name: string, change: (data: JsonObject) => Promise<unknown>])[] = [
+    [
+      'an update',
+      (data) =>
+        plane.kubectl([
+          ...['patch', 'configmap', 'a', '-n', world.web, '--field-manager', 'team'],
+          ...['--type=merge', '-p', JSON.stringify({ data })],
+        ]),
+    ],
+    [
+      'an apply',
+      (data) =>
+        kubectl(['apply', '--server-side', '--force-conflicts', '--field-manager', 'team'], {
+          ...configMap({}),
+          data,
+        }),
+    ],
+  ];
+  test.each(changes)('what a manager changes with %s is put back, if the manifest names it too', async (_, change) => {
+    const named = configMap({ k: '1' }, { 'fleetrelay.dev/adopt-from': 'team' });
+    await applied(named);
+    await change({ k: '9', own: '3' });
+    expect((await applied(named)).outcome).toMatchObject({ type: 'applied' });
+    expect((await live()).data).toEqual({ k: '1' });
+    expect(await ownFields()).toEqual(['fleetrelay Apply']);
+    expect((await applied(named)).outcome).toMatchObject({ type: 'unchanged' });
   });
 
   test('what a manager owns through a subresource is never taken over, and an ignored field is no conflict', async () => {
@@ -182,6 +239,25 @@ describe.skipIf(noProgram('kube-apiserver'))('fields that another manager had', 
     expect((await applied(widget('v2', { size: 3 }))).outcome).toMatchObject({ type: 'applied' });
     expect((await applied(widget('v2', {}))).outcome).toMatchObject({ type: 'applied' });
     expect((await live('widgets.v2.example.com', 'w')).spec).toEqual({ color: 'red' });
+  });
+
+  test('a field that the version of the manifest lacks changes nothing of other managers', async () => {
+    const widget = (version: string, spec: JsonObject): JsonObject => ({
+      apiVersion: `example.com/${version}`,
+      kind: 'Widget',
+      metadata: { name: 'typo', namespace: world.web },
+      spec,
+    });
+    await kubectl(['apply'], definition(['v1', 'v2'], 'v2'));
+    await plane.kubectl(['wait', '--for=condition=Established', 'crd/widgets.example.com']);
+    expect(await whenServed(widget('v2', { color: 'blue' }))).toMatchObject({ type: 'applied' });
+    await kubectl(['apply', '--server-side', '--field-manager', 'operator'], widget('v1', { size: 1 }));
+    const before = await live('widgets.v2.example.com', 'typo');
+    for (let tries = 0; tries < 2; tries += 1) {
+      const { outcome } = await applied(widget('v2', { color: 'blue', colour: 'blue' }));
+      expect(outcome).toMatchObject({ type: 'failed', reason: 'Invalid', message: expect.stringContaining('colour') });
+    }
+    expect(await live('widgets.v2.example.com', 'typo')).toEqual(before);
   });
 
   /** Applies an object as soon as its kind is served in its version. */

@@ -177,7 +177,7 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   if (isAsDeclared(applying, request, entry)) return contestedFields(applying, raw) ?? unchanged(applying, entry.uid);
   const managers = fieldManagers(raw);
   const former = formerManagers(managers, value, isAdopted);
-  if (former.length > 0) return takeOver(applying, raw, former);
+  if (former.length > 0) return takeOver(applying, raw, former, isAdopted);
   const givenUp = fieldsGivenUp(applying, managers);
   if (givenUp !== undefined) return { type: 'givesUp', fields: givenUp };
   const taken = isAdopted ? [] : takenFields(applying, raw, entry);

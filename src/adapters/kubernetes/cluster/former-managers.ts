@@ -1,4 +1,4 @@
-import { type JsonObject, objectsOf } from '../../../model/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
 import { annotationOf, metadataOf } from '../../../model/object-key.ts';
 import type { KubeRequest } from '../api/types.ts';
 import { ADOPT_FROM } from './annotations.ts';
@@ -33,7 +33,9 @@ export function formerManagers(
 ): readonly FieldManager[] {
   const named = annotationOf(declared, ADOPT_FROM)
     .split(',')
-    .map((name) => name.trim());
+    .map((name) => name.trim())
+    // A manager can lack a name, and no manifest can mean it.
+    .filter((name) => name !== '');
   return managers.filter(
     (one) =>
       !isOurs(one) &&
@@ -54,7 +56,7 @@ export interface Ownership {
   readonly apiVersion: string;
   /** Managers that own nothing any more. */
   readonly over?: readonly FieldManager[];
-  /** The fields of all other managers are named in `apiVersion` as well. */
+  /** The fields of other managers are named in `apiVersion` as well, except those that they own through a subresource. */
   readonly renamesOthers?: boolean;
 }
 
@@ -71,7 +73,7 @@ export function ownershipRequest(path: string, live: JsonObject, ownership: Owne
     ...(newest === undefined || newest.time === '' ? {} : { time: newest.time }),
   };
   const { uid, resourceVersion } = metadataOf(live);
-  const managedFields = [...(renamesOthers ? others.map((other) => ({ ...other, apiVersion })) : others), ours];
+  const managedFields = [...(renamesOthers ? renamed(others, apiVersion) : others), ours];
   return {
     method: 'PATCH',
     path,
@@ -81,15 +83,28 @@ export function ownershipRequest(path: string, live: JsonObject, ownership: Owne
   };
 }
 
+/** The entries in this version. Those of one manager that become the same entry are one, since an API server keeps only the last. */
+function renamed(entries: readonly JsonObject[], apiVersion: string): readonly JsonObject[] {
+  const named = entries.map((entry) => (textOf(entry.subresource) === '' ? { ...entry, apiVersion } : entry));
+  const groups = Map.groupBy(named, ({ manager = '', operation = '', subresource = '', apiVersion: version = '' }) =>
+    JSON.stringify([manager, operation, subresource, version]),
+  );
+  return [...groups.values()].map((same) => ({
+    ...same.at(-1),
+    fieldsV1: same.map(({ fieldsV1 }) => objectOf(fieldsV1)).reduce(joinedFields),
+  }));
+}
+
 function isSame(a: FieldManager, b: FieldManager): boolean {
   return a.manager === b.manager && a.operation === b.operation;
 }
 
-/** Whose fields are named in another version of the kind: ours, those of others; undefined: there is none. */
+/** Whose fields are named in another version of the kind: ours, those of others; undefined: there is none. Subresources do not count. */
 export function namedInOtherVersion(live: JsonObject, apiVersion: string): 'ours' | 'others' | undefined {
   const managers = fieldManagers(live);
   const differing = managers.filter(
-    (_, at) => objectsOf(metadataOf(live).managedFields)[at]?.apiVersion !== apiVersion,
+    ({ subresource }, at) =>
+      subresource === '' && objectsOf(metadataOf(live).managedFields)[at]?.apiVersion !== apiVersion,
   );
   return differing.some(isOurs) ? 'ours' : differing.length > 0 ? 'others' : undefined;
 }

@@ -9,7 +9,7 @@ import type { ApplyOutcome, ApplyRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource, KubeAnswer, KubeRefusal } from '../api/types.ts';
 import { FORCE_CONFLICTS } from './annotations.ts';
 import { awaitServed } from './definitions.ts';
-import { isEmpty, subtractFields, undeclaredFields } from './field-sets.ts';
+import { isEmpty, joinedFields, subtractFields, undeclaredFields } from './field-sets.ts';
 import { allFields, namedInOtherVersion, type Ownership, ownershipRequest } from './former-managers.ts';
 import { contestedFields } from './given-up.ts';
 import { handOver } from './ignored-fields.ts';
@@ -173,16 +173,21 @@ export async function written(applying: Applying, raw: JsonObject, before: strin
   return { type: before === entry.resourceVersion ? 'unchanged' : 'applied', identity: uidOf(raw) };
 }
 
-/** Has the fields of former managers as ours, so that an apply removes those that are not declared. The object is read again then. */
-export async function takeOver(applying: Applying, raw: JsonObject, former: readonly FieldManager[]): Promise<Step> {
+/**
+ * Has the fields of former managers as ours, so that an apply removes those that are not declared. The object is read again then. The
+ * declared fields of an object that is ours already are left to no manager: they count as lost, and their declared values are written.
+ */
+export async function takeOver(
+  applying: Applying,
+  raw: JsonObject,
+  former: readonly FieldManager[],
+  isAdopted: boolean,
+): Promise<Step> {
   const from = [...new Set(former.map(({ manager }) => manager))].join(', ');
-  const ours = fieldManagers(raw).filter(isOurs);
-  return setOwnership(
-    applying,
-    raw,
-    { fields: allFields([...ours, ...former]), over: former },
-    `taken over from ${from}`,
-  );
+  const ours = allFields(fieldManagers(raw).filter(isOurs));
+  const theirs = allFields(former);
+  const fields = joinedFields(ours, isAdopted ? theirs : undeclaredFields(theirs, applying.body));
+  return setOwnership(applying, raw, { fields, over: former }, `taken over from ${from}`);
 }
 
 /** Writes which fields are ours. The object is read again then. */

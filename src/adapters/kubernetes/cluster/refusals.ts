@@ -54,12 +54,16 @@ export function isRefusedForGood(answer: KubeAnswer | Hindered): answer is Extra
   return isForbidden || status === 405;
 }
 
-/** Whether the object has a field that the schema of a version does not have. */
+/** Whether the live object has a field that the schema of a version does not have. A field of the manifest itself is not meant. */
 export function isOtherSchema({ message, causes }: KubeRefusal): boolean {
-  return [message, ...causes.map((cause) => cause.message)].some((text) => OTHER_SCHEMA.test(text));
+  return [message, ...causes.map((cause) => cause.message)].some(
+    (text) => NOT_DECLARED.test(text) && !OWN_SCHEMA.test(text),
+  );
 }
 
-const OTHER_SCHEMA = /not declared in schema|failed to create typed patch object/i;
+const NOT_DECLARED = /not declared in schema/i;
+/** The manifest has a field, or a type, that its own version does not have. */
+const OWN_SCHEMA = /failed to create typed patch object/i;
 
 const IMMUTABLE =
   /immutable|may not change once set|may not be changed|cannot be changed|can ?not change|updates to .* are forbidden|spec is forbidden|may not change fields/i;
@@ -71,7 +75,8 @@ const BY_MESSAGE: readonly (readonly [message: RegExp, reason: string])[] = [
   [/ValidatingAdmissionPolicy .* denied/i, 'DeniedByPolicy'],
   [/failed calling webhook/i, 'WebhookUnavailable'],
   [/exceeded quota/i, 'QuotaExceeded'],
-  [OTHER_SCHEMA, 'Invalid'],
+  [NOT_DECLARED, 'Invalid'],
+  [OWN_SCHEMA, 'Invalid'],
 ];
 
 const BY_STATUS: Readonly<Record<number, string>> = {

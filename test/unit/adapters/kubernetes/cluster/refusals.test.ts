@@ -3,6 +3,7 @@ import {
   conflictsOf,
   failureOf,
   isImmutable,
+  isOtherSchema,
   isStaleWrite,
   listConflicts,
 } from '../../../../../src/adapters/kubernetes/cluster/refusals.ts';
@@ -92,4 +93,13 @@ test('conflicts name their manager, and whether it applies or updates', () => {
   ]);
   expect(listConflicts(conflicts.slice(0, 2))).toBe('"argocd" (.spec.a); "kubectl-edit" (.spec.b)');
   expect(isStaleWrite({ type: 'refused', status: 409, refusal: refusal('Conflict', '', causes) })).toBe(false);
+});
+
+test.each([
+  ['failed to create typed patch object (a/b; e.com/v2, Kind=W): .spec.colour: field not declared in schema', false],
+  ['failed to create typed patch object (a/b; e.com/v2, Kind=W): .spec.x: expected string, got 1', false],
+  ['failed to prune fields: failed to convert merged object: .spec.x: field not declared in schema', true],
+  ['.spec.x: field not declared in schema', true],
+])('%s: a live object has fields of another version: %s', (message, isOther) => {
+  expect(isOtherSchema(refusal('', message))).toBe(isOther);
 });
