@@ -286,11 +286,11 @@ async function stepRecorded({ deps, store, mayRemove }: State, record: Inventory
   return isUnchanged(store.current(), record) ? tryOnce() : undefined;
 }
 
-/** After removals, what could not be applied is tried at once: a removed object can have had what it needs. */
+/** After removals, what could not be applied is tried soon: a removed object can have had what it needs. */
 function tryFailedAgain(state: State): void {
   if (!state.hasRemoved) return;
   state.hasRemoved = false;
-  for (const key of state.prerequisites.failed()) state.queue.add(key);
+  for (const key of state.prerequisites.failed()) state.queue.hasten(key);
 }
 
 function forget(state: State, key: ObjectKey): void {

@@ -21,8 +21,10 @@ const MOST_AT_ONCE = 16;
 const MOST_BYTES_AT_ONCE = 8 * 1024 * 1024;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 600_000;
-/** Between two tries of a key that is hastened again and again. */
+/** The shortest time from a try of a key to the next one that a hint brings forward. */
 const SHORTEST_PAUSE_MS = 10_000;
+/** That time is at least this part of the back-off, so that hints that never end try less and less often what never succeeds. */
+const PAUSE_OF_BACK_OFF = 0.1;
 
 export type WorkQueue = ReturnType<typeof createWorkQueue>;
 
@@ -145,11 +147,15 @@ function createRetries({ clock, random }: WorkQueueDeps, due: (key: ObjectKey) =
       const from = clock.monotonic();
       retryAt(key, from, from + retryMs(count, random));
     },
-    /** Brings the retry of a key forward, but never to less than ten seconds after its last try. Other keys are left alone. */
+    /**
+     * Brings the retry of a key forward, but never to less than ten seconds after its last try, or a minute after the last of many. Other
+     * keys are left alone.
+     */
     hasten(key: ObjectKey): void {
       const retry = waiting.get(key);
       if (retry === undefined) return;
-      const at = Math.max(clock.monotonic(), retry.from + SHORTEST_PAUSE_MS);
+      const backOff = backOffMs((failures.get(key) ?? 1) - 1, FIRST_RETRY_MS, LONGEST_RETRY_MS);
+      const at = Math.max(clock.monotonic(), retry.from + Math.max(SHORTEST_PAUSE_MS, backOff * PAUSE_OF_BACK_OFF));
       if (at < retry.at) retryAt(key, retry.from, at);
     },
     stop(): void {

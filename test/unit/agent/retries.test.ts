@@ -34,7 +34,7 @@ test('after a removal of ours what was refused is tried at once', async () => {
   expect(isApplied()).toBe(true);
 });
 
-test('what was refused is tried once after several removals', async () => {
+test('what was refused is tried once after several removals, and after more of them a minute later', async () => {
   const more = Array.from({ length: 40 }, (_, at) => configMap(`more-${at}`, '1'));
   await world.server.say({ upserts: more });
   await world.settle();
@@ -44,10 +44,24 @@ test('what was refused is tried once after several removals', async () => {
   const tries = world.cluster.tries(failingKey);
   await world.server.say({ removals: [otherKey] });
   await world.settle();
+  expect(world.cluster.tries(failingKey)).toBe(tries);
+  await world.clock.advance(60_000);
   expect(world.cluster.tries(failingKey)).toBe(tries + 1);
 });
 
-test('after others have removed an object of its kind it is tried at once, and not more often than every ten seconds', async () => {
+test('removals that never end try what never succeeds once a minute at most', async () => {
+  world.cluster.fail(failingKey, refusal);
+  const tries = world.cluster.tries(failingKey);
+  for (let second = 0; second < 300; second += 1) {
+    const passing = configMap(`passing-${second}`, '1');
+    await world.server.say({ upserts: [passing] });
+    await world.server.say({ removals: [keyOf(passing)] });
+    await world.clock.advance(1_000);
+  }
+  expect(world.cluster.tries(failingKey) - tries).toBeLessThanOrEqual(6);
+});
+
+test('after others have removed an object of its kind it is tried at once, and not more often than once a minute', async () => {
   world.cluster.fail(failingKey, refusal);
   const before = world.cluster.tries(failingKey);
   for (let round = 0; round < 5; round += 1) {
@@ -58,7 +72,7 @@ test('after others have removed an object of its kind it is tried at once, and n
   }
   expect(world.cluster.tries(failingKey)).toBe(before + 1);
   world.cluster.fail(failingKey, undefined);
-  await world.clock.advance(10_000);
+  await world.clock.advance(60_000);
   expect(isApplied()).toBe(true);
 });
 
