@@ -100,7 +100,8 @@ export async function createDirectoryCluster(
 
 /** A moved file does not match, even with our content: it is not where fleetrelay writes the object. */
 function matches(request: ApplyRequest, observed: ObservedObject): boolean {
-  if (!(observed instanceof OwnObject) || observed.where !== pathOfObject(request.key)) return false;
+  if (!(observed instanceof OwnObject) || observed.stale === true) return false;
+  if (observed.where !== pathOfObject(request.key)) return false;
   if (!sameStamp(request.stamp, observed.stamp)) return false;
   // A declared object seldom has what `withoutStamp` removes, and only then its value is needed.
   return observed.digest === request.digest || observed.digest === objectDigest(withoutStamp(request.value));

@@ -228,10 +228,9 @@ function take(
 }
 
 function staleObjects(file: LiveFile | undefined): readonly ObservedObject[] {
-  return (file?.objects ?? []).map(({ key, value, where, stamp }) => ({
-    ...{ key, value, where, stale: true },
-    ...(stamp === undefined ? {} : { stamp }),
-  }));
+  return (file?.objects ?? []).map((object) =>
+    object instanceof OwnObject ? object.asStale() : { ...object, stale: true },
+  );
 }
 
 function put(context: Context, path: string, file: LiveFile | undefined): void {

@@ -27,31 +27,47 @@ export class OwnObject implements Stamped {
   /** Of the value. */
   readonly digest: Digest;
   readonly isReread = true;
+  declare readonly stale?: true;
   readonly #root: string;
   /** For those who look at it when it was read. */
-  #value: WeakRef<JsonObject> | undefined;
+  readonly #value: WeakRef<JsonObject>;
 
-  constructor(root: string, { key, stamp, where, value }: Stamped, digest = objectDigest(value)) {
+  /** `digest`: of its value. `stale`: its file cannot be read now. */
+  constructor(root: string, { key, stamp, where, value, stale }: Stamped, digest = objectDigest(value)) {
     this.key = key;
     this.stamp = stamp;
     this.where = where;
     this.digest = digest;
+    if (stale === true) this.stale = true;
     this.#root = root;
     this.#value = new WeakRef(value);
   }
 
+  /** The same object, while its file cannot be read: with the value that is known. */
+  asStale(): OwnObject {
+    const { key, stamp, where, digest } = this;
+    const value = this.#value.deref() ?? nameOf(key);
+    return new OwnObject(this.#root, { key, stamp, where, value, stale: true }, digest);
+  }
+
   get value(): JsonObject {
-    const known = this.#value?.deref();
-    if (known !== undefined) return known;
-    this.#value = undefined;
-    const file = readRegularFile(this.#root, this.where, LARGEST_FILE_BYTES);
-    const read = file === undefined ? undefined : readLiveFile(this.where, file.bytes);
-    const found = read?.ok === true ? read.value.find(({ key }) => key === this.key) : undefined;
-    return found?.value ?? nameOf(this.key);
+    return this.#value.deref() ?? valueIn(this.#root, this) ?? nameOf(this.key);
   }
 }
 
-/** What is known of an object whose file has changed or gone since: the next look says more. */
+/** Reads the value of an object from its file; undefined if the file does not have it any more, or cannot be read. */
+function valueIn(root: string, { key, where }: Pick<OwnObject, 'key' | 'where'>): JsonObject | undefined {
+  try {
+    const file = readRegularFile(root, where, LARGEST_FILE_BYTES);
+    const read = file === undefined ? undefined : readLiveFile(where, file.bytes);
+    return read?.ok === true ? read.value.find((object) => object.key === key)?.value : undefined;
+  } catch {
+    // The next look at the folder says why.
+    return undefined;
+  }
+}
+
+/** What is known of an object whose file has changed, is gone, or cannot be read since: the next look says more. */
 function nameOf(key: ObjectKey): JsonObject {
   const { group, kind, namespace, name } = objectRefOf(key);
   const apiVersion = group === '' ? 'v1' : `${group}/v1`;

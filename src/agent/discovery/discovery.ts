@@ -101,8 +101,11 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     const before = objects.get(key);
     if (observed === undefined) return updateReport(key);
     if (kindOf(key) === LEASE || isDerived(observed, record)) return objects.delete(key);
-    if (selection?.takes(key, () => observed.value) === false || isMirrored(observed)) return objects.delete(key);
-    if (before?.observed === observed) return false;
+    // While an object cannot be read, what was reported of it counts.
+    const known = observed.stale === true && before?.observed !== undefined ? before : undefined;
+    if (selection?.takes(key, () => (known ?? observed).value) === false) return objects.delete(key);
+    if (known !== undefined || before?.observed === observed) return false;
+    if (isMirrored(observed)) return objects.delete(key);
     const object = discovered(observed);
     objects.set(key, object);
     return before?.digest !== object.digest;

@@ -13,7 +13,7 @@ export function retryCommand(command: CliCommand): void {
   command
     .summary('try now what could not be applied')
     .description(
-      'Has the agent of a cluster try at once what it could not apply or remove. It does so by itself, too: with back-off up to ten minutes, and at once after a removal or a change of the object or of the definition of its kind. It needs the role "operate", and the leader notes it in its audit log.',
+      'Has the agent of a cluster try at once what it could not apply or remove. It does so by itself, too: with back-off up to ten minutes, and at once after a change of the object or of the definition of its kind, and within a minute after a removal. It needs the role "operate", and the leader notes it in its audit log.',
     )
     .argument('<name>', 'name of the cluster', clusterName)
     .argument('[object]', 'KIND/[NAMESPACE/]NAME (default: all that failed)')

@@ -78,6 +78,18 @@ test('a file of ours that a person has changed does not match, and its value is 
   expect(observed.value).toEqual(configMap('a', { k: 'changed' }));
 });
 
+test('a file of ours that cannot be parsed leaves its object there, stale and not as declared, and the list is complete otherwise', async () => {
+  await cluster.apply(request(a));
+  await cluster.apply(request(b));
+  await cluster.list('hinted');
+  writeFileSync(join(directory, pathOfObject(keyOf(a))), 'kind: [');
+  const torn = await observedOf(a);
+  expect(torn).toMatchObject({ key: keyOf(a), stale: true, isReread: true });
+  expect(torn.value.kind).toBe('ConfigMap');
+  expect(cluster.matches({ ...request(a), digest: objectDigest(a) }, torn)).toBe(false);
+  expect(cluster.matches({ ...request(b), digest: objectDigest(b) }, await observedOf(b))).toBe(true);
+});
+
 test('an object of ours has no value of its own: it is read when it is asked for', async () => {
   await cluster.apply(request(a));
   const observed = await observedOf(a);

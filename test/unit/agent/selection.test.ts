@@ -7,7 +7,7 @@ import type { KindState } from '../../../src/model/agent.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
 import type { FleetName } from '../../../src/model/ids.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import { type JsonObject, objectOf } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import type { ObservedObject } from '../../../src/ports/cluster-api.ts';
 import type { InputSnapshot } from '../../../src/relay/session.ts';
@@ -66,6 +66,12 @@ function createWorld(view: boolean) {
         });
       }
     },
+    /** Its file cannot be read any more, and the adapter knows only its name. */
+    tear: (value: JsonObject) => {
+      const key = keyOf(value);
+      changed.add(key);
+      objects.set(key, { key, where: '', value: { metadata: objectOf(value.metadata) }, stale: true });
+    },
     remove: (value: JsonObject) => {
       changed.add(keyOf(value));
       objects.delete(keyOf(value));
@@ -92,6 +98,18 @@ const disabled = { annotations: { 'fleetrelay.dev/discovery': 'disabled' } };
 const web = '/Service/web/a';
 
 describe.each([true, false])('what stays out of the input snapshot (a view that says what changed: %s)', (view) => {
+  test('what was reported of an object stays while its file cannot be read, unless its name leaves it out', () => {
+    const world = createWorld(view);
+    world.put(service('a', 'web'));
+    world.look();
+    const before = world.latest()?.objects.get(keyOf(service('a', 'web')));
+    world.tear(service('a', 'web'));
+    expect(world.look()).toEqual([web]);
+    expect(world.latest()?.objects.get(keyOf(service('a', 'web')))?.digest).toBe(before?.digest);
+    world.set({ excludedNamespaces: ['web'] });
+    expect(world.look()).toEqual([]);
+  });
+
   test('namespaces and kinds by name, without making a kind empty', () => {
     const world = createWorld(view);
     world.put(namespace('web'), service('a', 'web'), namespace('kube-system'), service('dns', 'kube-system'));
