@@ -211,6 +211,36 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     expect(await cluster.remove({ key: keyOf(a), fleet, nonce })).toEqual({ type: 'gone' });
   });
 
+  test('a proxy that answers a removal with 405 ends nothing: the object stays ours, and no value of a Secret is said', async () => {
+    const message = 'the data c2VjcmV0 is read-only here';
+    const readOnly = await world.begin({
+      through: (client) => ({
+        ...client,
+        request: async (asked) =>
+          asked.method === 'DELETE'
+            ? { type: 'refused', status: 405, refusal: { reason: 'MethodNotAllowed', message, causes: [] } }
+            : client.request(asked),
+      }),
+    });
+    const secret: JsonObject = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 's', namespace: world.web },
+      data: { k: 'c2VjcmV0' },
+    };
+    await readOnly.apply(request(secret));
+    await readOnly.apply(request(configMap('a', {})));
+    const outcome = await readOnly.remove({ key: keyOf(secret), fleet, nonce });
+    expect(outcome).toMatchObject({ type: 'failed', reason: 'NotSupported' });
+    expect(JSON.stringify(outcome)).not.toContain('c2VjcmV0');
+    expect(await readOnly.remove({ key: keyOf(configMap('a', {})), fleet, nonce })).toEqual({
+      type: 'failed',
+      reason: 'NotSupported',
+      message,
+    });
+    expect(await cluster.remove({ key: keyOf(secret), fleet, nonce })).toEqual({ type: 'gone' });
+  });
+
   test('a namespace that does not end refuses what is new and says so', async () => {
     const name = `${world.web}-stuck`;
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };

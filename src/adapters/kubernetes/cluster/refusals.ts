@@ -1,5 +1,5 @@
 import { NAMESPACE_NOT_FOUND } from '../../../ports/cluster-api.ts';
-import type { KubeAnswer, KubeRefusal } from '../api/types.ts';
+import type { ApiResource, KubeAnswer, KubeRefusal } from '../api/types.ts';
 import { type FieldManager, isOurs } from './ownership.ts';
 
 /** A request that failed, as the outcome of a write. */
@@ -43,15 +43,18 @@ export function isImmutable({ reason, message, causes }: KubeRefusal): boolean {
 }
 
 /**
- * Whether the API server itself never lets the object be deleted, such as a priority class of the system. Webhooks and policies, whose
- * messages can read the same, can change.
+ * Whether the API server itself never lets the object be deleted, such as a priority class of the system. Webhooks, policies and proxies,
+ * whose answers can read the same, can change: a 405 counts only if discovery says that the kind cannot be deleted.
  */
-export function isRefusedForGood(answer: KubeAnswer | Hindered): answer is Extract<KubeAnswer, { type: 'refused' }> {
+export function isRefusedForGood(
+  answer: KubeAnswer | Hindered,
+  { verbs }: Pick<ApiResource, 'verbs'>,
+): answer is Extract<KubeAnswer, { type: 'refused' }> {
   if (answer.type !== 'refused') return false;
   const { status, refusal } = answer;
-  const isForbidden =
-    classify(status, refusal) === 'Forbidden' && /(may not|can ?not) be deleted/i.test(refusal.message);
-  return isForbidden || status === 405;
+  const reason = classify(status, refusal);
+  if (reason === 'Forbidden') return /(may not|can ?not) be deleted/i.test(refusal.message);
+  return reason === 'NotSupported' && status === 405 && !verbs.includes('delete');
 }
 
 /** Whether the live object has a field that the schema of a version does not have. A field of the manifest itself is not meant. */

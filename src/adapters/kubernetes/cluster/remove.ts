@@ -104,8 +104,11 @@ export async function deleteJudged(
   });
   if (answer.type === 'paused' || answer.type === 'failed') return answer;
   if (answer.type === 'refused' && answer.status === 404) return { type: 'gone' };
-  if (isRefusedForGood(answer)) return { type: 'lasting', message: answer.refusal.message };
-  if (answer.type !== 'ok') return isStaleWrite(answer) ? { type: 'changed' } : failureOf(answer, isKeyOfSecret(key));
+  if (answer.type !== 'ok') {
+    const failure = failureOf(answer, isKeyOfSecret(key));
+    if (isRefusedForGood(answer, resource)) return { type: 'lasting', message: failure.message };
+    return isStaleWrite(answer) ? { type: 'changed' } : failure;
+  }
   if (isBeingDeleted(answer.body)) {
     writing.live.wrote(readEntry(answer.body, resource, writing.live.judge));
     return { type: 'waiting', message: whatHolds(answer.body) };

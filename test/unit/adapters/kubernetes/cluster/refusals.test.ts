@@ -4,6 +4,7 @@ import {
   failureOf,
   isImmutable,
   isOtherSchema,
+  isRefusedForGood,
   isStaleWrite,
   listConflicts,
 } from '../../../../../src/adapters/kubernetes/cluster/refusals.ts';
@@ -102,4 +103,14 @@ test.each([
   ['.spec.x: field not declared in schema', true],
 ])('%s: a live object has fields of another version: %s', (message, isOther) => {
   expect(isOtherSchema(refusal('', message))).toBe(isOther);
+});
+
+test.each([
+  [405, 'the server does not allow this method on the requested resource', ['get', 'list'], true],
+  [405, 'the server does not allow this method on the requested resource', ['get', 'delete'], false],
+  [405, 'admission webhook "w" denied the request: not now', ['get'], false],
+  [403, 'this is a system priority class and cannot be deleted', ['get', 'delete'], true],
+  [403, 'admission webhook "w" denied the request: a may not be deleted', ['get', 'delete'], false],
+])('%s %s of a kind with the verbs %j is for good: %s', (status, message, verbs, isForGood) => {
+  expect(isRefusedForGood(refused(status, message), { verbs })).toBe(isForGood);
 });
