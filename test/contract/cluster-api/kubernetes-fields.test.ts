@@ -47,6 +47,7 @@ describe.skipIf(noProgram('kube-apiserver'))('fields that another manager had', 
 
   const makers: readonly (readonly [name: string, args: readonly string[]])[] = [
     ['kubectl apply', ['apply']],
+    ['kubectl create', ['create']],
     ['kubectl apply --server-side', ['apply', '--server-side']],
     ['helm', ['create', '--field-manager', 'helm']],
     ['Flux', ['apply', '--server-side', '--field-manager', 'kustomize-controller']],
@@ -171,6 +172,28 @@ describe.skipIf(noProgram('kube-apiserver'))('fields that another manager had', 
     expect((await live()).data).toEqual({ k: '1' });
     expect(await ownFields()).toEqual(['fleetrelay Apply']);
     expect((await applied(named)).outcome).toMatchObject({ type: 'unchanged' });
+  });
+
+  test('an adoption leaves the time at which a person restarted a Deployment: its Pods are not restarted', async () => {
+    await kubectl(['create'], deployment(3));
+    await plane.kubectl(['rollout', 'restart', 'deployment', 'web', '-n', world.web]);
+    const { spec: before } = await live('deployment', 'web');
+    expect((await applied(deployment(3, ADOPTED))).outcome).toMatchObject({ type: 'applied' });
+    expect((await live('deployment', 'web')).spec).toEqual(before);
+    expect(await ownFields('deployment', 'web')).toEqual(['fleetrelay Apply', 'kubectl-rollout Update']);
+  });
+
+  test('an annotation that a controller writes is not given up, also if it was declared before', async () => {
+    const written = { 'deployment.kubernetes.io/revision': '3' };
+    await applied(deployment(3, written));
+    await kubectl(['apply', '--server-side', '--field-manager', 'controller'], {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web', namespace: world.web, annotations: written },
+    });
+    expect(await applied(deployment(3))).toEqual({ outcome: expect.objectContaining({ type: 'applied' }) });
+    expect(await ownFields('deployment', 'web')).toEqual(['controller Apply', 'fleetrelay Apply']);
+    expect(objectOf((await live('deployment', 'web')).metadata).annotations).toMatchObject(written);
   });
 
   test('what a manager owns through a subresource is never taken over, and an ignored field is no conflict', async () => {

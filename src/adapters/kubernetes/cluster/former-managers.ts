@@ -17,10 +17,16 @@ import {
  * kubectl, Helm, Flux (kustomize-controller, helm-controller, its command) and Argo CD.
  */
 const TOOLS: readonly string[] = [
-  ...['kubectl-client-side-apply', 'kubectl', 'before-first-apply', 'helm'],
+  ...['before-first-apply', 'helm'],
   ...['kustomize-controller', 'helm-controller', 'flux'],
   ...['argocd-controller', 'argocd-application-controller', 'argocd'],
 ];
+
+/**
+ * kubectl names itself by its command (`kubectl-create`, `kubectl-edit`). What `kubectl rollout` writes, such as the time of a restart, is in
+ * no manifest, and to remove it would restart Pods.
+ */
+const KUBECTL = /^kubectl(-(?!rollout$)|$)/;
 
 /**
  * The managers whose fields the declared object takes over: those that it names, and those of tools if it is being adopted. Never what a
@@ -40,7 +46,7 @@ export function formerManagers(
     (one) =>
       !isOurs(one) &&
       one.subresource === '' &&
-      (named.includes(one.manager) || (isAdopted && TOOLS.includes(one.manager))),
+      (named.includes(one.manager) || (isAdopted && (TOOLS.includes(one.manager) || KUBECTL.test(one.manager)))),
   );
 }
 

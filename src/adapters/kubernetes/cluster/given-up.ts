@@ -1,12 +1,16 @@
-import { ignoredFields } from '../../../model/ignored-fields.ts';
+import { type FieldNames, ignoredFields } from '../../../model/ignored-fields.ts';
 import type { JsonObject } from '../../../model/json.ts';
 import { displayKey } from '../../../model/object-key.ts';
+import { WRITTEN_ANNOTATIONS } from '../../../model/server-fields.ts';
 import type { ApplyOutcome, ApplyRequest } from '../../../ports/cluster-api.ts';
 import { ADOPT_FROM } from './annotations.ts';
 import { fieldsOf, isEmpty, joinedFields, sharedFields, undeclaredFields, withoutPaths } from './field-sets.ts';
 import { type FieldManager, type FieldSet, fieldManagers, isOurs } from './ownership.ts';
 import { type FieldConflict, listConflicts } from './refusals.ts';
 import type { Looking } from './write.ts';
+
+/** A manifest never has these (`model/server-fields.ts`), also if one of before had them. */
+const WRITTEN: readonly FieldNames[] = [...WRITTEN_ANNOTATIONS].map((name) => ['metadata', 'annotations', name]);
 
 /** An object that is applied. */
 interface Applied extends Looking {
@@ -45,8 +49,10 @@ export function contestedFields(applied: Applied, live: JsonObject): ApplyOutcom
   return { type: 'conflict', owner, message };
 }
 
-/** Those of the fields that are not declared, and that others do not own by agreement. */
+/** Those of the fields that are not declared, that others do not own by agreement, and that no controller writes anew. */
 function undeclared({ request, body, live, settings }: Applied, fields: FieldSet): FieldSet {
+  const leaving = undeclaredFields(fields, body);
+  if (isEmpty(leaving)) return leaving;
   const ignored = ignoredFields(request, settings(), live.autoscaled.has(request.key));
-  return withoutPaths(undeclaredFields(fields, body), ignored);
+  return withoutPaths(leaving, [...ignored, ...WRITTEN]);
 }
