@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml, policyYaml } from '../../support/manifests.ts';
 import { forget } from '../../support/mirrors.ts';
@@ -142,7 +143,10 @@ describe('an approval that was used, when the store becomes an older copy and th
 
   /** A removal is held; its agent is at a follower. */
   async function held(): Promise<Fleet> {
-    const world = await createReplicaWorld(['a', 'b', 'c']);
+    return heldIn(await createReplicaWorld(['a', 'b', 'c']));
+  }
+
+  async function heldIn(world: ReplicaWorld): Promise<Fleet> {
     world.push(tight);
     await world.pass();
     const leader = world.leader();
@@ -153,6 +157,29 @@ describe('an approval that was used, when the store becomes an older copy and th
     world.push({ 'apps/a.yaml': null });
     await world.pass();
     return { world, leader, server, digest: digestOfHeld(leader.world) };
+  }
+
+  /** The followers read no files of an admission between `hold` and the call of what it returns. */
+  async function slowFollowers(): Promise<{ readonly world: ReplicaWorld; readonly hold: () => () => void }> {
+    const world = await createReplicaWorld(['a']);
+    let gate: PromiseWithResolvers<void> | undefined;
+    const prepare = (store: SnapshotStore): void => {
+      const get = store.get.bind(store);
+      store.get = async (key) => {
+        if (key.startsWith('trees/')) await gate?.promise;
+        return get(key);
+      };
+    };
+    for (const id of ['b', 'c']) await world.add(id, { prepare });
+    const hold = (): (() => void) => {
+      const held = Promise.withResolvers<void>();
+      gate = held;
+      return () => {
+        gate = undefined;
+        held.resolve();
+      };
+    };
+    return { world, hold };
   }
 
   /** The object is brought again and removed again: only another approval may let that removal leave. */
@@ -191,6 +218,42 @@ describe('an approval that was used, when the store becomes an older copy and th
     expect(world.leader()).not.toBe(leader);
     expect(heldAt(server, 'west')).toEqual(abc);
     expect(digestOfHeld(world.leader().world)).toBe(digest);
+  });
+
+  it('is not judged again by its file: the next leader has read the outcome before the file', async () => {
+    const { world, hold } = await slowFollowers();
+    const fleet = await heldIn(world);
+    const { leader, server, digest } = fleet;
+    const copy = world.memory.copy();
+    const goOn = hold();
+    world.push({ [FILE]: approval(digest) });
+    await world.pass(1_000);
+    const { declarations, inputs } = server.world.server.engine;
+    expect(declarations.get('RemovalApproval', 'drop-a')).toBeUndefined();
+    expect(inputs.approvalOutcomes.get('', 'drop-a')?.outcome).toBe('used');
+    goOn();
+    await world.pass();
+    expect(declarations.get('RemovalApproval', 'drop-a')).toBeDefined();
+    expect(inputs.approvalOutcomes.get('', 'drop-a')?.outcome).toBe('used');
+    await removedAgain(fleet);
+    leader.kill();
+    world.memory.fallBack(copy);
+    await world.pass(TAKEOVER_MS);
+    await world.pass(TAKEOVER_MS);
+    expect(heldAt(server, 'west')).toEqual(abc);
+    expect(digestOfHeld(world.leader().world)).toBe(digest);
+  });
+
+  it('is forgotten at each replica with its file', async () => {
+    const fleet = await held();
+    const { world, leader, server, digest } = fleet;
+    world.push({ [FILE]: approval(digest) });
+    await world.pass();
+    world.push({ [FILE]: null });
+    await world.pass();
+    for (const { world: of } of [leader, server]) {
+      expect([...of.server.engine.inputs.approvalOutcomes.entries('')]).toEqual([]);
+    }
   });
 
   it.each(losses)('does not count although the copy has it: the leader was %s', async (_, lose) => {
