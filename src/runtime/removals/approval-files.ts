@@ -17,6 +17,8 @@ export type ApprovalOutcomes = ReturnType<typeof createApprovalOutcomes>;
 export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerCore) {
   const input = engine.inputs.approvalOutcomes;
   let areLost = true;
+  /** The store is an older copy. */
+  let isOlder = false;
   /** The record that was read or written last; undefined: none, or the store has lost it. */
   let last: OutcomesRecord | undefined;
   /** An older copy of the store may lack what this process knows of the file as it is declared. */
@@ -49,11 +51,16 @@ export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerC
   load(records.approvalOutcomes);
   return {
     load,
-    /** The store had no record: a RemovalApproval that is declared by now may have been used. */
-    areLost: (): boolean => areLost,
+    /** The store had no record, or an older one: a RemovalApproval that is declared by now may have been used. */
+    areLost: (): boolean => areLost || isOlder,
+    /** The store is an older copy, and outcomes that this process does not know may be lost. */
+    lose: (): void => {
+      isOlder = true;
+    },
     /** Stages and writes these outcomes; null: the file is gone. What is declared by now is judged. */
     set: (changes: Iterable<readonly [name: string, outcome: ApprovalOutcome | null]>): void => {
       areLost = false;
+      isOlder = false;
       for (const [name, outcome] of changes) {
         if (outcome === null) input.delete('', name);
         else input.set('', name, outcome);

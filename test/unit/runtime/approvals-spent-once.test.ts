@@ -133,6 +133,48 @@ describe('an approval that the store does not have yet', () => {
   });
 });
 
+describe('an approval that was used, when all servers start anew on an older copy of the store', () => {
+  it.each([
+    ['a', 'before'],
+    ['b', 'before'],
+    ['a', 'after'],
+  ])('lets nothing leave again by its file: its agent connected at %s %s that was read', async (at, when) => {
+    const world = await createReplicaWorld(['first']);
+    world.push(tight);
+    await world.pass();
+    const first = world.leader();
+    first.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    world.push({ 'apps/a.yaml': null });
+    await world.pass();
+    const digest = digestOfHeld(first.world);
+    const copy = world.memory.copy();
+    world.push({ [FILE]: approval(digest) });
+    await world.pass();
+    expect(heldAt(first, 'west')).toEqual(abc.slice(1));
+    world.push({ 'apps/a.yaml': configMapYaml('a', '1') });
+    await world.pass();
+    world.push({ 'apps/a.yaml': null });
+    await world.pass();
+    first.kill();
+    world.memory.fallBack(copy);
+    await world.add('a');
+    await world.add('b');
+    const server = world.replicas.find(({ id }) => id === at);
+    if (server === undefined) throw new Error(`there is no ${at}`);
+    const { 'apps/a.yaml': _gone, ...others } = tight;
+    world.push({ ...others, [FILE]: approval(digest) });
+    if (when === 'after') await world.pass(100_000);
+    server.agent('west').connect({ instance: 'west' });
+    await world.pass(100_000);
+    expect(heldAt(server, 'west')).toEqual(abc);
+    // A file of a later commit counts.
+    world.push({ 'approvals/b.yaml': approval(digestOfHeld(world.leader().world)).replace('drop-a', 'again') });
+    await world.pass();
+    expect(heldAt(server, 'west')).toEqual(abc.slice(1));
+  });
+});
+
 describe('an approval that was used, when the store becomes an older copy and the leader is lost', () => {
   interface Fleet {
     readonly world: ReplicaWorld;
