@@ -20,7 +20,7 @@ import { type HealthParts, health } from './health/health.ts';
 import { declareInputs, type EngineInputs, type FleetSettings } from './inputs.ts';
 import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';
-import { indexBarred } from './output/not-allowed.ts';
+import { indexBarred, indexLeftOut } from './output/not-allowed.ts';
 import { deriveOutputs, derivePending, type Output } from './output/outputs.ts';
 import { deriveAttempts, indexUnsettled } from './output/tries.ts';
 import { deriveAssignments, indexPlacements } from './placement/assignments.ts';
@@ -181,7 +181,7 @@ function wireDesired({ graph, inputs }: Base, accepts: ReturnType<typeof joinAcc
   return {
     ...{ rights, documents, fileProofs, doubtfulFiles, declarations, clusters, clusterIndex, policy },
     ...{ placements, placementIndexes, refusedPlacements, assignments },
-    leftOutBySource: graph.index('leftOutBySource', assignments, ({ value: { leftOut = [] } }) => leftOut),
+    leftOutBySource: graph.index('leftOutBySource', assignments, ({ value: { leftOut } }) => leftOut?.by ?? []),
   };
 }
 
@@ -248,7 +248,7 @@ function wireOutputs(
   { documentWants, candidates }: ReturnType<typeof wireWants>,
 ) {
   const { rights, documents, declarations, clusters, policy, placements, assignments, fileProofs } = desired;
-  const { placementIndexes, refusedPlacements, leftOutBySource } = desired;
+  const { placementIndexes, refusedPlacements } = desired;
   const bySource = wired.flatMap(({ parts }) => parts.collections.bySource);
   const anywhere = wired.flatMap(({ parts }) => parts.collections.anywhere);
   const proofs = deriveSourceProofs(
@@ -256,7 +256,6 @@ function wireOutputs(
     fileProofs,
     [documents, refusedPlacements, assignments, documentWants, ...bySource, candidates].map(({ failures }) => failures),
     [rights, declarations, placements, ...anywhere].map(({ failures }) => failures),
-    leftOutBySource,
   );
   const liveReads = joinLiveReads(wired.map(({ domain }) => domain.readsLive));
   const collisions = new Map(
@@ -266,6 +265,7 @@ function wireOutputs(
   const refused = {
     ...{ rights, files: inputs.files, placementIndexes },
     documentsByFile: indexDocumentsByFile(graph, documents),
+    leftOutByName: indexLeftOut(graph, assignments),
     placementsByFile: graph.index('placementsByFile', placements, ({ value }) => [fileGroup(value.declared.origin)]),
     refusedPlacementsByFolder: indexByFolder(graph, refusedPlacements),
     barred: wired.flatMap(({ parts: { barred = [] } }) => barred.map((each) => indexBarred(graph, each))),

@@ -20,9 +20,10 @@ export function configMapYaml(name: string, data: string, namespace = 'web'): st
   return `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: '${name}'\n  namespace: ${namespace}\ndata:\n  value: ${JSON.stringify(data)}\n`;
 }
 
-/** A Placement of everything under a folder on all clusters. */
-export function placementYaml(name: string, path: string, clusters = 'selector: {}'): string {
-  return `apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata:\n  name: ${name}\nspec:\n  paths:\n    - ${JSON.stringify(path)}\n  clusters:\n    ${clusters}\n`;
+/** A Placement of what the paths select on all clusters. */
+export function placementYaml(name: string, paths: string | readonly string[], clusters = 'selector: {}'): string {
+  const listed = [paths].flat().map((path) => `    - ${JSON.stringify(path)}\n`);
+  return `apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata:\n  name: ${name}\nspec:\n  paths:\n${listed.join('')}  clusters:\n    ${clusters}\n`;
 }
 
 /** A FleetPolicy with one setting of the guards. */

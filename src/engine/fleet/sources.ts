@@ -150,20 +150,17 @@ export function deriveFileProofs(graph: Graph, inputs: FileProofInputs) {
 
 /**
  * Derives the proof of each source from its files and from failed computations: what these would have emitted is unknown.
- * `failuresAnywhere`: of declarations and what is computed from them, which can concern any source. `leftOut`: by source, what its
- * Placements might place and do not.
+ * `failuresAnywhere`: of declarations and what is computed from them, which can concern any source.
  */
 export function deriveSourceProofs(
   graph: Graph,
   fileProofs: SourceProofs,
   documentFailures: readonly Collection<unknown>[],
   failuresAnywhere: readonly Collection<unknown>[],
-  leftOut: Index<unknown>,
 ): SourceProofs {
-  const failed = documentFailures.map((failures) =>
+  const ofSource = documentFailures.map((failures) =>
     graph.index(`${failures.name}BySource`, failures, ({ partition }) => [partition]),
   );
-  const ofSource = [...failed, leftOut];
   const anywhere = failuresAnywhere.map((failures) => graph.index(`${failures.name}Anywhere`, failures, () => ['']));
   const bySource = graph.derive<SourceProof, SourceProof>({
     name: 'sourceProofs',

@@ -1,12 +1,12 @@
 import { clusterFolder } from '../../model/cluster-folder.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
-import { kindOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { kindOf, type ObjectKey, type ObjectRef, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { outOfReach, reaches, refusedNamespace, type SourceRights } from '../../model/source-rights.ts';
 import type { Collection, Graph, Index, Reader } from '../collections/types.ts';
 import { type DocumentValue, declares, fileGroup, originOf } from '../fleet/sources.ts';
 import type { FileValue } from '../inputs.ts';
-import { maySelect, type PlacementIndexes, selectorsOf } from '../placement/assignments.ts';
+import { type Assignment, maySelect, type PlacementIndexes, selectorsOf } from '../placement/assignments.ts';
 import { selectFile } from '../placement/matching.ts';
 import type { PlacementValue, RefusedPlacement } from '../placement/placements.ts';
 
@@ -23,6 +23,8 @@ export interface Barred {
 export interface RefusedReads {
   readonly rights: Collection<SourceRights>;
   readonly documentsByFile: Index<DocumentValue>;
+  /** As of {@link indexLeftOut}. */
+  readonly leftOutByName: Index<Assignment>;
   readonly files: Collection<FileValue>;
   readonly placementIndexes: PlacementIndexes;
   readonly placementsByFile: Index<PlacementValue>;
@@ -114,11 +116,50 @@ function routesOf(
   });
   const refused = selectFile(file, { byFolder: refusedPlacementsByFolder, sources: named, look: read });
   const whys = refused.selecting.flatMap(({ value: { why, clusters } }) => (clusters.includes(cluster) ? [why] : []));
-  const inDoubt = [...inForce.leftOut, ...refused.leftOut].map((by): Hold => {
-    const message = `the Placements of source ${by} need too many steps to match the path of its file`;
-    return { reason: 'PlacementInDoubt', message };
-  });
+  const inDoubt = [...inForce.leftOut, ...refused.leftOut].map(
+    (by): Hold => ({ reason: 'PlacementInDoubt', message: tooManySteps(by) }),
+  );
   return [...(inFolder ? [ofFolder] : []), ...placements, ...whys, ...inDoubt];
+}
+
+/**
+ * Why it is unknown whether a Placement gives the object: a document with its name, maybe in another file than before, lies at a path
+ * for which Placements need too many steps. The document counts if its source declared the object, or if the source of such Placements
+ * placed it. So no source keeps an object of another.
+ *
+ * @param declaring the origins of the entry and of its contenders
+ */
+export function whyLeftOut(
+  read: Reader,
+  { leftOutByName }: RefusedReads,
+  { key, entry }: Unwanted,
+  declaring: readonly Origin[],
+): Hold | undefined {
+  const [, ...others] = entry.origins;
+  for (const { partition, value } of read.members(leftOutByName, nameGroup(objectRefOf(key)))) {
+    const by = value.leftOut?.by ?? [];
+    const isOwn = declaring.some(({ source }) => source === partition);
+    const placing = isOwn ? by[0] : by.find((each) => others.some(({ source }) => source === each));
+    if (placing === undefined) continue;
+    const message = `source ${partition} declares it, and ${tooManySteps(placing)}`;
+    return { reason: 'PlacementInDoubt', message };
+  }
+  return undefined;
+}
+
+function tooManySteps(by: string): string {
+  return `the Placements of source ${by} need too many steps to match the path of its file`;
+}
+
+/** Indexes documents that Placements might place, and do not, by group, kind and name of their objects. */
+export function indexLeftOut(graph: Graph, assignments: Collection<Assignment>): Index<Assignment> {
+  return graph.index('leftOutByName', assignments, ({ value: { leftOut } }) =>
+    leftOut === undefined ? [] : [nameGroup(leftOut.ref)],
+  );
+}
+
+function nameGroup({ group, kind, name }: ObjectRef): string {
+  return `${group}/${kind}/${name}`;
 }
 
 /** Indexes what is barred by the file of its declaration. */

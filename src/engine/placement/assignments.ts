@@ -1,6 +1,7 @@
 import { clusterFolder } from '../../model/cluster-folder.ts';
 import type { SourceName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
+import type { ObjectRef } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { reaches, refusalOf, type SourceRights, selectsFilesOf } from '../../model/source-rights.ts';
 import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
@@ -20,8 +21,16 @@ export interface Assignment {
   readonly outOfReach?: string;
   /** The document lies under `clusters/NAME/`, which its source may reach, and no KubernetesCluster has that name. */
   readonly unknownCluster?: string;
-  /** Sources whose Placements need too many steps to match its path, and so do not place it; in canonical order. */
-  readonly leftOut?: readonly string[];
+  /** Placements need too many steps to match its path, and so do not place it. */
+  readonly leftOut?: LeftOut;
+}
+
+/** A document that Placements might place, and do not. */
+export interface LeftOut {
+  /** Their sources, in canonical order. */
+  readonly by: readonly string[];
+  /** The object that the document declares; its namespace may be a default. */
+  readonly ref: ObjectRef;
 }
 
 /** By what the Placements of a file are found. */
@@ -102,12 +111,20 @@ export function deriveAssignments(graph: Graph, inputs: AssignmentInputs): Deriv
     compute: ({ partition, key: path, value: file }, read, emit) => {
       if (!file.readable) return;
       const own = read.get(rights, '', partition);
-      const placed = file.documents.filter(
-        ({ content }) => content.type === 'object' && refusalOf(own, partition, content) === undefined,
+      const placed = file.documents.flatMap(({ identity, content }) =>
+        content.type === 'object' && refusalOf(own, partition, content) === undefined
+          ? [{ identity, ref: content.ref }]
+          : [],
       );
       if (placed.length === 0) return;
-      const assignment = assignmentOf({ source: partition as SourceName, path }, inputs, read);
-      for (const { identity } of placed) emit(partition, documentKey(path, identity), assignment);
+      const { leftOut: by, ...assignment } = assignmentOf({ source: partition as SourceName, path }, inputs, read);
+      for (const { identity, ref } of placed) {
+        emit(
+          partition,
+          documentKey(path, identity),
+          by.length === 0 ? assignment : { ...assignment, leftOut: { by, ref } },
+        );
+      }
     },
   });
 }
@@ -132,7 +149,7 @@ function assignmentOf(file: Origin, { placementIndexes, clusterIndex, rights }: 
     clusters: [...targets, ...Object.keys(placedBy)].sort(compareText),
     ...(Object.keys(placedBy).length === 0 ? {} : { placedBy }),
     ...(isOut ? { outOfReach: folder } : isUnknown ? { unknownCluster: folder } : {}),
-    ...(leftOut.length === 0 ? {} : { leftOut }),
+    leftOut,
   };
 }
 
@@ -141,7 +158,7 @@ export function maySelect({ declared, rights }: PlacementValue, source: string):
   return selectsFilesOf(rights, declared.origin.source, source);
 }
 
-/** Whether no rights can be taken away by which the Placement selects files of this source. */
+/** Whether the Placement selects files of this source whatever the RelayConfig grants. */
 function isOf(source: string): (placement: Entry<PlacementValue>) => boolean {
   return ({ value: { declared, rights } }) => rights === undefined || declared.origin.source === source;
 }

@@ -51,15 +51,22 @@ export interface Selection<Value> {
   readonly leftOut: readonly string[];
 }
 
-/**
- * The steps of matching one path with the Placements of another source. The limits of a revision bound those of the Placements of the
- * own source.
- */
-export const MOST_FOREIGN_STEPS = 100_000;
+/** The steps of matching one path with the Placements of another source: this number in any case. */
+const FOREIGN_STEPS = 100_000;
 
-/** The steps of matching a path of a source with all Placements of a source. */
-export function mostSteps(of: string, by: string): number {
-  return of === by ? MOST_STEPS_OF_PATH : MOST_FOREIGN_STEPS;
+/**
+ * And this number for each character of the path. The steps of a glob grow with the path, so that the path, which another source
+ * chooses, does not decide which globs are within the limit.
+ */
+const FOREIGN_STEPS_PER_CHARACTER = 800;
+
+/**
+ * The steps of matching a path with all Placements of the source `by`. If that is the own source of the path, the limits of a revision
+ * bound them too.
+ */
+export function mostSteps({ source, path }: Origin, by: string): number {
+  if (source === by) return MOST_STEPS_OF_PATH;
+  return Math.min(MOST_STEPS_OF_PATH, Math.max(FOREIGN_STEPS, FOREIGN_STEPS_PER_CHARACTER * path.length));
 }
 
 /**
@@ -67,9 +74,10 @@ export function mostSteps(of: string, by: string): number {
  * those of other sources as they are.
  */
 export function selectFile<Value extends Matched>(
-  { source, path }: Origin,
+  file: Origin,
   { byFolder, sources, look = { members: (index, group) => index.members(group) } }: Looking<Value>,
 ): Selection<Value> {
+  const { path } = file;
   const folders = selfAndAncestors(path);
   const selecting: { readonly entry: Entry<Value>; readonly depth: number }[] = [];
   const leftOut: string[] = [];
@@ -83,7 +91,7 @@ export function selectFile<Value extends Matched>(
 
   /** Undefined: they need too many steps. That does not depend on their order. */
   function selectedBy(by: string): ReadonlyMap<Value, (typeof selecting)[number]> | undefined {
-    const meter = createStepMeter(mostSteps(source, by));
+    const meter = createStepMeter(mostSteps(file, by));
     const found = new Map<Value, (typeof selecting)[number]>();
     for (const [depth, folder] of folders.entries()) {
       for (const entry of look.members(byFolder, folderGroup(by, folder))) {
@@ -99,8 +107,9 @@ export function selectFile<Value extends Matched>(
 }
 
 /** Whether a Placement alone selects a file, within the steps that its source has for the path. */
-export function selects(placement: Matched, { source, path }: Origin): boolean {
-  const meter = createStepMeter(mostSteps(source, sourceOf(placement)));
+export function selects(placement: Matched, file: Origin): boolean {
+  const meter = createStepMeter(mostSteps(file, sourceOf(placement)));
+  const { path } = file;
   return selfAndAncestors(path).some((folder) => meter.matchesAny(placement.globs.get(folder) ?? [], path) === true);
 }
 

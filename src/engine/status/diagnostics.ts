@@ -137,11 +137,11 @@ function leftOut({ indexes, placements }: Engine): readonly EngineDiagnostic[] {
     const { entries, more } = firstMembers(indexes.leftOutBySource, by, 1);
     return entries.flatMap((entry): readonly EngineDiagnostic[] => {
       const { source, path } = documentRefOf(entry);
-      const most = mostSteps(source, by);
+      const most = mostSteps({ source, path }, by);
       const costly = costliestOf(by, path, placements, most);
       if (costly === undefined) return [];
-      const documents = more === 0 ? 'its document' : `its document and ${more} others`;
-      const message = `the Placements of source ${by} need more than ${most} steps to match the path ${path} of source ${source}: they do not place ${documents}, and source ${by} removes nothing`;
+      const [documents, them] = more === 0 ? ['its document', 'it'] : [`its document and ${more} others`, 'them'];
+      const message = `the Placements of source ${by} need more than ${most} steps to match the path ${path} of source ${source}: they do not place ${documents}, and what they placed of ${them} stays as it is`;
       const hint = `Placement ${costly.name} needs the most of them: write its paths with fewer wildcards, or below a folder`;
       const at = [{ ...refOfDeclared(costly), field: ['spec', 'paths'] }];
       return [{ severity: 'error', reason: 'PlacementTooExpensive', message, hint, at }];

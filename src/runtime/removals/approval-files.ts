@@ -17,26 +17,32 @@ export type ApprovalOutcomes = ReturnType<typeof createApprovalOutcomes>;
 export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerCore) {
   const input = engine.inputs.approvalOutcomes;
   let areLost = true;
+  /** The store is an older copy. */
+  let isOlder = false;
+  /** The record that was read or written last; undefined: none, or the store has lost it. */
+  let last: OutcomesRecord | undefined;
   /** An older copy of the store may lack what this process knows of the file as it is declared. */
   const isKnown = (name: string): boolean => {
     const known = input.latest('', name);
     if (known === undefined || known.outcome === 'unsigned') return false;
     return known.digest === engine.declarations.get('RemovalApproval', name)?.value.digest;
   };
+  /** Adds and changes only: the store may be an older copy, and lack what this process knows. */
   const stage = (stored: OutcomesRecord): void => {
     for (const [name, outcome] of Object.entries(stored)) if (!isKnown(name)) input.set('', name, outcome);
-    for (const { key: name } of [...input.latestEntries('')]) {
-      if (!Object.hasOwn(stored, name) && !isKnown(name)) input.delete('', name);
-    }
   };
   const outcomes = (): OutcomesRecord => {
     const staged = [...input.latestEntries('')].map(({ key, value }) => [key, value] as const);
     return Object.fromEntries(staged.sort(([a], [b]) => compareText(a, b)));
   };
-  const write = (): void => fleet.put(recordKey.approvalOutcomes, outcomes());
+  const write = (): void => {
+    last = outcomes();
+    fleet.put(recordKey.approvalOutcomes, last);
+  };
   /** This process judges from now on: stages the record of the store; undefined: there is none. */
   const load = (stored: OutcomesRecord | undefined): void => {
     areLost = stored === undefined;
+    last = stored;
     stage(stored ?? {});
     if (stored === undefined) return;
     fleet.noted(recordKey.approvalOutcomes, stored);
@@ -45,21 +51,29 @@ export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerC
   load(records.approvalOutcomes);
   return {
     load,
-    /** The store had no record: a RemovalApproval that is declared by now may have been used. */
-    areLost: (): boolean => areLost,
+    /** The store had no record, or an older one: a RemovalApproval that is declared by now may have been used. */
+    areLost: (): boolean => areLost || isOlder,
+    /** The store is an older copy, and outcomes that this process does not know may be lost. */
+    lose: (): void => {
+      isOlder = true;
+    },
     /** Stages and writes these outcomes; null: the file is gone. What is declared by now is judged. */
     set: (changes: Iterable<readonly [name: string, outcome: ApprovalOutcome | null]>): void => {
       areLost = false;
+      isOlder = false;
       for (const [name, outcome] of changes) {
         if (outcome === null) input.delete('', name);
         else input.set('', name, outcome);
       }
       write();
     },
-    /** At a follower: the file of an outcome is gone. */
+    /** At a follower: the leader has forgotten the outcome together with its file. */
+    isForgotten: (name: string): boolean => last !== undefined && !Object.hasOwn(last, name),
+    /** At a follower: deletes the outcome. */
     forget: (name: string): void => input.delete('', name),
     /** At a follower: the leader has written the record; undefined: the store has lost it. */
     replicate: (stored: OutcomesRecord | undefined): void => {
+      last = stored;
       if (stored !== undefined) loop.transact(() => stage(stored));
     },
   };
@@ -68,8 +82,9 @@ export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerC
 /**
  * Decides the outcome of each RemovalApproval once, when it is first read. Must run before the recorder of holds: an approval
  * counts only for removals that were held before it was read, so that no push contains the approval of its own removals. While
- * outcomes are lost, it counts for nothing: it may have been used. `knowsAll`: every configured source was read completely. The
- * returned function runs after each commit; it returns true if it has staged a change.
+ * outcomes are lost, it counts for nothing: it may have been used. `knowsAll`: every configured source was read completely, and
+ * anew since this process leads: its files are not those of an older admission. The returned function runs after each commit; it
+ * returns true if it has staged a change.
  */
 export function createApprovalFiles(
   deps: ServerCore & {
@@ -91,13 +106,17 @@ export function createApprovalFiles(
       .map(({ key }) => key)
       .filter((name) => engine.declarations.get('RemovalApproval', name) === undefined);
     if (!isLeader) {
-      for (const name of over) outcomes.forget(name);
-      return over.length > 0;
+      // A follower may know the outcome before it has read the file.
+      const forgotten = over.filter(outcomes.isForgotten);
+      for (const name of forgotten) outcomes.forget(name);
+      return forgotten.length > 0;
     }
     const areLost = outcomes.areLost();
-    if (areLost && !(isComplete && knowsAll())) return false;
+    const isCurrent = isComplete && knowsAll();
+    if (areLost && !isCurrent) return false;
     const granted: Grant[] = [];
-    const changes: (readonly [name: string, outcome: ApprovalOutcome | null])[] = over.map((name) => [name, null]);
+    const changes: (readonly [name: string, outcome: ApprovalOutcome | null])[] = [];
+    if (isCurrent) for (const name of over) changes.push([name, null]);
     for (const { key: name, value } of [...engine.declarations.entries('RemovalApproval')]) {
       const { value: approval, origin } = value;
       if (isJudged(engine, approval, origin)) continue;

@@ -115,6 +115,8 @@ export function createAdmissionCounter(epoch: number, stored: AdmissionPosition 
   let highest = current;
   /** Once every source was read anew, admissions come after this one. */
   let goal = current;
+  /** The highest that another process has proven. */
+  let proven = current;
   return {
     /** Of what is admitted now; never becomes lower. */
     current: (): AdmissionPosition => current,
@@ -138,8 +140,12 @@ export function createAdmissionCounter(epoch: number, stored: AdmissionPosition 
     },
     /** A server has made this one: the tag of an agent proves it (`provenAdmission`). See `catchUp`. Undefined: none is proven. */
     stated: (position: AdmissionPosition | undefined): void => {
-      if (position !== undefined) goal = later(goal, position);
+      if (position === undefined) return;
+      goal = later(goal, position);
+      proven = later(proven, position);
     },
+    /** A proven admission is later than all that the store and this process know: the store is an older copy. */
+    isStoreOlder: (): boolean => comparePositions(highest, proven) < 0,
     /** Admissions are to be raised once every source was read anew. */
     isBehind: (): boolean => comparePositions(current, later(highest, goal)) < 0,
     /** Every source was read anew: the next admission comes after all that was planned and stated. */

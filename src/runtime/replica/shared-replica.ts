@@ -205,8 +205,11 @@ function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
     {
       ...{ ...deps, followed, publisher, permits },
       noteOthers: () => {
-        for (const { admitted } of peers.alive()) counter.seen(admitted);
+        const alive = peers.alive();
+        for (const { admitted } of alive) counter.stated(admitted);
         for (const { stated } of leases.others().values()) counter.stated(stated);
+        if (counter.isStoreOlder()) deps.outcomes.lose();
+        for (const { admitted } of alive) counter.seen(admitted);
       },
       entered: () => {
         for (const cluster of deps.sessions.keys()) permits.wake(cluster);
@@ -269,13 +272,15 @@ function wakeFor({ admitting, clusters, leases, peers, permits, records }: Parts
 /** An agent is connected: this replica writes its cluster from now on, and requests the lease. */
 function connect(
   deps: ReplicaDeps,
-  { leases, clusters }: Parts,
+  { admitting, leases, clusters }: Parts,
   session: AgentSession,
   holding: ReportedHolding,
 ): void {
   const { cluster } = session.hello;
   const stated = provenAdmission(holding);
   deps.counter.stated(stated);
+  // A follower may not have read yet what its leader has admitted.
+  if (admitting.judges() && deps.counter.isStoreOlder()) deps.outcomes.lose();
   // First: it ends the writing of an earlier session whose lease was lost.
   leases.connected(session, stated);
   deps.ledger.own(cluster, clusters.readings(cluster), leases.guard(cluster));

@@ -2,6 +2,7 @@ import { durableAlready } from '../../model/receipt.ts';
 import type { Source } from '../../ports/source.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { ApprovalOutcomes } from '../removals/approval-files.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SourceTable } from '../source-table.ts';
 import { ADMISSION_KEY, type AdmissionCounter, type AdmittedRevision } from './admission.ts';
@@ -57,13 +58,14 @@ export function createSoleReplica(
   deps: SoleDeps & {
     readonly sources: SourceTable;
     readonly sessions: Sessions;
+    readonly outcomes: Pick<ApprovalOutcomes, 'lose'>;
     /** Set if other servers could use the store. */
     readonly lock: StoreLock | undefined;
     /** Reads from the status branch what the store may lack. Takes some seconds at most, and never rejects. */
     readonly prepare: () => Promise<void>;
   },
 ): Replica {
-  const { lock, clock, counter, ledger, loop, log, sessions, sources } = deps;
+  const { lock, clock, counter, ledger, loop, log, outcomes, sessions, sources } = deps;
 
   const catchUp = (): void => {
     if (!counter.isBehind() || !sources.allWereRead()) return;
@@ -87,7 +89,10 @@ export function createSoleReplica(
     obstacle: (cluster) => lock?.obstacle() ?? behindAgent(cluster, counter.current(), sessions.get(cluster)?.admitted),
     caughtUp: async () => true,
     judge: () => undefined,
-    connected: (_session, holding) => counter.stated(provenAdmission(holding)),
+    connected: (_session, holding) => {
+      counter.stated(provenAdmission(holding));
+      if (counter.isStoreOlder()) outcomes.lose();
+    },
     disconnected: () => undefined,
     revoke: () => durableAlready,
     accepted: (source, revision) => {

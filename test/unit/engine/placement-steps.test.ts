@@ -2,18 +2,25 @@ import { expect, it } from 'vitest';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { notSelected } from '../../../src/engine/explain/not-selected.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
-import { MOST_FOREIGN_STEPS } from '../../../src/engine/placement/matching.ts';
+import { mostSteps } from '../../../src/engine/placement/matching.ts';
 import { engineDiagnostics } from '../../../src/engine/status/diagnostics.ts';
 import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { compileGlob } from '../../../src/model/glob.ts';
 import type { SourceName } from '../../../src/model/ids.ts';
+import { MOST_STEPS_OF_PATH } from '../../../src/model/revision-limits.ts';
 import { stageFile } from '../../../src/runtime/replica/sources.ts';
 import { bytesOf } from '../../support/decoding.ts';
 import { createFleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
 
-const heavy = `**/${'*a'.repeat(40)}x`;
+/** Together they need more steps than one source has for the path of another one. */
+const heavy = costlyGlobs(6);
 const long = `${`${'a'.repeat(250)}/`.repeat(6)}a.yaml`;
+
+/** Globs that differ in their last character only, and have nearly as many wildcards as one glob may have. */
+function costlyGlobs(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, at) => `**/${'*a'.repeat(98)}${at}`);
+}
 
 /** Two sources: `platform` with a heavy Placement, and `team` with a file at a long path, which it places itself. */
 function worldWith(files: readonly string[], own = 'a.yaml') {
@@ -47,14 +54,14 @@ it('Placements that need too many steps for a path of another source do not plac
     {
       reason: 'PlacementTooExpensive',
       message: expect.stringMatching(
-        /^the Placements of source platform need more than 100000 steps to match the path a{250}.* of source team: they do not place its document, and source platform removes nothing/,
+        /^the Placements of source platform need more than 1209600 steps to match the path a{250}.* of source team: they do not place its document, and what they placed of it stays as it is$/,
       ),
       hint: expect.stringMatching(/^Placement heavy needs the most/),
       at: [{ source: 'platform', path: 'heavy.yaml', field: ['spec', 'paths'] }],
     },
   ]);
   expect(engine.sourceProofs.get('', 'team')).toBe('complete');
-  expect(engine.sourceProofs.get('', 'platform')).toBe('partial');
+  expect(engine.sourceProofs.get('', 'platform')).toBe('complete');
   const names = ['/ConfigMap/web/a', '/ConfigMap/web/b'];
   expect([...engine.outputs.entries('east')].map(({ key }) => key).sort()).toEqual(names);
 });
@@ -98,6 +105,68 @@ it('what they have placed stays, until they match it within the limit again', as
   expect(fleet.held()).toEqual([]);
 });
 
+it('a file of one source does not stop the removals of another one, whose Placements need too many steps for its path', async () => {
+  const veryLong = `apps/${`${'a'.repeat(250)}/`.repeat(12)}z.yaml`;
+  const light = ['dev', 'stage', 'prod', 'tools'].map((name) => `apps/**/*-${name}.yaml`);
+  for (const [paths, leftOut] of [
+    [light, 0],
+    [[heavy], 2],
+  ] as const) {
+    const world = await createFleetWorld({ sources: ['platform', 'team'], allow: { platform: { files: ['team'] } } });
+    world.sourceNamed('platform').push({
+      'east.yaml': clusterYaml('east'),
+      ...Object.fromEntries(paths.map((path, at) => [`p${at}.yaml`, placementYaml(`p${at}`, path)])),
+      'own.yaml': placementYaml('own', 'infra/**'),
+      'infra/x.yaml': configMapYaml('x', '1'),
+      'infra/y.yaml': configMapYaml('y', '1'),
+    });
+    // The team declares an object of the same name: that is no reason to keep the one of `platform`.
+    world.sourceNamed('team').push({ [veryLong]: `${configMapYaml('long', '1')}---\n${configMapYaml('x', '2')}` });
+    world.agent('east').connect();
+    await world.settle();
+    const { engine } = world.server;
+    expect(engine.sourceProofs.get('', 'platform')).toBe('complete');
+    expect(engine.indexes.leftOutBySource.members('platform')).toHaveLength(leftOut);
+    world.sourceNamed('platform').push({ 'infra/x.yaml': null });
+    await world.settle();
+    expect([...engine.inputs.ledger.entries('east')].map(({ key }) => key)).toEqual(['/ConfigMap/web/y']);
+  }
+});
+
+it('an object stays while its file lies at a path that needs too many steps, also when the file moved there', async () => {
+  const world = await createFleetWorld({
+    sources: ['platform', 'team', 'other'],
+    allow: { platform: { files: ['team', 'other'] } },
+  });
+  const [team, other] = [world.sourceNamed('team'), world.sourceNamed('other')];
+  world.sourceNamed('platform').push({
+    'east.yaml': clusterYaml('east'),
+    'p.yaml': placementYaml('p', '**/a*.yaml'),
+    'q.yaml': placementYaml('q', heavy),
+  });
+  team.push({ 'a.yaml': configMapYaml('a', '1'), 'aa.yaml': configMapYaml('b', '1') });
+  other.push({ 'none.yaml': configMapYaml('c', '1') });
+  world.agent('east').connect();
+  await world.settle();
+  const { engine } = world.server;
+  const isKeptFor = (source: string): void =>
+    expect(engine.outputs.get('east', '/ConfigMap/web/a')).toMatchObject({
+      type: 'keep',
+      reason: 'PlacementInDoubt',
+      message: `source ${source} declares it, and the Placements of source platform need too many steps to match the path of its file`,
+    });
+  team.push({ 'a.yaml': null, [long]: configMapYaml('a', '1') });
+  await world.settle();
+  isKeptFor('team');
+  other.push({ [long]: configMapYaml('a', '1') });
+  team.push({ [long]: null });
+  await world.settle();
+  isKeptFor('other');
+  other.push({ [long]: null });
+  await world.settle();
+  expect([...engine.inputs.ledger.entries('east')].map(({ key }) => key)).toEqual(['/ConfigMap/web/b']);
+});
+
 it('a Placement counts no object while another one of its source needs too many steps for the path', async () => {
   const fleet = await fleetOf({ 'p.yaml': placementYaml('p', '**/a.yaml') });
   expect(fleet.counted('p')).toBe(1);
@@ -111,16 +180,19 @@ it('a Placement counts no object while another one of its source needs too many 
 
 it('counts the steps of each other source apart', () => {
   // Less than the limit, and more than half of it.
-  const costly = `**/${'*a'.repeat(24)}x`;
+  const costly = costlyGlobs(4);
   let steps = 0;
-  compileGlob(costly).matchWith(long, (more) => {
-    steps += more;
-  });
-  expect(MOST_FOREIGN_STEPS / steps).toBeGreaterThan(1);
-  expect(MOST_FOREIGN_STEPS / steps).toBeLessThan(2);
+  for (const glob of costly) {
+    compileGlob(glob).matchWith(long, (more) => {
+      steps += more;
+    });
+  }
+  const most = mostSteps({ source: 'team' as SourceName, path: long }, 'platform');
+  expect(most / steps).toBeGreaterThan(1);
+  expect(most / steps).toBeLessThan(2);
   const engine = worldWith(['team']);
-  const place = (source: string, name: string, path: string): void => {
-    const text = placementYaml(name, path);
+  const place = (source: string, name: string, paths: readonly string[]): void => {
+    const text = placementYaml(name, paths);
     stageFile(engine, source, `${name}.yaml`, decodeFile(`${name}.yaml`, bytesOf(text), text).reading);
   };
   const rights = { kinds: 'all', files: ['team'] } as const;
@@ -132,7 +204,7 @@ it('counts the steps of each other source apart', () => {
   place('other', 'theirs-too', costly);
   engine.commit();
   const [assignment] = [...engine.assignments.entries('team')].filter(({ key }) => key.startsWith(long));
-  expect(assignment?.value.leftOut).toEqual(['other']);
+  expect(assignment?.value.leftOut?.by).toEqual(['other']);
 });
 
 it('matches a path once for all documents of its file', () => {
@@ -144,6 +216,16 @@ it('matches a path once for all documents of its file', () => {
   expect(ofDocuments).toHaveLength(2);
   expect(ofDocuments[0]?.value).toMatchObject({ clusters: ['east'] });
   expect(ofDocuments[1]?.value).toBe(ofDocuments[0]?.value);
+});
+
+it('the steps that another source has grow with the path, and never exceed those of the own source', () => {
+  const most = (length: number, by = 'platform') =>
+    mostSteps({ source: 'team' as SourceName, path: 'a'.repeat(length) }, by);
+  expect([1, 125, 250, 2_000, 4_096].map((length) => most(length))).toEqual([
+    ...[100_000, 100_000, 200_000],
+    ...[1_600_000, MOST_STEPS_OF_PATH],
+  ]);
+  expect(most(1, 'team')).toBe(MOST_STEPS_OF_PATH);
 });
 
 it('counts a step or more for each glob, also of one without wildcards that does not match', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml, policyYaml } from '../../support/manifests.ts';
 import { forget } from '../../support/mirrors.ts';
@@ -132,6 +133,48 @@ describe('an approval that the store does not have yet', () => {
   });
 });
 
+describe('an approval that was used, when all servers start anew on an older copy of the store', () => {
+  it.each([
+    ['a', 'before'],
+    ['b', 'before'],
+    ['a', 'after'],
+  ])('lets nothing leave again by its file: its agent connected at %s %s that was read', async (at, when) => {
+    const world = await createReplicaWorld(['first']);
+    world.push(tight);
+    await world.pass();
+    const first = world.leader();
+    first.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    world.push({ 'apps/a.yaml': null });
+    await world.pass();
+    const digest = digestOfHeld(first.world);
+    const copy = world.memory.copy();
+    world.push({ [FILE]: approval(digest) });
+    await world.pass();
+    expect(heldAt(first, 'west')).toEqual(abc.slice(1));
+    world.push({ 'apps/a.yaml': configMapYaml('a', '1') });
+    await world.pass();
+    world.push({ 'apps/a.yaml': null });
+    await world.pass();
+    first.kill();
+    world.memory.fallBack(copy);
+    await world.add('a');
+    await world.add('b');
+    const server = world.replicas.find(({ id }) => id === at);
+    if (server === undefined) throw new Error(`there is no ${at}`);
+    const { 'apps/a.yaml': _gone, ...others } = tight;
+    world.push({ ...others, [FILE]: approval(digest) });
+    if (when === 'after') await world.pass(100_000);
+    server.agent('west').connect({ instance: 'west' });
+    await world.pass(100_000);
+    expect(heldAt(server, 'west')).toEqual(abc);
+    // A file of a later commit counts.
+    world.push({ 'approvals/b.yaml': approval(digestOfHeld(world.leader().world)).replace('drop-a', 'again') });
+    await world.pass();
+    expect(heldAt(server, 'west')).toEqual(abc.slice(1));
+  });
+});
+
 describe('an approval that was used, when the store becomes an older copy and the leader is lost', () => {
   interface Fleet {
     readonly world: ReplicaWorld;
@@ -142,7 +185,10 @@ describe('an approval that was used, when the store becomes an older copy and th
 
   /** A removal is held; its agent is at a follower. */
   async function held(): Promise<Fleet> {
-    const world = await createReplicaWorld(['a', 'b', 'c']);
+    return heldIn(await createReplicaWorld(['a', 'b', 'c']));
+  }
+
+  async function heldIn(world: ReplicaWorld): Promise<Fleet> {
     world.push(tight);
     await world.pass();
     const leader = world.leader();
@@ -153,6 +199,29 @@ describe('an approval that was used, when the store becomes an older copy and th
     world.push({ 'apps/a.yaml': null });
     await world.pass();
     return { world, leader, server, digest: digestOfHeld(leader.world) };
+  }
+
+  /** The followers read no files of an admission between `hold` and the call of what it returns. */
+  async function slowFollowers(): Promise<{ readonly world: ReplicaWorld; readonly hold: () => () => void }> {
+    const world = await createReplicaWorld(['a']);
+    let gate: PromiseWithResolvers<void> | undefined;
+    const prepare = (store: SnapshotStore): void => {
+      const get = store.get.bind(store);
+      store.get = async (key) => {
+        if (key.startsWith('trees/')) await gate?.promise;
+        return get(key);
+      };
+    };
+    for (const id of ['b', 'c']) await world.add(id, { prepare });
+    const hold = (): (() => void) => {
+      const held = Promise.withResolvers<void>();
+      gate = held;
+      return () => {
+        gate = undefined;
+        held.resolve();
+      };
+    };
+    return { world, hold };
   }
 
   /** The object is brought again and removed again: only another approval may let that removal leave. */
@@ -191,6 +260,42 @@ describe('an approval that was used, when the store becomes an older copy and th
     expect(world.leader()).not.toBe(leader);
     expect(heldAt(server, 'west')).toEqual(abc);
     expect(digestOfHeld(world.leader().world)).toBe(digest);
+  });
+
+  it('is not judged again by its file: the next leader has read the outcome before the file', async () => {
+    const { world, hold } = await slowFollowers();
+    const fleet = await heldIn(world);
+    const { leader, server, digest } = fleet;
+    const copy = world.memory.copy();
+    const goOn = hold();
+    world.push({ [FILE]: approval(digest) });
+    await world.pass(1_000);
+    const { declarations, inputs } = server.world.server.engine;
+    expect(declarations.get('RemovalApproval', 'drop-a')).toBeUndefined();
+    expect(inputs.approvalOutcomes.get('', 'drop-a')?.outcome).toBe('used');
+    goOn();
+    await world.pass();
+    expect(declarations.get('RemovalApproval', 'drop-a')).toBeDefined();
+    expect(inputs.approvalOutcomes.get('', 'drop-a')?.outcome).toBe('used');
+    await removedAgain(fleet);
+    leader.kill();
+    world.memory.fallBack(copy);
+    await world.pass(TAKEOVER_MS);
+    await world.pass(TAKEOVER_MS);
+    expect(heldAt(server, 'west')).toEqual(abc);
+    expect(digestOfHeld(world.leader().world)).toBe(digest);
+  });
+
+  it('is forgotten at each replica with its file', async () => {
+    const fleet = await held();
+    const { world, leader, server, digest } = fleet;
+    world.push({ [FILE]: approval(digest) });
+    await world.pass();
+    world.push({ [FILE]: null });
+    await world.pass();
+    for (const { world: of } of [leader, server]) {
+      expect([...of.server.engine.inputs.approvalOutcomes.entries('')]).toEqual([]);
+    }
   });
 
   it.each(losses)('does not count although the copy has it: the leader was %s', async (_, lose) => {
