@@ -10,6 +10,13 @@ export function counted(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }
 
+/** The first names, and how many more there are: `a, b and 3 more`. `count`: of all of them, if `names` has only some. */
+export function firstNames(names: readonly string[], most: number, count = names.length): string {
+  const shown = names.slice(0, most);
+  const more = count - shown.length;
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
 const LONGEST_WORD = 64;
 
 /**

@@ -9,6 +9,7 @@ import { isToolFileName } from '../../manifest/tool-files.ts';
 import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
+import { firstNames } from '../../model/messages.ts';
 import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
 import type { FileTreeEntry, FolderMembers, ReadMembers } from '../../ports/file-tree.ts';
 import { partOf } from '../../sources/tree/entry-part.ts';
@@ -65,9 +66,9 @@ export interface Inputs {
 }
 
 /**
- * Lists the files of a request. In a folder these are all manifests that the `.fleetrelayignore` of the folder does not
- * exclude and that belong to no Helm chart; what kustomizations list is checked too. Links are not followed, as in git. Of a work tree only what git would
- * commit counts.
+ * Lists the files of a request. In a folder these are all manifests that the `.fleetrelayignore` of the folder does not exclude and
+ * that belong to no Helm chart. What kustomizations list is checked too. Links are not followed, as in git. In a work tree only what
+ * git would commit counts.
  */
 export async function listInputs(
   { paths, cwd, readStdin, env = {} }: Pick<ValidationRequest, 'paths' | 'cwd' | 'readStdin' | 'env'>,
@@ -280,8 +281,7 @@ export function pathInSource(root: string, location: string): string {
 
 /** The warning of a work tree without some of its files: what they declare is not known. */
 function sparse(path: string, files: readonly string[]): Diagnostic {
-  const more = files.length - NAMED;
-  const named = `${files.slice(0, NAMED).map(quote).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const named = firstNames(files.map(quote), NAMED);
   const message = `the checkout is sparse: these manifests of the repository are not in the work tree and are not checked: ${named}`;
   const hint = 'check them out with `git sparse-checkout add` if they belong to the desired state';
   return diagnosticOf({ severity: 'warning', reason: 'FileUnreadable', message, hint, at: { path } });

@@ -1,6 +1,6 @@
 import type { AgentNeeds } from '../../model/agent-settings.ts';
 import { objectsOf } from '../../model/json.ts';
-import { counted, cutText } from '../../model/messages.ts';
+import { counted, cutText, firstNames } from '../../model/messages.ts';
 import { type ObjectKey, objectKey } from '../../model/object-key.ts';
 import { mendedYaml, remediateConfiguration, type WebhookChange } from '../../model/webhooks/remediate.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
@@ -72,8 +72,7 @@ function diagnosticsOf(
   }: { readonly partition: string; readonly key: string; readonly value: Mendable },
   clusters: readonly string[],
 ): readonly EngineDiagnostic[] {
-  const more = clusters.length - MOST_NAMED;
-  const named = `${clusters.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const named = firstNames(clusters, MOST_NAMED);
   const others = webhooks.length - MOST_WEBHOOKS;
   const rest = others > 0 ? ` (so it is with ${counted(others, 'more webhook')} of the configuration)` : '';
   return webhooks.slice(0, MOST_WEBHOOKS).map(({ index, changes }) => ({

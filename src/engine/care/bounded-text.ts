@@ -1,4 +1,4 @@
-import { cutText } from '../../model/messages.ts';
+import { cutText, firstNames } from '../../model/messages.ts';
 
 /** A message has at most so many characters of what one peer said. */
 const MOST_SAID = 2_048;
@@ -12,6 +12,5 @@ export function bounded(text: string): string {
 
 /** Names in a message: "a, b and 3 more". */
 export function boundedNames(names: readonly string[]): string {
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
-  return `${names.slice(0, MOST_NAMED).map(bounded).join(', ')}${more}`;
+  return firstNames(names.slice(0, MOST_NAMED).map(bounded), MOST_NAMED, names.length);
 }

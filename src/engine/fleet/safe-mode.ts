@@ -2,6 +2,7 @@ import type { KindState } from '../../model/agent.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
 import { boundPolicy, defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
+import { firstNames } from '../../model/messages.ts';
 import { kindOf, type ObjectKey } from '../../model/object-key.ts';
 import type { Collection, Graph, Reader } from '../collections/types.ts';
 import { type Deadline, hasPassed, OF_PROCESS } from '../deadlines.ts';
@@ -159,8 +160,7 @@ function whyMissing(read: Reader, { safeMode }: Visibility, { scope, entry }: Ch
 }
 
 function holdOf(missing: readonly string[], what: string, why: string): Hold {
-  const rest = missing.length - NAMED;
-  const named = `${missing.slice(0, NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  const named = firstNames(missing, NAMED);
   return { reason: 'SafeMode', message: `${what} while the input snapshot of ${named} is missing: ${why}` };
 }
 

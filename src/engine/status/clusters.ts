@@ -3,6 +3,7 @@ import { refusalText } from '../../model/agent-refusal.ts';
 import type { ConditionValue, OutcomeCounts } from '../../model/conditions.ts';
 import { compareText } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
+import { firstNames } from '../../model/messages.ts';
 import { healthStates, type ObjectHealth } from '../../model/object-health/health.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { type Excess, excessText } from '../../model/quotas.ts';
@@ -166,9 +167,7 @@ export function unknownKindsText(unknown: readonly KindState[]): string {
   return [...Map.groupBy(unknown, ({ message }) => message)]
     .map(([reason, kinds]) => {
       const names = kinds.map(({ kind }) => kind).sort(compareText);
-      const rest = names.length - NAMED_KINDS;
-      const listed = `${names.slice(0, NAMED_KINDS).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
-      return `${listed} cannot be listed${reason === '' ? '' : `: ${reason}`}`;
+      return `${firstNames(names, NAMED_KINDS)} cannot be listed${reason === '' ? '' : `: ${reason}`}`;
     })
     .sort(compareText)
     .join('; ');

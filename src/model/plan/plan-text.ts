@@ -1,4 +1,4 @@
-import { counted } from '../messages.ts';
+import { counted, firstNames } from '../messages.ts';
 import type { PlannedChange, PlanSummary, PlanView } from './plan.ts';
 
 /** Clusters in which a plan does the same. */
@@ -43,10 +43,9 @@ export function sumOf(summary: PlanSummary): string {
   return `${parts.join(', ')}, in ${clusters} of ${counted(Math.max(registered, clusters), 'cluster')}`;
 }
 
-/** The names of some clusters, and how many there are besides. */
-export function namedClusters(clusters: readonly string[], most = 3): string {
-  const more = clusters.length - most;
-  return more > 0 ? `${clusters.slice(0, most).join(', ')} and ${more} more` : clusters.join(', ');
+/** The names of the first clusters, and how many more there are. */
+export function namedClusters(clusters: readonly string[]): string {
+  return firstNames(clusters, 3);
 }
 
 /** Whether a plan does anything. */

@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../json.ts';
-import { cutText } from '../messages.ts';
+import { cutText, firstNames } from '../messages.ts';
 import type { Webhook } from './match.ts';
 import {
   isExemptFromConstraints,
@@ -78,8 +78,7 @@ function resourcesOf(blocked: WebhookProblem['blocked']): string {
   const names = [
     ...new Set(blocked.map(({ resource, subresource }) => resource + (subresource === '' ? '' : `/${subresource}`))),
   ];
-  const more = names.length - MOST_NAMED;
-  return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return firstNames(names, MOST_NAMED);
 }
 
 function namespacesOf(blocked: WebhookProblem['blocked']): string {

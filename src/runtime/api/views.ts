@@ -16,6 +16,7 @@ import { type AgentRefusal, refusalText } from '../../model/agent-refusal.ts';
 import { quote } from '../../model/ids.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import type { Registration } from '../../model/ledger.ts';
+import { firstNames } from '../../model/messages.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { isKeyOfSecret } from '../../model/secret-values.ts';
 import { rfc3339 } from '../../model/time.ts';
@@ -172,9 +173,7 @@ export function sourceView(state: SourceState, suspensions: Suspensions): Source
 /** Empty: no file is in doubt. */
 export function whyDoubtful(doubtful: readonly string[]): string {
   if (doubtful.length === 0) return '';
-  const more = doubtful.length - MOST_DOUBTFUL;
-  const named = `${doubtful.slice(0, MOST_DOUBTFUL).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  return `objects came from ${named}, which is not read any more: this source removes nothing until it is read again, removed, or listed in .fleetrelayignore`;
+  return `objects came from ${firstNames(doubtful, MOST_DOUBTFUL)}, which is not read any more: this source removes nothing until it is read again, removed, or listed in .fleetrelayignore`;
 }
 
 /** Files that a message names. */

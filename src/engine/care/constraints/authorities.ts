@@ -2,6 +2,7 @@ import type { LiveObject } from '../../../model/agent.ts';
 import { careReportKey, careReportKind } from '../../../model/care-report.ts';
 import { formatGoDuration } from '../../../model/go-duration.ts';
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
+import { firstNames } from '../../../model/messages.ts';
 import { labelsOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import { goTime, parseRfc3339 } from '../../../model/time.ts';
 import type { Collection, Derived, Entry, Graph, Index, Reader } from '../../collections/types.ts';
@@ -204,10 +205,9 @@ function expiringFinding(read: Reader, index: Index<Authority>, group: string): 
   const all = read.first(index, group, MOST_NAMED);
   const [first] = all;
   if (first === undefined) return undefined;
-  const more = read.count(index, group) - all.length;
-  const named = all.map(textOfExpiring).sort().join(', ');
+  const named = firstNames(all.map(textOfExpiring).sort(), MOST_NAMED, read.count(index, group));
   const what = `Some CA certificates are expiring in less than ${LEAST_VALIDITY}, you should rotate them`;
-  const message = `${what}: ${named}${more > 0 ? ` and ${more} more` : ''}`;
+  const message = `${what}: ${named}`;
   return { outcome: 'failed', reason: 'ExpiringCACertificates', message, cause: causeOf(first) };
 }
 

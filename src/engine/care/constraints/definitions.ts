@@ -1,5 +1,6 @@
 import type { LiveObject } from '../../../model/agent.ts';
 import { type JsonObject, objectOf, textsOf } from '../../../model/json.ts';
+import { firstNames } from '../../../model/messages.ts';
 import { type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import type { Derived, Graph } from '../../collections/types.ts';
 import type { BoundShoot } from '../binding.ts';
@@ -46,9 +47,8 @@ export function deriveDefinitionFindings(graph: Graph, reads: Reads) {
       }
       const keys = read.first(byCluster, cluster, MOST_NAMED).map((each) => each.key as ObjectKey);
       const named = keys.map((each) => objectRefOf(each).name);
-      const more = count > named.length ? ` and ${count - named.length} more` : '';
       const what = 'have multiple stored versions present and have a conversion webhook configured';
-      const message = `Some CRDs in your cluster ${what}: ${named.join(', ')}${more}. Please see ${UPGRADE} for more details.`;
+      const message = `Some CRDs in your cluster ${what}: ${firstNames(named, MOST_NAMED, count)}. Please see ${UPGRADE} for more details.`;
       const [first] = keys;
       const cause = first === undefined ? {} : { cause: { cluster, key: first } };
       emit('', key, { outcome: 'failed', reason: PROBLEMATIC_DEFINITIONS, message, ...cause });

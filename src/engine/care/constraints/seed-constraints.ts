@@ -1,5 +1,6 @@
 import type { LiveObject } from '../../../model/agent.ts';
-import { type JsonObject, objectOf, textOf, textsOf } from '../../../model/json.ts';
+import { type JsonObject, objectOf, textsOf } from '../../../model/json.ts';
+import { firstNames } from '../../../model/messages.ts';
 import { annotationOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import type { Graph, Index, Reader } from '../../collections/types.ts';
 import type { EngineInputs } from '../../inputs.ts';
@@ -19,7 +20,7 @@ const IGNORE = 'resources.gardener.cloud/ignore';
 /** What Go's `strconv.ParseBool` takes for true. */
 const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 
-/** A message names at most so many objects or pools. */
+/** The most objects or pools that a message names. */
 const MOST_NAMED = 50;
 
 /** What the constraints about a control plane read. */
@@ -51,8 +52,9 @@ export function ignoredFinding(read: Reader, reads: SeedReads, shoot: BoundShoot
   const count = read.count(reads.ignored, seed) === 0 ? 0 : read.count(reads.ignored, place);
   if (count === 0) return namespaceObstacle(read, reads, seed, namespace, MANAGED_RESOURCE_KIND);
   const found = read.first(reads.ignored, place, MOST_NAMED).map(({ key }) => key as ObjectKey);
-  const names = named(
+  const names = firstNames(
     found.map((key) => objectRefOf(key).name),
+    MOST_NAMED,
     count,
   );
   const message = `The annotation ${IGNORE} switches the reconciliation of some ManagedResources off: ${names}`;
@@ -77,11 +79,7 @@ export function manualUpdateFinding(fields: JsonObject, { pools }: Pick<BoundSho
   const { pendingWorkerUpdates } = objectOf(fields.inPlaceUpdates);
   const waiting = textsOf(objectOf(pendingWorkerUpdates).manualInPlaceUpdate);
   if (pools.length === 0 || waiting.length === 0) return undefined;
-  const names = named(waiting.slice(0, MOST_NAMED).map(textOf), waiting.length);
+  const names = firstNames(waiting, MOST_NAMED);
   const message = `Worker pools with the update strategy ManualInPlaceUpdate wait for their update: ${names}`;
   return { outcome: 'failed', reason: 'WorkerPoolsWithManualInPlaceUpdateStrategyPending', message };
-}
-
-function named(names: readonly string[], count: number): string {
-  return `${names.join(', ')}${count > names.length ? ` and ${count - names.length} more` : ''}`;
 }

@@ -1,4 +1,4 @@
-import { cutText } from '../../../model/messages.ts';
+import { cutText, firstNames } from '../../../model/messages.ts';
 import type { LastError } from '../written-operation.ts';
 import type { TaskList } from './tasks.ts';
 import type { OperationType } from './types.ts';
@@ -51,12 +51,11 @@ export const WAITING_FOR_ANSWER = 'Waiting for the API server to answer';
 
 /** Names of tasks: at most ten, then how many more there are. */
 export function namesOf({ count, first }: TaskList): string {
-  const names = first.slice(0, NAMED_TASKS).map(({ name }) => name);
-  return `${names.join(', ')}${moreThan(names.length, count)}`;
-}
-
-function moreThan(shown: number, count: number): string {
-  return count > shown ? ` and ${count - shown} more` : '';
+  return firstNames(
+    first.map(({ name }) => name),
+    NAMED_TASKS,
+    count,
+  );
 }
 
 /** The names of tasks in a description of {@link namesOf}; undefined: it is another text. */
@@ -85,9 +84,9 @@ export function heldText(held: TaskList): string {
 
 /** The description of a migration while the Seed that it leaves is still to hold objects. */
 export function stayingText({ count, first }: TaskList): string {
-  const names = first.slice(0, NAMED_TASKS).map(({ name }) => name.slice(name.indexOf(' ') + 1));
-  const more = moreThan(names.length, count);
-  return `Objects are still declared for the Seed that the control plane leaves, take them from there: ${names.join(', ')}${more}`;
+  const objects = first.map(({ name }) => name.slice(name.indexOf(' ') + 1));
+  const names = firstNames(objects, NAMED_TASKS, count);
+  return `Objects are still declared for the Seed that the control plane leaves, take them from there: ${names}`;
 }
 
 /** The description of an operation that cannot go on by itself. */
@@ -98,7 +97,7 @@ export function errorText(
   willRetry: boolean,
 ): string {
   const shown = errors.slice(0, NAMED_TASKS).map(({ description }) => cutText(description, MOST_OF_AN_ERROR));
-  const list = `${shown.join(', ')}${moreThan(shown.length, count)}`;
+  const list = firstNames(shown, NAMED_TASKS, count);
   const retry = willRetry ? ' Operation will be retried.' : '';
   return `Flow "${TEXTS[type].flow}" encountered task errors: [${list}]${retry}`;
 }
