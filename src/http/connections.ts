@@ -52,7 +52,7 @@ function surplus(open: readonly Connection[], added: Connection): Connection {
   const { items } = ofFullestNetworks(open, ({ network }) => network);
   const [first, ...others] = items.filter((one) => one !== added);
   if (first === undefined) return added;
-  const least = others.reduce((least, one) => (claimOf(one) < claimOf(least) ? one : least), first);
+  const least = others.reduce((lowest, one) => (claimOf(one) < claimOf(lowest) ? one : lowest), first);
   return claimOf(least) === ANSWERED && items.includes(added) ? added : least;
 }
 

@@ -45,7 +45,7 @@ export function createAttempts(core: ServerCore) {
   };
 }
 
-/** A later request has a higher time, whatever the clock says. */
+/** Adds a request. Its time is higher than those of earlier requests, also if the clock was set back. */
 function withRequest(
   { all = 0, objects }: AttemptRequest = { objects: {} },
   object: ObjectKey | undefined,

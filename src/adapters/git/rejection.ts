@@ -1,3 +1,4 @@
+import { selfAndAncestors } from '../../model/glob.ts';
 import { quote } from '../../model/ids.ts';
 import type { GitPublishOutcome } from '../../ports/git-repo.ts';
 
@@ -46,9 +47,8 @@ export function outcomeOfRejection(
 
 /** The patterns of `git ls-remote` for a branch, for the folders that its name begins with, and for what lies below it. */
 export function namesNear(branch: string): readonly string[] {
-  const parts = branch.split('/');
-  const above = parts.map((_, index) => `refs/heads/${parts.slice(0, index + 1).join('/')}`);
-  return [...above, `refs/heads/${branch}/*`];
+  const names = selfAndAncestors(branch).slice(0, -1);
+  return [...names.map((name) => `refs/heads/${name}`), `refs/heads/${branch}/*`];
 }
 
 /** A file system holds no file beside a folder of the same name, and so git holds no ref whose name is the folder of another one. */

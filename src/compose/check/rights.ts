@@ -95,13 +95,13 @@ export async function allowedOf(
   return { type: 'answered', value: allowed };
 }
 
-/** The rights of a rule, without those for kinds that this API server does not have. */
 /** The verbs that show that a role is there: those that write, or all of a rule that only reads. */
 function neededOf({ verbs }: Permission): readonly string[] {
   const writing = verbs.filter((verb) => !['get', 'list', 'watch'].includes(verb));
   return writing.length > 0 ? writing : verbs;
 }
 
+/** The rights of a rule, without those for kinds that this API server does not have. */
 function rightsOf(
   { apiGroups, resources, resourceNames = [] }: Permission,
   { catalog }: Kube,

@@ -6,6 +6,7 @@ import {
   type Preview,
   previewApply,
 } from '../../adapters/kubernetes/cluster/preview.ts';
+import { managersOf } from '../../adapters/kubernetes/cluster/refusals.ts';
 import { findResource, type Looking, pathOf } from '../../adapters/kubernetes/cluster/write.ts';
 import type { DesiredView } from '../../api/server-api.ts';
 import { NO_SETTINGS } from '../../model/agent-settings.ts';
@@ -141,7 +142,7 @@ function verdictOf({ wanted }: Judging, key: ObjectKey, value: JsonObject, previ
         return { ...found, verdict: 'refused', message: `${adopts} has it` };
       }
       if (conflicts.length > 0 && !isSet(value, 'fleetrelay.dev/force-conflicts')) {
-        const managers = [...new Set(conflicts.map(({ manager }) => manager))].join(', ');
+        const managers = managersOf(conflicts).join(', ');
         return { ...found, verdict: 'conflict', message: `${managers} declares fields of it too` };
       }
       return { ...found, verdict: adopts === '' ? 'change' : 'adopt' };

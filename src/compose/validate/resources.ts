@@ -2,6 +2,7 @@ import type { FieldProblem } from '../../manifest/problem.ts';
 import { folderOf, isChartName } from '../../manifest/tool-files.ts';
 import type { DecodedFile } from '../../model/desired.ts';
 import type { FieldPath } from '../../model/field-path.ts';
+import { selfAndAncestors } from '../../model/glob.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { ToolFolders } from '../../sources/tree/tool-folders.ts';
 
@@ -68,9 +69,7 @@ function reachedFrom(
 }
 
 function foldersOf(path: string): readonly string[] {
-  const folders: string[] = [];
-  for (let folder = folderOf(path); folder !== ''; folder = folderOf(folder)) folders.push(folder);
-  return [...folders, ''];
+  return selfAndAncestors(path).slice(1);
 }
 
 /** Fields that kustomize needs of a resource before any patch. */

@@ -36,13 +36,14 @@ export function warningsOf(
   };
   const outlookOf = createOutlooks(compare);
   const { drift } = engine.policy.get('', '')?.value ?? defaultFleetPolicy;
-  for (const [cluster, planned] of Map.groupBy(objects, (each) => each.cluster)) {
+  const byCluster = Map.groupBy(objects, (each) => each.cluster);
+  for (const [cluster, planned] of byCluster) {
     const judging: Judging = { outlookOf, isAutoscaled: createAutoscaledTest(engine, cluster), drift };
     for (const each of planned) {
       for (const warning of [...updateWarnings(each, judging), ...containerWarnings(each)]) add(cluster, warning);
     }
   }
-  for (const [cluster, planned] of Map.groupBy(objects, (each) => each.cluster)) {
+  for (const [cluster, planned] of byCluster) {
     for (const warning of lostPods(engine, cluster, planned)) add(cluster, warning);
   }
   return [...found.values()];

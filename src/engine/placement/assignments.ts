@@ -8,7 +8,7 @@ import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collec
 import { type ClusterValue, clusterGroup } from '../fleet/clusters.ts';
 import { documentKey } from '../fleet/sources.ts';
 import type { FileValue } from '../inputs.ts';
-import { indexByFolder, type Selection, selectFile } from './matching.ts';
+import { fromOutside, indexByFolder, type Selection, selectFile } from './matching.ts';
 import type { PlacementValue } from './placements.ts';
 
 /** The clusters of a document. Same address as the document. */
@@ -80,8 +80,6 @@ export function placingSources({ selectors }: PlacementIndexes): readonly string
   return [...selectors.groups()].flatMap((group) => selectors.members(group).map(({ key }) => key));
 }
 
-const fromOutside: Pick<Reader, 'members'> = { members: (index, group) => index.members(group) };
-
 /** The Placements that select a file and may do so. */
 export function placementsOf(
   file: Origin,
@@ -99,8 +97,8 @@ interface AssignmentInputs {
 }
 
 /**
- * Assigns each document with an object for clusters to its clusters. They follow from its path, so each file is matched once, whatever
- * number of documents it has.
+ * Assigns each document with an object for clusters to its clusters. They follow from its path, so a file is matched once for all
+ * its documents.
  */
 export function deriveAssignments(graph: Graph, inputs: AssignmentInputs): Derived<Assignment> {
   const { files, placementIndexes, clusterIndex, rights } = inputs;
@@ -158,7 +156,7 @@ export function maySelect({ declared, rights }: PlacementValue, source: string):
   return selectsFilesOf(rights, declared.origin.source, source);
 }
 
-/** Whether the Placement selects files of this source whatever the RelayConfig grants. */
+/** Whether the Placement may select files of this source without `allow.files` of the RelayConfig. */
 function isOf(source: string): (placement: Entry<PlacementValue>) => boolean {
   return ({ value: { declared, rights } }) => rights === undefined || declared.origin.source === source;
 }

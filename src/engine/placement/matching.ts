@@ -43,6 +43,9 @@ interface Looking<Value> {
   readonly look?: Pick<Reader, 'members'>;
 }
 
+/** Looks outside of a computation. */
+export const fromOutside: Pick<Reader, 'members'> = { members: (index, group) => index.members(group) };
+
 /** The Placements that select a file. */
 export interface Selection<Value> {
   /** Those with a glob for the nearest folder first, then in canonical order. */
@@ -75,7 +78,7 @@ export function mostSteps({ source, path }: Origin, by: string): number {
  */
 export function selectFile<Value extends Matched>(
   file: Origin,
-  { byFolder, sources, look = { members: (index, group) => index.members(group) } }: Looking<Value>,
+  { byFolder, sources, look = fromOutside }: Looking<Value>,
 ): Selection<Value> {
   const { path } = file;
   const folders = selfAndAncestors(path);

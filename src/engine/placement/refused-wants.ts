@@ -11,7 +11,7 @@ export interface RefusedDocument {
 
 /**
  * Indexes what is refused of documents by their source, each document and reason once: a document has several wants, one for each key
- * of its object in the clusters. {@link refusedDocument} reads the key of a member.
+ * of its object in the clusters. {@link readRefusedDocument} reads the key of a member.
  */
 export function indexRefusedDocuments(graph: Graph, wants: Collection<Want>): Index<number> {
   const wanted = graph.index('refusedWantsByDocument', wants, ({ partition, key, value: { refusal } }) => {
@@ -19,11 +19,11 @@ export function indexRefusedDocuments(graph: Graph, wants: Collection<Want>): In
     return [JSON.stringify({ at: documentRefOf({ partition, key }), refusal } satisfies RefusedDocument)];
   });
   return graph.index('documentsOfRefusedWants', graph.counts('refusedWantCounts', wanted), ({ key }) => [
-    refusedDocument(key).at.source,
+    readRefusedDocument(key).at.source,
   ]);
 }
 
 /** What a key of {@link indexRefusedDocuments} says. */
-export function refusedDocument(key: string): RefusedDocument {
+export function readRefusedDocument(key: string): RefusedDocument {
   return JSON.parse(key) as RefusedDocument;
 }

@@ -15,7 +15,7 @@ import { type DocumentRef, documentRefOf, originOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import { type Assignment, placementsOf } from '../placement/assignments.ts';
 import { createStepMeter, mostSteps } from '../placement/matching.ts';
-import { refusedDocument } from '../placement/refused-wants.ts';
+import { readRefusedDocument } from '../placement/refused-wants.ts';
 import { type Candidate, displayOriginal } from '../placement/wants.ts';
 import { firstMembers, inOrder, type Listed, withMore } from './listed.ts';
 import { notReached } from './not-reached.ts';
@@ -63,7 +63,7 @@ function refusedDocuments({ indexes, declarations }: Engine, most: number): read
   const wants = [...indexes.refusedInClusters.groups()].flatMap((source) => {
     const { entries, more } = firstMembers(indexes.refusedInClusters, source, most);
     const found = entries.flatMap(({ key }) => {
-      const { at, refusal } = refusedDocument(key);
+      const { at, refusal } = readRefusedDocument(key);
       return notAllowed(refusal, at);
     });
     return withMore(found, more);

@@ -213,7 +213,7 @@ export async function readRecords(store: SnapshotStore, log: Log) {
 /** Reads the records that only the leader writes. Rejects if the store does not answer. */
 export async function readLeaderRecords(store: SnapshotStore, log: Log) {
   const read = createReader(store, log);
-  const outcomes = await read.flat<OutcomesRecord>('approval-outcomes/', recordShape.approvalOutcomes);
+  const outcomes = await read.flat<OutcomesRecord>(`${recordKey.approvalOutcomesOfAll}/`, recordShape.approvalOutcomes);
   return {
     contenders: await read.nested<Contenders>('contenders/', recordShape.meta),
     held: await read.nested<Hold>('held/', recordShape.held),
@@ -331,7 +331,7 @@ export const recordShape = {
     ...{ last: isRefusal, shown: isRefusal, isProven: isFlag, wasConnected: isFlag, isOver: isFlag },
   }),
   operationRequest: fields({ spec: isText, annotation: isText }),
-  attempts: fields({ objects: (json) => isJsonObject(json) && Object.values(json).every(isTime) }),
+  attempts: fields({ objects: mapOf(isTime) }),
   dataplaneStream: fields({ replica: isText, open: isFlag, since: isTime }),
   dataplaneReport: fields({
     began: isTime,

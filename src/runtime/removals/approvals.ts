@@ -8,7 +8,7 @@ import type { ApprovalWay } from '../../model/relay-config.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type ApprovalRecord, type LedgerRecords, recordKey } from '../ledger/records.ts';
-import { createFollowedApprovals } from './followed-approvals.ts';
+import { addressOf, createFollowedApprovals } from './followed-approvals.ts';
 
 export type Approvals = ReturnType<typeof createApprovals>;
 
@@ -145,10 +145,6 @@ export function needsNoRemoval(output: Output | undefined): boolean {
 interface Removal {
   readonly cluster: string;
   readonly key: string;
-}
-
-function addressOf(cluster: string, key: string): string {
-  return `${cluster}\u0000${key}`;
 }
 
 /** Held removals that an approval can name by their digest. */

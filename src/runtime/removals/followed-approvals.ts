@@ -36,6 +36,7 @@ export function createFollowedApprovals(clock: Pick<Clock, 'now'>) {
   };
 }
 
-function addressOf(cluster: string, key: string): string {
+/** The address of the approval of an object. */
+export function addressOf(cluster: string, key: string): string {
   return `${cluster}\u0000${key}`;
 }

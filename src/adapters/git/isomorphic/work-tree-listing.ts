@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import git, { STAGE } from 'isomorphic-git';
+import { selfAndAncestors } from '../../../model/glob.ts';
 import { defaultRevisionLimits, excessOf, excessText } from '../../../model/revision-limits.ts';
 import { kindOfMode } from '../tree-object.ts';
 import { ANY_MANIFEST, type Listed, prefixOf, repositoryOf } from '../work-tree-place.ts';
@@ -18,7 +19,7 @@ export async function listWithoutGit(folder: string, root: string): Promise<read
   const tree = { fs: withRememberedRules(), dir: root, gitdir: repository.value };
   const tracked = await trackedFiles(tree, prefix);
   const known = new Set(tracked.map(({ path }) => path));
-  const folders = new Set([...known].flatMap((path) => foldersOf(path)));
+  const folders = new Set([...known].flatMap((path) => selfAndAncestors(path).slice(1, -1)));
   const isIgnored = (path: string): Promise<boolean> =>
     git.isIgnored({ ...tree, filepath: prefix === '' ? path : `${prefix}/${path}` });
   const hasOnlyHidden = tracked.every(({ path }) => basename(path).startsWith('.'));
@@ -98,9 +99,4 @@ function isNear(path: string, prefix: string): boolean {
 
 function below(prefix: string, path: string): string {
   return prefix === '' ? path : path.slice(prefix.length + 1);
-}
-
-function foldersOf(path: string): readonly string[] {
-  const parts = path.split('/').slice(0, -1);
-  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
 }

@@ -3,18 +3,17 @@ import { annotationOf, displayKey, nameOfKind, objectRefOf } from '../../../mode
 import { REQUEST_BYTES } from '../../../model/object-size.ts';
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
 import type { ApplyOutcome, ApplyRequest, ObservedObject } from '../../../ports/cluster-api.ts';
+import type { KubeRefusal } from '../api/types.ts';
 import { ADOPT, ADOPT_FROM, optsOut, RECONCILE } from './annotations.ts';
 import { awaitServed, isDefinition, isServed } from './definitions.ts';
 import { isEmpty, undeclaredFields } from './field-sets.ts';
 import { formerManagers } from './former-managers.ts';
 import { contestedFields, fieldsGivenUp } from './given-up.ts';
-import { withoutFields } from './ignored-fields.ts';
+import { ignoredOf, withoutFields } from './ignored-fields.ts';
 import { digestOfStamp, type LiveEntry, readEntry } from './live/entry.ts';
 import {
   type Applying,
-  ignoredOf,
   leftAlone,
-  managersOf,
   needsNewObject,
   overwrite,
   refused,
@@ -23,7 +22,7 @@ import {
   written,
 } from './overwrite.ts';
 import { byTimeDescending, compareFields, fieldManagers, isOurs, ownerOf } from './ownership.ts';
-import { type FieldConflict, failed, isFieldConflict, isOtherSchema, isStaleWrite } from './refusals.ts';
+import { type FieldConflict, failed, isFieldConflict, isOtherSchema, isStaleWrite, managersOf } from './refusals.ts';
 import { stampTextOf } from './stamp.ts';
 import {
   applyBody,
@@ -148,15 +147,12 @@ async function applyToWatched(applying: Applying, entry: LiveEntry): Promise<Ste
   const bound = asOf(body, { metadata: { uid, resourceVersion } });
   const answer = await send(applying, applyRequestOf(resource, request.key, bound, { force: false }));
   if (answer.type === 'ok') return written(applying, answer.body, resourceVersion);
-  const needsRead =
-    answer.type === 'refused' &&
-    [
-      isStaleWrite(answer),
-      isFieldConflict(answer.refusal),
-      needsNewObject(request, answer.refusal),
-      isOtherSchema(answer.refusal),
-    ].includes(true);
+  const needsRead = isStaleWrite(answer) || (answer.type === 'refused' && needsLiveState(request, answer.refusal));
   return needsRead ? 'readAgain' : refused(request, answer);
+}
+/** Whether the complete live object decides what can be written after a refusal. */
+function needsLiveState(request: ApplyRequest, refusal: KubeRefusal): boolean {
+  return isFieldConflict(refusal) || needsNewObject(request, refusal) || isOtherSchema(refusal);
 }
 
 async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {

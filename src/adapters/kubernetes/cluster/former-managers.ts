@@ -72,7 +72,8 @@ export function ownershipRequest(path: string, live: JsonObject, ownership: Owne
   const isOver = (one: FieldManager): boolean =>
     isOurs(one) || (one.subresource === '' && over.some((each) => isSame(each, one)));
   const managers = fieldManagers(live);
-  const others = objectsOf(metadataOf(live).managedFields).filter((_, at) => !managers.slice(at, at + 1).some(isOver));
+  const staying = managers.map((one) => !isOver(one));
+  const others = objectsOf(metadataOf(live).managedFields).filter((_, at) => staying[at]);
   const [newest] = managers.filter(isOver).toSorted(byTimeDescending);
   const ours = {
     ...{ manager: FIELD_MANAGER, operation: 'Apply', apiVersion, fieldsType: 'FieldsV1', fieldsV1: fields },
@@ -107,10 +108,6 @@ function isSame(a: FieldManager, b: FieldManager): boolean {
 
 /** Whose fields are named in another version of the kind: ours, those of others; undefined: there is none. Subresources do not count. */
 export function namedInOtherVersion(live: JsonObject, apiVersion: string): 'ours' | 'others' | undefined {
-  const managers = fieldManagers(live);
-  const differing = managers.filter(
-    ({ subresource }, at) =>
-      subresource === '' && objectsOf(metadataOf(live).managedFields)[at]?.apiVersion !== apiVersion,
-  );
+  const differing = fieldManagers(live).filter((one) => one.subresource === '' && one.apiVersion !== apiVersion);
   return differing.some(isOurs) ? 'ours' : differing.length > 0 ? 'others' : undefined;
 }

@@ -1,15 +1,17 @@
-import { type FieldNames, ignoredFields } from '../../../model/ignored-fields.ts';
+import type { FieldNames } from '../../../model/ignored-fields.ts';
 import type { JsonObject } from '../../../model/json.ts';
 import { displayKey } from '../../../model/object-key.ts';
 import { WRITTEN_ANNOTATIONS } from '../../../model/server-fields.ts';
 import type { ApplyOutcome, ApplyRequest } from '../../../ports/cluster-api.ts';
 import { ADOPT_FROM } from './annotations.ts';
 import { fieldsOf, isEmpty, joinedFields, sharedFields, undeclaredFields, withoutPaths } from './field-sets.ts';
+import { allFields } from './former-managers.ts';
+import { ignoredOf } from './ignored-fields.ts';
 import { type FieldManager, type FieldSet, fieldManagers, isOurs } from './ownership.ts';
-import { type FieldConflict, listConflicts } from './refusals.ts';
+import { type FieldConflict, listConflicts, managersOf } from './refusals.ts';
 import type { Looking } from './write.ts';
 
-/** A manifest never has these (`model/server-fields.ts`), also if one of before had them. */
+/** No manifest has these (`model/server-fields.ts`), but an earlier version of one may have had them. */
 const WRITTEN: readonly FieldNames[] = [...WRITTEN_ANNOTATIONS].map((name) => ['metadata', 'annotations', name]);
 
 /** An object that is applied. */
@@ -25,8 +27,7 @@ interface Applied extends Looking {
  */
 export function fieldsGivenUp(applied: Applied, managers: readonly FieldManager[]): FieldSet | undefined {
   const { givenUp = {} } = applied.request;
-  const ours = managers.filter(isOurs).map(({ fields }) => fields);
-  const leaving = undeclared(applied, ours.reduce(joinedFields, {}));
+  const leaving = undeclared(applied, allFields(managers.filter(isOurs)));
   const shared = managers.filter((one) => !isOurs(one)).map(({ fields }) => sharedFields(leaving, fields));
   const all = [givenUp, ...shared].reduce(joinedFields, {});
   const known = new Set(fieldsOf(givenUp).map(({ name }) => name));
@@ -44,15 +45,14 @@ export function contestedFields(applied: Applied, live: JsonObject): ApplyOutcom
       fieldsOf(sharedFields(leaving, fields)).map(({ name }): FieldConflict => ({ manager, field: name, operation })),
     );
   if (conflicts.length === 0) return undefined;
-  const owner = [...new Set(conflicts.map(({ manager }) => manager))].join(', ');
+  const owner = managersOf(conflicts).join(', ');
   const message = `fields of ${displayKey(key)} are not declared any more, and stay because others own them: ${listConflicts(conflicts)}; let them be removed there, or name the manager in the annotation ${ADOPT_FROM} of its manifest, and they are removed`;
   return { type: 'conflict', owner, message };
 }
 
 /** Those of the fields that are not declared, that others do not own by agreement, and that no controller writes anew. */
-function undeclared({ request, body, live, settings }: Applied, fields: FieldSet): FieldSet {
-  const leaving = undeclaredFields(fields, body);
+function undeclared(applied: Applied, fields: FieldSet): FieldSet {
+  const leaving = undeclaredFields(fields, applied.body);
   if (isEmpty(leaving)) return leaving;
-  const ignored = ignoredFields(request, settings(), live.autoscaled.has(request.key));
-  return withoutPaths(leaving, [...ignored, ...WRITTEN]);
+  return withoutPaths(leaving, [...ignoredOf(applied, applied.request), ...WRITTEN]);
 }

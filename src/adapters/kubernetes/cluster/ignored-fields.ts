@@ -1,6 +1,16 @@
-import type { FieldNames } from '../../../model/ignored-fields.ts';
+import { type FieldNames, ignoredFields } from '../../../model/ignored-fields.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
+import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { child, type FieldManager, type FieldSet, isOurs, itemName, itemNames } from './ownership.ts';
+import type { Looking } from './write.ts';
+
+/** The fields of an object that others own by agreement. */
+export function ignoredOf(
+  { live, settings }: Pick<Looking, 'live' | 'settings'>,
+  request: ApplyRequest,
+): readonly FieldNames[] {
+  return ignoredFields(request, settings(), live.autoscaled.has(request.key));
+}
 
 /** The object without these fields. */
 export function withoutFields(value: JsonObject, paths: readonly FieldNames[]): JsonObject {

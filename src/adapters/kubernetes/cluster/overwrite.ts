@@ -1,4 +1,3 @@
-import { ignoredFields } from '../../../model/ignored-fields.ts';
 import { type JsonObject, textOf } from '../../../model/json.ts';
 import { refusedAsLasting } from '../../../model/lasting-objects.ts';
 import { annotationOf, displayKey, kindOf, metadataOf, objectRefOf } from '../../../model/object-key.ts';
@@ -12,7 +11,7 @@ import { awaitServed } from './definitions.ts';
 import { isEmpty, joinedFields, subtractFields, undeclaredFields } from './field-sets.ts';
 import { allFields, namedInOtherVersion, type Ownership, ownershipRequest } from './former-managers.ts';
 import { contestedFields } from './given-up.ts';
-import { handOver } from './ignored-fields.ts';
+import { handOver, ignoredOf } from './ignored-fields.ts';
 import { readEntry } from './live/entry.ts';
 import { type FieldManager, fieldManagers, isOurs } from './ownership.ts';
 import {
@@ -27,6 +26,7 @@ import {
   isStaleWrite,
   listConflicts,
   listFields,
+  managersOf,
 } from './refusals.ts';
 import { deleteJudged } from './remove.ts';
 import { applyRequestOf, asOf, pathOf, send, uidOf, type Writing } from './write.ts';
@@ -40,11 +40,6 @@ export interface Applying extends Writing {
 
 /** The outcome, or why another attempt is needed: the object must be read again, or it is gone. */
 export type Step = ApplyOutcome | 'readAgain' | 'isGone';
-
-/** The fields of an object that others own by agreement. */
-export function ignoredOf({ live, settings }: Writing, request: ApplyRequest) {
-  return ignoredFields(request, settings(), live.autoscaled.has(request.key));
-}
 
 interface Overwriting {
   readonly isAdopted: boolean;
@@ -80,11 +75,6 @@ export async function overwrite(
   if (flappingWith.length > 0) return leftAlone(request, conflicts, flappingWith);
   log.info('fields are taken back', { object: displayKey(key), from: listConflicts(conflicts) });
   return overwrite(applying, raw, { isAdopted, taken: [...taken, ...conflicts], force: true });
-}
-
-/** The managers of conflicts, each once. */
-export function managersOf(conflicts: readonly FieldConflict[]): readonly string[] {
-  return [...new Set(conflicts.map(({ manager }) => manager))];
 }
 
 /**
@@ -183,7 +173,7 @@ export async function takeOver(
   former: readonly FieldManager[],
   isAdopted: boolean,
 ): Promise<Step> {
-  const from = [...new Set(former.map(({ manager }) => manager))].join(', ');
+  const from = managersOf(former).join(', ');
   const ours = allFields(fieldManagers(raw).filter(isOurs));
   const theirs = allFields(former);
   const fields = joinedFields(ours, isAdopted ? theirs : undeclaredFields(theirs, applying.body));

@@ -69,6 +69,8 @@ export interface FieldManager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
   readonly subresource: string;
+  /** The version of the kind in which the fields are named. */
+  readonly apiVersion: string;
   readonly fields: FieldSet;
   /** RFC 3339; empty: unknown. */
   readonly time: string;
@@ -85,6 +87,7 @@ export function fieldManagers(live: JsonObject): readonly FieldManager[] {
     manager: textOf(entry.manager),
     operation: entry.operation === 'Apply' ? 'Apply' : 'Update',
     subresource: textOf(entry.subresource),
+    apiVersion: textOf(entry.apiVersion),
     fields: objectOf(entry.fieldsV1),
     time: textOf(entry.time),
   }));

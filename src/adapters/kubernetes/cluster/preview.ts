@@ -1,5 +1,4 @@
 import type { AgentSettings } from '../../../model/agent-settings.ts';
-import { ignoredFields } from '../../../model/ignored-fields.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -15,7 +14,7 @@ import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, KubeClient } from '../api/types.ts';
 import { fieldsOf, subtractFields, undeclaredFields } from './field-sets.ts';
 import { allFields, formerManagers } from './former-managers.ts';
-import { handOver } from './ignored-fields.ts';
+import { handOver, ignoredOf } from './ignored-fields.ts';
 import { type Autoscaled, createAutoscaled } from './live/autoscaled.ts';
 import { keyOfLive } from './live/entry.ts';
 import { trimObject } from './live/trim.ts';
@@ -65,7 +64,7 @@ async function loadAutoscaled(client: KubeClient, catalog: ApiCatalog): Promise<
 
 /** Asks the API server for the result of an apply (dry run), as if the object were adopted. Writes nothing. */
 export async function previewApply(looking: Looking, request: ApplyRequest): Promise<Preview> {
-  const { client, live, settings } = looking;
+  const { client } = looking;
   const { key, value, stamp } = request;
   const resource = await findResource(looking, key, textOf(value.apiVersion));
   if ('type' in resource) return resource;
@@ -83,7 +82,7 @@ export async function previewApply(looking: Looking, request: ApplyRequest): Pro
   const managers = fieldManagers(raw);
   const former = formerManagers(managers, value, owner.type === 'theirs');
   const others = managers.filter((manager) => !former.includes(manager));
-  const kept = ignoredFields(request, settings(), live.autoscaled.has(key));
+  const kept = ignoredOf(looking, request);
   const now = asOf(handOver(body, raw, managers, kept), raw);
   const polite = await client.request(applyRequestOf(resource, key, now, { force: false, dryRun: true }));
   const contested = polite.type === 'refused' && isFieldConflict(polite.refusal);

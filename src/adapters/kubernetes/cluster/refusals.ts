@@ -1,3 +1,4 @@
+import { firstNames } from '../../../model/messages.ts';
 import { NAMESPACE_NOT_FOUND } from '../../../ports/cluster-api.ts';
 import type { ApiResource, KubeAnswer, KubeRefusal } from '../api/types.ts';
 import { type FieldManager, isOurs } from './ownership.ts';
@@ -147,10 +148,14 @@ function unquote(quoted: string): string {
 
 const MOST_NAMED = 5;
 
+/** The field managers that these name, each once. */
+export function managersOf(named: readonly { readonly manager: string }[]): readonly string[] {
+  return [...new Set(named.map(({ manager }) => manager))];
+}
+
 /** `.spec.a, .spec.b and 3 more`. */
 export function listFields(fields: readonly string[]): string {
-  const named = fields.slice(0, MOST_NAMED).join(', ');
-  return fields.length > MOST_NAMED ? `${named} and ${fields.length - MOST_NAMED} more` : named;
+  return firstNames(fields, MOST_NAMED);
 }
 
 /** `"argocd" (.spec.a, .spec.b); "helm" (.spec.c)`. */

@@ -18,8 +18,8 @@ const DEFINING = [
 export type CatalogRefresher = ReturnType<typeof createCatalogRefresher>;
 
 /**
- * Reads the kinds that the cluster offers again whenever they may have changed. `changed` is called after each reading; `isRedefined`:
- * `takeRedefined` has kinds.
+ * Reads the kinds that the cluster offers again whenever they may have changed. `changed` is called after each reading. Its
+ * `isRedefined` says whether `takeRedefined` has kinds to return.
  */
 export function createCatalogRefresher(
   deps: FollowerDeps,

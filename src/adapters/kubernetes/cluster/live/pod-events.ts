@@ -61,7 +61,7 @@ function note(found: Map<string, PodEvents>, event: JsonObject): void {
   }
 }
 
-/** When what an event reports has happened for the first and for the last time. Each client writes other ones of these times. */
+/** The first and the last time of what an event reports. Which fields of an event have these times depends on the client that wrote it. */
 function timesOf({ firstTimestamp, lastTimestamp, eventTime, series, metadata }: JsonObject) {
   const made = timeOf(objectOf(metadata).creationTimestamp);
   const first = timeOf(firstTimestamp) ?? timeOf(eventTime) ?? made;

@@ -18,6 +18,7 @@ const holder = (manager: string, operation: 'Apply' | 'Update', fields: JsonObje
   operation,
   fields,
   subresource: '',
+  apiVersion: '',
   time: '',
 });
 const path = ['spec', 'replicas'];

@@ -80,7 +80,7 @@ test('conflicts name their manager, and whether it applies or updates', () => {
     message: `conflict with "${manager}" with subresource "scale" using apps/v1`,
     field,
   });
-  const fields = { subresource: '', fields: {}, time: '' };
+  const fields = { subresource: '', apiVersion: '', fields: {}, time: '' };
   const holders = [
     { manager: 'argocd', operation: 'Apply' as const, ...fields },
     { manager: 'kubectl-edit', operation: 'Update' as const, ...fields },

@@ -42,7 +42,7 @@ function ours(apiVersion: string, kind: string, parts: Parameters<typeof liveObj
   return liveObject(apiVersion, kind, { ...parts, metadata });
 }
 
-/** An event about a Pod, so many seconds after the Pod was created. */
+/** An event about a Pod, with its time in seconds after the Pod was created. */
 function eventOf(reason: string, seconds = 0, uid = 'u1'): JsonObject {
   const lastTimestamp = new Date(Date.parse(CREATED) + seconds * 1_000).toISOString();
   return { reason, involvedObject: { kind: 'Pod', uid }, lastTimestamp, firstTimestamp: lastTimestamp };
