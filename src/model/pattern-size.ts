@@ -29,7 +29,7 @@ const NAMED_CLASS = /\[:\^?\w{1,16}:\]/y;
 export function mostInstructions(pattern: string): number {
   // Of each open group: the instructions of all before the last part, and those of the last part, which may be repeated.
   const groups = [{ before: 0, last: 0 }];
-  // Is read once, whatever repeats it.
+  // What it takes to read the tokens. A token is read once, also in a part that is repeated.
   let reading = 0;
   for (const { token, quoted, least, most } of partsOf(pattern)) {
     if (token.startsWith('['))

@@ -1,7 +1,7 @@
 import { createMemoryStore } from '../../src/adapters/stores/memory.ts';
 import type { SnapshotStore } from '../../src/ports/snapshot-store.ts';
 
-/** A store whose writer can die: from then on it takes so many batches more, and no answer comes after that. */
+/** A store whose writer can die: from then on it takes a given number of batches more, and answers nothing after that. */
 export function createMortalStore() {
   const store = createMemoryStore();
   let batches = Number.POSITIVE_INFINITY;

@@ -53,7 +53,7 @@ function operationHealth({ conditions }: Live): Found | undefined {
   return open === undefined ? undefined : inProgress(messageOf(open));
 }
 
-/** What `Synced` says of a managed resource, a composite resource or a claim, whatever its group; undefined: it is synced. */
+/** What `Synced` says of a managed resource, a composite resource or a claim of any group; undefined: it is synced. */
 export function syncedHealth(conditions: Live['conditions']): Found | undefined {
   const synced = conditionIn(conditions, 'Synced');
   if (synced?.status === 'False') {

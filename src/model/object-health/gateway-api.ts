@@ -50,7 +50,7 @@ function policyHealth(live: Live, ancestors: readonly JsonObject[]): Found | und
   return until(specWrittenAt(live.metadata), UNOBSERVED_MS, NOT_OBSERVED, found ?? CURRENT);
 }
 
-/** Whether a status is that of a route or a policy of the Gateway API, whatever its group. */
+/** Whether a status has the form of a route or a policy of the Gateway API. Other groups use this form too. */
 export function isAttached({ status: { parents, ancestors } }: Live): boolean {
   return [...objectsOf(parents), ...objectsOf(ancestors)].some((one) => Array.isArray(one.conditions));
 }

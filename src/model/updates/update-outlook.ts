@@ -62,7 +62,7 @@ function unchanged(_live: JsonObject, after: JsonObject): JsonObject {
   return after;
 }
 
-/** The fields that stay although a manifest leaves them out, whatever their value is. */
+/** The fields that stay, with any value, although a manifest leaves them out. */
 function keptPaths(kept: NonNullable<UpdateRule['kept']>, before: JsonObject, after: JsonObject): readonly string[] {
   return fieldDiff(after, kept(before, after, before)).map(({ path }) => path);
 }

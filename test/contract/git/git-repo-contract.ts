@@ -379,7 +379,7 @@ export function describeGitRepo(subject: GitRepoSubject): void {
         expect((await publish(null, { x: 'x' }, open('copy-4', 'fleet-status'))).type).toBe('published');
       });
 
-      test('a refusal is no race whatever its words are, and a branch that cannot be locked says so', async () => {
+      test('a refusal is no race, also if it quotes words of one, and a branch that cannot be locked says so', async () => {
         const base = box.push(bare, { 'a.yaml': 'a' });
         await fetched();
         mkdirSync(join(bare, 'hooks'), { recursive: true });

@@ -66,7 +66,7 @@ it('Placements that need too many steps for a path of another source do not plac
   expect([...engine.outputs.entries('east')].map(({ key }) => key).sort()).toEqual(names);
 });
 
-it('a file that only such Placements may place is said to go nowhere by no finding, and why it is not placed is said', () => {
+it('no finding says that a file goes nowhere if only Placements that were left out may place it; --why-not says why it is not placed', () => {
   const engine = worldWith(['team']);
   expect(engineDiagnostics(engine).map(({ reason }) => reason)).toEqual(['PlacementTooExpensive']);
   expect([...engine.outputs.entries('east')].map(({ key }) => key)).toEqual(['/ConfigMap/web/b']);

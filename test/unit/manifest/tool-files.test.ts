@@ -144,7 +144,7 @@ describe('a file of another tool', () => {
     ['helmfile.yaml', 'releases:\n{{ if eq .Environment.Name "prod" }}\n- name: a\n{{ end }}\n', 'a helmfile'],
     ['ci/helmfile.d/10-web.yml', 'releases:\n{{ range $a, $b := .Values }}\n', 'a helmfile'],
     ['web/tsconfig.build.json', '{\n  // a comment\n  "compilerOptions": {},\n}\n', 'a configuration of TypeScript'],
-  ])('%s is known by its name, whatever its syntax', (path, text, what) => {
+  ])('%s is known by its name, with any syntax', (path, text, what) => {
     expect(found(path, text)).toEqual([
       expect.stringContaining(`warning: the file is not read: it looks like ${what}`),
     ]);

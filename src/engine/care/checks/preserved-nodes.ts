@@ -19,7 +19,7 @@ export interface PreservedReads extends PreservedMachinesReads, Pick<EngineInput
   readonly unreadyDaemonPods: Index<LiveObject>;
 }
 
-/** So many Pods of a DaemonSet are looked at: one with more Pods that are not ready is not excused. */
+/** The most Pods of a DaemonSet that are looked at. One with more Pods that are not ready is not excused. */
 const MOST_PODS = 500;
 
 /**
@@ -72,7 +72,7 @@ function isHealthyStatefulSet(value: JsonObject): boolean {
 
 interface DaemonNumbers {
   readonly unavailable: number;
-  /** So many Pods may be unavailable: none unless a roll-out goes on. */
+  /** The number of Pods that may be unavailable: 0 unless a roll-out goes on. */
   readonly tolerated: number;
 }
 

@@ -13,7 +13,7 @@ import { type ClusterReads, notChecked } from '../visibility.ts';
 /** The type of the constraint. */
 export const ROTATION_POSSIBLE = 'AutomaticCredentialsRotationPossible';
 
-/** So many schedules of a Shoot are judged. */
+/** The most schedules of a Shoot that are judged. */
 const MOST_SCHEDULES = 100;
 
 /** Of a Shoot whose key is rotated by itself. Partition empty, key the Shoot's. */

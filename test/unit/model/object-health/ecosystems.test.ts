@@ -153,7 +153,7 @@ table('gateway.networking.k8s.io/v1', 'BackendTLSPolicy', [
 
 table('example.com/v1', 'Route', [
   [
-    'a route of another group says what its parents made of it, whatever its conditions say',
+    'a route of another group is judged by its parents, and not by its conditions',
     {
       spec: { host: 'a' },
       status: { ...conditions('Accepted=True'), parents: [parent('web', 'Accepted=False:NotAllowed')] },
