@@ -224,13 +224,7 @@ export type FileReading = {
    * or it cannot be read for another reason.
    */
   readonly notRead?: string;
-} & (
-  | {
-      readonly readable: true;
-      readonly documents: readonly SourceDocument[];
-    }
-  | { readonly readable: false }
-);
+} & ({ readonly readable: true; readonly documents: readonly SourceDocument[] } | { readonly readable: false });
 
 /** What is in a decoded file. */
 export interface DecodedSize {

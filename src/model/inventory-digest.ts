@@ -3,8 +3,8 @@ import { snapshotDigest } from './digest.ts';
 import type { Digest } from './ids.ts';
 
 /**
- * The digest of an inventory with all that an entry says: phase, origins, scope, `stopped`, `attempt` and `lost` too. Two inventories of the same
- * digest have the same entries. Part of the protocol: it never changes.
+ * The digest of an inventory with all that an entry says: phase, origins, scope, `stopped`, `attempt` and `lost` too. Two inventories
+ * of the same digest have the same entries. Part of the protocol: it never changes.
  */
 export function inventoryDigest(entries: Iterable<InventoryEntry>): Digest {
   return snapshotDigest(Array.from(entries, (entry) => [entry.key, textOf(entry)] as const));

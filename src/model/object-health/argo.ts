@@ -10,6 +10,7 @@ import {
   messageOf,
   NOT_OBSERVED,
   type Rules,
+  replicasOf,
   suspended,
   unknown,
 } from './health.ts';
@@ -68,7 +69,7 @@ function rolloutPhase(phase: string, message: string): Found | undefined {
 /** The rollout of a version that writes no phase, by what it counts. */
 function rolloutReplicas({ spec, status }: Live): Found | undefined {
   const { blueGreen, canary } = objectOf(spec.strategy);
-  const wanted = typeof spec.replicas === 'number' ? spec.replicas : 1;
+  const wanted = replicasOf(spec);
   const updated = count(status.updatedReplicas);
   const hash = textOf(status.currentPodHash);
   const stable = textOf(status.stableRS) || textOf(objectOf(status.canary).stableRS);

@@ -139,6 +139,11 @@ export function count(value: JsonValue | undefined): number {
   return typeof value === 'number' ? value : 0;
 }
 
+/** The number of Pods that the spec of a workload declares. */
+export function replicasOf({ replicas }: JsonObject): number {
+  return typeof replicas === 'number' ? replicas : 1;
+}
+
 /** A time of the API server in milliseconds since 1970; undefined: it is none. */
 export function timeOf(value: JsonValue | undefined): number | undefined {
   const millis = Date.parse(textOf(value));

@@ -10,6 +10,7 @@ import {
   messageOf,
   NOT_OBSERVED,
   type Rules,
+  replicasOf,
   suspended,
 } from './health.ts';
 
@@ -97,8 +98,4 @@ function below(pods: number, wanted: number, what: string): Found | undefined {
 
 function surplus(pods: number, what: string): Found | undefined {
   return pods > 0 ? inProgress(`${pods} ${what}`) : undefined;
-}
-
-function replicasOf({ replicas }: JsonObject): number {
-  return typeof replicas === 'number' ? replicas : 1;
 }

@@ -22,7 +22,7 @@ export function* treeParts({ nodes, ignoreSteps, placementSteps, tools }: Tree):
     files.push({
       ...{ path, ...node },
       ...(steps === undefined ? {} : { placementSteps: steps }),
-      ...(file === undefined ? {} : { file: withRulesOnly(file) }),
+      ...(file === undefined ? {} : { file: withNeededDocuments(file) }),
     });
     if (files.length < FILES_OF_PART) continue;
     yield { files };
@@ -32,14 +32,15 @@ export function* treeParts({ nodes, ignoreSteps, placementSteps, tools }: Tree):
 }
 
 /** A file of another tool keeps its documents: another verdict on it brings it into the changes as it is. */
-function withRulesOnly(file: DecodedFile): DecodedFile {
+function withNeededDocuments(file: DecodedFile): DecodedFile {
   const { reading } = file;
   return reading.readable && !file.diagnostics.some(isForeign)
-    ? { ...file, reading: { ...reading, documents: reading.documents.filter(isRule) } }
+    ? { ...file, reading: { ...reading, documents: reading.documents.filter(isNeededByOthers) } }
     : file;
 }
 
-function isRule({ content }: SourceDocument): boolean {
+/** Whether the verdict on other files depends on the document. */
+function isNeededByOthers({ content }: SourceDocument): boolean {
   return content.type === 'declaration' && (content.kind === 'Placement' || content.kind === 'KubernetesCluster');
 }
 

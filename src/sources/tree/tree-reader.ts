@@ -132,8 +132,7 @@ export async function readTree(
 async function readWithin(reading: Reading, before: Tree, changes: readonly TreeChange[]): Promise<ReadTree> {
   const { count, limits, pace } = reading;
   const entries = new Map(changes.map(({ path, entry }) => [path, entry]));
-  const entryAt = (path: string) =>
-    (entries.has(path) ? entries.get(path) : before.nodes.get(path)?.entry) ?? undefined;
+  const entryAt = (path: string) => entryAfter(before, entries, path);
   count.paths(pathsAfter(before, entries));
   await pace.paths(before.nodes.size + entries.size);
   const rules = await judgePaths(reading, before, entries);
@@ -202,7 +201,7 @@ async function placeEntries(
   for (const path of paths) {
     if (pace.isDue()) await pace.turn();
     pace.path();
-    const entry = (entries.has(path) ? entries.get(path) : before.nodes.get(path)?.entry) ?? undefined;
+    const entry = entryAfter(before, entries, path);
     const file = tools.files.get(path);
     const node = entry && { entry, ...rules.resultAt(path) };
     if (node === undefined) nodes.delete(path);
@@ -212,13 +211,12 @@ async function placeEntries(
     } else if (file !== undefined) nodes.set(path, { ...node, file });
     else {
       const part = partAt(path, node.entry);
-      if (isToolPart(tools, path)) {
-        nodes.set(path, wantedAs(path, node.entry, part) === undefined ? node : { ...node, claim: unjudged });
-        continue;
-      }
       const wanted = wantedAs(path, node.entry, part);
-      if (wanted !== undefined) toDecode.push(wanted);
-      nodes.set(path, wanted !== undefined || typeof part === 'string' ? node : { ...node, ...part });
+      if (isToolPart(tools, path)) nodes.set(path, wanted === undefined ? node : { ...node, claim: unjudged });
+      else {
+        if (wanted !== undefined) toDecode.push(wanted);
+        nodes.set(path, wanted !== undefined || typeof part === 'string' ? node : { ...node, ...part });
+      }
     }
   }
   return toDecode;
@@ -226,6 +224,15 @@ async function placeEntries(
 
 /** The claim of a file before it is judged. */
 const unjudged: Claim = { claimant: '', isWanted: false };
+
+/** The entry at a path of the tree after changes; undefined: there is none. */
+function entryAfter(
+  { nodes }: Tree,
+  entries: ReadonlyMap<string, TreeEntry | null>,
+  path: string,
+): TreeEntry | undefined {
+  return (entries.has(path) ? entries.get(path) : nodes.get(path)?.entry) ?? undefined;
+}
 
 /** The paths of the tree after changes, in no particular order. */
 function* pathsAfter({ nodes }: Tree, entries: ReadonlyMap<string, TreeEntry | null>): Generator<string> {

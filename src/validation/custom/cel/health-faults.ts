@@ -27,13 +27,9 @@ export function problemOfHealth(
 ): FieldProblem | undefined {
   const found = schemaOfKind(judges, definitions);
   if (found?.type === 'noVersion') {
-    const message = `${displayPath([...path.slice(0, -1), 'apiVersion'])} is ${judges.apiVersion}, and the definition of ${judges.kind} has ${found.versions.join(', ')}`;
-    return fieldError(
-      'BadExpression',
-      [...path.slice(0, -1), 'apiVersion'],
-      message,
-      didYouMean(judges.apiVersion, found.versions),
-    );
+    const at = [...path.slice(0, -1), 'apiVersion'];
+    const message = `${displayPath(at)} is ${judges.apiVersion}, and the definition of ${judges.kind} has ${found.versions.join(', ')}`;
+    return fieldError('BadExpression', at, message, didYouMean(judges.apiVersion, found.versions));
   }
   const fields = found === undefined ? undefined : fieldsOf(found.schema);
   const fault = faultOf(environment, source, fields);
