@@ -80,7 +80,10 @@ export interface OutputDelta {
   readonly from: Digest;
   readonly to: Digest;
   readonly upserts: readonly OutputObject[];
-  /** Objects whose content stays, with new metadata. One that is being removed has another attempt. */
+  /**
+   * Objects whose content stays, with new metadata. An object that is being removed is among them if a person has asked for another
+   * attempt.
+   */
   readonly touches: readonly (ObjectMeta & { readonly key: ObjectKey })[];
   readonly removals: readonly ObjectKey[];
   /** All keeps with their reasons; replaces the list of the previous delta. */

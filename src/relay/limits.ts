@@ -38,8 +38,8 @@ export interface RelayLimits {
   readonly streams: Rate;
   readonly streamWaitMs: number;
   /**
-   * What of one cluster may be decoded on all of its streams, in bytes; a frame counts as 1,024, a record as 256, a field as 64.
-   * Above that its streams wait.
+   * The bytes that are decoded for one cluster on all of its streams; a frame counts as 1,024, a record as 256, a field as 64. Above
+   * that rate its streams wait.
    */
   readonly decoding: Rate;
   /** Time for a hello, or for its answer. */

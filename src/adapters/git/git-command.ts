@@ -54,9 +54,10 @@ const DEFAULT_MAX_OUTPUT_BYTES = 1024 * 1024;
 const ERROR_TAIL_LENGTH = 16 * 1024;
 
 /**
- * Runs git so that no setting of the machine changes what it does, and of the user none unless `home` is given. Commands on a repository
- * that fleetrelay did not make must override the settings of the repository that start programs, and give a `home`: what lies in the
- * repository is no setting of the user. `directory` must exist; it is the working directory of git, and its home unless `home` is given.
+ * Runs git. No setting of the machine changes what it does, and settings of the user do so only if `home` is given. Commands on a
+ * repository that fleetrelay did not make must override the settings of the repository that start programs, and give a `home`: what
+ * lies in the repository is no setting of the user. `directory` must exist; it is the working directory of git, and its home unless
+ * `home` is given.
  */
 export function createGitCommand(
   { clock, environment }: { readonly clock: Clock; readonly environment: Environment },

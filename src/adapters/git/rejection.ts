@@ -14,9 +14,9 @@ export interface Rejection {
 /** The refs of the remote after the rejection, by full name: at least those of {@link namesNear}. */
 export type RemoteRefs = ReadonlyMap<string, string>;
 
-/** A branch that could not be updated, in the words of git at the beginning of its reason: what a hook says comes later. */
+/** How git begins its reason if a branch could not be updated. The words of a hook come later in the reason. */
 const NOT_UPDATED = /^(?:cannot lock ref|failed to (?:update ref|lock)|unable to (?:create|lock))/i;
-/** The disk of the server is at fault, and no other push. */
+/** The reason names a fault of the server's disk: no other push has moved the branch. */
 const OF_DISK = /permission denied|no space left|read-only file system|input\/output error|quota exceeded/i;
 
 /**

@@ -23,7 +23,7 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 600_000;
 /** The shortest time from a try of a key to the next one that a hint brings forward. */
 const SHORTEST_PAUSE_MS = 10_000;
-/** That time is at least this part of the back-off, so that hints that never end try less and less often what never succeeds. */
+/** The pause is at least this part of the back-off, so that endless hints do not make the agent try a failing key often. */
 const PAUSE_OF_BACK_OFF = 0.1;
 
 export type WorkQueue = ReturnType<typeof createWorkQueue>;
@@ -148,8 +148,8 @@ function createRetries({ clock, random }: WorkQueueDeps, due: (key: ObjectKey) =
       retryAt(key, from, from + retryMs(count, random));
     },
     /**
-     * Brings the retry of a key forward, but never to less than ten seconds after its last try, or a minute after the last of many. Other
-     * keys are left alone.
+     * Brings the retry of a key forward. The earliest time is ten seconds after its last try, or a tenth of its back-off if that is
+     * longer. Does nothing if the key waits for no retry.
      */
     hasten(key: ObjectKey): void {
       const retry = waiting.get(key);

@@ -155,7 +155,7 @@ function contendersOf(
   // The only source of a new object will be named in its entry.
   if (entry === undefined) return origins.length > 1 || candidates.length === 0 ? recordOf(origins, scope) : undefined;
   const named = new Set<string>(entry.origins.map(({ source }) => source));
-  // A source that the entry names by another file may declare the key in one that is not read any more.
+  // A source that the entry names may declare the key in another file now, which is not read.
   const hidden = bySource(unread).filter(({ source }) => named.has(source));
   return recordOf(
     bySource([...origins.filter(({ source }) => !named.has(source)), ...hidden]),

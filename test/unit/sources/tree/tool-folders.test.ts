@@ -219,7 +219,7 @@ describe('charts and kustomizations of a tree', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(tree, { minLength: 1, maxLength: 5 }), async (history) => {
         let current = emptyTree;
-        /** As the process for plans has the tree. */
+        /** The same tree as the process for plans gets it: in parts. */
         let inParts = emptyTree;
         const seen = new Map<string, unknown>();
         for (const files of history) {
