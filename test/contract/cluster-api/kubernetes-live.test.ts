@@ -196,12 +196,13 @@ describe.skipIf(noProgram('kube-apiserver'))('live state of a Kubernetes cluster
   test('what a first apply would do is asked of the server and not done', async () => {
     const a = configMap('a', { k: '1' });
     expect(await world.preview(request(a))).toEqual({ type: 'create' });
-    await plane.kubectl(['create', '-f', '-'], { input: manifest(configMap('a', { k: 'theirs', more: 'x' })) });
+    const theirs = manifest(configMap('a', { k: 'theirs', more: 'x' }));
+    await plane.kubectl(['create', '--field-manager=console', '-f', '-'], { input: theirs });
     const preview = await world.preview(request(a));
     expect(preview).toMatchObject({
       type: 'change',
-      adopts: '"kubectl-create"',
-      conflicts: [{ manager: 'kubectl-create', field: '.data.k' }],
+      adopts: '"console"',
+      conflicts: [{ manager: 'console', field: '.data.k' }],
     });
     expect(preview).toMatchObject({ changes: [{ field: '.data.k', before: 'theirs', after: '1' }] });
     expect(await plane.get('configmap', 'a', '-n', world.web)).toMatchObject({ data: { k: 'theirs', more: 'x' } });
