@@ -1,4 +1,5 @@
 import { createStoreLease } from '../../src/adapters/stores/store-lease.ts';
+import { objectOf, parseJsonBytes } from '../../src/model/json.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Lease } from '../../src/ports/lease.ts';
 import type { Log } from '../../src/ports/log.ts';
@@ -189,6 +190,13 @@ export async function startedReplicas(ids: readonly string[] = ['a', 'b']): Prom
   world.push(base);
   await world.pass();
   return world;
+}
+
+/** Keys of the approvals in the store that have not ended. */
+export function storedApprovals({ memory }: Pick<ReplicaWorld, 'memory'>): readonly string[] {
+  return [...memory.copy()].flatMap(([key, { value }]) =>
+    key.startsWith('approvals/') && objectOf(parseJsonBytes(value)).ended !== true ? [key] : [],
+  );
 }
 
 /** What a cluster's agent holds. */

@@ -90,6 +90,8 @@ export interface ApprovalRecord {
   readonly digest: string;
   readonly by: string;
   readonly expiresAt: number;
+  /** It was used, or no removal needs it. The record stays until it expires, so that no process takes it for one that counts. */
+  readonly ended?: true;
 }
 
 /** The outcomes of declared RemovalApprovals, by name. */

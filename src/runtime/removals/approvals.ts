@@ -90,38 +90,45 @@ export function createApprovals(core: ServerCore) {
   };
 }
 
-/** The approvals that the store has, staged until they end or expire. */
-function createStagedApprovals({ engine, loop, fleet, records, clock }: ServerCore) {
-  const timers = new Map<string, () => void>();
+/** The approvals that the store has, staged until they end. Their records stay until they expire. */
+function createStagedApprovals({ engine, loop, fleet, records, clock, log }: ServerCore) {
+  const known = new Map<string, { readonly record: ApprovalRecord; readonly cancel: () => void }>();
   const input = engine.inputs.approvals;
   const followed = createFollowedApprovals(clock);
-  const end = (cluster: string, key: string): void => {
+  const forget = (cluster: string, key: string): void => {
     const address = addressOf(cluster, key);
-    timers.get(address)?.();
-    timers.delete(address);
+    known.get(address)?.cancel();
+    known.delete(address);
     input.delete(cluster, key);
-    followed.replicate(cluster, key, undefined);
     fleet.put(recordKey.approval(cluster, key), null);
   };
-  const set = (cluster: string, key: string, record: ApprovalRecord): void => {
-    if (record.expiresAt <= clock.now()) {
-      end(cluster, key);
+  const end = (cluster: string, key: string): void => {
+    const record = known.get(addressOf(cluster, key))?.record;
+    if (record === undefined || record.expiresAt <= clock.now()) {
+      forget(cluster, key);
       return;
     }
+    const ended: ApprovalRecord = { ...record, ended: true };
+    input.delete(cluster, key);
+    followed.replicate(cluster, key, ended);
+    fleet.put(recordKey.approval(cluster, key), ended);
+  };
+  const set = (cluster: string, key: string, record: ApprovalRecord): void => {
     const address = addressOf(cluster, key);
-    timers.get(address)?.();
-    followed.replicate(cluster, key, record);
-    input.set(cluster, key, true);
-    const expire = (): void => loop.transact(() => end(cluster, key));
-    timers.set(address, clock.schedule(record.expiresAt - clock.now(), expire));
+    known.get(address)?.cancel();
+    const expire = (): void => loop.transact(() => forget(cluster, key));
+    known.set(address, { record, cancel: clock.schedule(record.expiresAt - clock.now(), expire) });
+    if (record.ended === true || record.expiresAt <= clock.now()) end(cluster, key);
+    else input.set(cluster, key, true);
   };
   /** Stages the approvals of the store. */
-  const load = (known: LedgerRecords['approvals']): void => {
-    for (const [cluster, approvals] of known) {
+  const load = (stored: LedgerRecords['approvals']): void => {
+    for (const [cluster, approvals] of stored) {
       for (const [key, record] of approvals) {
         fleet.noted(recordKey.approval(cluster, key), record);
-        if (followed.hasEnded(cluster, key, record)) end(cluster, key);
-        else set(cluster, key, record);
+        const isBack = record.ended !== true && followed.hasEnded(cluster, key, record);
+        if (isBack) log.info('an approval has ended that the store has again', { cluster, key, by: record.by });
+        set(cluster, key, isBack ? { ...record, ended: true } : record);
       }
     }
   };
@@ -130,8 +137,8 @@ function createStagedApprovals({ engine, loop, fleet, records, clock }: ServerCo
     ...{ end, set, load, followed },
     keys: (cluster: string): readonly string[] => [...input.latestEntries(cluster)].map(({ key }) => key),
     unload: (): void => {
-      for (const cancel of timers.values()) cancel();
-      timers.clear();
+      for (const { cancel } of known.values()) cancel();
+      known.clear();
       for (const cluster of [...input.partitions()]) input.drop(cluster);
     },
   };

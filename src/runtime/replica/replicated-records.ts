@@ -32,6 +32,9 @@ interface ReplicatedInput {
   readonly replicate: (partition: string, key: string, value: JsonValue | undefined) => void;
 }
 
+/** Of records whose absence says nothing: the store may have lost them. */
+const noneStaged: ReplicatedInput['staged'] = { partitions: () => [], entries: () => [] };
+
 /** The passed moments, the statuses that were written last, the windows of the guards, approvals and the outcomes of their files. */
 export function replicatedInputs({
   engine,
@@ -45,7 +48,7 @@ export function replicatedInputs({
   readonly deadlines: Pick<Deadlines, 'replicate'>;
   readonly observed: Pick<ObservedStatuses, 'replicate'>;
   readonly windows: Pick<Windows, 'followed'>;
-  readonly approvals: { readonly followed: Pick<Approvals['followed'], 'partitions' | 'entries' | 'replicate'> };
+  readonly approvals: { readonly followed: Pick<Approvals['followed'], 'replicate'> };
   readonly outcomes: Pick<ApprovalOutcomes, 'replicate'>;
 }): readonly ReplicatedInput[] {
   return [
@@ -63,14 +66,13 @@ export function replicatedInputs({
       replicate: (_, cluster, value) => followed.replicate(cluster, value as unknown as WindowRecord | undefined),
     },
     {
-      ...{ prefix: recordKey.approvalOfAll, shape: recordShape.approval, staged: approvals.followed },
+      ...{ prefix: recordKey.approvalOfAll, shape: recordShape.approval, staged: noneStaged },
       replicate: (cluster, key, value) =>
         approvals.followed.replicate(cluster, key, value as unknown as ApprovalRecord | undefined),
     },
     {
       ...{ prefix: recordKey.approvalOutcomesOfAll, shape: recordShape.approvalOutcomes },
-      // The leader never deletes the record: if it is missing, the store has lost it.
-      staged: { partitions: () => [], entries: () => [] },
+      staged: noneStaged,
       replicate: (_partition, _key, value) => outcomes.replicate(value as unknown as OutcomesRecord | undefined),
     },
   ];

@@ -198,7 +198,7 @@ async function startProcess(given: {
       engine: { inputs: { elapsed, observed: graph.input('observed') } },
       ...{ deadlines, observed: { replicate: () => undefined } },
       windows: { followed: { entries: () => [], replicate: () => undefined } },
-      approvals: { followed: { partitions: () => [], entries: () => [], replicate: () => undefined } },
+      approvals: { followed: { replicate: () => undefined } },
       outcomes: { replicate: () => undefined },
     }),
   });

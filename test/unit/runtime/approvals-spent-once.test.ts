@@ -4,7 +4,13 @@ import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts'
 import { configMapYaml, policyYaml } from '../../support/manifests.ts';
 import { forget } from '../../support/mirrors.ts';
 import { createMortalStore } from '../../support/mortal-store.ts';
-import { createReplicaWorld, type FakeReplica, heldAt, type ReplicaWorld } from '../../support/replica-world.ts';
+import {
+  createReplicaWorld,
+  type FakeReplica,
+  heldAt,
+  type ReplicaWorld,
+  storedApprovals,
+} from '../../support/replica-world.ts';
 import { abc, base, names, restart, startedWorld } from '../../support/started-world.ts';
 
 const TAKEOVER_MS = 30_000;
@@ -129,7 +135,44 @@ describe('an approval that the store does not have yet', () => {
     world.push({ 'apps/a.yaml': null });
     await world.pass();
     expect(heldAt(leader, 'east')).toEqual(abc);
-    expect(world.memory.keys().filter((key) => key.startsWith('approvals/'))).toEqual([]);
+    expect(storedApprovals(world)).toEqual([]);
+  });
+});
+
+describe('an approval that waits for its agent, when the store becomes an older copy', () => {
+  it('still counts at the next leader once its leader has written it again', async () => {
+    const world = await createReplicaWorld(['a', 'b', 'c']);
+    world.push(tight);
+    await world.pass();
+    const leader = world.leader();
+    const [server] = world.followers();
+    if (server === undefined) throw new Error('there is no follower');
+    server.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    world.push({ 'apps/a.yaml': null });
+    await world.pass();
+    server.agent('west').disconnect();
+    const copy = world.memory.copy();
+    const answer = leader.world.server.api.approve(digestOfHeld(leader.world), 'a person');
+    await world.pass();
+    expect((await answer).ok).toBe(true);
+    world.memory.refusing = 'the memory is full';
+    world.memory.fallBack(copy);
+    await world.pass();
+    world.memory.refusing = undefined;
+    await world.pass(10_000);
+    leader.kill();
+    await world.pass(60_000);
+    expect(world.leader()).not.toBe(leader);
+    server.agent('west').connect({ instance: 'west' });
+    await world.pass(20_000);
+    expect(heldAt(server, 'west')).toEqual(abc.slice(1));
+    // The record of its end goes when it would have expired.
+    expect([...world.memory.copy().keys()].filter((key) => key.startsWith('approvals/'))).toHaveLength(1);
+    expect(storedApprovals(world)).toEqual([]);
+    await world.clock.advance(3_600_000);
+    await world.pass();
+    expect([...world.memory.copy().keys()].filter((key) => key.startsWith('approvals/'))).toEqual([]);
   });
 });
 

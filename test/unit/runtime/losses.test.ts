@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { KindState } from '../../../src/model/agent.ts';
 import { configMapYaml } from '../../support/manifests.ts';
-import { type FakeReplica, heldAt, type ReplicaWorld, startedReplicas } from '../../support/replica-world.ts';
+import {
+  type FakeReplica,
+  heldAt,
+  type ReplicaWorld,
+  startedReplicas,
+  storedApprovals,
+} from '../../support/replica-world.ts';
 import { abc, base, guards } from '../../support/started-world.ts';
 
 const services: KindState = { kind: '/Service', state: 'complete', message: '', scope: 'Namespaced' };
@@ -183,7 +189,7 @@ describe('what the leader has judged', () => {
     leader.agent('east').pause();
     expect((await leader.world.server.api.approve(set?.digest ?? '', 'me')).ok).toBe(true);
     await world.pass();
-    expect(world.memory.keys().filter((key) => key.startsWith('approvals/'))).not.toEqual([]);
+    expect(storedApprovals(world)).not.toEqual([]);
     leader.store.cut();
     leader.agent('east').release('lost');
     leader.agent('east').disconnect();
@@ -193,13 +199,13 @@ describe('what the leader has judged', () => {
     next.agent('east').connect({ instance: 'east' });
     await world.pass(40_000);
     expect(heldAt(next, 'east')).not.toContain('/ConfigMap/web/more-2');
-    expect(world.memory.keys().filter((key) => key.startsWith('approvals/'))).toEqual([]);
+    expect(storedApprovals(world)).toEqual([]);
     leader.store.mend();
     await world.pass();
     world.memory.lose();
     next.kill();
     await world.pass(40_000);
     expect(leader.leads()).toBe(true);
-    expect(world.memory.keys().filter((key) => key.startsWith('approvals/'))).toEqual([]);
+    expect(storedApprovals(world)).toEqual([]);
   });
 });
