@@ -2,6 +2,7 @@ import type { Collection, Graph, Input } from '../engine/collections/types.ts';
 import type { Deadline } from '../engine/deadlines.ts';
 import type { Clock } from '../ports/clock.ts';
 import { createDueQueue, type DueQueue } from './due-queue.ts';
+import { createDueTimer } from './due-timer.ts';
 import { type LedgerRecords, recordKey } from './ledger/records.ts';
 import type { Loop } from './loop.ts';
 import type { Replica } from './replica/replica.ts';
@@ -20,8 +21,6 @@ export interface DeadlinesDeps {
   readonly clock: Clock;
 }
 
-/** Longest wait of the timer: the wall clock may jump while it runs. */
-const LOOK_MS = 60_000;
 /**
  * A passed moment may set another deadline that has passed too. So many of these rounds are done in one settled commit, and the
  * rest in the next one, because the loop limits its rounds.
@@ -40,7 +39,7 @@ export function createDeadlines(deps: DeadlinesDeps) {
   const changes = deps.graph.watch(deadlines);
   const passed = createPassed(deps);
   const open = createOpen(deadlines, passed);
-  const timer = createTimer(clock, () => loop.transact(() => undefined));
+  const timer = createDueTimer(clock, () => loop.transact(() => undefined));
   let replica: Pick<Replica, 'leads' | 'knowsAll'> = { leads: () => false, knowsAll: () => false };
   const gone: Address[] = [];
   let hasForgottenOld = false;
@@ -98,7 +97,7 @@ export function createDeadlines(deps: DeadlinesDeps) {
       loop.addSink(() => {
         rounds = 0;
         forgetGone();
-        timer.set(open.next(judges));
+        timer.set(open.next(judges) * 1000);
       });
     },
     /**
@@ -176,29 +175,5 @@ function createOpen(deadlines: Collection<Deadline>, passed: Pick<ReturnType<typ
     /** The earliest moment, in seconds since 1970; Infinity if there is none. */
     next: (judges: (owner: string) => boolean): number =>
       Math.min(...judged(judges).map(([, queue]) => queue.first()?.at ?? Number.POSITIVE_INFINITY)),
-  };
-}
-
-/** One timer for one moment, in seconds since 1970. */
-function createTimer(clock: Clock, due: () => void) {
-  let moment = Number.POSITIVE_INFINITY;
-  let cancel = (): void => undefined;
-  const wait = (): void => {
-    const left = moment * 1000 - clock.now();
-    cancel = clock.schedule(Math.max(0, Math.min(left, LOOK_MS)), () => {
-      if (clock.now() < moment * 1000) return wait();
-      moment = Number.POSITIVE_INFINITY;
-      due();
-    });
-  };
-  return {
-    /** Infinity: no wait. */
-    set: (at: number): void => {
-      if (at === moment) return;
-      cancel();
-      moment = at;
-      if (at !== Number.POSITIVE_INFINITY) wait();
-    },
-    stop: (): void => cancel(),
   };
 }

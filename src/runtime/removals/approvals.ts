@@ -6,6 +6,8 @@ import { compareText } from '../../model/json.ts';
 import type { Receipt } from '../../model/receipt.ts';
 import type { ApprovalWay } from '../../model/relay-config.ts';
 import type { ServerCore } from '../core.ts';
+import { createDueQueue } from '../due-queue.ts';
+import { createDueTimer } from '../due-timer.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type ApprovalRecord, type LedgerRecords, recordKey } from '../ledger/records.ts';
 import { addressOf, createFollowedApprovals } from './followed-approvals.ts';
@@ -26,8 +28,11 @@ export function createApprovals(core: ServerCore) {
 
   /** Stages the end of an approval: it was used or has expired, its object is wanted again, or its cluster was replaced. */
   const end = (cluster: string, key: string): void => {
+    const waiting = unwritten.get(addressOf(cluster, key));
     unwritten.delete(addressOf(cluster, key));
-    staged.end(cluster, key);
+    // The store may have it already, and an older copy of the store would then have it again.
+    if (waiting === undefined) staged.end(cluster, key);
+    else staged.set(cluster, key, { ...waiting, ended: true });
   };
   /** The store has these approvals: stages those that did not end meanwhile. */
   const written = (removals: readonly Removal[], record: ApprovalRecord): void => {
@@ -92,34 +97,49 @@ export function createApprovals(core: ServerCore) {
 
 /** The approvals that the store has, staged until they end. Their records stay until they expire. */
 function createStagedApprovals({ engine, loop, fleet, records, clock, log }: ServerCore) {
-  const known = new Map<string, { readonly record: ApprovalRecord; readonly cancel: () => void }>();
+  const known = new Map<string, Known>();
   const input = engine.inputs.approvals;
   const followed = createFollowedApprovals(clock);
+  let expiries = createDueQueue();
+  const timer = createDueTimer(clock, () => loop.transact(expire));
   const forget = (cluster: string, key: string): void => {
     const address = addressOf(cluster, key);
-    known.get(address)?.cancel();
     known.delete(address);
+    expiries.delete(address);
     input.delete(cluster, key);
+    followed.replicate(cluster, key, undefined);
     fleet.put(recordKey.approval(cluster, key), null);
+  };
+  const wait = (): void => timer.set(expiries.first()?.at ?? Number.POSITIVE_INFINITY);
+  const expire = (): void => {
+    for (let first = expiries.first(); first !== undefined && first.at <= clock.now(); first = expiries.first()) {
+      const approval = known.get(first.key);
+      expiries.delete(first.key);
+      if (approval !== undefined) forget(approval.cluster, approval.key);
+    }
+    wait();
+  };
+  /** Stages an approval that the store has, or its end. */
+  const set = (cluster: string, key: string, record: ApprovalRecord): void => {
+    if (record.expiresAt <= clock.now()) {
+      forget(cluster, key);
+    } else {
+      const address = addressOf(cluster, key);
+      known.set(address, { cluster, key, record });
+      expiries.set(address, record.expiresAt);
+      followed.replicate(cluster, key, record);
+      if (record.ended !== true) input.set(cluster, key, true);
+      else {
+        input.delete(cluster, key);
+        fleet.put(recordKey.approval(cluster, key), record);
+      }
+    }
+    wait();
   };
   const end = (cluster: string, key: string): void => {
     const record = known.get(addressOf(cluster, key))?.record;
-    if (record === undefined || record.expiresAt <= clock.now()) {
-      forget(cluster, key);
-      return;
-    }
-    const ended: ApprovalRecord = { ...record, ended: true };
-    input.delete(cluster, key);
-    followed.replicate(cluster, key, ended);
-    fleet.put(recordKey.approval(cluster, key), ended);
-  };
-  const set = (cluster: string, key: string, record: ApprovalRecord): void => {
-    const address = addressOf(cluster, key);
-    known.get(address)?.cancel();
-    const expire = (): void => loop.transact(() => forget(cluster, key));
-    known.set(address, { record, cancel: clock.schedule(record.expiresAt - clock.now(), expire) });
-    if (record.ended === true || record.expiresAt <= clock.now()) end(cluster, key);
-    else input.set(cluster, key, true);
+    if (record === undefined) forget(cluster, key);
+    else if (record.ended !== true) set(cluster, key, { ...record, ended: true });
   };
   /** Stages the approvals of the store. */
   const load = (stored: LedgerRecords['approvals']): void => {
@@ -137,11 +157,19 @@ function createStagedApprovals({ engine, loop, fleet, records, clock, log }: Ser
     ...{ end, set, load, followed },
     keys: (cluster: string): readonly string[] => [...input.latestEntries(cluster)].map(({ key }) => key),
     unload: (): void => {
-      for (const { cancel } of known.values()) cancel();
       known.clear();
+      expiries = createDueQueue();
+      wait();
       for (const cluster of [...input.partitions()]) input.drop(cluster);
     },
   };
+}
+
+/** An approval that has not expired. */
+interface Known {
+  readonly cluster: string;
+  readonly key: string;
+  readonly record: ApprovalRecord;
 }
 
 /** Whether an object is removed, or wanted and not emptied: then no removal of it waits. */

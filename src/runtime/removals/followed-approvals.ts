@@ -9,14 +9,18 @@ export function createFollowedApprovals(clock: Pick<Clock, 'now'>) {
   /** By address, until they expire. */
   const ended = new Map<string, ApprovalRecord>();
   return {
+    /** Undefined: there is no record. The leader deletes one when it expires. */
     replicate: (cluster: string, key: string, record: ApprovalRecord | undefined): void => {
-      if (record?.ended !== true) return;
       const address = addressOf(cluster, key);
-      ended.delete(address);
       for (const [oldest, { expiresAt }] of ended) {
         if (expiresAt > clock.now()) break;
         ended.delete(oldest);
       }
+      if (record?.ended !== true) {
+        if ((ended.get(address)?.expiresAt ?? 0) <= clock.now()) ended.delete(address);
+        return;
+      }
+      ended.delete(address);
       ended.set(address, record);
     },
     hasEnded: (cluster: string, key: string, { digest, by, expiresAt }: ApprovalRecord): boolean => {

@@ -1,5 +1,6 @@
 import { OF_PROCESS } from '../../../src/engine/deadlines.ts';
 import type { Engine } from '../../../src/engine/graph.ts';
+import { objectOf, parseJsonBytes } from '../../../src/model/json.ts';
 import type { World } from '../world.ts';
 import type { MakeChecker } from './checker.ts';
 
@@ -80,7 +81,7 @@ function sizesOf({ servers, memory, setting }: World): Map<string, number> {
   const add = (what: string, size: number): void => void sizes.set(what, size + (sizes.get(what) ?? 0));
   const note = (what: string, size: number): void => void sizes.set(what, Math.max(size, sizes.get(what) ?? 0));
   // In a store that others write to as well, evicted and lost records leave behind records that no other record names.
-  if (!setting.shared) note('records', memory.keys().filter((key) => !key.startsWith('windows/')).length);
+  if (!setting.shared) note('records', [...memory.copy()].filter(([key, { value }]) => !isPassing(key, value)).length);
   for (const { life } of servers) {
     const { server, relay, process } = life() ?? {};
     if (server === undefined || relay === undefined || process === undefined) continue;
@@ -91,6 +92,12 @@ function sizesOf({ servers, memory, setting }: World): Map<string, number> {
     add('clients', clients.length);
   }
   return sizes;
+}
+
+/** Whether the server deletes a record after a time: a window of the guards, and the end of an approval. */
+function isPassing(key: string, value: Uint8Array): boolean {
+  if (!key.startsWith('approvals/')) return key.startsWith('windows/');
+  return objectOf(parseJsonBytes(value)).ended === true;
 }
 
 function engineSizes({ inputs, domainInputs, derived }: Engine): (readonly [string, number])[] {
