@@ -10,10 +10,14 @@ import { getIn, hasForm, type RuleProblem, rule } from './rules/shared/field.ts'
 import { asName } from './rules/shared/metadata.ts';
 import { dnsSubdomainRule } from './rules/shared/names.ts';
 import { createValueCheck, type ValueOptions } from './values/check-value.ts';
-import type { CompileOptions } from './values/compile-schema.ts';
 import { withDefaults } from './values/defaults.ts';
 import { tooMuchWork } from './values/meter.ts';
+import { keepPatterns } from './values/metered-patterns.ts';
+import type { Matcher } from './values/patterns.ts';
 import type { KindSchema, KindSchemas, ObjectCheck, Schema } from './values/schema.ts';
+
+/** Undefined: the pattern matches every text. */
+type PatternCompiler = (pattern: string) => Matcher | undefined;
 
 /** What {@link createObjectCheck} knows of the clusters. */
 export interface ObjectCheckOptions {
@@ -24,7 +28,7 @@ export interface ObjectCheckOptions {
   /** Checks the expressions of policies, definitions and selectors of devices; without it they are not checked. */
   readonly checkExpressions?: ObjectCheck | undefined;
   /** Compiles the patterns of custom kinds; values/patterns.ts has it. Without it they are not checked. */
-  readonly compilePattern?: CompileOptions['compilePattern'];
+  readonly compilePattern?: PatternCompiler | undefined;
   /** What to report of a kind without schema; `warning` unless set. */
   readonly withoutSchema?: 'error' | 'warning' | 'nothing';
 }
@@ -160,13 +164,15 @@ const OBJECT_META: Schema = { $ref: '#/definitions/io.k8s.apimachinery.pkg.apis.
 /** Prepares the check of a kind when its first object comes. */
 function createPreparation(
   { definition }: KubernetesSchemas,
-  compilePattern: CompileOptions['compilePattern'],
+  compilePattern: PatternCompiler | undefined,
 ): (schema: KindSchema, isCustom: boolean) => Prepared {
   const checkBuiltIn = createValueCheck({ definition, reader: 'built-in' });
+  // All kinds share them, so that the number of kinds does not multiply what is kept.
+  const patterns = compilePattern === undefined ? undefined : keepPatterns(compilePattern);
   const prepared = new WeakMap<KindSchema, Prepared>();
   const prepare = (kind: KindSchema, isCustom: boolean): Prepared => {
     if (!isCustom) return (object, options) => checkBuiltIn(kind.schema, object, options);
-    const check = createValueCheck({ definition: kind.definition, reader: 'custom', compilePattern });
+    const check = createValueCheck({ definition: kind.definition, reader: 'custom', patterns });
     // Its schema need not name the fields that every object has.
     const schema: Schema = { ...kind.schema, 'x-kubernetes-embedded-resource': true };
     return (object, options) => {

@@ -38,8 +38,8 @@ export function createValueCheck(options: CompileOptions): ValueCheck {
   const roots = new WeakMap<Schema, Slot>();
   const walker = { ...options, isBuiltIn: options.reader === 'built-in' };
   const meter = createMeter();
-  const { compilePattern } = options;
-  const matcherOf = compilePattern === undefined ? () => undefined : createPatterns(meter, compilePattern);
+  const { patterns } = options;
+  const matcherOf = patterns === undefined ? () => undefined : createPatterns(meter, patterns);
   return (schema, value, { isSecret = false } = {}) => {
     const slot = roots.get(schema) ?? slotOf(schema);
     roots.set(schema, slot);

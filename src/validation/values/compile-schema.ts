@@ -2,6 +2,7 @@ import type { FieldPath } from '../../model/field-path.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { customFormat } from './custom-formats.ts';
 import { builtInFormats, type Format } from './formats.ts';
+import type { KeptPatterns } from './metered-patterns.ts';
 import type { Matcher } from './patterns.ts';
 import type { Schema } from './schema.ts';
 
@@ -65,7 +66,7 @@ export interface CompileOptions {
   readonly reader: Reader;
   definition(ref: string): Schema | undefined;
   /** Of patterns in custom kinds; without it, or where it returns undefined, every text matches. */
-  readonly compilePattern?: ((pattern: string) => Matcher | undefined) | undefined;
+  readonly patterns?: KeptPatterns<Matcher | undefined> | undefined;
 }
 
 /** A place for a schema that stands alone. */

@@ -15,7 +15,7 @@ function judged(spec: JsonObject, value: JsonValue): readonly string[] {
 }
 
 /** Checks objects by the same definition. */
-function checkOf(spec: JsonObject): (value: JsonValue) => readonly FieldProblem[] {
+function checkOf(spec: JsonObject, compile = compilePattern): (value: JsonValue) => readonly FieldProblem[] {
   const openAPIV3Schema = { type: 'object', properties: { spec } };
   const definition = {
     spec: {
@@ -24,7 +24,7 @@ function checkOf(spec: JsonObject): (value: JsonValue) => readonly FieldProblem[
       versions: [{ name: 'v1', served: true, schema: { openAPIV3Schema } }],
     },
   };
-  const check = createObjectCheck({ kubernetes, custom: [createCustomKinds([definition])], compilePattern });
+  const check = createObjectCheck({ kubernetes, custom: [createCustomKinds([definition])], compilePattern: compile });
   return (value) => check({ apiVersion: 'example.com/v1', kind: 'Thing', metadata, spec: value });
 }
 
@@ -111,6 +111,27 @@ it('pays for a pattern in each object, also for one that is compiled already', (
   const first = objectOf(30, () => 'a');
   const second = Object.fromEntries(many(30, (index) => [`f${30 + index}`, 'a']));
   expect([first, second, { ...first, ...second }, first].map((value) => check(value).length)).toEqual([0, 0, 1, 0]);
+});
+
+it('keeps compiled patterns up to a sum of their instructions', () => {
+  const compiled: string[] = [];
+  const check = checkOf(
+    {
+      type: 'object',
+      properties: objectOf(100, (index) => ({ ...string, pattern: `^[a-z]{1,${1000 - index}}$` })),
+    },
+    (pattern) => {
+      compiled.push(pattern);
+      return compilePattern(pattern);
+    },
+  );
+  for (const index of [98, 99, 98]) check({ [`f${index}`]: 'a' });
+  expect(compiled).toHaveLength(2);
+  // These have more than all that are kept.
+  for (const index of many(98, (at) => at)) check({ [`f${index}`]: 'a' });
+  expect(compiled).toHaveLength(100);
+  for (const index of [97, 98]) check({ [`f${index}`]: 'a' });
+  expect(compiled.slice(100)).toEqual(['^[a-z]{1,902}$']);
 });
 
 it.each([

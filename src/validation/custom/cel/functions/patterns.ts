@@ -2,7 +2,7 @@ import { CelScalar, celFunc, celList, celMethod, listType } from '@bufbuild/cel'
 import { RE2JS } from 're2js';
 import { stepsOfMatching } from '../../../../model/pattern-size.ts';
 import type { Meter } from '../../../values/meter.ts';
-import { createPatterns } from '../../../values/metered-patterns.ts';
+import { createPatterns, keepPatterns } from '../../../values/metered-patterns.ts';
 import { costing, type MeteredFunction, reading } from './costs.ts';
 
 /** The longest pattern that is compiled. */
@@ -12,7 +12,10 @@ const MAX_PATTERN = 2_000;
 export function patternFunctions(meter: Meter): readonly MeteredFunction[] {
   const { BOOL, INT, STRING } = CelScalar;
   const TEXTS = listType(STRING);
-  const patterns = createPatterns(meter, (pattern) => RE2JS.compile(pattern));
+  const patterns = createPatterns(
+    meter,
+    keepPatterns((pattern) => RE2JS.compile(pattern)),
+  );
   const compile = (pattern: string, text: string): RE2JS => {
     if (pattern.length > MAX_PATTERN) throw new Error(`the pattern has more than ${MAX_PATTERN} characters`);
     const found = patterns(pattern);
