@@ -6,6 +6,7 @@ import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import { type FieldNames, ignoredFields } from '../../model/ignored-fields.ts';
 import { type JsonObject, objectOf } from '../../model/json.ts';
 import { matchesLabels } from '../../model/label-selector.ts';
+import { NOT_REMOVABLE, WHY_LASTING } from '../../model/lasting-objects.ts';
 import { displayKey, labelsOf, type ObjectKey, type ObjectRef, objectRefOf } from '../../model/object-key.ts';
 import type { PlanWarning } from '../../model/plan/plan.ts';
 import { shownValue } from '../../model/plan/plan-text.ts';
@@ -40,7 +41,7 @@ export function warningsOf(
   for (const [cluster, planned] of byCluster) {
     const judging: Judging = { outlookOf, isAutoscaled: createAutoscaledTest(engine, cluster), drift };
     for (const each of planned) {
-      for (const warning of [...updateWarnings(each, judging), ...containerWarnings(each)]) add(cluster, warning);
+      for (const warning of [...updateWarnings(each, judging), ...removalWarnings(each)]) add(cluster, warning);
     }
   }
   for (const [cluster, planned] of byCluster) {
@@ -68,7 +69,7 @@ function updateWarnings(
   const lost =
     restored.length === 0 ? [] : notIgnored(restored, ignoredFields({ key, value: after }, drift, isAutoscaled(key)));
   return [
-    ...(refused.length === 0 ? [] : [refusal(replacementOf(ref, after), ref.kind, object, refused.join(', '))]),
+    ...(refused.length === 0 ? [] : [refusal(replacementOf(key, after), ref.kind, object, refused.join(', '))]),
     ...kept.map(({ path, value }): Warning => {
       const message = `${path} stays ${shownValue(value)}: an API server keeps it although the manifest leaves it out`;
       return { reason: 'FieldKept', object, message };
@@ -99,6 +100,10 @@ function refusal(replacement: ReturnType<typeof replacementOf>, kind: string, ob
     }
     case 'never': {
       const message = `${may}, and a ${kind} is never replaced, since all that is in it would go: give the object another name`;
+      return { reason: 'ImmutableField', object, message };
+    }
+    case 'lasts': {
+      const message = `${may}, and the object is never replaced: ${WHY_LASTING}`;
       return { reason: 'ImmutableField', object, message };
     }
     case 'asks': {
@@ -146,7 +151,8 @@ function* autoscaledIn(engine: Engine, cluster: string): Generator<ObjectKey> {
   }
 }
 
-function containerWarnings({ key, action }: PlannedObject): readonly Warning[] {
+function removalWarnings({ key, action, stays }: PlannedObject): readonly Warning[] {
+  if (stays !== undefined) return [{ reason: NOT_REMOVABLE, object: displayKey(key), message: stays.message }];
   if (action !== 'remove') return [];
   const { group, kind, name } = objectRefOf(key);
   const object = displayKey(key);

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../model/json.ts';
+import { refusedByPrune } from '../../model/lasting-objects.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
@@ -12,7 +13,7 @@ import { createCauseFinder, type PlanCause } from './plan-causes.ts';
 /**
  * What a revision would do with one object of one cluster. `move`: the content stays, and its file or scope is another one.
  * `hold`: it deliberately stays as it is. `stay`: it was to be removed, and is declared again. `leave`: its cluster is not
- * registered any more, so the object stays. `cancel`: it was to be created, and never was.
+ * registered any more, or never removes it, so the object stays. `cancel`: it was to be created, and never was.
  */
 export type PlanAction = 'create' | 'change' | 'move' | 'remove' | 'hold' | 'stay' | 'leave' | 'cancel';
 
@@ -29,6 +30,8 @@ export interface PlannedObject {
   readonly from?: Origin;
   /** Why it is held. */
   readonly hold?: Hold;
+  /** Why its agent never removes it, though its manifest is gone. */
+  readonly stays?: Hold;
   readonly causes: readonly PlanCause[];
 }
 
@@ -69,7 +72,8 @@ export function planOf(engine: Engine, stage: () => void, guards: 'guarded' | 'u
     const { partition: cluster } = change;
     const key = change.key as ObjectKey;
     const [was, is] = [judged(change.before), judged(change.after)];
-    const action = actionOf(was, is, engine.inputs.ledger.get(cluster, key));
+    const stays = whyItStays(engine, cluster, key, was, is);
+    const action = actionOf(was, is, engine.inputs.ledger.get(cluster, key), stays);
     if (action === undefined) continue;
     const hold = action === 'hold' ? holdOf(is) : undefined;
     objects.push({
@@ -78,6 +82,7 @@ export function planOf(engine: Engine, stage: () => void, guards: 'guarded' | 'u
       ...(is?.type === 'object' ? { after: is.value } : {}),
       ...(action === 'move' ? movedFrom(was, is) : {}),
       ...(hold === undefined ? {} : { hold }),
+      ...(action === 'leave' && stays !== undefined ? { stays } : {}),
     });
   }
   return { objects, registered: engine.clusters.size(''), waits: waitsOf(engine, objects) };
@@ -93,6 +98,7 @@ function actionOf(
   before: Output | undefined,
   after: Output | undefined,
   entry: LedgerEntry | undefined,
+  stays: Hold | undefined,
 ): PlanAction | undefined {
   switch (after?.type) {
     case undefined:
@@ -107,7 +113,8 @@ function actionOf(
       return sameMeta(entry, after) ? 'stay' : 'move';
     }
     case 'remove':
-      return before?.type === 'remove' ? undefined : 'remove';
+      if (before?.type === 'remove') return undefined;
+      return stays === undefined ? 'remove' : 'leave';
     case 'held':
     case 'keep':
     case 'absent':
@@ -117,6 +124,19 @@ function actionOf(
     case 'removing':
       return undefined;
   }
+}
+
+/** Why an object whose manifest goes stays in its cluster; undefined: it is removed. */
+function whyItStays(
+  { inputs }: Engine,
+  cluster: string,
+  key: ObjectKey,
+  before: Output | undefined,
+  after: Output | undefined,
+): Hold | undefined {
+  if (after?.type !== 'remove') return undefined;
+  const isInDirectory = inputs.agents.get('', cluster)?.kindsAsWritten === true;
+  return after.stays ?? (before?.type === 'object' && !isInDirectory ? refusedByPrune(key, before.value) : undefined);
 }
 
 /** A follower's state is planned as its leader would: without the leader's permits its removals would wait. */

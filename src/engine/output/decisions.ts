@@ -1,5 +1,6 @@
 import type { Digest } from '../../model/ids.ts';
 import { compareText, isSameList, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
+import { refusedAsLasting } from '../../model/lasting-objects.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { ObjectMeta, Origin } from '../../model/output.ts';
@@ -39,6 +40,8 @@ export interface Removal extends ObjectMeta {
   readonly digest: Digest;
   /** As of the ledger entry. */
   readonly unproven?: true;
+  /** Why the agent never removes the object, but only ends to manage it; absent: it removes it. */
+  readonly stays?: Hold;
 }
 
 /**
@@ -212,7 +215,7 @@ function isInForce(decision: Decision, entry: LedgerEntry | undefined): boolean 
 }
 
 /** No candidate: removes only if every origin and every contender was read completely and omits the key. */
-function unwanted({ read, inputs, cluster, key }: DecisionSubject, entry: LedgerEntry): Decision {
+function unwanted({ read, inputs, cluster, key, target }: DecisionSubject, entry: LedgerEntry): Decision {
   const { proofs, refused, contenders } = inputs;
   if (entry.phase === 'removing') return { type: 'removing', ...entryMeta(entry) };
   if (entry.unproven === true && entry.origins.length === 0) return keep(entry, originUnknown);
@@ -236,7 +239,16 @@ function unwanted({ read, inputs, cluster, key }: DecisionSubject, entry: Ledger
   const notAllowed = whyNotAllowed(read, refused, { cluster, key, entry });
   if (notAllowed !== undefined) return keep(entry, { reason: notAllowed.reason, message: notAllowed.message });
   const scope = others === undefined ? entry.scope : [...new Set([...entry.scope, ...others.scope])].sort(compareText);
-  return { type: 'remove', ...entryMeta(entry), scope, ...(entry.unproven === true ? { unproven: true } : {}) };
+  const stays = whyNeverRemoved(key, target);
+  return {
+    ...{ type: 'remove', ...entryMeta(entry), scope },
+    ...(entry.unproven === true ? { unproven: true } : {}),
+    ...(stays === undefined ? {} : { stays }),
+  };
+}
+
+function whyNeverRemoved(key: ObjectKey, { ownNamespace, hasApiServer }: TargetValue): Hold | undefined {
+  return refusedInOwnNamespace(key, ownNamespace) ?? (hasApiServer ? refusedAsLasting(key) : undefined);
 }
 
 /** @param why its file is of another tool, or claimed by one */

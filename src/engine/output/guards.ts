@@ -29,7 +29,7 @@ export type Guards = ReturnType<typeof deriveGuards>;
 export function deriveGuards(graph: Graph, inputs: GuardInputs) {
   const { decisions, ledger, clusters, fleet, limits, approvals, recentRemovals, departures } = inputs;
   const removals = graph.index('removals', decisions, ({ partition, value }) => {
-    if (value.type !== 'remove') return [];
+    if (value.type !== 'remove' || value.stays !== undefined) return [];
     return value.unproven === true ? [partition] : [partition, FLEET];
   });
   const approved = graph.index('approvedRemovals', approvals, ({ partition }) => [partition, FLEET]);
@@ -193,7 +193,8 @@ export interface GuardReader {
 /** Why a removal waits; undefined: the guards let it pass. */
 export function holdOnRemoval(at: GuardReader, key: ObjectKey, decision: Removal): GuardHold | undefined {
   const { read, guards, cluster } = at;
-  if (read.get(guards.leaving, cluster, key) !== undefined) return undefined;
+  // The object stays in any case, so nothing is lost.
+  if (decision.stays !== undefined || read.get(guards.leaving, cluster, key) !== undefined) return undefined;
   return unlessPassed(at, key, () => {
     const byNumber = read.get(guards.perFleet, '', '') ?? read.get(guards.perCluster, '', cluster);
     if (byNumber !== undefined) return byNumber;
@@ -264,7 +265,8 @@ export function whyEmptied(at: GuardReader, key: ObjectKey, decision: ObjectDeci
   const fate = read.get(guards.decisions, cluster, service);
   if (fate?.type === 'removing') return undefined;
   // The addresses of a Service whose removal is held stay with it.
-  if (fate?.type === 'remove' && holdOnRemoval(at, service, fate) === undefined) return undefined;
+  if (fate?.type === 'remove' && fate.stays === undefined && holdOnRemoval(at, service, fate) === undefined)
+    return undefined;
   const change = decision.type === 'remove' ? 'goes' : 'becomes empty';
   const message = `${displayKey(service)} would be left without any address: ${displayKey(key)} ${change}`;
   return { reason: EMPTIED, message };

@@ -142,7 +142,9 @@ function containersOf(cluster: string, key: ObjectKey): readonly string[] {
 
 /** Whether an output removes something that the guards of the leader let pass: a follower needs a permit for it. */
 export function isPassedRemoval(output: Output | undefined): boolean {
-  return output?.type === 'remove' || (output?.type === 'object' && output.empties === true);
+  return (
+    (output?.type === 'remove' && output.stays === undefined) || (output?.type === 'object' && output.empties === true)
+  );
 }
 
 /**

@@ -93,6 +93,7 @@ export interface PlanWarning {
     | 'DefaultRestored'
     | 'NamespaceRemoved'
     | 'DefinitionRemoved'
+    | 'NotRemovable'
     | 'SelectsNoPod'
     | 'ChangedOnBothSides'
     | 'MustBeAccepted'

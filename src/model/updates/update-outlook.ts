@@ -1,7 +1,8 @@
 import { type FieldChange, fieldDiff } from '../field-diff.ts';
 import { parseFieldPath } from '../field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../json.ts';
-import { annotationOf, type ObjectRef } from '../object-key.ts';
+import { isLasting } from '../lasting-objects.ts';
+import { annotationOf, type ObjectKey, type ObjectRef, objectRefOf } from '../object-key.ts';
 import { withDefaults } from './defaults.ts';
 import { refusedByDefault, UPDATE_RULES, type UpdateRule, updateRuleOf } from './update-rules.ts';
 
@@ -72,9 +73,11 @@ export const REPLACE = 'fleetrelay.dev/replace';
 
 /**
  * What an agent does with a change that an API server refuses because a field never changes. `never`: all that is in such an object
- * would go with it.
+ * would go with it. `lasts`: every cluster has it.
  */
-export function replacementOf({ kind }: Pick<ObjectRef, 'kind'>, manifest: JsonObject): 'replaces' | 'asks' | 'never' {
+export function replacementOf(key: ObjectKey, manifest: JsonObject): 'replaces' | 'asks' | 'never' | 'lasts' {
+  const { kind } = objectRefOf(key);
+  if (isLasting(key)) return 'lasts';
   if (kind === 'Namespace' || kind === 'CustomResourceDefinition') return 'never';
   return annotationOf(manifest, REPLACE) === 'true' ? 'replaces' : 'asks';
 }

@@ -1,3 +1,4 @@
+import { isPassedRemoval } from '../../engine/output/outputs.ts';
 import type { AgentHolding } from '../../model/agent.ts';
 import { backOffMs } from '../../model/back-off.ts';
 import { servedService } from '../../model/endpoints.ts';
@@ -204,9 +205,10 @@ function stageDelta(
   cluster: string,
   { delta, entries, rest, leaving }: PlannedDelta,
 ): StagedDelta {
-  const isUnapproved = (key: ObjectKey): boolean => engine.inputs.approvals.get(cluster, key) === undefined;
-  void windows.leaving(cluster, [...leaving.keys()].filter(isUnapproved));
-  const counted = windows.leaving(cluster, delta.removals.filter(isUnapproved));
+  const isCounted = (key: ObjectKey): boolean =>
+    engine.inputs.approvals.get(cluster, key) === undefined && isPassedRemoval(engine.outputs.get(cluster, key));
+  void windows.leaving(cluster, [...leaving.keys()].filter(isCounted));
+  const counted = windows.leaving(cluster, delta.removals.filter(isCounted));
   loop.transact(() => {
     for (const [key, entry] of [...leaving, ...entries]) ledger.setEntry(cluster, key, entry);
     // The last results are about the object before its removal.

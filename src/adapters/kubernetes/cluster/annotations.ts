@@ -7,7 +7,6 @@ export const ADOPT = 'fleetrelay.dev/adopt';
 /** Names of field managers between commas. */
 export const ADOPT_FROM = 'fleetrelay.dev/adopt-from';
 export const FORCE_CONFLICTS = 'fleetrelay.dev/force-conflicts';
-export const PRUNE = 'fleetrelay.dev/prune';
 export const RECONCILE = 'fleetrelay.dev/reconcile';
 export const DISCOVERY = 'fleetrelay.dev/discovery';
 export const PAUSED = 'fleetrelay.dev/paused';

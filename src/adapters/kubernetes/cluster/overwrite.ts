@@ -1,5 +1,5 @@
 import { type JsonObject, textOf } from '../../../model/json.ts';
-import { refusedAsLasting } from '../../../model/lasting-objects.ts';
+import { WHY_LASTING } from '../../../model/lasting-objects.ts';
 import { annotationOf, displayKey, kindOf, metadataOf, objectRefOf } from '../../../model/object-key.ts';
 import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import { REPLACE, replacementOf } from '../../../model/updates/update-outlook.ts';
@@ -116,17 +116,16 @@ async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritt
   const { request, resource } = applying;
   if (answer.type !== 'refused' || !needsNewObject(request, answer.refusal)) return refused(request, answer);
   const ref = objectRefOf(request.key);
-  const replacement = replacementOf(ref, request.value);
+  const replacement = replacementOf(request.key, request.value);
   const { message } = failureOf(answer, isKeyOfSecret(request.key));
   if (replacement === 'never') {
     return failed('ImmutableField', `${message}; a ${ref.kind} is never replaced, since all that is in it would go`);
   }
+  if (replacement === 'lasts') return failed('ImmutableField', `${message}; it is never replaced: ${WHY_LASTING}`);
   if (replacement === 'asks') {
     const way = `set the annotation ${REPLACE}: "true" in its manifest to have it deleted and made anew`;
     return failed('ImmutableField', `${message}; ${way}`);
   }
-  const lasts = refusedAsLasting(request.key);
-  if (lasts !== undefined) return failed('ImmutableField', `${message}; it cannot be replaced: ${lasts.message}`);
   const removed = await deleteJudged(applying, resource, request.key, raw);
   switch (removed.type) {
     case 'gone':

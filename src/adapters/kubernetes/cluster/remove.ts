@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../../model/json.ts';
-import { lasting, refusedAsLasting } from '../../../model/lasting-objects.ts';
+import { lasting, PRUNE, pruneDisabled, refusedAsLasting } from '../../../model/lasting-objects.ts';
 import { displayKey, metadataOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
 import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import { NO_SUCH_KIND, type RemoveOutcome, type RemoveRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
-import { optsOut, PRUNE } from './annotations.ts';
+import { optsOut } from './annotations.ts';
 import { isDefined } from './definitions.ts';
 import { readEntry } from './live/entry.ts';
 import { ownerOf } from './ownership.ts';
@@ -76,8 +76,7 @@ function reasonToKeep({ settings }: Writing, request: RemoveRequest, raw: JsonOb
     return { type: 'notOwned', owner: 'the manager that created it again', message };
   }
   if (!optsOut(PRUNE, raw, declared, settings())) return undefined;
-  const message = `${displayKey(key)} carries the annotation ${PRUNE}: disabled; it stays, and is not managed any more`;
-  return { type: 'exempt', reason: 'PruneDisabled', message };
+  return { type: 'exempt', ...pruneDisabled(key) };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fieldDiff } from '../../../../src/model/field-diff.ts';
 import type { JsonObject } from '../../../../src/model/json.ts';
+import type { ObjectKey } from '../../../../src/model/object-key.ts';
 import { replacementOf, updateOutlook } from '../../../../src/model/updates/update-outlook.ts';
 
 const outlook = (kind: string, before: JsonObject, after: JsonObject) => {
@@ -150,8 +151,10 @@ describe('a field that a manifest leaves out', () => {
 
 it('a refused change makes a new object only if the manifest says so, and never of what holds others', () => {
   const replace = { metadata: { annotations: { 'fleetrelay.dev/replace': 'true' } } };
-  expect(replacementOf({ kind: 'Service' }, {})).toBe('asks');
-  expect(replacementOf({ kind: 'Service' }, replace)).toBe('replaces');
-  expect(replacementOf({ kind: 'Namespace' }, replace)).toBe('never');
-  expect(replacementOf({ kind: 'CustomResourceDefinition' }, replace)).toBe('never');
+  const of = (key: string, manifest: JsonObject) => replacementOf(key as ObjectKey, manifest);
+  expect(of('/Service/default/a', {})).toBe('asks');
+  expect(of('/Service/default/a', replace)).toBe('replaces');
+  expect(of('/Namespace//a', replace)).toBe('never');
+  expect(of('apiextensions.k8s.io/CustomResourceDefinition//as.example.com', replace)).toBe('never');
+  expect(of('/Service/default/kubernetes', replace)).toBe('lasts');
 });
