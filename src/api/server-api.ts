@@ -72,6 +72,8 @@ export interface RetryView {
   readonly objects: readonly string[];
   /** Why its agent does not try them now; absent: it does. */
   readonly waits?: string;
+  /** What has failed and waits, for people, and why. */
+  readonly waiting: readonly { readonly object: string; readonly why: string }[];
 }
 
 /** A suspension of a cluster or source by a person. */

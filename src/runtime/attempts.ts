@@ -1,3 +1,4 @@
+import type { Engine } from '../engine/graph.ts';
 import type { AttemptRequest } from '../engine/inputs.ts';
 import { isUnsettled } from '../engine/output/tries.ts';
 import { compareText } from '../model/json.ts';
@@ -28,21 +29,51 @@ export function createAttempts(core: ServerCore) {
      * if there are none, nothing is asked.
      */
     ask: (cluster: string, object: ObjectKey | undefined, by: string): readonly ObjectKey[] => {
-      const open = [...results.latestEntries(cluster)].filter(({ value }) => isUnsettled(value)).map(({ key }) => key);
-      const asked = object === undefined ? open.sort(compareText) : open.filter((key) => key === object);
+      const asked = [...results.latestEntries(cluster)]
+        .filter(({ key, value }) => isUnsettled(value) && (object === undefined || key === object))
+        .sort((one, other) => compareText(one.key, other.key));
       if (asked.length === 0) return [];
       for (const [name] of [...requests.entries()]) {
         if (engine.clusters.get('', name) === undefined) requests.delete(name);
       }
-      requests.set(cluster, withRequest(requests.get(cluster), object, clock.now()));
+      // An object is tried again if it has failed before the request, also if that was in the same millisecond.
+      const later = asked.reduce((at, { value: { since = 0 } }) => Math.max(at, since + 1), clock.now());
+      requests.set(cluster, withRequest(requests.get(cluster), object, later));
       log.info('another attempt is asked for', { cluster, objects: asked.length, by });
-      return asked as ObjectKey[];
+      return asked.map(({ key }) => key as ObjectKey);
     },
     /** Of the last request for this cluster. */
     receipt: requests.receipt,
     /** Ends the reading of what other replicas write. */
     stop: requests.follow(),
   };
+}
+
+/**
+ * Why the agent of a cluster does not try an object at once for which a person has asked for that; undefined: it does. The request
+ * counts when the reason has ended.
+ */
+export function whyNotTried({ outputs, inputs }: Engine, cluster: string, key: ObjectKey): string | undefined {
+  const output = outputs.get(cluster, key);
+  switch (output?.type) {
+    case 'object':
+      if (output.digest !== inputs.results.get(cluster, key)?.digest)
+        return 'its content has changed since it failed: the agent tries the new content when it has arrived';
+      return output.stopped === true
+        ? 'an operation of its Shoot has failed, which stops it: see fleetrelay shoot retry'
+        : undefined;
+    case 'removing':
+      return undefined;
+    case 'remove':
+      return 'it is to be removed: the agent tries that when the removal has arrived';
+    case 'keep':
+    case 'held':
+    case 'absent':
+      return `it stays as it is (${output.reason}: ${output.message})`;
+    case 'left':
+    case undefined:
+      return 'it is not declared any more';
+  }
 }
 
 /** Adds a request. Its time is higher than those of earlier requests, also if the clock was set back. */

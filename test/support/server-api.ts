@@ -294,7 +294,11 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
     retryCluster: async (cluster, object, by) => {
       calls.push(`retry ${object ?? 'all'} of ${cluster} by ${by}`);
       return fleet.clusters.some(({ name }) => name === cluster)
-        ? { ok: true, value: { cluster, objects: [object ?? 'Service/web/shop'] }, receipt: durableAlready }
+        ? {
+            ok: true,
+            value: { cluster, objects: ['Service/web/shop'], waiting: [{ object: 'Pod/web/a', why: 'it is held' }] },
+            receipt: durableAlready,
+          }
         : { ok: false, kind: 'notFound', message: `there is no cluster ${cluster}` };
     },
     operateShoot: async (namespace, name, request, by) => {

@@ -4,6 +4,7 @@ import { counted } from '../../model/messages.ts';
 import { printable } from '../../model/printable.ts';
 import { clusterName } from '../arguments.ts';
 import type { CliCommand } from '../command.ts';
+import type { TextOutput } from '../output.ts';
 
 /** Objects that are named in the answer for people. */
 const MOST_NAMED = 20;
@@ -27,14 +28,23 @@ export function retryCommand(command: CliCommand): void {
       return {
         value: view,
         table: (out) => {
-          const { objects, waits } = view;
+          const { objects, waits, waiting } = view;
           const end = waits === undefined ? 'tried now' : `to be tried: ${waits}`;
-          out.write(
-            `${counted(objects.length, 'object')} of cluster ${name} ${objects.length === 1 ? 'is' : 'are'} ${printable(end)}\n`,
-          );
-          for (const each of objects.slice(0, MOST_NAMED)) out.write(`  ${printable(each)}\n`);
-          if (objects.length > MOST_NAMED) out.write(`  and ${objects.length - MOST_NAMED} more\n`);
+          if (objects.length > 0 || waiting.length === 0) writeObjects(out, name, objects, isOrAre(objects, end));
+          const waitingLines = waiting.map(({ object: each, why }) => `${each}: ${why}`);
+          if (waiting.length > 0) writeObjects(out, name, waitingLines, waiting.length === 1 ? 'waits' : 'wait');
         },
       };
     });
+}
+
+function isOrAre(objects: readonly unknown[], end: string): string {
+  return `${objects.length === 1 ? 'is' : 'are'} ${end}`;
+}
+
+/** Writes what becomes of these objects, and a line for each of the first ones. */
+function writeObjects(out: TextOutput, cluster: ClusterName, lines: readonly string[], fate: string): void {
+  out.write(`${counted(lines.length, 'object')} of cluster ${cluster} ${printable(fate)}\n`);
+  for (const line of lines.slice(0, MOST_NAMED)) out.write(`  ${printable(line)}\n`);
+  if (lines.length > MOST_NAMED) out.write(`  and ${lines.length - MOST_NAMED} more\n`);
 }

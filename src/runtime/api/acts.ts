@@ -8,7 +8,7 @@ import { quote } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
-import type { Attempts } from '../attempts.ts';
+import { type Attempts, whyNotTried } from '../attempts.ts';
 import type { OperationRequests, RequestOutcome } from '../operation-requests.ts';
 import type { ServerParts } from '../parts.ts';
 import type { RefusedAgents } from '../refused-agents.ts';
@@ -112,17 +112,30 @@ async function retryCluster(
     return { ok: false, kind: 'conflict', message };
   }
   await loop.settled();
-  const agent = engine.inputs.agents.get('', cluster);
-  const waits =
-    suspensions.get('cluster', cluster) !== undefined
-      ? 'the cluster is suspended: they are tried after it is resumed'
-      : agent?.connected !== true
-        ? 'its agent is not connected: they are tried when it is'
-        : agent.takesAttempts !== true
-          ? 'its agent is older than this server, and tries them when their back-off ends'
-          : undefined;
-  const value = { cluster, objects: asked.map(displayKey), ...(waits === undefined ? {} : { waits }) };
+  const tried: string[] = [];
+  const waiting: RetryView['waiting'][number][] = [];
+  for (const key of asked) {
+    const why = whyNotTried(engine, cluster, key);
+    if (why === undefined) tried.push(displayKey(key));
+    else waiting.push({ object: displayKey(key), why });
+  }
+  const waits = tried.length === 0 ? undefined : whyClusterWaits({ engine, suspensions }, cluster);
+  const value = { cluster, objects: tried, waiting, ...(waits === undefined ? {} : { waits }) };
   return { ok: true, value, receipt: attempts.receipt(cluster) };
+}
+
+/** Why another attempt of any object of the cluster waits; undefined: it does not. */
+function whyClusterWaits(
+  { engine, suspensions }: Pick<ActDeps, 'engine' | 'suspensions'>,
+  cluster: string,
+): string | undefined {
+  if (suspensions.get('cluster', cluster) !== undefined)
+    return 'the cluster is suspended: they are tried after it is resumed';
+  const agent = engine.inputs.agents.get('', cluster);
+  if (agent?.connected !== true) return 'its agent is not connected: they are tried when it is';
+  return agent.takesAttempts === true
+    ? undefined
+    : 'its agent is older than this server, and tries them when their back-off ends';
 }
 
 /** The object of a cluster that a person names. */

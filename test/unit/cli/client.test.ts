@@ -429,6 +429,19 @@ test('cluster and source are suspended and resumed', async () => {
   ]);
 });
 
+test('another attempt is asked for, and what waits is named with its reason', async () => {
+  const { url } = await server();
+  const { code, out } = await runCli(['cluster', 'retry', 'east', '--as', 'ann'], { env: { FLEETRELAY_API: url } });
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: `1 object of cluster east is tried now
+  Service/web/shop
+1 object of cluster east waits
+  Pod/web/a: it is held
+`,
+  });
+});
+
 test('an operation of a Shoot is begun', async () => {
   const { api, url } = await server();
   const ask = (...args: string[]): Promise<CliRun> => runCli(['shoot', ...args], { env: { FLEETRELAY_API: url } });

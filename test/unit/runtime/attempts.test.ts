@@ -4,9 +4,9 @@ import type { ObjectKey } from '../../../src/model/object-key.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml } from '../../support/manifests.ts';
 import { startedReplicas } from '../../support/replica-world.ts';
-import { abc, base, restart } from '../../support/started-world.ts';
+import { abc, base, restart, typo } from '../../support/started-world.ts';
 
-const [a, b] = abc as unknown as readonly ObjectKey[];
+const [a, b, c] = abc as unknown as readonly ObjectKey[];
 const failing = ['ConfigMap/web/a', 'ConfigMap/web/b'];
 
 /** A fleet whose cluster east could not apply two objects. */
@@ -21,6 +21,12 @@ async function failedWorld(capabilities: readonly string[] = [TAKES_ATTEMPTS]): 
   await world.clock.advance(60_000);
   return world;
 }
+
+const noRemovals = `apiVersion: fleetrelay.dev/v1alpha1
+kind: FleetPolicy
+metadata: {name: fleet}
+spec: {guards: {maxRemovalsPerCluster: 0}}
+`;
 
 const touched = (world: FleetWorld, cluster = 'east') =>
   world.agent(cluster).deltas.flatMap(({ touches }) => touches.map(({ key, attempt }) => ({ key, attempt })));
@@ -54,6 +60,63 @@ describe('another attempt', () => {
     }
     const [first, second] = touched(world).map(({ attempt }) => attempt ?? 0);
     expect(second).toBeGreaterThan(first ?? 0);
+  });
+
+  it('of an object that stays as it is waits, says why, and is sent when the reason ends', async () => {
+    const world = await failedWorld();
+    world.source.push({ 'apps/a.yaml': typo });
+    await world.settle();
+    const done = await world.server.api.retryCluster('east', undefined, 'ann');
+    const [waiting] = (done.ok && done.value.waiting) || [];
+    expect(done).toMatchObject({ ok: true, value: { objects: ['ConfigMap/web/b'] } });
+    expect(waiting).toEqual({
+      object: 'ConfigMap/web/a',
+      why: 'it stays as it is (SourcePartial: source main has files that cannot be read, so it removes nothing (declared in apps/a.yaml))',
+    });
+    await world.settle();
+    expect(touched(world).map(({ key }) => key)).toEqual([b]);
+    world.source.push({ 'apps/a.yaml': base['apps/a.yaml'] });
+    await world.settle();
+    expect(touched(world).map(({ key }) => key)).toEqual([b, a]);
+  });
+
+  it('of an object whose removal or other content waits for the guards or for its agent says so', async () => {
+    const world = await failedWorld();
+    world.source.push({ 'fleet/policy.yaml': noRemovals });
+    await world.settle();
+    world.agent('east').disconnect();
+    world.source.push({ 'apps/a.yaml': null, 'apps/b.yaml': configMapYaml('b', '2') });
+    await world.settle();
+    const done = await world.server.api.retryCluster('east', undefined, 'ann');
+    expect(done).toMatchObject({
+      ok: true,
+      value: {
+        objects: [],
+        waiting: [
+          { object: 'ConfigMap/web/a', why: expect.stringMatching(/^it stays as it is \(TooManyRemovals: 1 removal/) },
+          { object: 'ConfigMap/web/b', why: expect.stringMatching(/^its content has changed since it failed/) },
+        ],
+      },
+    });
+    expect(done).not.toHaveProperty('value.waits');
+  });
+
+  it('of an object that fails in the millisecond of the request is sent', async () => {
+    const world = await failedWorld();
+    const digest =
+      world
+        .agent('east')
+        .holding()
+        .entries.find(({ key }) => key === c)?.digest ?? expect.fail();
+    const result = { key: c as ObjectKey, digest, state: 'conflict', reason: 'Conflict', message: 'taken' } as const;
+    world
+      .agent('east')
+      .at()
+      ?.results('east' as never, [result]);
+    const done = await world.server.api.retryCluster('east', 'cm/web/c', 'ann');
+    expect(done).toMatchObject({ ok: true, value: { objects: ['ConfigMap/web/c'] } });
+    await world.settle();
+    expect(touched(world).map(({ key }) => key)).toEqual([c]);
   });
 
   it('is over when the object is applied: nothing more is sent', async () => {

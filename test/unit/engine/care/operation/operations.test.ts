@@ -1,5 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { ObjectKey } from '../../../../../src/model/object-key.ts';
+import { whyNotTried } from '../../../../../src/runtime/attempts.ts';
 import { createShootWorld, SHOOT_KEY, type ShootWorld, shootYaml } from '../../../../support/shoot-world.ts';
 
 /** A Shoot that was created with one object. */
@@ -397,6 +399,8 @@ describe('a Failed operation of a policy that stops then', () => {
   it('stops the objects that failed, and no others, until it is tried again', () => {
     const world = failedWorld('{stopFailed: true}', true);
     expect([stopped(world), stopped(world, 'one')]).toEqual([true, undefined]);
+    const whyNot = (name: string) => whyNotTried(world.engine, 'blue', `/ConfigMap/web/${name}` as ObjectKey);
+    expect(whyNot('bad')).toBe('an operation of its Shoot has failed, which stops it: see fleetrelay shoot retry');
     expect(world.engine.pending.get('blue', '/ConfigMap/web/bad')).toMatchObject({ type: 'touch', stopped: true });
     world.ask('retry');
     expect(stopped(world)).toBeUndefined();
