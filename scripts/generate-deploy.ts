@@ -11,7 +11,7 @@ import { relayConfigFields, serverRightsFiles, serverValuesSchema } from './depl
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** Path below the project → text, of the README and everything under `deploy/` (but the CRDs) that is made from something else. */
+/** Path below the project → text, of the table of kinds and everything under `deploy/` (but the CRDs) that is made from something else. */
 export async function generatedDeployFiles(): Promise<ReadonlyMap<string, string>> {
   const text = (path: string): Promise<string> => readFile(join(ROOT, path), 'utf8');
   const json = async (path: string): Promise<JsonObject> => JSON.parse(await text(path)) as JsonObject;
@@ -30,7 +30,7 @@ export async function generatedDeployFiles(): Promise<ReadonlyMap<string, string
     ['deploy/helm/fleetrelay/values.schema.json', `${JSON.stringify(values, null, 2)}\n`],
     ['deploy/prometheus/README.md', withMetricTables(await text('deploy/prometheus/README.md'), rules)],
     ['deploy/README.md', withRightsTable(await text('deploy/README.md'))],
-    ['README.md', withKindsTable(await text('README.md'))],
+    ['docs/concepts/sources.md', withKindsTable(await text('docs/concepts/sources.md'))],
   ]);
 }
 

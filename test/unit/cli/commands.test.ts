@@ -358,11 +358,6 @@ describe('validate', () => {
   });
 });
 
-test('the README tells the same exit codes', () => {
-  const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
-  for (const [code, meaning] of EXIT_CODE_MEANINGS) expect(readme).toContain(`| ${code} | ${meaning} |`);
-});
-
 test('cluster token prints the token alone', async () => {
   expect(await runCli(['cluster', 'token', 'east', '--data-dir', 'd'])).toEqual({
     code: 0,
