@@ -36,7 +36,7 @@ test('the page of a command has the text that its help prints', async () => {
     const { out } = await runCli([...words, '--help']);
     // The pages are 80 columns wide, the output of tests is wider.
     const [, help = ''] =
-      /## Help\n\n.*\n\n```text\n([^]*?)```/.exec(pages.get(`docs/reference/cli/${path}.md`) ?? '') ?? [];
+      /## Help\n\n.*\n\n```text\n([\s\S]*?)```/.exec(pages.get(`docs/reference/cli/${path}.md`) ?? '') ?? [];
     expect(wordsOf(help)).toEqual(wordsOf(out));
   }
 });
