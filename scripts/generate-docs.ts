@@ -4,14 +4,19 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cliPages } from './docs/cli-pages.ts';
 import { exitCodesPage } from './docs/exit-codes-page.ts';
+import { kindPages } from './docs/kind-pages.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Every file in these folders is generated. */
-const FOLDERS = ['docs/reference/cli'];
+const FOLDERS = ['docs/reference/cli', 'docs/reference/kinds'];
 
 /** Path below the project → text, of every generated page. */
 async function generatedPages(): Promise<ReadonlyMap<string, string>> {
-  return new Map([...(await cliPages()), ['docs/reference/exit-codes.md', exitCodesPage()]]);
+  return new Map([
+    ...(await cliPages()),
+    ...(await kindPages(ROOT)),
+    ['docs/reference/exit-codes.md', exitCodesPage()],
+  ]);
 }
 
 /**

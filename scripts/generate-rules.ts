@@ -124,7 +124,8 @@ async function generate(check: boolean): Promise<readonly string[]> {
   }
   await update('README.md', listOfPages);
   const names = new Set(['README.md', ...rows.map(({ code }) => `${code}.md`)]);
-  for (const name of await readdir(FOLDER)) if (!names.has(name)) drifted.push(`docs/reference/rules/${name} (no such code)`);
+  for (const name of await readdir(FOLDER))
+    if (!names.has(name)) drifted.push(`docs/reference/rules/${name} (no such code)`);
   return drifted;
 }
 
