@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { cliPages } from './docs/cli-pages.ts';
 import { exitCodesPage } from './docs/exit-codes-page.ts';
 import { kindPages } from './docs/kind-pages.ts';
+import { metricsPage } from './docs/metrics-page.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Every file in these folders is generated. */
@@ -12,10 +13,12 @@ const FOLDERS = ['docs/reference/cli', 'docs/reference/kinds'];
 
 /** Path below the project → text, of every generated page. */
 async function generatedPages(): Promise<ReadonlyMap<string, string>> {
+  const rules = await readFile(join(ROOT, 'deploy/prometheus/fleetrelay.rules.yaml'), 'utf8');
   return new Map([
     ...(await cliPages()),
     ...(await kindPages(ROOT)),
     ['docs/reference/exit-codes.md', exitCodesPage()],
+    ['docs/reference/metrics.md', metricsPage(rules)],
   ]);
 }
 
