@@ -3,15 +3,13 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { JsonObject } from '../src/model/json.ts';
 import { agentFiles } from './deploy/agent-files.ts';
-import { withKindsTable } from './deploy/kinds-table.ts';
-import { withMetricTables } from './deploy/metrics-table.ts';
 import { monitoringFiles } from './deploy/monitoring-files.ts';
 import { withRightsTable } from './deploy/rights-table.ts';
 import { relayConfigFields, serverRightsFiles, serverValuesSchema } from './deploy/server-files.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** Path below the project → text, of the table of kinds and everything under `deploy/` (but the CRDs) that is made from something else. */
+/** Path below the project → text, of everything under `deploy/` (but the CRDs) that is made from something else. */
 export async function generatedDeployFiles(): Promise<ReadonlyMap<string, string>> {
   const text = (path: string): Promise<string> => readFile(join(ROOT, path), 'utf8');
   const json = async (path: string): Promise<JsonObject> => JSON.parse(await text(path)) as JsonObject;
@@ -28,9 +26,7 @@ export async function generatedDeployFiles(): Promise<ReadonlyMap<string, string
     ...monitoringFiles(rules),
     ['deploy/helm/fleetrelay/files/relay-config-fields.yaml', relayConfigFields(relayConfig)],
     ['deploy/helm/fleetrelay/values.schema.json', `${JSON.stringify(values, null, 2)}\n`],
-    ['deploy/prometheus/README.md', withMetricTables(await text('deploy/prometheus/README.md'), rules)],
     ['deploy/README.md', withRightsTable(await text('deploy/README.md'))],
-    ['docs/concepts/sources.md', withKindsTable(await text('docs/concepts/sources.md'))],
   ]);
 }
 

@@ -1,11 +1,11 @@
-/** The generated parts of docs/rules: title, meaning, severity and suppression of each page, and the list of all pages. */
+/** The generated parts of docs/reference/rules: title, meaning, severity and suppression of each page, and the list of all pages. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findings } from '../src/model/findings.ts';
 import { canSuppress } from '../src/validation/suppressions.ts';
 
-const FOLDER = fileURLToPath(new URL('../docs/rules', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../docs/reference/rules', import.meta.url));
 const TITLE = part('title');
 const SUPPRESSION = part('suppression');
 
@@ -109,7 +109,7 @@ async function generate(check: boolean): Promise<readonly string[]> {
     const before = await readFile(join(FOLDER, name), 'utf8').catch(() => '');
     const text = textOf(before);
     if (text === before) return;
-    drifted.push(`docs/rules/${name}`);
+    drifted.push(`docs/reference/rules/${name}`);
     if (!check) await writeFile(join(FOLDER, name), text);
   };
   for (const row of rows) {
@@ -124,7 +124,8 @@ async function generate(check: boolean): Promise<readonly string[]> {
   }
   await update('README.md', listOfPages);
   const names = new Set(['README.md', ...rows.map(({ code }) => `${code}.md`)]);
-  for (const name of await readdir(FOLDER)) if (!names.has(name)) drifted.push(`docs/rules/${name} (no such code)`);
+  for (const name of await readdir(FOLDER))
+    if (!names.has(name)) drifted.push(`docs/reference/rules/${name} (no such code)`);
   return drifted;
 }
 

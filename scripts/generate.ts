@@ -12,6 +12,7 @@ const STEPS = [
   'generate-crds.ts',
   'generate-deploy.ts',
   'generate-rules.ts',
+  'generate-docs.ts',
 ];
 
 function run(step: string): Promise<boolean> {

@@ -29,10 +29,10 @@ export async function ruleAnswer(text: string): Promise<Answer | undefined> {
   return { value: { code: row.code, reason, meaning: row.meaning, page }, table: (out) => writePage(out, page) };
 }
 
-/** Reads a page. Pages lie in docs/rules of the package, above the sources as well as above the bundle. */
+/** Reads a page. Pages lie in docs/reference/rules of the package, above the sources as well as above the bundle. */
 async function pageOf(code: string): Promise<string> {
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
-    const page = await readFile(join(folder, 'docs/rules', `${code}.md`), 'utf8').catch(() => undefined);
+    const page = await readFile(join(folder, 'docs/reference/rules', `${code}.md`), 'utf8').catch(() => undefined);
     if (page !== undefined) return page;
   }
   throw new Error(`the page of ${code} is missing in this installation`);

@@ -52,7 +52,7 @@ interface EngineKindRow {
   readonly sources: 'first' | 'each';
   /** What else `allow` must give a source that is not the first one; absent: the kind is enough. */
   readonly within?: WithinRights;
-  /** For the table in the README. */
+  /** For the list of the kinds in docs/reference/kinds. */
   readonly purpose: string;
 }
 

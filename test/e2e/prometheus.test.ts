@@ -7,7 +7,7 @@ import {
   agentMetricDefinitions,
   probeProxyMetricDefinitions,
   serverMetricDefinitions,
-} from '../../scripts/deploy/metrics-table.ts';
+} from '../../scripts/docs/metrics-page.ts';
 import type { MetricDefinition } from '../../src/server/metric-set.ts';
 import { metricsNamedIn, PROJECT, RULE_FILE, readAlerts } from '../contract/prometheus/rules.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';

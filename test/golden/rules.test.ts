@@ -7,9 +7,9 @@ import { validatePaths } from '../../src/compose/validate/validate.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
 import { findings } from '../../src/model/findings.ts';
 
-/** The pages of docs/rules: each example gives the finding that it explains, and its correction does not. */
+/** The pages of docs/reference/rules: each example gives the finding that it explains, and its correction does not. */
 
-const PAGES = join(import.meta.dirname, '../../docs/rules');
+const PAGES = join(import.meta.dirname, '../../docs/reference/rules');
 const rows = Object.entries(findings).map(([reason, row]) => ({ reason, ...row }));
 const pages = new Map(rows.map(({ code }) => [code as string, readFileSync(join(PAGES, `${code}.md`), 'utf8')]));
 

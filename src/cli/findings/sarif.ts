@@ -6,7 +6,7 @@ import { printableJson } from '../../model/printable.ts';
 import type { TextOutput } from '../output.ts';
 import { nameOf, type Placed, pathFromRoot, placed, type ShownFindings } from './findings.ts';
 
-const PAGES = 'https://fleetrelay.dev/docs/rules';
+const PAGES = 'https://fleetrelay.dev/docs/reference/rules';
 
 /** Writes SARIF 2.1.0. https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html */
 export function writeSarif(out: TextOutput, shown: ShownFindings): void {
@@ -38,7 +38,7 @@ function ruleOf(reason: FindingReason, found: readonly Placed[]) {
     name: reason,
     shortDescription: { text: meaning },
     help: { text: `\`fleetrelay explain ${code}\` shows an example and what to do.` },
-    helpUri: `${PAGES}/${code}.md`,
+    helpUri: `${PAGES}/${code}.html`,
     defaultConfiguration: { level: isError ? 'error' : 'warning' },
   };
 }

@@ -4,7 +4,7 @@ import { agentMetrics, createAgentMeter } from '../../src/compose/agent/agent-me
 import { PROBE_REQUESTS } from '../../src/probes/probe-metrics.ts';
 import type { MetricDefinition } from '../../src/server/metric-set.ts';
 import { createServerMetrics } from '../../src/server/metrics.ts';
-import { between } from './marks.ts';
+import { code, generatedFrom, page, prose, section, table } from './markdown.ts';
 
 /** Every metric of ours that a server shows. */
 export function serverMetricDefinitions(): readonly MetricDefinition[] {
@@ -25,24 +25,32 @@ export function agentMetricDefinitions(): readonly MetricDefinition[] {
 /** Every metric that a probe proxy shows. */
 export const probeProxyMetricDefinitions: readonly MetricDefinition[] = [PROBE_REQUESTS];
 
-/** The text with its tables of metrics and of alerts made anew. `rules`: the text of the rule file. */
-export function withMetricTables(text: string, rules: string): string {
-  const tables = [
-    ...table('Management server', serverMetricDefinitions()),
-    ...table('Agent', agentMetricDefinitions()),
-    ...table('Probe proxy', probeProxyMetricDefinitions),
-  ].join('\n');
-  return between(between(text, 'metrics', `${tables}\n`), 'alerts', `${alertTable(rules)}\n`);
+/** The page of metrics and alerts. `rules`: the text of the rule file. */
+export function metricsPage(rules: string): string {
+  return page([
+    generatedFrom('the declarations of the metrics and deploy/prometheus/fleetrelay.rules.yaml'),
+    '',
+    '# Metrics and alerts',
+    '',
+    'Find what a metric says, and what to do about an alert. [How they are scraped, and the dashboard](../../deploy/prometheus/README.md)',
+    'is said beside the rule file.',
+    '',
+    'Only the metrics of Shoots name objects: 500 Shoots at most, by namespace and name, while `fleetrelay_shoots_by_condition` and',
+    '`fleetrelay_shoot_operations_total` count all of them. Of the others there are as many series as there are clusters, sources and',
+    'reasons. Reasons are constant words. Metrics of the process (`process_*`, `nodejs_*`) come from prom-client, for the server only.',
+    '',
+    ...section('Metrics of the management server', metricTable(serverMetricDefinitions())),
+    ...section('Metrics of an agent', metricTable(agentMetricDefinitions())),
+    ...section('Metrics of a probe proxy', metricTable(probeProxyMetricDefinitions)),
+    ...section('Alerts', alertTable(rules)),
+  ]);
 }
 
-function table(title: string, definitions: readonly MetricDefinition[]): readonly string[] {
+function metricTable(definitions: readonly MetricDefinition[]): readonly string[] {
   const rows = [...definitions]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, type, labels, help }) => {
-      const named = labels.map((label) => `\`${label}\``).join(', ');
-      return `| \`${name}\` | ${type} | ${named} | ${help} |`;
-    });
-  return [`**${title}**`, '', '| metric | type | labels | what it says |', '|---|---|---|---|', ...rows, ''];
+    .map(({ name, type, labels, help }) => [code(name), type, labels.map(code).join(', '), prose(help)]);
+  return table(['metric', 'type', 'labels', 'what it says'], rows);
 }
 
 interface Alert {
@@ -52,15 +60,21 @@ interface Alert {
   readonly annotations: { readonly description: string; readonly action: string };
 }
 
-function alertTable(rules: string): string {
+function alertTable(rules: string): readonly string[] {
   const { groups } = load(rules) as { readonly groups: readonly { readonly rules: readonly Alert[] }[] };
   const rows = groups
     .flatMap(({ rules: alerts }) => alerts)
     .map(({ alert, labels, for: patience = 'at once', annotations }) => {
       const { description, action } = annotations;
-      return `| \`${alert}\` | ${labels.severity} | ${patience} | ${withoutTemplates(description)} | ${withoutTemplates(action)} |`;
+      return [
+        code(alert),
+        labels.severity,
+        patience,
+        prose(withoutTemplates(description)),
+        prose(withoutTemplates(action)),
+      ];
     });
-  return ['| alert | severity | after | what it means | what to do |', '|---|---|---|---|---|', ...rows, ''].join('\n');
+  return table(['alert', 'severity', 'after', 'what it means', 'what to do'], rows);
 }
 
 function withoutTemplates(text: string): string {
