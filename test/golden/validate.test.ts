@@ -96,7 +96,8 @@ describe('what other programs read', () => {
       expect(run.tool.driver.rules[result.ruleIndex].id).toBe(result.ruleId);
     }
     expect(run.results.length).toBeGreaterThan(5);
-    for (const { id, helpUri } of run.tool.driver.rules) expect(helpUri).toMatch(new RegExp(`^https://.*/${id}\\.html$`));
+    for (const { id, helpUri } of run.tool.driver.rules)
+      expect(helpUri).toMatch(new RegExp(`^https://.*/${id}\\.html$`));
   });
 
   it('junit is XML, and its counts are those of its cases', async () => {
