@@ -24,9 +24,12 @@ const OPTION = /^(--[a-z][a-z-]*|-[a-zA-Z])(?=$|[=|\]),;:])/;
 /** A call of the program, where a command can begin: what follows its name. */
 const CALL = /(?:^\s*|[$|;(] ?|&& |=|npm run (?:--silent )?)fleetrelay +(?:-- +)?((?:--)?[a-z][^\n]*)/g;
 
+/** What follows the name of the program in a sentence that begins with it. */
+const SENTENCE = /^(for|is|has|reads|of|needs) /;
+
 /** Sentences about the command lines of fleetrelay in a piece of code that the program does not know. */
 export function wrongCommandLines(code: Code, commands: readonly Command[]): readonly string[] {
-  const lines = [...code.text.matchAll(CALL)].map(([, rest = '']) => rest);
+  const lines = [...code.text.matchAll(CALL)].flatMap(([, rest = '']) => (SENTENCE.test(rest) ? [] : [rest]));
   const typed = code.isBlock
     ? lines.filter(() => isCommand(code.text))
     : [...lines, ...(lines.length === 0 ? shortForms(code.text, commands) : [])];
@@ -35,8 +38,6 @@ export function wrongCommandLines(code: Code, commands: readonly Command[]): rea
 
 /** Whether a line of a block is typed, and not printed by a program. */
 function isCommand(line: string): boolean {
-  // A sentence that begins with the name of the program.
-  if (/^\s*fleetrelay (for|is|has|reads|of) /.test(line)) return false;
   return /^\s*(\$ |[A-Za-z_]+=|\(|run: |- run: |if |while |until |! |ExecStart=|exec |\$?\w+ \|)?\s*(npm run --silent )?fleetrelay /.test(
     line,
   );
