@@ -57,7 +57,7 @@ export interface LiveState {
    */
   readonly changed?: ReadonlySet<ObjectKey>;
   readonly objects: ReadonlyMap<ObjectKey, ObservedObject>;
-  /** All kinds that were ever seen in the cluster. A kind that could not be read completely is unknown, never empty. */
+  /** All kinds that the cluster offers. A kind that could not be read completely is unknown, never empty. */
   readonly kinds: readonly KindState[];
   readonly diagnostics: readonly Diagnostic[];
   /** Kinds (`group/Kind`) whose definition was made, changed or removed since the state before; absent: none. */
