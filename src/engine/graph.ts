@@ -48,7 +48,7 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   const documentWants = deriveDocumentWants(graph, { ...inputs, ...desired });
   const wired = wireDomains(base, desired, documentWants, among);
   const wanted = wireWants(base, documentWants, wired);
-  const { proofs, limits, safeMode, collisions, unproven, documentsByFile, ...output } = wireOutputs(
+  const { proofs, limits, safeMode, collisions, unproven, leaving, documentsByFile, ...output } = wireOutputs(
     base,
     desired,
     wired,
@@ -66,6 +66,8 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   return {
     ...{ graph, inputs, ...collections, limits, safeMode, placementIndexes, collisions, readers },
     sourceProofs: proofs.bySource,
+    /** Removals that have passed the guards and are not judged again, as of the guards' `leaving`. By cluster and object key. */
+    leaving,
     /** Files that are not read, and that the ledger has something from: their sources are partial. Partition: the source. Key: the path. */
     doubtfulFiles: desired.doubtfulFiles,
     /** By source name, in the empty partition; no entry: the source may do everything. */
@@ -282,8 +284,9 @@ function wireOutputs(
   const outputs = deriveOutputs(graph, decisions, guards, tries);
   const pending = derivePending(graph, outputs, inputs.ledger);
   const { documentsByFile } = refused;
-  const { unproven } = guards;
-  return { proofs, safeMode, targets, decisions, limits, outputs, pending, collisions, unproven, documentsByFile };
+  const { unproven, leaving } = guards;
+  const judged = { limits, unproven, leaving };
+  return { ...judged, proofs, safeMode, targets, decisions, outputs, pending, collisions, documentsByFile };
 }
 
 /** The progress of the outputs, and the statuses of declarations. */

@@ -1,4 +1,4 @@
-import type { Declaration } from './desired.ts';
+import type { Declaration, GuardLimits } from './desired.ts';
 import type { EngineKind } from './engine-kinds.ts';
 import type { ClusterId, ClusterName, Digest } from './ids.ts';
 import type { ObjectMeta, Origin, OutputPosition } from './output.ts';
@@ -21,8 +21,11 @@ export interface LedgerEntry extends ObjectMeta {
    * and it has no status of its own. Absent: the ledger or a tag proves it.
    */
   readonly unproven?: true;
-  /** Its removal has passed the guards, and waits for the last delta of a large change. It counts as sent while a window has it. */
-  readonly leaving?: true;
+  /**
+   * Its removal has passed the guards under these limits, and waits for the last delta of a large change. While a window has it, it
+   * counts as sent, unless a limit is tighter by now.
+   */
+  readonly leaving?: GuardLimits;
   /** The agent has lost the content: it is sent again as soon as the object is decided. */
   readonly lost?: true;
 }
