@@ -7,7 +7,7 @@ import type { Holdings } from './holdings.ts';
 export interface WaitingRemovals {
   /**
    * Whether this removal began to wait after that moment. The guards have counted it then, and judge it again only under tighter
-   * limits: so they may hold it, but need not.
+   * limits, which the checker of the guards looks at.
    */
   hasPassed(cluster: string, key: ObjectKey, since: number): boolean;
 }
