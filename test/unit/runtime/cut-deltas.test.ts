@@ -3,6 +3,7 @@ import type { SequencedDelta } from '../../../src/model/output.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
 import { guards, names, restart, startedWorld } from '../../support/started-world.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 /** Room for one of the objects below, not for two. */
 const ONE = { deltaBytes: 1_500 };
@@ -330,6 +331,23 @@ describe('removals that have passed the guards and wait for the last delta', () 
       const east = world.agent('east');
       east.onDelta = () => undefined;
       world.source.push({ ...policy(tight), ...fleet, ...files(old.slice(2), '1'), ...files(['p', 'q', 'r']) });
+      east.connect();
+      await world.settle();
+      expect(heldIn(world)).toEqual(held);
+      expect(names(world, 'east')).toEqual([...old, 'p', 'q', 'r'].map(named));
+    });
+
+    it('are held by a server whose bounds allow less', async () => {
+      const before = await waiting(few);
+      for (const agent of before.agents.known.values()) agent.abandon();
+      const world = await createFleetWorld({
+        ...ONE,
+        ...{ store: before.store, agents: before.agents, clock: createVirtualClock(before.clock.now()) },
+        guardBounds: { maxRemovalsPerCluster: 1 },
+      });
+      const east = world.agent('east');
+      east.onDelta = () => undefined;
+      world.source.push({ ...policy(few), ...fleet, ...files(old.slice(2), '1'), ...files(['p', 'q', 'r']) });
       east.connect();
       await world.settle();
       expect(heldIn(world)).toEqual(held);
