@@ -43,7 +43,7 @@ export function fieldsGivenUp(applied: Applied, managers: readonly FieldManager[
 }
 
 /**
- * Those of our fields that are not declared and are left to others. An apply would remove them if they were ours, now or when nobody
+ * Those of our fields that are not declared and are left to others. An apply would remove them if they were ours, now or when nothing
  * leaves them to others any more.
  */
 export function fieldsLeft(applied: Applied, ours: FieldSet): FieldSet {
