@@ -98,10 +98,10 @@ export type LastKnownGood<Kind extends EngineKind = EngineKind> = {
  * The outcome of a `RemovalApproval`, decided when it is first read and again only if its digest changes, or if it was `unsigned` and
  * the verdict on it is another one now. `used`: it has released removals. `stale`: no removal with this digest was held before the
  * approval, or its outcome was lost. `expired`: it was read too late. `notCounted`: the RelayConfig lets no file approve. `unsigned`: it lets signed files
- * approve, and this one is not, for `problem`.
+ * approve, and this one is not, for `problem`. `waits`: outcomes are lost, and its source was not read completely since.
  */
 export interface ApprovalOutcome {
   readonly digest: Digest;
-  readonly outcome: 'used' | 'stale' | 'expired' | 'notCounted' | 'unsigned';
+  readonly outcome: 'used' | 'stale' | 'expired' | 'notCounted' | 'unsigned' | 'waits';
   readonly problem?: string;
 }

@@ -346,6 +346,12 @@ const OUTCOMES: Readonly<
     message: (problem) =>
       `releases nothing: ${problem}. Delete the file, and let an approval signer of the RelayConfig add it with a signed commit`,
   },
+  waits: {
+    reason: 'ApprovalWaits',
+    field: ['metadata', 'name'],
+    message:
+      'waits: the server has no record of which approvals were used, and its source has files that cannot be read. Mend these. What the source declares by then may have been used and releases nothing, so approve the removals with another RemovalApproval in a later commit',
+  },
   expired: {
     reason: 'ApprovalExpired',
     field: ['spec', 'expires'],
