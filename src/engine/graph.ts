@@ -20,7 +20,7 @@ import { type HealthParts, health } from './health/health.ts';
 import { declareInputs, type EngineInputs, type FleetSettings } from './inputs.ts';
 import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';
-import { indexBarred, indexLeftOut } from './output/not-allowed.ts';
+import { indexBarred, indexShared } from './output/not-allowed.ts';
 import { deriveOutputs, derivePending, type Output } from './output/outputs.ts';
 import { deriveAttempts, indexUnsettled } from './output/tries.ts';
 import { deriveAssignments, indexPlacements } from './placement/assignments.ts';
@@ -183,7 +183,7 @@ function wireDesired({ graph, inputs }: Base, accepts: ReturnType<typeof joinAcc
   return {
     ...{ rights, documents, fileProofs, doubtfulFiles, declarations, clusters, clusterIndex, policy },
     ...{ placements, placementIndexes, refusedPlacements, assignments },
-    leftOutBySource: graph.index('leftOutBySource', assignments, ({ value: { leftOut } }) => leftOut?.by ?? []),
+    leftOutBySource: graph.index('leftOutBySource', assignments, ({ value: { leftOut } }) => leftOut ?? []),
   };
 }
 
@@ -267,7 +267,7 @@ function wireOutputs(
   const refused = {
     ...{ rights, files: inputs.files, placementIndexes },
     documentsByFile: indexDocumentsByFile(graph, documents),
-    leftOutByName: indexLeftOut(graph, assignments),
+    sharedByName: indexShared(graph, assignments),
     placementsByFile: graph.index('placementsByFile', placements, ({ value }) => [fileGroup(value.declared.origin)]),
     refusedPlacementsByFolder: indexByFolder(graph, refusedPlacements),
     barred: wired.flatMap(({ parts: { barred = [] } }) => barred.map((each) => indexBarred(graph, each))),

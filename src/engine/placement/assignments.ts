@@ -21,16 +21,10 @@ export interface Assignment {
   readonly outOfReach?: string;
   /** The document lies under `clusters/NAME/`, which its source may reach, and no KubernetesCluster has that name. */
   readonly unknownCluster?: string;
-  /** Placements need too many steps to match its path, and so do not place it. */
-  readonly leftOut?: LeftOut;
-}
-
-/** A document that Placements might place, and do not. */
-export interface LeftOut {
-  /** Their sources, in canonical order. */
-  readonly by: readonly string[];
-  /** The object that the document declares; its namespace may be a default. */
-  readonly ref: ObjectRef;
+  /** Sources whose Placements need too many steps to match its path, and so do not place it; in canonical order. */
+  readonly leftOut?: readonly string[];
+  /** The object that the document declares, if other sources may select it; its namespace may be a default. */
+  readonly ref?: ObjectRef;
 }
 
 /** By what the Placements of a file are found. */
@@ -39,6 +33,8 @@ export interface PlacementIndexes {
   readonly byFolder: Index<PlacementValue>;
   /** Sources that have Placements, by the sources whose files these may select. */
   readonly selectors: Index<SelectedSources>;
+  /** Sources by the other sources whose files their Placements may select, if they have any. */
+  readonly allowed: Index<SourceRights>;
 }
 
 /** The other sources whose files the Placements of a source may select. */
@@ -63,7 +59,8 @@ export function indexPlacements(
   const selectors = graph.index<SelectedSources>('selectorsOfSources', selecting, ({ key, value }) =>
     value === 'all' ? [EVERY] : new Set([key, ...value]),
   );
-  return { byFolder: indexByFolder(graph, placements), selectors };
+  const allowed = graph.index('sourcesByAllowedFiles', rights, ({ value: { files } }) => new Set(files));
+  return { byFolder: indexByFolder(graph, placements), selectors, allowed };
 }
 
 /** The sources whose Placements may select files of a source. */
@@ -105,7 +102,7 @@ export function deriveAssignments(graph: Graph, inputs: AssignmentInputs): Deriv
   return graph.derive<FileValue, Assignment>({
     name: 'assignments',
     from: files,
-    reads: [placementIndexes.byFolder, placementIndexes.selectors, clusterIndex, rights],
+    reads: [...Object.values(placementIndexes), clusterIndex, rights],
     compute: ({ partition, key: path, value: file }, read, emit) => {
       if (!file.readable) return;
       const own = read.get(rights, '', partition);
@@ -115,13 +112,10 @@ export function deriveAssignments(graph: Graph, inputs: AssignmentInputs): Deriv
           : [],
       );
       if (placed.length === 0) return;
-      const { leftOut: by, ...assignment } = assignmentOf({ source: partition as SourceName, path }, inputs, read);
+      const assignment = assignmentOf({ source: partition as SourceName, path }, inputs, read);
+      const isShared = read.count(placementIndexes.allowed, partition) > 0;
       for (const { identity, ref } of placed) {
-        emit(
-          partition,
-          documentKey(path, identity),
-          by.length === 0 ? assignment : { ...assignment, leftOut: { by, ref } },
-        );
+        emit(partition, documentKey(path, identity), isShared ? { ...assignment, ref } : assignment);
       }
     },
   });
@@ -147,7 +141,7 @@ function assignmentOf(file: Origin, { placementIndexes, clusterIndex, rights }: 
     clusters: [...targets, ...Object.keys(placedBy)].sort(compareText),
     ...(Object.keys(placedBy).length === 0 ? {} : { placedBy }),
     ...(isOut ? { outOfReach: folder } : isUnknown ? { unknownCluster: folder } : {}),
-    leftOut,
+    ...(leftOut.length === 0 ? {} : { leftOut }),
   };
 }
 

@@ -4,6 +4,7 @@ import { selfAndAncestors } from '../../model/glob.ts';
 import type { SourceName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import type { ApprovalOutcome } from '../../model/ledger.ts';
+import { counted } from '../../model/messages.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { outOfReach, type RightsRefusal } from '../../model/source-rights.ts';
 import type { Contribution, Entry } from '../collections/types.ts';
@@ -140,9 +141,10 @@ function leftOut({ indexes, placements }: Engine): readonly EngineDiagnostic[] {
       const most = mostSteps({ source, path }, by);
       const costly = costliestOf(by, path, placements, most);
       if (costly === undefined) return [];
-      const [documents, them] = more === 0 ? ['its document', 'it'] : [`its document and ${more} others`, 'them'];
+      const [documents, them] =
+        more === 0 ? ['its document', 'it'] : [`its document and ${counted(more, 'other')}`, 'them'];
       const message = `the Placements of source ${by} need more than ${most} steps to match the path ${path} of source ${source}: they do not place ${documents}, and what they placed of ${them} stays as it is`;
-      const hint = `Placement ${costly.name} needs the most of them: write its paths with fewer wildcards, or below a folder`;
+      const hint = `Placement ${costly.name} needs the most of those that were matched: write its paths with fewer wildcards, or below a folder`;
       const at = [{ ...refOfDeclared(costly), field: ['spec', 'paths'] }];
       return [{ severity: 'error', reason: 'PlacementTooExpensive', message, hint, at }];
     });
