@@ -1,7 +1,8 @@
 import type { ObjectResult } from '../../model/agent.ts';
 import { REMOVED_AFTER, UPDATED_AFTER } from '../../model/apply-order.ts';
+import type { JsonObject } from '../../model/json.ts';
 import { annotationOf, displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
-import type { ApplyRequest, ClusterApi, InventoryRecord, LiveState } from '../../ports/cluster-api.ts';
+import type { ApplyRequest, ClusterApi, InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import type { ResultBook } from '../result-book.ts';
 import type { Inventory } from './inventory.ts';
 
@@ -19,7 +20,7 @@ interface HandoverDeps {
 }
 
 /**
- * Objects that give a part of their content to others: each stays as it is until those are applied, so that a part whose new object is
+ * Objects that give a part of their content to others: each stays as it is until those have it, so that a part whose new object is
  * refused is not lost.
  */
 export function createHandovers({ cluster, results }: HandoverDeps) {
@@ -31,7 +32,10 @@ export function createHandovers({ cluster, results }: HandoverDeps) {
   function waitOf({ records }: Inventory, live: LiveState | undefined, phase: Phase, request: ApplyRequest): Wait {
     const { key } = request;
     forget(key);
-    const other = othersOf(phase, request).find((each) => isAwaited(phase, records.get(each), results.get(each)));
+    const other = othersOf(phase, request).find(
+      (each) =>
+        isAwaited(phase, records.get(each), results.get(each)) && !hasItsPart(phase, live?.objects.get(each), key),
+    );
     if (other === undefined) return 'none';
     const observed = live?.objects.get(key);
     // An object that does not exist has nothing to lose.
@@ -76,10 +80,22 @@ function isAwaited(phase: Phase, other: InventoryRecord | undefined, result: Obj
   return phase === 'held';
 }
 
+/**
+ * Whether the other live object has its part already: it names this object as the one that the part would go back to. So this one is kept
+ * up to date while a later change of the other is refused.
+ */
+function hasItsPart(phase: Phase, other: ObservedObject | undefined, key: ObjectKey): boolean {
+  if (phase === 'removing' || other === undefined || other.stale === true) return false;
+  return namesIn(other.value, REMOVED_AFTER).includes(objectRefOf(key).name);
+}
+
 /** The objects that its content names, all of its kind and in its namespace. */
 function othersOf(phase: Phase, { key, value }: ApplyRequest): readonly ObjectKey[] {
-  const text = annotationOf(value, phase === 'held' ? UPDATED_AFTER : REMOVED_AFTER);
-  if (text === '') return [];
-  const ref = objectRefOf(key);
-  return text.split(',').map((name) => objectKey({ ...ref, name }));
+  const names = namesIn(value, phase === 'held' ? UPDATED_AFTER : REMOVED_AFTER);
+  return names.map((name) => objectKey({ ...objectRefOf(key), name }));
+}
+
+function namesIn(value: JsonObject, annotation: string): readonly string[] {
+  const text = annotationOf(value, annotation);
+  return text === '' ? [] : text.split(',');
 }

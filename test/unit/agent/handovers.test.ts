@@ -129,7 +129,8 @@ describe('an object that waits for another one', () => {
   });
 
   test('says what it waits for where two wait for each other, and neither is written', async () => {
-    await splitUp();
+    await world.server.say({ upserts: [configMap('b-second', '')] });
+    await world.settle();
     const other = annotated(configMap('b-second', 'more'), 'updated-after', 'a-first');
     world.cluster.calls.length = 0;
     await world.server.say({ upserts: [annotated(configMap('a-first', 'more'), 'updated-after', 'b-second'), other] });
@@ -138,10 +139,23 @@ describe('an object that waits for another one', () => {
     for (const key of [wholeKey, partKey]) {
       expect(lastOf(key)?.message).toMatch(/^it stays as it is until .* it waits for another object itself$/);
     }
-    // An object that both wait for is a way out.
+    // A content that waits for none ends it.
     await world.server.say({ upserts: [whole] });
     await world.settle();
     expect(live()).toEqual({ [wholeKey]: 'both ports', [partKey]: 'more' });
+  });
+
+  test('does not wait for a change of the other, which has its part already', async () => {
+    await splitUp();
+    world.cluster.fail(partKey, refusal);
+    const newer = [
+      annotated(configMap('a-first', 'one port, newer'), 'updated-after', 'b-second'),
+      annotated(configMap('b-second', 'the other port, newer'), 'removed-after', 'a-first'),
+    ];
+    await world.server.say({ upserts: newer });
+    await world.settle();
+    expect(live()).toEqual({ [wholeKey]: 'one port, newer', [partKey]: 'the other port' });
+    expect(lastOf(wholeKey)).toMatchObject({ state: 'applied' });
   });
 
   test('is removed with the other', async () => {
