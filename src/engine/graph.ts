@@ -176,7 +176,7 @@ function wireDesired({ graph, inputs }: Base, accepts: ReturnType<typeof joinAcc
   const policy = derivePolicy(graph, declarations);
   const clusterIndex = indexClusters(graph, clusters);
   const placements = derivePlacements(graph, declarations, clusterIndex, rights);
-  const placementIndexes = indexPlacements(graph, placements, rights);
+  const placementIndexes = indexPlacements(graph, placements, rights, inputs.files);
   const refusedPlacements = deriveRefusedPlacements(graph, documents, clusterIndex);
   const assigning = { files: inputs.files, placementIndexes, clusterIndex, rights };
   const assignments = deriveAssignments(graph, assigning);

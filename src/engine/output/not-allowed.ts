@@ -103,9 +103,9 @@ function routesOf(
     clusters.includes(cluster) || (far.includes(cluster) && isNamed(declared.origin.source));
   const file = { source, path };
   const named = [source, ...entry.origins.map((origin) => origin.source)];
-  const { byFolder } = placementIndexes;
+  const { byFolder, shares } = placementIndexes;
   const sources = [...named, ...selectorsOf(source, placementIndexes, read)];
-  const inForce = selectFile(file, { byFolder, sources, look: read });
+  const inForce = selectFile(file, { byFolder, shares, sources, look: read });
   const placements = inForce.selecting.flatMap(({ value }): readonly ('allowed' | Hold)[] => {
     if (!concerns(value)) return [];
     const by = value.declared.origin.source;
@@ -114,7 +114,7 @@ function routesOf(
     const message = `source ${by} may not select files of source ${source} (allow.files of the source in the RelayConfig)`;
     return [isChosen ? { reason: 'NotAllowed', message } : isOut(by)];
   });
-  const refused = selectFile(file, { byFolder: refusedPlacementsByFolder, sources: named, look: read });
+  const refused = selectFile(file, { byFolder: refusedPlacementsByFolder, shares, sources: named, look: read });
   const whys = refused.selecting.flatMap(({ value: { why, clusters } }) => (clusters.includes(cluster) ? [why] : []));
   const inDoubt = [...inForce.leftOut, ...refused.leftOut].map(
     (by): Hold => ({ reason: 'PlacementInDoubt', message: tooManySteps(by) }),

@@ -8,7 +8,7 @@ import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collec
 import { type ClusterValue, clusterGroup } from '../fleet/clusters.ts';
 import { documentKey } from '../fleet/sources.ts';
 import type { FileValue } from '../inputs.ts';
-import { fromOutside, indexByFolder, type Selection, selectFile } from './matching.ts';
+import { fromOutside, indexByFolder, type Look, type Selection, selectFile, shareOfPath } from './matching.ts';
 import type { PlacementValue } from './placements.ts';
 
 /** The clusters of a document. Same address as the document. */
@@ -35,6 +35,8 @@ export interface PlacementIndexes {
   readonly selectors: Index<SelectedSources>;
   /** Sources by the other sources whose files their Placements may select, if they have any. */
   readonly allowed: Index<SourceRights>;
+  /** By source: the steps of matching one file of another source with all its Placements, as of {@link shareOfPath}. */
+  readonly shares: Collection<number>;
 }
 
 /** The other sources whose files the Placements of a source may select. */
@@ -48,6 +50,7 @@ export function indexPlacements(
   graph: Graph,
   placements: Collection<PlacementValue>,
   rights: Collection<SourceRights>,
+  files: Collection<FileValue>,
 ): PlacementIndexes {
   const bySource = graph.index('placementsBySource', placements, ({ value }) => [value.declared.origin.source]);
   const selecting = graph.derive<number, SelectedSources>({
@@ -60,7 +63,20 @@ export function indexPlacements(
     value === 'all' ? [EVERY] : new Set([key, ...value]),
   );
   const allowed = graph.index('sourcesByAllowedFiles', rights, ({ value: { files } }) => new Set(files));
-  return { byFolder: indexByFolder(graph, placements), selectors, allowed };
+  const bySourceOfFile = graph.index('filesWithDocuments', files, ({ partition, value }) =>
+    value.readable && value.documents.length > 0 ? [partition] : [],
+  );
+  const shares = graph.derive<SourceRights, number>({
+    name: 'sharesOfForeignPaths',
+    from: rights,
+    reads: [bySourceOfFile],
+    compute: ({ key: by, value: { files: others } }, read, emit) => {
+      const foreign = new Set(others.filter((other) => other !== by));
+      if (foreign.size === 0) return;
+      emit('', by, shareOfPath([...foreign].reduce((sum, other) => sum + read.count(bySourceOfFile, other), 0)));
+    },
+  });
+  return { byFolder: indexByFolder(graph, placements), selectors, allowed, shares };
 }
 
 /** The sources whose Placements may select files of a source. */
@@ -81,9 +97,10 @@ export function placingSources({ selectors }: PlacementIndexes): readonly string
 export function placementsOf(
   file: Origin,
   indexes: PlacementIndexes,
-  look: Pick<Reader, 'members'> = fromOutside,
+  look: Look = fromOutside,
 ): Selection<PlacementValue> {
-  return selectFile(file, { byFolder: indexes.byFolder, sources: selectorsOf(file.source, indexes, look), look });
+  const { byFolder, shares } = indexes;
+  return selectFile(file, { byFolder, shares, sources: selectorsOf(file.source, indexes, look), look });
 }
 
 interface AssignmentInputs {
