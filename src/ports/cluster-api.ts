@@ -141,6 +141,9 @@ export type ApplyOutcome =
 export const NO_SUCH_KIND = 'NoSuchKind';
 export const NAMESPACE_NOT_FOUND = 'NamespaceNotFound';
 
+/** Reason of a failed apply: the Namespace is being deleted, and takes nothing new. */
+export const NAMESPACE_TERMINATING = 'NamespaceTerminating';
+
 export interface RemoveRequest extends Ownership {
   /** Id of the owned object; an object of the same key with another id is not removed. Absent: only the stamp is compared. */
   readonly identity?: string;

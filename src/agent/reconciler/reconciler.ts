@@ -219,7 +219,10 @@ function observe(state: State, live: LiveState): void {
     state.missed = true;
     return;
   }
-  const met = isNew ? [...prerequisites.metBy(live), ...prerequisites.redefinedIn(live)] : prerequisites.metBy(live);
+  const met = [
+    ...prerequisites.metBy(live),
+    ...(isNew ? [...prerequisites.redefinedIn(live), ...prerequisites.renewedIn(live)] : []),
+  ];
   for (const key of met) if (!queue.isActive(key)) queue.add(key);
   if (isNew) for (const key of prerequisites.freedIn(live)) queue.hasten(key);
   const { changed } = live;
