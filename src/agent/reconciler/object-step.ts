@@ -87,7 +87,7 @@ export async function stepObject(
     if (!options.mayRemove) return SERVER_AWAY;
     const wait = request === undefined || record.rebuilt === true ? 'none' : options.waitOf('removing', request);
     return wait === 'none'
-      ? removeObject(cluster, fleet, inventory, record, options.identity)
+      ? removeObject(cluster, fleet, inventory, record, { declared: value, identity: options.identity })
       : waiting('removing', wait);
   }
   if (request === undefined) return CONTENT_UNKNOWN;
@@ -144,14 +144,16 @@ async function removeObject(
   fleet: FleetName,
   inventory: Inventory,
   record: InventoryRecord,
-  identity = record.identity,
+  {
+    declared,
+    identity = record.identity,
+  }: { readonly declared?: JsonObject | undefined; readonly identity?: string | undefined },
 ): Promise<Step> {
   const { key, nonce } = record;
   if (record.rebuilt === true) {
     const why = 'after the loss of the inventory only its stamp says that fleetrelay owns it';
     return stepOf('removed', RELEASED, `${displayKey(key)} stays: ${why}`);
   }
-  const declared = declaredValue(inventory, key);
   const occupant = occupantOf(record, declared, inventory.records.values());
   if (occupant !== undefined) return stepOf('removing', OCCUPIED, `${displayKey(occupant)} is still in it`);
   const outcome = await cluster.remove({
