@@ -35,6 +35,8 @@ function belongs(before: number, number: number, text: string): boolean {
 const VARYING: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME'],
   [/\b\d{13}(?=\.\d+\b)/g, 'EPOCH'],
+  [/\b127\.0\.0\.1:\d+/g, 'ADDRESS'],
+  [/\b[0-9a-f]{32}\b/g, 'NONCE'],
   [/\b[0-9a-f]{40}\b/g, 'REVISION'],
   [/\b[0-9a-f]{10}(?:[0-9a-f]{2})?\b/g, 'REVISION'],
   [/(\bfleetrelay )\d+\.\d+\.\d+ \(Node\.js [\d.]+, [\w-]+\)/g, '$1VERSION'],
