@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { expect } from 'vitest';
 import { until } from './fleet-processes.ts';
 import { type PageStep, printsAsShown } from './page-session.ts';
@@ -21,6 +21,10 @@ export interface Player {
   readonly home: string;
   /** Types the steps in turn. Throws at the first one that does not print what the page says. */
   play(steps: readonly PageStep[]): Promise<void>;
+  /** Ends a process that was started with `&`; the first one has the number 0. */
+  endJob(number: number): Promise<void>;
+  /** Ends the server that was started last. */
+  endServer(): Promise<void>;
   /** What the first process in the background has printed. */
   printed(): string;
   /** Ends what runs in the background, and removes the home. */
@@ -29,6 +33,8 @@ export interface Player {
 
 export interface PlayerOptions {
   readonly environment?: Readonly<Record<string, string>>;
+  /** A folder of programs that the reader has on the PATH. */
+  readonly path?: string;
   /** What a command of a page is really typed as: with ports of its own, for example. */
   readonly typedAs?: (command: string) => string;
 }
@@ -37,25 +43,27 @@ interface Job {
   readonly child: ChildProcess;
   /** It was started with `&`, so that the shell numbers it. */
   readonly isNumbered: boolean;
+  readonly isServer: boolean;
 }
 
 /** Servers, agents and the demo go on while the reader types the next command. */
 const GOES_ON = /^(fleetrelay (serve|agent)|npm start)\b/;
 
-export function createPlayer({ environment = {}, typedAs = (command) => command }: PlayerOptions = {}): Player {
+export function createPlayer({ environment = {}, path, typedAs = (command) => command }: PlayerOptions = {}): Player {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'fleetrelay-page-')));
   const home = join(folder, 'you');
   mkdirSync(home);
   const author = { GIT_AUTHOR_NAME: PERSON.name, GIT_AUTHOR_EMAIL: PERSON.email };
   const committer = { GIT_COMMITTER_NAME: PERSON.name, GIT_COMMITTER_EMAIL: PERSON.email };
-  const env = { ...installOnPath(folder), ...author, ...committer, ...environment };
+  const installed = installOnPath(folder);
+  const PATH = [...(path === undefined ? [] : [path]), installed.PATH].join(delimiter);
+  const env = { ...installed, PATH, ...author, ...committer, ...environment };
   const jobs: Job[] = [];
   let cwd = home;
 
   const shell = (line: string): string => {
-    const stdio = ['ignore', 'pipe', 'pipe', openSync(join(folder, 'cwd'), 'w')] as const;
-    const options = { cwd, env, encoding: 'utf8', timeout: 120_000, stdio: [...stdio] } as const;
-    const typed = `{ ${line}\nstatus=$?; pwd >&3; exit $status\n} 2>&1`;
+    const options = { cwd, env, encoding: 'utf8', timeout: 120_000 } as const;
+    const typed = `{ ${line}\nstatus=$?; pwd > '${join(folder, 'cwd')}'; exit $status\n} 2>&1`;
     try {
       return execFileSync(programPath('bash'), ['-c', typed], options);
     } catch (error) {
@@ -85,17 +93,19 @@ export function createPlayer({ environment = {}, typedAs = (command) => command 
     const out = openSync(log, 'w');
     const typed = `exec ${typedAs(command).replace(/ &$/, '')}`;
     const child = spawn(programPath('bash'), ['-c', typed], { cwd, env, stdio: ['ignore', out, out] });
-    jobs.push({ child, isNumbered: command.endsWith('&') });
+    jobs.push({ child, isNumbered: command.endsWith('&'), isServer: command.startsWith('fleetrelay serve') });
     const shown = messagesIn(output.join('\n'));
     await until(`line ${line}: the log says ${shown.join(', ')}`, () =>
       isInOrder(shown, messagesIn(readFileSync(log, 'utf8'))),
     );
   };
 
+  const endJob = (number: number): Promise<void> => ended(jobs.filter(({ isNumbered }) => isNumbered)[number]?.child);
+
   const play = async (steps: readonly PageStep[]): Promise<void> => {
     for (const step of steps) {
       const [, number] = /^kill %(\d)$/.exec(step.command) ?? [];
-      if (number !== undefined) await ended(jobs.filter(({ isNumbered }) => isNumbered)[Number(number) - 1]?.child);
+      if (number !== undefined) await endJob(Number(number) - 1);
       else if (GOES_ON.test(step.command)) await inBackground(step);
       else await type(step);
     }
@@ -104,6 +114,8 @@ export function createPlayer({ environment = {}, typedAs = (command) => command 
   return {
     home,
     play,
+    endJob,
+    endServer: () => ended(jobs.findLast(({ isServer }) => isServer)?.child),
     printed: () => readFileSync(join(folder, '0.log'), 'utf8'),
     stop: async () => {
       for (const { child } of jobs.splice(0).reverse()) await ended(child);
