@@ -5,14 +5,14 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { compositionRoots } from '../../src/cli/roots.ts';
 import { runCli } from '../support/cli.ts';
 import { createFleetWorld } from '../support/fleet-world.ts';
-import { stepsOf, withoutVarying } from '../support/page-session.ts';
+import { printsAsShown, stepsOf, withoutVarying } from '../support/page-session.ts';
 import { runServer } from '../support/running-server.ts';
 import { fakeApi } from '../support/server-api.ts';
 
-/** What commands on the guides print, from the files that stand there. */
+/** What commands on pages print, from the files that stand there. */
 
-const GUIDES = join(import.meta.dirname, '../../docs/guides');
-const pageOf = (name: string): string => readFileSync(join(GUIDES, name), 'utf8');
+const PAGES = join(import.meta.dirname, '../../docs');
+const pageOf = (name: string): string => readFileSync(join(PAGES, name), 'utf8');
 
 /** The files of a page: blocks of code with a path after the language. */
 function filesOf(page: string): Readonly<Record<string, string>> {
@@ -35,28 +35,45 @@ function stepOf(page: string, command: string) {
 }
 
 let folder = '';
+let checkout = '';
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'fleetrelay-guide-'));
+  checkout = join(folder, 'checkout');
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
+function write(files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(checkout, path)), { recursive: true });
+    writeFileSync(join(checkout, path), text);
+  }
+}
+
 it('validate finds in the manifest of its page what the page shows', async () => {
-  const page = pageOf('validate.md');
+  const page = pageOf('guides/validate.md');
   const files = filesOf(page);
   expect(Object.keys(files)).toEqual(['apps/shop/web.yaml']);
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), text);
-  }
+  write(files);
   const step = stepOf(page, 'fleetrelay validate apps');
   const parts: string[] = [];
   const stdout = { write: (text: string) => void parts.push(text), isTerminal: true, colour: false, columns: 200 };
-  await runCli(['validate', 'apps'], { cwd: folder, roots: compositionRoots, stdout });
+  await runCli(['validate', 'apps'], { cwd: checkout, roots: compositionRoots, stdout });
   expect(linesOf(parts.join(''))).toEqual(step.output);
 });
 
+it.each([
+  ['guides/teams.md', 'fleetrelay validate --config ../relay.yaml --source team-b'],
+  ['domains/probes.md', 'fleetrelay inject -f deployment.yaml'],
+])('%s: %s prints what the page shows', async (name, command) => {
+  const page = pageOf(name);
+  write(filesOf(page));
+  const { output } = stepOf(page, command);
+  const { out, err } = await runCli(command.split(' ').slice(1), { cwd: checkout, roots: compositionRoots });
+  expect(printsAsShown(output, out + err), out + err).toBe(true);
+});
+
 it('explain --why-not says why the object of the page is not in the cluster', async () => {
-  const page = pageOf('explain.md');
+  const page = pageOf('guides/explain.md');
   const step = stepOf(page, 'fleetrelay explain east cm/web/settings --why-not');
   const world = await createFleetWorld();
   world.source.push(filesOf(page));

@@ -67,7 +67,7 @@ function splitCode(lines: readonly string[]): { readonly prose: readonly Line[];
     const before = prose.at(-1)?.text ?? '';
     const followsCode = block.at(-1)?.number === index;
     // Four spaces after an empty line are code, or two more than that in a list.
-    if (text.trim() !== '' && indent >= listDepth + 4 && (before === '' || followsCode) && !ITEM.test(text)) {
+    if (text.trim() !== '' && indent >= listDepth + 4 && (followsCode || (before === '' && !ITEM.test(text)))) {
       block.push({ number, text, isBlock: true });
       prose.push(blank);
       return;
