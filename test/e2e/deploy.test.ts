@@ -93,9 +93,10 @@ describe.skipIf(noProgram('kube-apiserver', 'kube-controller-manager'))(
 
     test('the overlays of the documents', async () => {
       const documents = ['deploy/README.md', 'docs/start/kubernetes.md'];
-      const blocks = documents.map((path) => readFileSync(join(PROJECT, path), 'utf8')).join('\n').matchAll(
-        /apiVersion: kustomize\.config\.k8s\.io\/v1beta1\n.*?(?=\nEOF|\n```)/gs,
-      );
+      const blocks = documents
+        .map((path) => readFileSync(join(PROJECT, path), 'utf8'))
+        .join('\n')
+        .matchAll(/apiVersion: kustomize\.config\.k8s\.io\/v1beta1\n.*?(?=\nEOF|\n```)/gs);
       const overlays = [...blocks].map(([text]) => text.replaceAll('../deploy/', '../../../../deploy/'));
       expect(overlays).toHaveLength(5);
       const config = readFileSync(join(KUSTOMIZE, 'management-server', 'relay-config.yaml'), 'utf8');
