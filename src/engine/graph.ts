@@ -20,7 +20,7 @@ import { type HealthParts, health } from './health/health.ts';
 import { declareInputs, type EngineInputs, type FleetSettings } from './inputs.ts';
 import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';
-import { indexBarred, indexLeftOut } from './output/not-allowed.ts';
+import { indexBarred, indexShared } from './output/not-allowed.ts';
 import { deriveOutputs, derivePending, type Output } from './output/outputs.ts';
 import { deriveAttempts, indexUnsettled } from './output/tries.ts';
 import { deriveAssignments, indexPlacements } from './placement/assignments.ts';
@@ -48,7 +48,7 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   const documentWants = deriveDocumentWants(graph, { ...inputs, ...desired });
   const wired = wireDomains(base, desired, documentWants, among);
   const wanted = wireWants(base, documentWants, wired);
-  const { proofs, limits, safeMode, collisions, unproven, documentsByFile, ...output } = wireOutputs(
+  const { proofs, limits, safeMode, collisions, unproven, leaving, documentsByFile, ...output } = wireOutputs(
     base,
     desired,
     wired,
@@ -66,6 +66,8 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   return {
     ...{ graph, inputs, ...collections, limits, safeMode, placementIndexes, collisions, readers },
     sourceProofs: proofs.bySource,
+    /** Removals that have passed the guards and are not judged again, as of the guards' `leaving`. By cluster and object key. */
+    leaving,
     /** Files that are not read, and that the ledger has something from: their sources are partial. Partition: the source. Key: the path. */
     doubtfulFiles: desired.doubtfulFiles,
     /** By source name, in the empty partition; no entry: the source may do everything. */
@@ -174,14 +176,14 @@ function wireDesired({ graph, inputs }: Base, accepts: ReturnType<typeof joinAcc
   const policy = derivePolicy(graph, declarations);
   const clusterIndex = indexClusters(graph, clusters);
   const placements = derivePlacements(graph, declarations, clusterIndex, rights);
-  const placementIndexes = indexPlacements(graph, placements, rights);
+  const placementIndexes = indexPlacements(graph, placements, rights, inputs.files);
   const refusedPlacements = deriveRefusedPlacements(graph, documents, clusterIndex);
   const assigning = { files: inputs.files, placementIndexes, clusterIndex, rights };
   const assignments = deriveAssignments(graph, assigning);
   return {
     ...{ rights, documents, fileProofs, doubtfulFiles, declarations, clusters, clusterIndex, policy },
     ...{ placements, placementIndexes, refusedPlacements, assignments },
-    leftOutBySource: graph.index('leftOutBySource', assignments, ({ value: { leftOut } }) => leftOut?.by ?? []),
+    leftOutBySource: graph.index('leftOutBySource', assignments, ({ value: { leftOut } }) => leftOut ?? []),
   };
 }
 
@@ -265,7 +267,7 @@ function wireOutputs(
   const refused = {
     ...{ rights, files: inputs.files, placementIndexes },
     documentsByFile: indexDocumentsByFile(graph, documents),
-    leftOutByName: indexLeftOut(graph, assignments),
+    sharedByName: indexShared(graph, assignments),
     placementsByFile: graph.index('placementsByFile', placements, ({ value }) => [fileGroup(value.declared.origin)]),
     refusedPlacementsByFolder: indexByFolder(graph, refusedPlacements),
     barred: wired.flatMap(({ parts: { barred = [] } }) => barred.map((each) => indexBarred(graph, each))),
@@ -282,8 +284,9 @@ function wireOutputs(
   const outputs = deriveOutputs(graph, decisions, guards, tries);
   const pending = derivePending(graph, outputs, inputs.ledger);
   const { documentsByFile } = refused;
-  const { unproven } = guards;
-  return { proofs, safeMode, targets, decisions, limits, outputs, pending, collisions, unproven, documentsByFile };
+  const { unproven, leaving } = guards;
+  const judged = { limits, unproven, leaving };
+  return { ...judged, proofs, safeMode, targets, decisions, outputs, pending, collisions, documentsByFile };
 }
 
 /** The progress of the outputs, and the statuses of declarations. */

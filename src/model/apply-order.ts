@@ -1,6 +1,14 @@
 import { AUTOSCALER_KIND } from './autoscalers.ts';
 import { kindOf, type ObjectKey } from './object-key.ts';
 
+/**
+ * Annotations of objects that give a part of their content to others, with names of objects of their kind and namespace between commas. A
+ * live object is updated only when those that {@link UPDATED_AFTER} names are applied, and removed only when those are that
+ * {@link REMOVED_AFTER} names.
+ */
+export const UPDATED_AFTER = 'fleetrelay.dev/updated-after';
+export const REMOVED_AFTER = 'fleetrelay.dev/removed-after';
+
 const CRD = 'apiextensions.k8s.io/CustomResourceDefinition';
 const WEBHOOKS: readonly string[] = [
   'admissionregistration.k8s.io/MutatingWebhookConfiguration',

@@ -1,4 +1,4 @@
-import type { Declaration } from './desired.ts';
+import type { Declaration, GuardLimits } from './desired.ts';
 import type { EngineKind } from './engine-kinds.ts';
 import type { ClusterId, ClusterName, Digest } from './ids.ts';
 import type { ObjectMeta, Origin, OutputPosition } from './output.ts';
@@ -21,8 +21,11 @@ export interface LedgerEntry extends ObjectMeta {
    * and it has no status of its own. Absent: the ledger or a tag proves it.
    */
   readonly unproven?: true;
-  /** Its removal has passed the guards, and waits for the last delta of a large change. It counts as sent while a window has it. */
-  readonly leaving?: true;
+  /**
+   * Its removal has passed the guards under these limits, and waits for the last delta of a large change. While a window has it, it
+   * counts as sent, unless a limit is tighter by now.
+   */
+  readonly leaving?: GuardLimits;
   /** The agent has lost the content: it is sent again as soon as the object is decided. */
   readonly lost?: true;
 }
@@ -95,10 +98,10 @@ export type LastKnownGood<Kind extends EngineKind = EngineKind> = {
  * The outcome of a `RemovalApproval`, decided when it is first read and again only if its digest changes, or if it was `unsigned` and
  * the verdict on it is another one now. `used`: it has released removals. `stale`: no removal with this digest was held before the
  * approval, or its outcome was lost. `expired`: it was read too late. `notCounted`: the RelayConfig lets no file approve. `unsigned`: it lets signed files
- * approve, and this one is not, for `problem`.
+ * approve, and this one is not, for `problem`. `waits`: outcomes are lost, and its source was not read completely since.
  */
 export interface ApprovalOutcome {
   readonly digest: Digest;
-  readonly outcome: 'used' | 'stale' | 'expired' | 'notCounted' | 'unsigned';
+  readonly outcome: 'used' | 'stale' | 'expired' | 'notCounted' | 'unsigned' | 'waits';
   readonly problem?: string;
 }

@@ -86,6 +86,11 @@ export function kindOf(key: ObjectKey): string {
   return key.slice(0, key.indexOf('/', key.indexOf('/') + 1));
 }
 
+/** The kind without its group; of a name as of {@link nameOfKind}. */
+export function kindWithoutGroup(name: string): string {
+  return name.slice(name.indexOf('/') + 1);
+}
+
 /** A key for people: `Deployment.apps/web/frontend`, `Namespace/web`. */
 export function displayKey(key: ObjectKey): string {
   const { group, kind, namespace, name } = objectRefOf(key);

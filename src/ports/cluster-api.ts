@@ -57,7 +57,7 @@ export interface LiveState {
    */
   readonly changed?: ReadonlySet<ObjectKey>;
   readonly objects: ReadonlyMap<ObjectKey, ObservedObject>;
-  /** All kinds that were ever seen in the cluster. A kind that could not be read completely is unknown, never empty. */
+  /** All kinds that the cluster offers. A kind that could not be read completely is unknown, never empty. */
   readonly kinds: readonly KindState[];
   readonly diagnostics: readonly Diagnostic[];
   /** Kinds (`group/Kind`) whose definition was made, changed or removed since the state before; absent: none. */
@@ -140,6 +140,9 @@ export type ApplyOutcome =
 /** Reasons of failures that end when another object is created: the definition of the kind, the Namespace. */
 export const NO_SUCH_KIND = 'NoSuchKind';
 export const NAMESPACE_NOT_FOUND = 'NamespaceNotFound';
+
+/** Reason of a failed apply: the Namespace is being deleted, and takes nothing new. */
+export const NAMESPACE_TERMINATING = 'NamespaceTerminating';
 
 export interface RemoveRequest extends Ownership {
   /** Id of the owned object; an object of the same key with another id is not removed. Absent: only the stamp is compared. */

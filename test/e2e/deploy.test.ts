@@ -91,8 +91,9 @@ describe.skipIf(noProgram('kube-apiserver', 'kube-controller-manager'))(
       expect(args.filter((arg: string) => !fewer.includes(arg))).toEqual(['--ca-file=/etc/fleetrelay/ca/ca.crt']);
     });
 
-    test('the overlays of the document', async () => {
-      const blocks = readFileSync(join(PROJECT, 'deploy', 'README.md'), 'utf8').matchAll(
+    test('the overlays of the documents', async () => {
+      const documents = ['deploy/README.md', 'docs/start/kubernetes.md'];
+      const blocks = documents.map((path) => readFileSync(join(PROJECT, path), 'utf8')).join('\n').matchAll(
         /apiVersion: kustomize\.config\.k8s\.io\/v1beta1\n.*?(?=\nEOF|\n```)/gs,
       );
       const overlays = [...blocks].map(([text]) => text.replaceAll('../deploy/', '../../../../deploy/'));

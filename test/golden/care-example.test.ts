@@ -10,11 +10,11 @@ import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
 import { runServer } from '../support/running-server.ts';
 import { fakeApi } from '../support/server-api.ts';
 
-/** What `examples/care` gives, as the section "Care of Shoots" of the README shows it. */
+/** What `examples/care` gives, as `docs/domains/care-of-shoots.md` shows it. */
 
 const example = join(import.meta.dirname, '../../examples/care');
 const golden = (name: string): string => join(import.meta.dirname, 'care-example', name);
-const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/domains/care-of-shoots.md'), 'utf8');
 
 it('rendered', async () => {
   const args = ['render', 'repo', '--clusters', 'clusters', '--status', 'status', '-o', 'json'];
@@ -63,7 +63,7 @@ it('asked of a server, whose agents report Nodes, webhooks and the Shoot of a Ga
     await stop();
   }
   for (const file of ['shoots.txt', 'explain-condition.txt', 'explain-orders.txt']) {
-    expect(readme).toContain(shown.get(file));
+    expect(page).toContain(shown.get(file));
   }
 });
 

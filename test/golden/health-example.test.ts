@@ -9,11 +9,11 @@ import { createFleetWorld } from '../support/fleet-world.ts';
 import { runServer } from '../support/running-server.ts';
 import { fakeApi } from '../support/server-api.ts';
 
-/** What `examples/health` gives, as the section "Health" of the README shows it. */
+/** What `examples/health` gives, as `docs/domains/data-planes.md` shows it. */
 
 const example = join(import.meta.dirname, '../../examples/health');
 const golden = (name: string): string => join(import.meta.dirname, 'health-example', name);
-const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/domains/data-planes.md'), 'utf8');
 
 it('rendered', async () => {
   const args = ['render', 'repo', '--clusters', 'clusters', '--insights', 'insights.yaml', '-o', 'json'];
@@ -54,5 +54,5 @@ it('asked of a server, whose agent of the cluster reports the Pods', async () =>
   } finally {
     await stop();
   }
-  for (const file of ['dataplanes.txt', 'explain-web.txt']) expect(readme).toContain(shown.get(file));
+  for (const file of ['dataplanes.txt', 'explain-web.txt']) expect(page).toContain(shown.get(file));
 });

@@ -44,6 +44,7 @@ const WITHOUT_EXAMPLE: Readonly<Record<string, string>> = {
   FR3013: 'the RelayConfig of a server',
   FR3014: 'the RelayConfig of a server',
   FR3015: 'several sources',
+  FR3016: 'a lost record of the store',
   FR3007: 'held removals',
   FR3008: 'held removals',
   FR3009: 'held removals',

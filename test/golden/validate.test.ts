@@ -65,8 +65,8 @@ describe('golden file of the rules across files', () => {
 });
 
 describe('what other programs read', () => {
-  it('docs/validate.md describes every member of the JSON', async () => {
-    const page = readFileSync(join(import.meta.dirname, '../../docs/validate.md'), 'utf8');
+  it('docs/reference/validate.md describes every member of the JSON', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/reference/validate.md'), 'utf8');
     const { summary, findings, ...rest } = JSON.parse(await output('-o', 'json'));
     const members = [
       ...Object.keys(summary).map((name) => `summary.${name}`),
@@ -96,7 +96,8 @@ describe('what other programs read', () => {
       expect(run.tool.driver.rules[result.ruleIndex].id).toBe(result.ruleId);
     }
     expect(run.results.length).toBeGreaterThan(5);
-    for (const { id, helpUri } of run.tool.driver.rules) expect(helpUri).toMatch(new RegExp(`^https://.*/${id}\\.html$`));
+    for (const { id, helpUri } of run.tool.driver.rules)
+      expect(helpUri).toMatch(new RegExp(`^https://.*/${id}\\.html$`));
   });
 
   it('junit is XML, and its counts are those of its cases', async () => {

@@ -280,6 +280,11 @@ const REGRESSIONS = [
     found:
       'no fault: a leader completed the commit of a revision before it suspended its source, and its answer said so',
   },
+  {
+    seed: 7900469,
+    hostile: 'drawn',
+    found: 'a removal that waited for the last delta of a large change went after its guards had been tightened',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 const PROJECT = join(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 /** Tests that the threat model names, each once. */
-const named = new Set(read('docs/threat-model.md').match(/\btest\/[\w./-]+/g));
+const named = new Set(read('docs/operate/threat-model.md').match(/\btest\/[\w./-]+/g));
 
 test('every test that the threat model names is there', () => {
   expect(named.size).toBeGreaterThan(20);
@@ -19,9 +19,9 @@ test('the threat model names every hostile test', () => {
 });
 
 test.each([
-  ['README.md', ['SECURITY.md', 'docs/threat-model.md']],
-  ['SECURITY.md', ['docs/threat-model.md']],
-  ['deploy/README.md', ['../SECURITY.md', '../docs/threat-model.md']],
+  ['README.md', ['SECURITY.md', 'docs/operate/threat-model.md']],
+  ['SECURITY.md', ['docs/operate/threat-model.md']],
+  ['deploy/README.md', ['../SECURITY.md', '../docs/operate/threat-model.md']],
 ])('%s leads to it', (path, links) => {
   for (const link of links) expect(read(path)).toContain(`](${link})`);
 });

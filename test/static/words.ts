@@ -19,7 +19,12 @@ export const retiredWords: readonly RetiredWord[] = [
   { word: /sole.?claims?\b/i, instead: 'store lock' },
   { word: /\bchores?\b|[a-z]Chore\b/i, instead: 'single-flight task' },
   { word: /\blookouts?\b/i, instead: 'observer' },
-  { word: /\bkeepers?\b|[a-z]Keeper\b/, instead: 'recorder, reconciler or refresher' },
+  {
+    word: /\bkeepers?\b|[a-z]Keeper\b/,
+    instead: 'recorder, reconciler or refresher',
+    // An API group of ClickHouse.
+    except: ['docs/development/compared.md'],
+  },
   { word: /\bfarewells?\b/i, instead: 'deregistration notice' },
   { word: /\bpartings\b/i, instead: 'disconnectCount' },
   // Messages of kubelets and about them.

@@ -201,6 +201,8 @@ export async function createFleetWorld(
     readonly log?: Log;
     readonly quotas?: ClusterSize;
     readonly deltaBytes?: number;
+    /** How far its repositories may loosen the guards. Default: as they like. */
+    readonly guardBounds?: PolicyBounds['guards'];
     /** Where commits of the server are cut into slices. Default: nowhere, since its clock stands still. */
     readonly plans?: PlanSetup;
     readonly beginSlice?: BeginSlice;
@@ -217,7 +219,7 @@ export async function createFleetWorld(
   const custom = given.custom === undefined ? [] : [customSource(given.custom, serverClock)];
   const { approvals, ignoreLiveOptOuts } = given;
   const bounds = {
-    ...{ guards: {}, safeModes: [], webhookRemediator: false },
+    ...{ guards: given.guardBounds ?? {}, safeModes: [], webhookRemediator: false },
     ...(approvals && { approvals }),
     ...(ignoreLiveOptOuts === undefined ? {} : { ignoreLiveOptOuts }),
   };

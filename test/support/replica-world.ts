@@ -43,6 +43,8 @@ export interface ReplicaOptions {
   readonly lease?: Lease;
   /** What is special about its store, before it is read. */
   readonly prepare?: (store: SharedMemoryStore) => void;
+  /** Most bytes of one delta. Default: as in a real server. */
+  readonly deltaBytes?: number;
   /** Where its commits are cut into slices. Default: nowhere. */
   readonly beginSlice?: BeginSlice;
 }
@@ -144,6 +146,7 @@ export async function createReplicaWorld(
       ...(options.readStatus === undefined ? {} : { readStatus: options.readStatus }),
       ...(options.sources === undefined ? {} : { sources: options.sources }),
       ...(options.xds === undefined ? {} : { xds: options.xds }),
+      ...(options.deltaBytes === undefined ? {} : { deltaBytes: options.deltaBytes }),
       ...(options.beginSlice === undefined ? {} : { beginSlice: options.beginSlice }),
     });
     const replica: FakeReplica = {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { quote } from '../../model/ids.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
@@ -19,11 +19,14 @@ export const ANY_MANIFEST = 'manifest.yaml';
 export function repositoryOf(root: string): Result<string> {
   const at = join(root, '.git');
   try {
+    const found = statSync(at);
+    if (found.isDirectory()) return ok(at);
+    // The read of a pipe would wait for a writer.
+    if (!found.isFile()) return problem(`${quote(at)} is neither a folder nor a file`);
     const named = /^gitdir: (.+)$/m.exec(readFileSync(at, 'utf8'))?.[1];
     return named === undefined ? problem(`${quote(at)} names no repository`) : ok(resolve(root, named));
-  } catch (error) {
-    const isFolder = error instanceof Error && 'code' in error && error.code === 'EISDIR';
-    return isFolder ? ok(at) : problem(`${quote(at)} cannot be read`);
+  } catch {
+    return problem(`${quote(at)} cannot be read`);
   }
 }
 

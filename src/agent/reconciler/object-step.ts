@@ -6,6 +6,7 @@ import { displayKey, kindOf, type ObjectKey, objectRefOf, refOfObject } from '..
 import { unreachable } from '../../model/result.ts';
 import type { StoredObject } from '../../ports/agent-disk.ts';
 import type { ApplyRequest, ClusterApi, InventoryRecord } from '../../ports/cluster-api.ts';
+import { WAITS_FOR_OTHER, type Wait } from './handovers.ts';
 import { contentOf, fleetOf, type Inventory } from './inventory.ts';
 
 /** The result of one attempt to apply or remove an object. */
@@ -19,6 +20,16 @@ export interface Step {
   readonly givesUp?: JsonObject;
   /** The cluster's identity of the object, for the inventory. */
   readonly identity?: string;
+}
+
+/** What {@link stepObject} is told beside the inventory. */
+export interface StepOptions {
+  /** False without a server: then nothing is removed. */
+  readonly mayRemove: boolean;
+  /** Of the object, where the inventory does not have it yet. */
+  readonly identity?: string | undefined;
+  /** Whether the object waits for another one. */
+  readonly waitOf: (phase: InventoryRecord['phase'], request: ApplyRequest) => Wait;
 }
 
 const CRD = 'apiextensions.k8s.io/CustomResourceDefinition';
@@ -58,26 +69,35 @@ function declaredValue(inventory: Inventory, key: ObjectKey): JsonObject | undef
 }
 
 /**
- * Applies or removes one object as the inventory says; undefined if the key is not in the inventory.
- *
- * @param mayRemove false without a server: then nothing is removed
- * @param identity of the object, where the inventory does not have it yet
+ * Applies or removes one object as the inventory says; undefined if the key is not in the inventory, or waits for another one that has
+ * no result yet.
  */
 export async function stepObject(
   cluster: ClusterApi,
   inventory: Inventory,
   key: ObjectKey,
-  mayRemove: boolean,
-  identity?: string,
+  options: StepOptions,
 ): Promise<Step | undefined> {
   const record = inventory.records.get(key);
   const fleet = fleetOf(inventory);
   if (record === undefined || fleet === undefined) return undefined;
-  if (record.phase === 'removing') {
-    return mayRemove ? removeObject(cluster, fleet, inventory, record, identity ?? record.identity) : SERVER_AWAY;
-  }
   const value = declaredValue(inventory, key);
-  return value === undefined ? CONTENT_UNKNOWN : applyObject(cluster, applyRequest(fleet, record, { value }));
+  const request = value && applyRequest(fleet, record, { value });
+  if (record.phase === 'removing') {
+    if (!options.mayRemove) return SERVER_AWAY;
+    const wait = request === undefined || record.rebuilt === true ? 'none' : options.waitOf('removing', request);
+    return wait === 'none'
+      ? removeObject(cluster, fleet, inventory, record, { declared: value, identity: options.identity })
+      : waiting('removing', wait);
+  }
+  if (request === undefined) return CONTENT_UNKNOWN;
+  const wait = options.waitOf('held', request);
+  return wait === 'none' ? applyObject(cluster, request) : waiting('failed', wait);
+}
+
+/** No retry: the result of the other object wakes it. */
+function waiting(state: 'failed' | 'removing', wait: Exclude<Wait, 'none'>): Step | undefined {
+  return wait === 'untold' ? undefined : stepOf(state, WAITS_FOR_OTHER, wait.message);
 }
 
 async function applyObject(cluster: ClusterApi, request: ApplyRequest): Promise<Step> {
@@ -124,14 +144,16 @@ async function removeObject(
   fleet: FleetName,
   inventory: Inventory,
   record: InventoryRecord,
-  identity: string | undefined,
+  {
+    declared,
+    identity = record.identity,
+  }: { readonly declared?: JsonObject | undefined; readonly identity?: string | undefined },
 ): Promise<Step> {
   const { key, nonce } = record;
   if (record.rebuilt === true) {
     const why = 'after the loss of the inventory only its stamp says that fleetrelay owns it';
     return stepOf('removed', RELEASED, `${displayKey(key)} stays: ${why}`);
   }
-  const declared = declaredValue(inventory, key);
   const occupant = occupantOf(record, declared, inventory.records.values());
   if (occupant !== undefined) return stepOf('removing', OCCUPIED, `${displayKey(occupant)} is still in it`);
   const outcome = await cluster.remove({

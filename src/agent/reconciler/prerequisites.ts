@@ -1,9 +1,9 @@
 import type { ObjectResult } from '../../model/agent.ts';
 import { kindOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
-import { type LiveState, NAMESPACE_NOT_FOUND, NO_SUCH_KIND } from '../../ports/cluster-api.ts';
+import { type LiveState, NAMESPACE_NOT_FOUND, NAMESPACE_TERMINATING, NO_SUCH_KIND } from '../../ports/cluster-api.ts';
 import { PAUSED_REASON } from './object-step.ts';
 
-const REASONS: readonly string[] = [NO_SUCH_KIND, NAMESPACE_NOT_FOUND, PAUSED_REASON];
+const REASONS: readonly string[] = [NO_SUCH_KIND, NAMESPACE_NOT_FOUND, NAMESPACE_TERMINATING, PAUSED_REASON];
 
 /**
  * Objects that wait for a change in the cluster: a prerequisite (their kind, their Namespace, the release of the stop button), or the
@@ -25,6 +25,7 @@ export function createPrerequisites() {
     metBy,
     redefinedIn,
     freedIn,
+    renewedIn,
   };
 
   /** Notes the last result of an object. */
@@ -47,6 +48,7 @@ export function createPrerequisites() {
         if (!live.paused) keys.push(key);
         continue;
       }
+      if (reason === NAMESPACE_TERMINATING) continue;
       const namespace = namespaceOf(key);
       const required = reason === NO_SUCH_KIND ? kindOf(key) : namespace;
       if (!(reason === NO_SUCH_KIND ? kinds.has(required) : live.objects.has(namespace))) continue;
@@ -71,7 +73,28 @@ export function createPrerequisites() {
     const kinds = new Set([...changed].filter((key) => !objects.has(key)).map(kindOf));
     return kinds.size === 0 ? [] : [...failed].filter((key) => kinds.has(kindOf(key)));
   }
+
+  /**
+   * The failed objects in a Namespace that is gone since the state before this one, and those that were refused since theirs was being
+   * deleted, if there is a new one.
+   */
+  function renewedIn({ changed, objects }: LiveState): readonly ObjectKey[] {
+    const [gone, whole] = [new Set<ObjectKey>(), new Set<ObjectKey>()];
+    for (const key of changed ?? []) {
+      if (kindOf(key) !== NAMESPACE) continue;
+      const live = objects.get(key);
+      if (live === undefined) gone.add(key);
+      else if (live.health === undefined || live.health.state === 'current') whole.add(key);
+    }
+    if (gone.size + whole.size === 0) return [];
+    return [...failed].filter((key) => {
+      const namespace = namespaceOf(key);
+      return gone.has(namespace) || (whole.has(namespace) && reasons.get(key) === NAMESPACE_TERMINATING);
+    });
+  }
 }
+
+const NAMESPACE = '/Namespace';
 
 function namespaceOf(key: ObjectKey): ObjectKey {
   return objectKey({ group: '', kind: 'Namespace', namespace: '', name: objectRefOf(key).namespace });

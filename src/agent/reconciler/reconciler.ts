@@ -9,10 +9,19 @@ import type { Random } from '../../ports/random.ts';
 import type { ServerListener } from '../../relay/session.ts';
 import type { ResultBook } from '../result-book.ts';
 import { createDrift } from './drift.ts';
+import { createHandovers } from './handovers.ts';
 import { createHealthReporter } from './health-reporter.ts';
 import { type Acceptance, acceptDelta, contentOf, type Inventory, type Rejection } from './inventory.ts';
 import { createInventoryStore, isUnchanged, type StoreDeps } from './inventory-store.ts';
-import { CONTENT_UNKNOWN_REASON, OCCUPIED, RELEASED, type Step, stepObject, workRank } from './object-step.ts';
+import {
+  CONTENT_UNKNOWN_REASON,
+  OCCUPIED,
+  RELEASED,
+  type Step,
+  type StepOptions,
+  stepObject,
+  workRank,
+} from './object-step.ts';
 import { createPrerequisites } from './prerequisites.ts';
 import type { Recovered } from './recovery.ts';
 import { createWorkQueue, type WorkOutcome } from './work-queue.ts';
@@ -120,6 +129,7 @@ function createState(deps: ReconcilerDeps, { inventory, trusted }: Recovered) {
     /** Namespaces and CRDs whose removal waits for that of objects in them. */
     occupied: new Set<ObjectKey>(),
     prerequisites: createPrerequisites(),
+    handovers: createHandovers(deps),
     /** An object was removed since what has failed was tried again. */
     hasRemoved: false,
     health: createHealthReporter(deps),
@@ -209,7 +219,10 @@ function observe(state: State, live: LiveState): void {
     state.missed = true;
     return;
   }
-  const met = isNew ? [...prerequisites.metBy(live), ...prerequisites.redefinedIn(live)] : prerequisites.metBy(live);
+  const met = [
+    ...prerequisites.metBy(live),
+    ...(isNew ? [...prerequisites.redefinedIn(live), ...prerequisites.renewedIn(live)] : []),
+  ];
   for (const key of met) if (!queue.isActive(key)) queue.add(key);
   if (isNew) for (const key of prerequisites.freedIn(live)) queue.hasten(key);
   const { changed } = live;
@@ -277,9 +290,13 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
 }
 
 /** Applies or removes the object. What it gives up is in the inventory before it is written. */
-async function stepRecorded({ deps, store, mayRemove }: State, record: InventoryRecord): Promise<Step | undefined> {
+async function stepRecorded(state: State, record: InventoryRecord): Promise<Step | undefined> {
+  const { deps, store, mayRemove, handovers } = state;
   const { key } = record;
-  const tryOnce = () => stepObject(deps.cluster, store.current(), key, mayRemove, store.identities.get(key));
+  const waitOf: StepOptions['waitOf'] = (phase, request) =>
+    handovers.waitOf(store.current(), state.live, phase, request);
+  const options = { mayRemove, identity: store.identities.get(key), waitOf };
+  const tryOnce = () => stepObject(deps.cluster, store.current(), key, options);
   const step = await tryOnce();
   if (step?.givesUp === undefined) return step;
   await store.writeGivenUp(record, step.givesUp);
@@ -294,8 +311,9 @@ function tryFailedAgain(state: State): void {
 }
 
 function forget(state: State, key: ObjectKey): void {
-  const { drift, health, store, prerequisites, queue } = state;
-  for (const part of [drift, health, prerequisites]) part.forget(key);
+  const { drift, health, store, prerequisites, queue, handovers } = state;
+  for (const part of [drift, health, prerequisites, handovers]) part.forget(key);
+  for (const other of handovers.takeWaiters(key)) queue.add(other);
   store.identities.delete(key);
   state.skipped.delete(key);
   state.seenGone.delete(key);
@@ -304,14 +322,20 @@ function forget(state: State, key: ObjectKey): void {
   for (const other of state.occupied) queue.add(other);
 }
 
-function note({ deps, prerequisites, occupied }: State, { key, digest }: InventoryRecord, result: Result): void {
+function note(
+  { deps, prerequisites, occupied, handovers, queue }: State,
+  { key, digest }: InventoryRecord,
+  result: Result,
+): void {
   const { results, log } = deps;
   prerequisites.note(key, result);
   if (result.reason === OCCUPIED) occupied.add(key);
   else occupied.delete(key);
   const before = results.get(key);
   results.note({ key, digest, ...result });
-  if (before?.state === result.state && before.message === result.message) return;
+  const isSame = before?.state === result.state && before.message === result.message;
+  if (!isSame || before.digest !== digest) for (const other of handovers.takeWaiters(key)) queue.add(other);
+  if (isSame) return;
   const what = { object: displayKey(key), ...result };
   if (result.reason === RELEASED) log.warn('an object that is not declared any more stays', what);
   if (result.state === 'failed' || result.state === 'conflict') log.warn('an object is not as declared', what);

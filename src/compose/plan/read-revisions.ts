@@ -112,7 +112,9 @@ async function workTreeChanges(
     inside.map(async ({ path: whole, now }): Promise<TreeChange> => {
       const path = whole.slice(prefix.length);
       const found = now === null ? undefined : await lstat(resolve(root, whole)).catch(() => undefined);
-      if (found === undefined || now === null) return { path, entry: null };
+      // What is no file, link or folder git does not commit.
+      const isOther = found !== undefined && !(found.isFile() || found.isSymbolicLink() || found.isDirectory());
+      if (found === undefined || now === null || isOther) return { path, entry: null };
       if (found.isDirectory()) return { path, entry: { kind: 'submodule', blob: `${ON_DISK}${path}`, size: 0 } };
       const kind = found.isFile() ? 'file' : 'symlink';
       return { path, entry: { kind, blob: `${ON_DISK}${folder}/${path}`, size: found.size } };

@@ -259,7 +259,7 @@ function wireAgents(
   parts.observed.follow(replica);
   loop.addBookkeeper(createContenderRecorder(engine, records));
   const heldSets = createHeldSets(parts);
-  loop.addBookkeeper(createApprovalFiles({ ...parts, heldSets }, () => knowsAll() && !parts.counter.isBehind()));
+  loop.addBookkeeper(createApprovalFiles({ ...parts, heldSets }));
   loop.addBookkeeper(createHoldRecorder(engine, records, approvals));
   // After what is held: looser guards are on record only when all is that was held under those of before.
   loop.addBookkeeper(createDeclarationRecorder(engine, records));

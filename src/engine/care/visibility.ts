@@ -1,5 +1,6 @@
 import type { KindState } from '../../model/agent.ts';
 import type { JsonValue } from '../../model/json.ts';
+import { kindWithoutGroup } from '../../model/object-key.ts';
 import type { Collection, Derived, Graph, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import type { AgentValue, EngineInputs } from '../inputs.ts';
@@ -63,7 +64,7 @@ export function isNotChecked({ outcome, reason }: Finding): boolean {
 
 /** The finding for a kind (`group/Kind`) that the policy excludes. */
 function excludedKind(cluster: string, kind: string): Finding {
-  const name = kind.slice(kind.indexOf('/') + 1);
+  const name = kindWithoutGroup(kind);
   return notChecked(`${name} of cluster ${cluster} is left out of discovery by the FleetPolicy`);
 }
 
@@ -90,7 +91,7 @@ export function kindObstacle(
   // A directory that has only unreadable files of a kind knows its name as that of their folder, in lower case.
   const found = read.get(kinds, cluster, kind) ?? read.get(kinds, cluster, lowerCase(kind));
   const refusal = found?.unlisted?.[namespace];
-  const name = kind.slice(kind.indexOf('/') + 1);
+  const name = kindWithoutGroup(kind);
   if (refusal !== undefined) {
     return notChecked(`${name} in namespace ${namespace} of cluster ${cluster} cannot be listed: ${refusal}`);
   }

@@ -1,14 +1,14 @@
 import type { EngineKind } from '../../model/engine-kinds.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
-import type { Origin } from '../../model/output.ts';
 import type { Contribution } from '../collections/types.ts';
 import type { EngineDiagnostic, Reason } from '../domain.ts';
 import type { Declared } from '../fleet/declared.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
-import { documentRefOf } from '../fleet/sources.ts';
+import { cachedByFile, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import type { Output } from '../output/outputs.ts';
-import { placementsOf, type Route, routesTo } from '../placement/assignments.ts';
+import { maySelect, placementsOf, type Route, routesTo } from '../placement/assignments.ts';
+import { selects as selectsFile } from '../placement/matching.ts';
 import type { PlacementValue } from '../placement/placements.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { engineDiagnostics } from '../status/diagnostics.ts';
@@ -122,9 +122,16 @@ function isAbout({ origin, identity }: Declared, at: EngineDiagnostic['at']): bo
 /** The objects of a cluster or of a Placement that are not applied, the most urgent first; empty for other kinds. */
 export function problemsOfObjects(engine: Engine, kind: EngineKind, key: string): readonly Reason[] {
   if (kind !== 'KubernetesCluster' && kind !== 'Placement') return [];
-  const isPlaced = (file: Origin): boolean =>
-    placementsOf(file, engine.placementIndexes).selecting.some(({ key: name }) => name === key);
-  const clusters = kind === 'KubernetesCluster' ? [key] : (engine.placements.get('', key)?.clusters ?? []);
+  const placement = kind === 'Placement' ? engine.placements.get('', key) : undefined;
+  // All Placements are matched only for files that this one selects.
+  const isPlaced = cachedByFile(
+    (file) =>
+      placement !== undefined &&
+      maySelect(placement, file.source) &&
+      selectsFile(placement, file) &&
+      placementsOf(file, engine.placementIndexes).selecting.some(({ key: name }) => name === key),
+  );
+  const clusters = kind === 'KubernetesCluster' ? [key] : (placement?.clusters ?? []);
   const found: Reason[] = [];
   for (const state of worstFirst) {
     for (const cluster of clusters) {

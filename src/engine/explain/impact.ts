@@ -5,7 +5,14 @@ import type { ObjectKey } from '../../model/object-key.ts';
 import { displayKey, objectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
-import { type DocumentRef, type DocumentValue, documentKey, documentRefOf, fileGroup } from '../fleet/sources.ts';
+import {
+  cachedByFile,
+  type DocumentRef,
+  type DocumentValue,
+  documentKey,
+  documentRefOf,
+  fileGroup,
+} from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import { maySelect } from '../placement/assignments.ts';
 import { selects } from '../placement/matching.ts';
@@ -134,7 +141,7 @@ function ofDeclaration(
   const placement = engine.placements.get('', key);
   if (placement !== undefined && placement.declared === declared) {
     const { clusters } = placement;
-    const matches = cachedBy((origin: Origin) => maySelect(placement, origin.source) && selects(placement, origin));
+    const matches = cachedByFile((origin: Origin) => maySelect(placement, origin.source) && selects(placement, origin));
     const objects = outputsOf(engine, matches, clusters);
     const message =
       clusters.length === 0
@@ -176,15 +183,4 @@ function ofDeclaration(
 
 function clustersOf(objects: readonly { readonly cluster: string }[]): readonly string[] {
   return [...new Set(objects.map(({ cluster }) => cluster))].sort(compareText);
-}
-
-/** Remembers the answer for each file. */
-function cachedBy(judge: (origin: Origin) => boolean): (origin: Origin) => boolean {
-  const known = new Map<string, boolean>();
-  return (origin) => {
-    const file = fileGroup(origin);
-    const now = known.get(file) ?? judge(origin);
-    known.set(file, now);
-    return now;
-  };
 }

@@ -14,7 +14,7 @@ export function notSelected(engine: Engine, cluster: string, document: DocumentR
   const folder = clusterFolder(path);
   // Also those that may not select files of the source: that they may not is a reason to name.
   const sources = placingSources(engine.placementIndexes);
-  const { selecting, leftOut } = selectFile(document, { byFolder: engine.placementIndexes.byFolder, sources });
+  const { selecting, leftOut } = selectFile(document, { ...engine.placementIndexes, sources });
   const rules = [
     ...selecting.map(({ key, value }) => notByPlacement(engine, cluster, source, key, value)),
     ...leftOut.filter((by) => selectorsOf(source, engine.placementIndexes).includes(by)).map((by) => tooExpensive(by)),

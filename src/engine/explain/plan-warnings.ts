@@ -10,13 +10,7 @@ import { NOT_REMOVABLE, WHY_LASTING } from '../../model/lasting-objects.ts';
 import { displayKey, labelsOf, type ObjectKey, type ObjectRef, objectRefOf } from '../../model/object-key.ts';
 import type { PlanWarning } from '../../model/plan/plan.ts';
 import { shownValue } from '../../model/plan/plan-text.ts';
-import {
-  type LeftOut,
-  REPLACE,
-  replacementOf,
-  type UpdateOutlook,
-  updateOutlook,
-} from '../../model/updates/update-outlook.ts';
+import { REPLACE, replacementOf, type UpdateOutlook, updateOutlook } from '../../model/updates/update-outlook.ts';
 import type { Engine } from '../graph.ts';
 import type { PlannedObject } from './plan.ts';
 
@@ -39,7 +33,12 @@ export function warningsOf(
   const { drift } = engine.policy.get('', '')?.value ?? defaultFleetPolicy;
   const byCluster = Map.groupBy(objects, (each) => each.cluster);
   for (const [cluster, planned] of byCluster) {
-    const judging: Judging = { outlookOf, isAutoscaled: createAutoscaledTest(engine, cluster), drift };
+    const judging: Judging = {
+      outlookOf,
+      compare,
+      isAutoscaled: createAutoscaledTest(engine, cluster, planned),
+      drift,
+    };
     for (const each of planned) {
       for (const warning of [...updateWarnings(each, judging), ...removalWarnings(each)]) add(cluster, warning);
     }
@@ -53,6 +52,7 @@ export function warningsOf(
 /** What updates of objects of one cluster are judged by. */
 interface Judging {
   readonly outlookOf: OutlookOf;
+  readonly compare: CompareVersions;
   readonly isAutoscaled: (key: ObjectKey) => boolean;
   readonly drift: FleetPolicy['drift'];
 }
@@ -60,35 +60,48 @@ interface Judging {
 /** What an API server does with a change beside what the manifest says. */
 function updateWarnings(
   { key, action, before, after }: PlannedObject,
-  { outlookOf, isAutoscaled, drift }: Judging,
+  { outlookOf, compare, isAutoscaled, drift }: Judging,
 ): readonly Warning[] {
   if (action !== 'change' || before === undefined || after === undefined) return [];
   const ref = objectRefOf(key);
   const object = displayKey(key);
   const { refused, kept, restored } = outlookOf(ref, before, after);
-  const lost =
-    restored.length === 0 ? [] : notIgnored(restored, ignoredFields({ key, value: after }, drift, isAutoscaled(key)));
+  const changes = compare(before, after);
+  // The clusters' autoscalers are looked for only if that matters.
+  const isScaled = changes.some(({ path }) => path === 'spec.replicas') && isAutoscaled(key);
+  const left = createLeftTest(ignoredFields({ key, value: after }, drift, isScaled));
   return [
     ...(refused.length === 0 ? [] : [refusal(replacementOf(key, after), ref.kind, object, refused.join(', '))]),
-    ...kept.map(({ path, value }): Warning => {
-      const message = `${path} stays ${shownValue(value)}: an API server keeps it although the manifest leaves it out`;
-      return { reason: 'FieldKept', object, message };
-    }),
-    ...lost.map(({ path, value }): Warning => {
-      const message = `${path} becomes ${shownValue(value)}, its default, since the manifest leaves it out`;
-      return { reason: 'DefaultRestored', object, message };
-    }),
+    ...changes
+      .filter(({ path }) => left(path))
+      .map(({ path }): Warning => {
+        const message = `${path} stays as it is in the cluster: an autoscaler, an annotation or the FleetPolicy leaves it to others`;
+        return { reason: 'FieldKept', object, message };
+      }),
+    ...kept
+      .filter(({ path }) => !left(path))
+      .map(({ path, value }): Warning => {
+        const message = `${path} stays ${shownValue(value)}: an API server keeps it although the manifest leaves it out`;
+        return { reason: 'FieldKept', object, message };
+      }),
+    ...restored
+      .filter(({ path }) => !left(path))
+      .map(({ path, value }): Warning => {
+        const message = `${path} becomes ${shownValue(value)}, its default, since the manifest leaves it out`;
+        return { reason: 'DefaultRestored', object, message };
+      }),
   ];
 }
 
-/** Without the fields that keep their live value, because others own them by agreement. */
-function notIgnored(fields: readonly LeftOut[], ignored: readonly FieldNames[]): readonly LeftOut[] {
-  return fields.filter(({ path }) => {
+/** Tests whether a field keeps its live value, because others own it by agreement. */
+function createLeftTest(ignored: readonly FieldNames[]): (path: string) => boolean {
+  return (path) => {
+    if (ignored.length === 0) return false;
     const names = parseFieldPath(path);
-    if (!names.ok) return true;
+    if (!names.ok) return false;
     const plain = names.value.filter((step) => typeof step === 'string');
-    return !ignored.some((field) => field.every((name, index) => name === plain[index]));
-  });
+    return ignored.some((field) => field.every((name, index) => name === plain[index]));
+  };
 }
 
 function refusal(replacement: ReturnType<typeof replacementOf>, kind: string, object: string, fields: string): Warning {
@@ -126,17 +139,29 @@ function createOutlooks(compare: CompareVersions): OutlookOf {
   };
 }
 
-/** Tests whether an autoscaler that the cluster will have sets the replicas of an object. The cluster is looked through at the first test. */
-function createAutoscaledTest(engine: Engine, cluster: string): (key: ObjectKey) => boolean {
+/**
+ * Tests whether an autoscaler sets the replicas of an object when the object is applied: one that the cluster will have, or one that goes,
+ * since removals come last. The cluster is looked through at the first test.
+ */
+function createAutoscaledTest(
+  engine: Engine,
+  cluster: string,
+  planned: readonly PlannedObject[],
+): (key: ObjectKey) => boolean {
   let targets: ReadonlySet<ObjectKey> | undefined;
   return (key) => {
-    targets ??= new Set(autoscaledIn(engine, cluster));
+    targets ??= new Set(autoscaledIn(engine, cluster, planned));
     return targets.has(key);
   };
 }
 
-function* autoscaledIn(engine: Engine, cluster: string): Generator<ObjectKey> {
+function* autoscaledIn(engine: Engine, cluster: string, planned: readonly PlannedObject[]): Generator<ObjectKey> {
   const isAutoscaler = (key: string): key is ObjectKey => key.startsWith(`${AUTOSCALER_KIND}/`);
+  for (const { key, before, after } of planned) {
+    const target =
+      isAutoscaler(key) && before !== undefined && after === undefined ? autoscaledBy(key, before) : undefined;
+    if (target !== undefined) yield target;
+  }
   for (const { key, value } of engine.outputs.entries(cluster)) {
     const target = isAutoscaler(key) && value.type === 'object' ? autoscaledBy(key, value.value) : undefined;
     if (target !== undefined) yield target;
@@ -144,8 +169,8 @@ function* autoscaledIn(engine: Engine, cluster: string): Generator<ObjectKey> {
   for (const { key, value } of engine.inputs.live.entries(cluster)) {
     if (!isAutoscaler(key)) continue;
     const output = engine.outputs.get(cluster, key)?.type;
-    // The output counts, unless the object stays as it is.
-    if (output === 'object' || output === 'remove' || output === 'removing') continue;
+    // The output counts, unless the object stays as it is, now or until the others are applied.
+    if (output === 'object' || output === 'removing') continue;
     const target = autoscaledBy(key, value.value);
     if (target !== undefined) yield target;
   }

@@ -40,6 +40,11 @@ export function deriveGuardLimits(
   });
 }
 
+/** Whether one of the limits is tighter than the other ones: what has passed under those is judged again. */
+export function isTighter(limits: GuardLimits, than: GuardLimits): boolean {
+  return Object.entries(tighter(limits, than)).some(([name, limit]) => limit !== than[name as keyof GuardLimits]);
+}
+
 function tighter(a: GuardLimits, b: GuardLimits): GuardLimits {
   const smaller = Object.entries(a).map(([name, limit]) => [name, Math.min(limit, b[name as keyof GuardLimits])]);
   return { ...(Object.fromEntries(smaller) as GuardLimits), windowSeconds: Math.max(a.windowSeconds, b.windowSeconds) };

@@ -3,7 +3,7 @@ import type { FleetPolicy } from '../../model/desired.ts';
 import { boundPolicy, defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import { firstNames } from '../../model/messages.ts';
-import { kindOf, type ObjectKey } from '../../model/object-key.ts';
+import { kindOf, kindWithoutGroup, type ObjectKey } from '../../model/object-key.ts';
 import type { Collection, Graph, Reader } from '../collections/types.ts';
 import { type Deadline, hasPassed, OF_PROCESS } from '../deadlines.ts';
 import type { EngineInputs, FleetSettings } from '../inputs.ts';
@@ -192,7 +192,7 @@ function whyUnread(
 }
 
 function kindUnknown(cluster: string, kind: string, message: string): Hold {
-  const name = kind.slice(kind.indexOf('/') + 1);
+  const name = kindWithoutGroup(kind);
   const why = message === '' ? '' : `: ${message}`;
   return {
     reason: 'KindUnknown',

@@ -89,6 +89,17 @@ export function fileGroup({ source, path }: Origin): string {
   return `${source}\u0000${path}`;
 }
 
+/** Remembers the answer for each file. */
+export function cachedByFile(judge: (file: Origin) => boolean): (file: Origin) => boolean {
+  const known = new Map<string, boolean>();
+  return (file) => {
+    const group = fileGroup(file);
+    const answer = known.get(group) ?? judge(file);
+    known.set(group, answer);
+    return answer;
+  };
+}
+
 /**
  * Whether a source was read completely. Only a `complete` source proves that it does not declare something. `partial`: some
  * of its files cannot be read. `unread`: no revision of it has entered in this process.

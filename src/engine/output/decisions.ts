@@ -12,7 +12,7 @@ import { type Visibility, whyUnseen } from '../fleet/safe-mode.ts';
 import { declares, provesAbsence, type SourceProof } from '../fleet/sources.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { type Electorate, electCandidate, meetsRequirement, originsOf, type Subject } from './election.ts';
-import { onlyPlaces, type RefusedReads, whyLeftOut, whyNotAllowed } from './not-allowed.ts';
+import { onlyPlaces, type RefusedReads, whyMoved, whyNotAllowed } from './not-allowed.ts';
 import { whyTooLarge } from './too-large.ts';
 
 /** An object that a cluster should hold. */
@@ -87,8 +87,8 @@ export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<D
     right: ledger,
     reads: [
       ...[contenders, clusters, targets, sources, results, ...proofs.reads],
-      ...[refused.rights, refused.documentsByFile, refused.leftOutByName, refused.refusedPlacementsByFolder],
-      ...[refused.placementIndexes.byFolder, refused.placementIndexes.selectors],
+      ...[refused.rights, refused.documentsByFile, refused.sharedByName, refused.refusedPlacementsByFolder],
+      ...Object.values(refused.placementIndexes),
       ...[inputs.files, refused.placementsByFile, ...refused.barred],
       ...[safeMode.mode, safeMode.unseen, safeMode.bySnapshot, snapshots, kinds, live],
     ],
@@ -234,8 +234,9 @@ function unwanted({ read, inputs, cluster, key, target }: DecisionSubject, entry
   const declaring = [...entry.origins, ...(others?.origins ?? [])];
   const isDeclared = (origin: Origin): boolean => declares(read, refused.documentsByFile, origin, key).length > 0;
   if (declaring.some(isDeclared) && proofs.hasDoubt(read)) return keep(entry, ruleInDoubt);
-  const leftOut = whyLeftOut(read, refused, { cluster, key, entry }, declaring);
-  if (leftOut !== undefined) return keep(entry, leftOut);
+  const mayDeclare = (source: string): boolean => !provesAbsence(proofs.of(read, source));
+  const moved = whyMoved(read, refused, { cluster, key, entry }, { declaring, isDoubtful: mayDeclare });
+  if (moved !== undefined) return keep(entry, moved);
   const notAllowed = whyNotAllowed(read, refused, { cluster, key, entry });
   if (notAllowed !== undefined) return keep(entry, { reason: notAllowed.reason, message: notAllowed.message });
   const scope = others === undefined ? entry.scope : [...new Set([...entry.scope, ...others.scope])].sort(compareText);

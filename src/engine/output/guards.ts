@@ -4,6 +4,7 @@ import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Collection, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
+import { isTighter } from '../fleet/policy.ts';
 import type { EngineInputs, FleetSettings } from '../inputs.ts';
 import type { Decision, ObjectDecision, Removal } from './decisions.ts';
 
@@ -27,7 +28,7 @@ export type Guards = ReturnType<typeof deriveGuards>;
  * the removals within the window. Approved removals do not count. Unproven entries count for their own cluster only.
  */
 export function deriveGuards(graph: Graph, inputs: GuardInputs) {
-  const { decisions, ledger, clusters, fleet, limits, approvals, recentRemovals, departures } = inputs;
+  const { decisions, ledger, clusters, fleet, limits, approvals, recentRemovals } = inputs;
   const removals = graph.index('removals', decisions, ({ partition, value }) => {
     if (value.type !== 'remove' || value.stays !== undefined) return [];
     return value.unproven === true ? [partition] : [partition, FLEET];
@@ -41,8 +42,8 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
   const recent = graph.index('recentRemovalsAnywhere', recentRemovals, ({ partition }) =>
     partition === '' ? [FLEET] : [],
   );
-  const departed = indexDeparted(graph, departures, ledger);
-  const leaving = deriveLeaving(graph, departures, ledger);
+  const leaving = deriveLeaving(graph, inputs);
+  const departed = indexDeparted(graph, inputs, leaving.removals);
   const released = [approved, leaving.index];
 
   const perCluster = graph.derive<ClusterValue, Hold>({
@@ -103,39 +104,48 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
 }
 
 /**
- * Indexes removals that were sent and may have arrived, or that are leaving. Another one whose object is still owned is proposed
- * again and not counted here.
+ * Derives the removals that have passed and are counted, but wait for the last delta of a large change: they are not judged again,
+ * as if they were sent already. Without their count they are judged as any other, and also under tighter limits than they have
+ * passed: tightening works at once. What is held then stays held.
  */
-function indexDeparted(graph: Graph, departures: Collection<boolean>, ledger: Collection<LedgerEntry>): Index<boolean> {
-  const departed = graph.derive<boolean, boolean>({
-    name: 'departed',
+function deriveLeaving(graph: Graph, { departures, ledger, limits, heldRemovals }: GuardInputs) {
+  const removals = graph.derive<boolean, boolean>({
+    name: 'leaving',
     from: departures,
-    reads: [ledger],
+    reads: [ledger, limits, heldRemovals],
     compute: ({ partition: cluster, key, value: isProven }, read, emit) => {
-      const { phase, leaving } = read.get(ledger, cluster, key) ?? GONE;
-      if (phase === 'removing' || leaving === true) emit(cluster, key, isProven);
+      const { leaving: passed, phase } = read.get(ledger, cluster, key) ?? GONE;
+      if (passed === undefined || phase === 'removing') return;
+      const limit = read.get(limits, '', '');
+      if (limit === undefined || isTighter(limit, passed)) return;
+      const held = read.get(heldRemovals, cluster, key);
+      if (held === undefined || held.reason === EMPTIED) emit(cluster, key, isProven);
     },
   });
-  return graph.index('departedAnywhere', departed, clusterAndFleet);
+  return { removals, index: graph.index('leavingAnywhere', removals, clusterAndFleet) };
 }
 
 const GONE: Pick<LedgerEntry, 'phase' | 'leaving'> = { phase: 'removing' };
 
 /**
- * Derives the removals that have passed and are counted, but wait for the last delta of a large change: they are not judged again,
- * as if they were sent already. Without their count they are judged as any other.
+ * Indexes removals that were sent and may have arrived, or that are leaving. Another one whose object is still owned is proposed
+ * again and not counted here.
  */
-function deriveLeaving(graph: Graph, departures: Collection<boolean>, ledger: Collection<LedgerEntry>) {
-  const removals = graph.derive<boolean, boolean>({
-    name: 'leaving',
+function indexDeparted(
+  graph: Graph,
+  { departures, ledger }: GuardInputs,
+  leaving: Collection<boolean>,
+): Index<boolean> {
+  const departed = graph.derive<boolean, boolean>({
+    name: 'departed',
     from: departures,
-    reads: [ledger],
+    reads: [ledger, leaving],
     compute: ({ partition: cluster, key, value: isProven }, read, emit) => {
-      const entry = read.get(ledger, cluster, key);
-      if (entry?.leaving === true && entry.phase !== 'removing') emit(cluster, key, isProven);
+      const { phase } = read.get(ledger, cluster, key) ?? GONE;
+      if (phase === 'removing' || read.get(leaving, cluster, key) !== undefined) emit(cluster, key, isProven);
     },
   });
-  return { removals, index: graph.index('leavingAnywhere', removals, clusterAndFleet) };
+  return graph.index('departedAnywhere', departed, clusterAndFleet);
 }
 
 function clusterAndFleet({ partition, value: isProven }: Entry<boolean>): readonly string[] {

@@ -23,8 +23,8 @@ export interface Barred {
 export interface RefusedReads {
   readonly rights: Collection<SourceRights>;
   readonly documentsByFile: Index<DocumentValue>;
-  /** As of {@link indexLeftOut}. */
-  readonly leftOutByName: Index<Assignment>;
+  /** As of {@link indexShared}. */
+  readonly sharedByName: Index<Assignment>;
   readonly files: Collection<FileValue>;
   readonly placementIndexes: PlacementIndexes;
   readonly placementsByFile: Index<PlacementValue>;
@@ -103,9 +103,9 @@ function routesOf(
     clusters.includes(cluster) || (far.includes(cluster) && isNamed(declared.origin.source));
   const file = { source, path };
   const named = [source, ...entry.origins.map((origin) => origin.source)];
-  const { byFolder } = placementIndexes;
+  const { byFolder, shares } = placementIndexes;
   const sources = [...named, ...selectorsOf(source, placementIndexes, read)];
-  const inForce = selectFile(file, { byFolder, sources, look: read });
+  const inForce = selectFile(file, { byFolder, shares, sources, look: read });
   const placements = inForce.selecting.flatMap(({ value }): readonly ('allowed' | Hold)[] => {
     if (!concerns(value)) return [];
     const by = value.declared.origin.source;
@@ -114,7 +114,7 @@ function routesOf(
     const message = `source ${by} may not select files of source ${source} (allow.files of the source in the RelayConfig)`;
     return [isChosen ? { reason: 'NotAllowed', message } : isOut(by)];
   });
-  const refused = selectFile(file, { byFolder: refusedPlacementsByFolder, sources: named, look: read });
+  const refused = selectFile(file, { byFolder: refusedPlacementsByFolder, shares, sources: named, look: read });
   const whys = refused.selecting.flatMap(({ value: { why, clusters } }) => (clusters.includes(cluster) ? [why] : []));
   const inDoubt = [...inForce.leftOut, ...refused.leftOut].map(
     (by): Hold => ({ reason: 'PlacementInDoubt', message: tooManySteps(by) }),
@@ -123,39 +123,55 @@ function routesOf(
 }
 
 /**
- * Why it is unknown whether a Placement gives the object: a document with its name, maybe in another file than before, lies at a path
- * for which Placements need too many steps. The document counts if its source declared the object, or if the source of such Placements
- * placed it. So no source keeps an object of another.
- *
- * @param declaring the origins of the entry and of its contenders
+ * Why it is unknown whether a Placement of another source gives the object: a document with its name, maybe in another file than
+ * before, lies at a path for which these Placements need too many steps, or which one in a file that cannot be read may select. The
+ * document counts if its source declared the object, or if the source of such Placements placed it. So no source keeps an object of
+ * another.
  */
-export function whyLeftOut(
+export function whyMoved(
   read: Reader,
-  { leftOutByName }: RefusedReads,
-  { key, entry }: Unwanted,
-  declaring: readonly Origin[],
+  { sharedByName, placementIndexes }: RefusedReads,
+  { cluster, key, entry }: Unwanted,
+  {
+    declaring,
+    isDoubtful,
+  }: {
+    /** The origins of the entry and of its contenders. */
+    readonly declaring: readonly Origin[];
+    /** Whether a source may have more than what could be read. */
+    readonly isDoubtful: (source: string) => boolean;
+  },
 ): Hold | undefined {
   const [, ...others] = entry.origins;
-  for (const { partition, value } of read.members(leftOutByName, nameGroup(objectRefOf(key)))) {
-    const by = value.leftOut?.by ?? [];
+  const { namespace, ...named } = objectRefOf(key);
+  for (const { partition, value } of read.members(sharedByName, nameGroup({ namespace, ...named }))) {
+    const { leftOut = [], ref, clusters } = value;
     const isOwn = declaring.some(({ source }) => source === partition);
-    const placing = isOwn ? by[0] : by.find((each) => others.some(({ source }) => source === each));
-    if (placing === undefined) continue;
-    const message = `source ${partition} declares it, and ${tooManySteps(placing)}`;
-    return { reason: 'PlacementInDoubt', message };
+    const placing = (by: readonly string[]): string | undefined =>
+      isOwn ? by[0] : by.find((each) => others.some(({ source }) => source === each));
+    const expensive = placing(leftOut);
+    if (expensive !== undefined) return inDoubt(partition, tooManySteps(expensive));
+    const isOther = (ref?.namespace ?? '') !== '' && namespace !== '' && ref?.namespace !== namespace;
+    if (isOther || clusters.includes(cluster)) continue;
+    const allowed = read.members(placementIndexes.allowed, partition).map(({ key: by }) => by);
+    const doubtful = placing(allowed.filter(isDoubtful));
+    if (doubtful === undefined) continue;
+    return inDoubt(partition, `source ${doubtful}, which cannot be read whole, may hold the rule that places its file`);
   }
   return undefined;
+}
+
+function inDoubt(source: string, why: string): Hold {
+  return { reason: 'PlacementInDoubt', message: `source ${source} declares it, and ${why}` };
 }
 
 function tooManySteps(by: string): string {
   return `the Placements of source ${by} need too many steps to match the path of its file`;
 }
 
-/** Indexes documents that Placements might place, and do not, by group, kind and name of their objects. */
-export function indexLeftOut(graph: Graph, assignments: Collection<Assignment>): Index<Assignment> {
-  return graph.index('leftOutByName', assignments, ({ value: { leftOut } }) =>
-    leftOut === undefined ? [] : [nameGroup(leftOut.ref)],
-  );
+/** Indexes documents that other sources may select, by group, kind and name of their objects. */
+export function indexShared(graph: Graph, assignments: Collection<Assignment>): Index<Assignment> {
+  return graph.index('sharedByName', assignments, ({ value: { ref } }) => (ref === undefined ? [] : [nameGroup(ref)]));
 }
 
 function nameGroup({ group, kind, name }: ObjectRef): string {

@@ -8,7 +8,7 @@ import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collec
 import { type ClusterValue, clusterGroup } from '../fleet/clusters.ts';
 import { documentKey } from '../fleet/sources.ts';
 import type { FileValue } from '../inputs.ts';
-import { fromOutside, indexByFolder, type Selection, selectFile } from './matching.ts';
+import { fromOutside, indexByFolder, type Look, type Selection, selectFile, shareOfPath } from './matching.ts';
 import type { PlacementValue } from './placements.ts';
 
 /** The clusters of a document. Same address as the document. */
@@ -21,16 +21,10 @@ export interface Assignment {
   readonly outOfReach?: string;
   /** The document lies under `clusters/NAME/`, which its source may reach, and no KubernetesCluster has that name. */
   readonly unknownCluster?: string;
-  /** Placements need too many steps to match its path, and so do not place it. */
-  readonly leftOut?: LeftOut;
-}
-
-/** A document that Placements might place, and do not. */
-export interface LeftOut {
-  /** Their sources, in canonical order. */
-  readonly by: readonly string[];
-  /** The object that the document declares; its namespace may be a default. */
-  readonly ref: ObjectRef;
+  /** Sources whose Placements need too many steps to match its path, and so do not place it; in canonical order. */
+  readonly leftOut?: readonly string[];
+  /** The object that the document declares, if other sources may select it; its namespace may be a default. */
+  readonly ref?: ObjectRef;
 }
 
 /** By what the Placements of a file are found. */
@@ -39,6 +33,10 @@ export interface PlacementIndexes {
   readonly byFolder: Index<PlacementValue>;
   /** Sources that have Placements, by the sources whose files these may select. */
   readonly selectors: Index<SelectedSources>;
+  /** Sources by the other sources whose files their Placements may select, if they have any. */
+  readonly allowed: Index<SourceRights>;
+  /** By source: the steps of matching one file of another source with all its Placements, as of {@link shareOfPath}. */
+  readonly shares: Collection<number>;
 }
 
 /** The other sources whose files the Placements of a source may select. */
@@ -52,6 +50,7 @@ export function indexPlacements(
   graph: Graph,
   placements: Collection<PlacementValue>,
   rights: Collection<SourceRights>,
+  files: Collection<FileValue>,
 ): PlacementIndexes {
   const bySource = graph.index('placementsBySource', placements, ({ value }) => [value.declared.origin.source]);
   const selecting = graph.derive<number, SelectedSources>({
@@ -63,7 +62,21 @@ export function indexPlacements(
   const selectors = graph.index<SelectedSources>('selectorsOfSources', selecting, ({ key, value }) =>
     value === 'all' ? [EVERY] : new Set([key, ...value]),
   );
-  return { byFolder: indexByFolder(graph, placements), selectors };
+  const allowed = graph.index('sourcesByAllowedFiles', rights, ({ value: { files } }) => new Set(files));
+  const bySourceOfFile = graph.index('filesWithDocuments', files, ({ partition, value }) =>
+    value.readable && value.documents.length > 0 ? [partition] : [],
+  );
+  const shares = graph.derive<SourceRights, number>({
+    name: 'sharesOfForeignPaths',
+    from: rights,
+    reads: [bySourceOfFile],
+    compute: ({ key: by, value: { files: others } }, read, emit) => {
+      const foreign = new Set(others.filter((other) => other !== by));
+      if (foreign.size === 0) return;
+      emit('', by, shareOfPath([...foreign].reduce((sum, other) => sum + read.count(bySourceOfFile, other), 0)));
+    },
+  });
+  return { byFolder: indexByFolder(graph, placements), selectors, allowed, shares };
 }
 
 /** The sources whose Placements may select files of a source. */
@@ -84,9 +97,10 @@ export function placingSources({ selectors }: PlacementIndexes): readonly string
 export function placementsOf(
   file: Origin,
   indexes: PlacementIndexes,
-  look: Pick<Reader, 'members'> = fromOutside,
+  look: Look = fromOutside,
 ): Selection<PlacementValue> {
-  return selectFile(file, { byFolder: indexes.byFolder, sources: selectorsOf(file.source, indexes, look), look });
+  const { byFolder, shares } = indexes;
+  return selectFile(file, { byFolder, shares, sources: selectorsOf(file.source, indexes, look), look });
 }
 
 interface AssignmentInputs {
@@ -105,7 +119,7 @@ export function deriveAssignments(graph: Graph, inputs: AssignmentInputs): Deriv
   return graph.derive<FileValue, Assignment>({
     name: 'assignments',
     from: files,
-    reads: [placementIndexes.byFolder, placementIndexes.selectors, clusterIndex, rights],
+    reads: [...Object.values(placementIndexes), clusterIndex, rights],
     compute: ({ partition, key: path, value: file }, read, emit) => {
       if (!file.readable) return;
       const own = read.get(rights, '', partition);
@@ -115,13 +129,10 @@ export function deriveAssignments(graph: Graph, inputs: AssignmentInputs): Deriv
           : [],
       );
       if (placed.length === 0) return;
-      const { leftOut: by, ...assignment } = assignmentOf({ source: partition as SourceName, path }, inputs, read);
+      const assignment = assignmentOf({ source: partition as SourceName, path }, inputs, read);
+      const isShared = read.count(placementIndexes.allowed, partition) > 0;
       for (const { identity, ref } of placed) {
-        emit(
-          partition,
-          documentKey(path, identity),
-          by.length === 0 ? assignment : { ...assignment, leftOut: { by, ref } },
-        );
+        emit(partition, documentKey(path, identity), isShared ? { ...assignment, ref } : assignment);
       }
     },
   });
@@ -147,7 +158,7 @@ function assignmentOf(file: Origin, { placementIndexes, clusterIndex, rights }: 
     clusters: [...targets, ...Object.keys(placedBy)].sort(compareText),
     ...(Object.keys(placedBy).length === 0 ? {} : { placedBy }),
     ...(isOut ? { outOfReach: folder } : isUnknown ? { unknownCluster: folder } : {}),
-    leftOut,
+    ...(leftOut.length === 0 ? {} : { leftOut }),
   };
 }
 

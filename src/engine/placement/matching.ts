@@ -1,7 +1,7 @@
 import { compileGlob, type Glob, selfAndAncestors } from '../../model/glob.ts';
 import { compareText } from '../../model/json.ts';
 import type { Origin } from '../../model/output.ts';
-import { MOST_STEPS_OF_PATH } from '../../model/revision-limits.ts';
+import { defaultRevisionLimits, MOST_STEPS_OF_PATH } from '../../model/revision-limits.ts';
 import type { Collection, Entry, Graph, Index, Reader } from '../collections/types.ts';
 
 /** The globs of a Placement by their base folders, so that a path is matched only against some of them. */
@@ -39,12 +39,20 @@ interface Looking<Value> {
   readonly byFolder: Index<Value>;
   /** The sources whose Placements are matched. */
   readonly sources: Iterable<string>;
+  /** The share of a source, see {@link shareOfPath}; undefined: it has no files of others to match. */
+  readonly shares: Collection<number>;
   /** Inside a computation its reader. */
-  readonly look?: Pick<Reader, 'members'>;
+  readonly look?: Look;
 }
 
+/** Reads members and values. */
+export type Look = Pick<Reader, 'members' | 'get'>;
+
 /** Looks outside of a computation. */
-export const fromOutside: Pick<Reader, 'members'> = { members: (index, group) => index.members(group) };
+export const fromOutside: Look = {
+  members: (index, group) => index.members(group),
+  get: (collection, partition, key) => collection.get(partition, key),
+};
 
 /** The Placements that select a file. */
 export interface Selection<Value> {
@@ -63,13 +71,24 @@ const FOREIGN_STEPS = 100_000;
  */
 const FOREIGN_STEPS_PER_CHARACTER = 800;
 
+/** The steps of matching all files of other sources with the Placements of one source: as many as a revision has for its own files. */
+export const MOST_FOREIGN_STEPS = defaultRevisionLimits.matchingSteps;
+
+/**
+ * The steps of each path of other sources, so that those of all `files` are within {@link MOST_FOREIGN_STEPS}. The number of files counts
+ * as the next power of two: a file more or less seldom changes what is within the limit.
+ */
+export function shareOfPath(files: number): number {
+  return Math.floor(MOST_FOREIGN_STEPS / 2 ** Math.ceil(Math.log2(Math.max(files, 1))));
+}
+
 /**
  * The steps of matching a path with all Placements of the source `by`. If that is the own source of the path, the limits of a revision
- * bound them too.
+ * bound them too. `share`: as of {@link shareOfPath}.
  */
-export function mostSteps({ source, path }: Origin, by: string): number {
+export function mostSteps({ source, path }: Origin, by: string, share = MOST_STEPS_OF_PATH): number {
   if (source === by) return MOST_STEPS_OF_PATH;
-  return Math.min(MOST_STEPS_OF_PATH, Math.max(FOREIGN_STEPS, FOREIGN_STEPS_PER_CHARACTER * path.length));
+  return Math.min(MOST_STEPS_OF_PATH, share, Math.max(FOREIGN_STEPS, FOREIGN_STEPS_PER_CHARACTER * path.length));
 }
 
 /**
@@ -78,7 +97,7 @@ export function mostSteps({ source, path }: Origin, by: string): number {
  */
 export function selectFile<Value extends Matched>(
   file: Origin,
-  { byFolder, sources, look = fromOutside }: Looking<Value>,
+  { byFolder, sources, shares, look = fromOutside }: Looking<Value>,
 ): Selection<Value> {
   const { path } = file;
   const folders = selfAndAncestors(path);
@@ -94,7 +113,7 @@ export function selectFile<Value extends Matched>(
 
   /** Undefined: they need too many steps. That does not depend on their order. */
   function selectedBy(by: string): ReadonlyMap<Value, (typeof selecting)[number]> | undefined {
-    const meter = createStepMeter(mostSteps(file, by));
+    const meter = createStepMeter(mostSteps(file, by, look.get(shares, '', by)));
     const found = new Map<Value, (typeof selecting)[number]>();
     for (const [depth, folder] of folders.entries()) {
       for (const entry of look.members(byFolder, folderGroup(by, folder))) {
@@ -109,7 +128,7 @@ export function selectFile<Value extends Matched>(
   }
 }
 
-/** Whether a Placement alone selects a file, within the steps that its source has for the path. */
+/** Whether a Placement alone selects a file, within the steps that its source has for a path of this length. */
 export function selects(placement: Matched, file: Origin): boolean {
   const meter = createStepMeter(mostSteps(file, sourceOf(placement)));
   const { path } = file;

@@ -1,4 +1,5 @@
 import type { LiveObject } from '../../model/agent.ts';
+import { REMOVED_AFTER, UPDATED_AFTER } from '../../model/apply-order.ts';
 import type { MirrorCopy } from '../../model/desired.ts';
 import { objectDigest } from '../../model/digest.ts';
 import { SERVICE_NAME_LABEL } from '../../model/endpoints.ts';
@@ -59,7 +60,8 @@ export interface MirroredSlice extends Translated {
 /**
  * The EndpointSlices of a mirrored Service with the addresses of a live slice: one, unless an endpoint is in its set at some
  * ports only. The conditions of an endpoint hold for all ports of its slice, so ports that differ from the first one get
- * slices of their own, which are spare while they do not differ.
+ * slices of their own, which are spare while they do not differ. A slice loses a port or its endpoints only when the slice that gets
+ * them is applied.
  */
 export function mirroredSlices(
   cluster: ClusterName,
@@ -79,22 +81,32 @@ export function mirroredSlices(
   const [first] = ports;
   const differs = ({ isOut }: { readonly isOut: readonly boolean[] }): boolean =>
     isOut.some((is, at) => is !== first?.isOut[at]);
-  const slice = (sliceName: string, of: readonly JsonObject[], its: readonly JsonObject[]): Translated =>
+  type Own = Pick<SliceParts, 'name' | 'annotations' | 'endpoints'>;
+  const slice = ({ endpoints: its, ...own }: Own, of: readonly JsonObject[]): Translated =>
     endpointSlice({
-      ...{ name: mirroredName(cluster, sliceName), namespace, service: mirroredName(cluster, serviceName) },
+      ...{ ...own, namespace, service: mirroredName(cluster, serviceName) },
       ...{ labels: labelsFor(cluster, serviceName), addressType, endpoints: its },
       ports: of.map((port) => picked(port, PORT)),
     });
+  const mainName = mirroredName(cluster, name);
+  const others = ports.slice(1).flatMap(({ alike, sets, isOut }) => {
+    const isSpare = !differs({ isOut });
+    if (isSpare && sets.every((set) => set === undefined)) return [];
+    const own: Own = {
+      name: mirroredName(cluster, `${name}-${textOf(alike[0]?.name)}`),
+      annotations: { [isSpare ? UPDATED_AFTER : REMOVED_AFTER]: mainName },
+      endpoints: isSpare ? [] : endpointsOf(endpoints, isOut),
+    };
+    return [{ ...slice(own, alike), isSpare, name: own.name }];
+  });
   const together = ports.filter((port) => !differs(port)).flatMap(({ alike }) => alike);
-  return [
-    { ...slice(name, together, endpointsOf(endpoints, first?.isOut)), isSpare: false },
-    ...ports.slice(1).flatMap(({ alike, sets, isOut }) => {
-      const isSpare = !differs({ isOut });
-      if (isSpare && sets.every((set) => set === undefined)) return [];
-      const sliceName = `${name}-${textOf(alike[0]?.name)}`;
-      return [{ ...slice(sliceName, alike, isSpare ? [] : endpointsOf(endpoints, isOut)), isSpare }];
-    }),
-  ];
+  const apart = others.flatMap(({ isSpare, name: other }) => (isSpare ? [] : [other]));
+  const main: Own = {
+    name: mainName,
+    ...(apart.length === 0 ? {} : { annotations: { [UPDATED_AFTER]: apart.join(',') } }),
+    endpoints: endpointsOf(endpoints, first?.isOut),
+  };
+  return [{ ...slice(main, together), isSpare: false }, ...others.map(({ name: _, ...other }) => other)];
 }
 
 /** As {@link IsInSet}, for an endpoint at ports. False if it is for any of the addresses: clients may use each of them. */
@@ -143,13 +155,14 @@ interface SliceParts {
   /** The name of its mirrored Service. */
   readonly service: string;
   readonly labels: JsonObject;
+  readonly annotations?: JsonObject | undefined;
   readonly addressType: string;
   readonly endpoints: JsonValue;
   readonly ports: JsonValue;
 }
 
 /** An EndpointSlice of a mirrored Service. */
-export function endpointSlice({ namespace, name, service, labels, ...content }: SliceParts): Translated {
+export function endpointSlice({ namespace, name, service, labels, annotations, ...content }: SliceParts): Translated {
   const metadata = {
     ...{ name, namespace },
     labels: {
@@ -158,6 +171,7 @@ export function endpointSlice({ namespace, name, service, labels, ...content }: 
       // Without this label the cluster's controller takes the slice for its own and deletes it.
       'endpointslice.kubernetes.io/managed-by': 'fleetrelay.dev',
     },
+    ...(annotations === undefined ? {} : { annotations }),
   };
   const group = 'discovery.k8s.io';
   return finished(group, { apiVersion: `${group}/v1`, kind: 'EndpointSlice', metadata, ...content });

@@ -5,7 +5,7 @@ import { compareText } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import { firstNames } from '../../model/messages.ts';
 import { healthStates, type ObjectHealth } from '../../model/object-health/health.ts';
-import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import { displayKey, kindWithoutGroup, type ObjectKey } from '../../model/object-key.ts';
 import { type Excess, excessText } from '../../model/quotas.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { Collection, Derived, Entry, Graph, Index } from '../collections/types.ts';
@@ -269,7 +269,7 @@ function waysOut(cluster: string): string {
 }
 
 function kindText({ kind, state, message }: KindState): string {
-  const name = kind.slice(kind.indexOf('/') + 1);
+  const name = kindWithoutGroup(kind);
   if (state === 'offered') return `${name} of it is left out of discovery`;
   return `${name} of it cannot be listed${message === '' ? '' : ` (${message})`}`;
 }

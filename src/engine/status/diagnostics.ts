@@ -4,6 +4,7 @@ import { selfAndAncestors } from '../../model/glob.ts';
 import type { SourceName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import type { ApprovalOutcome } from '../../model/ledger.ts';
+import { counted } from '../../model/messages.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { outOfReach, type RightsRefusal } from '../../model/source-rights.ts';
 import type { Contribution, Entry } from '../collections/types.ts';
@@ -14,7 +15,7 @@ import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, documentRefOf, originOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import { type Assignment, placementsOf } from '../placement/assignments.ts';
-import { createStepMeter, mostSteps } from '../placement/matching.ts';
+import { createStepMeter, MOST_FOREIGN_STEPS, mostSteps } from '../placement/matching.ts';
 import { readRefusedDocument } from '../placement/refused-wants.ts';
 import { type Candidate, displayOriginal } from '../placement/wants.ts';
 import { firstMembers, inOrder, type Listed, withMore } from './listed.ts';
@@ -132,17 +133,20 @@ function unplacedAt(
 }
 
 /** Sources whose Placements take too many steps to match paths of other sources. */
-function leftOut({ indexes, placements }: Engine): readonly EngineDiagnostic[] {
+function leftOut({ indexes, placements, placementIndexes }: Engine): readonly EngineDiagnostic[] {
   return [...indexes.leftOutBySource.groups()].flatMap((by): readonly EngineDiagnostic[] => {
     const { entries, more } = firstMembers(indexes.leftOutBySource, by, 1);
     return entries.flatMap((entry): readonly EngineDiagnostic[] => {
       const { source, path } = documentRefOf(entry);
-      const most = mostSteps({ source, path }, by);
+      const share = placementIndexes.shares.get('', by);
+      const most = mostSteps({ source, path }, by, share);
+      const ofAll = most === share ? `, their share of ${MOST_FOREIGN_STEPS} for all files of other sources,` : '';
       const costly = costliestOf(by, path, placements, most);
       if (costly === undefined) return [];
-      const [documents, them] = more === 0 ? ['its document', 'it'] : [`its document and ${more} others`, 'them'];
-      const message = `the Placements of source ${by} need more than ${most} steps to match the path ${path} of source ${source}: they do not place ${documents}, and what they placed of ${them} stays as it is`;
-      const hint = `Placement ${costly.name} needs the most of them: write its paths with fewer wildcards, or below a folder`;
+      const [documents, them] =
+        more === 0 ? ['its document', 'it'] : [`its document and ${counted(more, 'other')}`, 'them'];
+      const message = `the Placements of source ${by} need more than ${most} steps${ofAll} to match the path ${path} of source ${source}: they do not place ${documents}, and what they placed of ${them} stays as it is`;
+      const hint = `Placement ${costly.name} needs the most of those that were matched: write its paths with fewer wildcards, or below a folder`;
       const at = [{ ...refOfDeclared(costly), field: ['spec', 'paths'] }];
       return [{ severity: 'error', reason: 'PlacementTooExpensive', message, hint, at }];
     });
@@ -345,6 +349,12 @@ const OUTCOMES: Readonly<
     field: ['kind'],
     message: (problem) =>
       `releases nothing: ${problem}. Delete the file, and let an approval signer of the RelayConfig add it with a signed commit`,
+  },
+  waits: {
+    reason: 'ApprovalWaits',
+    field: ['metadata', 'name'],
+    message:
+      'waits: the server has no record of which approvals were used, and its source has files that cannot be read. Mend these. What the source declares by then may have been used and releases nothing, so approve the removals with another RemovalApproval in a later commit',
   },
   expired: {
     reason: 'ApprovalExpired',

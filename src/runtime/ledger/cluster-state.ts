@@ -331,8 +331,8 @@ function entryOf(
   proof: TagProof,
 ): LedgerEntry {
   const { serves } = before?.digest === digest ? before : {};
-  const leaving = before?.leaving === true && phase === 'held' ? { leaving: true as const } : {};
-  const known = serves === undefined ? leaving : { serves, ...leaving };
+  const leaving = phase === 'held' ? before?.leaving : undefined;
+  const known = { ...(serves === undefined ? {} : { serves }), ...(leaving === undefined ? {} : { leaving }) };
   // The tag covers the entries that are held.
   const isProven =
     (proof.type === 'inventory' && phase === 'held') || (before !== undefined && before.unproven !== true);

@@ -94,8 +94,12 @@ export interface ApprovalRecord {
   readonly ended?: true;
 }
 
-/** The outcomes of declared RemovalApprovals, by name. */
-export type OutcomesRecord = Readonly<Record<string, ApprovalOutcome>>;
+export interface OutcomesRecord {
+  /** Of declared RemovalApprovals, by name. */
+  readonly outcomes: Readonly<Record<string, ApprovalOutcome>>;
+  /** Outcomes were lost: what sources other than these declare may have been used. Absent: none are lost. */
+  readonly judged?: readonly string[];
+}
 
 /**
  * Removals from one cluster that count in the guards' window; `open`: keys whose removal the agent has not confirmed yet;
@@ -326,7 +330,10 @@ export const recordShape = {
   revocation: fields({ notBefore: isTime, ended: isTime }),
   approval: fields({ digest: isText, expiresAt: isTime }),
   window: listOf(fields({ at: isTime, removed: isTime, open: listOf(isText) })),
-  approvalOutcomes: mapOf(fields({ digest: isText, outcome: isText })),
+  approvalOutcomes: fields({
+    outcomes: mapOf(fields({ digest: isText, outcome: isText })),
+    judged: (json) => json === undefined || listOf(isText)(json),
+  }),
   observed: isJsonObject,
   elapsed: fields({ at: isTime }),
   agentRefusal: fields({

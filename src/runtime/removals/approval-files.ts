@@ -6,61 +6,72 @@ import type { ApprovalOutcome } from '../../model/ledger.ts';
 import type { Origin } from '../../model/output.ts';
 import type { ServerCore } from '../core.ts';
 import { type ApprovalRecord, type OutcomesRecord, recordKey } from '../ledger/records.ts';
+import type { Replica } from '../replica/replica.ts';
 import { APPROVAL_LIFE_MS, type Approvals, countsApproval, type HeldSet, type HeldSets } from './approvals.ts';
 
 export type ApprovalOutcomes = ReturnType<typeof createApprovalOutcomes>;
 
 /**
- * The outcomes of RemovalApprovals, staged and in one record of the store. Each leader writes that record once it has judged what was
- * declared before its turn. So its absence says that outcomes are lost, and not that there are none.
+ * The outcomes of RemovalApprovals, staged and in one record of the store. Each leader writes that record. So its absence says that
+ * outcomes are lost, and not that there are none. Then what a source declares when it is first read completely may have been used.
  */
 export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerCore) {
   const input = engine.inputs.approvalOutcomes;
-  let areLost = true;
-  /** The store is an older copy. */
+  /** After a loss the sources whose earlier RemovalApprovals are judged; undefined: those of all sources are. */
+  let judged: Set<string> | undefined;
+  /** The store is an older copy, so that its record does not say what is lost. */
   let isOlder = false;
   /** The record that was read or written last; undefined: none, or the store has lost it. */
   let last: OutcomesRecord | undefined;
   /** An older copy of the store may lack what this process knows of the file as it is declared. */
   const isKnown = (name: string): boolean => {
     const known = input.latest('', name);
-    if (known === undefined || known.outcome === 'unsigned') return false;
+    if (known === undefined || known.outcome === 'unsigned' || known.outcome === 'waits') return false;
     return known.digest === engine.declarations.get('RemovalApproval', name)?.value.digest;
   };
   /** Adds and changes only: the store may be an older copy, and lack what this process knows. */
-  const stage = (stored: OutcomesRecord): void => {
+  const stage = (stored: OutcomesRecord['outcomes']): void => {
     for (const [name, outcome] of Object.entries(stored)) if (!isKnown(name)) input.set('', name, outcome);
   };
-  const outcomes = (): OutcomesRecord => {
+  const current = (): OutcomesRecord => {
     const staged = [...input.latestEntries('')].map(({ key, value }) => [key, value] as const);
-    return Object.fromEntries(staged.sort(([a], [b]) => compareText(a, b)));
+    const outcomes = Object.fromEntries(staged.sort(([a], [b]) => compareText(a, b)));
+    return { outcomes, ...(judged === undefined ? {} : { judged: [...judged].sort(compareText) }) };
   };
   const write = (): void => {
-    last = outcomes();
+    last = current();
     fleet.put(recordKey.approvalOutcomes, last);
   };
   /** This process judges from now on: stages the record of the store; undefined: there is none. */
   const load = (stored: OutcomesRecord | undefined): void => {
-    areLost = stored === undefined;
+    if (!isOlder) judged = stored === undefined || stored.judged !== undefined ? new Set(stored?.judged) : undefined;
     last = stored;
-    stage(stored ?? {});
     if (stored === undefined) return;
+    stage(stored.outcomes);
     fleet.noted(recordKey.approvalOutcomes, stored);
-    if (!jsonEquals(outcomes() as unknown as JsonValue, stored as unknown as JsonValue)) write();
+    if (!jsonEquals(current() as unknown as JsonValue, stored as unknown as JsonValue)) write();
   };
   load(records.approvalOutcomes);
   return {
     load,
-    /** The store had no record, or an older one: a RemovalApproval that is declared by now may have been used. */
-    areLost: (): boolean => areLost || isOlder,
+    /** Outcomes of some source are lost. */
+    areLost: (): boolean => judged !== undefined,
+    /** Outcomes of this source are lost: a RemovalApproval that it declares by now may have been used. */
+    areLostOf: (source: string): boolean => judged?.has(source) === false,
     /** The store is an older copy, and outcomes that this process does not know may be lost. */
     lose: (): void => {
       isOlder = true;
+      judged = new Set();
     },
-    /** Stages and writes these outcomes; null: the file is gone. What is declared by now is judged. */
-    set: (changes: Iterable<readonly [name: string, outcome: ApprovalOutcome | null]>): void => {
-      areLost = false;
-      isOlder = false;
+    /** Stages and writes these outcomes; null: the file is gone. `settled`: sources whose RemovalApprovals are judged by now. */
+    set: (
+      changes: Iterable<readonly [name: string, outcome: ApprovalOutcome | null]>,
+      settled: readonly string[] | 'all',
+    ): void => {
+      if (settled === 'all') {
+        isOlder = false;
+        judged = undefined;
+      } else for (const source of settled) judged?.add(source);
       for (const [name, outcome] of changes) {
         if (outcome === null) input.delete('', name);
         else input.set('', name, outcome);
@@ -68,40 +79,41 @@ export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerC
       write();
     },
     /** At a follower: the leader has forgotten the outcome together with its file. */
-    isForgotten: (name: string): boolean => last !== undefined && !Object.hasOwn(last, name),
+    isForgotten: (name: string): boolean => last !== undefined && !Object.hasOwn(last.outcomes, name),
     /** At a follower: deletes the outcome. */
     forget: (name: string): void => input.delete('', name),
     /** At a follower: the leader has written the record; undefined: the store has lost it. */
     replicate: (stored: OutcomesRecord | undefined): void => {
       last = stored;
-      if (stored !== undefined) loop.transact(() => stage(stored));
+      if (stored !== undefined) loop.transact(() => stage(stored.outcomes));
     },
   };
 }
 
 /**
  * Decides the outcome of each RemovalApproval once, when it is first read. Must run before the recorder of holds: an approval
- * counts only for removals that were held before it was read, so that no push contains the approval of its own removals. While
- * outcomes are lost, it counts for nothing: it may have been used. `knowsAll`: every configured source was read completely, and
- * anew since this process leads: its files are not those of an older admission. The returned function runs after each commit; it
- * returns true if it has staged a change.
+ * counts only for removals that were held before it was read, so that no push contains the approval of its own removals. After a
+ * loss of outcomes, what a source declares when it is first complete counts for nothing: it may have been used. Until then its
+ * RemovalApprovals wait. The returned function runs after each commit; it returns true if it has staged a change.
  */
 export function createApprovalFiles(
   deps: ServerCore & {
     readonly approvals: Approvals;
     readonly outcomes: ApprovalOutcomes;
     readonly heldSets: HeldSets;
+    readonly replica: Pick<Replica, 'knowsAll' | 'hasReadAnew'>;
   },
-  knowsAll: () => boolean,
 ): () => boolean {
-  const { engine, approvals, outcomes } = deps;
+  const { engine, approvals, outcomes, replica } = deps;
   const known = engine.inputs.approvalOutcomes;
   const judge = createVerdicts(deps);
 
   return () => {
     const isLeader = engine.inputs.fleet.get('', '')?.role === 'leader';
+    const proofs = [...engine.sourceProofs.entries('')];
+    const complete = proofs.flatMap(({ key, value }) => (value === 'complete' ? [key] : []));
     // While a source is not complete, a file that cannot be read now would later be taken for a new one.
-    const isComplete = allAreComplete(engine);
+    const isComplete = complete.length === proofs.length;
     const over = (isComplete ? [...known.entries('')] : [])
       .map(({ key }) => key)
       .filter((name) => engine.declarations.get('RemovalApproval', name) === undefined);
@@ -111,23 +123,27 @@ export function createApprovalFiles(
       for (const name of forgotten) outcomes.forget(name);
       return forgotten.length > 0;
     }
-    const areLost = outcomes.areLost();
-    const isCurrent = isComplete && knowsAll();
-    if (areLost && !isCurrent) return false;
+    const areAnew = complete.filter(replica.hasReadAnew);
+    const isCurrent = isComplete && areAnew.length === complete.length && replica.knowsAll();
+    const settled = areAnew.filter(outcomes.areLostOf);
+    const areAllSettled = outcomes.areLost() && isCurrent;
     const granted: Grant[] = [];
     const changes: (readonly [name: string, outcome: ApprovalOutcome | null])[] = [];
     if (isCurrent) for (const name of over) changes.push([name, null]);
     for (const { key: name, value } of [...engine.declarations.entries('RemovalApproval')]) {
       const { value: approval, origin } = value;
       if (isJudged(engine, approval, origin)) continue;
-      const verdict: Verdict = areLost ? { outcome: 'stale' } : judge(approval, origin);
+      const verdict = outcomes.areLostOf(origin.source)
+        ? ({ outcome: settled.includes(origin.source) ? 'stale' : 'waits' } as const)
+        : judge(approval, origin);
       const { granted: grant, ...outcome } = verdict;
-      changes.push([name, { digest: approval.digest, ...outcome }]);
+      const change: ApprovalOutcome = { digest: approval.digest, ...outcome };
+      if (!isSameOutcome(known.get('', name), change)) changes.push([name, change]);
       if (grant !== undefined) granted.push(grant);
     }
-    if (changes.length === 0 && !areLost) return false;
+    if (changes.length === 0 && settled.length === 0 && !areAllSettled) return false;
     // First: an approval counts once the store has both.
-    outcomes.set(changes);
+    outcomes.set(changes, areAllSettled ? 'all' : settled);
     for (const { removals, record } of granted) approvals.grant(removals, record);
     return changes.length > 0;
   };
@@ -166,10 +182,15 @@ function createVerdicts({ engine, heldSets, clock, log }: ServerCore & { readonl
   };
 }
 
+function isSameOutcome(a: ApprovalOutcome | undefined, b: ApprovalOutcome): boolean {
+  return a?.digest === b.digest && a.outcome === b.outcome && a.problem === b.problem;
+}
+
 function isJudged(engine: Engine, approval: RemovalApproval, at: Origin): boolean {
   const { name, digest } = approval;
   const before = engine.inputs.approvalOutcomes.get('', name);
-  if (before?.digest !== digest || before.outcome !== 'unsigned') return before?.digest === digest;
+  if (before?.digest !== digest || before.outcome === 'waits') return false;
+  if (before.outcome !== 'unsigned') return true;
   const signature = signatureOf(engine, approval, at);
   return signature === undefined || ('problem' in signature && signature.problem === before.problem);
 }
@@ -186,8 +207,4 @@ function signatureOf(
   if ('problem' in signature || expiresAt !== undefined) return signature;
   // Its outcome is forgotten with the file; then a person without the key could merge the signed commit again.
   return { problem: 'it has no spec.expires, without which it could be used again later' };
-}
-
-function allAreComplete(engine: Engine): boolean {
-  return [...engine.sourceProofs.entries('')].every(({ value }) => value === 'complete');
 }

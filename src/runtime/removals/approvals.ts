@@ -279,13 +279,16 @@ export function createHeldSets({
       await loop.settled();
       current();
       const set = remembered.get(digest);
-      if (set === undefined) {
-        const before = approved.get(digest);
-        const counts = before !== undefined && before.expiresAt > clock.now();
-        return counts ? { ...before, receipt: approvals.receipt(before.released) } : undefined;
+      // A removal is still held while the store does not have its approval.
+      const released = (set?.removals ?? []).filter(
+        (removal) => isHeld(removal) && !approvals.isApproved(removal.cluster, removal.key),
+      );
+      const before = approved.get(digest);
+      if (released.length === 0 && before !== undefined && before.expiresAt > clock.now()) {
+        return { ...before, receipt: approvals.receipt(before.released) };
       }
+      if (set === undefined) return undefined;
       const expiresAt = clock.now() + APPROVAL_LIFE_MS;
-      const released = set.removals.filter(isHeld);
       approvals.grant(released, { digest, by, expiresAt });
       remembered.delete(digest);
       remember(approved, digest, { released, expiresAt });

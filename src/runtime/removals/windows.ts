@@ -39,6 +39,13 @@ export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger,
   };
   const isSent = (cluster: string, key: string): boolean =>
     engine.inputs.ledger.get(cluster, key)?.phase === 'removing' || ledger.omits(cluster, key);
+  const isLeaving = (cluster: string, key: string): boolean =>
+    engine.inputs.ledger.latest(cluster, key)?.leaving !== undefined;
+  /** Whether a removal was leaving, and is held by now, or its object is declared again. */
+  const hasStopped = (cluster: string, key: string): boolean => {
+    const type = engine.outputs.get(cluster, key)?.type;
+    return (type === 'held' || type === 'object') && isLeaving(cluster, key);
+  };
   /** A store that fails does not stop sending: then the count is in memory only. True if this process still judges removals. */
   const untilNoted = async (): Promise<boolean> => {
     const before = unloads;
@@ -90,8 +97,7 @@ export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger,
     /** The agent reports that it owns these objects: their removals did not arrive, or were not sent yet. */
     holds: (cluster: string, keys: ReadonlySet<string>): void => {
       counts.allow(cluster, (key) => !keys.has(key));
-      const isLeaving = (key: string): boolean => engine.inputs.ledger.latest(cluster, key)?.leaving === true;
-      settle(cluster, (key) => (!keys.has(key) ? 'removed' : isLeaving(key) ? 'unknown' : 'kept'));
+      settle(cluster, (key) => (!keys.has(key) ? 'removed' : isLeaving(cluster, key) ? 'unknown' : 'kept'));
     },
     /** Runs after each commit: the length of the window may have changed, or the ledger may show removals as done. */
     recount: (): void => {
@@ -102,7 +108,9 @@ export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger,
         if (sent.length > 0) counts.add(cluster, sent);
       }
       for (const cluster of [...counts.steps.keys()]) {
-        settle(cluster, (key) => (ledger.omits(cluster, key) ? 'removed' : 'unknown'));
+        settle(cluster, (key) =>
+          ledger.omits(cluster, key) ? 'removed' : hasStopped(cluster, key) ? 'kept' : 'unknown',
+        );
         if (windowSeconds !== countedWith) counts.count(cluster);
       }
       countedWith = windowSeconds;

@@ -8,7 +8,7 @@ import type { RevisionObservation } from '../../ports/source.ts';
  * Raised whenever the engine may compute other outputs from equal inputs. Replicas of different generations do not send
  * at the same time: otherwise outputs would alternate during an upgrade.
  */
-export const ENGINE_GENERATION = 4;
+export const ENGINE_GENERATION = 5;
 
 /** The record of the admission: written by the leader, or by the only server. */
 export const ADMISSION_KEY = 'admission';

@@ -14,6 +14,8 @@ export interface Replica {
   mayStart(): boolean;
   /** Every source has been read and is complete. */
   knowsAll(): boolean;
+  /** Whether what is committed of a source was read since this process leads: it is not of an older admission. */
+  hasReadAnew(source: string): boolean;
   /** Why a cluster is sent nothing now; undefined: it is; empty: it will be in a moment. */
   obstacle(cluster: string): string | undefined;
   /**

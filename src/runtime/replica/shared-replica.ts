@@ -112,6 +112,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
     admitted: counter.current,
     mayStart: () => staged.published()?.open === true,
     knowsAll: () => sources.allAreComplete(),
+    hasReadAnew: (source) => own.hasCommitted(source) ?? !counter.isBehind(),
     obstacle: (cluster) => {
       // This process was suspended beyond the end of its turn: another leader may have judged otherwise since.
       if (admitting.isOver()) return '';

@@ -86,6 +86,8 @@ export function createSoleReplica(
     admitted: counter.current,
     mayStart: () => sources.allHaveSpoken(),
     knowsAll: () => sources.allAreComplete(),
+    // It commits only what it has read itself.
+    hasReadAnew: () => true,
     obstacle: (cluster) => lock?.obstacle() ?? behindAgent(cluster, counter.current(), sessions.get(cluster)?.admitted),
     caughtUp: async () => true,
     judge: () => undefined,

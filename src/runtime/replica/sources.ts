@@ -72,6 +72,8 @@ export function createStagedSources({ engine, loop, counter }: StagedDeps) {
   const staged = new Map<string, Map<string, FileReading>>();
   /** As staged. */
   let current: AdmissionRecord | undefined;
+  /** As of the last commit, published or not. */
+  let committed: AdmissionRecord | undefined;
   /** As of the last commit that is published. */
   let published: AdmissionRecord | undefined;
 
@@ -87,6 +89,7 @@ export function createStagedSources({ engine, loop, counter }: StagedDeps) {
     /** The last admission that is staged, which the next one starts from; undefined: none yet. */
     record: (): AdmissionRecord | undefined => current,
     source: (wanted: string): AdmittedSource | undefined => sourceOf(current, wanted),
+    committedSource: (wanted: string): AdmittedSource | undefined => sourceOf(committed, wanted),
     /** The admission that what others see was computed from; undefined: none yet. */
     published: (): AdmissionRecord | undefined => published,
     publishedSource: (wanted: string): AdmittedSource | undefined => sourceOf(published, wanted),
@@ -130,7 +133,10 @@ export function createStagedSources({ engine, loop, counter }: StagedDeps) {
       current = record;
       loop.transact(() => undefined, {
         staging: stageAll(),
-        committed: () => counter.set(record.position),
+        committed: () => {
+          committed = record;
+          counter.set(record.position);
+        },
         published: () => {
           published = record;
         },
@@ -264,6 +270,14 @@ export function createOwnSources(sources: readonly Source[], staged: StagedSourc
         if (turn !== undefined) state.changes.set(path, file);
       }
       changed();
+    },
+    /** Whether the reading of a source is of the current turn, and committed; undefined: another replica has the source. */
+    hasCommitted: (name: string): boolean | undefined => {
+      const state = states.get(name);
+      if (state === undefined) return undefined;
+      const { isFresh, reading, changes } = state;
+      if (!isFresh || reading === undefined || changes.size > 0) return false;
+      return staged.committedSource(name)?.revision?.revision === reading.revision;
     },
     admitted: (name: string) => admittedOf(staged, states.get(name)),
     all: (): readonly OwnSource[] => [...states.values()],

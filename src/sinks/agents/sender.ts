@@ -1,6 +1,7 @@
 import { isPassedRemoval } from '../../engine/output/outputs.ts';
 import type { AgentHolding } from '../../model/agent.ts';
 import { backOffMs } from '../../model/back-off.ts';
+import type { GuardLimits } from '../../model/desired.ts';
 import { servedService } from '../../model/endpoints.ts';
 import { compareText } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
@@ -205,12 +206,18 @@ function stageDelta(
   cluster: string,
   { delta, entries, rest, leaving }: PlannedDelta,
 ): StagedDelta {
-  const isCounted = (key: ObjectKey): boolean =>
-    engine.inputs.approvals.get(cluster, key) === undefined && isPassedRemoval(engine.outputs.get(cluster, key));
-  void windows.leaving(cluster, [...leaving.keys()].filter(isCounted));
-  const counted = windows.leaving(cluster, delta.removals.filter(isCounted));
+  void windows.leaving(cluster, [...leaving.keys()]);
+  const counted = windows.leaving(
+    cluster,
+    delta.removals.filter((key) => isCounted(engine, cluster, key)),
+  );
   loop.transact(() => {
-    for (const [key, entry] of [...leaving, ...entries]) ledger.setEntry(cluster, key, entry);
+    for (const [key, limits] of leaving) {
+      const entry = engine.inputs.ledger.latest(cluster, key);
+      // A follower counts no removals: it finds its own marks again.
+      if (entry !== undefined && entry.leaving !== limits) ledger.setEntry(cluster, key, { ...entry, leaving: limits });
+    }
+    for (const [key, entry] of entries) ledger.setEntry(cluster, key, entry);
     // The last results are about the object before its removal.
     for (const key of delta.removals) ledger.setResult(cluster, key, null);
   });
@@ -260,8 +267,8 @@ interface PlannedDelta {
   readonly entries: ReadonlyMap<ObjectKey, LedgerEntry>;
   /** Number of changes that wait for the next delta. */
   readonly rest: number;
-  /** Of removals that wait from now on: the guards have judged them together with this delta. */
-  readonly leaving: ReadonlyMap<ObjectKey, LedgerEntry>;
+  /** Removals that wait from now on, and the limits under which the guards have judged them together with this delta. */
+  readonly leaving: ReadonlyMap<ObjectKey, GuardLimits>;
 }
 
 interface PlanningDeps extends SenderDeps {
@@ -319,16 +326,16 @@ function* buildDelta(
   };
 }
 
-/** The ledger entries of removals that begin to wait. */
-function leavingOf(
-  { inputs }: ServerParts['engine'],
-  cluster: string,
-  rest: readonly Pending[],
-): PlannedDelta['leaving'] {
-  const leaving = new Map<ObjectKey, LedgerEntry>();
-  for (const { key, change } of rest) {
-    const entry = change.type === 'remove' ? inputs.ledger.get(cluster, key) : undefined;
-    if (entry !== undefined && entry.leaving !== true) leaving.set(key, { ...entry, leaving: true });
-  }
-  return leaving;
+/** The removals that begin to wait and are counted. */
+function leavingOf(engine: ServerParts['engine'], cluster: string, rest: readonly Pending[]): PlannedDelta['leaving'] {
+  const passed = engine.limits.get('', '');
+  if (passed === undefined) return new Map();
+  const begins = ({ key, change }: Pending): boolean =>
+    change.type === 'remove' && engine.leaving.get(cluster, key) === undefined && isCounted(engine, cluster, key);
+  return new Map(rest.filter(begins).map(({ key }) => [key, passed]));
+}
+
+/** Whether the guards count a removal: a person has not approved it, and the agent removes the object. */
+function isCounted({ inputs, outputs }: ServerParts['engine'], cluster: string, key: ObjectKey): boolean {
+  return inputs.approvals.get(cluster, key) === undefined && isPassedRemoval(outputs.get(cluster, key));
 }

@@ -42,7 +42,7 @@ export interface Claim {
 }
 
 /** Why desired state is wanted of a path. */
-interface Wanted {
+interface WantedPath {
   readonly path: string;
   readonly why: string;
 }
@@ -56,9 +56,9 @@ export async function judgeForeign(wanting: Wanting): Promise<ForeignVerdicts> {
   const selecting = selectorOf([...wanting.placements].flat(), pace.count);
   const claims = await claimsOf(tools, pace);
   const isOfFleet = lazily(isFleet);
-  const placed = new Map<string, Wanted>();
+  const placed = new Map<string, WantedPath>();
   /** By the claimed files and folders: the first path in them that is placed. */
-  const placedParts = new Map<string, Wanted>();
+  const placedParts = new Map<string, WantedPath>();
   // In canonical order, so that every reader of the tree names the same path.
   for (const path of [...paths].sort(compareText)) {
     pace.path();
@@ -74,7 +74,7 @@ export async function judgeForeign(wanting: Wanting): Promise<ForeignVerdicts> {
       if (claims.has(part) && !placedParts.has(part)) placedParts.set(part, wanted);
     }
   }
-  const firstOf = (owner: string): Wanted | undefined => {
+  const firstOf = (owner: string): WantedPath | undefined => {
     const file = tools.files.get(owner);
     const parts = file === undefined ? [] : claimedBy(owner, file);
     pace.count(parts.length);

@@ -2,7 +2,7 @@ import { didYouMean, type FieldProblem } from '../../manifest/problem.ts';
 import type { FindingReason } from '../../model/diagnostic.ts';
 import { compareText, type JsonObject, textOf } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
-import { objectRefOf, parseApiVersion } from '../../model/object-key.ts';
+import { kindWithoutGroup, objectRefOf, parseApiVersion } from '../../model/object-key.ts';
 import { type Field, get, pathOf } from '../rules/shared/field.ts';
 import type { DeclaredObject, DeclaredObjects, LabelIndex } from './declared.ts';
 import { type ObjectFacts, parseReferenceId, selectorIn } from './facts.ts';
@@ -255,7 +255,7 @@ function withoutAddedLabels({ matchLabels, matchExpressions }: LabelSelector): L
 }
 
 function titleOf({ kind, namespace, name }: Pick<Reference, 'kind' | 'namespace' | 'name'>): string {
-  const short = kind.slice(kind.indexOf('/') + 1);
+  const short = kindWithoutGroup(kind);
   return `${short} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 }
 

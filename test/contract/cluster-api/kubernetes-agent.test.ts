@@ -3,9 +3,12 @@ import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { type Agent, createAgent } from '../../../src/agent/agent.ts';
-import type { Digest } from '../../../src/model/ids.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import { mirroredSlices } from '../../../src/engine/services/translate.ts';
+import { objectDigest } from '../../../src/model/digest.ts';
+import { type Digest, parseClusterName } from '../../../src/model/ids.ts';
+import { type JsonObject, objectsOf } from '../../../src/model/json.ts';
+import { type ObjectKey, objectKey } from '../../../src/model/object-key.ts';
+import { must } from '../../../src/model/result.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../support/agent-disk.ts';
 import { createScriptedServer, type ScriptedServer } from '../../support/agent-world.ts';
 import { type ApiRequests, createApiRequests } from '../../support/kubernetes/api-request.ts';
@@ -42,7 +45,7 @@ describe.skipIf(noProgram('kube-apiserver'))('an agent in a Kubernetes cluster',
     await agent?.stop();
     await world.close();
     // A next agent would find what bears the stamp of its fleet.
-    const all = 'configmap,secret,service,networkpolicy,deployment';
+    const all = 'configmap,secret,service,endpointslice,networkpolicy,deployment';
     await plane.kubectl(['delete', all, '-l', 'fleetrelay.dev/fleet', '-n', world.web]);
   });
 
@@ -243,6 +246,103 @@ describe.skipIf(noProgram('kube-apiserver'))('an agent in a Kubernetes cluster',
       .split('\n');
     expect(lines.filter((line) => line.includes('givenUp')).length).toBeGreaterThan(0);
     expect(lines.at(-1)).not.toContain('givenUp');
+  });
+
+  test('a mirrored slice keeps a port until the slice that gets it is applied, and gets it back before that loses it', async () => {
+    const source = {
+      ...{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', addressType: 'IPv4' },
+      metadata: { name: 'api', namespace: world.web, labels: { 'kubernetes.io/service-name': 'api' } },
+      endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready: true } }],
+      ports: [
+        { name: 'http', port: 80, protocol: 'TCP' },
+        { name: 'admin', port: 90, protocol: 'TCP' },
+      ],
+    };
+    /** What is mirrored of it while this is the load-balancing set at the port `admin`. */
+    const mirrored = (isIn: boolean | undefined): readonly JsonObject[] =>
+      mirroredSlices(
+        must(parseClusterName('east')),
+        objectKey({ group: '', kind: 'Service', namespace: world.web, name: 'api' }),
+        { key: keyOf(source), value: source, digest: objectDigest(source) },
+        (_, port) => (port === 90 ? isIn : undefined),
+      ).map(({ value }) => value);
+    const policy = (refused: string): string =>
+      [
+        {
+          ...{ apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingAdmissionPolicy' },
+          metadata: { name: world.web },
+          spec: {
+            matchConstraints: {
+              namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': world.web } },
+              resourceRules: [
+                {
+                  ...{ apiGroups: ['discovery.k8s.io'], apiVersions: ['v1'], resources: ['endpointslices'] },
+                  operations: ['CREATE', 'UPDATE'],
+                },
+              ],
+            },
+            validations: [{ expression: `object.metadata.name != "${refused}"`, message: 'not today' }],
+          },
+        },
+        {
+          ...{ apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingAdmissionPolicyBinding' },
+          metadata: { name: world.web },
+          spec: { policyName: world.web, validationActions: ['Deny'] },
+        },
+      ]
+        .map((value) => JSON.stringify(value))
+        .join('\n---\n');
+    const refuse = async (name: string): Promise<void> => {
+      await plane.kubectl(['apply', '-f', '-'], { input: policy(name) });
+      const probe = JSON.stringify({ ...source, metadata: { name, namespace: world.web } });
+      const isRefused = (): Promise<boolean> =>
+        plane
+          .kubectl(['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', '-'], { input: probe })
+          .then(
+            () => false,
+            () => true,
+          );
+      await until('the policy is in force', isRefused);
+    };
+    const portsOf = async (name: string): Promise<readonly unknown[]> => {
+      const { ports, endpoints } = await live('endpointslice', name);
+      return endpoints === null ? [] : objectsOf(ports).map((port) => port.name);
+    };
+    const main = keyOf(mirrored(true)[0] as JsonObject);
+    const lastOf = (key: ObjectKey) => server.results.findLast((result) => result.key === key);
+    await startAgent();
+    const [whole = {}] = mirrored(undefined);
+    await server.say({ upserts: [whole] });
+    await until('it is applied', isSaid(whole, 'applied Applied'));
+
+    await refuse('east-api-admin');
+    const apart = mirrored(false);
+    const part = apart[1] as JsonObject;
+    await server.say({ upserts: apart });
+    await until('the first slice waits', () => lastOf(main)?.reason === 'WaitsForOther');
+    expect(lastOf(main)?.message).toContain('not today');
+    expect(await portsOf('east-api')).toEqual(['http', 'admin']);
+    await startAgent();
+    await until('the first slice waits', () => lastOf(main)?.reason === 'WaitsForOther');
+    expect(await portsOf('east-api')).toEqual(['http', 'admin']);
+
+    await refuse('east-api');
+    await until('the new slice is applied', isSaid(part, 'applied Applied'));
+    await until('the first slice is refused now', () => lastOf(main)?.message.startsWith('it stays') === false);
+    expect(await portsOf('east-api')).toEqual(['http', 'admin']);
+    await plane.kubectl(['delete', 'validatingadmissionpolicybinding', world.web]);
+    await until('the first slice has lost the port', isSaid(whole, 'applied Applied'));
+    expect([await portsOf('east-api'), await portsOf('east-api-admin')]).toEqual([['http'], ['admin']]);
+
+    await refuse('east-api');
+    const together = mirrored(true);
+    await sayAnew({ upserts: together });
+    await until('the first slice is refused', () => server.lastResults()[main]?.startsWith('failed') === true);
+    await until('the other one waits', isSaid(part, 'failed WaitsForOther'));
+    expect([await portsOf('east-api'), await portsOf('east-api-admin')]).toEqual([['http'], ['admin']]);
+    await plane.kubectl(['delete', 'validatingadmissionpolicybinding', world.web]);
+    await until('both are applied', () => together.every((value) => isSaid(value, 'applied Applied')()));
+    expect([await portsOf('east-api'), await portsOf('east-api-admin')]).toEqual([['http', 'admin'], []]);
   });
 
   /** As a server that has learned what the agent holds. */

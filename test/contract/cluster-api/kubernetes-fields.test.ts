@@ -245,6 +245,16 @@ describe.skipIf(noProgram('kube-apiserver'))('fields that another manager had', 
     });
   });
 
+  test('a preview of an adoption removes no field that is left to others', async () => {
+    await kubectl(['apply'], deployment(3));
+    const ignoring = { ...ADOPTED, 'fleetrelay.dev/ignore-fields': 'spec.replicas' };
+    const preview = await world.preview(request(deployment(undefined, ignoring)));
+    expect(preview).toMatchObject({ type: 'change', adopts: '"kubectl-client-side-apply"' });
+    expect(JSON.stringify(preview)).not.toContain('.spec.replicas');
+    expect((await applied(deployment(undefined, ignoring))).outcome).toMatchObject({ type: 'applied' });
+    expect(await live('deployment', 'web')).toMatchObject({ spec: { replicas: 3 } });
+  });
+
   test('an object moves to a version of its kind that has one more field, also beside a manager that stays behind', async () => {
     const widget = (version: string, spec: JsonObject): JsonObject => ({
       apiVersion: `example.com/${version}`,

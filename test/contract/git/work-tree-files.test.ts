@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -275,3 +276,21 @@ test('a file that is there is read, although its entry says that it is left out;
   rmSync(join(root, '.fleetrelayignore'));
   expect(await validated()).toEqual(['a.yaml', 'error .fleetrelayignore']);
 });
+
+test.skipIf(process.platform === 'win32')(
+  'a pipe in place of a file is no file, and nobody waits for its writer',
+  async () => {
+    const pipe = (...path: readonly string[]) => execFileSync('mkfifo', [join(root, ...path)]);
+    const validated = async () =>
+      (await validatePaths({ paths: ['.'], cwd: root, env: withoutGit, readStdin })).resources.map(({ path }) => path);
+    writeFiles(root, { 'a.yaml': manifest('a'), 'sub/b.yaml': manifest('b') });
+    rmSync(join(root, '.git/info'), { recursive: true });
+    writeFiles(root, { '.git/info/other': '' });
+    for (const path of ['.gitignore', '.fleetrelayignore', 'c.yaml', 'kustomization.yaml', 'Chart.yaml']) pipe(path);
+    for (const path of ['sub/.gitignore', '.git/info/exclude']) pipe(path);
+    expect(await validated()).toEqual(['a.yaml', 'sub/b.yaml']);
+    rmSync(join(root, '.git'), { recursive: true });
+    pipe('.git');
+    expect(await validated()).toEqual(['a.yaml', 'sub/b.yaml']);
+  },
+);

@@ -5,7 +5,10 @@ import type { Holdings } from './holdings.ts';
 
 /** Removals that the guards of the one server may have let pass, and that wait for the last delta of a large change. */
 export interface WaitingRemovals {
-  /** Whether this removal began to wait after that moment. The guards have counted it then, and do not judge it again. */
+  /**
+   * Whether this removal began to wait after that moment. The guards have counted it then, and judge it again only under tighter
+   * limits, which the checker of the guards looks at.
+   */
   hasPassed(cluster: string, key: ObjectKey, since: number): boolean;
 }
 

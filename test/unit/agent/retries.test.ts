@@ -76,6 +76,26 @@ test('after others have removed an object of its kind it is tried at once, and n
   expect(isApplied()).toBe(true);
 });
 
+const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'web' } };
+const terminating = { type: 'failed', reason: 'NamespaceTerminating', message: 'it is being terminated' } as const;
+
+test.each([
+  ['is gone', () => world.cluster.personRemoves(keyOf(namespace))],
+  ['is a new one', () => world.cluster.becomes(keyOf(namespace), { state: 'current', message: '' })],
+])('what failed in a Namespace that was being deleted is tried at once when that %s', async (_, end) => {
+  world.cluster.personPuts(keyOf(namespace), namespace);
+  world.cluster.fail(failingKey, terminating);
+  await world.clock.advance(LATE_MS);
+  const tries = world.cluster.tries(failingKey);
+  world.cluster.becomes(keyOf(namespace), { state: 'inProgress', message: 'it is being deleted' });
+  await world.settle();
+  expect(world.cluster.tries(failingKey)).toBe(tries);
+  world.cluster.fail(failingKey, undefined);
+  end();
+  await world.settle();
+  expect(isApplied()).toBe(true);
+});
+
 test('after a change of the definition of its kind it is tried at once, and after that of another kind it is not', async () => {
   world.cluster.redefine('example.com/Widget');
   await world.settle();

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
+import { problemsOfObjects } from '../../../src/engine/explain/explain.ts';
 import { notSelected } from '../../../src/engine/explain/not-selected.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
-import { mostSteps } from '../../../src/engine/placement/matching.ts';
+import { MOST_FOREIGN_STEPS, mostSteps, shareOfPath } from '../../../src/engine/placement/matching.ts';
 import { engineDiagnostics } from '../../../src/engine/status/diagnostics.ts';
 import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { compileGlob } from '../../../src/model/glob.ts';
@@ -167,6 +168,37 @@ it('an object stays while its file lies at a path that needs too many steps, als
   expect([...engine.inputs.ledger.entries('east')].map(({ key }) => key)).toEqual(['/ConfigMap/web/b']);
 });
 
+it('an object stays while its document lies at another path, and a source that may place that cannot be read whole', async () => {
+  const world = await createFleetWorld({
+    sources: ['platform', 'team', 'other'],
+    allow: { platform: { files: ['team'] } },
+  });
+  const [platform, team, other] = ['platform', 'team', 'other'].map((name) => world.sourceNamed(name));
+  platform?.push({ 'east.yaml': clusterYaml('east'), 'p.yaml': placementYaml('p', 'a/**') });
+  team?.push({ 'a/a.yaml': configMapYaml('a', '1'), 'a/b.yaml': configMapYaml('b', '1') });
+  other?.push({ 'none.yaml': 'kind: [' });
+  world.agent('east').connect();
+  await world.settle();
+  const { engine } = world.server;
+  const held = () => [...engine.inputs.ledger.entries('east')].map(({ key }) => key);
+  platform?.push({ 'q.yaml': 'kind: [' });
+  await world.settle();
+  // What the team does not declare any more is removed.
+  team?.push({ 'a/a.yaml': null, 'c/a.yaml': configMapYaml('a', '1'), 'a/b.yaml': null });
+  await world.settle();
+  expect(engine.outputs.get('east', '/ConfigMap/web/a')).toMatchObject({
+    type: 'keep',
+    reason: 'PlacementInDoubt',
+    message:
+      'source team declares it, and source platform, which cannot be read whole, may hold the rule that places its file',
+  });
+  expect(held()).toEqual(['/ConfigMap/web/a']);
+  // A source that may not select the file says nothing of it.
+  platform?.push({ 'q.yaml': placementYaml('q', 'd/**') });
+  await world.settle();
+  expect(held()).toEqual([]);
+});
+
 it('a Placement counts no object while another one of its source needs too many steps for the path', async () => {
   const fleet = await fleetOf({ 'p.yaml': placementYaml('p', '**/a.yaml') });
   expect(fleet.counted('p')).toBe(1);
@@ -204,7 +236,7 @@ it('counts the steps of each other source apart', () => {
   place('other', 'theirs-too', costly);
   engine.commit();
   const [assignment] = [...engine.assignments.entries('team')].filter(({ key }) => key.startsWith(long));
-  expect(assignment?.value.leftOut?.by).toEqual(['other']);
+  expect(assignment?.value.leftOut).toEqual(['other']);
 });
 
 it('matches a path once for all documents of its file', () => {
@@ -234,4 +266,67 @@ it('counts a step or more for each glob, also of one without wildcards that does
     steps += more;
   });
   expect(steps).toBeGreaterThan(0);
+});
+
+it('an explanation of a Placement looks for the Placements of a file once for all its objects, and only if this one selects it', () => {
+  const engine = worldWith(['team']);
+  const documents = ['c', 'd', 'e'].map((name) => configMapYaml(name, '1')).join('---\n');
+  for (const path of ['a.yaml', 'z.yaml']) {
+    stageFile(engine, 'team', path, decodeFile(path, bytesOf(documents), documents).reading);
+  }
+  const own = placementYaml('own', ['a.yaml', 'unused/**']);
+  stageFile(engine, 'team', 'p.yaml', decodeFile('p.yaml', bytesOf(own), own).reading);
+  engine.commit();
+  const looked: string[] = [];
+  const { byFolder } = engine.placementIndexes;
+  const members: typeof byFolder.members = (group) => {
+    looked.push(group);
+    return byFolder.members(group);
+  };
+  const counting = { ...engine, placementIndexes: { ...engine.placementIndexes, byFolder: { ...byFolder, members } } };
+  expect(problemsOfObjects(counting, 'Placement', 'heavy')).toEqual([]);
+  expect(looked).toEqual([]);
+  expect(problemsOfObjects(counting, 'Placement', 'own')).toHaveLength(3);
+  expect(looked).toHaveLength(new Set(looked).size);
+});
+
+it('the steps for all files of other sources are bounded together: with many files each path has a share', () => {
+  const engine = worldWith(['team'], 'none.yaml');
+  const place = (paths: readonly string[]): void => {
+    const text = placementYaml('heavy', paths);
+    stageFile(engine, 'platform', 'heavy.yaml', decodeFile('heavy.yaml', bytesOf(text), text).reading);
+  };
+  const text = configMapYaml('many', '1');
+  const { reading } = decodeFile('many.yaml', bytesOf(text), text);
+  const add = (from: number, to: number): void => {
+    for (let at = from; at < to; at += 1) stageFile(engine, 'team', `many/${at}.yaml`, reading);
+    engine.commit();
+  };
+  const isLeftOut = () =>
+    [...engine.assignments.entries('team')].some(
+      ({ key, value }) => key.startsWith(long) && value.leftOut !== undefined,
+    );
+  // Takes 71,913 steps.
+  place([`**/${'*a'.repeat(24)}0`]);
+  add(0, 8_000);
+  expect(isLeftOut()).toBe(false);
+  add(8_000, 16_384);
+  expect(isLeftOut()).toBe(true);
+  expect(engineDiagnostics(engine)).toContainEqual(
+    expect.objectContaining({
+      reason: 'PlacementTooExpensive',
+      message: expect.stringContaining(
+        'need more than 30517 steps, their share of 1000000000 for all files of other sources, to match',
+      ),
+    }),
+  );
+  const spent = (): number => shareOfPath(16_386) * 16_386;
+  expect(spent()).toBeLessThanOrEqual(MOST_FOREIGN_STEPS);
+  // A file of a source that they may not select counts for nothing.
+  expect(engine.placementIndexes.shares.get('', 'team')).toBeUndefined();
+});
+
+it.each([1, 2, 3, 8_192, 8_193, 100_000])('the shares of %d files are within the limit together', (files) => {
+  expect(shareOfPath(files) * files).toBeLessThanOrEqual(MOST_FOREIGN_STEPS);
+  expect(shareOfPath(files) * files * 2).toBeGreaterThan(MOST_FOREIGN_STEPS * 0.99);
 });

@@ -13,9 +13,9 @@ function decode(text: string) {
 }
 
 describe('decodeRelayConfig', () => {
-  it('reads the example of the README', () => {
-    const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
-    const [, text = ''] = /```yaml\n(apiVersion: \S+\nkind: RelayConfig\n[\s\S]*?)```/.exec(readme) ?? [];
+  it('reads the example of docs/guides/run-a-server.md', () => {
+    const page = readFileSync(new URL('../../../docs/guides/run-a-server.md', import.meta.url), 'utf8');
+    const [, text = ''] = /```yaml\n(apiVersion: \S+\nkind: RelayConfig\n[\s\S]*?)```/.exec(page) ?? [];
     expect(decode(text)).toMatchObject({
       said: [],
       config: { fleet: 'shop', sources: [{ name: 'main', branch: 'main' }] },

@@ -75,6 +75,72 @@ describe('a RemovalApproval whose outcome the store has lost', () => {
   });
 });
 
+describe('a RemovalApproval of a server without a record of outcomes', () => {
+  const reasons = async (world: FleetWorld): Promise<readonly string[]> => {
+    await world.clock.advance(200);
+    return world.server.api.diagnostics().map(({ reason }) => reason);
+  };
+  it('counts while another source has files that cannot be read, and is not judged again when they can be', async () => {
+    const world = await createFleetWorld({ sources: ['main', 'team'] });
+    world.sourceNamed('team').push({ 'apps/broken.yaml': 'kind: [' });
+    world.source.push(tight);
+    for (const name of ['east', 'west']) world.agent(name).connect();
+    await world.settle();
+    world.source.push({ 'apps/a.yaml': null });
+    await world.settle();
+    world.source.push({ [FILE]: approval(digestOfHeld(world)) });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc.slice(1));
+    world.sourceNamed('team').push({ 'apps/broken.yaml': null });
+    await world.settle();
+    expect(await reasons(world)).toEqual(['ApprovalUsed']);
+  });
+
+  it('waits while its own source has such files, says so, and then may have been used', async () => {
+    const world = await createFleetWorld({
+      sources: ['main', 'team'],
+      allow: { team: { kinds: ['ConfigMap', 'RemovalApproval'] } },
+    });
+    const team = world.sourceNamed('team');
+    team.push({ 'apps/broken.yaml': 'kind: [' });
+    world.source.push(tight);
+    for (const name of ['east', 'west']) world.agent(name).connect();
+    await world.settle();
+    world.source.push({ 'apps/a.yaml': null });
+    await world.settle();
+    team.push({ [FILE]: approval(digestOfHeld(world)) });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    expect(await reasons(world)).toContain('ApprovalWaits');
+    team.push({ 'apps/broken.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    expect(await reasons(world)).toEqual(['ApprovalStale']);
+    team.push({ 'approvals/b.yaml': approval(digestOfHeld(world)).replace('drop-a', 'again') });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc.slice(1));
+  });
+
+  it('may have been used if its source was not read before, also after another restart', async () => {
+    const { world: first, files } = await heldAgain();
+    await forget(first.store, 'approval-outcomes/');
+    const second = await restart(first, ['main', 'team']);
+    second.sourceNamed('team').push({});
+    second.source.push({ ...files, [FILE]: 'kind: [' });
+    for (const name of ['east', 'west']) second.agent(name).connect();
+    await second.settle();
+    const third = await restart(second, ['main', 'team']);
+    third.sourceNamed('team').push({});
+    third.source.push({ ...files, [FILE]: 'kind: [' });
+    for (const name of ['east', 'west']) third.agent(name).connect();
+    await third.settle();
+    third.source.push({ [FILE]: files[FILE] ?? null });
+    await third.settle();
+    expect(names(third, 'east')).toEqual(abc);
+    expect(await reasons(third)).toEqual(['ApprovalStale']);
+  });
+});
+
 describe('an approval that the store does not have yet', () => {
   it.each(['by a file', 'by a command'])(
     'lets nothing leave, %s: the server may die before it is written',
@@ -106,13 +172,22 @@ describe('an approval that the store does not have yet', () => {
     await world.pass();
     const digest = digestOfHeld(leader.world);
     world.memory.refusing = 'the memory is full';
-    const answer = leader.world.server.api.approve(digest, 'a person');
+    const { api } = leader.world.server;
+    const answers = [api.approve(digest, 'a person')];
     await world.pass(1_000);
     expect(heldAt(leader, 'east')).toEqual(abc);
     expect(digestOfHeld(leader.world)).toBe(digest);
+    answers.push(api.approve(digest, 'a person'));
+    await world.pass(1_000);
+    expect(digestOfHeld(leader.world)).toBe(digest);
     world.memory.refusing = undefined;
     await world.pass(20_000);
-    expect((await answer).ok).toBe(true);
+    answers.push(api.approve(digest, 'a person'));
+    await world.pass(1_000);
+    // The same command again has the same answer, also after somebody has looked at what is held.
+    const [first, ...again] = (await Promise.all(answers)).map((act) => (act.ok ? act.value : act.message));
+    expect(first).toMatchObject({ released: 1 });
+    expect(again).toEqual([first, first]);
     expect(heldAt(leader, 'east')).toEqual(abc.slice(1));
   });
 

@@ -3,6 +3,7 @@ import type { SequencedDelta } from '../../../src/model/output.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
 import { guards, names, restart, startedWorld } from '../../support/started-world.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 /** Room for one of the objects below, not for two. */
 const ONE = { deltaBytes: 1_500 };
@@ -240,6 +241,131 @@ describe('removals that have passed the guards and wait for the last delta', () 
     await world.settle();
     await go(world);
     expect(names(world, 'east')).toEqual(['a', ...old.slice(2), 'p', 'q', 'r'].map(named));
+  });
+
+  it('that are undone count no more', async () => {
+    const world = await waiting(few);
+    world.source.push(files(['a', 'b'], '1'));
+    await go(world);
+    world.source.push(gone(['c', 'd']));
+    await world.settle();
+    expect(heldIn(world)).toEqual([]);
+    expect(names(world, 'east')).toEqual(['a', 'b', ...old.slice(4), 'p', 'q', 'r'].map(named));
+  });
+
+  describe('while the guards are tightened', () => {
+    const tight = { ...few, maxRemovalsPerCluster: 1 };
+    const held = ['ConfigMap/web/a', 'ConfigMap/web/b'];
+    const policy = (limits: Readonly<Record<string, number>>) => ({ 'fleet/policy.yaml': guards(limits) });
+    const tightened = async (limits: Readonly<Record<string, number>>): Promise<FleetWorld> => {
+      const world = await waiting(few);
+      world.source.push(policy(limits));
+      await world.settle();
+      return world;
+    };
+
+    it.each([
+      ['the count of a cluster', { maxRemovalsPerCluster: 1 }],
+      ['the count of the fleet', { maxRemovalsPerFleet: 1 }],
+      ['the percentage of a cluster', { maxRemovalPercentPerCluster: 10 }],
+      ['the percentage of the fleet', { maxRemovalPercentPerFleet: 10 }],
+    ])('are held by %s', async (_, limits) => {
+      const world = await tightened({ ...few, percentFromOwned: 1, ...limits });
+      await go(world);
+      expect(heldIn(world)).toEqual(held);
+      expect(names(world, 'east')).toEqual([...old, 'p', 'q', 'r'].map(named));
+    });
+
+    it('go if they stay below the new limits, and are counted once', async () => {
+      const world = await tightened({ ...few, maxRemovalsPerFleet: 2 });
+      await go(world);
+      expect(heldIn(world)).toEqual([]);
+      expect(names(world, 'east')).toEqual([...old.slice(2), 'p', 'q', 'r'].map(named));
+      world.source.push(gone(['c']));
+      await world.settle();
+      expect(heldIn(world)).toEqual(['ConfigMap/web/c']);
+    });
+
+    it('go if the guards are loosened', async () => {
+      const world = await tightened({ ...few, maxRemovalsPerCluster: 3 });
+      await go(world);
+      expect(names(world, 'east')).toEqual([...old.slice(2), 'p', 'q', 'r'].map(named));
+    });
+
+    it('stay held when the guards are loosened again', async () => {
+      const world = await tightened(tight);
+      world.source.push(policy(few));
+      await world.settle();
+      await go(world);
+      expect(heldIn(world)).toEqual(held);
+      expect(names(world, 'east')).toEqual([...old, 'p', 'q', 'r'].map(named));
+    });
+
+    it('are held once their source can be read completely again', async () => {
+      const world = await tightened({ ...few, percentFromOwned: 1 });
+      world.source.push({ ...policy(tight), 'apps/broken.yaml': 'kind: [' });
+      await world.settle();
+      await go(world);
+      world.source.push({ 'apps/broken.yaml': null });
+      await world.settle();
+      expect(heldIn(world)).toEqual(held);
+      expect(names(world, 'east')).toEqual([...old, 'p', 'q', 'r'].map(named));
+    });
+
+    it('are held after the stream was lost', async () => {
+      const world = await waiting(few);
+      const east = world.agent('east');
+      east.disconnect();
+      east.release('lost');
+      world.source.push(policy(tight));
+      await world.settle();
+      east.onDelta = () => undefined;
+      east.connect();
+      await world.settle();
+      expect(heldIn(world)).toEqual(held);
+      expect(names(world, 'east')).toEqual([...old, 'p', 'q', 'r'].map(named));
+    });
+
+    it('are held by a server that reads the new policy first when it starts', async () => {
+      const world = await restart(await waiting(few));
+      const east = world.agent('east');
+      east.onDelta = () => undefined;
+      world.source.push({ ...policy(tight), ...fleet, ...files(old.slice(2), '1'), ...files(['p', 'q', 'r']) });
+      east.connect();
+      await world.settle();
+      expect(heldIn(world)).toEqual(held);
+      expect(names(world, 'east')).toEqual([...old, 'p', 'q', 'r'].map(named));
+    });
+
+    it('are held by a server whose bounds allow less', async () => {
+      const before = await waiting(few);
+      for (const agent of before.agents.known.values()) agent.abandon();
+      const world = await createFleetWorld({
+        ...ONE,
+        ...{ store: before.store, agents: before.agents, clock: createVirtualClock(before.clock.now()) },
+        guardBounds: { maxRemovalsPerCluster: 1 },
+      });
+      const east = world.agent('east');
+      east.onDelta = () => undefined;
+      world.source.push({ ...policy(few), ...fleet, ...files(old.slice(2), '1'), ...files(['p', 'q', 'r']) });
+      east.connect();
+      await world.settle();
+      expect(heldIn(world)).toEqual(held);
+      expect(names(world, 'east')).toEqual([...old, 'p', 'q', 'r'].map(named));
+    });
+
+    it('count no more while they are held, and go uncounted when a person approves them', async () => {
+      const world = await tightened(tight);
+      await go(world);
+      const digest = world.server.api.removals()[0]?.digest ?? '';
+      expect(await world.server.api.approve(digest, 'a person')).toMatchObject({ ok: true });
+      await world.settle();
+      expect(names(world, 'east')).toEqual([...old.slice(2), 'p', 'q', 'r'].map(named));
+      world.source.push(gone(['c']));
+      await world.settle();
+      expect(heldIn(world)).toEqual([]);
+      expect(names(world, 'east')).toEqual([...old.slice(3), 'p', 'q', 'r'].map(named));
+    });
   });
 });
 

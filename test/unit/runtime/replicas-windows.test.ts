@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { policyYaml } from '../../support/manifests.ts';
+import { configMapYaml, policyYaml } from '../../support/manifests.ts';
 import { createReplicaWorld, type FakeReplica, heldAt, type ReplicaWorld } from '../../support/replica-world.ts';
 import { abc, base } from '../../support/started-world.ts';
 
@@ -275,6 +275,67 @@ interface Served {
   /** It has sent them. */
   readonly server: FakeReplica;
 }
+
+describe('removals that wait at another replica for the last delta of a large change', () => {
+  const BIG = 'x'.repeat(1_000);
+
+  /** Two removals have passed, and follow the delta that is under way from the replica that does not lead. */
+  async function waiting(): Promise<{ readonly world: ReplicaWorld; readonly server: FakeReplica }> {
+    const world = await createReplicaWorld([]);
+    for (const id of ['a', 'b', 'c']) await world.add(id, { deltaBytes: 1_500 });
+    world.push({ ...base, 'fleet/policy.yaml': policyYaml(2) });
+    await world.pass();
+    const [server] = world.followers();
+    if (server === undefined) throw new Error('there is no follower');
+    const west = server.agent('west');
+    west.connect({ instance: 'west' });
+    await world.pass();
+    west.pause();
+    world.push({
+      ...Object.fromEntries(['a', 'b'].map((name) => [`apps/${name}.yaml`, null])),
+      ...Object.fromEntries(['p', 'q', 'r'].map((name) => [`apps/${name}.yaml`, configMapYaml(name, BIG)])),
+    });
+    await world.pass();
+    west.release('accepted');
+    west.pause();
+    await world.pass();
+    expect(heldAt(server, 'west')).toEqual([...abc, '/ConfigMap/web/p']);
+    return { world, server };
+  }
+
+  const arrive = async ({ world, server }: Awaited<ReturnType<typeof waiting>>): Promise<readonly string[]> => {
+    server.agent('west').release('accepted');
+    await world.pass();
+    return heldAt(server, 'west');
+  };
+  const added = ['p', 'q', 'r'].map((name) => `/ConfigMap/web/${name}`);
+
+  it('go, and are counted once', async () => {
+    const { world, server } = await waiting();
+    world.push({ 'apps/c.yaml': null });
+    await world.pass();
+    expect(await arrive({ world, server })).toEqual([...abc.slice(2), ...added]);
+    expect(heldIn(world.leader(), 'west')).toEqual(['ConfigMap/web/c']);
+  });
+
+  it('are held once the guards are tightened', async () => {
+    const { world, server } = await waiting();
+    world.push({ 'fleet/policy.yaml': policyYaml(1) });
+    await world.pass();
+    expect(heldIn(world.leader(), 'west')).toEqual(['ConfigMap/web/a', 'ConfigMap/web/b']);
+    expect(await arrive({ world, server })).toEqual([...abc, ...added]);
+  });
+
+  it('are held by the next leader once the guards are tightened', async () => {
+    const { world, server } = await waiting();
+    world.leader().kill();
+    await world.pass(TAKEOVER_MS);
+    world.push({ 'fleet/policy.yaml': policyYaml(1) });
+    await world.pass();
+    expect(heldIn(world.leader(), 'west')).toEqual(['ConfigMap/web/a', 'ConfigMap/web/b']);
+    expect(await arrive({ world, server })).toEqual([...abc, ...added]);
+  });
+});
 
 describe('the window of the guards, when the store becomes an older copy', () => {
   /** A follower has sent two removals, the leader has counted them, and the store becomes a copy of before. */

@@ -59,11 +59,16 @@ function withRememberedRules(): WorkTree['fs'] {
     const isRules = /[\\/](?:\.gitignore|exclude)$/.test(path);
     if (!isRules) return fs.promises.readFile(path, options);
     const key = `${path}\u0000${JSON.stringify(options)}`;
-    const known = rules.get(key) ?? fs.promises.readFile(path, options);
+    const known = rules.get(key) ?? readRules(path, options);
     rules.set(key, known);
     return known;
   };
   return { promises: { ...fs.promises, readFile } };
+}
+
+/** Reads a file with rules. What is no file has none: the read of a pipe would wait for a writer. */
+async function readRules(path: string, options?: BufferEncoding): Promise<Uint8Array | string> {
+  return (await fs.promises.stat(path)).isFile() ? fs.promises.readFile(path, options) : '';
 }
 
 interface WorkTree {

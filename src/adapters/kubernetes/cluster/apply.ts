@@ -13,6 +13,7 @@ import { ignoredOf, withoutFields } from './ignored-fields.ts';
 import { digestOfStamp, type LiveEntry, readEntry } from './live/entry.ts';
 import {
   type Applying,
+  leaveFields,
   leftAlone,
   needsNewObject,
   overwrite,
@@ -174,6 +175,8 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   const managers = fieldManagers(raw);
   const former = formerManagers(managers, value, isAdopted);
   if (former.length > 0) return takeOver(applying, raw, former, isAdopted);
+  const left = await leaveFields(applying, raw);
+  if (left !== undefined) return left;
   const givenUp = fieldsGivenUp(applying, managers);
   if (givenUp !== undefined) return { type: 'givesUp', fields: givenUp };
   const taken = isAdopted ? [] : takenFields(applying, raw, entry);

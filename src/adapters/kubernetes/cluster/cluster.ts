@@ -64,9 +64,15 @@ export async function createKubernetesCluster(
     identity: async () => id,
     list: live.list,
     watch: live.watch,
-    apply: (request) => applyObject(writing, request),
+    apply: (request) => {
+      live.autoscaled.declare(request.key, request.value);
+      return applyObject(writing, request);
+    },
     matches: (request, observed) => matches(writing, request, observed),
-    remove: (request) => removeObject(writing, request),
+    remove: (request) => {
+      live.autoscaled.declare(request.key, undefined);
+      return removeObject(writing, request);
+    },
     configure: (next) => {
       settings = next;
       live.configure(next);

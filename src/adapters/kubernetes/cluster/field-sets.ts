@@ -26,12 +26,14 @@ export function sharedFields(fields: FieldSet, others: FieldSet): FieldSet {
   });
 }
 
-/** The set without the fields of another. */
+/** The set without the fields of another. An item of a list stays in it while one of its fields does. */
 export function subtractFields(fields: FieldSet, others: FieldSet): FieldSet {
   return selected(fields, (name, inside) => {
     const theirs = child(others, name);
     if (theirs === undefined || isWhole(inside) !== isWhole(theirs)) return inside;
-    return isWhole(inside) ? undefined : unlessEmpty(subtractFields(inside, theirs));
+    const rest = isWhole(inside) ? {} : subtractFields(inside, theirs);
+    const isItem = '.' in inside && !name.startsWith('f:');
+    return isItem && !isEmpty(rest) ? { '.': {}, ...rest } : unlessEmpty(rest);
   });
 }
 

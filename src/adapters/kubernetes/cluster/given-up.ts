@@ -4,9 +4,17 @@ import { displayKey } from '../../../model/object-key.ts';
 import { WRITTEN_ANNOTATIONS } from '../../../model/server-fields.ts';
 import type { ApplyOutcome, ApplyRequest } from '../../../ports/cluster-api.ts';
 import { ADOPT_FROM } from './annotations.ts';
-import { fieldsOf, isEmpty, joinedFields, sharedFields, undeclaredFields, withoutPaths } from './field-sets.ts';
+import {
+  fieldsOf,
+  isEmpty,
+  joinedFields,
+  sharedFields,
+  subtractFields,
+  undeclaredFields,
+  withoutPaths,
+} from './field-sets.ts';
 import { allFields } from './former-managers.ts';
-import { ignoredOf } from './ignored-fields.ts';
+import { leftToOthers } from './ignored-fields.ts';
 import { type FieldManager, type FieldSet, fieldManagers, isOurs } from './ownership.ts';
 import { type FieldConflict, listConflicts, managersOf } from './refusals.ts';
 import type { Looking } from './write.ts';
@@ -34,6 +42,17 @@ export function fieldsGivenUp(applied: Applied, managers: readonly FieldManager[
   return fieldsOf(all).every(({ name }) => known.has(name)) ? undefined : all;
 }
 
+/**
+ * Those of our fields that are not declared and are left to others. An apply would remove them if they were ours, now or when nothing
+ * leaves them to others any more.
+ */
+export function fieldsLeft(applied: Applied, ours: FieldSet): FieldSet {
+  const paths = leftToOthers(applied, applied.request);
+  if (paths.length === 0) return {};
+  const leaving = undeclaredFields(ours, applied.body);
+  return subtractFields(leaving, withoutPaths(leaving, paths));
+}
+
 /** The conflict with the managers that own fields that we gave up; undefined: there are none. */
 export function contestedFields(applied: Applied, live: JsonObject): ApplyOutcome | undefined {
   const { key, givenUp = {} } = applied.request;
@@ -54,5 +73,5 @@ export function contestedFields(applied: Applied, live: JsonObject): ApplyOutcom
 function undeclared(applied: Applied, fields: FieldSet): FieldSet {
   const leaving = undeclaredFields(fields, applied.body);
   if (isEmpty(leaving)) return leaving;
-  return withoutPaths(leaving, [...ignoredOf(applied, applied.request), ...WRITTEN]);
+  return withoutPaths(leaving, [...leftToOthers(applied, applied.request), ...WRITTEN]);
 }

@@ -12,6 +12,17 @@ export function ignoredOf(
   return ignoredFields(request, settings(), live.autoscaled.has(request.key));
 }
 
+/**
+ * Fields that stay as they are if the object does not declare them: those that others own by agreement, also if an autoscaler of them
+ * is still to come.
+ */
+export function leftToOthers(
+  { live, settings }: Pick<Looking, 'live' | 'settings'>,
+  request: ApplyRequest,
+): readonly FieldNames[] {
+  return ignoredFields(request, settings(), live.autoscaled.isClaimed(request.key));
+}
+
 /** The object without these fields. */
 export function withoutFields(value: JsonObject, paths: readonly FieldNames[]): JsonObject {
   return paths.reduce<JsonObject>((rest, path) => edited(rest, path, () => undefined), value);

@@ -10,7 +10,7 @@ import { FORCE_CONFLICTS } from './annotations.ts';
 import { awaitServed } from './definitions.ts';
 import { isEmpty, joinedFields, subtractFields, undeclaredFields } from './field-sets.ts';
 import { allFields, namedInOtherVersion, type Ownership, ownershipRequest } from './former-managers.ts';
-import { contestedFields } from './given-up.ts';
+import { contestedFields, fieldsLeft } from './given-up.ts';
 import { handOver, ignoredOf } from './ignored-fields.ts';
 import { readEntry } from './live/entry.ts';
 import { type FieldManager, fieldManagers, isOurs } from './ownership.ts';
@@ -177,6 +177,14 @@ export async function takeOver(
   const theirs = allFields(former);
   const fields = joinedFields(ours, isAdopted ? theirs : undeclaredFields(theirs, applying.body));
   return setOwnership(applying, raw, { fields, over: former }, `taken over from ${from}`);
+}
+
+/** Has no manager own the fields of ours that are not declared and left to others: they stay. Undefined: there are none. */
+export async function leaveFields(applying: Applying, raw: JsonObject): Promise<Step | undefined> {
+  const ours = allFields(fieldManagers(raw).filter(isOurs));
+  const left = fieldsLeft(applying, ours);
+  if (isEmpty(left)) return undefined;
+  return setOwnership(applying, raw, { fields: subtractFields(ours, left) }, 'left to others as they are');
 }
 
 /** Writes which fields are ours. The object is read again then. */

@@ -1,4 +1,5 @@
 import type { AgentSettings } from '../../../model/agent-settings.ts';
+import type { FieldNames } from '../../../model/ignored-fields.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -12,9 +13,9 @@ import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, KubeClient } from '../api/types.ts';
-import { fieldsOf, subtractFields, undeclaredFields } from './field-sets.ts';
+import { fieldsOf, subtractFields, undeclaredFields, withoutPaths } from './field-sets.ts';
 import { allFields, formerManagers } from './former-managers.ts';
-import { handOver, ignoredOf } from './ignored-fields.ts';
+import { handOver, ignoredOf, leftToOthers } from './ignored-fields.ts';
 import { type Autoscaled, createAutoscaled } from './live/autoscaled.ts';
 import { keyOfLive } from './live/entry.ts';
 import { trimObject } from './live/trim.ts';
@@ -96,20 +97,29 @@ export async function previewApply(looking: Looking, request: ApplyRequest): Pro
   const changes = [
     ...changesBetween(trimObject(raw, true), trimObject(answer.body, true)),
     ...(isKeyOfSecret(key) ? secretChanges(raw, answer.body) : []),
-    ...removedFields(raw, body, { former, others, isSecret: isKeyOfSecret(key) }),
+    ...removedFields(raw, body, { former, others, left: leftToOthers(looking, request), isSecret: isKeyOfSecret(key) }),
   ];
   const adopts = owner.type === 'theirs' ? { adopts: owner.owner } : {};
   if (changes.length === 0 && conflicts.length === 0 && owner.type === 'ours') return { type: 'unchanged' };
   return { type: 'change', ...adopts, changes, conflicts };
 }
 
+/** What {@link removedFields} needs beside the two objects. */
+interface Removing {
+  readonly former: readonly FieldManager[];
+  readonly others: readonly FieldManager[];
+  /** Fields that stay. */
+  readonly left: readonly FieldNames[];
+  readonly isSecret: boolean;
+}
+
 /** The fields that an apply removes after it has taken over those of former managers: a dry run does not take them over. */
 function removedFields(
   raw: JsonObject,
   body: JsonObject,
-  { former, others, isSecret }: { former: readonly FieldManager[]; others: readonly FieldManager[]; isSecret: boolean },
+  { former, others, left, isSecret }: Removing,
 ): readonly FieldChange[] {
-  const undeclared = undeclaredFields(allFields(former), body);
+  const undeclared = withoutPaths(undeclaredFields(allFields(former), body), left);
   const staying = allFields(others.filter((manager) => !isOurs(manager)));
   return fieldsOf(subtractFields(undeclared, staying)).map(({ name, valueIn }) => {
     const before = valueIn(raw);

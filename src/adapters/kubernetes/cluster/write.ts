@@ -20,7 +20,7 @@ export interface Looking {
   readonly client: KubeClient;
   readonly live: {
     readonly catalog: Pick<CatalogRefresher, 'current' | 'refresh'>;
-    readonly autoscaled: Pick<Autoscaled, 'has'>;
+    readonly autoscaled: Pick<Autoscaled, 'has' | 'isClaimed'>;
   };
   readonly settings: () => AgentSettings;
 }

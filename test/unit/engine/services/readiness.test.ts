@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/model/json.ts';
+import { metadataOf } from '../../../../src/model/object-key.ts';
 import { createEngineWorld } from '../../../support/engine-world.ts';
 import { clusterYaml } from '../../../support/manifests.ts';
 import { container, pod, removeLive, service, stageLive } from '../health/support.ts';
@@ -251,6 +252,26 @@ describe('a slice with several ports', () => {
     expect(keysOf('south')).toEqual(['/Service/demo/east-web', SLICE]);
     removeLive(world.engine, 'east', slice([], PORTS));
     expect(mirrored()).toEqual({});
+  });
+
+  it('names for each slice those that get its ports or endpoints, so that none is lost where another is refused', () => {
+    const annotationsOf = (key: string): unknown => {
+      world.engine.commit();
+      const output = world.engine.outputs.get('west', key);
+      return output?.type === 'object' ? metadataOf(output.value).annotations : undefined;
+    };
+    stage(pod({ containers }));
+    expect(annotationsOf(SLICE)).toBeUndefined();
+    accept();
+    stage(pod({ containers, ready: { admin: false } }));
+    expect(annotationsOf(SLICE)).toEqual({ 'fleetrelay.dev/updated-after': 'east-web-1-admin' });
+    expect(annotationsOf(`${SLICE}-admin`)).toEqual({ 'fleetrelay.dev/removed-after': 'east-web-1' });
+    accept();
+    // One port goes back and another comes: the two orders do not meet.
+    stage(pod({ containers, ready: { 'kuma-sidecar': false } }));
+    expect(annotationsOf(SLICE)).toEqual({ 'fleetrelay.dev/updated-after': 'east-web-1-dns' });
+    expect(annotationsOf(`${SLICE}-admin`)).toEqual({ 'fleetrelay.dev/updated-after': 'east-web-1' });
+    expect(annotationsOf(`${SLICE}-dns`)).toEqual({ 'fleetrelay.dev/removed-after': 'east-web-1' });
   });
 
   function keysOf(cluster: string): readonly string[] {

@@ -93,3 +93,17 @@ describe('sets of fields', () => {
     expect(field?.valueIn({ containers: [] })).toBeUndefined();
   });
 });
+
+test('an item of a list stays in a set that loses one of its fields, and goes with the last one', () => {
+  const item = { '.': {}, 'f:name': {}, 'f:image': {} };
+  const set = { 'f:spec': { 'f:replicas': {}, 'f:containers': { 'k:{"name":"a"}': item, 'k:{"name":"b"}': item } } };
+  const others = {
+    'f:spec': { 'f:replicas': {}, 'f:containers': { 'k:{"name":"a"}': { 'f:image': {} }, 'k:{"name":"b"}': item } },
+  };
+  expect(subtractFields(set, others)).toEqual({
+    'f:spec': { 'f:containers': { 'k:{"name":"a"}': { '.': {}, 'f:name': {} } } },
+  });
+  expect(subtractFields(set, { 'f:spec': { 'f:replicas': {} } })).toEqual({
+    'f:spec': { 'f:containers': { 'k:{"name":"a"}': item, 'k:{"name":"b"}': item } },
+  });
+});
