@@ -25,7 +25,11 @@ export default defineConfig({
   vite: { build: { chunkSizeWarningLimit: 8_000 } },
   markdown: {
     anchor: { slugify: anchorOf },
+    // Pages are written for GitHub: what only VitePress reads as more than text stays text.
+    attrs: { disable: true },
     config: (md) => {
+      md.disable(['emoji', 'snippet'], true);
+      md.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
       links.install(md);
       // A block of code by indentation looks as one between fences.
       md.renderer.rules.code_block = (tokens, at, ...rest) => {

@@ -7,20 +7,27 @@ type Item = DefaultTheme.SidebarItem;
 /** The folders of docs/ by reader, as docs/README.md has them; others follow by name. */
 const ORDER = ['start', 'concepts', 'guides', 'domains', 'reference', 'operate', 'development'];
 
-/** The tree of docs/ as the sidebar of the site: pages in the order in which docs/README.md links them, then by title. */
+/**
+ * The tree of docs/ as the sidebar of the site. Pages are in the order in which docs/README.md links them, then in that of the README
+ * of their folder, then by title.
+ */
 export function sidebarOf(project: string): Item[] {
-  const index = textOf(join(project, 'docs/README.md'));
-  const rank = (path: string): number => {
-    const at = index.indexOf(`](${path}`);
-    return at < 0 ? index.length : at;
+  const rankIn = (index: string, path: string): number => {
+    const at = textOf(join(project, 'docs', index)).indexOf(`](${path}`);
+    return at < 0 ? Number.MAX_SAFE_INTEGER : at;
   };
   const itemsIn = (folder: string): Item[] => {
     const entries = readdirSync(join(project, 'docs', folder), { withFileTypes: true });
     const pathOf = (name: string): string => (folder === '' ? name : `${folder}/${name}`);
     const pages = entries
       .filter(({ name }) => name.endsWith('.md') && name !== 'README.md')
-      .map(({ name }) => ({ path: pathOf(name), text: titleOf(join(project, 'docs', pathOf(name))) }))
-      .sort((a, b) => rank(a.path) - rank(b.path) || a.text.localeCompare(b.text, 'en', { numeric: true }))
+      .map(({ name }) => ({
+        path: pathOf(name),
+        text: titleOf(join(project, 'docs', pathOf(name))),
+        rank: rankIn('README.md', pathOf(name)),
+        rankInFolder: rankIn(pathOf('README.md'), name),
+      }))
+      .sort((a, b) => a.rank - b.rank || a.rankInFolder - b.rankInFolder || (a.text < b.text ? -1 : 1))
       .map(({ path, text }) => ({ text, link: `/docs/${path}` }));
     const folders = entries
       .filter((entry) => entry.isDirectory())
