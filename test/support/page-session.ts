@@ -31,13 +31,23 @@ function belongs(before: number, number: number, text: string): boolean {
   return between.every((line) => line.trim() === '');
 }
 
+/** The part of a page below a title, without the titles of its level that follow. */
+export function sectionOf(page: string, title: string): string {
+  const [, section] = page.split(new RegExp(`^## ${title}$`, 'm'));
+  if (section === undefined) throw new Error(`the page has no title ${title}`);
+  return section.split(/^## /m)[0] ?? '';
+}
+
 /** What differs in each run, and the words that stand for it. */
 const VARYING: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME'],
-  [/\b\d{13}(?=\.\d+\b)/g, 'EPOCH'],
+  [/\b\d{13}\.\d+\b/g, 'EPOCH.SEQUENCE'],
+  [/\b127\.0\.0\.1:\d+/g, 'ADDRESS'],
+  [/\b[0-9a-f]{32}\b/g, 'NONCE'],
   [/\b[0-9a-f]{40}\b/g, 'REVISION'],
   [/\b[0-9a-f]{10}(?:[0-9a-f]{2})?\b/g, 'REVISION'],
   [/(\bfleetrelay )\d+\.\d+\.\d+ \(Node\.js [\d.]+, [\w-]+\)/g, '$1VERSION'],
+  [/\bv\d+\.\d+\.\d+[-+\w.]*/g, 'VERSION'],
   [/(\[\w+ )[0-9a-f]{7,}(?=\])/g, '$1REVISION'],
   [/ +/g, ' '],
 ];
