@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readPage } from './markdown.ts';
 
 const project = join(import.meta.dirname, '../..');
 const textOf = (path: string): string => readFileSync(join(project, path), 'utf8');
@@ -17,4 +18,23 @@ test('no lockfile names a registry', () => {
   for (const path of ['package-lock.json', 'site/package-lock.json']) {
     expect(textOf(path).match(/"resolved": /g), path).toBeNull();
   }
+});
+
+/** The lines with a tag of HTML outside of code: GitHub leaves it out, and the site cannot be built. */
+function tagsIn(page: string): readonly string[] {
+  const code = new Set(readPage(page).code.flatMap(({ isBlock, number }) => (isBlock ? [number] : [])));
+  return page
+    .split('\n')
+    .filter((_, index) => !code.has(index + 1))
+    .map((line) => line.replaceAll(/(`+)[^`].*?\1/g, '').replaceAll(/<!--.*?-->|<https?:[^>]*>/g, ''))
+    .filter((line) => /<\/?[a-z]/i.test(line));
+}
+
+test('no page has a tag of HTML in its text', () => {
+  const pages = globSync(['*.md', '{bench,deploy,docs,examples,src}/**/*.md'], { cwd: project });
+  expect(pages.length).toBeGreaterThan(200);
+  expect(pages.flatMap((path) => tagsIn(textOf(path)).map((line) => `${path}: ${line}`))).toEqual([]);
+  expect(
+    tagsIn('# Title\n\nThe option `--x <name>` takes a <name>, see <https://example.com>.\n\n    <pre>\n'),
+  ).toHaveLength(1);
 });
