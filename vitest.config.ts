@@ -42,6 +42,7 @@ const LONG_ALONE = [
   'test/contract/public-manifests.test.ts',
   'test/e2e/kubernetes-care-operations.test.ts',
   'test/e2e/public-manifests.test.ts',
+  'test/e2e/site.test.ts',
 ];
 
 /** Tests that start processes, and mostly wait for them: more workers than processors. */

@@ -41,14 +41,6 @@ export function section(title: string, content: readonly string[]): readonly str
   return content.length === 0 ? [] : [`## ${title}`, '', ...content, ''];
 }
 
-/** The anchor of a heading without marks, by GitHub's rule: the site of `npm run docs` makes the same. */
-export function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}\p{M}\p{Pc}\- ]/gu, '')
-    .replaceAll(' ', '-');
-}
-
 /** A block of code in a language. */
 export function block(language: string, text: string): readonly string[] {
   return [`\`\`\`${language}`, ...text.trimEnd().split('\n'), '```'];
