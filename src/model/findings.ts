@@ -240,15 +240,15 @@ export const findings = {
     severity: 'warning',
   },
 
+  PlacementTooExpensive: {
+    code: 'FR3015',
+    meaning: 'The Placements of a source need too many steps to match the path of a file of another source.',
+  },
   ApprovalWaits: {
     code: 'FR3016',
     meaning:
       'The server has no record of which RemovalApprovals were used, and the source of this one has files that cannot be read.',
     severity: 'warning',
-  },
-  PlacementTooExpensive: {
-    code: 'FR3015',
-    meaning: 'The Placements of a source need too many steps to match the path of a file of another source.',
   },
 
   UnknownConfigMap: {

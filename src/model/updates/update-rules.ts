@@ -1,5 +1,6 @@
-import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../json.ts';
+import { type JsonObject, type JsonValue, objectOf, objectsOf } from '../json.ts';
 import { type Defaults, POD_DEFAULTS, within } from './defaults.ts';
+import { keptOfJob, keptOfService, needsNodePorts } from './kept-fields.ts';
 
 /** What an API server does with an update of one kind. Fields as `spec.ports.*.protocol`; `*` stands for each item of a list. */
 export interface UpdateRule {
@@ -26,8 +27,6 @@ const SUSPENDED = [
   ...['spec.template.spec.nodeSelector', 'spec.template.spec.schedulingGates', 'spec.template.spec.tolerations'],
 ];
 
-/** Stands for an address that an API server has chosen. */
-const ALLOCATED = '(allocated)';
 const TEMPLATE = 'spec.template.spec';
 const RBAC = 'rbac.authorization.k8s.io';
 const ROLE_BINDING: UpdateRule = {
@@ -44,11 +43,55 @@ const JOB: Defaults = [
   ['backoffLimit', 6],
   ['completionMode', 'NonIndexed'],
   ['suspend', false],
+  [
+    'podReplacementPolicy',
+    ({ podFailurePolicy }) => (podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed'),
+  ],
   ...within('template.spec', POD_DEFAULTS),
 ];
 
+/** Of a webhook, as `webhooks.*`. */
+const WEBHOOK: Defaults = [
+  ['failurePolicy', 'Fail'],
+  ['matchPolicy', 'Equivalent'],
+  ['namespaceSelector', {}],
+  ['objectSelector', {}],
+  ['timeoutSeconds', 10],
+  ['rules.*.scope', '*'],
+];
+const SCALING: Defaults = [
+  ['scaleUp', {}],
+  ['scaleUp.stabilizationWindowSeconds', 0],
+  ['scaleUp.selectPolicy', 'Max'],
+  [
+    'scaleUp.policies',
+    [
+      { type: 'Pods', value: 4, periodSeconds: 15 },
+      { type: 'Percent', value: 100, periodSeconds: 15 },
+    ],
+  ],
+  ['scaleDown', {}],
+  ['scaleDown.selectPolicy', 'Max'],
+  ['scaleDown.policies', [{ type: 'Percent', value: 100, periodSeconds: 15 }]],
+];
+const CPU = { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } } };
+
 /** By `group/Kind`; from the validation and the defaults of kube-apiserver 1.36. */
 export const UPDATE_RULES: Readonly<Record<string, UpdateRule>> = {
+  'admissionregistration.k8s.io/MutatingWebhookConfiguration': {
+    defaults: [...within('webhooks.*', WEBHOOK), ['webhooks.*.reinvocationPolicy', 'Never']],
+  },
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicy': {
+    defaults: [
+      ['spec.failurePolicy', 'Fail'],
+      ['spec.matchConstraints.matchPolicy', 'Equivalent'],
+      ['spec.matchConstraints.namespaceSelector', {}],
+      ['spec.matchConstraints.objectSelector', {}],
+      ['spec.matchConstraints.resourceRules.*.scope', '*'],
+    ],
+  },
+  'admissionregistration.k8s.io/ValidatingWebhookConfiguration': { defaults: within('webhooks.*', WEBHOOK) },
+  'apps/ControllerRevision': { fixed: ['data'] },
   'apps/DaemonSet': {
     fixed: ['spec.selector'],
     defaults: [
@@ -118,7 +161,11 @@ export const UPDATE_RULES: Readonly<Record<string, UpdateRule>> = {
     kept: keptOfJob,
   },
   '/PersistentVolume': {
-    fixed: ['spec.csi', 'spec.hostPath', 'spec.nfs', 'spec.local', 'spec.volumeMode'],
+    fixed: ['spec'],
+    except: [
+      ...['spec.accessModes', 'spec.capacity', 'spec.claimRef', 'spec.mountOptions', 'spec.nodeAffinity'],
+      ...['spec.persistentVolumeReclaimPolicy', 'spec.storageClassName', 'spec.volumeAttributesClassName'],
+    ],
     once: ['spec.nodeAffinity'],
     defaults: [
       ['spec.persistentVolumeReclaimPolicy', 'Retain'],
@@ -131,16 +178,24 @@ export const UPDATE_RULES: Readonly<Record<string, UpdateRule>> = {
     once: ['spec.volumeName'],
     defaults: [['spec.volumeMode', 'Filesystem']],
   },
+  '/LimitRange': {
+    defaults: [
+      ['spec.limits.*.default', ({ type, max }) => (type === 'Container' ? max : undefined)],
+      ['spec.limits.*.defaultRequest', ({ type, default: most }) => (type === 'Container' ? most : undefined)],
+    ],
+  },
+  '/Node': { once: ['spec.podCIDR', 'spec.podCIDRs', 'spec.providerID'] },
   '/Pod': {
     fixed: ['spec'],
-    except: [
-      ...['spec.activeDeadlineSeconds', 'spec.containers.*.image', 'spec.initContainers.*.image', 'spec.tolerations'],
-    ],
+    except: ['spec.containers.*.image', 'spec.initContainers.*.image', 'spec.tolerations'],
+    once: ['spec.tolerations'],
     defaults: within('spec', POD_DEFAULTS),
   },
+  '/ReplicationController': { defaults: [['spec.replicas', 1], ...within(TEMPLATE, POD_DEFAULTS)] },
+  '/ResourceQuota': { fixed: ['spec.scopes'] },
   '/Secret': { fixed: ['type'], defaults: [['type', 'Opaque']] },
   '/Service': {
-    whileSet: ['spec.clusterIP'],
+    whileSet: ['spec.clusterIP', 'spec.healthCheckNodePort'],
     defaults: [
       ['spec.type', 'ClusterIP'],
       ['spec.sessionAffinity', 'None'],
@@ -158,9 +213,25 @@ export const UPDATE_RULES: Readonly<Record<string, UpdateRule>> = {
   'apiextensions.k8s.io/CustomResourceDefinition': {
     fixed: ['spec.group', 'spec.scope', 'spec.names.kind', 'spec.names.plural'],
   },
-  'autoscaling/HorizontalPodAutoscaler': { defaults: [['spec.minReplicas', 1]] },
-  'discovery.k8s.io/EndpointSlice': { fixed: ['addressType'] },
-  'networking.k8s.io/IngressClass': { fixed: ['spec.controller'] },
+  'autoscaling/HorizontalPodAutoscaler': {
+    defaults: [['spec.minReplicas', 1], ['spec.metrics', [CPU]], ...within('spec.behavior', SCALING)],
+  },
+  'discovery.k8s.io/EndpointSlice': { fixed: ['addressType'], defaults: [['ports.*.protocol', 'TCP']] },
+  'flowcontrol.apiserver.k8s.io/FlowSchema': { defaults: [['spec.matchingPrecedence', 1000]] },
+  'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration': {
+    defaults: [
+      ['spec.limited.nominalConcurrencyShares', 30],
+      ['spec.limited.lendablePercent', 0],
+      ['spec.limited.limitResponse.queuing.queues', 64],
+      ['spec.limited.limitResponse.queuing.handSize', 8],
+      ['spec.limited.limitResponse.queuing.queueLengthLimit', 50],
+    ],
+  },
+  'networking.k8s.io/IngressClass': {
+    fixed: ['spec.controller'],
+    defaults: [['spec.parameters.scope', 'Cluster']],
+  },
+  'networking.k8s.io/IPAddress': { fixed: ['spec.parentRef'] },
   'networking.k8s.io/NetworkPolicy': {
     defaults: [
       ['spec.policyTypes', ({ egress }) => (egress === undefined ? ['Ingress'] : ['Ingress', 'Egress'])],
@@ -168,13 +239,36 @@ export const UPDATE_RULES: Readonly<Record<string, UpdateRule>> = {
       ['spec.egress.*.ports.*.protocol', 'TCP'],
     ],
   },
+  'networking.k8s.io/ServiceCIDR': { fixed: ['spec.cidrs'] },
   'node.k8s.io/RuntimeClass': { fixed: ['handler'] },
   'rbac.authorization.k8s.io/ClusterRoleBinding': ROLE_BINDING,
   'rbac.authorization.k8s.io/RoleBinding': ROLE_BINDING,
+  'resource.k8s.io/ResourceClaim': { fixed: ['spec'] },
+  'resource.k8s.io/ResourceClaimTemplate': { fixed: ['spec'] },
+  'resource.k8s.io/ResourceSlice': {
+    fixed: [
+      ...['spec.allNodes', 'spec.driver', 'spec.nodeName', 'spec.nodeSelector', 'spec.perDeviceNodeSelection'],
+      'spec.pool.name',
+    ],
+  },
   'scheduling.k8s.io/PriorityClass': {
     fixed: ['value', 'preemptionPolicy'],
     defaults: [['preemptionPolicy', 'PreemptLowerPriority']],
   },
+  'storage.k8s.io/CSIDriver': {
+    fixed: ['spec.attachRequired', 'spec.volumeLifecycleModes'],
+    defaults: [
+      ['spec.attachRequired', true],
+      ['spec.fsGroupPolicy', 'ReadWriteOnceWithFSType'],
+      ['spec.podInfoOnMount', false],
+      ['spec.requiresRepublish', false],
+      ['spec.seLinuxMount', false],
+      ['spec.storageCapacity', false],
+      ['spec.volumeLifecycleModes', ['Persistent']],
+    ],
+  },
+  'storage.k8s.io/CSINode': { fixed: ['spec.drivers.*.nodeID', 'spec.drivers.*.topologyKeys'] },
+  'storage.k8s.io/CSIStorageCapacity': { fixed: ['nodeTopology', 'storageClassName'] },
   'storage.k8s.io/StorageClass': {
     fixed: ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'],
     defaults: [
@@ -182,59 +276,12 @@ export const UPDATE_RULES: Readonly<Record<string, UpdateRule>> = {
       ['volumeBindingMode', 'Immediate'],
     ],
   },
+  'storage.k8s.io/VolumeAttachment': { fixed: ['spec'] },
   'storage.k8s.io/VolumeAttributesClass': { fixed: ['driverName', 'parameters'] },
 };
 
 function rolling({ type }: JsonObject): JsonValue | undefined {
   return type === 'RollingUpdate' ? {} : undefined;
-}
-
-function needsNodePorts({ type }: JsonObject): boolean {
-  return type === 'NodePort' || type === 'LoadBalancer';
-}
-
-/** Addresses and node ports stay while the type of the Service needs them. */
-function keptOfService(live: JsonObject, after: JsonObject): JsonObject {
-  const [older, newer] = [objectOf(live.spec), objectOf(after.spec)];
-  const addressOf = ({ type, clusterIP }: JsonObject, otherwise: JsonValue) =>
-    type === 'ExternalName' ? undefined : (clusterIP ?? otherwise);
-  const address = addressOf(older, ALLOCATED) ?? ALLOCATED;
-  // A Service without address has no node ports: its manifest wants another one then.
-  const clusterIP = addressOf(newer, address === 'None' && needsNodePorts(newer) ? ALLOCATED : address);
-  const ports = new Map(objectsOf(older.ports).map((port) => [portName(port), port.nodePort]));
-  const keepsPorts = needsNodePorts(older) && needsNodePorts(newer) && newer.ports !== undefined;
-  return {
-    ...after,
-    spec: {
-      ...newer,
-      ...(clusterIP === undefined ? {} : { clusterIP }),
-      ...(keepsPorts
-        ? {
-            ports: objectsOf(newer.ports).map((port) => ({
-              ...defined({ nodePort: ports.get(portName(port)) }),
-              ...port,
-            })),
-          }
-        : {}),
-    },
-  };
-}
-
-/** Of two defaults that depend on each other an API server keeps the one that no manifest has declared. */
-function keptOfJob(live: JsonObject, after: JsonObject, before: JsonObject): JsonObject {
-  const declared = [objectOf(before.spec), objectOf(after.spec)];
-  const stays = Object.entries(objectOf(live.spec)).filter(
-    ([name]) => ['completions', 'parallelism'].includes(name) && declared.every((spec) => spec[name] === undefined),
-  );
-  return stays.length === 0 ? after : { ...after, spec: { ...objectOf(after.spec), ...Object.fromEntries(stays) } };
-}
-
-function portName({ port, protocol = 'TCP' }: JsonObject): string {
-  return `${textOf(protocol)} ${String(port)}`;
-}
-
-function defined(value: { readonly nodePort: JsonValue | undefined }): JsonObject {
-  return value.nodePort === undefined ? {} : { nodePort: value.nodePort };
 }
 
 /** Kinds whose data cannot change once `immutable` is true. */
@@ -246,13 +293,38 @@ export function updateRuleOf(kind: string, before: JsonObject, after: JsonObject
   const rule = UPDATE_RULES[kind] ?? {};
   const { fixed = [], except = [] } = rule;
   if (SEALABLE.includes(kind) && before.immutable === true) return { ...rule, fixed: [...fixed, ...SEALED_FIELDS] };
-  if (kind !== 'batch/Job') return rule;
   const [older, newer] = [objectOf(before.spec), objectOf(after.spec)];
+  if (kind === '/Service') return { ...rule, fixed: hasLoadBalancers(older, newer) ? ['spec.loadBalancerClass'] : [] };
+  if (kind === '/Pod') {
+    const onlyAdded = isGated(older) ? ['spec.affinity', 'spec.nodeSelector'] : [];
+    const more = [...changeableOfPod(older, newer), ...onlyAdded];
+    return { ...rule, except: [...except, ...more], once: [...(rule.once ?? []), ...onlyAdded] };
+  }
+  if (kind !== 'batch/Job') return rule;
   const isElastic = newer.completionMode === 'Indexed' && newer.completions === newer.parallelism;
   return {
     ...rule,
     except: [...except, ...(isElastic ? ['spec.completions'] : []), ...(older.suspend === true ? SUSPENDED : [])],
   };
+}
+
+function hasLoadBalancers(...specs: readonly JsonObject[]): boolean {
+  return specs.every(({ type }) => type === 'LoadBalancer');
+}
+
+/** Whether a Pod waits at gates: it is not scheduled yet. */
+function isGated({ schedulingGates }: JsonObject): boolean {
+  return objectsOf(schedulingGates).length > 0;
+}
+
+/** What else can change of a Pod: a deadline can come earlier, and gates can open. */
+function changeableOfPod(older: JsonObject, newer: JsonObject): readonly string[] {
+  const [was, is] = [older, newer].map(({ activeDeadlineSeconds: seconds }) =>
+    typeof seconds === 'number' ? seconds : Number.POSITIVE_INFINITY,
+  ) as [number, number];
+  const [gates, left] = [objectsOf(older.schedulingGates), objectsOf(newer.schedulingGates)];
+  const isOpened = left.every(({ name }) => gates.some((gate) => gate.name === name));
+  return [...(is <= was ? ['spec.activeDeadlineSeconds'] : []), ...(isOpened ? ['spec.schedulingGates'] : [])];
 }
 
 /** The kinds with a strategy that can be a rolling update. An API server keeps defaults of that, and refuses them with another type. */
@@ -281,7 +353,14 @@ function endsRollingUpdates(kind: string, { spec }: JsonObject): boolean {
 
 /** Whether a refusal names something that stays of an older version: a new object of this manifest would not have it. */
 export function isOfOlderVersion(kind: string, manifest: JsonObject, refusal: string): boolean {
-  if (kind === '/Service')
-    return objectOf(manifest.spec).clusterIP === undefined && /clusterIPs?\b.*None/.test(refusal);
+  if (kind === '/Service') {
+    const { clusterIP, ipFamilyPolicy } = objectOf(manifest.spec);
+    return (
+      (clusterIP === undefined && /clusterIPs?\b.*None/.test(refusal)) ||
+      (ipFamilyPolicy === undefined && /ipFamilyPolicy/.test(refusal))
+    );
+  }
+  if (kind === 'batch/Job')
+    return objectOf(manifest.spec).podReplacementPolicy === undefined && /podReplacementPolicy/.test(refusal);
   return endsRollingUpdates(kind, manifest) && /rollingUpdate/.test(refusal);
 }

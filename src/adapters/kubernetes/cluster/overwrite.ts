@@ -15,6 +15,7 @@ import { handOver, ignoredOf } from './ignored-fields.ts';
 import { readEntry } from './live/entry.ts';
 import { type FieldManager, fieldManagers, isOurs } from './ownership.ts';
 import {
+  causesOf,
   conflictsOf,
   type FieldConflict,
   failed,
@@ -22,6 +23,7 @@ import {
   type Hindered,
   isFieldConflict,
   isImmutable,
+  isOfChange,
   isOtherSchema,
   isStaleWrite,
   listConflicts,
@@ -141,9 +143,12 @@ async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritt
   }
 }
 
-/** Whether only a new object can be as declared. */
+/** Whether only a new object can be as declared: no cause is one that a new object would have, too. */
 export function needsNewObject({ key, value }: ApplyRequest, refusal: KubeRefusal): boolean {
-  return isImmutable(refusal) || isOfOlderVersion(kindOf(key), value, refusal.message);
+  const isInvalid = refusal.reason === 'Invalid';
+  return causesOf(refusal).every(
+    (cause) => (isInvalid && isOfChange(cause)) || isOfOlderVersion(kindOf(key), value, cause),
+  );
 }
 
 /** The outcome of a write that was not accepted. */

@@ -1,5 +1,5 @@
 import { firstNames } from '../../../model/messages.ts';
-import { NAMESPACE_NOT_FOUND } from '../../../ports/cluster-api.ts';
+import { NAMESPACE_NOT_FOUND, NAMESPACE_TERMINATING } from '../../../ports/cluster-api.ts';
 import type { ApiResource, KubeAnswer, KubeRefusal } from '../api/types.ts';
 import { type FieldManager, isOurs } from './ownership.ts';
 
@@ -36,11 +36,19 @@ export function isFieldConflict({ causes }: KubeRefusal): boolean {
   return causes.some(({ reason }) => reason === 'FieldManagerConflict');
 }
 
-/** Whether a field was changed that cannot be changed: only a new object can have it. */
-export function isImmutable({ reason, message, causes }: KubeRefusal): boolean {
-  return (
-    reason === 'Invalid' && [message, ...causes.map((cause) => cause.message)].some((text) => IMMUTABLE.test(text))
-  );
+/** Whether fields were changed that cannot be changed: only a new object can have them. */
+export function isImmutable(refusal: KubeRefusal): boolean {
+  return refusal.reason === 'Invalid' && causesOf(refusal).some(isOfChange);
+}
+
+/** The causes of a refusal, each with its field; without causes its message. */
+export function causesOf({ message, causes }: KubeRefusal): readonly string[] {
+  return causes.length === 0 ? [message] : causes.map((cause) => `${cause.field}: ${cause.message}`);
+}
+
+/** Whether a cause of a refusal is that a field cannot change in this way. */
+export function isOfChange(cause: string): boolean {
+  return IMMUTABLE.test(cause);
 }
 
 /**
@@ -70,7 +78,7 @@ const NOT_DECLARED = /not declared in schema/i;
 const OWN_SCHEMA = /failed to create typed patch object/i;
 
 const IMMUTABLE =
-  /immutable|may not change once set|may not be changed|cannot be changed|can ?not change|updates to .* are forbidden|spec is forbidden|may not change fields/i;
+  /immutable|may not change|may not be changed|cannot be changed|can ?not (change|be modified)|must not update from|only be modified in tandem|only (deletion is|additions to .* are) allowed|(less|greater) than or equal to previous|updates to .* are forbidden|spec is forbidden/i;
 
 /** Reasons of refusals by their message; the first that matches. */
 const BY_MESSAGE: readonly (readonly [message: RegExp, reason: string])[] = [
@@ -97,7 +105,7 @@ const BY_STATUS: Readonly<Record<number, string>> = {
 };
 
 function classify(status: number, { message, causes }: KubeRefusal): string {
-  if (causes.some(({ reason }) => reason === 'NamespaceTerminating')) return 'NamespaceTerminating';
+  if (causes.some(({ reason }) => reason === NAMESPACE_TERMINATING)) return NAMESPACE_TERMINATING;
   for (const [text, reason] of BY_MESSAGE) if (text.test(message)) return reason;
   if (status === 404 && /namespaces? .* not found/i.test(message)) return NAMESPACE_NOT_FOUND;
   return BY_STATUS[status] ?? (status >= 500 ? 'ServerError' : 'Rejected');

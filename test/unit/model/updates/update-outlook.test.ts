@@ -149,6 +149,14 @@ describe('a field that a manifest leaves out', () => {
   });
 });
 
+it('the node port of a load balancer that checks nodes stays, and can be chosen only once', () => {
+  const local = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
+  const chosen = spec({ ...local, healthCheckNodePort: 30_991 });
+  expect(outlook('/Service', spec(local), chosen).refused).toEqual(['spec.healthCheckNodePort']);
+  expect(outlook('/Service', spec({ type: 'LoadBalancer' }), chosen).refused).toEqual([]);
+  expect(outlook('/Service', chosen, spec(local)).kept).toEqual([{ path: 'spec.healthCheckNodePort', value: 30_991 }]);
+});
+
 it('a refused change makes a new object only if the manifest says so, and never of what holds others', () => {
   const replace = { metadata: { annotations: { 'fleetrelay.dev/replace': 'true' } } };
   const of = (key: string, manifest: JsonObject) => replacementOf(key as ObjectKey, manifest);

@@ -1,11 +1,11 @@
-import { type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
-import { metadataOf } from '../../../../model/object-key.ts';
 import { loadCatalog } from '../../api/catalog.ts';
 import { createKindFollower, type KindFollower } from '../../api/kind-follower.ts';
 import type { ApiCatalog, FollowerDeps, KindListener } from '../../api/types.ts';
+import { createRedefinedKinds } from './redefined-kinds.ts';
 
 /** A definition changes several times until its kind is served, and discovery offers the kind a moment later. */
 const SETTLE_MS = [250, 3_000] as const;
+const SETTLED_MS = SETTLE_MS[1];
 const YOUNG_MS = 1_000;
 /** No event reports that an aggregated API begins or ends to answer. */
 const PERIOD_MS = 600_000;
@@ -31,8 +31,9 @@ export function createCatalogRefresher(
   let readAt = clock.monotonic();
   let reading: Promise<ApiCatalog> | undefined;
   let followers: readonly KindFollower[] = [];
+  let stopped = false;
   const timers = new Map<number, () => void>();
-  const redefined = createRedefined(SETTLE_MS.length);
+  const redefined = createRedefinedKinds(SETTLED_MS);
 
   return { current: () => catalog, refresh, readNow, takeRedefined: redefined.take, start, stop };
 
@@ -50,11 +51,14 @@ export function createCatalogRefresher(
   }
 
   async function read(): Promise<ApiCatalog> {
+    const begun = clock.monotonic();
     const loaded = await loadCatalog(client, catalog);
     if (loaded.ok) catalog = loaded.value;
     else log.warn('the kinds that the cluster offers could not be read anew', { reason: loaded.problem });
     readAt = clock.monotonic();
-    changed(catalog, redefined.tell());
+    changed(catalog, loaded.ok ? redefined.tell(begun) : false);
+    // A change during the wait for this reading may not be used yet, and a failed reading shows nothing.
+    if (redefined.isWaiting()) readIn(SETTLED_MS);
     return catalog;
   }
 
@@ -76,11 +80,11 @@ export function createCatalogRefresher(
     return {
       keys: () => [],
       upsert(key, raw) {
-        redefined.seen(key, raw, isListed);
+        redefined.seen(key, raw, isListed ? clock.monotonic() : undefined);
         notice();
       },
       gone(key) {
-        redefined.gone(key);
+        redefined.gone(key, clock.monotonic());
         notice();
       },
       listEnded(complete) {
@@ -91,7 +95,7 @@ export function createCatalogRefresher(
   }
 
   function readIn(milliseconds: number): void {
-    if (timers.has(milliseconds)) return;
+    if (stopped || timers.has(milliseconds)) return;
     const cancel = clock.schedule(milliseconds, () => {
       timers.delete(milliseconds);
       if (milliseconds === PERIOD_MS) readIn(PERIOD_MS);
@@ -101,49 +105,8 @@ export function createCatalogRefresher(
   }
 
   async function stop(): Promise<void> {
+    stopped = true;
     for (const cancel of timers.values()) cancel();
     await Promise.all(followers.map((follower) => follower.stop()));
   }
-}
-
-/**
- * The kinds (`group/Kind`) whose definition was made, changed or removed. Each is told after several readings of the catalog, since the
- * API server does not use a new definition at once.
- */
-function createRedefined(times: number) {
-  const definitions = new Map<string, { readonly kind: string; readonly generation: string }>();
-  const left = new Map<string, number>();
-  let told = new Set<string>();
-  return {
-    /** `isNews`: it was not there at the start. */
-    seen(key: string, raw: JsonObject, isNews: boolean): void {
-      const { group, names } = objectOf(raw.spec);
-      const kind = textOf(objectOf(names).kind);
-      if (kind === '') return;
-      const definition = { kind: `${textOf(group)}/${kind}`, generation: String(metadataOf(raw).generation) };
-      const isChanged = definitions.get(key)?.generation !== definition.generation;
-      definitions.set(key, definition);
-      if (isNews && isChanged) left.set(definition.kind, times);
-    },
-    gone(key: string): void {
-      const definition = definitions.get(key);
-      definitions.delete(key);
-      if (definition !== undefined) left.set(definition.kind, times);
-    },
-    /** The catalog was read. Returns whether there are kinds to take. */
-    tell(): boolean {
-      for (const [kind, count] of left) {
-        told.add(kind);
-        if (count > 1) left.set(kind, count - 1);
-        else left.delete(kind);
-      }
-      return told.size > 0;
-    },
-    /** The kinds that were told since the last call. */
-    take(): ReadonlySet<string> {
-      const taken = told;
-      told = new Set();
-      return taken;
-    },
-  };
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { needsNewObject } from '../../../../../src/adapters/kubernetes/cluster/overwrite.ts';
 import {
   conflictsOf,
   failureOf,
@@ -8,6 +9,8 @@ import {
   isStaleWrite,
   listConflicts,
 } from '../../../../../src/adapters/kubernetes/cluster/refusals.ts';
+import type { ObjectKey } from '../../../../../src/model/object-key.ts';
+import type { ApplyRequest } from '../../../../../src/ports/cluster-api.ts';
 
 const refusal = (
   reason: string,
@@ -72,6 +75,19 @@ test.each([
 ])('an immutable field: %s', (message) => {
   expect(isImmutable(refusal('Invalid', message))).toBe(true);
   expect(isImmutable(refusal('Forbidden', message))).toBe(false);
+});
+
+test('a new object is made only if no cause is one that it would have, too', () => {
+  const cause = (field: string, message: string) => ({ reason: 'FieldValueInvalid', message, field });
+  const fixed = cause('spec.clusterIP', 'Invalid value: "10.0.0.1": may not change once set');
+  const wrong = cause('spec.ports[0].nodePort', 'Invalid value: 99: provided port is not in the valid range');
+  const stays = cause('spec.clusterIPs[0]', 'Invalid value: "None": may not be set to None');
+  const service = { key: '/Service/web/a' as ObjectKey, value: { spec: {} } } as unknown as ApplyRequest;
+  const needs = (...causes: ReturnType<typeof cause>[]) => needsNewObject(service, refusal('Invalid', 'no', causes));
+  expect(needs(fixed)).toBe(true);
+  expect(needs(fixed, stays)).toBe(true);
+  expect(needs(fixed, wrong)).toBe(false);
+  expect(needs(wrong)).toBe(false);
 });
 
 test('conflicts name their manager, and whether it applies or updates', () => {
