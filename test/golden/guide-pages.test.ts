@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -70,6 +70,24 @@ it.each([
   const { output } = stepOf(page, command);
   const { out, err } = await runCli(command.split(' ').slice(1), { cwd: checkout, roots: compositionRoots });
   expect(printsAsShown(output, out + err), out + err).toBe(true);
+});
+
+/** Pages whose manifests are wrong on purpose, or of a kind that the page adds. */
+const WRONG = ['guides/validate.md', 'development/adding-a-kind.md', 'development/adding-a-rule.md'];
+const written = globSync('{start,concepts,guides,domains,operate,development}/*.md', { cwd: PAGES })
+  .filter((name) => !WRONG.includes(name))
+  .flatMap((name) =>
+    [...pageOf(name).matchAll(/^(?:```yaml(?: \S+)?|cat > \S+ <<'EOF')\n(apiVersion: [\s\S]*?)^(?:```|EOF)$/gm)].map(
+      ([, text = ''], index) => ({ name, index, text }),
+    ),
+  );
+
+it('there are manifests on the pages', () => expect(written.length).toBeGreaterThan(12));
+
+it.each(written)('manifest $index of $name is right', async ({ text }) => {
+  const readStdin = async () => new TextEncoder().encode(text);
+  const { code, out } = await runCli(['validate', '-'], { roots: compositionRoots, readStdin });
+  expect([code, out]).toEqual([0, expect.stringMatching(/^0 errors/m)]);
 });
 
 it('explain --why-not says why the object of the page is not in the cluster', async () => {
