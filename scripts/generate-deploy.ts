@@ -26,7 +26,7 @@ export async function generatedDeployFiles(): Promise<ReadonlyMap<string, string
     ...monitoringFiles(rules),
     ['deploy/helm/fleetrelay/files/relay-config-fields.yaml', relayConfigFields(relayConfig)],
     ['deploy/helm/fleetrelay/values.schema.json', `${JSON.stringify(values, null, 2)}\n`],
-    ['deploy/README.md', withRightsTable(await text('deploy/README.md'))],
+    ['docs/reference/rights.md', withRightsTable(await text('docs/reference/rights.md'))],
   ]);
 }
 

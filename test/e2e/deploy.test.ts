@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { agentManifests, furtherAgentRights } from '../../src/compose/manifests/agent-manifests.ts';
@@ -92,7 +92,7 @@ describe.skipIf(noProgram('kube-apiserver', 'kube-controller-manager'))(
     });
 
     test('the overlays of the documents', async () => {
-      const documents = ['deploy/README.md', 'docs/start/kubernetes.md'];
+      const documents = globSync('docs/{start,operate}/*.md', { cwd: PROJECT });
       const blocks = documents
         .map((path) => readFileSync(join(PROJECT, path), 'utf8'))
         .join('\n')

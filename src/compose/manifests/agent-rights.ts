@@ -9,7 +9,7 @@ export interface Permission {
   readonly resources: readonly string[];
   readonly resourceNames?: readonly string[];
   readonly verbs: readonly string[];
-  /** A sentence for the table in `deploy/README.md`. */
+  /** A sentence for the table in `docs/reference/rights.md`. */
   readonly why: string;
 }
 

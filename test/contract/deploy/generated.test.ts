@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { generatedDeployFiles } from '../../../scripts/generate-deploy.ts';
 import { objectsOf, PROJECT } from './rendering.ts';
 
-const README = readFileSync(join(PROJECT, 'deploy', 'README.md'), 'utf8');
+const RIGHTS = readFileSync(join(PROJECT, 'docs/reference/rights.md'), 'utf8');
 
 test('what is generated of deploy/ is what it is made of', async () => {
   for (const [path, text] of await generatedDeployFiles()) {
@@ -33,7 +33,7 @@ test('the table of rights says every rule of the manifests, and none besides', (
     .flatMap((path) => objectsOf(readFileSync(join(PROJECT, 'deploy', 'kustomize', path), 'utf8')))
     .flatMap(({ rules = [] }) => rules as readonly Rule[])
     .map(rowOf);
-  const table = /<!-- rights:.*?<!-- end of rights -->/s.exec(README)?.[0] ?? '';
+  const table = /<!-- rights:.*?<!-- end of rights -->/s.exec(RIGHTS)?.[0] ?? '';
   const rows = table
     .split('\n')
     .filter((line) => line.startsWith('| ') && !line.startsWith('| what'))
