@@ -72,6 +72,26 @@ it.each([
   expect(printsAsShown(output, out + err), out + err).toBe(true);
 });
 
+/** Pages whose commands tests type in a shell (`test/e2e/*-page*.test.ts`). */
+const TYPED = ['start/try.md', 'start/first-fleet.md', 'start/kubernetes.md', 'guides/backup-and-restore.md'];
+
+it('other pages show what a command prints as the pages do whose commands are typed', () => {
+  const typed = Map.groupBy(
+    TYPED.flatMap((name) => stepsOf(pageOf(name))),
+    ({ command }) => command,
+  );
+  const others = ['../README.md', ...globSync('{concepts,guides,operate,reference}/*.md', { cwd: PAGES })];
+  const shown = others
+    .filter((name) => !TYPED.includes(name))
+    .flatMap((name) => stepsOf(pageOf(name)).map((step) => ({ name, ...step })))
+    .filter(({ command }) => typed.has(command));
+  expect(shown.length).toBeGreaterThan(10);
+  const different = shown.filter(
+    ({ command, output }) => !typed.get(command)?.some((each) => printsAsShown(output, each.output.join('\n'))),
+  );
+  expect(different.map(({ name, line, command }) => `${name}:${line}: ${command}`)).toEqual([]);
+});
+
 /** Pages whose manifests are wrong on purpose, or of a kind that the page adds. */
 const WRONG = ['guides/validate.md', 'development/adding-a-kind.md', 'development/adding-a-rule.md'];
 const written = globSync('{start,concepts,guides,domains,operate,development}/*.md', { cwd: PAGES })

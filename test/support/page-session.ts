@@ -12,14 +12,18 @@ export interface PageStep {
 export function stepsOf(text: string): readonly PageStep[] {
   const steps: { line: number; command: string; output: string[] }[] = [];
   let last = 0;
+  let isOpen = false;
   for (const { number, text: shown, isBlock } of readPage(text).code) {
     if (!isBlock) continue;
-    const line = shown.replace(/^ {4}/, '');
+    const [, command] = /^\s*\$ (.*)$/.exec(shown) ?? [];
     const step = steps.at(-1);
-    if (line.startsWith('$ ')) steps.push({ line: number, command: line.slice(2), output: [] });
-    else if (step?.command.endsWith('\\') && last === number - 1)
-      step.command = `${step.command.slice(0, -1)}${line.trim()}`;
-    else if (step !== undefined && belongs(last, number, text)) step.output.push(line);
+    isOpen &&= belongs(last, number, text);
+    if (command !== undefined) {
+      steps.push({ line: number, command, output: [] });
+      isOpen = true;
+    } else if (isOpen && step?.command.endsWith('\\') && last === number - 1) {
+      step.command = `${step.command.slice(0, -1)}${shown.trim()}`;
+    } else if (isOpen) step?.output.push(shown.replace(/^ {4}/, ''));
     last = number;
   }
   return steps;
