@@ -184,7 +184,7 @@ describe('an approval that the store does not have yet', () => {
     await world.pass(20_000);
     answers.push(api.approve(digest, 'a person'));
     await world.pass(1_000);
-    // The same command again has the same answer, also after somebody has looked at what is held.
+    // The same command again has the same answer, also after a person has looked at what is held.
     const [first, ...again] = (await Promise.all(answers)).map((act) => (act.ok ? act.value : act.message));
     expect(first).toMatchObject({ released: 1 });
     expect(again).toEqual([first, first]);
