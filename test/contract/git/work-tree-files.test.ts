@@ -278,7 +278,7 @@ test('a file that is there is read, although its entry says that it is left out;
 });
 
 test.skipIf(process.platform === 'win32')(
-  'a pipe in place of a file is no file, and no process waits for its writer',
+  'a pipe in place of a file is no file, and no reader waits for its writer',
   async () => {
     const pipe = (...path: readonly string[]) => execFileSync('mkfifo', [join(root, ...path)]);
     const validated = async () =>
