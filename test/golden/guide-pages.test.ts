@@ -64,11 +64,13 @@ it('validate finds in the manifest of its page what the page shows', async () =>
 it.each([
   ['guides/teams.md', 'fleetrelay validate --config ../relay.yaml --source team-b'],
   ['domains/probes.md', 'fleetrelay inject -f deployment.yaml'],
-])('%s: %s prints what the page shows', async (name, command) => {
+  ['domains/mirrored-services.md', 'fleetrelay render repo --clusters clusters -o yaml', 'render/mirroring'],
+])('%s: %s prints what the page shows', async (name, command, golden = '') => {
   const page = pageOf(name);
   write(filesOf(page));
   const { output } = stepOf(page, command);
-  const { out, err } = await runCli(command.split(' ').slice(1), { cwd: checkout, roots: compositionRoots });
+  const cwd = golden === '' ? checkout : join(import.meta.dirname, golden);
+  const { out, err } = await runCli(command.split(' ').slice(1), { cwd, roots: compositionRoots });
   expect(printsAsShown(output, out + err), out + err).toBe(true);
 });
 
