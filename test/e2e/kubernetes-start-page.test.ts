@@ -1,40 +1,32 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../../scripts/local/control-plane.ts';
-import { findKubernetesPrograms } from '../../scripts/local/kubernetes-programs.ts';
 import { freePort } from '../support/free-port.ts';
+import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
 import { sectionOf, stepsOf } from '../support/page-session.ts';
 import { createPlayer, type Player } from '../support/play-page.ts';
-import { noProgram } from '../support/programs.ts';
+import { noProgram, programPath } from '../support/programs.ts';
 
 /** docs/start/kubernetes.md up to kind, on an API server of its own: what is installed concerns the complete cluster. */
 
 const PAGES = join(import.meta.dirname, '../../docs/start');
 const isSkipped = noProgram('bash') || noProgram('kube-apiserver');
 
-let folder = '';
 let plane: ControlPlane | undefined;
 let player: Player | undefined;
 
 beforeAll(async () => {
-  const programs = findKubernetesPrograms(process.env);
-  if (isSkipped || programs === undefined) return;
-  folder = mkdtempSync(join(tmpdir(), 'fleetrelay-start-'));
-  plane = await startControlPlane({ programs, parent: folder });
+  if (!isSkipped) plane = await startControlPlane();
 });
 
 afterAll(async () => {
   await player?.stop();
   await plane?.stop();
-  if (folder !== '') rmSync(folder, { recursive: true, force: true });
 });
 
 test.skipIf(isSkipped)(
   'an agent is installed, applies the repository, and is taken away as the page says',
   async () => {
-    const kubectl = findKubernetesPrograms(process.env)?.kubectl ?? '';
     const [relay, http, metrics] = [await freePort(), await freePort(), await freePort()];
     const read = (name: string): string =>
       readFileSync(join(PAGES, name), 'utf8')
@@ -43,7 +35,7 @@ test.skipIf(isSkipped)(
     const ports = `--listen 127.0.0.1:${relay} --http 127.0.0.1:${http} --metrics 127.0.0.1:${metrics}`;
     const typist = createPlayer({
       environment: { FLEETRELAY_API: `http://127.0.0.1:${http}`, KUBECONFIG: plane?.kubeconfig() ?? '' },
-      path: dirname(kubectl),
+      path: dirname(programPath('kubectl')),
       typedAs: (command) => (command.startsWith('fleetrelay serve') ? `${command} ${ports}` : command),
     });
     player = typist;
