@@ -40,6 +40,10 @@ export function createApprovals(core: ServerCore) {
     };
     if (granted.length > 0) loop.transact(stage, { committed: endUnneeded });
   };
+  const current = (cluster: string, key: string): ApprovalRecord | undefined => {
+    const record = staged.latest(cluster, key);
+    return record?.ended === true ? undefined : record;
+  };
   const receipt = (removals: readonly Removal[]): Receipt =>
     fleet.receipt([
       recordKey.approvalOutcomes,
@@ -67,10 +71,9 @@ export function createApprovals(core: ServerCore) {
       for (const key of staged.keys(cluster)) end(cluster, key);
     },
     /** Also if the store does not have the approval yet. */
-    isApproved: (cluster: string, key: string): boolean => {
-      const record = staged.latest(cluster, key);
-      return record !== undefined && record.ended !== true;
-    },
+    isApproved: (cluster: string, key: string): boolean => current(cluster, key) !== undefined,
+    /** When the approval of a removal expires; undefined: none counts. Milliseconds since 1970. */
+    expiryOf: (cluster: string, key: string): number | undefined => current(cluster, key)?.expiresAt,
     /** Unstages all approvals: another process judges removals now, and has the records. */
     unload: staged.unload,
   };
@@ -265,24 +268,28 @@ export function createHeldSets({
       return released;
     },
     /**
-     * Releases those removals of the named set that are still held; undefined if no such set was held lately. Resolves before the
-     * commit that lets them leave.
+     * Releases those removals of the named set that are still held. `released`: all of the set that are approved by then, by
+     * this command or before it; `expiresAt`: when the first of these approvals expires. Undefined: there are none. Resolves
+     * before the commit that lets them leave.
      */
     approve: async (digest: string, by: string): Promise<(Approved & { readonly receipt: Receipt }) | undefined> => {
       await loop.settled();
       current();
-      const set = remembered.get(digest);
+      const removals = remembered.get(digest)?.removals ?? [];
+      const expiryOf = ({ cluster, key }: Removal): number | undefined => approvals.expiryOf(cluster, key);
       // A removal is still held while the store does not have its approval.
-      const released = (set?.removals ?? []).filter(
-        (removal) => isHeld(removal) && !approvals.isApproved(removal.cluster, removal.key),
-      );
+      const granted = removals.filter((removal) => isHeld(removal) && expiryOf(removal) === undefined);
       const before = approved.get(digest);
-      if (released.length === 0 && before !== undefined && before.expiresAt > clock.now()) {
+      if (granted.length === 0 && before !== undefined && before.expiresAt > clock.now()) {
         return { ...before, receipt: approvals.receipt(before.released) };
       }
-      if (set === undefined) return undefined;
-      const expiresAt = clock.now() + APPROVAL_LIFE_MS;
-      approvals.grant(released, { digest, by, expiresAt });
+      if (granted.length > 0) approvals.grant(granted, { digest, by, expiresAt: clock.now() + APPROVAL_LIFE_MS });
+      const released = removals.filter((removal) => expiryOf(removal) !== undefined);
+      if (released.length === 0) return undefined;
+      const expiresAt = released.reduce(
+        (first, each) => Math.min(first, expiryOf(each) ?? first),
+        Number.POSITIVE_INFINITY,
+      );
       remembered.delete(digest);
       rememberSet(approved, digest, { released, expiresAt });
       return { released, expiresAt, receipt: approvals.receipt(released) };

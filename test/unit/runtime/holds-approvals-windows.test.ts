@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
-import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import { APPROVAL_LIFE_MS } from '../../../src/runtime/removals/approvals.ts';
 import { createFleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml, policyYaml } from '../../support/manifests.ts';
+import { createSlowStore } from '../../support/slow-store.ts';
 import { abc, base, guards, names, restart, startedWorld, typo } from '../../support/started-world.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
@@ -111,15 +110,7 @@ describe('approvals', () => {
   });
 
   it('are in the store once they are answered, also if an earlier one of the object expires before the store has them', async () => {
-    const memory = createMemoryStore();
-    let gate: PromiseWithResolvers<void> | undefined;
-    const store: SnapshotStore = {
-      ...memory,
-      write: async (batch) => {
-        await gate?.promise;
-        return memory.write(batch);
-      },
-    };
+    const { store, hold } = createSlowStore();
     const first = await startedWorld({ ...base, 'fleet/policy.yaml': policyYaml(0) }, { store });
     const approve = (): ReturnType<typeof first.server.api.approve> =>
       first.server.api.approve(first.server.api.removals()[0]?.digest ?? '', 'test');
@@ -133,14 +124,14 @@ describe('approvals', () => {
     for (const name of ['east', 'west']) first.agent(name).disconnect();
     first.source.push({ 'apps/a.yaml': null });
     await first.settle();
-    gate = Promise.withResolvers();
+    const goOn = hold();
     const answer = approve();
     await first.clock.advance(15_000);
-    gate.resolve();
+    goOn();
     await first.settle();
     expect(await answer).toMatchObject({ ok: true, value: { released: 2 } });
     const stored: string[] = [];
-    for await (const { key } of memory.list('approvals/')) stored.push(key);
+    for await (const { key } of store.list('approvals/')) stored.push(key);
     expect(stored).toHaveLength(2);
     const world = await restart(first);
     const { 'apps/a.yaml': _gone, ...rest } = base;
