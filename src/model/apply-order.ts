@@ -3,8 +3,8 @@ import { kindOf, type ObjectKey } from './object-key.ts';
 
 /**
  * Annotations of objects that give a part of their content to others, with names of objects of their kind and namespace between commas. A
- * live object is updated only when those that {@link UPDATED_AFTER} names are applied, and removed only when those are that
- * {@link REMOVED_AFTER} names.
+ * live object is updated only when those are applied that {@link UPDATED_AFTER} names in its new content and not yet in the live one. It is
+ * removed only when those are applied that {@link REMOVED_AFTER} names in either.
  */
 export const UPDATED_AFTER = 'fleetrelay.dev/updated-after';
 export const REMOVED_AFTER = 'fleetrelay.dev/removed-after';

@@ -1,4 +1,3 @@
-import type { ObjectResult } from '../../model/agent.ts';
 import { REMOVED_AFTER, UPDATED_AFTER } from '../../model/apply-order.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { annotationOf, displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
@@ -6,55 +5,89 @@ import type { ApplyRequest, ClusterApi, InventoryRecord, LiveState, ObservedObje
 import type { ResultBook } from '../result-book.ts';
 import type { Inventory } from './inventory.ts';
 
-type Phase = InventoryRecord['phase'];
-
 /** Reason of a result: another object must be applied first. */
 export const WAITS_FOR_OTHER = 'WaitsForOther';
 
 /** Whether an object waits for another one. `untold`: the other one has no result yet, and its result wakes this one. */
-export type Wait = 'none' | 'untold' | { readonly message: string };
+export type Wait = 'none' | 'untold' | Why;
+
+/** Why the other one is not applied, and the reason of its result; absent: no result says it. */
+interface Why {
+  readonly message: string;
+  readonly reason?: string;
+}
 
 interface HandoverDeps {
   readonly cluster: Pick<ClusterApi, 'matches'>;
   readonly results: Pick<ResultBook, 'get'>;
+  readonly inventory: () => Inventory;
+  /** Undefined: the cluster was not read yet. */
+  readonly live: () => LiveState | undefined;
 }
+
+export type Handovers = ReturnType<typeof createHandovers>;
 
 /**
  * Objects that give a part of their content to others: each stays as it is until those have it, so that a part whose new object is
- * refused is not lost.
+ * refused is not lost. An object that does not exist has nothing to lose.
  */
-export function createHandovers({ cluster, results }: HandoverDeps) {
+export function createHandovers({ cluster, results, inventory, live }: HandoverDeps) {
   const waitsFor = new Map<ObjectKey, ObjectKey>();
   const waiters = new Map<ObjectKey, Set<ObjectKey>>();
-  return { waitOf, takeWaiters, forget };
+  return { waitToApply, waitToRemove, takeWaiters, forget };
 
-  /** Whether the object of this request waits, to be applied or removed. Notes what it waits for. */
-  function waitOf({ records }: Inventory, live: LiveState | undefined, phase: Phase, request: ApplyRequest): Wait {
-    const { key } = request;
+  /** Notes what the object waits for before it is applied. */
+  function waitToApply(request: ApplyRequest): Wait {
+    const { key, value } = request;
     forget(key);
-    const other = othersOf(phase, request).find(
-      (each) =>
-        isAwaited(phase, records.get(each), results.get(each)) && !hasItsPart(phase, live?.objects.get(each), key),
+    const others = othersOf(key, namesIn(value, UPDATED_AFTER)).filter((each) => !isApplied(each));
+    const observed = live()?.objects.get(key);
+    if (others.length === 0 || observed === undefined) return 'none';
+    const given = givenBy(observed);
+    const other = others.find((each) => !given.includes(each) && !hasItsPart(live()?.objects.get(each), key));
+    return other === undefined || cluster.matches(request, observed) ? 'none' : waitFor(key, other);
+  }
+
+  /**
+   * Notes what the object waits for before it is removed: the live object says what it still has, also if it was declared without it
+   * since, or its declared content is lost.
+   */
+  function waitToRemove(key: ObjectKey, declared: JsonObject | undefined): Wait {
+    forget(key);
+    const observed = live()?.objects.get(key);
+    if (observed === undefined) return 'none';
+    const names = [observed.value, declared ?? {}].flatMap((value) => namesIn(value, REMOVED_AFTER));
+    // What is not to be there any more gets nothing back.
+    const other = othersOf(key, names).find(
+      (each) => inventory().records.get(each)?.phase === 'held' && !isApplied(each),
     );
-    if (other === undefined) return 'none';
-    const observed = live?.objects.get(key);
-    // An object that does not exist has nothing to lose.
-    if (observed === undefined || (phase === 'held' && cluster.matches(request, observed))) return 'none';
+    return other === undefined ? 'none' : waitFor(key, other);
+  }
+
+  /** Whether its content is live. */
+  function isApplied(key: ObjectKey): boolean {
+    const record = inventory().records.get(key);
+    const result = results.get(key);
+    return record?.phase === 'held' && result?.state === 'applied' && result.digest === record.digest;
+  }
+
+  function waitFor(key: ObjectKey, other: ObjectKey): Wait {
     waitsFor.set(key, other);
     waiters.set(other, (waiters.get(other) ?? new Set()).add(key));
-    const why = whyNotApplied(other, records.get(other));
+    const why = whyNotApplied(other, inventory().records.get(other));
     if (why === undefined) return 'untold';
-    return { message: `it stays as it is until ${displayKey(other)} is applied, which gets a part of it: ${why}` };
+    const message = `it stays as it is until ${displayKey(other)} is applied, which gets a part of it: ${why.message}`;
+    return { ...why, message };
   }
 
   /** Undefined: it has no result for its content yet. */
-  function whyNotApplied(key: ObjectKey, record: InventoryRecord | undefined): string | undefined {
-    if (record === undefined) return 'it is not in the inventory';
-    if (record.phase === 'removing') return 'it is being removed';
+  function whyNotApplied(key: ObjectKey, record: InventoryRecord | undefined): Why | undefined {
+    if (record === undefined) return { message: 'it is not in the inventory' };
+    if (record.phase === 'removing') return { message: 'it is being removed' };
     // Its own message could name this object in turn.
-    if (waitsFor.has(key)) return 'it waits for another object itself';
+    if (waitsFor.has(key)) return { message: 'it waits for another object itself' };
     const result = results.get(key);
-    return result?.digest === record.digest ? result.message : undefined;
+    return result?.digest === record.digest ? result : undefined;
   }
 
   /** The objects that wait for this one, which is applied, refused, new in the inventory or gone. They wait no longer. */
@@ -74,24 +107,22 @@ export function createHandovers({ cluster, results }: HandoverDeps) {
   }
 }
 
-function isAwaited(phase: Phase, other: InventoryRecord | undefined, result: ObjectResult | undefined): boolean {
-  if (other?.phase === 'held') return result?.state !== 'applied' || result.digest !== other.digest;
-  // What is not to be there any more gets nothing back.
-  return phase === 'held';
+/**
+ * The objects that have got their part of this live object already: it was written with their names after they were applied. So it is
+ * kept up to date, whatever has become of them since.
+ */
+function givenBy({ key, value, stale }: ObservedObject): readonly ObjectKey[] {
+  return stale === true ? [] : othersOf(key, namesIn(value, UPDATED_AFTER));
 }
 
-/**
- * Whether the other live object has its part already: it names this object as the one that the part would go back to. So this one is kept
- * up to date while a later change of the other is refused.
- */
-function hasItsPart(phase: Phase, other: ObservedObject | undefined, key: ObjectKey): boolean {
-  if (phase === 'removing' || other === undefined || other.stale === true) return false;
+/** Whether the other live object has got its part: it names this one to give it back to. This one may not name it yet. */
+function hasItsPart(other: ObservedObject | undefined, key: ObjectKey): boolean {
+  if (other === undefined || other.stale === true) return false;
   return namesIn(other.value, REMOVED_AFTER).includes(objectRefOf(key).name);
 }
 
-/** The objects that its content names, all of its kind and in its namespace. */
-function othersOf(phase: Phase, { key, value }: ApplyRequest): readonly ObjectKey[] {
-  const names = namesIn(value, phase === 'held' ? UPDATED_AFTER : REMOVED_AFTER);
+/** The objects of these names, of its kind and in its namespace. */
+function othersOf(key: ObjectKey, names: readonly string[]): readonly ObjectKey[] {
   return names.map((name) => objectKey({ ...objectRefOf(key), name }));
 }
 

@@ -6,7 +6,7 @@ import { displayKey, kindOf, type ObjectKey, objectRefOf, refOfObject } from '..
 import { unreachable } from '../../model/result.ts';
 import type { StoredObject } from '../../ports/agent-disk.ts';
 import type { ApplyRequest, ClusterApi, InventoryRecord } from '../../ports/cluster-api.ts';
-import { WAITS_FOR_OTHER, type Wait } from './handovers.ts';
+import { type Handovers, WAITS_FOR_OTHER, type Wait } from './handovers.ts';
 import { contentOf, fleetOf, type Inventory } from './inventory.ts';
 
 /** The result of one attempt to apply or remove an object. */
@@ -28,8 +28,7 @@ export interface StepOptions {
   readonly mayRemove: boolean;
   /** Of the object, where the inventory does not have it yet. */
   readonly identity?: string | undefined;
-  /** Whether the object waits for another one. */
-  readonly waitOf: (phase: InventoryRecord['phase'], request: ApplyRequest) => Wait;
+  readonly handovers: Pick<Handovers, 'waitToApply' | 'waitToRemove'>;
 }
 
 const CRD = 'apiextensions.k8s.io/CustomResourceDefinition';
@@ -82,22 +81,23 @@ export async function stepObject(
   const fleet = fleetOf(inventory);
   if (record === undefined || fleet === undefined) return undefined;
   const value = declaredValue(inventory, key);
-  const request = value && applyRequest(fleet, record, { value });
   if (record.phase === 'removing') {
     if (!options.mayRemove) return SERVER_AWAY;
-    const wait = request === undefined || record.rebuilt === true ? 'none' : options.waitOf('removing', request);
+    const wait = record.rebuilt === true ? 'none' : options.handovers.waitToRemove(key, value);
     return wait === 'none'
       ? removeObject(cluster, fleet, inventory, record, { declared: value, identity: options.identity })
       : waiting('removing', wait);
   }
-  if (request === undefined) return CONTENT_UNKNOWN;
-  const wait = options.waitOf('held', request);
+  if (value === undefined) return CONTENT_UNKNOWN;
+  const request = applyRequest(fleet, record, { value });
+  const wait = options.handovers.waitToApply(request);
   return wait === 'none' ? applyObject(cluster, request) : waiting('failed', wait);
 }
 
-/** No retry: the result of the other object wakes it. */
+/** No retry: the result of the other object wakes it. While the stop button holds the other one, it holds this one as well. */
 function waiting(state: 'failed' | 'removing', wait: Exclude<Wait, 'none'>): Step | undefined {
-  return wait === 'untold' ? undefined : stepOf(state, WAITS_FOR_OTHER, wait.message);
+  if (wait === 'untold') return undefined;
+  return wait.reason === PAUSED_REASON ? PAUSED : stepOf(state, WAITS_FOR_OTHER, wait.message);
 }
 
 async function applyObject(cluster: ClusterApi, request: ApplyRequest): Promise<Step> {

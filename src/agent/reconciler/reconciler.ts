@@ -13,15 +13,7 @@ import { createHandovers } from './handovers.ts';
 import { createHealthReporter } from './health-reporter.ts';
 import { type Acceptance, acceptDelta, contentOf, type Inventory, type Rejection } from './inventory.ts';
 import { createInventoryStore, isUnchanged, type StoreDeps } from './inventory-store.ts';
-import {
-  CONTENT_UNKNOWN_REASON,
-  OCCUPIED,
-  RELEASED,
-  type Step,
-  type StepOptions,
-  stepObject,
-  workRank,
-} from './object-step.ts';
+import { CONTENT_UNKNOWN_REASON, OCCUPIED, RELEASED, type Step, stepObject, workRank } from './object-step.ts';
 import { createPrerequisites } from './prerequisites.ts';
 import type { Recovered } from './recovery.ts';
 import { createWorkQueue, type WorkOutcome } from './work-queue.ts';
@@ -129,7 +121,7 @@ function createState(deps: ReconcilerDeps, { inventory, trusted }: Recovered) {
     /** Namespaces and CRDs whose removal waits for that of objects in them. */
     occupied: new Set<ObjectKey>(),
     prerequisites: createPrerequisites(),
-    handovers: createHandovers(deps),
+    handovers: createHandovers({ ...deps, inventory: store.current, live: (): LiveState | undefined => state.live }),
     /** An object was removed since what has failed was tried again. */
     hasRemoved: false,
     health: createHealthReporter(deps),
@@ -293,9 +285,7 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
 async function stepRecorded(state: State, record: InventoryRecord): Promise<Step | undefined> {
   const { deps, store, mayRemove, handovers } = state;
   const { key } = record;
-  const waitOf: StepOptions['waitOf'] = (phase, request) =>
-    handovers.waitOf(store.current(), state.live, phase, request);
-  const options = { mayRemove, identity: store.identities.get(key), waitOf };
+  const options = { mayRemove, identity: store.identities.get(key), handovers };
   const tryOnce = () => stepObject(deps.cluster, store.current(), key, options);
   const step = await tryOnce();
   if (step?.givesUp === undefined) return step;

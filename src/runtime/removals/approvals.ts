@@ -20,23 +20,13 @@ export type Approvals = ReturnType<typeof createApprovals>;
  */
 export function createApprovals(core: ServerCore) {
   const { engine, loop, fleet } = core;
-  /** Granted approvals that the store does not have yet. */
-  const unwritten = new Map<string, ApprovalRecord>();
   const counts = { granted: 0, used: 0 };
   const staged = createStagedApprovals(core);
-  const { load, followed } = staged;
+  const { load, followed, end } = staged;
 
-  /** Stages the end of an approval: it was used or has expired, its object is wanted again, or its cluster was replaced. */
-  const end = (cluster: string, key: string): void => {
-    const waiting = unwritten.get(addressOf(cluster, key));
-    unwritten.delete(addressOf(cluster, key));
-    // The store may have it already, and an older copy of the store would then have it again.
-    if (waiting === undefined) staged.end(cluster, key);
-    else staged.set(cluster, key, { ...waiting, ended: true });
-  };
   /** The store has these approvals: stages those that did not end meanwhile. */
   const written = (removals: readonly Removal[], record: ApprovalRecord): void => {
-    const granted = removals.filter(({ cluster, key }) => unwritten.get(addressOf(cluster, key)) === record);
+    const granted = removals.filter(({ cluster, key }) => staged.latest(cluster, key) === record);
     // An object that is wanted again by then was changed by an earlier commit, which the recorder of holds has seen.
     const endUnneeded = (): void => {
       const unneeded = granted.filter(({ cluster, key }) => needsNoRemoval(engine.outputs.get(cluster, key)));
@@ -46,12 +36,13 @@ export function createApprovals(core: ServerCore) {
       });
     };
     const stage = (): void => {
-      for (const { cluster, key } of granted) {
-        unwritten.delete(addressOf(cluster, key));
-        staged.set(cluster, key, record);
-      }
+      for (const { cluster, key } of granted) staged.set(cluster, key, record);
     };
     if (granted.length > 0) loop.transact(stage, { committed: endUnneeded });
+  };
+  const current = (cluster: string, key: string): ApprovalRecord | undefined => {
+    const record = staged.latest(cluster, key);
+    return record?.ended === true ? undefined : record;
   };
   const receipt = (removals: readonly Removal[]): Receipt =>
     fleet.receipt([
@@ -63,10 +54,7 @@ export function createApprovals(core: ServerCore) {
     /** Approves these removals as soon as the store has that. The outcome of the file that approves them is put before. */
     grant: (removals: readonly Removal[], record: ApprovalRecord): void => {
       counts.granted += removals.length;
-      for (const { cluster, key } of removals) {
-        unwritten.set(addressOf(cluster, key), record);
-        fleet.put(recordKey.approval(cluster, key), record);
-      }
+      for (const { cluster, key } of removals) staged.grant(cluster, key, record);
       void receipt(removals).written.then((isWritten) => isWritten && written(removals, record));
     },
     /** Of what was put last of these approvals, and of the outcomes of files. */
@@ -80,42 +68,45 @@ export function createApprovals(core: ServerCore) {
     counts: () => ({ ...counts }),
     /** Stages the end of all approvals of a cluster. */
     endAll: (cluster: string): void => {
-      const waiting = [...unwritten.keys()].map((address) => address.split('\u0000'));
-      const keys = waiting.flatMap(([of, key]) => (of === cluster && key !== undefined ? [key] : []));
-      for (const key of [...staged.keys(cluster), ...keys]) end(cluster, key);
+      for (const key of staged.keys(cluster)) end(cluster, key);
     },
     /** Also if the store does not have the approval yet. */
-    isApproved: (cluster: string, key: string): boolean =>
-      engine.inputs.approvals.get(cluster, key) === true || unwritten.has(addressOf(cluster, key)),
+    isApproved: (cluster: string, key: string): boolean => current(cluster, key) !== undefined,
+    /** When the approval of a removal expires; undefined: none counts. Milliseconds since 1970. */
+    expiryOf: (cluster: string, key: string): number | undefined => current(cluster, key)?.expiresAt,
     /** Unstages all approvals: another process judges removals now, and has the records. */
-    unload: (): void => {
-      unwritten.clear();
-      staged.unload();
-    },
+    unload: staged.unload,
   };
 }
 
-/** The approvals that the store has, staged until they end. Their records stay until they expire. */
+/** The last record of each approval, until it expires. Those that the store has are staged until they end. */
 function createStagedApprovals({ engine, loop, fleet, records, clock, log }: ServerCore) {
   const known = new Map<string, Known>();
   const input = engine.inputs.approvals;
   const followed = createFollowedApprovals(clock);
   let expiries = createDueQueue();
   const timer = createDueTimer(clock, () => loop.transact(expire));
+  const wait = (): void => timer.set(expiries.first()?.at ?? Number.POSITIVE_INFINITY);
+  const remember = (cluster: string, key: string, record: ApprovalRecord): void => {
+    const address = addressOf(cluster, key);
+    known.set(address, { cluster, key, record });
+    expiries.set(address, record.expiresAt);
+    wait();
+  };
   const forget = (cluster: string, key: string): void => {
     const address = addressOf(cluster, key);
     known.delete(address);
     expiries.delete(address);
+    wait();
     input.delete(cluster, key);
     followed.replicate(cluster, key, undefined);
     fleet.put(recordKey.approval(cluster, key), null);
   };
-  const wait = (): void => timer.set(expiries.first()?.at ?? Number.POSITIVE_INFINITY);
   const expire = (): void => {
     for (let first = expiries.first(); first !== undefined && first.at <= clock.now(); first = expiries.first()) {
       const approval = known.get(first.key);
-      expiries.delete(first.key);
-      if (approval !== undefined) forget(approval.cluster, approval.key);
+      if (approval === undefined) expiries.delete(first.key);
+      else forget(approval.cluster, approval.key);
     }
     wait();
   };
@@ -123,23 +114,22 @@ function createStagedApprovals({ engine, loop, fleet, records, clock, log }: Ser
   const set = (cluster: string, key: string, record: ApprovalRecord): void => {
     if (record.expiresAt <= clock.now()) {
       forget(cluster, key);
-    } else {
-      const address = addressOf(cluster, key);
-      known.set(address, { cluster, key, record });
-      expiries.set(address, record.expiresAt);
-      followed.replicate(cluster, key, record);
-      if (record.ended !== true) input.set(cluster, key, true);
-      else {
-        input.delete(cluster, key);
-        fleet.put(recordKey.approval(cluster, key), record);
-      }
+      return;
     }
-    wait();
+    remember(cluster, key, record);
+    followed.replicate(cluster, key, record);
+    if (record.ended !== true) input.set(cluster, key, true);
+    else {
+      input.delete(cluster, key);
+      fleet.put(recordKey.approval(cluster, key), record);
+    }
   };
+  const latest = (cluster: string, key: string): ApprovalRecord | undefined =>
+    known.get(addressOf(cluster, key))?.record;
+  /** Stages the end of an approval: it was used or has expired, its object is wanted again, or its cluster was replaced. */
   const end = (cluster: string, key: string): void => {
-    const record = known.get(addressOf(cluster, key))?.record;
-    if (record === undefined) forget(cluster, key);
-    else if (record.ended !== true) set(cluster, key, { ...record, ended: true });
+    const record = latest(cluster, key);
+    if (record !== undefined && record.ended !== true) set(cluster, key, { ...record, ended: true });
   };
   /** Stages the approvals of the store. */
   const load = (stored: LedgerRecords['approvals']): void => {
@@ -154,8 +144,14 @@ function createStagedApprovals({ engine, loop, fleet, records, clock, log }: Ser
   };
   load(records.approvals);
   return {
-    ...{ end, set, load, followed },
-    keys: (cluster: string): readonly string[] => [...input.latestEntries(cluster)].map(({ key }) => key),
+    ...{ end, set, load, followed, latest },
+    /** Puts an approval, which is staged once the store has it. It takes the place of an earlier one of the object at once. */
+    grant: (cluster: string, key: string, record: ApprovalRecord): void => {
+      remember(cluster, key, record);
+      fleet.put(recordKey.approval(cluster, key), record);
+    },
+    keys: (cluster: string): readonly string[] =>
+      [...known.values()].flatMap((approval) => (approval.cluster === cluster ? [approval.key] : [])),
     unload: (): void => {
       known.clear();
       expiries = createDueQueue();
@@ -196,7 +192,7 @@ interface Approved {
   readonly expiresAt: number;
 }
 
-function remember<Value>(map: Map<string, Value>, digest: string, value: Value): void {
+function rememberSet<Value>(map: Map<string, Value>, digest: string, value: Value): void {
   map.delete(digest);
   map.set(digest, value);
   for (const oldest of [...map.keys()].slice(0, -REMEMBERED_SETS)) map.delete(oldest);
@@ -249,7 +245,7 @@ export function createHeldSets({
     const removals = held.map(({ cluster, key }) => ({ cluster, key }));
     const message = [...new Set(held.map((removal) => removal.message))].sort(compareText).join('; ');
     const set = { digest: digestOf(removals), reason: first.reason, message, removals };
-    remember(remembered, set.digest, set);
+    rememberSet(remembered, set.digest, set);
     return set;
   };
   return {
@@ -272,26 +268,30 @@ export function createHeldSets({
       return released;
     },
     /**
-     * Releases those removals of the named set that are still held; undefined if no such set was held lately. Resolves before the
-     * commit that lets them leave.
+     * Releases those removals of the named set that are still held. `released`: all of the set that are approved by then, by
+     * this command or before it; `expiresAt`: when the first of these approvals expires. Undefined: there are none. Resolves
+     * before the commit that lets them leave.
      */
     approve: async (digest: string, by: string): Promise<(Approved & { readonly receipt: Receipt }) | undefined> => {
       await loop.settled();
       current();
-      const set = remembered.get(digest);
+      const removals = remembered.get(digest)?.removals ?? [];
+      const expiryOf = ({ cluster, key }: Removal): number | undefined => approvals.expiryOf(cluster, key);
       // A removal is still held while the store does not have its approval.
-      const released = (set?.removals ?? []).filter(
-        (removal) => isHeld(removal) && !approvals.isApproved(removal.cluster, removal.key),
-      );
+      const granted = removals.filter((removal) => isHeld(removal) && expiryOf(removal) === undefined);
       const before = approved.get(digest);
-      if (released.length === 0 && before !== undefined && before.expiresAt > clock.now()) {
+      if (granted.length === 0 && before !== undefined && before.expiresAt > clock.now()) {
         return { ...before, receipt: approvals.receipt(before.released) };
       }
-      if (set === undefined) return undefined;
-      const expiresAt = clock.now() + APPROVAL_LIFE_MS;
-      approvals.grant(released, { digest, by, expiresAt });
+      if (granted.length > 0) approvals.grant(granted, { digest, by, expiresAt: clock.now() + APPROVAL_LIFE_MS });
+      const released = removals.filter((removal) => expiryOf(removal) !== undefined);
+      if (released.length === 0) return undefined;
+      const expiresAt = released.reduce(
+        (first, each) => Math.min(first, expiryOf(each) ?? first),
+        Number.POSITIVE_INFINITY,
+      );
       remembered.delete(digest);
-      remember(approved, digest, { released, expiresAt });
+      rememberSet(approved, digest, { released, expiresAt });
       return { released, expiresAt, receipt: approvals.receipt(released) };
     },
   };

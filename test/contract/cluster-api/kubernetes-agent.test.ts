@@ -334,15 +334,37 @@ describe.skipIf(noProgram('kube-apiserver'))('an agent in a Kubernetes cluster',
     await until('the first slice has lost the port', isSaid(whole, 'applied Applied'));
     expect([await portsOf('east-api'), await portsOf('east-api-admin')]).toEqual([['http'], ['admin']]);
 
+    await refuse('east-api-admin');
+    await plane.kubectl(['delete', 'endpointslice', 'east-api-admin', '-n', world.web]);
+    await until('the other one is refused', () => server.lastResults()[keyOf(part)]?.startsWith('failed') === true);
+    const endpoints = [{ addresses: ['10.0.0.2'], conditions: { ready: true } }];
+    await sayAnew({ upserts: [{ ...apart[0], endpoints }] });
+    const firstEndpoints = async () => (await live('endpointslice', 'east-api')).endpoints;
+    await until('the first slice follows', async () => JSON.stringify(await firstEndpoints()).includes('10.0.0.2'));
+    await plane.kubectl(['delete', 'validatingadmissionpolicybinding', world.web]);
+    await until('the other one is applied', isSaid(part, 'applied Applied'));
+
     await refuse('east-api');
     const together = mirrored(true);
-    await sayAnew({ upserts: together });
+    await server.say({ upserts: together });
     await until('the first slice is refused', () => server.lastResults()[main]?.startsWith('failed') === true);
     await until('the other one waits', isSaid(part, 'failed WaitsForOther'));
     expect([await portsOf('east-api'), await portsOf('east-api-admin')]).toEqual([['http'], ['admin']]);
     await plane.kubectl(['delete', 'validatingadmissionpolicybinding', world.web]);
     await until('both are applied', () => together.every((value) => isSaid(value, 'applied Applied')()));
     expect([await portsOf('east-api'), await portsOf('east-api-admin')]).toEqual([['http', 'admin'], []]);
+
+    await server.say({ upserts: apart });
+    await until('both are applied', async () => (await portsOf('east-api')).length === 1);
+    await refuse('east-api');
+    await server.say({ upserts: together });
+    await until('the other one waits', isSaid(part, 'failed WaitsForOther'));
+    await server.say({ removals: [keyOf(part)] });
+    await until('its removal waits', isSaid(part, 'removing WaitsForOther'));
+    expect([await portsOf('east-api'), await portsOf('east-api-admin')]).toEqual([['http'], ['admin']]);
+    await plane.kubectl(['delete', 'validatingadmissionpolicybinding', world.web]);
+    await until('it is removed', isSaid(part, 'removed Removed'));
+    expect(await portsOf('east-api')).toEqual(['http', 'admin']);
   });
 
   /** As a server that has learned what the agent holds. */

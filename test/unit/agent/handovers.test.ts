@@ -158,6 +158,108 @@ describe('an object that waits for another one', () => {
     expect(lastOf(wholeKey)).toMatchObject({ state: 'applied' });
   });
 
+  test('is removed only when the other has got its part back, though it is declared without it already', async () => {
+    await splitUp();
+    world.cluster.fail(wholeKey, refusal);
+    await world.server.say({ upserts: [whole, emptied] });
+    await world.settle();
+    await world.server.say({ removals: [partKey] });
+    await world.settle();
+    expect(live()).toEqual(split);
+    expect(lastOf(partKey)).toMatchObject({ state: 'removing', reason: 'WaitsForOther' });
+    world.cluster.fail(wholeKey, undefined);
+    await world.clock.advance(60_000);
+    expect(live()).toEqual({ [wholeKey]: 'both ports', [partKey]: undefined });
+  });
+
+  test('is removed only when the other has got its part back, though the disk has lost its content', async () => {
+    await splitUp();
+    world.cluster.fail(wholeKey, refusal);
+    world.disk.unreadable.add(partKey);
+    await world.server.say({ upserts: [whole], removals: [partKey] });
+    await world.settle();
+    expect(live()).toEqual(split);
+    expect(lastOf(partKey)).toMatchObject({ state: 'removing', reason: 'WaitsForOther' });
+  });
+
+  test('is removed at once if it has been without its part since the other got it back', async () => {
+    await splitUp();
+    await world.server.say({ upserts: [whole, emptied] });
+    await world.settle();
+    world.cluster.fail(wholeKey, refusal);
+    await world.server.say({ upserts: [configMap('a-first', 'both ports, newer')], removals: [partKey] });
+    await world.settle();
+    expect(live()).toEqual({ [wholeKey]: 'both ports', [partKey]: undefined });
+  });
+
+  test.each([
+    ['is gone', () => world.cluster.personRemoves(partKey)],
+    ['belongs to another owner', () => world.cluster.personPuts(partKey, configMap('b-second', 'of another'), 'drop')],
+  ])('does not wait for another one that has got its part and %s now', async (_, happens) => {
+    await splitUp();
+    world.cluster.fail(partKey, refusal);
+    happens();
+    await world.settle();
+    const newer = annotated(configMap('a-first', 'one port, newer'), 'updated-after', 'b-second');
+    await world.server.say({ upserts: [newer] });
+    await world.settle();
+    expect(live()).toMatchObject({ [wholeKey]: 'one port, newer' });
+    expect(lastOf(wholeKey)).toMatchObject({ state: 'applied' });
+  });
+
+  test('waits for a third one that gets another part, and for that one only', async () => {
+    const third = annotated(configMap('c-third', 'a third port'), 'removed-after', 'a-first');
+    await splitUp();
+    world.cluster.fail(partKey, refusal);
+    world.cluster.fail(keyOf(third), refusal);
+    world.cluster.personRemoves(partKey);
+    await world.settle();
+    const less = annotated(configMap('a-first', 'less'), 'updated-after', 'b-second,c-third');
+    await world.server.say({ upserts: [less, third] });
+    await world.settle();
+    expect(live()).toMatchObject({ [wholeKey]: 'one port' });
+    expect(lastOf(wholeKey)?.message).toContain('until ConfigMap/web/c-third is applied');
+    world.cluster.fail(keyOf(third), undefined);
+    await world.clock.advance(60_000);
+    expect(live()).toMatchObject({ [wholeKey]: 'less' });
+  });
+
+  test('without a part stays up to date while the other is refused', async () => {
+    await splitUp();
+    await world.server.say({ upserts: [whole, emptied] });
+    await world.settle();
+    world.cluster.fail(wholeKey, refusal);
+    const newer = annotated(configMap('b-second', 'empty, newer'), 'updated-after', 'a-first');
+    await world.server.say({ upserts: [configMap('a-first', 'both ports, newer'), newer] });
+    await world.settle();
+    expect(live()).toEqual({ [wholeKey]: 'both ports', [partKey]: 'empty, newer' });
+  });
+
+  test('is paused while the other is, and follows it when the button is released', async () => {
+    world.cluster.pause(true);
+    await splitUp();
+    expect(world.server.lastResults()).toEqual({ [wholeKey]: 'paused Paused', [partKey]: 'paused Paused' });
+    world.cluster.fail(partKey, refusal);
+    world.cluster.pause(false);
+    await world.settle();
+    expect(live()).toEqual({ [wholeKey]: 'both ports', [partKey]: undefined });
+    expect(lastOf(wholeKey)).toMatchObject({ state: 'failed', reason: 'WaitsForOther' });
+    world.cluster.fail(partKey, undefined);
+    await world.clock.advance(60_000);
+    expect(live()).toEqual(split);
+  });
+
+  test('that is to be removed is paused while the other is', async () => {
+    await splitUp();
+    world.cluster.pause(true);
+    await world.server.say({ upserts: [whole], removals: [partKey] });
+    await world.settle();
+    expect(world.server.lastResults()).toEqual({ [wholeKey]: 'paused Paused', [partKey]: 'paused Paused' });
+    world.cluster.pause(false);
+    await world.settle();
+    expect(live()).toEqual({ [wholeKey]: 'both ports', [partKey]: undefined });
+  });
+
   test('is removed with the other', async () => {
     await splitUp();
     world.cluster.fail(wholeKey, refusal);

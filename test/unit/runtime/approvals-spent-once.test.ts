@@ -11,6 +11,7 @@ import {
   type ReplicaWorld,
   storedApprovals,
 } from '../../support/replica-world.ts';
+import { createSlowStore } from '../../support/slow-store.ts';
 import { abc, base, names, restart, startedWorld } from '../../support/started-world.ts';
 
 const TAKEOVER_MS = 30_000;
@@ -189,6 +190,45 @@ describe('an approval that the store does not have yet', () => {
     expect(first).toMatchObject({ released: 1 });
     expect(again).toEqual([first, first]);
     expect(heldAt(leader, 'east')).toEqual(abc.slice(1));
+  });
+
+  it('is a part of the answer to a command that approves its removal again, and expires when it did', async () => {
+    const { store, hold } = createSlowStore();
+    const world = await startedWorld(tight, { store });
+    world.source.push({ 'apps/a.yaml': null });
+    await world.settle();
+    const digest = digestOfHeld(world);
+    const soon = new Date(Math.ceil(world.clock.now() / 1_000) * 1_000 + 600_000).toISOString().replace('.000', '');
+    const goOn = hold();
+    world.source.push({ [FILE]: `${approval(digest)}  expires: '${soon}'\n` });
+    await world.clock.advance(1_000);
+    const { api } = world.server;
+    const answers = [api.approve(digest, 'a person')];
+    await world.clock.advance(1_000);
+    world.source.push({ 'apps/b.yaml': null });
+    await world.clock.advance(1_000);
+    const both = digestOfHeld(world);
+    expect(both).not.toBe(digest);
+    answers.push(api.approve(both, 'a person'), api.approve(both, 'a person'));
+    await world.clock.advance(1_000);
+    goOn();
+    await world.clock.advance(1_000);
+    answers.push(api.approve(both, 'a person'));
+    await world.clock.advance(1_000);
+    const told = (await Promise.all(answers)).map((act) => (act.ok ? act.value : act.message));
+    expect(told[0]).toEqual({ digest, released: 2, expiresAt: soon });
+    expect(told.slice(1)).toEqual(Array.from({ length: 3 }, () => ({ digest: both, released: 4, expiresAt: soon })));
+    expect([names(world, 'east'), names(world, 'west')]).toEqual([abc.slice(2), abc.slice(2)]);
+  });
+
+  it('is answered as nothing if no removal of its set is held any more', async () => {
+    const world = await startedWorld(tight);
+    world.source.push({ 'apps/a.yaml': null });
+    await world.settle();
+    const digest = digestOfHeld(world);
+    world.source.push({ 'apps/a.yaml': configMapYaml('a', '1') });
+    await world.settle();
+    expect(await world.server.api.approve(digest, 'a person')).toMatchObject({ ok: false, kind: 'notFound' });
   });
 
   it('does not count any more if its object was wanted again meanwhile', async () => {

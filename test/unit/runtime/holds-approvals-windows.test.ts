@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { APPROVAL_LIFE_MS } from '../../../src/runtime/removals/approvals.ts';
 import { createFleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml, policyYaml } from '../../support/manifests.ts';
+import { createSlowStore } from '../../support/slow-store.ts';
 import { abc, base, guards, names, restart, startedWorld, typo } from '../../support/started-world.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
@@ -105,6 +107,38 @@ describe('approvals', () => {
     world.agent('east').connect();
     await world.settle();
     expect(names(world, 'east')).toEqual(abc.slice(1));
+  });
+
+  it('are in the store once they are answered, also if an earlier one of the object expires before the store has them', async () => {
+    const { store, hold } = createSlowStore();
+    const first = await startedWorld({ ...base, 'fleet/policy.yaml': policyYaml(0) }, { store });
+    const approve = (): ReturnType<typeof first.server.api.approve> =>
+      first.server.api.approve(first.server.api.removals()[0]?.digest ?? '', 'test');
+    first.source.push({ 'apps/a.yaml': null });
+    await first.settle();
+    await approve();
+    await first.settle();
+    first.source.push({ 'apps/a.yaml': configMapYaml('a', '1') });
+    await first.settle();
+    await first.clock.advance(APPROVAL_LIFE_MS - 10_000);
+    for (const name of ['east', 'west']) first.agent(name).disconnect();
+    first.source.push({ 'apps/a.yaml': null });
+    await first.settle();
+    const goOn = hold();
+    const answer = approve();
+    await first.clock.advance(15_000);
+    goOn();
+    await first.settle();
+    expect(await answer).toMatchObject({ ok: true, value: { released: 2 } });
+    const stored: string[] = [];
+    for await (const { key } of store.list('approvals/')) stored.push(key);
+    expect(stored).toHaveLength(2);
+    const world = await restart(first);
+    const { 'apps/a.yaml': _gone, ...rest } = base;
+    world.source.push({ ...rest, 'fleet/policy.yaml': policyYaml(0) });
+    for (const name of ['east', 'west']) world.agent(name).connect();
+    await world.settle();
+    expect([names(world, 'east'), names(world, 'west')]).toEqual([abc.slice(1), abc.slice(1)]);
   });
 
   it('leave nothing in the store when they expire while the server is down', async () => {
