@@ -134,18 +134,19 @@ function unplacedAt(
 
 /** Sources whose Placements take too many steps to match paths of other sources. */
 function leftOut({ indexes, placements, placementIndexes }: Engine): readonly EngineDiagnostic[] {
-  return [...indexes.leftOutBySource.groups()].flatMap((by): readonly EngineDiagnostic[] => {
-    const { entries, more } = firstMembers(indexes.leftOutBySource, by, 1);
+  return [...indexes.leftOut.groups()].flatMap((group): readonly EngineDiagnostic[] => {
+    const [by = ''] = group.split(' ');
+    const { entries, more } = firstMembers(indexes.leftOut, group, 1);
     return entries.flatMap((entry): readonly EngineDiagnostic[] => {
       const { source, path } = documentRefOf(entry);
-      const share = placementIndexes.shares.get('', by);
-      const most = mostSteps({ source, path }, by, share);
-      const ofAll = most === share ? `, their share of ${MOST_FOREIGN_STEPS} for all files of other sources,` : '';
+      const most = mostSteps({ source, path }, by, placementIndexes.shares.get('', source));
+      const isShare = most < mostSteps({ source, path }, by);
+      const ofAll = isShare ? `, which is its share of ${MOST_FOREIGN_STEPS} for all files of this source` : '';
       const costly = costliestOf(by, path, placements, most);
       if (costly === undefined) return [];
       const [documents, them] =
         more === 0 ? ['its document', 'it'] : [`its document and ${counted(more, 'other')}`, 'them'];
-      const message = `the Placements of source ${by} need more than ${most} steps${ofAll} to match the path ${path} of source ${source}: they do not place ${documents}, and what they placed of ${them} stays as it is`;
+      const message = `the Placements of source ${by} need more than ${most} steps to match the path ${path} of source ${source}${ofAll}: they do not place ${documents}, and what they placed of ${them} stays as it is`;
       const hint = `Placement ${costly.name} needs the most of those that were matched: write its paths with fewer wildcards, or below a folder`;
       const at = [{ ...refOfDeclared(costly), field: ['spec', 'paths'] }];
       return [{ severity: 'error', reason: 'PlacementTooExpensive', message, hint, at }];
