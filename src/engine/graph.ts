@@ -269,7 +269,7 @@ function wireOutputs(
   const refused = {
     ...{ rights, files: inputs.files, placementIndexes },
     documentsByFile: indexDocumentsByFile(graph, documents),
-    sharedByName: indexShared(graph, assignments),
+    sharedByKey: indexShared(graph, assignments),
     placementsByFile: graph.index('placementsByFile', placements, ({ value }) => [fileGroup(value.declared.origin)]),
     refusedPlacementsByFolder: indexByFolder(graph, refusedPlacements),
     barred: wired.flatMap(({ parts: { barred = [] } }) => barred.map((each) => indexBarred(graph, each))),
