@@ -3,7 +3,7 @@ import { annotationOf, displayKey, nameOfKind, objectRefOf } from '../../../mode
 import { REQUEST_BYTES } from '../../../model/object-size.ts';
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
 import type { ApplyOutcome, ApplyRequest, ObservedObject } from '../../../ports/cluster-api.ts';
-import type { KubeRefusal } from '../api/types.ts';
+import type { KubeAnswer } from '../api/types.ts';
 import { ADOPT, ADOPT_FROM, optsOut, RECONCILE } from './annotations.ts';
 import { awaitServed, isDefinition, isServed } from './definitions.ts';
 import { isEmpty, undeclaredFields } from './field-sets.ts';
@@ -15,7 +15,7 @@ import {
   type Applying,
   leaveFields,
   leftAlone,
-  needsNewObject,
+  mayNeedNewObject,
   overwrite,
   refused,
   type Step,
@@ -148,12 +148,13 @@ async function applyToWatched(applying: Applying, entry: LiveEntry): Promise<Ste
   const bound = asOf(body, { metadata: { uid, resourceVersion } });
   const answer = await send(applying, applyRequestOf(resource, request.key, bound, { force: false }));
   if (answer.type === 'ok') return written(applying, answer.body, resourceVersion);
-  const needsRead = isStaleWrite(answer) || (answer.type === 'refused' && needsLiveState(request, answer.refusal));
+  const needsRead = isStaleWrite(answer) || (answer.type === 'refused' && needsLiveState(answer));
   return needsRead ? 'readAgain' : refused(request, answer);
 }
+
 /** Whether the complete live object decides what can be written after a refusal. */
-function needsLiveState(request: ApplyRequest, refusal: KubeRefusal): boolean {
-  return isFieldConflict(refusal) || needsNewObject(request, refusal) || isOtherSchema(refusal);
+function needsLiveState(answer: Extract<KubeAnswer, { type: 'refused' }>): boolean {
+  return isFieldConflict(answer.refusal) || mayNeedNewObject(answer) || isOtherSchema(answer.refusal);
 }
 
 async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
