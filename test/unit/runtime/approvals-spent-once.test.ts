@@ -113,6 +113,8 @@ describe('a RemovalApproval of a server without a record of outcomes', () => {
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
     expect(await reasons(world)).toContain('ApprovalWaits');
+    const waits = world.server.api.diagnostics().find(({ reason }) => reason === 'ApprovalWaits');
+    expect(waits?.message).toContain('its source has files that cannot be read. Mend these.');
     team.push({ 'apps/broken.yaml': null });
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
@@ -120,6 +122,36 @@ describe('a RemovalApproval of a server without a record of outcomes', () => {
     team.push({ 'approvals/b.yaml': approval(digestOfHeld(world)).replace('drop-a', 'again') });
     await world.settle();
     expect(names(world, 'east')).toEqual(abc.slice(1));
+  });
+
+  it('waits while the next leader has not read its source anew, and says so', async () => {
+    const world = await createReplicaWorld(['a']);
+    // It never finds the record, and its own source never answers.
+    const second = await world.add('b', {
+      prepare: (store) => {
+        const { get, list } = store;
+        const isHidden = (key: string): boolean => key.startsWith('approval-outcomes/');
+        store.get = async (key) => (isHidden(key) ? undefined : get(key));
+        store.list = async function* (prefix) {
+          for await (const record of list(prefix)) if (!isHidden(record.key)) yield record;
+        };
+      },
+    });
+    const first = world.leader();
+    first.world.source.push(tight);
+    await world.pass();
+    first.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    first.world.source.push({ 'apps/a.yaml': null });
+    await world.pass();
+    first.world.source.push({ [FILE]: approval(digestOfHeld(first.world)) });
+    await world.pass();
+    first.kill();
+    await world.pass(TAKEOVER_MS);
+    expect(second.leads()).toBe(true);
+    const told = second.world.server.api.diagnostics().filter(({ reason }) => reason === 'ApprovalWaits');
+    expect(told).toHaveLength(1);
+    expect(told[0]?.message).toContain('has not read its source anew');
   });
 
   it('may have been used if its source was not read before, also after another restart', async () => {
