@@ -7,6 +7,7 @@ import type { HealthReport } from '../../model/dataplane-health.ts';
 import { isEngineKind } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, parseJsonBytes } from '../../model/json.ts';
 import type { ApprovalOutcome, Contenders, Hold, LastKnownGood, Registration } from '../../model/ledger.ts';
+import type { AdmissionPosition } from '../../model/output.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
 import type { RecordWriter } from '../stored/group.ts';
@@ -99,6 +100,8 @@ export interface OutcomesRecord {
   readonly outcomes: Readonly<Record<string, ApprovalOutcome>>;
   /** Outcomes were lost: what sources other than these declare may have been used. Absent: none are lost. */
   readonly judged?: readonly string[];
+  /** The admission that proved last that the store was an older copy. Absent: none has. */
+  readonly loss?: AdmissionPosition;
 }
 
 /**
@@ -333,6 +336,7 @@ export const recordShape = {
   approvalOutcomes: fields({
     outcomes: mapOf(fields({ digest: isText, outcome: isText })),
     judged: (json) => json === undefined || listOf(isText)(json),
+    loss: (json) => json === undefined || isPosition(json),
   }),
   observed: isJsonObject,
   elapsed: fields({ at: isTime }),

@@ -12,7 +12,7 @@ import {
   storedApprovals,
 } from '../../support/replica-world.ts';
 import { createSlowStore } from '../../support/slow-store.ts';
-import { abc, base, names, restart, startedWorld } from '../../support/started-world.ts';
+import { abc, base, names, restart, startedWorld, typo } from '../../support/started-world.ts';
 
 const TAKEOVER_MS = 30_000;
 const FILE = 'approvals/a.yaml';
@@ -363,6 +363,47 @@ describe('an approval that was used, when all servers start anew on an older cop
     await world.pass();
     expect(heldAt(server, 'west')).toEqual(abc.slice(1));
   });
+});
+
+it('counts at a server that has found the store older, once another leader has judged what was declared by then', async () => {
+  const world = await createReplicaWorld(['first']);
+  world.push(tight);
+  await world.pass();
+  const first = world.leader();
+  first.agent('west').connect({ instance: 'west' });
+  await world.pass();
+  world.push({ 'apps/a.yaml': null });
+  await world.pass();
+  const digest = digestOfHeld(first.world);
+  const copy = world.memory.copy();
+  world.push({ 'apps/b.yaml': configMapYaml('b', '2') });
+  await world.pass();
+  first.kill();
+  world.memory.fallBack(copy);
+  const a = await world.add('a');
+  const b = await world.add('b');
+  const { 'apps/a.yaml': _gone, ...others } = tight;
+  world.push({ ...others, 'apps/b.yaml': typo, [FILE]: approval(digest) });
+  a.agent('west').connect({ instance: 'west' });
+  await world.pass(100_000);
+  expect(world.leader()).toBe(a);
+  const outcomeAt = ({ world: { server } }: FakeReplica, name: string): string | undefined =>
+    server.engine.inputs.approvalOutcomes.get('', name)?.outcome;
+  expect(outcomeAt(a, 'drop-a')).toBe('waits');
+  const goOn = a.freeze();
+  await world.pass(TAKEOVER_MS);
+  expect(b.leads()).toBe(true);
+  b.agent('west').connect({ instance: 'west' });
+  world.push({ 'apps/b.yaml': configMapYaml('b', '2') });
+  await world.pass();
+  expect(outcomeAt(b, 'drop-a')).toBe('stale');
+  goOn();
+  await world.pass();
+  b.kill();
+  a.world.source.push({ 'approvals/b.yaml': approval(digest).replace('drop-a', 'again') });
+  await world.pass(TAKEOVER_MS);
+  expect(world.leader()).toBe(a);
+  expect(outcomeAt(a, 'again')).toBe('used');
 });
 
 describe('an approval that was used, when the store becomes an older copy and the leader is lost', () => {
