@@ -280,7 +280,7 @@ function wireOutputs(
     ...{ candidates, clusters, targets, proofs, refused, safeMode, liveReads, collisions },
   });
   const limits = deriveGuardLimits(graph, inputs.fleet, policy, inputs.lastKnownGood);
-  const guards = deriveGuards(graph, { ...inputs, decisions, clusters, limits });
+  const guards = deriveGuards(graph, { ...inputs, candidates, decisions, clusters, limits });
   const attempts = deriveAttempts(graph, { ...inputs, unsettled: indexUnsettled(graph, inputs.results) });
   const tries = [attempts, ...wired.flatMap(({ parts }) => parts.tries ?? [])];
   const outputs = deriveOutputs(graph, decisions, guards, tries);

@@ -335,6 +335,112 @@ describe('removals that wait at another replica for the last delta of a large ch
     expect(heldIn(world.leader(), 'west')).toEqual(['ConfigMap/web/a', 'ConfigMap/web/b']);
     expect(await arrive({ world, server })).toEqual([...abc, ...added]);
   });
+
+  /** The objects are declared again, and what waited has arrived. */
+  async function undone(change: Readonly<Record<string, string | null>> = {}): ReturnType<typeof waiting> {
+    const { world, server } = await waiting();
+    world.push({ ...declared(['a', 'b']), ...change });
+    await world.pass();
+    return { world, server };
+  }
+  const declared = (of: readonly (keyof typeof files)[]): Readonly<Record<string, string>> =>
+    Object.fromEntries(of.map((name) => [`apps/${name}.yaml`, files[name]]));
+  const files = { a: base['apps/a.yaml'], b: base['apps/b.yaml'] };
+  const five = ['a', 'b', 'c', 'p', 'q'];
+  const goTogether = (world: ReplicaWorld): Promise<void> => {
+    world.push(Object.fromEntries(five.map((name) => [`apps/${name}.yaml`, null])));
+    return world.pass(10_000);
+  };
+  const allFive = five.map((name) => `ConfigMap/web/${name}`);
+
+  it('that are undone count no more', async () => {
+    const { world, server } = await undone();
+    world.push({ 'apps/c.yaml': null });
+    await world.pass();
+    expect(heldIn(world.leader(), 'west')).toEqual([]);
+    await arrive({ world, server });
+    await world.pass(10_000);
+    expect(heldAt(server, 'west')).toEqual([...abc.slice(0, 2), ...added]);
+  });
+
+  it('that are undone count no more in the revision that undoes them', async () => {
+    const { world, server } = await undone({ 'apps/c.yaml': null });
+    expect(heldIn(world.leader(), 'west')).toEqual([]);
+    await arrive({ world, server });
+    await world.pass(10_000);
+    expect(heldAt(server, 'west')).toEqual([...abc.slice(0, 2), ...added]);
+  });
+
+  it('that are undone are judged when they go again', async () => {
+    const { world, server } = await undone();
+    await arrive({ world, server });
+    await world.pass(10_000);
+    await goTogether(world);
+    expect(heldIn(world.leader(), 'west')).toEqual(allFive);
+    expect(heldAt(server, 'west')).toEqual([...abc, ...added]);
+  });
+
+  it('that are undone are judged when they go again before the delta under way is answered', async () => {
+    const { world, server } = await undone();
+    await goTogether(world);
+    expect(heldIn(world.leader(), 'west')).toEqual(allFive);
+    await arrive({ world, server });
+    expect(heldAt(server, 'west').slice(0, 3)).toEqual(abc);
+  });
+
+  it('that are undone are judged by the next leader when they go again', async () => {
+    const { world, server } = await undone();
+    await arrive({ world, server });
+    world.leader().kill();
+    await world.pass(TAKEOVER_MS);
+    await goTogether(world);
+    expect(heldIn(world.leader(), 'west')).toEqual(allFive);
+    expect(heldAt(server, 'west')).toEqual([...abc, ...added]);
+  });
+
+  it('that are undone are judged when they go again after their source could not be read completely', async () => {
+    const { world, server } = await undone();
+    await arrive({ world, server });
+    world.push({ 'apps/broken.yaml': 'kind: [' });
+    await goTogether(world);
+    world.push({ 'apps/broken.yaml': null });
+    await world.pass();
+    expect(heldIn(world.leader(), 'west')).toEqual(allFive);
+  });
+
+  it('that were undone go again, and are counted once', async () => {
+    const { world, server } = await undone();
+    await arrive({ world, server });
+    world.push({ 'apps/a.yaml': null, 'apps/b.yaml': null });
+    await world.pass(10_000);
+    expect(heldAt(server, 'west')).toEqual([...abc.slice(2), ...added]);
+    world.push({ 'apps/c.yaml': null });
+    await world.pass();
+    expect(heldIn(world.leader(), 'west')).toEqual(['ConfigMap/web/c']);
+  });
+
+  it('that were held and then undone are judged when they go again under the limits of before', async () => {
+    const { world, server } = await waiting();
+    world.push({ 'fleet/policy.yaml': policyYaml(1) });
+    await world.pass();
+    world.push({ ...declared(['a', 'b']), 'fleet/policy.yaml': policyYaml(2) });
+    await arrive({ world, server });
+    await goTogether(world);
+    expect(heldIn(world.leader(), 'west')).toEqual(allFive);
+    expect(heldAt(server, 'west')).toEqual([...abc, ...added]);
+  });
+
+  it('go once their source can be read completely again, also with a push that removes too much', async () => {
+    const { world, server } = await waiting();
+    world.push({ 'apps/broken.yaml': 'kind: [' });
+    await world.pass();
+    await arrive({ world, server });
+    expect(heldAt(server, 'west')).toEqual([...abc, ...added]);
+    world.push({ 'apps/broken.yaml': null, 'apps/c.yaml': null });
+    await world.pass();
+    expect(heldIn(world.leader(), 'west')).toEqual(['ConfigMap/web/c']);
+    expect(heldAt(server, 'west')).toEqual([...abc.slice(2), ...added]);
+  });
 });
 
 describe('the window of the guards, when the store becomes an older copy', () => {
