@@ -9,6 +9,7 @@ export type Allowed = ReadonlyMap<string, AllowedState>;
 
 const NONE: Allowed = new Map();
 
+/** Removals that have passed, and stopped ones. A key that is among both has passed. */
 export function statesOf(passed: readonly string[], stopped: readonly string[]): Allowed {
   const states = (keys: readonly string[], state: AllowedState) => keys.map((key) => [key, state] as const);
   return new Map([...states(stopped, 'stopped'), ...states(passed, 'passed')]);
@@ -37,11 +38,10 @@ export function createAllowed(changed: (cluster: string) => void) {
         [...of(cluster), ...added].filter(([key]) => isStill(key)),
       ),
     /** Marks those for which `hasStopped` is true. */
-    stop: (cluster: string, hasStopped: (key: string) => boolean): void =>
-      set(
-        cluster,
-        [...of(cluster)].map(([key, state]) => [key, hasStopped(key) ? 'stopped' : state]),
-      ),
+    stop: (cluster: string, hasStopped: (key: string) => boolean): void => {
+      const keys = [...of(cluster)].flatMap(([key, state]) => (state === 'passed' && hasStopped(key) ? [key] : []));
+      if (keys.length > 0) set(cluster, [...of(cluster), ...statesOf([], keys)]);
+    },
     clear: (): void => known.clear(),
   };
 }
