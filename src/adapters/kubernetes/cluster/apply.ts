@@ -41,6 +41,8 @@ import {
 
 /** An object that others change this often during one apply is left to the next try. */
 const ATTEMPTS = 5;
+/** The most steps that one apply needs before its write: five changes of managers, and a deletion. Others undo what needs more. */
+const PREPARATIONS = 6;
 
 /** Whether a live object is as declared. Fields that are ignored or were never declared do not count. */
 export function matches(writing: Writing, request: ApplyRequest, observed: ObservedObject): boolean {
@@ -99,9 +101,13 @@ export async function applyObject(writing: Writing, request: ApplyRequest): Prom
   const applying: Applying = { ...writing, request, resource, body };
   const entry = writing.live.objects.get(key);
   let known: KnownState = entry === undefined ? { type: 'absent' } : { type: 'watched', entry };
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+  let changes = 0;
+  let preparations = 0;
+  while (changes < ATTEMPTS && preparations <= PREPARATIONS) {
     const step = await applyTo(applying, known);
     if (typeof step !== 'string') return step;
+    if (step === 'readAgain') changes += 1;
+    else preparations += 1;
     const live = step === 'isGone' ? undefined : await readLive(writing, resource, key);
     if (live?.type === 'failed') return live;
     known = live?.raw === undefined ? { type: 'absent' } : { type: 'live', raw: live.raw };

@@ -39,8 +39,11 @@ export interface Applying extends Writing {
   readonly body: JsonObject;
 }
 
-/** The outcome, or why another attempt is needed: the object must be read again, or it is gone. */
-export type Step = ApplyOutcome | 'readAgain' | 'isGone';
+/**
+ * The outcome, or why another attempt is needed. `readAgain`: the object is not what it was known to be, or others changed it. `isPrepared`:
+ * we changed its managers, and it must be read again. `isGone`: we deleted it, to make it anew.
+ */
+export type Step = ApplyOutcome | 'readAgain' | 'isPrepared' | 'isGone';
 
 interface Overwriting {
   readonly isAdopted: boolean;
@@ -231,8 +234,9 @@ async function setOwnership(
   const { request, resource, body, log } = applying;
   const change = { ...ownership, apiVersion: textOf(body.apiVersion) };
   const answer = await send(applying, ownershipRequest(pathOf(resource, request.key), raw, change));
-  if (answer.type === 'ok') log.info(`fields are ${what}`, { object: displayKey(request.key) });
-  return answer.type === 'ok' || isStaleWrite(answer) ? 'readAgain' : refused(request, answer);
+  if (answer.type !== 'ok') return isStaleWrite(answer) ? 'readAgain' : refused(request, answer);
+  log.info(`fields are ${what}`, { object: displayKey(request.key) });
+  return 'isPrepared';
 }
 
 function contested({ key }: ApplyRequest, conflicts: readonly FieldConflict[]): ApplyOutcome {
