@@ -214,7 +214,7 @@ export interface GuardReader {
 /** Why a removal waits; undefined: the guards let it pass. */
 export function holdOnRemoval(at: GuardReader, key: ObjectKey, decision: Removal): GuardHold | undefined {
   const { read, guards, cluster } = at;
-  // The object stays in any case, so nothing is lost.
+  // The object stays in any case, and is ours again once it is declared again.
   if (decision.stays !== undefined || read.get(guards.leaving, cluster, key) !== undefined) return undefined;
   return unlessPassed(at, key, () => {
     const byNumber = read.get(guards.perFleet, '', '') ?? read.get(guards.perCluster, '', cluster);
