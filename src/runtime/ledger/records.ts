@@ -91,6 +91,8 @@ export interface ApprovalRecord {
   readonly digest: string;
   readonly by: string;
   readonly expiresAt: number;
+  /** Milliseconds since 1970: tells an approval from an equal one of the same object that was given at another time. */
+  readonly grantedAt: number;
   /** It was used, or no removal needs it. The record stays until it expires, so that no process takes it for one that counts. */
   readonly ended?: true;
 }
@@ -331,7 +333,7 @@ export const recordShape = {
   meta: fields({ origins: listOf(isOrigin), scope: listOf(isText) }),
   recovery: fields({ epoch: isTime }),
   revocation: fields({ notBefore: isTime, ended: isTime }),
-  approval: fields({ digest: isText, expiresAt: isTime }),
+  approval: fields({ digest: isText, expiresAt: isTime, grantedAt: isTime }),
   window: listOf(fields({ at: isTime, removed: isTime, open: listOf(isText) })),
   approvalOutcomes: fields({
     outcomes: mapOf(fields({ digest: isText, outcome: isText })),

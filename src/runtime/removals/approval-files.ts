@@ -184,7 +184,8 @@ function createVerdicts({ engine, heldSets, clock, log }: ServerCore & { readonl
     const removals = heldSets.release(digest);
     if (removals.length === 0) return { outcome: 'stale' };
     log.info('removals are approved', { digest, by, released: removals.length });
-    const record = { digest, by, expiresAt: Math.min(expiresAt, clock.now() + APPROVAL_LIFE_MS) };
+    const grantedAt = clock.now();
+    const record = { digest, by, expiresAt: Math.min(expiresAt, grantedAt + APPROVAL_LIFE_MS), grantedAt };
     return { outcome: 'used', granted: { removals, record } };
   };
 }
