@@ -71,6 +71,8 @@ export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerC
       if (!isEarlier(loss, proof)) return;
       loss = proof;
       judged = new Set();
+      // The next leader may not learn it. A server that does not lead yet has not read the record that it would replace.
+      if (engine.inputs.fleet.get('', '')?.role === 'leader') write();
     },
     /** Stages and writes these outcomes; null: the file is gone. `settled`: sources whose RemovalApprovals are judged by now. */
     set: (

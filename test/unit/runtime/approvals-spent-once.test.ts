@@ -365,6 +365,30 @@ describe('an approval that was used, when all servers start anew on an older cop
   });
 });
 
+it('a leader that finds the store older records it at once, also if nothing can be judged yet', async () => {
+  const world = await createReplicaWorld(['first']);
+  world.push(tight);
+  await world.pass();
+  world.leader().agent('west').connect({ instance: 'west' });
+  await world.pass();
+  const copy = world.memory.copy();
+  world.push({ 'apps/b.yaml': configMapYaml('b', '2') });
+  await world.pass();
+  world.leader().kill();
+  world.memory.fallBack(copy);
+  const next = await world.add('next');
+  await world.pass(TAKEOVER_MS);
+  expect(next.leads()).toBe(true);
+  const recorded = (): object => {
+    const record = world.memory.copy().get('approval-outcomes/all');
+    return JSON.parse(new TextDecoder().decode(record?.value));
+  };
+  expect(recorded()).toEqual({ outcomes: {} });
+  next.agent('west').connect({ instance: 'west' });
+  await world.pass(1_000);
+  expect(recorded()).toMatchObject({ judged: [], loss: { epoch: expect.any(Number) } });
+});
+
 it('counts at a server that has found the store older, once another leader has judged what was declared by then', async () => {
   const world = await createReplicaWorld(['first']);
   world.push(tight);
