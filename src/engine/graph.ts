@@ -183,7 +183,9 @@ function wireDesired({ graph, inputs }: Base, accepts: ReturnType<typeof joinAcc
   return {
     ...{ rights, documents, fileProofs, doubtfulFiles, declarations, clusters, clusterIndex, policy },
     ...{ placements, placementIndexes, refusedPlacements, assignments },
-    leftOutBySource: graph.index('leftOutBySource', assignments, ({ value: { leftOut } }) => leftOut ?? []),
+    leftOut: graph.index('leftOut', assignments, ({ partition: source, value: { leftOut = [] } }) =>
+      leftOut.map((by) => `${by} ${source}`),
+    ),
   };
 }
 
@@ -267,7 +269,7 @@ function wireOutputs(
   const refused = {
     ...{ rights, files: inputs.files, placementIndexes },
     documentsByFile: indexDocumentsByFile(graph, documents),
-    sharedByName: indexShared(graph, assignments),
+    sharedByKey: indexShared(graph, assignments),
     placementsByFile: graph.index('placementsByFile', placements, ({ value }) => [fileGroup(value.declared.origin)]),
     refusedPlacementsByFolder: indexByFolder(graph, refusedPlacements),
     barred: wired.flatMap(({ parts: { barred = [] } }) => barred.map((each) => indexBarred(graph, each))),
@@ -278,7 +280,7 @@ function wireOutputs(
     ...{ candidates, clusters, targets, proofs, refused, safeMode, liveReads, collisions },
   });
   const limits = deriveGuardLimits(graph, inputs.fleet, policy, inputs.lastKnownGood);
-  const guards = deriveGuards(graph, { ...inputs, decisions, clusters, limits });
+  const guards = deriveGuards(graph, { ...inputs, candidates, decisions, clusters, limits });
   const attempts = deriveAttempts(graph, { ...inputs, unsettled: indexUnsettled(graph, inputs.results) });
   const tries = [attempts, ...wired.flatMap(({ parts }) => parts.tries ?? [])];
   const outputs = deriveOutputs(graph, decisions, guards, tries);
@@ -319,7 +321,7 @@ function wireStatus(
 /** The look-ups of status, explanations and the sender. */
 function declareIndexes(
   graph: Graph,
-  { documents, assignments, declarations, placements, leftOutBySource }: Desired,
+  { documents, assignments, declarations, placements, leftOut }: Desired,
   { documentWants, candidates }: ReturnType<typeof wireWants>,
   outputs: Derived<Output>,
   { progress, progressBySubject, ledgerByScope }: ReturnType<typeof wireStatus>,
@@ -336,8 +338,8 @@ function declareIndexes(
       const reason = value.outOfReach !== undefined ? 'reach' : value.unknownCluster === undefined ? '' : 'unknown';
       return [`${source} ${reason}`];
     }),
-    /** Documents that no Placement of a source places, because these take too many steps for their paths, by that source. */
-    leftOutBySource,
+    /** Documents that no Placement of another source places, because these take too many steps for their paths, by that and their source. */
+    leftOut,
     /** Documents that their source may not have, by source. */
     refused: graph.index('refusedDocuments', documents, ({ partition, value }) =>
       value.refusal === undefined ? [] : [partition],

@@ -40,6 +40,14 @@ export interface SourceValue {
   readonly signatures?: FileSignatures;
 }
 
+/** A removal that was sent and may have arrived, or that has passed the guards and may be sent at any moment. */
+export interface Departure {
+  /** The agent's ledger entry is proven. */
+  readonly isProven: boolean;
+  /** Since it passed it was held, or its object was declared again. It counts only if the ledger shows it as sent. */
+  readonly hasStopped?: true;
+}
+
 /** The state of a cluster's agent. */
 export interface AgentValue {
   readonly connected: boolean;
@@ -155,10 +163,7 @@ export function declareInputs(graph: Graph) {
      * Unproven entries are counted in the partition `unproven`.
      */
     recentRemovals: graph.input<number>('recentRemovals'),
-    /**
-     * Ledger: removals that this or another replica has sent and that may have arrived, by cluster and object key. False: of an
-     * unproven entry.
-     */
-    departures: graph.input<boolean>('departures'),
+    /** Ledger: removals that this or another replica has sent or may send, and that may have arrived; by cluster and object key. */
+    departures: graph.input<Departure>('departures'),
   };
 }

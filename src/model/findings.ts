@@ -247,7 +247,7 @@ export const findings = {
   ApprovalWaits: {
     code: 'FR3016',
     meaning:
-      'The server has no record of which RemovalApprovals were used, and the source of this one has files that cannot be read.',
+      'The server has no record of which RemovalApprovals were used, and has not read the source of this one completely since.',
     severity: 'warning',
   },
 

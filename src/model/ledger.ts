@@ -23,7 +23,7 @@ export interface LedgerEntry extends ObjectMeta {
   readonly unproven?: true;
   /**
    * Its removal has passed the guards under these limits, and waits for the last delta of a large change. While a window has it, it
-   * counts as sent, unless a limit is tighter by now.
+   * counts as sent, unless a limit is tighter by now. Stays when the removal is held or undone: the window then says so.
    */
   readonly leaving?: GuardLimits;
   /** The agent has lost the content: it is sent again as soon as the object is decided. */

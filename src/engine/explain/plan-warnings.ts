@@ -39,8 +39,11 @@ export function warningsOf(
       isAutoscaled: createAutoscaledTest(engine, cluster, planned),
       drift,
     };
+    // A directory takes manifests as they are written.
+    const hasApiServer = engine.inputs.agents.get('', cluster)?.kindsAsWritten !== true;
     for (const each of planned) {
-      for (const warning of [...updateWarnings(each, judging), ...removalWarnings(each)]) add(cluster, warning);
+      const updates = hasApiServer ? updateWarnings(each, judging) : [];
+      for (const warning of [...updates, ...removalWarnings(each)]) add(cluster, warning);
     }
   }
   for (const [cluster, planned] of byCluster) {
@@ -65,11 +68,13 @@ function updateWarnings(
   if (action !== 'change' || before === undefined || after === undefined) return [];
   const ref = objectRefOf(key);
   const object = displayKey(key);
-  const { refused, kept, restored } = outlookOf(ref, before, after);
+  const { kept, restored, ...outlook } = outlookOf(ref, before, after);
   const changes = compare(before, after);
   // The clusters' autoscalers are looked for only if that matters.
   const isScaled = changes.some(({ path }) => path === 'spec.replicas') && isAutoscaled(key);
   const left = createLeftTest(ignoredFields({ key, value: after }, drift, isScaled));
+  // What is left to others is never sent.
+  const refused = outlook.refused.filter((path) => !left(path));
   return [
     ...(refused.length === 0 ? [] : [refusal(replacementOf(key, after), ref.kind, object, refused.join(', '))]),
     ...changes
@@ -157,9 +162,9 @@ function createAutoscaledTest(
 
 function* autoscaledIn(engine: Engine, cluster: string, planned: readonly PlannedObject[]): Generator<ObjectKey> {
   const isAutoscaler = (key: string): key is ObjectKey => key.startsWith(`${AUTOSCALER_KIND}/`);
-  for (const { key, before, after } of planned) {
-    const target =
-      isAutoscaler(key) && before !== undefined && after === undefined ? autoscaledBy(key, before) : undefined;
+  for (const { key, action, before, after } of planned) {
+    const goes = before !== undefined && after === undefined && action !== 'cancel';
+    const target = goes && isAutoscaler(key) ? autoscaledBy(key, before) : undefined;
     if (target !== undefined) yield target;
   }
   for (const { key, value } of engine.outputs.entries(cluster)) {

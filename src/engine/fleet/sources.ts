@@ -1,9 +1,9 @@
 import type { DocumentContent } from '../../model/desired.ts';
 import type { SourceName } from '../../model/ids.ts';
-import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { type ObjectKey, type ObjectRef, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { type RightsRefusal, refusalOf, type SourceRights } from '../../model/source-rights.ts';
-import type { Collection, Derived, EntryAddress, Graph, Index, Reader } from '../collections/types.ts';
+import type { Collection, Derived, Entry, EntryAddress, Graph, Index, Reader } from '../collections/types.ts';
 import type { EngineInputs, FileValue, SourceValue } from '../inputs.ts';
 
 /** A document of a readable file. Partition: its source. Key: {@link documentKey}. */
@@ -74,7 +74,33 @@ export function declares(
   origin: Origin,
   key: ObjectKey,
 ): readonly DocumentValue[] {
-  return read.members(byFile, fileGroup(origin)).flatMap(({ value }) => (declaresName(value, key) ? [value] : []));
+  const documents = read.members(byFile, fileGroup(origin));
+  if (documents.length <= FEW) return documents.flatMap(({ value }) => (declaresName(value, key) ? [value] : []));
+  let byName = namesOfFiles.get(documents);
+  if (byName === undefined) {
+    byName = Map.groupBy(
+      documents.map(({ value }) => value),
+      ({ content }) => (content.type === 'object' ? nameOf(content.ref) : undefined),
+    );
+    namesOfFiles.set(documents, byName);
+  }
+  return byName.get(nameOf(objectRefOf(key))) ?? [];
+}
+
+/** A file with at most this number of documents is looked through for each object: the index returns a new list each time. */
+const FEW = 8;
+
+/**
+ * The documents of larger files by {@link nameOf}. The index returns the same list for a file until that changes, so all objects of a file with
+ * many documents are looked for with one pass over these.
+ */
+const namesOfFiles = new WeakMap<
+  readonly Entry<DocumentValue>[],
+  ReadonlyMap<string | undefined, readonly DocumentValue[]>
+>();
+
+function nameOf({ group, kind, name }: ObjectRef): string {
+  return `${group}/${kind}/${name}`;
 }
 
 /** Whether a document declares an object of the group, kind and name of the key, in any namespace. */

@@ -87,7 +87,7 @@ export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<D
     right: ledger,
     reads: [
       ...[contenders, clusters, targets, sources, results, ...proofs.reads],
-      ...[refused.rights, refused.documentsByFile, refused.sharedByName, refused.refusedPlacementsByFolder],
+      ...[refused.rights, refused.documentsByFile, refused.sharedByKey, refused.refusedPlacementsByFolder],
       ...Object.values(refused.placementIndexes),
       ...[inputs.files, refused.placementsByFile, ...refused.barred],
       ...[safeMode.mode, safeMode.unseen, safeMode.bySnapshot, snapshots, kinds, live],

@@ -2,10 +2,11 @@ import type { GuardLimits } from '../../model/desired.ts';
 import { carriesEndpoints, servedService, serviceOfEndpoints } from '../../model/endpoints.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
-import type { Collection, Entry, Graph, Index, Reader } from '../collections/types.ts';
+import type { Collection, Contribution, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import { isTighter } from '../fleet/policy.ts';
-import type { EngineInputs, FleetSettings } from '../inputs.ts';
+import type { Departure, EngineInputs, FleetSettings } from '../inputs.ts';
+import type { Candidate } from '../placement/wants.ts';
 import type { Decision, ObjectDecision, Removal } from './decisions.ts';
 
 /** Group of the fleet in the guards' indexes; no cluster can have this name. */
@@ -14,7 +15,10 @@ const FLEET = '*';
 /** Partition of the recent removals of unproven entries. */
 export const UNPROVEN = 'unproven';
 
+type Candidates = readonly Contribution<Candidate>[];
+
 interface GuardInputs extends EngineInputs {
+  readonly candidates: Collection<Candidates>;
   readonly decisions: Collection<Decision>;
   readonly clusters: Collection<ClusterValue>;
   readonly limits: Collection<GuardLimits>;
@@ -105,17 +109,19 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
 
 /**
  * Derives the removals that have passed and are counted, but wait for the last delta of a large change: they are not judged again,
- * as if they were sent already. Without their count they are judged as any other, and also under tighter limits than they have
- * passed: tightening works at once. What is held then stays held.
+ * as if they were sent already. Judged again are one whose count is lost, one whose object was declared again, and all of them if a
+ * limit is tighter than when they passed: tightening works at once. What is held then stays held.
  */
-function deriveLeaving(graph: Graph, { departures, ledger, limits, heldRemovals }: GuardInputs) {
-  const removals = graph.derive<boolean, boolean>({
+function deriveLeaving(graph: Graph, { departures, ledger, decisions, candidates, limits, heldRemovals }: GuardInputs) {
+  const removals = graph.derive<Departure, boolean>({
     name: 'leaving',
     from: departures,
-    reads: [ledger, limits, heldRemovals],
-    compute: ({ partition: cluster, key, value: isProven }, read, emit) => {
+    reads: [ledger, decisions, candidates, limits, heldRemovals],
+    seesAll: true,
+    compute: ({ partition: cluster, key, value: { isProven, hasStopped } }, read, emit) => {
       const { leaving: passed, phase } = read.get(ledger, cluster, key) ?? GONE;
-      if (passed === undefined || phase === 'removing') return;
+      if (hasStopped === true || passed === undefined || phase === 'removing') return;
+      if (!isToGo(read.get(decisions, cluster, key), read.get(candidates, cluster, key))) return;
       const limit = read.get(limits, '', '');
       if (limit === undefined || isTighter(limit, passed)) return;
       const held = read.get(heldRemovals, cluster, key);
@@ -123,6 +129,11 @@ function deriveLeaving(graph: Graph, { departures, ledger, limits, heldRemovals 
     },
   });
   return { removals, index: graph.index('leavingAnywhere', removals, clusterAndFleet) };
+}
+
+/** Whether an object is to go: it is removed, or nothing wants it and it stays only until its absence is proven. */
+export function isToGo(decision: Decision | undefined, candidates: Candidates | undefined): boolean {
+  return decision?.type === 'remove' || (decision?.type === 'keep' && candidates === undefined);
 }
 
 const GONE: Pick<LedgerEntry, 'phase' | 'leaving'> = { phase: 'removing' };
@@ -136,11 +147,11 @@ function indexDeparted(
   { departures, ledger }: GuardInputs,
   leaving: Collection<boolean>,
 ): Index<boolean> {
-  const departed = graph.derive<boolean, boolean>({
+  const departed = graph.derive<Departure, boolean>({
     name: 'departed',
     from: departures,
     reads: [ledger, leaving],
-    compute: ({ partition: cluster, key, value: isProven }, read, emit) => {
+    compute: ({ partition: cluster, key, value: { isProven } }, read, emit) => {
       const { phase } = read.get(ledger, cluster, key) ?? GONE;
       if (phase === 'removing' || read.get(leaving, cluster, key) !== undefined) emit(cluster, key, isProven);
     },
@@ -203,7 +214,7 @@ export interface GuardReader {
 /** Why a removal waits; undefined: the guards let it pass. */
 export function holdOnRemoval(at: GuardReader, key: ObjectKey, decision: Removal): GuardHold | undefined {
   const { read, guards, cluster } = at;
-  // The object stays in any case, so nothing is lost.
+  // The object stays in any case, and is ours again once it is declared again.
   if (decision.stays !== undefined || read.get(guards.leaving, cluster, key) !== undefined) return undefined;
   return unlessPassed(at, key, () => {
     const byNumber = read.get(guards.perFleet, '', '') ?? read.get(guards.perCluster, '', cluster);

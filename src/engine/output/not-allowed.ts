@@ -1,6 +1,6 @@
 import { clusterFolder } from '../../model/cluster-folder.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
-import { kindOf, type ObjectKey, type ObjectRef, objectRefOf } from '../../model/object-key.ts';
+import { kindOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { outOfReach, reaches, refusedNamespace, type SourceRights } from '../../model/source-rights.ts';
 import type { Collection, Graph, Index, Reader } from '../collections/types.ts';
@@ -9,6 +9,7 @@ import type { FileValue } from '../inputs.ts';
 import { type Assignment, maySelect, type PlacementIndexes, selectorsOf } from '../placement/assignments.ts';
 import { selectFile } from '../placement/matching.ts';
 import type { PlacementValue, RefusedPlacement } from '../placement/placements.ts';
+import { possibleKeys } from '../placement/wants.ts';
 
 /** Objects of a declaration that its source may not make. Partition: its source. */
 export interface Barred {
@@ -24,7 +25,7 @@ export interface RefusedReads {
   readonly rights: Collection<SourceRights>;
   readonly documentsByFile: Index<DocumentValue>;
   /** As of {@link indexShared}. */
-  readonly sharedByName: Index<Assignment>;
+  readonly sharedByKey: Index<Assignment>;
   readonly files: Collection<FileValue>;
   readonly placementIndexes: PlacementIndexes;
   readonly placementsByFile: Index<PlacementValue>;
@@ -123,14 +124,14 @@ function routesOf(
 }
 
 /**
- * Why it is unknown whether a Placement of another source gives the object: a document with its name, maybe in another file than
- * before, lies at a path for which these Placements need too many steps, or which one in a file that cannot be read may select. The
- * document counts if its source declared the object, or if the source of such Placements placed it. So no source keeps an object of
- * another.
+ * Why it is unknown whether a Placement of another source gives the object. Another document declares it now, maybe in another file than
+ * before, and one of these holds of the path of that file: the Placements of the other source need too many steps for it, or one in a
+ * file that cannot be read may select it. The document counts if its source declared the object, or if the source of such Placements
+ * placed it. So no source keeps an object of another.
  */
 export function whyMoved(
   read: Reader,
-  { sharedByName, placementIndexes }: RefusedReads,
+  { sharedByKey, placementIndexes }: RefusedReads,
   { cluster, key, entry }: Unwanted,
   {
     declaring,
@@ -143,16 +144,14 @@ export function whyMoved(
   },
 ): Hold | undefined {
   const [, ...others] = entry.origins;
-  const { namespace, ...named } = objectRefOf(key);
-  for (const { partition, value } of read.members(sharedByName, nameGroup({ namespace, ...named }))) {
-    const { leftOut = [], ref, clusters } = value;
+  for (const { partition, value } of read.members(sharedByKey, key)) {
+    const { leftOut = [], clusters } = value;
     const isOwn = declaring.some(({ source }) => source === partition);
     const placing = (by: readonly string[]): string | undefined =>
       isOwn ? by[0] : by.find((each) => others.some(({ source }) => source === each));
     const expensive = placing(leftOut);
     if (expensive !== undefined) return inDoubt(partition, tooManySteps(expensive));
-    const isOther = (ref?.namespace ?? '') !== '' && namespace !== '' && ref?.namespace !== namespace;
-    if (isOther || clusters.includes(cluster)) continue;
+    if (clusters.includes(cluster)) continue;
     const allowed = read.members(placementIndexes.allowed, partition).map(({ key: by }) => by);
     const doubtful = placing(allowed.filter(isDoubtful));
     if (doubtful === undefined) continue;
@@ -169,13 +168,9 @@ function tooManySteps(by: string): string {
   return `the Placements of source ${by} need too many steps to match the path of its file`;
 }
 
-/** Indexes documents that other sources may select, by group, kind and name of their objects. */
+/** Indexes documents that other sources may select, by the keys that their objects may have in a cluster. */
 export function indexShared(graph: Graph, assignments: Collection<Assignment>): Index<Assignment> {
-  return graph.index('sharedByName', assignments, ({ value: { ref } }) => (ref === undefined ? [] : [nameGroup(ref)]));
-}
-
-function nameGroup({ group, kind, name }: ObjectRef): string {
-  return `${group}/${kind}/${name}`;
+  return graph.index('sharedByKey', assignments, ({ value: { ref } }) => (ref === undefined ? [] : possibleKeys(ref)));
 }
 
 /** Indexes what is barred by the file of its declaration. */

@@ -35,7 +35,7 @@ export interface PlacementIndexes {
   readonly selectors: Index<SelectedSources>;
   /** Sources by the other sources whose files their Placements may select, if they have any. */
   readonly allowed: Index<SourceRights>;
-  /** By source: the steps of matching one file of another source with all its Placements, as of {@link shareOfPath}. */
+  /** By source: the steps of matching one of its files with the Placements of each other source, as of {@link shareOfPath}. */
   readonly shares: Collection<number>;
 }
 
@@ -62,19 +62,20 @@ export function indexPlacements(
   const selectors = graph.index<SelectedSources>('selectorsOfSources', selecting, ({ key, value }) =>
     value === 'all' ? [EVERY] : new Set([key, ...value]),
   );
-  const allowed = graph.index('sourcesByAllowedFiles', rights, ({ value: { files } }) => new Set(files));
-  const bySourceOfFile = graph.index('filesWithDocuments', files, ({ partition, value }) =>
+  const allowed = graph.index(
+    'sourcesByAllowedFiles',
+    rights,
+    ({ key: by, value: { files: sources } }) => new Set(sources.filter((source) => source !== by)),
+  );
+  const withDocuments = graph.index('filesWithDocuments', files, ({ partition, value }) =>
     value.readable && value.documents.length > 0 ? [partition] : [],
   );
-  const shares = graph.derive<SourceRights, number>({
-    name: 'sharesOfForeignPaths',
-    from: rights,
-    reads: [bySourceOfFile],
-    compute: ({ key: by, value: { files: others } }, read, emit) => {
-      const foreign = new Set(others.filter((other) => other !== by));
-      if (foreign.size === 0) return;
-      emit('', by, shareOfPath([...foreign].reduce((sum, other) => sum + read.count(bySourceOfFile, other), 0)));
-    },
+  const shares = graph.derive<number, number>({
+    name: 'sharesOfPaths',
+    from: graph.counts('filesOfSources', withDocuments),
+    reads: [allowed],
+    compute: ({ key: source, value: count }, read, emit) =>
+      emit('', source, shareOfPath(count, read.count(allowed, source))),
   });
   return { byFolder: indexByFolder(graph, placements), selectors, allowed, shares };
 }

@@ -39,7 +39,7 @@ interface Looking<Value> {
   readonly byFolder: Index<Value>;
   /** The sources whose Placements are matched. */
   readonly sources: Iterable<string>;
-  /** The share of a source, see {@link shareOfPath}; undefined: it has no files of others to match. */
+  /** By source: the share of each of its files, as of {@link shareOfPath}. */
   readonly shares: Collection<number>;
   /** Inside a computation its reader. */
   readonly look?: Look;
@@ -71,15 +71,23 @@ const FOREIGN_STEPS = 100_000;
  */
 const FOREIGN_STEPS_PER_CHARACTER = 800;
 
-/** The steps of matching all files of other sources with the Placements of one source: as many as a revision has for its own files. */
+/**
+ * The steps of matching all files of one source with the Placements of other sources. So no source decides about the files of another
+ * one, and the steps of a source have a bound that does not depend on others. As many as a source has by default for its own Placements.
+ */
 export const MOST_FOREIGN_STEPS = defaultRevisionLimits.matchingSteps;
 
 /**
- * The steps of each path of other sources, so that those of all `files` are within {@link MOST_FOREIGN_STEPS}. The number of files counts
- * as the next power of two: a file more or less seldom changes what is within the limit.
+ * The steps of matching each file of a source with the Placements of each other source, so that those of all `files` with all
+ * `selectors` are within {@link MOST_FOREIGN_STEPS}. The number of files is rounded up by less than a fifth, so that a file more or less
+ * seldom changes what is within the limit.
+ *
+ * @param files of the source that have documents
+ * @param selectors sources that may select its files
  */
-export function shareOfPath(files: number): number {
-  return Math.floor(MOST_FOREIGN_STEPS / 2 ** Math.ceil(Math.log2(Math.max(files, 1))));
+export function shareOfPath(files: number, selectors: number): number {
+  const counted = 2 ** (Math.ceil(Math.log2(Math.max(files, 1)) * 4) / 4);
+  return Math.floor(MOST_FOREIGN_STEPS / counted / Math.max(selectors, 1));
 }
 
 /**
@@ -99,7 +107,7 @@ export function selectFile<Value extends Matched>(
   file: Origin,
   { byFolder, sources, shares, look = fromOutside }: Looking<Value>,
 ): Selection<Value> {
-  const { path } = file;
+  const { source, path } = file;
   const folders = selfAndAncestors(path);
   const selecting: { readonly entry: Entry<Value>; readonly depth: number }[] = [];
   const leftOut: string[] = [];
@@ -113,7 +121,8 @@ export function selectFile<Value extends Matched>(
 
   /** Undefined: they need too many steps. That does not depend on their order. */
   function selectedBy(by: string): ReadonlyMap<Value, (typeof selecting)[number]> | undefined {
-    const meter = createStepMeter(mostSteps(file, by, look.get(shares, '', by)));
+    const share = by === source ? undefined : look.get(shares, '', source);
+    const meter = createStepMeter(mostSteps(file, by, share));
     const found = new Map<Value, (typeof selecting)[number]>();
     for (const [depth, folder] of folders.entries()) {
       for (const entry of look.members(byFolder, folderGroup(by, folder))) {

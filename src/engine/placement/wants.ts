@@ -257,11 +257,23 @@ function settle(
   written: Pick<Want, 'value' | 'digest' | 'size'>,
   scope: KindScope,
 ): Pick<Want, 'key' | 'value' | 'digest' | 'size'> {
-  const namespace = scope === 'Cluster' ? '' : ref.namespace === '' ? 'default' : ref.namespace;
+  const namespace = namespaceIn(ref, scope);
   if (namespace === ref.namespace) return { key: objectKey(ref), ...written };
   const { value, size } = written;
   const { namespace: _written, ...metadata } = metadataOf(value);
   const settled = { ...value, metadata: namespace === '' ? metadata : { ...metadata, namespace } };
   const key = objectKey({ ...ref, namespace });
   return { key, value: settled, digest: objectDigest(settled), ...(size === undefined ? {} : sizeIfLarge(settled)) };
+}
+
+function namespaceIn({ namespace }: ObjectRef, scope: KindScope): string {
+  return scope === 'Cluster' ? '' : namespace === '' ? 'default' : namespace;
+}
+
+/** The keys that the object of a document may have in a cluster: with a namespace, and without if its kind may have none. */
+export function possibleKeys(ref: ObjectRef): readonly ObjectKey[] {
+  const scope = builtInKindScope(ref.group, ref.kind);
+  return (scope === undefined ? EITHER : [scope]).map((each) =>
+    objectKey({ ...ref, namespace: namespaceIn(ref, each) }),
+  );
 }

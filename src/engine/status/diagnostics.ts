@@ -134,18 +134,19 @@ function unplacedAt(
 
 /** Sources whose Placements take too many steps to match paths of other sources. */
 function leftOut({ indexes, placements, placementIndexes }: Engine): readonly EngineDiagnostic[] {
-  return [...indexes.leftOutBySource.groups()].flatMap((by): readonly EngineDiagnostic[] => {
-    const { entries, more } = firstMembers(indexes.leftOutBySource, by, 1);
+  return [...indexes.leftOut.groups()].flatMap((group): readonly EngineDiagnostic[] => {
+    const [by = ''] = group.split(' ');
+    const { entries, more } = firstMembers(indexes.leftOut, group, 1);
     return entries.flatMap((entry): readonly EngineDiagnostic[] => {
       const { source, path } = documentRefOf(entry);
-      const share = placementIndexes.shares.get('', by);
-      const most = mostSteps({ source, path }, by, share);
-      const ofAll = most === share ? `, their share of ${MOST_FOREIGN_STEPS} for all files of other sources,` : '';
+      const most = mostSteps({ source, path }, by, placementIndexes.shares.get('', source));
+      const isShare = most < mostSteps({ source, path }, by);
+      const ofAll = isShare ? `, which is its share of ${MOST_FOREIGN_STEPS} for all files of this source` : '';
       const costly = costliestOf(by, path, placements, most);
       if (costly === undefined) return [];
       const [documents, them] =
         more === 0 ? ['its document', 'it'] : [`its document and ${counted(more, 'other')}`, 'them'];
-      const message = `the Placements of source ${by} need more than ${most} steps${ofAll} to match the path ${path} of source ${source}: they do not place ${documents}, and what they placed of ${them} stays as it is`;
+      const message = `the Placements of source ${by} need more than ${most} steps to match the path ${path} of source ${source}${ofAll}: they do not place ${documents}, and what they placed of ${them} stays as it is`;
       const hint = `Placement ${costly.name} needs the most of those that were matched: write its paths with fewer wildcards, or below a folder`;
       const at = [{ ...refOfDeclared(costly), field: ['spec', 'paths'] }];
       return [{ severity: 'error', reason: 'PlacementTooExpensive', message, hint, at }];
@@ -313,20 +314,31 @@ function judgedApprovals(engine: Engine): readonly EngineDiagnostic[] {
   return [...engine.declarations.entries('RemovalApproval')].flatMap(({ key: name, value }) => {
     const judged = engine.inputs.approvalOutcomes.get('', name);
     if (judged === undefined) return [];
-    const { reason, field, message } = OUTCOMES[judged.outcome];
+    const { reason, field, message } =
+      judged.outcome === 'waits' ? waitsFor(engine, value.origin.source) : OUTCOMES[judged.outcome];
     const at = [{ ...refOfDeclared(value), field }, ...value.losers];
     const text = typeof message === 'string' ? message : message(judged.problem ?? 'it is not signed');
     return [{ severity: 'warning', reason, message: `RemovalApproval ${name} ${text}`, at }];
   });
 }
 
-const OUTCOMES: Readonly<
-  Record<
-    ApprovalOutcome['outcome'],
-    Pick<EngineDiagnostic, 'reason'> &
-      Required<Pick<ValueRef, 'field'>> & { readonly message: string | ((problem: string) => string) }
-  >
-> = {
+type OutcomeText = Pick<EngineDiagnostic, 'reason'> &
+  Required<Pick<ValueRef, 'field'>> & { readonly message: string | ((problem: string) => string) };
+
+/** The text of an approval whose source was not read completely since outcomes were lost. */
+function waitsFor({ sourceProofs }: Engine, source: string): OutcomeText {
+  const why =
+    sourceProofs.get('', source) === 'partial'
+      ? 'its source has files that cannot be read. Mend these'
+      : 'the server that leads has not read its source anew. It does that as soon as the source can be read and is not suspended';
+  return {
+    reason: 'ApprovalWaits',
+    field: ['metadata', 'name'],
+    message: `waits: the server has no record of which approvals were used, and ${why}. What the source declares by then may have been used and releases nothing, so approve the removals with another RemovalApproval in a later commit`,
+  };
+}
+
+const OUTCOMES: Readonly<Record<Exclude<ApprovalOutcome['outcome'], 'waits'>, OutcomeText>> = {
   used: {
     reason: 'ApprovalUsed',
     field: ['metadata', 'name'],
@@ -349,12 +361,6 @@ const OUTCOMES: Readonly<
     field: ['kind'],
     message: (problem) =>
       `releases nothing: ${problem}. Delete the file, and let an approval signer of the RelayConfig add it with a signed commit`,
-  },
-  waits: {
-    reason: 'ApprovalWaits',
-    field: ['metadata', 'name'],
-    message:
-      'waits: the server has no record of which approvals were used, and its source has files that cannot be read. Mend these. What the source declares by then may have been used and releases nothing, so approve the removals with another RemovalApproval in a later commit',
   },
   expired: {
     reason: 'ApprovalExpired',

@@ -350,17 +350,3 @@ function endsRollingUpdates(kind: string, { spec }: JsonObject): boolean {
   const { type, rollingUpdate } = objectOf(objectOf(spec)[STRATEGIES.get(kind)?.field ?? '']);
   return type !== undefined && type !== 'RollingUpdate' && rollingUpdate === undefined;
 }
-
-/** Whether a refusal names something that stays of an older version: a new object of this manifest would not have it. */
-export function isOfOlderVersion(kind: string, manifest: JsonObject, refusal: string): boolean {
-  if (kind === '/Service') {
-    const { clusterIP, ipFamilyPolicy } = objectOf(manifest.spec);
-    return (
-      (clusterIP === undefined && /clusterIPs?\b.*None/.test(refusal)) ||
-      (ipFamilyPolicy === undefined && /ipFamilyPolicy/.test(refusal))
-    );
-  }
-  if (kind === 'batch/Job')
-    return objectOf(manifest.spec).podReplacementPolicy === undefined && /podReplacementPolicy/.test(refusal);
-  return endsRollingUpdates(kind, manifest) && /rollingUpdate/.test(refusal);
-}

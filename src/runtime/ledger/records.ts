@@ -7,6 +7,7 @@ import type { HealthReport } from '../../model/dataplane-health.ts';
 import { isEngineKind } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, parseJsonBytes } from '../../model/json.ts';
 import type { ApprovalOutcome, Contenders, Hold, LastKnownGood, Registration } from '../../model/ledger.ts';
+import type { AdmissionPosition } from '../../model/output.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
 import type { RecordWriter } from '../stored/group.ts';
@@ -90,6 +91,8 @@ export interface ApprovalRecord {
   readonly digest: string;
   readonly by: string;
   readonly expiresAt: number;
+  /** Milliseconds since 1970: tells an approval from an equal one of the same object that was given at another time. */
+  readonly grantedAt: number;
   /** It was used, or no removal needs it. The record stays until it expires, so that no process takes it for one that counts. */
   readonly ended?: true;
 }
@@ -99,6 +102,8 @@ export interface OutcomesRecord {
   readonly outcomes: Readonly<Record<string, ApprovalOutcome>>;
   /** Outcomes were lost: what sources other than these declare may have been used. Absent: none are lost. */
   readonly judged?: readonly string[];
+  /** The admission that proved last that the store was an older copy. Absent: none has. */
+  readonly loss?: AdmissionPosition;
 }
 
 /**
@@ -328,11 +333,12 @@ export const recordShape = {
   meta: fields({ origins: listOf(isOrigin), scope: listOf(isText) }),
   recovery: fields({ epoch: isTime }),
   revocation: fields({ notBefore: isTime, ended: isTime }),
-  approval: fields({ digest: isText, expiresAt: isTime }),
+  approval: fields({ digest: isText, expiresAt: isTime, grantedAt: isTime }),
   window: listOf(fields({ at: isTime, removed: isTime, open: listOf(isText) })),
   approvalOutcomes: fields({
     outcomes: mapOf(fields({ digest: isText, outcome: isText })),
     judged: (json) => json === undefined || listOf(isText)(json),
+    loss: (json) => json === undefined || isPosition(json),
   }),
   observed: isJsonObject,
   elapsed: fields({ at: isTime }),

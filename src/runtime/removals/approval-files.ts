@@ -3,7 +3,7 @@ import type { RemovalApproval } from '../../model/desired.ts';
 import type { FileSignature } from '../../model/file-signature.ts';
 import { compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { ApprovalOutcome } from '../../model/ledger.ts';
-import type { Origin } from '../../model/output.ts';
+import { type AdmissionPosition, comparePositions, type Origin } from '../../model/output.ts';
 import type { ServerCore } from '../core.ts';
 import { type ApprovalRecord, type OutcomesRecord, recordKey } from '../ledger/records.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -19,8 +19,8 @@ export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerC
   const input = engine.inputs.approvalOutcomes;
   /** After a loss the sources whose earlier RemovalApprovals are judged; undefined: those of all sources are. */
   let judged: Set<string> | undefined;
-  /** The store is an older copy, so that its record does not say what is lost. */
-  let isOlder = false;
+  /** The admission that proved last that the store is an older copy: an earlier record does not say what is lost. */
+  let loss: AdmissionPosition | undefined;
   /** The record that was read or written last; undefined: none, or the store has lost it. */
   let last: OutcomesRecord | undefined;
   /** An older copy of the store may lack what this process knows of the file as it is declared. */
@@ -36,7 +36,11 @@ export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerC
   const current = (): OutcomesRecord => {
     const staged = [...input.latestEntries('')].map(({ key, value }) => [key, value] as const);
     const outcomes = Object.fromEntries(staged.sort(([a], [b]) => compareText(a, b)));
-    return { outcomes, ...(judged === undefined ? {} : { judged: [...judged].sort(compareText) }) };
+    return {
+      outcomes,
+      ...(judged === undefined ? {} : { judged: [...judged].sort(compareText) }),
+      ...(loss === undefined ? {} : { loss }),
+    };
   };
   const write = (): void => {
     last = current();
@@ -44,8 +48,12 @@ export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerC
   };
   /** This process judges from now on: stages the record of the store; undefined: there is none. */
   const load = (stored: OutcomesRecord | undefined): void => {
-    if (!isOlder) judged = stored === undefined || stored.judged !== undefined ? new Set(stored?.judged) : undefined;
     last = stored;
+    if (stored === undefined || isEarlier(stored.loss, loss)) judged = new Set();
+    else {
+      judged = stored.judged === undefined ? undefined : new Set(stored.judged);
+      loss = stored.loss;
+    }
     if (stored === undefined) return;
     stage(stored.outcomes);
     fleet.noted(recordKey.approvalOutcomes, stored);
@@ -58,20 +66,21 @@ export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerC
     areLost: (): boolean => judged !== undefined,
     /** Outcomes of this source are lost: a RemovalApproval that it declares by now may have been used. */
     areLostOf: (source: string): boolean => judged?.has(source) === false,
-    /** The store is an older copy, and outcomes that this process does not know may be lost. */
-    lose: (): void => {
-      isOlder = true;
+    /** The admission proves that the store is an older copy: outcomes that this process does not know may be lost. */
+    lose: (proof: AdmissionPosition): void => {
+      if (!isEarlier(loss, proof)) return;
+      loss = proof;
       judged = new Set();
+      // The next leader may not learn it. A server that does not lead yet has not read the record that it would replace.
+      if (engine.inputs.fleet.get('', '')?.role === 'leader') write();
     },
     /** Stages and writes these outcomes; null: the file is gone. `settled`: sources whose RemovalApprovals are judged by now. */
     set: (
       changes: Iterable<readonly [name: string, outcome: ApprovalOutcome | null]>,
       settled: readonly string[] | 'all',
     ): void => {
-      if (settled === 'all') {
-        isOlder = false;
-        judged = undefined;
-      } else for (const source of settled) judged?.add(source);
+      if (settled === 'all') judged = undefined;
+      else for (const source of settled) judged?.add(source);
       for (const [name, outcome] of changes) {
         if (outcome === null) input.delete('', name);
         else input.set('', name, outcome);
@@ -177,9 +186,15 @@ function createVerdicts({ engine, heldSets, clock, log }: ServerCore & { readonl
     const removals = heldSets.release(digest);
     if (removals.length === 0) return { outcome: 'stale' };
     log.info('removals are approved', { digest, by, released: removals.length });
-    const record = { digest, by, expiresAt: Math.min(expiresAt, clock.now() + APPROVAL_LIFE_MS) };
+    const grantedAt = clock.now();
+    const record = { digest, by, expiresAt: Math.min(expiresAt, grantedAt + APPROVAL_LIFE_MS), grantedAt };
     return { outcome: 'used', granted: { removals, record } };
   };
+}
+
+/** Undefined is the earliest. */
+function isEarlier(a: AdmissionPosition | undefined, b: AdmissionPosition | undefined): boolean {
+  return b !== undefined && (a === undefined || comparePositions(a, b) < 0);
 }
 
 function isSameOutcome(a: ApprovalOutcome | undefined, b: ApprovalOutcome): boolean {

@@ -283,7 +283,9 @@ export function createHeldSets({
       if (granted.length === 0 && before !== undefined && before.expiresAt > clock.now()) {
         return { ...before, receipt: approvals.receipt(before.released) };
       }
-      if (granted.length > 0) approvals.grant(granted, { digest, by, expiresAt: clock.now() + APPROVAL_LIFE_MS });
+      const grantedAt = clock.now();
+      if (granted.length > 0)
+        approvals.grant(granted, { digest, by, expiresAt: grantedAt + APPROVAL_LIFE_MS, grantedAt });
       const released = removals.filter((removal) => expiryOf(removal) !== undefined);
       if (released.length === 0) return undefined;
       const expiresAt = released.reduce(

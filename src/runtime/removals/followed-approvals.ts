@@ -6,28 +6,24 @@ import type { ApprovalRecord } from '../ledger/records.ts';
  * not, and the leader that knows it may be lost with the newer copy. A record that is missing says nothing: the store may have lost it.
  */
 export function createFollowedApprovals(clock: Pick<Clock, 'now'>) {
-  /** By address, until they expire. */
-  const ended = new Map<string, ApprovalRecord>();
+  /** When they expire, by address and time of the grant. */
+  const ended = new Map<string, number>();
   return {
     /** Undefined: there is no record. The leader deletes one when it expires. */
     replicate: (cluster: string, key: string, record: ApprovalRecord | undefined): void => {
-      const address = addressOf(cluster, key);
-      for (const [oldest, { expiresAt }] of ended) {
+      for (const [oldest, expiresAt] of ended) {
         if (expiresAt > clock.now()) break;
         ended.delete(oldest);
       }
-      if (record?.ended !== true) {
-        if ((ended.get(address)?.expiresAt ?? 0) <= clock.now()) ended.delete(address);
-        return;
-      }
-      ended.delete(address);
-      ended.set(address, record);
+      if (record?.ended === true) ended.set(endedKey(cluster, key, record), record.expiresAt);
     },
-    hasEnded: (cluster: string, key: string, { digest, by, expiresAt }: ApprovalRecord): boolean => {
-      const last = ended.get(addressOf(cluster, key));
-      return last?.digest === digest && last.by === by && last.expiresAt === expiresAt;
-    },
+    hasEnded: (cluster: string, key: string, record: ApprovalRecord): boolean =>
+      ended.has(endedKey(cluster, key, record)),
   };
+}
+
+function endedKey(cluster: string, key: string, { grantedAt }: ApprovalRecord): string {
+  return `${addressOf(cluster, key)}\u0000${grantedAt}`;
 }
 
 /** The address of the approval of an object. */

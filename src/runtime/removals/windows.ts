@@ -1,8 +1,10 @@
-import { UNPROVEN } from '../../engine/output/guards.ts';
+import type { Departure } from '../../engine/inputs.ts';
+import { isToGo, UNPROVEN } from '../../engine/output/guards.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type LedgerRecords, recordKey, type WindowRecord } from '../ledger/records.ts';
+import { type Allowed, createAllowed, statesOf } from './allowed.ts';
 import { createFollowedWindows } from './followed-windows.ts';
 
 /** Removals that were counted together. */
@@ -41,11 +43,6 @@ export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger,
     engine.inputs.ledger.get(cluster, key)?.phase === 'removing' || ledger.omits(cluster, key);
   const isLeaving = (cluster: string, key: string): boolean =>
     engine.inputs.ledger.latest(cluster, key)?.leaving !== undefined;
-  /** Whether a removal was leaving, and is held by now, or its object is declared again. */
-  const hasStopped = (cluster: string, key: string): boolean => {
-    const type = engine.outputs.get(cluster, key)?.type;
-    return (type === 'held' || type === 'object') && isLeaving(cluster, key);
-  };
   /** A store that fails does not stop sending: then the count is in memory only. True if this process still judges removals. */
   const untilNoted = async (): Promise<boolean> => {
     const before = unloads;
@@ -84,10 +81,12 @@ export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger,
      * Another replica may send these removals from now on. Each counts from the commit in which the ledger shows it as sent,
      * also if it is held again by then: the other replica may have sent it before it received the hold. Approved removals do
      * not count. Returns all such removals of the cluster that the ledger does not show as sent yet.
+     * `withdrawn`: those that an earlier leader does not permit any more. They are judged again.
      */
-    mayLeave: (cluster: string, keys: readonly string[]): readonly string[] => {
-      counts.allow(cluster, (key) => engine.inputs.approvals.get(cluster, key) !== true, keys);
-      return [...(allowed.get(cluster) ?? [])];
+    mayLeave: (cluster: string, keys: readonly string[], withdrawn: readonly string[] = []): readonly string[] => {
+      const isCounted = (key: string): boolean => engine.inputs.approvals.get(cluster, key) !== true;
+      allowed.update(cluster, isCounted, statesOf(keys, withdrawn));
+      return [...allowed.of(cluster).keys()];
     },
     /** The agent has accepted these removals. */
     arrived: (cluster: string, keys: readonly string[]): void => {
@@ -96,21 +95,23 @@ export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger,
     },
     /** The agent reports that it owns these objects: their removals did not arrive, or were not sent yet. */
     holds: (cluster: string, keys: ReadonlySet<string>): void => {
-      counts.allow(cluster, (key) => !keys.has(key));
+      allowed.update(cluster, (key) => !keys.has(key));
       settle(cluster, (key) => (!keys.has(key) ? 'removed' : isLeaving(cluster, key) ? 'unknown' : 'kept'));
     },
     /** Runs after each commit: the length of the window may have changed, or the ledger may show removals as done. */
     recount: (): void => {
       const windowSeconds = engine.limits.get('', '')?.windowSeconds;
       if (windowSeconds === undefined) return;
-      for (const [cluster, keys] of [...allowed]) {
-        const sent = [...keys].filter((key) => isSent(cluster, key));
+      for (const cluster of allowed.clusters()) {
+        const sent = [...allowed.of(cluster).keys()].filter((key) => isSent(cluster, key));
         if (sent.length > 0) counts.add(cluster, sent);
+        allowed.stop(cluster, (key) => hasStopped(engine, cluster, key));
       }
       for (const cluster of [...counts.steps.keys()]) {
-        settle(cluster, (key) =>
-          ledger.omits(cluster, key) ? 'removed' : hasStopped(cluster, key) ? 'kept' : 'unknown',
-        );
+        settle(cluster, (key) => {
+          if (ledger.omits(cluster, key)) return 'removed';
+          return isLeaving(cluster, key) && hasStopped(engine, cluster, key) ? 'kept' : 'unknown';
+        });
         if (windowSeconds !== countedWith) counts.count(cluster);
       }
       countedWith = windowSeconds;
@@ -118,17 +119,22 @@ export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger,
   };
 }
 
+/** Whether a removal is held, or its object is declared again. */
+function hasStopped({ decisions, outputs, candidates }: ServerCore['engine'], cluster: string, key: string): boolean {
+  const decision = decisions.get(cluster, key);
+  if (decision === undefined) return false;
+  return outputs.get(cluster, key)?.type === 'held' || !isToGo(decision, candidates.get(cluster, key));
+}
+
 /** The counts of each cluster, staged and in the store. */
 function createCounts(deps: ServerCore) {
   const { clock, fleet, engine } = deps;
   const steps = new Map<string, readonly Step[]>();
-  /** By cluster: removals that another replica may send, or has sent while the ledger does not show it yet. */
-  const allowed = new Map<string, ReadonlySet<string>>();
   const timers = new Map<string, () => void>();
   const stepsOf = (cluster: string): readonly Step[] => steps.get(cluster) ?? [];
   const stageCount = createStaging(deps);
-  const stage = (cluster: string): void => stageCount(cluster, stepsOf(cluster), allowed.get(cluster) ?? []);
-
+  const stage = (cluster: string): void => stageCount(cluster, stepsOf(cluster), allowed.of(cluster));
+  const allowed = createAllowed(stage);
   const isRecent = createRecency(deps);
 
   /** Forgets steps that are older than the window. */
@@ -147,18 +153,10 @@ function createCounts(deps: ServerCore) {
       clock.schedule(oldest.at + windowMsOf(engine) - clock.now() + 1, () => count(cluster)),
     );
   };
-  /** Adds to the allowed removals, and drops those of all for which `isStill` is false. */
-  const allow = (cluster: string, isStill: (key: string) => boolean, added: readonly string[] = []): void => {
-    const keys = [...(allowed.get(cluster) ?? []), ...added].filter(isStill);
-    if (keys.length === 0) allowed.delete(cluster);
-    else allowed.set(cluster, new Set(keys));
-    stage(cluster);
-  };
   return {
     allowed,
     count,
     isRecent,
-    allow,
     steps,
     /** These are sent now. */
     add: (cluster: string, keys: readonly string[]): void => {
@@ -173,7 +171,7 @@ function createCounts(deps: ServerCore) {
       ];
       steps.set(cluster, [...stepsOf(cluster), ...added]);
       count(cluster);
-      allow(cluster, isOther);
+      allowed.update(cluster, isOther);
     },
     settle: (cluster: string, fateOf: FateOf): void => {
       if (settleSteps(stepsOf(cluster), fateOf)) count(cluster);
@@ -191,7 +189,7 @@ function createCounts(deps: ServerCore) {
     unload: (): void => {
       for (const cancel of timers.values()) cancel();
       timers.clear();
-      const clusters = [...steps.keys(), ...allowed.keys()];
+      const clusters = [...steps.keys(), ...allowed.clusters()];
       steps.clear();
       allowed.clear();
       for (const cluster of clusters) stage(cluster);
@@ -233,10 +231,14 @@ function createStaging({ engine, loop }: ServerCore) {
   const { recentRemovals, departures, ledger } = engine.inputs;
   const staged = new Map<string, Counted>();
   const none: Counted = { sum: 0, unproven: 0, open: new Map() };
-  return (cluster: string, steps: readonly Step[], allowed: Iterable<string>): void => {
+  return (cluster: string, steps: readonly Step[], allowed: Allowed): void => {
     const before = staged.get(cluster) ?? none;
-    const open = new Map([...allowed].map((key) => [key, ledger.get(cluster, key)?.unproven !== true]));
-    for (const step of steps) for (const key of step.open) open.set(key, step.unproven !== true);
+    const open = new Map<string, Departure>();
+    for (const [key, state] of allowed) {
+      const isProven = ledger.get(cluster, key)?.unproven !== true;
+      open.set(key, state === 'passed' ? { isProven } : { isProven, hasStopped: true });
+    }
+    for (const step of steps) for (const key of step.open) open.set(key, { isProven: step.unproven !== true });
     const now = { sum: doneIn(steps, false), unproven: doneIn(steps, true), open };
     if (isSame(now, before)) return;
     if (isSame(now, none)) staged.delete(cluster);
@@ -247,16 +249,16 @@ function createStaging({ engine, loop }: ServerCore) {
         if (count > 0) recentRemovals.set(partition, cluster, count);
       }
       departures.drop(cluster);
-      for (const [key, isProven] of open) departures.set(cluster, key, isProven);
+      for (const [key, departure] of open) departures.set(cluster, key, departure);
     });
   };
 }
 
-/** What is staged of one cluster; `open`: whether the entry of each key was proven. */
+/** What is staged of one cluster. */
 interface Counted {
   readonly sum: number;
   readonly unproven: number;
-  readonly open: ReadonlyMap<string, boolean>;
+  readonly open: ReadonlyMap<string, Departure>;
 }
 
 function doneIn(steps: readonly Step[], unproven: boolean): number {
@@ -265,5 +267,8 @@ function doneIn(steps: readonly Step[], unproven: boolean): number {
 
 function isSame(a: Counted, b: Counted): boolean {
   if (a.sum !== b.sum || a.unproven !== b.unproven || a.open.size !== b.open.size) return false;
-  return [...a.open].every(([key, isProven]) => b.open.get(key) === isProven);
+  return [...a.open].every(([key, { isProven, hasStopped: stopped }]) => {
+    const other = b.open.get(key);
+    return other?.isProven === isProven && other.hasStopped === stopped;
+  });
 }

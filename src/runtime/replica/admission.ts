@@ -144,8 +144,8 @@ export function createAdmissionCounter(epoch: number, stored: AdmissionPosition 
       goal = later(goal, position);
       proven = later(proven, position);
     },
-    /** A proven admission is later than all that the store and this process know: the store is an older copy. */
-    isStoreOlder: (): boolean => comparePositions(highest, proven) < 0,
+    /** A proven admission that is later than all that the store and this process know: the store is an older copy. */
+    provenLoss: (): AdmissionPosition | undefined => (comparePositions(highest, proven) < 0 ? proven : undefined),
     /** Admissions are to be raised once every source was read anew. */
     isBehind: (): boolean => comparePositions(current, later(highest, goal)) < 0,
     /** Every source was read anew: the next admission comes after all that was planned and stated. */

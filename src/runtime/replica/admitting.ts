@@ -234,7 +234,7 @@ export function createJudgement(
         deadlines.load(records.elapsed);
         observed.load(records.observed);
         // Removals that an earlier leader has permitted and may not have counted: a counted one is not in the record.
-        for (const [cluster, keys] of permitted) windows.mayLeave(cluster, keys);
+        for (const [cluster, { removals, withdrawn }] of permitted) windows.mayLeave(cluster, removals, withdrawn);
         joinContenders(engine, fleet, records.contenders);
         outcomes.load(records.approvalOutcomes);
         loadHolds({ engine, fleet }, records.held, (cluster, key) => ledger.get(cluster, key) !== undefined);

@@ -14,11 +14,13 @@ const PREFIX = 'removal-permits/';
  * The removals, by cluster, that followers may have sent with the permits in the store. Rejects if the store does not
  * answer.
  */
-export async function readRemovalPermits(store: SnapshotStore): Promise<ReadonlyMap<string, readonly string[]>> {
-  const permits = new Map<string, readonly string[]>();
+export async function readRemovalPermits(
+  store: SnapshotStore,
+): Promise<ReadonlyMap<string, Readonly<Record<'removals' | 'withdrawn', readonly string[]>>>> {
+  const permits = new Map<string, Readonly<Record<'removals' | 'withdrawn', readonly string[]>>>();
   for await (const { key, value } of store.list(PREFIX)) {
     const { removals, withdrawn } = objectOf(parseJsonBytes(value));
-    permits.set(key.slice(PREFIX.length), [...textsOf(removals), ...textsOf(withdrawn)]);
+    permits.set(key.slice(PREFIX.length), { removals: textsOf(removals), withdrawn: textsOf(withdrawn) });
   }
   return permits;
 }

@@ -209,7 +209,8 @@ function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
         const alive = peers.alive();
         for (const { admitted } of alive) counter.stated(admitted);
         for (const { stated } of leases.others().values()) counter.stated(stated);
-        if (counter.isStoreOlder()) deps.outcomes.lose();
+        const loss = counter.provenLoss();
+        if (loss !== undefined) deps.outcomes.lose(loss);
         for (const { admitted } of alive) counter.seen(admitted);
       },
       entered: () => {
@@ -281,7 +282,8 @@ function connect(
   const stated = provenAdmission(holding);
   deps.counter.stated(stated);
   // A follower may not have read yet what its leader has admitted.
-  if (admitting.judges() && deps.counter.isStoreOlder()) deps.outcomes.lose();
+  const loss = admitting.judges() ? deps.counter.provenLoss() : undefined;
+  if (loss !== undefined) deps.outcomes.lose(loss);
   // First: it ends the writing of an earlier session whose lease was lost.
   leases.connected(session, stated);
   deps.ledger.own(cluster, clusters.readings(cluster), leases.guard(cluster));

@@ -93,7 +93,8 @@ export function createSoleReplica(
     judge: () => undefined,
     connected: (_session, holding) => {
       counter.stated(provenAdmission(holding));
-      if (counter.isStoreOlder()) outcomes.lose();
+      const loss = counter.provenLoss();
+      if (loss !== undefined) outcomes.lose(loss);
     },
     disconnected: () => undefined,
     revoke: () => durableAlready,

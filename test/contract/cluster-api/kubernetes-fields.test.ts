@@ -223,16 +223,47 @@ describe.skipIf(noProgram('kube-apiserver'))('fields that another manager had', 
     expect(await live('deployment', 'web')).toMatchObject({ spec: { replicas: 3 } });
   });
 
+  const claim = (spec: JsonObject, metadata: JsonObject = {}): JsonObject => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'data', namespace: world.web, ...metadata },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, ...spec },
+  });
+
   test('what an adoption would remove and cannot is left as it is', async () => {
-    const claim = (spec: JsonObject, annotations: JsonObject = {}): JsonObject => ({
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name: 'data', namespace: world.web, annotations },
-      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, ...spec },
-    });
     await kubectl(['create', '--field-manager', 'helm'], claim({ storageClassName: 'fast' }));
-    expect((await applied(claim({}, ADOPTED))).outcome).toMatchObject({ type: 'applied' });
+    expect((await applied(claim({}, { annotations: ADOPTED }))).outcome).toMatchObject({ type: 'applied' });
     expect(await live('pvc', 'data')).toMatchObject({ spec: { storageClassName: 'fast' } });
+    expect(await ownFields('pvc', 'data')).toEqual(['fleetrelay Apply']);
+  });
+
+  test('an adoption of several steps needs one try, also if another changes the object meanwhile', async () => {
+    const helm = claim({ storageClassName: 'fast' }, { labels: { team: 'a' } });
+    await kubectl(['create', '--field-manager', 'helm'], helm);
+    let isChanged = false;
+    cluster = await world.begin({
+      through: (client) => ({
+        ...client,
+        request: async (asked) => {
+          if (asked.contentType === 'application/merge-patch+json' && !isChanged) {
+            isChanged = true;
+            await plane.kubectl(['annotate', 'pvc', 'data', 'changed=meanwhile', '-n', world.web]);
+          }
+          return client.request(asked);
+        },
+      }),
+    });
+    const annotations = { ...ADOPTED, 'fleetrelay.dev/ignore-fields': 'metadata.labels.team' };
+    expect((await applied(claim({}, { annotations }))).outcome).toMatchObject({ type: 'applied' });
+    expect(isChanged).toBe(true);
+    expect(world.log.lines.map(({ text }) => text).filter((text) => text.startsWith('info: fields are'))).toEqual([
+      'info: fields are taken over from helm, kubectl-annotate',
+      'info: fields are left to others as they are',
+      'info: fields are left as they are, since they cannot change',
+    ]);
+    const { metadata, spec } = await live('pvc', 'data');
+    expect(spec).toMatchObject({ storageClassName: 'fast' });
+    expect(objectOf(metadata).labels).toMatchObject({ team: 'a' });
     expect(await ownFields('pvc', 'data')).toEqual(['fleetrelay Apply']);
   });
 

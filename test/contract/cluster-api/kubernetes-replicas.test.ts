@@ -109,37 +109,4 @@ describe.skipIf(noProgram('kube-apiserver'))('fields that a manifest gives up, o
     expect(await cluster.apply(request(deployment({})))).toMatchObject({ type: 'applied' });
     expect(await live()).toMatchObject({ replicas: 5 });
   });
-
-  test('a strategy that an API server refuses beside the defaults of the old one makes a new object if the manifest says so', async () => {
-    const recreating = deployment({ strategy: { type: 'Recreate' } });
-    await cluster.apply(request(deployment({})));
-    expect(await cluster.apply(request(recreating))).toMatchObject({ type: 'failed', reason: 'ImmutableField' });
-    const annotations = { 'fleetrelay.dev/replace': 'true' };
-    const metadata = { name: 'web', namespace: world.web, annotations };
-    expect(await cluster.apply(request({ ...recreating, metadata }))).toMatchObject({ type: 'applied' });
-    expect(await live()).toMatchObject({ strategy: { type: 'Recreate' } });
-    // A manifest that is wrong by itself deletes nothing.
-    const wrong = deployment({ strategy: { type: 'Recreate', rollingUpdate: { maxSurge: 1 } } });
-    expect(await cluster.apply(request({ ...wrong, metadata }))).toMatchObject({ type: 'failed', reason: 'Invalid' });
-    expect(await live()).toMatchObject({ strategy: { type: 'Recreate' } });
-  });
-
-  test('a manifest that is refused also for what a new object would have deletes nothing', async () => {
-    const annotations = { 'fleetrelay.dev/replace': 'true' };
-    const service = (spec: JsonObject): JsonObject => ({
-      ...{ apiVersion: 'v1', kind: 'Service' },
-      metadata: { name: 'web', namespace: world.web, annotations },
-      spec: { type: 'NodePort', ...spec },
-    });
-    const uid = async () => (await plane.get<JsonObject>('service', 'web', '-n', world.web)).metadata;
-    await cluster.apply(request(service({ ports: [{ port: 80 }] })));
-    const before = await uid();
-    const wrong = service({ clusterIP: '10.0.0.66', ports: [{ port: 70_000 }] });
-    const outcome = await cluster.apply(request(wrong));
-    expect(outcome).toMatchObject({
-      type: 'failed',
-      message: expect.stringMatching(/clusterIP.*port|port.*clusterIP/),
-    });
-    expect(await uid()).toMatchObject({ uid: (before as JsonObject).uid });
-  });
 });

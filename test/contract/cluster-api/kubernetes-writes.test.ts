@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
+import { parseFleetName } from '../../../src/model/ids.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
+import { must } from '../../../src/model/result.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { noProgram } from '../../support/programs.ts';
@@ -194,6 +196,24 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     const after = await live('configmap', 'a');
     expect(after).toMatchObject({ data: { k: '2' } });
     expect((after.metadata as JsonObject).uid).not.toBe((before.metadata as JsonObject).uid);
+  });
+
+  test('what every cluster has is ours again under a new stamp after its manifest was away, and what another fleet has is not', async () => {
+    const base = { apiVersion: 'v1', kind: 'Namespace' };
+    const named = (colour: string) => ({ ...base, metadata: { name: 'kube-node-lease', labels: { colour } } });
+    const key = keyOf(named('red'));
+    const colour = async () => labelsOf(await plane.get<JsonObject>('namespace', 'kube-node-lease')).colour;
+    const adopting = annotated(named('red'), { 'fleetrelay.dev/adopt': 'true' });
+    expect(await cluster.apply(request(adopting))).toMatchObject({ type: 'applied' });
+    expect(await cluster.remove({ key, fleet, nonce })).toMatchObject({ type: 'exempt', reason: 'NotRemovable' });
+    // The entry of the inventory went, and a later one has another nonce.
+    const again = request(named('blue'), { nonce: '0a'.repeat(16) });
+    expect(await cluster.apply(again)).toMatchObject({ type: 'applied' });
+    expect(await colour()).toBe('blue');
+    const other = must(parseFleetName('other'));
+    const theirs = await cluster.apply(request(named('green'), { fleet: other, nonce: '0b'.repeat(16) }));
+    expect(theirs).toMatchObject({ type: 'conflict', owner: 'fleet fleet' });
+    expect(await colour()).toBe('blue');
   });
 
   test('a finalizer holds a removal, is named, and does not stop others', async () => {

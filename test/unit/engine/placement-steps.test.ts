@@ -3,7 +3,7 @@ import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { problemsOfObjects } from '../../../src/engine/explain/explain.ts';
 import { notSelected } from '../../../src/engine/explain/not-selected.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
-import { MOST_FOREIGN_STEPS, mostSteps, shareOfPath } from '../../../src/engine/placement/matching.ts';
+import { mostSteps } from '../../../src/engine/placement/matching.ts';
 import { engineDiagnostics } from '../../../src/engine/status/diagnostics.ts';
 import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { compileGlob } from '../../../src/model/glob.ts';
@@ -127,7 +127,7 @@ it('a file of one source does not stop the removals of another one, whose Placem
     await world.settle();
     const { engine } = world.server;
     expect(engine.sourceProofs.get('', 'platform')).toBe('complete');
-    expect(engine.indexes.leftOutBySource.members('platform')).toHaveLength(leftOut);
+    expect(engine.indexes.leftOut.members('platform team')).toHaveLength(leftOut);
     world.sourceNamed('platform').push({ 'infra/x.yaml': null });
     await world.settle();
     expect([...engine.inputs.ledger.entries('east')].map(({ key }) => key)).toEqual(['/ConfigMap/web/y']);
@@ -288,45 +288,4 @@ it('an explanation of a Placement looks for the Placements of a file once for al
   expect(looked).toEqual([]);
   expect(problemsOfObjects(counting, 'Placement', 'own')).toHaveLength(3);
   expect(looked).toHaveLength(new Set(looked).size);
-});
-
-it('the steps for all files of other sources are bounded together: with many files each path has a share', () => {
-  const engine = worldWith(['team'], 'none.yaml');
-  const place = (paths: readonly string[]): void => {
-    const text = placementYaml('heavy', paths);
-    stageFile(engine, 'platform', 'heavy.yaml', decodeFile('heavy.yaml', bytesOf(text), text).reading);
-  };
-  const text = configMapYaml('many', '1');
-  const { reading } = decodeFile('many.yaml', bytesOf(text), text);
-  const add = (from: number, to: number): void => {
-    for (let at = from; at < to; at += 1) stageFile(engine, 'team', `many/${at}.yaml`, reading);
-    engine.commit();
-  };
-  const isLeftOut = () =>
-    [...engine.assignments.entries('team')].some(
-      ({ key, value }) => key.startsWith(long) && value.leftOut !== undefined,
-    );
-  // Takes 71,913 steps.
-  place([`**/${'*a'.repeat(24)}0`]);
-  add(0, 8_000);
-  expect(isLeftOut()).toBe(false);
-  add(8_000, 16_384);
-  expect(isLeftOut()).toBe(true);
-  expect(engineDiagnostics(engine)).toContainEqual(
-    expect.objectContaining({
-      reason: 'PlacementTooExpensive',
-      message: expect.stringContaining(
-        'need more than 30517 steps, their share of 1000000000 for all files of other sources, to match',
-      ),
-    }),
-  );
-  const spent = (): number => shareOfPath(16_386) * 16_386;
-  expect(spent()).toBeLessThanOrEqual(MOST_FOREIGN_STEPS);
-  // A file of a source that they may not select counts for nothing.
-  expect(engine.placementIndexes.shares.get('', 'team')).toBeUndefined();
-});
-
-it.each([1, 2, 3, 8_192, 8_193, 100_000])('the shares of %d files are within the limit together', (files) => {
-  expect(shareOfPath(files) * files).toBeLessThanOrEqual(MOST_FOREIGN_STEPS);
-  expect(shareOfPath(files) * files * 2).toBeGreaterThan(MOST_FOREIGN_STEPS * 0.99);
 });

@@ -12,7 +12,7 @@ import {
   storedApprovals,
 } from '../../support/replica-world.ts';
 import { createSlowStore } from '../../support/slow-store.ts';
-import { abc, base, names, restart, startedWorld } from '../../support/started-world.ts';
+import { abc, base, names, restart, startedWorld, typo } from '../../support/started-world.ts';
 
 const TAKEOVER_MS = 30_000;
 const FILE = 'approvals/a.yaml';
@@ -113,6 +113,8 @@ describe('a RemovalApproval of a server without a record of outcomes', () => {
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
     expect(await reasons(world)).toContain('ApprovalWaits');
+    const waits = world.server.api.diagnostics().find(({ reason }) => reason === 'ApprovalWaits');
+    expect(waits?.message).toContain('its source has files that cannot be read. Mend these.');
     team.push({ 'apps/broken.yaml': null });
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
@@ -120,6 +122,36 @@ describe('a RemovalApproval of a server without a record of outcomes', () => {
     team.push({ 'approvals/b.yaml': approval(digestOfHeld(world)).replace('drop-a', 'again') });
     await world.settle();
     expect(names(world, 'east')).toEqual(abc.slice(1));
+  });
+
+  it('waits while the next leader has not read its source anew, and says so', async () => {
+    const world = await createReplicaWorld(['a']);
+    // It never finds the record, and its own source never answers.
+    const second = await world.add('b', {
+      prepare: (store) => {
+        const { get, list } = store;
+        const isHidden = (key: string): boolean => key.startsWith('approval-outcomes/');
+        store.get = async (key) => (isHidden(key) ? undefined : get(key));
+        store.list = async function* (prefix) {
+          for await (const record of list(prefix)) if (!isHidden(record.key)) yield record;
+        };
+      },
+    });
+    const first = world.leader();
+    first.world.source.push(tight);
+    await world.pass();
+    first.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    first.world.source.push({ 'apps/a.yaml': null });
+    await world.pass();
+    first.world.source.push({ [FILE]: approval(digestOfHeld(first.world)) });
+    await world.pass();
+    first.kill();
+    await world.pass(TAKEOVER_MS);
+    expect(second.leads()).toBe(true);
+    const told = second.world.server.api.diagnostics().filter(({ reason }) => reason === 'ApprovalWaits');
+    expect(told).toHaveLength(1);
+    expect(told[0]?.message).toContain('has not read its source anew');
   });
 
   it('may have been used if its source was not read before, also after another restart', async () => {
@@ -331,6 +363,71 @@ describe('an approval that was used, when all servers start anew on an older cop
     await world.pass();
     expect(heldAt(server, 'west')).toEqual(abc.slice(1));
   });
+});
+
+it('a leader that finds the store older records it at once, also if nothing can be judged yet', async () => {
+  const world = await createReplicaWorld(['first']);
+  world.push(tight);
+  await world.pass();
+  world.leader().agent('west').connect({ instance: 'west' });
+  await world.pass();
+  const copy = world.memory.copy();
+  world.push({ 'apps/b.yaml': configMapYaml('b', '2') });
+  await world.pass();
+  world.leader().kill();
+  world.memory.fallBack(copy);
+  const next = await world.add('next');
+  await world.pass(TAKEOVER_MS);
+  expect(next.leads()).toBe(true);
+  const recorded = (): object => {
+    const record = world.memory.copy().get('approval-outcomes/all');
+    return JSON.parse(new TextDecoder().decode(record?.value));
+  };
+  expect(recorded()).toEqual({ outcomes: {} });
+  next.agent('west').connect({ instance: 'west' });
+  await world.pass(1_000);
+  expect(recorded()).toMatchObject({ judged: [], loss: { epoch: expect.any(Number) } });
+});
+
+it('counts at a server that has found the store older, once another leader has judged what was declared by then', async () => {
+  const world = await createReplicaWorld(['first']);
+  world.push(tight);
+  await world.pass();
+  const first = world.leader();
+  first.agent('west').connect({ instance: 'west' });
+  await world.pass();
+  world.push({ 'apps/a.yaml': null });
+  await world.pass();
+  const digest = digestOfHeld(first.world);
+  const copy = world.memory.copy();
+  world.push({ 'apps/b.yaml': configMapYaml('b', '2') });
+  await world.pass();
+  first.kill();
+  world.memory.fallBack(copy);
+  const a = await world.add('a');
+  const b = await world.add('b');
+  const { 'apps/a.yaml': _gone, ...others } = tight;
+  world.push({ ...others, 'apps/b.yaml': typo, [FILE]: approval(digest) });
+  a.agent('west').connect({ instance: 'west' });
+  await world.pass(100_000);
+  expect(world.leader()).toBe(a);
+  const outcomeAt = ({ world: { server } }: FakeReplica, name: string): string | undefined =>
+    server.engine.inputs.approvalOutcomes.get('', name)?.outcome;
+  expect(outcomeAt(a, 'drop-a')).toBe('waits');
+  const goOn = a.freeze();
+  await world.pass(TAKEOVER_MS);
+  expect(b.leads()).toBe(true);
+  b.agent('west').connect({ instance: 'west' });
+  world.push({ 'apps/b.yaml': configMapYaml('b', '2') });
+  await world.pass();
+  expect(outcomeAt(b, 'drop-a')).toBe('stale');
+  goOn();
+  await world.pass();
+  b.kill();
+  a.world.source.push({ 'approvals/b.yaml': approval(digest).replace('drop-a', 'again') });
+  await world.pass(TAKEOVER_MS);
+  expect(world.leader()).toBe(a);
+  expect(outcomeAt(a, 'again')).toBe('used');
 });
 
 describe('an approval that was used, when the store becomes an older copy and the leader is lost', () => {

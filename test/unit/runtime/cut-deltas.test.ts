@@ -253,6 +253,14 @@ describe('removals that have passed the guards and wait for the last delta', () 
     expect(names(world, 'east')).toEqual(['a', 'b', ...old.slice(4), 'p', 'q', 'r'].map(named));
   });
 
+  it('that are undone count no more in the revision that undoes them', async () => {
+    const world = await waiting(few);
+    world.source.push({ ...files(['a', 'b'], '1'), ...gone(['c', 'd']) });
+    await go(world);
+    expect(heldIn(world)).toEqual([]);
+    expect(names(world, 'east')).toEqual(['a', 'b', ...old.slice(4), 'p', 'q', 'r'].map(named));
+  });
+
   describe('while the guards are tightened', () => {
     const tight = { ...few, maxRemovalsPerCluster: 1 };
     const held = ['ConfigMap/web/a', 'ConfigMap/web/b'];

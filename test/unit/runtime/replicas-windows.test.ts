@@ -279,27 +279,33 @@ interface Served {
 describe('removals that wait at another replica for the last delta of a large change', () => {
   const BIG = 'x'.repeat(1_000);
 
-  /** Two removals have passed, and follow the delta that is under way from the replica that does not lead. */
-  async function waiting(): Promise<{ readonly world: ReplicaWorld; readonly server: FakeReplica }> {
+  /** Removals, two of them by default, have passed, and follow the delta that is under way from the replica that does not lead. */
+  async function waiting(
+    more: Readonly<Record<string, string>> = {},
+    gone: Readonly<Record<string, null>> = { 'apps/a.yaml': null, 'apps/b.yaml': null },
+    limit = 2,
+  ): Promise<{ readonly world: ReplicaWorld; readonly server: FakeReplica }> {
     const world = await createReplicaWorld([]);
     for (const id of ['a', 'b', 'c']) await world.add(id, { deltaBytes: 1_500 });
-    world.push({ ...base, 'fleet/policy.yaml': policyYaml(2) });
+    world.push({ ...base, ...more, 'fleet/policy.yaml': policyYaml(limit) });
     await world.pass();
     const [server] = world.followers();
     if (server === undefined) throw new Error('there is no follower');
     const west = server.agent('west');
     west.connect({ instance: 'west' });
-    await world.pass();
+    await world.pass(10_000);
+    const before = heldAt(server, 'west');
     west.pause();
     world.push({
-      ...Object.fromEntries(['a', 'b'].map((name) => [`apps/${name}.yaml`, null])),
+      ...gone,
       ...Object.fromEntries(['p', 'q', 'r'].map((name) => [`apps/${name}.yaml`, configMapYaml(name, BIG)])),
     });
     await world.pass();
     west.release('accepted');
     west.pause();
     await world.pass();
-    expect(heldAt(server, 'west')).toEqual([...abc, '/ConfigMap/web/p']);
+    expect(heldAt(server, 'west').filter((key) => !before.includes(key))).toEqual(['/ConfigMap/web/p']);
+    expect(before.every((key) => heldAt(server, 'west').includes(key))).toBe(true);
     return { world, server };
   }
 
@@ -334,6 +340,172 @@ describe('removals that wait at another replica for the last delta of a large ch
     await world.pass();
     expect(heldIn(world.leader(), 'west')).toEqual(['ConfigMap/web/a', 'ConfigMap/web/b']);
     expect(await arrive({ world, server })).toEqual([...abc, ...added]);
+  });
+
+  /** The objects are declared again, and what waited has arrived. */
+  async function undone(change: Readonly<Record<string, string | null>> = {}): ReturnType<typeof waiting> {
+    const { world, server } = await waiting();
+    world.push({ ...declared(['a', 'b']), ...change });
+    await world.pass();
+    return { world, server };
+  }
+  const declared = (of: readonly (keyof typeof files)[]): Readonly<Record<string, string>> =>
+    Object.fromEntries(of.map((name) => [`apps/${name}.yaml`, files[name]]));
+  const files = { a: base['apps/a.yaml'], b: base['apps/b.yaml'] };
+  const five = ['a', 'b', 'c', 'p', 'q'];
+  const goTogether = (world: ReplicaWorld): Promise<void> => {
+    world.push(Object.fromEntries(five.map((name) => [`apps/${name}.yaml`, null])));
+    return world.pass(10_000);
+  };
+  const allFive = five.map((name) => `ConfigMap/web/${name}`);
+
+  it('that are undone count no more', async () => {
+    const { world, server } = await undone();
+    world.push({ 'apps/c.yaml': null });
+    await world.pass();
+    expect(heldIn(world.leader(), 'west')).toEqual([]);
+    await arrive({ world, server });
+    await world.pass(10_000);
+    expect(heldAt(server, 'west')).toEqual([...abc.slice(0, 2), ...added]);
+  });
+
+  it('that are undone count no more in the revision that undoes them', async () => {
+    const { world, server } = await undone({ 'apps/c.yaml': null });
+    expect(heldIn(world.leader(), 'west')).toEqual([]);
+    await arrive({ world, server });
+    await world.pass(10_000);
+    expect(heldAt(server, 'west')).toEqual([...abc.slice(0, 2), ...added]);
+  });
+
+  it('that are undone are judged when they go again', async () => {
+    const { world, server } = await undone();
+    await arrive({ world, server });
+    await world.pass(10_000);
+    await goTogether(world);
+    expect(heldIn(world.leader(), 'west')).toEqual(allFive);
+    expect(heldAt(server, 'west')).toEqual([...abc, ...added]);
+  });
+
+  it('that are undone are judged when they go again before the delta under way is answered', async () => {
+    const { world, server } = await undone();
+    await goTogether(world);
+    expect(heldIn(world.leader(), 'west')).toEqual(allFive);
+    await arrive({ world, server });
+    expect(heldAt(server, 'west').slice(0, 3)).toEqual(abc);
+  });
+
+  it('that are undone are judged by the next leader when they go again', async () => {
+    const { world, server } = await undone();
+    await arrive({ world, server });
+    world.leader().kill();
+    await world.pass(TAKEOVER_MS);
+    await goTogether(world);
+    expect(heldIn(world.leader(), 'west')).toEqual(allFive);
+    expect(heldAt(server, 'west')).toEqual([...abc, ...added]);
+  });
+
+  it('that are undone are judged by the next leader when they go again before it leads', async () => {
+    const { world, server } = await undone();
+    await arrive({ world, server });
+    world.leader().kill();
+    await goTogether(world);
+    await world.pass(TAKEOVER_MS);
+    expect(heldIn(world.leader(), 'west')).toEqual(allFive);
+    expect(heldAt(server, 'west')).toEqual([...abc, ...added]);
+  });
+
+  it('that are undone are judged when they go again after their source could not be read completely', async () => {
+    const { world, server } = await undone();
+    await arrive({ world, server });
+    world.push({ 'apps/broken.yaml': 'kind: [' });
+    await goTogether(world);
+    world.push({ 'apps/broken.yaml': null });
+    await world.pass();
+    expect(heldIn(world.leader(), 'west')).toEqual(allFive);
+  });
+
+  it('whose objects are declared again and cannot be sent count no more, and are judged when they go again', async () => {
+    const large = configMapYaml('a', 'x'.repeat(2 * 1024 * 1024));
+    const { world, server } = await undone({ 'apps/a.yaml': large, 'apps/c.yaml': null });
+    expect(heldIn(world.leader(), 'west')).toEqual([]);
+    world.push({ 'apps/c.yaml': base['apps/c.yaml'] });
+    await arrive({ world, server });
+    await goTogether(world);
+    expect(heldIn(world.leader(), 'west')).toEqual(allFive);
+  });
+
+  it('from a cluster that is not declared any more do not count, and are judged when it is declared again', async () => {
+    const { world, server } = await waiting();
+    const declaration = { 'clusters/west/cluster.yaml': base['clusters/west/cluster.yaml'] };
+    world.push({ 'clusters/west/cluster.yaml': null });
+    await world.pass();
+    expect([...world.leader().world.server.engine.leaving.entries('west')]).toEqual([]);
+    world.push({ ...declaration, ...Object.fromEntries(['c', 'p'].map((name) => [`apps/${name}.yaml`, null])) });
+    server.agent('west').onDelta = () => undefined;
+    server.agent('west').connect({ instance: 'west' });
+    await world.pass(10_000);
+    expect(heldIn(world.leader(), 'west')).toEqual(allFive.slice(0, 4));
+  });
+
+  it('that were undone go again, and are counted once', async () => {
+    const { world, server } = await undone();
+    await arrive({ world, server });
+    world.push({ 'apps/a.yaml': null, 'apps/b.yaml': null });
+    await world.pass(10_000);
+    expect(heldAt(server, 'west')).toEqual([...abc.slice(2), ...added]);
+    world.push({ 'apps/c.yaml': null });
+    await world.pass();
+    expect(heldIn(world.leader(), 'west')).toEqual(['ConfigMap/web/c']);
+  });
+
+  it('that were held and then undone are judged when they go again under the limits of before', async () => {
+    const { world, server } = await waiting();
+    world.push({ 'fleet/policy.yaml': policyYaml(1) });
+    await world.pass();
+    world.push({ ...declared(['a', 'b']), 'fleet/policy.yaml': policyYaml(2) });
+    await arrive({ world, server });
+    await goTogether(world);
+    expect(heldIn(world.leader(), 'west')).toEqual(allFive);
+    expect(heldAt(server, 'west')).toEqual([...abc, ...added]);
+  });
+
+  it('go once their source can be read completely again, also with a push that removes too much', async () => {
+    const { world, server } = await waiting();
+    world.push({ 'apps/broken.yaml': 'kind: [' });
+    await world.pass();
+    await arrive({ world, server });
+    expect(heldAt(server, 'west')).toEqual([...abc, ...added]);
+    world.push({ 'apps/broken.yaml': null, 'apps/c.yaml': null });
+    await world.pass();
+    expect(heldIn(world.leader(), 'west')).toEqual(['ConfigMap/web/c']);
+    expect(heldAt(server, 'west')).toEqual([...abc.slice(2), ...added]);
+  });
+
+  describe('and hold addresses of a service', () => {
+    const slice = (name: string): string =>
+      [
+        'apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice',
+        `metadata: {name: ${name}, namespace: web, labels: {kubernetes.io/service-name: shop}}`,
+        'addressType: IPv4\nendpoints: [{addresses: [10.0.0.1]}]\nports: [{name: http, port: 80, protocol: TCP}]\n',
+      ].join('\n');
+    const service =
+      'apiVersion: v1\nkind: Service\nmetadata: {name: shop, namespace: web}\nspec: {ports: [{port: 80}]}\n';
+    const slices = { 'apps/first.yaml': slice('first'), 'apps/second.yaml': slice('second') };
+    const both = ['EndpointSlice.discovery.k8s.io/web/first', 'EndpointSlice.discovery.k8s.io/web/second'];
+
+    it('are held with the others of the service when they go again', async () => {
+      const { world, server } = await waiting(
+        { 'apps/shop.yaml': service, ...slices },
+        { 'apps/first.yaml': null },
+        20,
+      );
+      world.push(slices);
+      await world.pass();
+      await arrive({ world, server });
+      world.push({ 'apps/first.yaml': null, 'apps/second.yaml': null });
+      await world.pass(10_000);
+      expect(heldIn(world.leader(), 'west')).toEqual(both);
+    });
   });
 });
 

@@ -3,7 +3,7 @@ import { annotationOf, displayKey, nameOfKind, objectRefOf } from '../../../mode
 import { REQUEST_BYTES } from '../../../model/object-size.ts';
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
 import type { ApplyOutcome, ApplyRequest, ObservedObject } from '../../../ports/cluster-api.ts';
-import type { KubeRefusal } from '../api/types.ts';
+import type { KubeAnswer } from '../api/types.ts';
 import { ADOPT, ADOPT_FROM, optsOut, RECONCILE } from './annotations.ts';
 import { awaitServed, isDefinition, isServed } from './definitions.ts';
 import { isEmpty, undeclaredFields } from './field-sets.ts';
@@ -15,7 +15,7 @@ import {
   type Applying,
   leaveFields,
   leftAlone,
-  needsNewObject,
+  mayNeedNewObject,
   overwrite,
   refused,
   type Step,
@@ -41,6 +41,8 @@ import {
 
 /** An object that others change this often during one apply is left to the next try. */
 const ATTEMPTS = 5;
+/** The most steps that one apply needs before its write: five changes of managers, and a deletion. Others undo what needs more. */
+const PREPARATIONS = 6;
 
 /** Whether a live object is as declared. Fields that are ignored or were never declared do not count. */
 export function matches(writing: Writing, request: ApplyRequest, observed: ObservedObject): boolean {
@@ -99,9 +101,13 @@ export async function applyObject(writing: Writing, request: ApplyRequest): Prom
   const applying: Applying = { ...writing, request, resource, body };
   const entry = writing.live.objects.get(key);
   let known: KnownState = entry === undefined ? { type: 'absent' } : { type: 'watched', entry };
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+  let changes = 0;
+  let preparations = 0;
+  while (changes < ATTEMPTS && preparations <= PREPARATIONS) {
     const step = await applyTo(applying, known);
     if (typeof step !== 'string') return step;
+    if (step === 'readAgain') changes += 1;
+    else preparations += 1;
     const live = step === 'isGone' ? undefined : await readLive(writing, resource, key);
     if (live?.type === 'failed') return live;
     known = live?.raw === undefined ? { type: 'absent' } : { type: 'live', raw: live.raw };
@@ -148,12 +154,13 @@ async function applyToWatched(applying: Applying, entry: LiveEntry): Promise<Ste
   const bound = asOf(body, { metadata: { uid, resourceVersion } });
   const answer = await send(applying, applyRequestOf(resource, request.key, bound, { force: false }));
   if (answer.type === 'ok') return written(applying, answer.body, resourceVersion);
-  const needsRead = isStaleWrite(answer) || (answer.type === 'refused' && needsLiveState(request, answer.refusal));
+  const needsRead = isStaleWrite(answer) || (answer.type === 'refused' && needsLiveState(answer));
   return needsRead ? 'readAgain' : refused(request, answer);
 }
+
 /** Whether the complete live object decides what can be written after a refusal. */
-function needsLiveState(request: ApplyRequest, refusal: KubeRefusal): boolean {
-  return isFieldConflict(refusal) || needsNewObject(request, refusal) || isOtherSchema(refusal);
+function needsLiveState(answer: Extract<KubeAnswer, { type: 'refused' }>): boolean {
+  return isFieldConflict(answer.refusal) || mayNeedNewObject(answer) || isOtherSchema(answer.refusal);
 }
 
 async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {

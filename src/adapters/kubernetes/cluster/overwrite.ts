@@ -1,9 +1,8 @@
 import { type JsonObject, textOf } from '../../../model/json.ts';
-import { WHY_LASTING } from '../../../model/lasting-objects.ts';
-import { annotationOf, displayKey, kindOf, metadataOf, objectRefOf } from '../../../model/object-key.ts';
+import { isLasting, WHY_LASTING } from '../../../model/lasting-objects.ts';
+import { annotationOf, displayKey, metadataOf, objectRefOf } from '../../../model/object-key.ts';
 import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import { REPLACE, replacementOf } from '../../../model/updates/update-outlook.ts';
-import { isOfOlderVersion } from '../../../model/updates/update-rules.ts';
 import type { ApplyOutcome, ApplyRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource, KubeAnswer, KubeRefusal } from '../api/types.ts';
 import { FORCE_CONFLICTS } from './annotations.ts';
@@ -13,17 +12,17 @@ import { allFields, namedInOtherVersion, type Ownership, ownershipRequest } from
 import { contestedFields, fieldsLeft } from './given-up.ts';
 import { handOver, ignoredOf } from './ignored-fields.ts';
 import { readEntry } from './live/entry.ts';
+import { refusedAsNew } from './new-object.ts';
 import { type FieldManager, fieldManagers, isOurs } from './ownership.ts';
 import {
-  causesOf,
   conflictsOf,
+  type Failure,
   type FieldConflict,
   failed,
   failureOf,
   type Hindered,
   isFieldConflict,
   isImmutable,
-  isOfChange,
   isOtherSchema,
   isStaleWrite,
   listConflicts,
@@ -40,8 +39,11 @@ export interface Applying extends Writing {
   readonly body: JsonObject;
 }
 
-/** The outcome, or why another attempt is needed: the object must be read again, or it is gone. */
-export type Step = ApplyOutcome | 'readAgain' | 'isGone';
+/**
+ * The outcome, or why another attempt is needed. `readAgain`: the object is not what it was known to be, or others changed it. `isPrepared`:
+ * we changed its managers, and it must be read again. `isGone`: we deleted it, to make it anew.
+ */
+export type Step = ApplyOutcome | 'readAgain' | 'isPrepared' | 'isGone';
 
 interface Overwriting {
   readonly isAdopted: boolean;
@@ -113,17 +115,27 @@ async function otherOwnership(
 
 type NotWritten = Exclude<KubeAnswer, { type: 'ok' }> | Hindered;
 
-/** A change of an immutable field: the message names the way out, or the object is deleted, if its manifest allows that. */
+/**
+ * A change that only a new object can have: the message names the way out, or the object is deleted, if its manifest allows that.
+ * Before that the API server says whether it accepts a new one, so that nothing is lost.
+ */
 async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritten): Promise<Step> {
   const { request, resource } = applying;
-  if (answer.type !== 'refused' || !needsNewObject(request, answer.refusal)) return refused(request, answer);
-  const ref = objectRefOf(request.key);
-  const replacement = replacementOf(request.key, request.value);
-  const { message } = failureOf(answer, isKeyOfSecret(request.key));
-  if (replacement === 'never') {
-    return failed('ImmutableField', `${message}; a ${ref.kind} is never replaced, since all that is in it would go`);
+  if (answer.type !== 'refused' || !mayNeedNewObject(answer) || isOfOthers(answer.refusal, raw)) {
+    return refused(request, answer);
   }
-  if (replacement === 'lasts') return failed('ImmutableField', `${message}; it is never replaced: ${WHY_LASTING}`);
+  const failure = failureOf(answer, isKeyOfSecret(request.key));
+  const isFixed = isImmutable(answer.refusal);
+  const replacement = replacementOf(request.key, request.value);
+  if (replacement === 'never' || replacement === 'lasts') return isFixed ? irreplaceable(request, failure) : failure;
+  const { message } = failure;
+  const hindrance = await refusedAsNew(applying, raw);
+  if (hindrance !== undefined) {
+    // A manifest that is wrong by itself is refused in the same words.
+    if (!isFixed && hindrance.reason === 'Invalid') return failure;
+    const why = `it is not made anew, since a dry run of a new object under another name fails: ${hindrance.message}`;
+    return failed(hindrance.reason, `${message}; ${why}`);
+  }
   if (replacement === 'asks') {
     const way = `set the annotation ${REPLACE}: "true" in its manifest to have it deleted and made anew`;
     return failed('ImmutableField', `${message}; ${way}`);
@@ -143,11 +155,31 @@ async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritt
   }
 }
 
-/** Whether only a new object can be as declared: no cause is one that a new object would have, too. */
-export function needsNewObject({ key, value }: ApplyRequest, refusal: KubeRefusal): boolean {
-  const isInvalid = refusal.reason === 'Invalid';
-  return causesOf(refusal).every(
-    (cause) => (isInvalid && isOfChange(cause)) || isOfOlderVersion(kindOf(key), value, cause),
+function irreplaceable({ key }: ApplyRequest, { message }: Failure): ApplyOutcome {
+  const { kind } = objectRefOf(key);
+  const why = isLasting(key)
+    ? `it is never replaced: ${WHY_LASTING}`
+    : `a ${kind} is never replaced, since all that is in it would go`;
+  return failed('ImmutableField', `${message}; ${why}`);
+}
+
+/**
+ * Whether the change can be what is not valid, and not the manifest: fields never change, or defaults of the older version stay. A
+ * webhook or a policy that denies changes is not got round, unless it says that a field is immutable.
+ */
+export function mayNeedNewObject(answer: Extract<KubeAnswer, { type: 'refused' }>): boolean {
+  const { refusal } = answer;
+  return refusal.reason === 'Invalid' && (failureOf(answer, false).reason === 'Invalid' || isImmutable(refusal));
+}
+
+/** Whether the refusal may be of what other managers have added: they would add it to a new object, too. */
+function isOfOthers(refusal: KubeRefusal, raw: JsonObject): boolean {
+  if (isImmutable(refusal)) return false;
+  return fieldManagers(raw).some(
+    (manager) =>
+      !isOurs(manager) &&
+      manager.subresource === '' &&
+      Object.keys(manager.fields).some((name) => name !== 'f:metadata' && name !== 'f:status'),
   );
 }
 
@@ -202,8 +234,9 @@ async function setOwnership(
   const { request, resource, body, log } = applying;
   const change = { ...ownership, apiVersion: textOf(body.apiVersion) };
   const answer = await send(applying, ownershipRequest(pathOf(resource, request.key), raw, change));
-  if (answer.type === 'ok') log.info(`fields are ${what}`, { object: displayKey(request.key) });
-  return answer.type === 'ok' || isStaleWrite(answer) ? 'readAgain' : refused(request, answer);
+  if (answer.type !== 'ok') return isStaleWrite(answer) ? 'readAgain' : refused(request, answer);
+  log.info(`fields are ${what}`, { object: displayKey(request.key) });
+  return 'isPrepared';
 }
 
 function contested({ key }: ApplyRequest, conflicts: readonly FieldConflict[]): ApplyOutcome {

@@ -8,6 +8,7 @@ import {
   parseJson,
   textOf,
 } from '../../../model/json.ts';
+import { isLasting } from '../../../model/lasting-objects.ts';
 import { displayKey, metadataOf, type ObjectKey } from '../../../model/object-key.ts';
 import type { Ownership } from '../../../ports/cluster-api.ts';
 import { ADOPT } from './annotations.ts';
@@ -23,12 +24,13 @@ export type Owner =
 
 /**
  * Judges by the stamp, which must be that of the inventory. Field managers are only named in the message. Without a nonce, for
- * who does not know the inventory, a stamp of this object and this fleet is taken for ours.
+ * who does not know the inventory, a stamp of this object and this fleet is taken for ours. So is that of an object that every
+ * cluster has: it stays when its manifest goes and the inventory forgets it, and nothing else can be made under its name.
  */
 export function ownerOf(live: JsonObject, { fleet, key, nonce }: Omit<Ownership, 'nonce'> & Partial<Ownership>): Owner {
   const stamp = readStamp(live)?.stamp;
   const isOfFleet = stamp?.key === key && stamp.fleet === fleet;
-  if (isOfFleet && (nonce === undefined || stamp.nonce === nonce)) return { type: 'ours' };
+  if (isOfFleet && (nonce === undefined || stamp.nonce === nonce || isLasting(key))) return { type: 'ours' };
   if (stamp?.key === key && !isOfFleet) {
     return {
       type: 'theirs',

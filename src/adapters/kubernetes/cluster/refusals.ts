@@ -37,18 +37,9 @@ export function isFieldConflict({ causes }: KubeRefusal): boolean {
 }
 
 /** Whether fields were changed that cannot be changed: only a new object can have them. */
-export function isImmutable(refusal: KubeRefusal): boolean {
-  return refusal.reason === 'Invalid' && causesOf(refusal).some(isOfChange);
-}
-
-/** The causes of a refusal, each with its field; without causes its message. */
-export function causesOf({ message, causes }: KubeRefusal): readonly string[] {
-  return causes.length === 0 ? [message] : causes.map((cause) => `${cause.field}: ${cause.message}`);
-}
-
-/** Whether a cause of a refusal is that a field cannot change in this way. */
-export function isOfChange(cause: string): boolean {
-  return IMMUTABLE.test(cause);
+export function isImmutable({ reason, message, causes }: KubeRefusal): boolean {
+  const texts = causes.length === 0 ? [message] : causes.map((cause) => `${cause.field}: ${cause.message}`);
+  return reason === 'Invalid' && texts.some((text) => IMMUTABLE.test(text));
 }
 
 /**

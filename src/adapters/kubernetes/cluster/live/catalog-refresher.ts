@@ -1,3 +1,4 @@
+import { backOffMs } from '../../../../model/back-off.ts';
 import { loadCatalog } from '../../api/catalog.ts';
 import { createKindFollower, type KindFollower } from '../../api/kind-follower.ts';
 import type { ApiCatalog, FollowerDeps, KindListener } from '../../api/types.ts';
@@ -6,6 +7,8 @@ import { createRedefinedKinds } from './redefined-kinds.ts';
 /** A definition changes several times until its kind is served, and discovery offers the kind a moment later. */
 const SETTLE_MS = [250, 3_000] as const;
 const SETTLED_MS = SETTLE_MS[1];
+/** The longest wait for the next try while the kinds cannot be read. */
+const MOST_WAIT_MS = 60_000;
 const YOUNG_MS = 1_000;
 /** No event reports that an aggregated API begins or ends to answer. */
 const PERIOD_MS = 600_000;
@@ -34,6 +37,8 @@ export function createCatalogRefresher(
   let stopped = false;
   const timers = new Map<number, () => void>();
   const redefined = createRedefinedKinds(SETTLED_MS);
+  /** Of readings in a row. */
+  let failures = 0;
 
   return { current: () => catalog, refresh, readNow, takeRedefined: redefined.take, start, stop };
 
@@ -54,11 +59,13 @@ export function createCatalogRefresher(
     const begun = clock.monotonic();
     const loaded = await loadCatalog(client, catalog);
     if (loaded.ok) catalog = loaded.value;
-    else log.warn('the kinds that the cluster offers could not be read anew', { reason: loaded.problem });
+    else if (failures === 0)
+      log.warn('the kinds that the cluster offers cannot be read anew', { reason: loaded.problem });
+    failures = loaded.ok ? 0 : failures + 1;
     readAt = clock.monotonic();
     changed(catalog, loaded.ok ? redefined.tell(begun) : false);
     // A change during the wait for this reading may not be used yet, and a failed reading shows nothing.
-    if (redefined.isWaiting()) readIn(SETTLED_MS);
+    if (redefined.isWaiting()) readIn(backOffMs(failures, SETTLED_MS, MOST_WAIT_MS));
     return catalog;
   }
 

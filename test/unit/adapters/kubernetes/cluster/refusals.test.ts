@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { needsNewObject } from '../../../../../src/adapters/kubernetes/cluster/overwrite.ts';
+import { mayNeedNewObject } from '../../../../../src/adapters/kubernetes/cluster/overwrite.ts';
 import {
   conflictsOf,
   failureOf,
@@ -9,8 +9,6 @@ import {
   isStaleWrite,
   listConflicts,
 } from '../../../../../src/adapters/kubernetes/cluster/refusals.ts';
-import type { ObjectKey } from '../../../../../src/model/object-key.ts';
-import type { ApplyRequest } from '../../../../../src/ports/cluster-api.ts';
 
 const refusal = (
   reason: string,
@@ -77,17 +75,16 @@ test.each([
   expect(isImmutable(refusal('Forbidden', message))).toBe(false);
 });
 
-test('a new object is made only if no cause is one that it would have, too', () => {
-  const cause = (field: string, message: string) => ({ reason: 'FieldValueInvalid', message, field });
-  const fixed = cause('spec.clusterIP', 'Invalid value: "10.0.0.1": may not change once set');
-  const wrong = cause('spec.ports[0].nodePort', 'Invalid value: 99: provided port is not in the valid range');
-  const stays = cause('spec.clusterIPs[0]', 'Invalid value: "None": may not be set to None');
-  const service = { key: '/Service/web/a' as ObjectKey, value: { spec: {} } } as unknown as ApplyRequest;
-  const needs = (...causes: ReturnType<typeof cause>[]) => needsNewObject(service, refusal('Invalid', 'no', causes));
-  expect(needs(fixed)).toBe(true);
-  expect(needs(fixed, stays)).toBe(true);
-  expect(needs(fixed, wrong)).toBe(false);
-  expect(needs(wrong)).toBe(false);
+test.each([
+  [422, 'Service "a" is invalid: spec.clusterIP: may not change once set', true],
+  [422, 'Service "a" is invalid: spec.clusterIPs[0]: may not be set to None', true],
+  [422, 'admission webhook "w" denied the request: spec.size is immutable', true],
+  [422, 'admission webhook "w" denied the request: not now', false],
+  [422, "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: replicas only grow", false],
+  [403, 'exceeded quota: objects', false],
+  [500, 'failed calling webhook "w": connection refused', false],
+])('%s %s: a new object can be asked for: %s', (status, message, isAsked) => {
+  expect(mayNeedNewObject(refused(status, message))).toBe(isAsked);
 });
 
 test('conflicts name their manager, and whether it applies or updates', () => {
