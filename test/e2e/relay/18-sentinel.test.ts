@@ -79,6 +79,11 @@ describe.skipIf(noProgram('redis-server'))('a sentinel fails over to a replica o
     await applied();
     const before = await fleet.versions();
     const sent = [fleet.a.sent(), fleet.b.sent()];
+    // Permits end once the ledgers show their removals as done, and are not written again.
+    await until('the leader has ended its permits', async () => {
+      const found = await recordsOf(trio.master);
+      return !found.some((record) => record.includes('removal-permits/'));
+    });
     const records = await recordsOf(trio.master);
     expect(await recordsOf(trio.replica)).not.toEqual(records);
     // It keeps what west says, and cannot write it again before the other one has read the older copy.
