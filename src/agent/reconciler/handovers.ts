@@ -90,7 +90,7 @@ export function createHandovers({ cluster, results, inventory, live }: HandoverD
     return result?.digest === record.digest ? result : undefined;
   }
 
-  /** The objects that wait for this one, which is applied, refused, new in the inventory or gone. They wait no longer. */
+  /** Ends the wait of all objects that wait for this one, and returns them: it is applied, refused, new in the inventory or gone. */
   function takeWaiters(key: ObjectKey): readonly ObjectKey[] {
     const keys = [...(waiters.get(key) ?? [])];
     for (const each of keys) forget(each);
@@ -108,8 +108,8 @@ export function createHandovers({ cluster, results, inventory, live }: HandoverD
 }
 
 /**
- * The objects that have got their part of this live object already: it was written with their names after they were applied. So it is
- * kept up to date, whatever has become of them since.
+ * The objects that already have their part of this live object, since it was written with their names after they were applied. It is
+ * kept up to date even if they were deleted or are refused now.
  */
 function givenBy({ key, value, stale }: ObservedObject): readonly ObjectKey[] {
   return stale === true ? [] : othersOf(key, namesIn(value, UPDATED_AFTER));

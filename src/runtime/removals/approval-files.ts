@@ -66,9 +66,12 @@ export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerC
     areLost: (): boolean => judged !== undefined,
     /** Outcomes of this source are lost: a RemovalApproval that it declares by now may have been used. */
     areLostOf: (source: string): boolean => judged?.has(source) === false,
-    /** The admission proves that the store is an older copy: outcomes that this process does not know may be lost. */
-    lose: (proof: AdmissionPosition): void => {
-      if (!isEarlier(loss, proof)) return;
+    /**
+     * The admission proves that the store is an older copy: outcomes that this process does not know may be lost. Does nothing without
+     * a proof, or if this loss is known.
+     */
+    lose: (proof: AdmissionPosition | undefined): void => {
+      if (proof === undefined || !isEarlier(loss, proof)) return;
       loss = proof;
       judged = new Set();
       // The next leader may not learn it. A server that does not lead yet has not read the record that it would replace.

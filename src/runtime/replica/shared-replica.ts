@@ -209,8 +209,7 @@ function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
         const alive = peers.alive();
         for (const { admitted } of alive) counter.stated(admitted);
         for (const { stated } of leases.others().values()) counter.stated(stated);
-        const loss = counter.provenLoss();
-        if (loss !== undefined) deps.outcomes.lose(loss);
+        deps.outcomes.lose(counter.provenLoss());
         for (const { admitted } of alive) counter.seen(admitted);
       },
       entered: () => {
@@ -282,8 +281,7 @@ function connect(
   const stated = provenAdmission(holding);
   deps.counter.stated(stated);
   // A follower may not have read yet what its leader has admitted.
-  const loss = admitting.judges() ? deps.counter.provenLoss() : undefined;
-  if (loss !== undefined) deps.outcomes.lose(loss);
+  if (admitting.judges()) deps.outcomes.lose(deps.counter.provenLoss());
   // First: it ends the writing of an earlier session whose lease was lost.
   leases.connected(session, stated);
   deps.ledger.own(cluster, clusters.readings(cluster), leases.guard(cluster));

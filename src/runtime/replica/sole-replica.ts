@@ -93,8 +93,7 @@ export function createSoleReplica(
     judge: () => undefined,
     connected: (_session, holding) => {
       counter.stated(provenAdmission(holding));
-      const loss = counter.provenLoss();
-      if (loss !== undefined) outcomes.lose(loss);
+      outcomes.lose(counter.provenLoss());
     },
     disconnected: () => undefined,
     revoke: () => durableAlready,

@@ -40,6 +40,19 @@ async function splitUp(): Promise<void> {
   await world.settle();
 }
 
+type Delta = Parameters<AgentWorld['server']['say']>[0];
+
+/** Says the deltas, of which the last one removes the part, while the whole is refused: so the part stays, and waits. */
+async function removeTooEarly(...deltas: readonly Delta[]): Promise<void> {
+  world.cluster.fail(wholeKey, refusal);
+  for (const delta of deltas) {
+    await world.server.say(delta);
+    await world.settle();
+  }
+  expect(live()).toEqual(split);
+  expect(lastOf(partKey)).toMatchObject({ state: 'removing', reason: 'WaitsForOther' });
+}
+
 describe('an object that waits for another one', () => {
   test('is updated after it', async () => {
     await splitUp();
@@ -118,11 +131,7 @@ describe('an object that waits for another one', () => {
 
   test('is removed only when the other has got its part back', async () => {
     await splitUp();
-    world.cluster.fail(wholeKey, refusal);
-    await world.server.say({ upserts: [whole], removals: [partKey] });
-    await world.settle();
-    expect(live()).toEqual(split);
-    expect(lastOf(partKey)).toMatchObject({ state: 'removing', reason: 'WaitsForOther' });
+    await removeTooEarly({ upserts: [whole], removals: [partKey] });
     world.cluster.fail(wholeKey, undefined);
     await world.clock.advance(60_000);
     expect(live()).toEqual({ [wholeKey]: 'both ports', [partKey]: undefined });
@@ -160,13 +169,7 @@ describe('an object that waits for another one', () => {
 
   test('is removed only when the other has got its part back, though it is declared without it already', async () => {
     await splitUp();
-    world.cluster.fail(wholeKey, refusal);
-    await world.server.say({ upserts: [whole, emptied] });
-    await world.settle();
-    await world.server.say({ removals: [partKey] });
-    await world.settle();
-    expect(live()).toEqual(split);
-    expect(lastOf(partKey)).toMatchObject({ state: 'removing', reason: 'WaitsForOther' });
+    await removeTooEarly({ upserts: [whole, emptied] }, { removals: [partKey] });
     world.cluster.fail(wholeKey, undefined);
     await world.clock.advance(60_000);
     expect(live()).toEqual({ [wholeKey]: 'both ports', [partKey]: undefined });
@@ -174,12 +177,8 @@ describe('an object that waits for another one', () => {
 
   test('is removed only when the other has got its part back, though the disk has lost its content', async () => {
     await splitUp();
-    world.cluster.fail(wholeKey, refusal);
     world.disk.unreadable.add(partKey);
-    await world.server.say({ upserts: [whole], removals: [partKey] });
-    await world.settle();
-    expect(live()).toEqual(split);
-    expect(lastOf(partKey)).toMatchObject({ state: 'removing', reason: 'WaitsForOther' });
+    await removeTooEarly({ upserts: [whole], removals: [partKey] });
   });
 
   test('is removed at once if it has been without its part since the other got it back', async () => {

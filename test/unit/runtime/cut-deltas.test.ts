@@ -243,7 +243,7 @@ describe('removals that have passed the guards and wait for the last delta', () 
     expect(names(world, 'east')).toEqual(['a', ...old.slice(2), 'p', 'q', 'r'].map(named));
   });
 
-  it('that are undone count no more', async () => {
+  it('are no longer counted once they are undone', async () => {
     const world = await waiting(few);
     world.source.push(files(['a', 'b'], '1'));
     await go(world);
@@ -253,7 +253,7 @@ describe('removals that have passed the guards and wait for the last delta', () 
     expect(names(world, 'east')).toEqual(['a', 'b', ...old.slice(4), 'p', 'q', 'r'].map(named));
   });
 
-  it('that are undone count no more in the revision that undoes them', async () => {
+  it('are no longer counted in the revision that undoes them', async () => {
     const world = await waiting(few);
     world.source.push({ ...files(['a', 'b'], '1'), ...gone(['c', 'd']) });
     await go(world);
@@ -362,7 +362,7 @@ describe('removals that have passed the guards and wait for the last delta', () 
       expect(names(world, 'east')).toEqual([...old, 'p', 'q', 'r'].map(named));
     });
 
-    it('count no more while they are held, and go uncounted when a person approves them', async () => {
+    it('are not counted while they are held, and go uncounted when a person approves them', async () => {
       const world = await tightened(tight);
       await go(world);
       const digest = world.server.api.removals()[0]?.digest ?? '';

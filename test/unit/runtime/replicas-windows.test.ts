@@ -359,7 +359,7 @@ describe('removals that wait at another replica for the last delta of a large ch
   };
   const allFive = five.map((name) => `ConfigMap/web/${name}`);
 
-  it('that are undone count no more', async () => {
+  it('are no longer counted once they are undone', async () => {
     const { world, server } = await undone();
     world.push({ 'apps/c.yaml': null });
     await world.pass();
@@ -369,7 +369,7 @@ describe('removals that wait at another replica for the last delta of a large ch
     expect(heldAt(server, 'west')).toEqual([...abc.slice(0, 2), ...added]);
   });
 
-  it('that are undone count no more in the revision that undoes them', async () => {
+  it('are no longer counted in the revision that undoes them', async () => {
     const { world, server } = await undone({ 'apps/c.yaml': null });
     expect(heldIn(world.leader(), 'west')).toEqual([]);
     await arrive({ world, server });
@@ -424,7 +424,7 @@ describe('removals that wait at another replica for the last delta of a large ch
     expect(heldIn(world.leader(), 'west')).toEqual(allFive);
   });
 
-  it('whose objects are declared again and cannot be sent count no more, and are judged when they go again', async () => {
+  it('are no longer counted once their objects are declared again and cannot be sent, and are judged when they go again', async () => {
     const large = configMapYaml('a', 'x'.repeat(2 * 1024 * 1024));
     const { world, server } = await undone({ 'apps/a.yaml': large, 'apps/c.yaml': null });
     expect(heldIn(world.leader(), 'west')).toEqual([]);

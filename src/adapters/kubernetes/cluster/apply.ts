@@ -41,7 +41,7 @@ import {
 
 /** An object that others change this often during one apply is left to the next try. */
 const ATTEMPTS = 5;
-/** The most steps that one apply needs before its write: five changes of managers, and a deletion. Others undo what needs more. */
+/** The most steps that one apply needs before its write: five changes of managers, and a deletion. If it takes more, others undo them. */
 const PREPARATIONS = 6;
 
 /** Whether a live object is as declared. Fields that are ignored or were never declared do not count. */

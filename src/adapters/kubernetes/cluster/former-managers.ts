@@ -55,6 +55,11 @@ export function allFields(managers: readonly FieldManager[]): FieldSet {
   return managers.map(({ fields }) => fields).reduce(joinedFields, {});
 }
 
+/** The fields of a live object that we own. */
+export function ourFields(live: JsonObject): FieldSet {
+  return allFields(fieldManagers(live).filter(isOurs));
+}
+
 /** A change of the managers of a live object. It changes no field. */
 export interface Ownership {
   /** Ours, named in `apiVersion`. An apply afterwards removes those that it does not declare. */

@@ -29,7 +29,7 @@ export async function refusedAsNew(
     const named = asNew({ ...free, metadata: { ...metadataOf(free), name } });
     const answer = await client.request(applyRequestOf(resource, other, named, { force: false, dryRun: true }));
     if (answer.type === 'ok') return undefined;
-    // Each 409 means that an object has that name, whatever its message.
+    // A 409 means that an object has that name. Its message may name another cause.
     if (answer.type === 'unreachable' || answer.status !== 409) return failureOf(answer, isKeyOfSecret(key));
   }
   return failed('NoOtherName', 'objects have all names that differ from its own in the last character only');

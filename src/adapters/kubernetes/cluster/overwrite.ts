@@ -1,5 +1,5 @@
 import { type JsonObject, textOf } from '../../../model/json.ts';
-import { isLasting, WHY_LASTING } from '../../../model/lasting-objects.ts';
+import { WHY_LASTING } from '../../../model/lasting-objects.ts';
 import { annotationOf, displayKey, metadataOf, objectRefOf } from '../../../model/object-key.ts';
 import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import { REPLACE, replacementOf } from '../../../model/updates/update-outlook.ts';
@@ -8,7 +8,7 @@ import type { ApiResource, KubeAnswer, KubeRefusal } from '../api/types.ts';
 import { FORCE_CONFLICTS } from './annotations.ts';
 import { awaitServed } from './definitions.ts';
 import { isEmpty, joinedFields, subtractFields, undeclaredFields } from './field-sets.ts';
-import { allFields, namedInOtherVersion, type Ownership, ownershipRequest } from './former-managers.ts';
+import { allFields, namedInOtherVersion, type Ownership, ourFields, ownershipRequest } from './former-managers.ts';
 import { contestedFields, fieldsLeft } from './given-up.ts';
 import { handOver, ignoredOf } from './ignored-fields.ts';
 import { readEntry } from './live/entry.ts';
@@ -16,7 +16,6 @@ import { refusedAsNew } from './new-object.ts';
 import { type FieldManager, fieldManagers, isOurs } from './ownership.ts';
 import {
   conflictsOf,
-  type Failure,
   type FieldConflict,
   failed,
   failureOf,
@@ -93,7 +92,7 @@ async function otherOwnership(
   isAdopted: boolean,
 ): Promise<Step | undefined> {
   if (answer.type !== 'refused') return undefined;
-  const fields = allFields(fieldManagers(raw).filter(isOurs));
+  const fields = ourFields(raw);
   const old = isOtherSchema(answer.refusal) ? namedInOtherVersion(raw, textOf(applying.body.apiVersion)) : undefined;
   if (old !== undefined && !isEmpty(fields)) {
     return setOwnership(
@@ -126,9 +125,11 @@ async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritt
   }
   const failure = failureOf(answer, isKeyOfSecret(request.key));
   const isFixed = isImmutable(answer.refusal);
-  const replacement = replacementOf(request.key, request.value);
-  if (replacement === 'never' || replacement === 'lasts') return isFixed ? irreplaceable(request, failure) : failure;
   const { message } = failure;
+  const replacement = replacementOf(request.key, request.value);
+  if (replacement === 'never' || replacement === 'lasts') {
+    return isFixed ? failed('ImmutableField', `${message}; ${whyNeverReplaced(replacement, request)}`) : failure;
+  }
   const hindrance = await refusedAsNew(applying, raw);
   if (hindrance !== undefined) {
     // A manifest that is wrong by itself is refused in the same words.
@@ -155,12 +156,9 @@ async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritt
   }
 }
 
-function irreplaceable({ key }: ApplyRequest, { message }: Failure): ApplyOutcome {
-  const { kind } = objectRefOf(key);
-  const why = isLasting(key)
-    ? `it is never replaced: ${WHY_LASTING}`
-    : `a ${kind} is never replaced, since all that is in it would go`;
-  return failed('ImmutableField', `${message}; ${why}`);
+function whyNeverReplaced(replacement: 'never' | 'lasts', { key }: ApplyRequest): string {
+  if (replacement === 'lasts') return `it is never replaced: ${WHY_LASTING}`;
+  return `a ${objectRefOf(key).kind} is never replaced, since all that is in it would go`;
 }
 
 /**
@@ -210,15 +208,15 @@ export async function takeOver(
   isAdopted: boolean,
 ): Promise<Step> {
   const from = managersOf(former).join(', ');
-  const ours = allFields(fieldManagers(raw).filter(isOurs));
+  const ours = ourFields(raw);
   const theirs = allFields(former);
   const fields = joinedFields(ours, isAdopted ? theirs : undeclaredFields(theirs, applying.body));
   return setOwnership(applying, raw, { fields, over: former }, `taken over from ${from}`);
 }
 
-/** Has no manager own the fields of ours that are not declared and left to others: they stay. Undefined: there are none. */
+/** Gives up our ownership of the fields that are undeclared and left to others, so that they stay. Undefined: there are none. */
 export async function leaveFields(applying: Applying, raw: JsonObject): Promise<Step | undefined> {
-  const ours = allFields(fieldManagers(raw).filter(isOurs));
+  const ours = ourFields(raw);
   const left = fieldsLeft(applying, ours);
   if (isEmpty(left)) return undefined;
   return setOwnership(applying, raw, { fields: subtractFields(ours, left) }, 'left to others as they are');

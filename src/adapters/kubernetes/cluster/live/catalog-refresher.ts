@@ -63,7 +63,7 @@ export function createCatalogRefresher(
       log.warn('the kinds that the cluster offers cannot be read anew', { reason: loaded.problem });
     failures = loaded.ok ? 0 : failures + 1;
     readAt = clock.monotonic();
-    changed(catalog, loaded.ok ? redefined.tell(begun) : false);
+    changed(catalog, loaded.ok && redefined.tell(begun));
     // A change during the wait for this reading may not be used yet, and a failed reading shows nothing.
     if (redefined.isWaiting()) readIn(backOffMs(failures, SETTLED_MS, MOST_WAIT_MS));
     return catalog;
