@@ -67,5 +67,8 @@ export interface SentObjectView {
  */
 export type ChangeReason = 'firstContact' | 'approval' | 'revision' | 'placement' | 'live' | 'restored' | 'other';
 
-/** `sent`: not answered yet. `calledOff`: it has never left. `unknown`: the connection has ended. `lost`: it did not arrive. */
+/**
+ * `sent`: not answered yet. `calledOff`: it has never left. `unknown`: the connection or the server has ended before the answer.
+ * `lost`: it did not arrive.
+ */
 export type AnswerState = 'sent' | 'accepted' | 'rejected' | 'calledOff' | 'unknown' | 'lost';

@@ -22,7 +22,7 @@ import { createLocator, type Locator, locatedDiagnostics } from '../../runtime/a
 import { createServerApi } from '../../runtime/api/server-api.ts';
 import { type Attempts, createAttempts } from '../../runtime/attempts.ts';
 import { createEnrolmentAudit, enrolledAgainEvent } from '../../runtime/enrolment-audit.ts';
-import { createHistory, type History } from '../../runtime/history/history.ts';
+import type { History } from '../../runtime/history/history.ts';
 import { createAssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
 import {
   createContenderRecorder,
@@ -198,12 +198,12 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   };
 }
 
-/** What people ask of Shoots and clusters, and what was sent. */
+/** What people ask of Shoots and clusters. */
 function createOwnParts(foundation: Foundation, replica: Replica) {
   const operationRequests = createOperationRequests(foundation, replica);
   const attempts = createAttempts(foundation);
   const stopRequests = () => Promise.all([operationRequests.stop(), attempts.stop()]);
-  return { operationRequests, attempts, history: createHistory(foundation), stopRequests };
+  return { operationRequests, attempts, stopRequests };
 }
 
 /** Notes in the audit log, and as an Event, that a cluster has enrolled again. */

@@ -3,6 +3,7 @@ import type { FencedLease } from '../../ports/lease.ts';
 import type { Source } from '../../ports/source.ts';
 import type { ServerCore } from '../../runtime/core.ts';
 import { createDeadlines } from '../../runtime/deadlines.ts';
+import { createHistory } from '../../runtime/history/history.ts';
 import { type ClusterReadings, validReadings } from '../../runtime/ledger/cluster-state.ts';
 import { createLedger } from '../../runtime/ledger/ledger.ts';
 import { type LedgerRecords, readRecords } from '../../runtime/ledger/records.ts';
@@ -87,6 +88,7 @@ export async function layFoundation(
     approvals: createApprovals(core),
     outcomes: createApprovalOutcomes(core),
     windows: createWindows({ ...core, ledger }),
+    history: createHistory({ ...core, ledger }),
     observed: createObservedStatuses({ ...core, branch }),
     deadlines: createDeadlines({
       ...{ ...deps, graph: engine.graph, deadlines: engine.deadlines, elapsed: engine.inputs.elapsed },

@@ -88,14 +88,17 @@ export function createClusterLog(stored: ReadonlyMap<number, DeltaRecord>, write
       else if (end.type === 'calledOff') answer(one, 'calledOff', end.reason);
     },
     /**
-     * The agent says at its connect up to which delta it has accepted. A server may have ended before it wrote how far the objects
-     * are: what is removed is not among the entries, and the last result of the others is known.
+     * The agent says at its connect which delta it has accepted last. The one before it was accepted or lost, which only a server
+     * knew that has not written it. A server may have ended before it wrote how far the objects are, too: what is removed is not
+     * among the entries, and the last result of the others is known.
      */
     connected: (holding: Held, lastResult: (key: ObjectKey) => ObjectResult | undefined): void => {
       for (const one of [...logged]) {
         const { answer: last, position: its } = one.record;
         if (last.state !== 'sent' && last.state !== 'unknown') continue;
-        answer(one, comparePositions(holding.position, its) >= 0 ? 'accepted' : 'lost');
+        const order = comparePositions(holding.position, its);
+        if (order <= 0) answer(one, order === 0 ? 'accepted' : 'lost');
+        else if (last.state === 'sent') answer(one, 'unknown');
       }
       const last = logged.at(-1)?.record.position ?? { epoch: 0, sequence: 0 };
       if (comparePositions(holding.position, last) > 0) append(unrecorded(holding.position, now()));

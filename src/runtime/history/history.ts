@@ -20,7 +20,7 @@ interface Followed {
   /** Undefined until the store was read. */
   log: ClusterLog | undefined;
   /** The writer of its records. As long as it is the same one, no other process has written them, and the log is up to date. */
-  writer: RecordWriter | undefined;
+  readonly writer: RecordWriter | undefined;
   /** What has happened since, in its order. */
   readonly waiting: ((log: ClusterLog) => void)[];
   /** Its session has ended. */
@@ -67,6 +67,8 @@ export function createHistory(deps: HistoryDeps) {
     },
     /** Its session is over: another server may write the records next. */
     disconnected: logs.leave,
+    /** Resolves when all that was noted of the cluster is with the writer of its records; rejects if the store does not answer. */
+    settled: logs.open,
     /** Its registration has ended: its log is deleted with it, since the process may end before a later write. */
     end: logs.end,
     /** A delta was made, by the state of the last commit. `rest`: the number of changes that wait for the next one. */
@@ -91,8 +93,8 @@ export function createHistory(deps: HistoryDeps) {
     },
     /** Writes what waits. */
     stop: async (): Promise<void> => {
-      flush();
       await logs.stop();
+      flush();
     },
   };
 }
@@ -102,15 +104,15 @@ function createFollowedLogs(deps: HistoryDeps, left: (log: ClusterLog) => void) 
   const { store, ledger } = deps;
   const followed = new Map<string, Followed>();
 
-  const isCurrent = (cluster: string, { log, writer }: Followed): boolean =>
-    log === undefined || (writer !== undefined && writer === ledger.recordsOf(cluster));
+  const isCurrent = (cluster: string, { writer }: Followed): boolean =>
+    writer !== undefined && writer === ledger.recordsOf(cluster);
   const open = async (cluster: string): Promise<void> => {
     const one = followed.get(cluster);
     if (one === undefined || one.log !== undefined) return;
     const stored = await readLog(store, cluster, () => ledger.registration(cluster));
-    // It may have gone, and come back, meanwhile.
-    if (followed.get(cluster) !== one) return;
-    one.writer = ledger.recordsOf(cluster);
+    // It may have gone, and come back, meanwhile; or it is read already.
+    if (followed.get(cluster) !== one || one.log !== undefined) return;
+    if (!isCurrent(cluster, one)) return void followed.delete(cluster);
     one.log = openLog(deps, cluster, stored);
     for (const act of one.waiting.splice(0)) act(one.log);
   };
@@ -136,11 +138,13 @@ function createFollowedLogs(deps: HistoryDeps, left: (log: ClusterLog) => void) 
     follow: (cluster: string): void => {
       leave(cluster);
       const one = followed.get(cluster);
+      const writer = ledger.recordsOf(cluster);
       if (one !== undefined && isCurrent(cluster, one)) one.hasLeft = false;
-      else followed.set(cluster, { log: undefined, writer: undefined, waiting: [], hasLeft: false });
+      else followed.set(cluster, { log: undefined, writer, waiting: [], hasLeft: false });
       task.wake(cluster);
     },
     leave,
+    open,
     end: (cluster: string): void => {
       const one = followed.get(cluster);
       if (one?.log !== undefined) left(one.log);
@@ -157,7 +161,11 @@ function createFollowedLogs(deps: HistoryDeps, left: (log: ClusterLog) => void) 
       // The store does not answer: what is oldest would be dropped anyway.
       if (one.waiting.length > MOST_DELTAS) one.waiting.shift();
     },
-    stop: task.stop,
+    /** Reads once more the logs that were not read: what waits for them would be lost. */
+    stop: async (): Promise<void> => {
+      await task.stop();
+      await Promise.allSettled([...followed.keys()].map(open));
+    },
   };
 }
 

@@ -4,6 +4,7 @@ import type { StoreEvent } from '../../ports/snapshot-store.ts';
 import type { AgentSession, ReportedHolding } from '../../relay/session.ts';
 import type { ServerCore } from '../core.ts';
 import type { Deadlines } from '../deadlines.ts';
+import type { History } from '../history/history.ts';
 import type { ClusterReadings } from '../ledger/cluster-state.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recordKey } from '../ledger/records.ts';
@@ -38,6 +39,7 @@ interface SharedDeps extends ServerCore {
   readonly approvals: Approvals;
   readonly outcomes: ApprovalOutcomes;
   readonly counter: AdmissionCounter;
+  readonly history: Pick<History, 'settled'>;
   readonly candidacy: Candidacy;
   /** A person has suspended the source: no new revision of it is admitted. */
   readonly isSuspended: (source: string) => boolean;
@@ -171,15 +173,7 @@ function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
     {
       ...{ ...deps, peers },
       changed: (cluster) => leaseChanged(deps, parts, cluster),
-      release: async (cluster) => {
-        await deps.journal.flush(RELEASE_MS);
-        // Its agent may have reconnected meanwhile.
-        if (leases.serves(cluster)) return true;
-        // What waits would be lost, and the lease cannot be released now.
-        if (deps.journal.failure() !== undefined && leases.owns(cluster)) return false;
-        deps.ledger.disown(cluster);
-        return true;
-      },
+      release: (cluster) => release(deps, parts, cluster),
       disown: deps.ledger.disown,
     },
     candidacy.id,
@@ -230,6 +224,25 @@ function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
     if (group !== undefined && judges()) permits.write(group);
   });
   return parts;
+}
+
+/** See `release` of the cluster leases. */
+async function release(
+  { history, journal, ledger }: ReplicaDeps,
+  { leases }: Parts,
+  cluster: string,
+): Promise<boolean> {
+  const isNoted = await history.settled(cluster).then(
+    () => true,
+    () => false,
+  );
+  await journal.flush(RELEASE_MS);
+  // Its agent may have reconnected meanwhile.
+  if (leases.serves(cluster)) return true;
+  // What waits would be lost, and the lease cannot be released now.
+  if ((!isNoted || journal.failure() !== undefined) && leases.owns(cluster)) return false;
+  ledger.disown(cluster);
+  return true;
 }
 
 /** The heartbeats were read; `moved`: the replicas that have fallen silent or become alive. */

@@ -223,6 +223,33 @@ describe('the history of a cluster', () => {
     expect(lines.map(([line]) => line)).toEqual(['r1* accepted', 'r2* accepted']);
     expect(lines.at(-1)).toEqual(['r2* accepted', 'ConfigMap/web/a change revision applied']);
   });
+
+  it.each(['leaves', 'stops'])('is complete where its server could not read it before the agent %s', async (end) => {
+    const world = await startedReplicas();
+    const [one, other] = [world.leader(), world.followers()[0]];
+    if (other === undefined) throw new Error('there is no follower');
+    one.agent('east').connect();
+    await world.pass(2_000);
+    one.agent('east').disconnect();
+    await world.pass();
+    const { list } = other.store;
+    other.store.list = (prefix) => {
+      if (prefix.startsWith('history/')) throw new Error('the store does not answer');
+      return list(prefix);
+    };
+    other.agent('east').connect();
+    world.push({ 'apps/a.yaml': configMapYaml('a', '2') });
+    await world.pass();
+    if (end === 'leaves') other.agent('east').disconnect();
+    await world.pass();
+    // It releases the cluster when it has read the log, and not before.
+    expect(world.memory.peek('cluster-leases/east')).toBeDefined();
+    other.store.list = list;
+    if (end === 'stops') await other.world.server.stop();
+    await world.pass(5_000);
+    expect(world.memory.peek('cluster-leases/east')).toBeUndefined();
+    expect((await told(one.world)).map(([line]) => line)).toEqual(['r1* accepted', 'r2* accepted']);
+  });
 });
 
 describe('the log of a cluster', () => {
@@ -334,6 +361,27 @@ describe('the log of a cluster', () => {
     log.sent({ ...draft(2, 3), objects });
     connect(2);
     expect(log.records()[1]?.objects.map(({ outcome }) => outcome?.state)).toEqual(['removed', 'failed', undefined]);
+  });
+
+  it('does not call a delta accepted whose server ended before another one sent the next', () => {
+    const log = createClusterLog(
+      new Map(),
+      () => undefined,
+      () => 7,
+    );
+    const connect = (sequence: number) =>
+      log.connected({ position: { epoch: 1, sequence }, entries: [] }, () => undefined);
+    const states = () => log.records().map(({ answer }) => answer.state);
+    log.sent(draft(1));
+    // The server that sent the second one could not write.
+    connect(2);
+    expect(states()).toEqual(['unknown', 'accepted']);
+    log.sent(draft(3));
+    connect(3);
+    expect(states()).toEqual(['unknown', 'accepted', 'accepted']);
+    log.sent(draft(4));
+    connect(3);
+    expect(states()).toEqual(['unknown', 'accepted', 'accepted', 'lost']);
   });
 
   it('does not take the result of other content for that of a delta', () => {
