@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { load } from 'js-yaml';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -12,9 +12,9 @@ import { evaluate, openStatusFolder, readRecordedClusters } from '../../../src/c
 import { renderingOf } from '../../../src/compose/render/render.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { type CliRun, runCli } from '../../support/cli.ts';
+import { type Archive, parseArchive, unpackArchive } from '../../support/txtar.ts';
 
 const AT = '2026-01-01T00:00:00Z';
-const GOLDEN = join(import.meta.dirname, '../../golden/render');
 
 const made: string[] = [];
 afterEach(() => {
@@ -22,14 +22,16 @@ afterEach(() => {
 });
 
 /** A folder with these files. */
-function folderWith(files: Readonly<Record<string, string>>): string {
+function folderWith(files: Readonly<Record<string, string>> | Archive): string {
   const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-render-'));
   made.push(folder);
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), text);
-  }
+  unpackArchive(files instanceof Map ? files : Object.entries(files), folder);
   return folder;
+}
+
+/** A folder with the files of a golden case. */
+function golden(name: string): string {
+  return folderWith(parseArchive(readFileSync(join(import.meta.dirname, `../../golden/render/${name}.txtar`), 'utf8')));
 }
 
 function render(cwd: string, ...args: readonly string[]): Promise<CliRun> {
@@ -86,7 +88,7 @@ describe('render ends with', () => {
 
 describe('the output of render', () => {
   const inGolden = (name: string, ...args: readonly string[]): Promise<CliRun> =>
-    render(join(GOLDEN, name), 'repo', '--clusters', 'clusters', '--at', AT, ...args);
+    render(golden(name), 'repo', '--clusters', 'clusters', '--at', AT, ...args);
 
   test('is the same bytes for the same input', async () => {
     expect(await inGolden('mirroring')).toEqual(await inGolden('mirroring'));
@@ -95,8 +97,9 @@ describe('the output of render', () => {
   test('does not depend on the order in which files and clusters are read', async () => {
     const deps = systemDeps();
     for (const name of ['placement', 'mirroring', 'invalid']) {
-      const checkout = await readCheckout(deps, join(GOLDEN, name, 'repo'));
-      const clusters = await readRecordedClusters(join(GOLDEN, name, 'clusters'), deps.clock);
+      const folder = golden(name);
+      const checkout = await readCheckout(deps, join(folder, 'repo'));
+      const clusters = await readRecordedClusters(join(folder, 'clusters'), deps.clock);
       const printed = async (files: typeof checkout.files, among: typeof clusters): Promise<string> => {
         const engine = evaluate({ ...checkout, files }, among, 0);
         const parts: string[] = [];
@@ -146,15 +149,17 @@ describe('recorded clusters', () => {
 
   test('an object that equals one derived from live state is not live state', async () => {
     const deps = systemDeps();
-    const checkout = await readCheckout(deps, join(GOLDEN, 'mirroring/repo'));
-    const clusters = await readRecordedClusters(join(GOLDEN, 'mirroring/clusters'), deps.clock);
+    const folder = golden('mirroring');
+    const checkout = await readCheckout(deps, join(folder, 'repo'));
+    const clusters = await readRecordedClusters(join(folder, 'clusters'), deps.clock);
     const { inputs } = evaluate(checkout, clusters, 0);
     expect([...inputs.live.entries('west')].map(({ key }) => key)).toEqual(['/Service/web/cart']);
   });
 
   test('the engine observes the status written last, and times in the future are replaced by now', async () => {
-    const checkout = await readCheckout(systemDeps(), join(GOLDEN, 'status/repo'));
-    const written = openStatusFolder(join(GOLDEN, 'status/status'));
+    const folder = golden('status');
+    const checkout = await readCheckout(systemDeps(), join(folder, 'repo'));
+    const written = openStatusFolder(join(folder, 'status'));
     const { inputs } = evaluate(checkout, [], Date.parse('2026-03-01T12:00:00Z') / 1000, written);
     expect([...inputs.observed.entries('KubernetesCluster')].map(({ key }) => key).sort()).toEqual(['east', 'west']);
     const { conditions = [] } = inputs.observed.get('KubernetesCluster', 'west') ?? {};

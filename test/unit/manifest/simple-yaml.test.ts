@@ -8,6 +8,7 @@ import { defaultDecodeLimits } from '../../../src/manifest/limits.ts';
 import { readYaml } from '../../../src/manifest/read-yaml.ts';
 import { readSimpleYaml } from '../../../src/manifest/simple-yaml.ts';
 import type { JsonValue } from '../../../src/model/json.ts';
+import { parseArchive } from '../../support/txtar.ts';
 
 const simple = (text: string) => readSimpleYaml(text, defaultDecodeLimits);
 
@@ -132,11 +133,15 @@ describe('simple YAML', () => {
 });
 
 const PROJECT = join(import.meta.dirname, '../../..');
-const MANIFESTS = globSync(['test/validation/*/**/*.yaml', 'examples/**/*.yaml', 'test/golden/**/*.yaml'], {
+const MANIFESTS = globSync(['test/validation/*/**/*.yaml', 'examples/**/*.yaml', 'test/golden/**/*.{yaml,txtar}'], {
   cwd: PROJECT,
 })
   .sort()
-  .map((path) => readFileSync(join(PROJECT, path), 'utf8'));
+  .flatMap((path) => {
+    const text = readFileSync(join(PROJECT, path), 'utf8');
+    if (!path.endsWith('.txtar')) return [text];
+    return [...parseArchive(text)].flatMap(([name, file]) => (name.endsWith('.yaml') ? [file] : []));
+  });
 
 describe('both parsers of YAML', () => {
   it('read the manifests of this repository alike, and most of them are simple', () => {
