@@ -1,6 +1,7 @@
 import { displayKey } from '../../../src/model/object-key.ts';
 import type { SequencedDelta } from '../../../src/model/output.ts';
 import type { World, WrittenApproval } from '../world.ts';
+import { followReleases } from './releases.ts';
 
 /** The removals that people have approved, by hand or by a file: for one object of one cluster, once, for an hour. */
 export interface Leave {
@@ -12,13 +13,6 @@ export interface Leave {
 }
 
 const LIFE_MS = 60 * 60 * 1_000 + 1_000;
-const BY_FILE = /\(RemovalApproval (\S+)\)$/;
-
-/** `name` of the RemovalApproval that a line of a log says has released something. */
-export function releasedBy(message: string, by: unknown): string | undefined {
-  return message === 'removals are approved' ? BY_FILE.exec(String(by))?.[1] : undefined;
-}
-
 export function followLeave(world: World): Leave {
   /** By `cluster object`: when it was given. */
   const given = new Map<string, number>();
@@ -33,10 +27,10 @@ export function followLeave(world: World): Leave {
   world.listen((event) => {
     if (event.type === 'approved') give(event.removals);
     if (event.type === 'approvalWritten') written.set(event.name, event.approval);
-    if (event.type !== 'log') return;
-    const name = releasedBy(event.line.message, event.line.data.by);
-    // A file releases the removals that its author saw, also if a server were to release others.
-    if (name !== undefined) give(written.get(name)?.removals ?? []);
+  });
+  // A file releases the removals that its author saw, also if a server were to release others; and each of them once.
+  followReleases(world, ({ name, type }) => {
+    if (type === 'first') give(written.get(name)?.removals ?? []);
   });
   return {
     isGiven,
