@@ -301,6 +301,11 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'no fault: no agent had proven yet that the store is an older copy, which had no outcome of an approval',
   },
+  {
+    seed: 8500607,
+    hostile: 'drawn',
+    found: 'a leader took back the registration that it had ended before it could delete the record',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

@@ -89,7 +89,8 @@ export function createReplicatedClusters(deps: ReplicatedClusterDeps) {
     if (found === undefined) await deps.loop.settled();
     // The agent may have connected to this replica meanwhile.
     if (isOwn(cluster)) return;
-    const registration = found ?? lostRegistration(deps, cluster, revocation);
+    const isEnded = found !== undefined && hasEnded(deps, found);
+    const registration = isEnded ? undefined : (found ?? lostRegistration(deps, cluster, revocation));
     if (writer !== '') writers.set(cluster, writer);
     known.set(cluster, stage(deps, cluster, { registration, assumedWarm, revocation }, before, after));
     const isLost =
@@ -167,6 +168,11 @@ function isOlderCopy(before: ClusterReadings, found: ClusterReadings): boolean {
     const [last, now] = [before[kind], found[kind]];
     return last?.type === 'complete' && now?.type === 'complete' && now.map.sequence < last.map.sequence;
   });
+}
+
+/** The leader has ended this registration, and could not delete its record yet. */
+function hasEnded({ ledger, candidacy }: ReplicatedClusterDeps, { cluster, predecessors }: Registration): boolean {
+  return candidacy.turn() !== undefined && predecessors < (ledger.revocation(cluster)?.ended ?? 0);
 }
 
 /**

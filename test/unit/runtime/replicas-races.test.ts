@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../../src/ports/lease.ts';
+import { recordKey } from '../../../src/runtime/ledger/records.ts';
 import { createCandidacy, withFence } from '../../../src/runtime/replica/candidacy.ts';
 import { createProbes } from '../../../src/runtime/replica/peers.ts';
 import type { Sessions } from '../../../src/runtime/sessions.ts';
 import { createJournal } from '../../../src/runtime/stored/journal.ts';
 import { configMapYaml, placementYaml, policyYaml } from '../../support/manifests.ts';
 import { createMemoryLease } from '../../support/memory-lease.ts';
+import { discoverOne } from '../../support/mirrors.ts';
 import {
   createReplicaWorld,
   type FakeReplica,
@@ -284,5 +286,35 @@ describe('a replica that has just begun', () => {
     const { world: own } = await begun;
     await world.pass();
     expect([...own.server.engine.inputs.files.entries('main')].map(({ key }) => key)).not.toContain('apps/c.yaml');
+  });
+});
+
+describe('the end of a registration', () => {
+  it('is not taken back by the leader, which reads the record before it could delete it', async () => {
+    const world = await startedReplicas();
+    const leader = world.leader();
+    const follower = followerOf(world);
+    follower.agent('east').connect();
+    await world.pass();
+    discoverOne(follower.world, 'east');
+    await world.pass();
+    follower.agent('east').disconnect();
+    await world.pass();
+    const letThrough = failWrites(leader, (key) => key === recordKey.registration('east'));
+    world.push({ 'clusters/east/cluster.yaml': null });
+    // Every two minutes the records of all clusters are read.
+    await world.pass(130_000);
+    expect(world.memory.peek(recordKey.registration('east'))).toBeDefined();
+    letThrough();
+    await world.pass(10_000);
+    expect(world.memory.peek(recordKey.registration('east'))).toBeUndefined();
+    for (const { inputs } of [leader, follower].map(({ world: { server } }) => server.engine)) {
+      expect(inputs.snapshots.get('', 'east')).toBeUndefined();
+      expect(inputs.agents.get('', 'east')).toBeUndefined();
+    }
+    // Its name is free for another cluster.
+    world.push({ 'clusters/east/cluster.yaml': base['clusters/east/cluster.yaml'] ?? null });
+    await world.pass();
+    expect(leader.agent('east', 'id-of-another').connect().type).toBe('admitted');
   });
 });
