@@ -1,8 +1,11 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { load } from 'js-yaml';
 import type { JsonObject } from '../src/model/json.ts';
 import { agentFiles } from './deploy/agent-files.ts';
+import { CHARTS, chartReadme } from './deploy/chart-readme.ts';
+import { crdsChartFiles } from './deploy/crds-chart.ts';
 import { monitoringFiles } from './deploy/monitoring-files.ts';
 import { withRightsTable } from './deploy/rights-table.ts';
 import { relayConfigFields, serverRightsFiles, serverValuesSchema } from './deploy/server-files.ts';
@@ -20,14 +23,34 @@ export async function generatedDeployFiles(): Promise<ReadonlyMap<string, string
     fleetPolicy: await json('schemas/fleet-policy.json'),
   });
   const rules = await text('deploy/prometheus/fleetrelay.rules.yaml');
-  return new Map([
+  const files = new Map([
     ...agentFiles(),
     ...serverRightsFiles(),
     ...monitoringFiles(rules),
     ['deploy/helm/fleetrelay/files/relay-config-fields.yaml', relayConfigFields(relayConfig)],
     ['deploy/helm/fleetrelay/values.schema.json', `${JSON.stringify(values, null, 2)}\n`],
     ['docs/reference/rights.md', withRightsTable(await text('docs/reference/rights.md'))],
+    ...crdsChartFiles(await definitions()),
   ]);
+  for (const name of CHARTS) {
+    const folder = `deploy/helm/${name}`;
+    const yaml = async (file: string): Promise<JsonObject> => load(await text(`${folder}/${file}`)) as JsonObject;
+    const schema = files.get(`${folder}/values.schema.json`) ?? (await text(`${folder}/values.schema.json`));
+    const parts = { chart: await yaml('Chart.yaml'), values: await yaml('values.yaml') };
+    files.set(`${folder}/README.md`, chartReadme(name, { ...parts, schema: JSON.parse(schema) as JsonObject }));
+  }
+  return files;
+}
+
+/** The CustomResourceDefinitions by name. */
+async function definitions(): Promise<ReadonlyMap<string, string>> {
+  const folder = join(ROOT, 'deploy/crds');
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.yaml')).sort();
+  const texts = names.map(async (name) => {
+    const [group = '', plural = ''] = name.replace('.yaml', '').split('_');
+    return [`${plural}.${group}`, await readFile(join(folder, name), 'utf8')] as const;
+  });
+  return new Map(await Promise.all(texts));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -20,7 +20,7 @@ export default defineConfig({
   cacheDir: join(project, 'site/.cache/vitepress'),
   rewrites: { 'README.md': 'index.md', ':folder(.*)/README.md': ':folder/index.md' },
   lastUpdated: false,
-  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  head: [['link', { rel: 'icon', href: '/icon.svg' }]],
   // The index of the search is one file.
   vite: { build: { chunkSizeWarningLimit: 8_000 } },
   markdown: {
@@ -60,6 +60,8 @@ export default defineConfig({
     },
   },
   buildEnd: async ({ outDir }) => {
+    // The charts name it, too.
+    await cp(join(project, 'deploy/helm/icon.svg'), join(outDir, 'icon.svg'));
     for (const path of links.files()) {
       await mkdir(dirname(join(outDir, path)), { recursive: true });
       await cp(join(project, path), join(outDir, path));

@@ -194,7 +194,7 @@ describe.skipIf(noProgram('kube-apiserver', 'kube-controller-manager'))(
         await expectRights(AGENT, [], [...yes, ...no]);
         const path = join(KUSTOMIZE, 'components', 'agent-webhook', 'rights.yaml');
         const byKustomize = objectsOf(readFileSync(path, 'utf8'));
-        const release = AGENT_RELEASES['with the webhook'];
+        const release = AGENT_RELEASES.webhook;
         if (release === undefined) throw new Error('there is no such release');
         const byChart = (await renderChart('fleetrelay-agent', release)).filter(
           ({ kind, metadata }) => /Role/.test(kind) && metadata.name === 'fleetrelay-agent-webhook',
@@ -233,7 +233,7 @@ describe.skipIf(noProgram('kube-apiserver', 'kube-controller-manager'))(
         const byRegister = AGENT_ACCESS.filter((access) => /care|tunnel|webhooks/.test(access)).flatMap((access) =>
           furtherAgentRights('fleetrelay', access, { writable: 'all', careNamespaces: ['kube-system', CONTROL_PLANE] }),
         ) as unknown as readonly Manifest[];
-        const release = AGENT_RELEASES['the care of Shoots'];
+        const release = AGENT_RELEASES.care;
         if (release === undefined) throw new Error('there is no such release');
         const byChart = (await renderChart('fleetrelay-agent', release)).filter(
           ({ kind, metadata }) => /Role/.test(kind) && /-(care|tunnel|webhooks)$/.test(metadata.name),

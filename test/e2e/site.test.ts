@@ -32,6 +32,10 @@ test('a link to a file that is no page leads to a copy of it', () => {
   expect(pageOf('schemas/placement.json')).toBe(readFileSync(join(project, 'schemas/placement.json'), 'utf8'));
 });
 
+test('the icon that the charts name is there', () => {
+  expect(pageOf('icon.svg')).toBe(readFileSync(join(project, 'deploy/helm/icon.svg'), 'utf8'));
+});
+
 test('text of a page is text: no expression, no emoji, no address made of a name', () => {
   const page = pageOf('docs/reference/kinds/placement.html');
   expect(page).toContain('{a,b} for either');

@@ -18,7 +18,7 @@ const MAX_WORDS = 90;
 /** Options of other programs that the pages name alone. */
 const OF_OTHER_PROGRAMS = new Set([
   // helm, kubectl, kube-apiserver.
-  ...['--set', '--from-literal', '--runtime-config'],
+  ...['--set', '--take-ownership', '--force-conflicts', '--from-literal', '--runtime-config'],
   // Node.js.
   ...['--min-semi-space-size', '--external-memory-accounted-in-global-limit'],
 ]);

@@ -6,7 +6,8 @@ import { loadAll } from 'js-yaml';
 import { programPath } from '../../support/programs.ts';
 
 export const PROJECT = join(import.meta.dirname, '..', '..', '..');
-const CHARTS = join(PROJECT, 'deploy', 'helm');
+/** Folder of the charts, below the project. */
+export const CHARTS = join('deploy', 'helm');
 
 /** A Kubernetes object as a person reads it. */
 export interface Manifest {
@@ -41,7 +42,7 @@ export interface Release {
 export function releaseArguments(folder: string, chart: string, { name, namespace, values }: Release): string[] {
   const file = join(folder, 'values.json');
   writeFileSync(file, JSON.stringify(values));
-  return [name, join(CHARTS, chart), '--namespace', namespace, '--values', file];
+  return [name, join(PROJECT, CHARTS, chart), '--namespace', namespace, '--values', file];
 }
 
 /** The objects of a chart as rendered with these values. Rejects with what helm said. */
@@ -56,7 +57,7 @@ export async function lintChart(chart: string, values: object): Promise<string> 
   return await inFolder(async (folder) => {
     const file = join(folder, 'values.json');
     writeFileSync(file, JSON.stringify(values));
-    return await runHelm(['lint', '--strict', '--quiet', join(CHARTS, chart), '--values', file]);
+    return await runHelm(['lint', '--strict', '--quiet', join(PROJECT, CHARTS, chart), '--values', file]);
   });
 }
 
@@ -82,7 +83,7 @@ export function objectsOf(yaml: string): readonly Manifest[] {
 }
 
 /** Kustomize wants bases by a relative path: hence a folder inside the project. */
-async function inFolder<Value>(use: (folder: string) => Promise<Value>): Promise<Value> {
+export async function inFolder<Value>(use: (folder: string) => Promise<Value>): Promise<Value> {
   const parent = join(PROJECT, 'node_modules', '.cache', 'deploy-tests');
   mkdirSync(parent, { recursive: true });
   const folder = mkdtempSync(join(parent, 'x'));

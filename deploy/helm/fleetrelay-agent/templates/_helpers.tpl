@@ -19,11 +19,25 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
 {{- define "agent.labels" -}}
-{{ include "agent.selectorLabels" . }}
-app.kubernetes.io/part-of: fleetrelay
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
+{{ include "agent.labelsWith" (list . dict) }}
+{{- end }}
+
+{{/* The labels of an object that has further ones of its own; those win over commonLabels. By two of them its pods are found. */}}
+{{- define "agent.labelsWith" -}}
+{{- $root := first . }}
+{{- $own := include "agent.selectorLabels" $root | fromYaml }}
+{{- $further := merge (dict) (default dict (last .)) (default dict $root.Values.commonLabels) }}
+{{- range $label := keys $own }}
+{{- if hasKey $further $label }}
+{{- fail (printf "the label %s finds the pods of this release, so no value may set it; nameOverride changes app.kubernetes.io/name" $label) }}
+{{- end }}
+{{- end }}
+{{- $chart := dict
+  "app.kubernetes.io/part-of" "fleetrelay"
+  "app.kubernetes.io/version" $root.Chart.AppVersion
+  "app.kubernetes.io/managed-by" $root.Release.Service
+  "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version) }}
+{{- merge $own $further $chart | toYaml }}
 {{- end }}
 
 {{- define "agent.serviceAccountName" -}}
