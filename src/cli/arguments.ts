@@ -4,6 +4,8 @@ import { isReplicaAddress, REPLICA_ADDRESS } from '../manifest/server-address.ts
 import { MOST_ENROLMENT_SECONDS } from '../model/enrolment.ts';
 import { parseGoDuration } from '../model/go-duration.ts';
 import { type ClusterName, type FleetName, parseClusterName, parseFleetName } from '../model/ids.ts';
+import type { LabelSelector } from '../model/label-selector.ts';
+import { parseLabelSelector } from '../model/label-selector-text.ts';
 import { suggestion } from '../model/messages.ts';
 import { durationMs } from '../model/proto-json.ts';
 import { ok, problem, type Result } from '../model/result.ts';
@@ -37,8 +39,18 @@ export const dataplaneName: (text: string) => string = checked((text) =>
 );
 
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
-const namespaceName = checked((text) =>
+
+/** The name of a Namespace. */
+export const namespaceName: (text: string) => string = checked((text) =>
   NAMESPACE.test(text) ? ok(text) : problem('It must be the name of a Namespace'),
+);
+
+/** A label selector, with its text. */
+export const labelSelector: (text: string) => { readonly text: string; readonly parsed: LabelSelector } = checked(
+  (text) => {
+    const parsed = parseLabelSelector(text);
+    return parsed.ok ? ok({ text, parsed: parsed.value }) : parsed;
+  },
 );
 
 /** The names of Namespaces, with one more, or with several between commas. */

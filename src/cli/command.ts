@@ -85,16 +85,17 @@ export class CliCommand extends Command {
   }
 
   /** As {@link answers}, in formats of its own. */
-  answersIn<Shown extends { readonly exitCode?: ExitCode }, Flags, Words extends readonly unknown[]>(
-    formats: Formats<Shown>,
-    run: (flags: Flags, ...words: Words) => Promise<Shown>,
-  ): this {
+  answersIn<
+    Shown extends { readonly exitCode?: ExitCode; readonly isWritten?: true },
+    Flags,
+    Words extends readonly unknown[],
+  >(formats: Formats<Shown>, run: (flags: Flags, ...words: Words) => Promise<Shown>): this {
     const [first = '', ...others] = Object.keys(formats);
     const output = oneOf('-o, --output <format>', 'how to print it', [first, ...others]);
     return this.addOption(output.default(first)).action(async () => {
       const flags = this.opts() as Flags & { readonly output: string };
       const answer = await run(flags, ...(this.processedArgs as unknown as Words));
-      await formats[flags.output]?.(this.context.stdout, answer);
+      if (answer.isWritten !== true) await formats[flags.output]?.(this.context.stdout, answer);
       this.context.exit(answer.exitCode ?? EXIT.ok);
     });
   }

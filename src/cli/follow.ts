@@ -4,7 +4,7 @@ import { END_MS, type ProcessContext } from './command.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
-/** Shows each row that is new or has changed, until a signal stops the process. Waits while the server does not answer. */
+/** Shows each row that is new or has changed, and names those that are gone if they are asked for, until a signal stops the process. Waits while the server does not answer. */
 export async function follow<Row>(
   context: ProcessContext,
   first: readonly Row[],
@@ -12,10 +12,12 @@ export async function follow<Row>(
     ask,
     nameOf,
     show,
+    gone,
   }: {
     readonly ask: () => Promise<readonly Row[]>;
     readonly nameOf: (row: Row) => string;
-    readonly show: (rows: readonly Row[]) => void;
+    readonly show: (rows: readonly Row[]) => void | Promise<void>;
+    readonly gone?: (name: string) => void;
   },
 ): Promise<void> {
   const stopped = context.untilStopped(END_MS);
@@ -24,8 +26,10 @@ export async function follow<Row>(
   let rows = first;
   while (!stopped.aborted) {
     const changed = rows.filter((row) => shown.get(nameOf(row)) !== JSON.stringify(row));
-    shown = new Map(rows.map((row) => [nameOf(row), JSON.stringify(row)]));
-    if (changed.length > 0) show(changed);
+    const now = new Map(rows.map((row) => [nameOf(row), JSON.stringify(row)]));
+    for (const name of shown.keys()) if (!now.has(name)) gone?.(name);
+    shown = now;
+    if (changed.length > 0) await show(changed);
     await sleep(LOOK_EVERY_MS, undefined, { signal: stopped }).catch(() => undefined);
     if (stopped.aborted) return;
     try {

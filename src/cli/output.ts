@@ -23,9 +23,16 @@ export interface Answer {
   readonly table: (out: TextOutput) => void;
   /** The table with all columns; absent: it has them all. */
   readonly wide?: (out: TextOutput) => void;
+  /** What `-o name` prints, a line each. */
+  readonly names?: readonly string[];
   /** 0 unless set. */
   readonly exitCode?: ExitCode;
+  /** The command has written it already, as `--watch` does. */
+  readonly isWritten?: true;
 }
+
+/** The answer of a command that has written all it had to say. */
+export const WRITTEN: Answer = { value: null, table: () => undefined, isWritten: true };
 
 /** The formats of a command: how each writes an answer. The first is the default. */
 export type Formats<Shown> = Readonly<Record<string, (out: TextOutput, shown: Shown) => void | Promise<void>>>;
@@ -47,6 +54,23 @@ export const LIST_FORMATS = {
   json,
   yaml,
 } as const satisfies Formats<Answer>;
+
+/** The formats of a command whose rows have names. */
+export const NAME_FORMATS = {
+  ...LIST_FORMATS,
+  name: (out, { names = [] }) => out.write([...new Set(names)].map((name) => `${printable(name)}\n`).join('')),
+} as const satisfies Formats<Answer>;
+
+/** Writes rows as they come in a format for programs: JSON one after the other, YAML as documents of a stream. */
+export async function writeInTurn(out: TextOutput, output: string, values: readonly unknown[]): Promise<void> {
+  for (const value of values) {
+    if (output === 'json') json(out, { value });
+    else {
+      out.write('---\n');
+      await yaml(out, { value });
+    }
+  }
+}
 
 /** The formats of a command that prints a document for a program. */
 export const DOCUMENT_FORMATS = { yaml, json } as const satisfies Formats<Omit<Answer, 'table'>>;
@@ -103,24 +127,50 @@ export function listAnswer<Row>(
   none: string,
   value: unknown = rows,
 ): Answer {
-  const write = (shown: readonly Column<Row>[]) => (out: TextOutput) =>
-    rows.length === 0 ? out.write(`${none}\n`) : writeTable(out, shown, rows);
-  return { value, table: write(columns.filter(({ isWide }) => isWide !== true)), wide: write(columns) };
+  const write = (isWide: boolean) => (out: TextOutput) =>
+    rows.length === 0 ? out.write(`${none}\n`) : writeTable(out, columns, rows, { isWide });
+  return { value, table: write(false), wide: write(true) };
+}
+
+/** Which columns a table has: with `isWide` all of them. */
+interface TableOptions {
+  readonly isWide?: boolean;
 }
 
 /** Writes rows under headings; every column but the last is padded to its widest text. */
-export function writeTable<Row>(out: TextOutput, columns: readonly Column<Row>[], rows: readonly Row[]): void {
-  const titles = columns.map(({ title }) => printable(title));
-  const lines = [titles, ...rows.map((row) => columns.map(({ text }) => printable(text(row))))];
-  const widths = titles.map((_, index) => lines.reduce((width, line) => Math.max(width, line[index]?.length ?? 0), 0));
-  for (const line of lines) {
-    const cells = columns.map(({ isState }, index) => {
-      const text = line[index] ?? '';
-      const padded = index === columns.length - 1 ? text : text.padEnd(widths[index] ?? 0);
-      return styled(out, isState === true ? toneOf(text) : undefined, padded);
-    });
-    out.write(`${cells.join('   ').trimEnd()}\n`);
-  }
+export function writeTable<Row>(
+  out: TextOutput,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  options: TableOptions = {},
+): void {
+  tableWriter(out, columns, options)(rows);
+}
+
+/** Writes one table in parts: the headings once, and each column as wide as its widest text until then. */
+export function tableWriter<Row>(
+  out: TextOutput,
+  all: readonly Column<Row>[],
+  { isWide: wantsAll = false }: TableOptions = {},
+): (rows: readonly Row[]) => void {
+  const columns = all.filter(({ isWide }) => wantsAll || isWide !== true);
+  let titles = [columns.map(({ title }) => printable(title))];
+  let widths: readonly number[] = columns.map(() => 0);
+  return (rows) => {
+    const lines = [...titles, ...rows.map((row) => columns.map(({ text }) => printable(text(row))))];
+    titles = [];
+    widths = widths.map((width, index) =>
+      lines.reduce((most, line) => Math.max(most, line[index]?.length ?? 0), width),
+    );
+    for (const line of lines) {
+      const cells = columns.map(({ isState }, index) => {
+        const text = line[index] ?? '';
+        const padded = index === columns.length - 1 ? text : text.padEnd(widths[index] ?? 0);
+        return styled(out, isState === true ? toneOf(text) : undefined, padded);
+      });
+      out.write(`${cells.join('   ').trimEnd()}\n`);
+    }
+  };
 }
 
 /** Writes an empty line and the rows under their headings; nothing without rows. */

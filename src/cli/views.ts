@@ -27,6 +27,10 @@ export const CLUSTER_COLUMNS: readonly Column<ClusterView>[] = [
   { title: 'APPLIED', text: ({ counts }) => `${counts.applied}/${counts.targeted}` },
   { title: 'HEALTH', text: healthOfCluster, isState: true },
   { title: 'SEQUENCE', text: ({ position }) => `${position.epoch}.${position.sequence}` },
+  { title: 'AGENT', text: ({ agentVersion }) => agentVersion ?? '-', isWide: true },
+  { title: 'KUBERNETES', text: ({ kubernetesVersion }) => kubernetesVersion ?? '-', isWide: true },
+  { title: 'LABELS', text: ({ labels }) => pairs(labels, ',') || '-', isWide: true },
+  { title: 'ID', text: ({ id }) => id ?? '-', isWide: true },
   { title: 'MESSAGE', text: ({ message }) => message },
 ];
 
@@ -41,6 +45,8 @@ export const SOURCE_COLUMNS: readonly Column<SourceView>[] = [
   { title: 'REVISION', text: ({ revision }) => revision?.slice(0, SHORT_REVISION) ?? '-' },
   { title: 'WAITING', text: ({ refusedRevision }) => refusedRevision?.slice(0, SHORT_REVISION) ?? '-' },
   { title: 'ADDRESS', text: ({ address }) => address },
+  { title: 'REASON', text: ({ reason }) => reason || '-', isWide: true },
+  { title: 'SUSPENDED BY', text: ({ suspended }) => suspended?.by ?? '-', isWide: true },
   { title: 'MESSAGE', text: ({ message }) => message },
 ];
 
@@ -51,6 +57,7 @@ export const OUTPUT_COLUMNS: readonly Column<OutputView>[] = [
   { title: 'HEALTH', text: ({ health }) => health?.state ?? '-', isState: true },
   { title: 'DIGEST', text: ({ digest }) => digest?.slice(0, SHORT_DIGEST) ?? '-' },
   { title: 'FROM', text: ({ origins }) => origins.map(({ source, path }) => `${source}:${path}`).join(', ') },
+  { title: 'REASON', text: ({ reason }) => reason || '-', isWide: true },
   { title: 'MESSAGE', text: ({ message, health }) => (message === '' ? (health?.message ?? '') : message) },
 ];
 
@@ -66,6 +73,11 @@ export const DATAPLANE_COLUMNS: readonly Column<JsonObject>[] = [
   },
   { title: 'CONNECTION', text: ({ connection }) => textOf(objectOf(connection).state), isState: true },
   { title: 'SINCE', text: ({ connection }) => orDash(objectOf(connection).since) },
+  {
+    title: 'EXPLAINED BY',
+    text: ({ mesh, name }) => `fleetrelay explain dataplane/${textOf(name)} --mesh ${textOf(mesh)}`,
+    isWide: true,
+  },
   { title: 'NOTES', text: ({ notes }) => textsOf(notes).join('; ') },
 ];
 
@@ -73,7 +85,7 @@ export const SERVICE_COLUMNS: readonly Column<JsonObject>[] = [
   { title: 'MESH', text: ({ mesh }) => textOf(mesh) },
   { title: 'SERVICE', text: ({ name }) => textOf(name) },
   { title: 'STATUS', text: ({ status }) => statusText(status), isState: true },
-  { title: 'TYPE', text: ({ serviceType }) => textOf(serviceType) },
+  { title: 'TYPE', text: ({ serviceType }) => textOf(serviceType), isWide: true },
   { title: 'DATA PLANES', text: ({ dataplanes }) => ratio(dataplanes, 'online') },
   { title: 'ENDPOINTS', text: ({ endpoints }) => ratio(endpoints, 'ready') },
   { title: 'ZONES', text: ({ zones }) => textsOf(zones).join(', ') },
@@ -84,12 +96,19 @@ export const ENDPOINT_COLUMNS: readonly Column<JsonObject>[] = [
   { title: 'SERVICE', text: ({ service }) => textOf(service) },
   { title: 'ADDRESS', text: ({ address }) => textOf(address) },
   { title: 'PORT', text: ({ port }) => String(port) },
-  { title: 'WEIGHT', text: ({ weight }) => String(weight) },
+  { title: 'WEIGHT', text: ({ weight }) => String(weight), isWide: true },
   { title: 'ZONE', text: ({ zone }) => orDash(zone) },
 ];
 
-/** The columns of Shoots: those of Gardener. `now`: milliseconds since 1970. */
-export function shootColumns(now: number): readonly Column<JsonObject>[] {
+export const MIRRORED_SERVICE_COLUMNS: readonly Column<JsonObject>[] = [
+  { title: 'SERVICE', text: ({ service }) => textOf(service) },
+  { title: 'FROM', text: ({ from }) => textOf(from) },
+  { title: 'TO', text: ({ to }) => textOf(to) },
+  { title: 'MIRROR', text: ({ mirror }) => textOf(mirror), isWide: true },
+];
+
+/** The columns of Shoots: those of Gardener. `now` gives milliseconds since 1970. */
+export function shootColumns(now: () => number): readonly Column<JsonObject>[] {
   const column = (title: string, field: string): Column<JsonObject> => ({ title, text: (row) => textOf(row[field]) });
   const wide = (title: string, field: string): Column<JsonObject> => ({ ...column(title, field), isWide: true });
   return [
@@ -114,7 +133,7 @@ export function shootColumns(now: number): readonly Column<JsonObject>[] {
     wide('OBSERVABILITY', 'observability'),
     wide('NODES', 'nodes'),
     wide('SYSTEM', 'system'),
-    { title: 'AGE', text: ({ creationTimestamp }) => ageOf(textOf(creationTimestamp), now) },
+    { title: 'AGE', text: ({ creationTimestamp }) => ageOf(textOf(creationTimestamp), now()) },
   ];
 }
 
@@ -148,7 +167,7 @@ function ratio(counts: JsonValue | undefined, part: string): string {
 
 /** The removals of all held sets, one per row. */
 export function removalRows(sets: readonly HeldRemovalsView[]) {
-  return sets.flatMap(({ digest, message, removals }) => removals.map((removal) => ({ digest, message, ...removal })));
+  return sets.flatMap(({ removals, ...set }) => removals.map((removal) => ({ ...set, ...removal })));
 }
 
 /** An approval names the digest. */
@@ -156,6 +175,7 @@ export const REMOVAL_COLUMNS: readonly Column<ReturnType<typeof removalRows>[num
   { title: 'DIGEST', text: ({ digest }) => digest.slice(0, SHORT_DIGEST) },
   { title: 'CLUSTER', text: ({ cluster }) => cluster },
   { title: 'OBJECT', text: ({ object }) => object },
+  { title: 'REASON', text: ({ reason }) => reason, isWide: true },
   { title: 'HELD BECAUSE', text: ({ message }) => message },
 ];
 
@@ -168,6 +188,7 @@ export const REMEDIATION_COLUMNS: readonly Column<JsonObject>[] = [
   { title: 'FROM', text: ({ from }) => valueText(from) },
   { title: 'TO', text: ({ to }) => valueText(to) },
   { title: 'OUTCOME', text: ({ outcome }) => textOf(outcome), isState: true },
+  { title: 'ID', text: ({ id }) => orDash(id), isWide: true },
   { title: 'MESSAGE', text: ({ message }) => orDash(message) },
 ];
 
@@ -193,6 +214,7 @@ export const DIAGNOSTIC_COLUMNS: readonly Column<Diagnostic>[] = [
   { title: 'WHERE', text: ({ at }) => (at === undefined ? '-' : displayLocation(at)) },
   { title: 'CODE', text: ({ code }) => code },
   { title: 'REASON', text: ({ reason }) => reason },
+  { title: 'EXPLAINED BY', text: ({ code }) => `fleetrelay explain ${code}`, isWide: true },
   { title: 'MESSAGE', text: ({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`) },
 ];
 

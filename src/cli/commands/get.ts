@@ -1,165 +1,145 @@
 import { Argument } from 'commander';
 import type { ClusterName } from '../../model/ids.ts';
-import { type JsonObject, type JsonValue, textOf } from '../../model/json.ts';
-import { suggestion } from '../../model/messages.ts';
+import type { LabelSelector } from '../../model/label-selector.ts';
 import { printable } from '../../model/printable.ts';
-import type { ViewFilter } from '../../model/view-filter.ts';
-import type { Api } from '../api.ts';
-import { addTag, clusterName } from '../arguments.ts';
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
-import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
-import { type Answer, type Column, LIST_FORMATS, listAnswer } from '../output.ts';
-import {
-  CLUSTER_COLUMNS,
-  DATAPLANE_COLUMNS,
-  DIAGNOSTIC_COLUMNS,
-  ENDPOINT_COLUMNS,
-  OUTPUT_COLUMNS,
-  REMEDIATION_COLUMNS,
-  REMOVAL_COLUMNS,
-  removalRows,
-  SERVICE_COLUMNS,
-  SOURCE_COLUMNS,
-  shootColumns,
-} from '../views.ts';
-
-/** Asks for a list that a filter limits, and answers it. `name`: only what has this name. */
-type List = (api: Api, filter: ViewFilter, name?: string) => Promise<Answer>;
-
-const LISTS: Readonly<Record<string, List>> = {
-  clusters: async (api, { cluster }) => {
-    const found = (await api.list('clusters')).filter(({ name }) => isOf(cluster, name));
-    if (cluster !== undefined && found.length === 0)
-      throw new CliError(EXIT.notFound, `there is no cluster ${cluster}`);
-    return listAnswer(CLUSTER_COLUMNS, found, 'no clusters');
-  },
-  outputs: async (api, { cluster }) =>
-    listAnswer(
-      OUTPUT_COLUMNS,
-      await api.list('outputs', { cluster }),
-      none('outputs', cluster === undefined ? {} : { cluster }),
-    ),
-  sources: async (api) => listAnswer(SOURCE_COLUMNS, await api.list('sources'), 'no sources'),
-  removals: async (api, { cluster }) => {
-    const sets = await api.list('removals');
-    const found = sets.filter(({ removals }) => removals.some((removal) => isOf(cluster, removal.cluster)));
-    const rows = removalRows(found).filter((row) => isOf(cluster, row.cluster));
-    return listAnswer(REMOVAL_COLUMNS, rows, none('removals', cluster === undefined ? {} : { cluster }), found);
-  },
-  diagnostics: async (api) => listAnswer(DIAGNOSTIC_COLUMNS, await api.list('diagnostics'), 'no diagnostics'),
-  dataplanes: async (api, filter) =>
-    listAnswer(DATAPLANE_COLUMNS, await api.view('dataplanes', filter), none('data planes', filter)),
-  services: async (api, filter) =>
-    listAnswer(SERVICE_COLUMNS, await api.view('services', filter), none('services', filter)),
-  endpoints: async (api, filter) =>
-    listAnswer(ENDPOINT_COLUMNS, await api.view('endpoints', filter), none('endpoints', filter)),
-  remediations: async (api, filter) =>
-    listAnswer(REMEDIATION_COLUMNS, await api.view('remediations', filter), none('remediations', filter)),
-  shoots: async (api, filter, name) => {
-    const rows = await api.view('shoots', filter);
-    const found = rows.filter((row) => name === undefined || isNamed(row, name));
-    if (name !== undefined && found.length === 0) {
-      const meant = suggestion(
-        name,
-        rows.map((row) => `${textOf(row.namespace)}/${textOf(row.name)}`),
-      );
-      const hint = meant === undefined ? undefined : `did you mean ${printable(meant)}?`;
-      throw new CliError(EXIT.notFound, `there is no Shoot ${printable(name)}`, hint);
-    }
-    return listAnswer(shootColumns(Date.now()), found, none('Shoots', filter));
-  },
-};
-const OF_HEALTH = ['dataplanes', 'services', 'endpoints'];
-const OF_CLUSTERS = ['clusters', 'outputs', 'removals', 'remediations', 'shoots', ...OF_HEALTH];
+import { addTag, clusterName, labelSelector, namespaceName } from '../arguments.ts';
+import { type CliCommand, type CliContext, type Examples, newCommand } from '../command.ts';
+import { refuseUsage } from '../exit-codes.ts';
+import { LISTED_KINDS, type Wanted, wantedBy } from '../lists/kinds.ts';
+import type { ListedKind, ListFilter } from '../lists/listed-kind.ts';
+import { showList } from '../lists/show-list.ts';
+import { type Answer, type Column, listAnswer, NAME_FORMATS } from '../output.ts';
 
 interface Flags {
+  readonly namespace?: string;
+  readonly allNamespaces?: true;
+  readonly selector?: { readonly text: string; readonly parsed: LabelSelector };
   readonly cluster?: ClusterName;
   readonly mesh?: string;
   readonly tag?: Readonly<Record<string, string>>;
+  readonly watch?: true;
+  readonly output: string;
 }
 
-/** `fleetrelay get WHAT [NAME]`: lists one kind of thing that the server knows. */
+const EXAMPLES: Examples = [
+  ['fleetrelay get', 'the kinds that can be listed'],
+  ['fleetrelay get clusters -l region=eu', 'the clusters with this label: connected, in sync'],
+  ['fleetrelay get outputs --cluster east', 'every object that "east" should hold, and what became of it'],
+  ['fleetrelay get outputs deploy/web -n shop', 'one object in every cluster that should hold it'],
+  ['fleetrelay get deployments --watch', 'the outputs of a kind, and each change until you stop it'],
+  ['fleetrelay get cluster east -o wide', 'one cluster with versions, labels and id'],
+  ['fleetrelay get sources -o name', 'names for a script, a line each'],
+  ['fleetrelay get removals -o yaml', 'what a guard holds back'],
+  ['fleetrelay get dataplanes --tag kuma.io/service=web', 'the proxies of a service, and why one is not online'],
+  ['fleetrelay get endpoints --mesh default', 'the load-balancing sets: what may receive traffic now'],
+  ['fleetrelay get shoots garden-web/blue -o wide', 'one Shoot with each of its conditions'],
+  ['fleetrelay get remediations --cluster blue', 'what its agent has changed of webhooks, and what it would change'],
+];
+
+/** `fleetrelay get [KIND] [NAME...]`: lists one kind of thing that the server knows. */
 export function getCommand(context: CliContext): CliCommand {
-  const known = Object.keys(LISTS);
   return (
     newCommand('get', context)
-      .summary(
-        'list clusters, outputs, sources, held removals, diagnostics, mirrored services, Shoots, or data planes and their services',
-      )
+      .summary('list clusters, outputs, sources, held removals and all else that the server knows')
       .description(
-        `Lists what the server knows: ${known.join(', ')}, or a view that the server has. The server names its views if it has none of the name.`,
+        'Lists things of one kind as the server knows them; without a kind it lists the kinds. KIND is the plural, the singular, or a kind of Kubernetes such as deploy, which stands for the outputs of that kind. KIND/NAME is as good as KIND NAME.',
       )
-      // The choices are for completion only: the server knows which views there are.
-      .addArgument(new Argument('<what>', 'what to list').choices(known).argParser((what) => what))
-      .argument('[name]', 'only the one of this name, NAME or NAMESPACE/NAME (shoots)')
-      .option('--cluster <name>', `only what belongs to this cluster (${OF_CLUSTERS.join(', ')})`, clusterName)
-      .option('--mesh <name>', `only what belongs to this mesh (${OF_HEALTH.join(', ')})`)
+      // The choices are for completion only: `wantedBy` knows more words.
+      .addArgument(
+        new Argument('[kind]', 'what to list').choices(LISTED_KINDS.map(({ name }) => name)).argParser((kind) => kind),
+      )
+      .argument('[name...]', 'only those with one of these names; an output is KIND/NAME or KIND/NAMESPACE/NAME')
+      .option('-n, --namespace <name>', `only what is in this namespace (${kindsWith('namespace')})`, namespaceName)
+      .option('-A, --all-namespaces', 'what is in any namespace; the default')
+      .option(
+        '-l, --selector <labels>',
+        `only what has these labels, as KEY=VALUE,KEY!=VALUE,KEY in (A,B) (${kindsWith('selector')})`,
+        labelSelector,
+      )
+      .option('--cluster <name>', `only what belongs to this cluster (${kindsWith('cluster')})`, clusterName)
+      .option('--mesh <name>', `only what belongs to this mesh (${kindsWith('mesh')})`)
       .option(
         '--tag <key=value>',
-        `only what an inbound with this tag serves; repeated: one inbound has them all (${OF_HEALTH.join(', ')})`,
+        `only what an inbound with this tag serves; repeated: one inbound has them all (${kindsWith('tags')})`,
         addTag,
       )
-      .examples([
-        ['fleetrelay get clusters', 'every cluster, whether it is connected and in sync'],
-        ['fleetrelay get outputs --cluster east', 'every object that "east" should hold, and what became of it'],
-        ['fleetrelay get removals -o yaml', 'what a guard holds back'],
-        ['fleetrelay get dataplanes --tag kuma.io/service=web', 'the proxies of a service, and why one is not online'],
-        ['fleetrelay get endpoints --mesh default', 'the load-balancing sets: what may receive traffic now'],
-        ['fleetrelay get shoots', 'how each Shoot is: its last operation, and the worst of its conditions'],
-        [
-          'fleetrelay get remediations --cluster blue',
-          'what its agent has changed of webhooks, and what it would change',
-        ],
-        ['fleetrelay get shoots garden-web/blue -o wide', 'one Shoot with each of its conditions'],
-        [
-          'fleetrelay get mirrored-services',
-          'every Service that is made known in other clusters: a view of the server',
-        ],
-      ])
-      .asks(async (api, { cluster, mesh, tag }: Flags, what: string, name?: string) => {
-        refuseUsage([
-          [cluster !== undefined && !OF_CLUSTERS.includes(what), `--cluster does not apply to ${what}`],
-          [mesh !== undefined && !OF_HEALTH.includes(what), `--mesh does not apply to ${what}`],
-          [name !== undefined && what !== 'shoots', `a name does not apply to ${what}`],
-          [tag !== undefined && !OF_HEALTH.includes(what), `--tag does not apply to ${what}`],
-        ]);
-        const filter = {
-          ...(cluster === undefined ? {} : { cluster }),
-          ...(mesh === undefined ? {} : { mesh }),
-          ...(tag === undefined ? {} : { tags: tag }),
-        };
-        const list = Object.hasOwn(LISTS, what) ? LISTS[what] : undefined;
-        if (list !== undefined) return list(api, filter, name);
-        const rows = await api.view(what);
-        return listAnswer(columnsOf(rows), rows, `no ${what}`);
-      }, LIST_FORMATS)
+      .option('-w, --watch', 'go on, and print what is new or has changed')
+      .examples(EXAMPLES)
+      .asks(async (api, flags: Flags, first: string | undefined, words: readonly string[]): Promise<Answer> => {
+        if (first === undefined) {
+          refuseUsage([
+            [Object.keys(filterOf(flags)).length > 0 || flags.watch === true, 'name a kind first', KINDS_HINT],
+          ]);
+          return kindsAnswer();
+        }
+        const wanted = wantedBy(first, words);
+        const filter = filterOf(flags);
+        refuseFilters(wanted.kind, flags, filter);
+        const { output, watch = false } = flags;
+        return showList(context, api, { ...wanted, filter, output, watch, none: none(wanted, flags) });
+      }, NAME_FORMATS)
   );
 }
 
-function isNamed({ namespace, name }: JsonObject, wanted: string): boolean {
-  return name === wanted || `${textOf(namespace)}/${textOf(name)}` === wanted;
+const KINDS_HINT = '`fleetrelay get` lists the kinds';
+
+function filterOf({ namespace, selector, cluster, mesh, tag }: Flags): ListFilter {
+  return {
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(selector === undefined ? {} : { selector: selector.parsed }),
+    ...(cluster === undefined ? {} : { cluster }),
+    ...(mesh === undefined ? {} : { mesh }),
+    ...(tag === undefined ? {} : { tags: tag }),
+  };
+}
+
+/** The option of each member of a filter. */
+const OPTIONS: Readonly<Record<keyof ListFilter, string>> = {
+  namespace: '--namespace',
+  selector: '--selector',
+  cluster: '--cluster',
+  mesh: '--mesh',
+  tags: '--tag',
+};
+
+function refuseFilters(kind: ListedKind, { namespace, allNamespaces }: Flags, filter: ListFilter): void {
+  const given = Object.keys(filter) as (keyof ListFilter)[];
+  const wrong = given.find((name) => !kind.filters.includes(name));
+  const hint = wrong === undefined ? '' : `it applies to ${kindsWith(wrong)}`;
+  refuseUsage([
+    [namespace !== undefined && allNamespaces === true, '--namespace and --all-namespaces exclude each other'],
+    [wrong !== undefined, `${wrong === undefined ? '' : OPTIONS[wrong]} does not apply to ${kind.name}`, hint],
+  ]);
+}
+
+/** The names of the kinds that a member of a filter limits. */
+function kindsWith(member: keyof ListFilter): string {
+  return LISTED_KINDS.filter(({ filters }) => filters.includes(member))
+    .map(({ name }) => name)
+    .join(', ');
+}
+
+const KIND_COLUMNS: readonly Column<ListedKind>[] = [
+  { title: 'KIND', text: ({ name }) => name },
+  { title: 'ALSO', text: ({ words }) => words.join(', '), isWide: true },
+  { title: 'NAMED BY', text: ({ naming }) => naming, isWide: true },
+  { title: 'WHAT IT LISTS', text: ({ what }) => what },
+];
+
+function kindsAnswer(): Answer {
+  const value = LISTED_KINDS.map(({ name, words, what, naming, filters }) => ({ name, words, what, naming, filters }));
+  return { ...listAnswer(KIND_COLUMNS, LISTED_KINDS, '', value), names: LISTED_KINDS.map(({ name }) => name) };
 }
 
 /** Says that a list is empty, and which filters it has. */
-function none(what: string, { cluster, mesh, tags = {} }: ViewFilter): string {
+function none({ kind, words }: Wanted, { namespace, selector, cluster, mesh, tag = {} }: Flags): string {
   const filters = [
+    ...words,
+    ...(namespace === undefined ? [] : [`--namespace ${namespace}`]),
+    ...(selector === undefined ? [] : [`--selector ${selector.text}`]),
     ...(mesh === undefined ? [] : [`--mesh ${mesh}`]),
     ...(cluster === undefined ? [] : [`--cluster ${cluster}`]),
-    ...Object.entries(tags).map(([key, value]) => `--tag ${key}=${value}`),
+    ...Object.entries(tag).map(([key, value]) => `--tag ${key}=${value}`),
   ];
-  return filters.length === 0 ? `no ${what}` : `no ${what} match ${filters.map(printable).join(' ')}`;
-}
-
-/** One column for each member of the rows, in the order in which the rows have them. */
-function columnsOf(rows: readonly JsonObject[]): readonly Column<JsonObject>[] {
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  return names.map((name) => ({ title: name.toUpperCase(), text: (row) => cellOf(row[name]) }));
-}
-
-function cellOf(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
-}
-
-function isOf(cluster: string | undefined, name: string): boolean {
-  return cluster === undefined || cluster === name;
+  return filters.length === 0 ? `no ${kind.many}` : `no ${kind.many} match ${filters.map(printable).join(' ')}`;
 }

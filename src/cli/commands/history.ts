@@ -6,9 +6,17 @@ import { printable } from '../../model/printable.ts';
 import { rfc3339 } from '../../model/time.ts';
 import { clusterName, momentOrDuration, wholeNumber } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
-import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
+import { CliError, EXIT } from '../exit-codes.ts';
 import { follow } from '../follow.ts';
-import { type Answer, type Column, LIST_FORMATS, type TextOutput, writeTable } from '../output.ts';
+import {
+  type Answer,
+  type Column,
+  LIST_FORMATS,
+  type TextOutput,
+  WRITTEN,
+  writeInTurn,
+  writeTable,
+} from '../output.ts';
 
 interface Flags {
   readonly limit: number;
@@ -95,8 +103,6 @@ export function historyCommand(context: CliContext): CliCommand {
       ['fleetrelay history east -n 1 -o json', 'the newest delta, for programs'],
     ])
     .asks(async (api, flags: Flags, cluster: ClusterName, object?: string): Promise<Answer> => {
-      const problem = '--watch prints a table; ask again and again for -o json';
-      refuseUsage([[flags.watch !== undefined && !['table', 'wide'].includes(flags.output), problem]]);
       const name = object === undefined ? undefined : parseObjectName(object);
       if (name?.ok === false) throw new CliError(EXIT.usage, `${printable(object ?? '')}: ${name.problem}`);
       const since = flags.since === undefined ? undefined : rfc3339(flags.since);
@@ -107,8 +113,11 @@ export function historyCommand(context: CliContext): CliCommand {
         wide ? writeObjects(out, shown) : writeTable(out, DELTA_COLUMNS, shown);
       if (flags.watch === true) {
         const nameOf = ({ epoch, sequence }: DeltaView): string => `${epoch}.${sequence}`;
-        await follow(context, deltas, { ask, nameOf, show: (changed) => write(context.stdout, changed, isWide) });
-        return { value: null, table: () => undefined };
+        const isTable = ['table', 'wide'].includes(flags.output);
+        const show = (changed: readonly DeltaView[]) =>
+          isTable ? write(context.stdout, changed, isWide) : writeInTurn(context.stdout, flags.output, changed);
+        await follow(context, deltas, { ask, nameOf, show });
+        return WRITTEN;
       }
       const what = object === undefined ? 'nothing' : `nothing of ${printable(object)}`;
       const none = `the log has ${what} that was sent to ${cluster}${since === undefined ? '' : ` since ${since}`}\n`;

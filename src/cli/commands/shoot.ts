@@ -40,7 +40,11 @@ function requestCommand(command: CliCommand, summary: string, description: strin
       const row = await api.act<JsonObject>(['shoots', ...name.split('/'), request]);
       const table = (out: TextOutput): void => {
         out.write(`an operation of the Shoot ${name} begins\n\n`);
-        writeTable(out, shootColumns(Date.now()), [row]);
+        writeTable(
+          out,
+          shootColumns(() => Date.now()),
+          [row],
+        );
       };
       return { value: row, table };
     });

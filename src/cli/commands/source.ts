@@ -1,6 +1,8 @@
 import type { SourceView } from '../../api/server-api.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
-import { listAnswer } from '../output.ts';
+import { SOURCES } from '../lists/kinds.ts';
+import { showList } from '../lists/show-list.ts';
+import { listAnswer, NAME_FORMATS } from '../output.ts';
 import { SOURCE_COLUMNS } from '../views.ts';
 import { suspendCommands } from './suspend.ts';
 
@@ -22,7 +24,8 @@ export function sourceCommand(context: CliContext): CliCommand {
     .summary('all sources and their states')
     .description('Lists the sources and their states.')
     .examples([['fleetrelay source list', 'every source and its state']]);
-  list.asks(async (api) => listAnswer(SOURCE_COLUMNS, await api.list('sources'), 'no sources'));
+  const all = { kind: SOURCES, words: [], filter: {}, watch: false, none: 'no sources' };
+  list.asks((api, { output }: { readonly output: string }) => showList(context, api, { ...all, output }), NAME_FORMATS);
   const accept = command
     .command('accept')
     .summary('admit a revision that was refused')

@@ -4,8 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../src/model/json.ts';
-import type { ViewFilter } from '../../../src/model/view-filter.ts';
 import { type CliRun, recordingRoots, runCli } from '../../support/cli.ts';
 import { createPeopleAuthority, type PeopleAuthority } from '../../support/people-tls.ts';
 import { type RunningServer, runServer } from '../../support/running-server.ts';
@@ -114,140 +112,6 @@ describe('status', () => {
     const { ask } = await server();
     expect(JSON.parse((await ask('status -o json')).out)).toEqual(JSON.parse(JSON.stringify(fleetView())));
     expect((await ask('status -o yaml')).out).toContain('fleet: shop\n');
-  });
-});
-
-describe('get', () => {
-  test.each(['clusters', 'outputs', 'sources', 'removals', 'diagnostics'])('%s lists', async (what) => {
-    const { ask } = await server();
-    const { code, out } = await ask(`get ${what}`);
-    expect(code).toBe(0);
-    expect(out.split('\n').length).toBeGreaterThan(2);
-    expect(Array.isArray(JSON.parse((await ask(`get ${what} -o json`)).out))).toBe(true);
-  });
-
-  test('diagnostics have the stable code of their reason, in the table and as JSON', async () => {
-    const { ask } = await server();
-    const [titles = '', row = ''] = (await ask('get diagnostics')).out.split('\n');
-    expect([titles.trim().split(/ {2,}/), row.trim().split(/ {2,}/)]).toEqual([
-      ['SEVERITY', 'WHERE', 'CODE', 'REASON', 'MESSAGE'],
-      ['error', 'clusters/east/web.yaml:3:5', 'FR1010', 'YamlSyntax', 'bad indentation'],
-    ]);
-    expect(JSON.parse((await ask('get diagnostics -o json')).out)).toMatchObject([{ code: 'FR1010' }]);
-  });
-
-  test('a view of the server has a column for each member of its rows', async () => {
-    const { ask } = await server();
-    const { out } = await ask('get mirrored-services');
-    expect(
-      out
-        .split('\n')
-        .slice(0, 2)
-        .map((line) => line.trim().split(/ {2,}/)),
-    ).toEqual([
-      ['SERVICE', 'FROM', 'TO', 'MIRROR'],
-      ['Service/web/shop', 'east', 'west', 'shared'],
-    ]);
-  });
-
-  test('data planes and services are tables in words, and the filters reach the server', async () => {
-    const asked: unknown[] = [];
-    const rows: Record<string, JsonObject> = {
-      dataplanes: {
-        mesh: 'default',
-        name: 'db',
-        status: 'Offline',
-        notes: [],
-        connection: { state: 'never' },
-        stale: true,
-      },
-      services: {
-        ...{ mesh: 'default', name: 'db', status: 'partially_degraded', serviceType: 'internal' },
-        ...{
-          dataplanes: { total: 3, online: 2, offline: 1 },
-          endpoints: { ready: 5, total: 6 },
-          zones: ['east', 'west'],
-        },
-      },
-    };
-    const view = (name: string, filter: ViewFilter) => {
-      asked.push(filter);
-      const row = rows[name];
-      return { ok: true, value: row === undefined ? [] : [row] } as const;
-    };
-    const { ask } = await server({ ...fakeApi(), view });
-    const filter = '--mesh default --cluster east --tag kuma.io/service=a=b&c --tag x=';
-    expect((await ask(`get dataplanes ${filter}`)).out).toMatch(/default +db +- +Offline \(stale\) +never +- *$/m);
-    expect((await ask('get services')).out).toMatch(
-      /default +db +Partially degraded +internal +2\/3 +5\/6 +east, west$/m,
-    );
-    expect(JSON.parse((await ask('get services -o json')).out)).toEqual([rows.services]);
-    expect(asked[0]).toEqual({ mesh: 'default', cluster: 'east', tags: { 'kuma.io/service': 'a=b&c', x: '' } });
-    expect(asked[1]).toEqual({});
-    delete rows.dataplanes;
-    expect((await ask('get dataplanes --mesh nowhere --tag version=v2')).out).toBe(
-      'no data planes match --mesh nowhere --tag version=v2\n',
-    );
-    expect((await ask('get dataplanes')).out).toBe('no data planes\n');
-  });
-
-  test('Shoots have the columns of Gardener, and with -o wide each condition', async () => {
-    const row: JsonObject = {
-      ...{ namespace: 'garden-web', name: 'blue', cluster: 'blue', cloudProfile: 'aws', provider: 'aws' },
-      ...{ region: 'eu-west-1', seed: '<none>', k8sVersion: '1.33.2', hibernation: 'Awake' },
-      ...{ lastOperation: 'Reconcile Succeeded (100%)', status: 'progressing', purpose: 'production' },
-      ...{ gardenerVersion: '1.2.3', apiServer: 'True', control: 'Progressing', observability: 'True' },
-      ...{ nodes: '<unknown>', system: 'True' },
-    };
-    const old = { ...row, name: 'red', creationTimestamp: '2001-01-01T00:00:00Z', live: true, stale: true };
-    const view = (name: string, { cluster }: ViewFilter) =>
-      ({ ok: true, value: name === 'shoots' && cluster === undefined ? [row, old] : [] }) as const;
-    const { ask } = await server({ ...fakeApi(), view });
-    const cells = async (question: string) =>
-      (await ask(question)).out
-        .trimEnd()
-        .split('\n')
-        .map((line) => line.split(/ {3,}/).map((cell) => cell.trim()));
-    const [titles, blue, red] = await cells('get shoots');
-    expect(titles).toEqual([
-      ...['NAMESPACE', 'NAME', 'CLOUDPROFILE', 'PROVIDER', 'REGION', 'K8S VERSION', 'HIBERNATION'],
-      ...['LAST OPERATION', 'STATUS', 'AGE'],
-    ]);
-    expect(blue?.slice(-4)).toEqual(['Awake', 'Reconcile Succeeded (100%)', 'progressing', '<unknown>']);
-    expect(red?.slice(-2)).toEqual(['progressing (stale)', expect.stringMatching(/^\d+y$/)]);
-    const [wide, ...rest] = await cells('get shoots garden-web/blue -o wide');
-    expect(wide).toEqual([
-      ...['NAMESPACE', 'NAME', 'CLOUDPROFILE', 'PROVIDER', 'REGION', 'SEED', 'K8S VERSION', 'HIBERNATION'],
-      ...['LAST OPERATION', 'STATUS', 'PURPOSE', 'GARDENER VERSION', 'APISERVER', 'CONTROL', 'OBSERVABILITY'],
-      ...['NODES', 'SYSTEM', 'AGE'],
-    ]);
-    expect(rest.map((line) => line.slice(-8))).toEqual([
-      ['production', '1.2.3', 'True', 'Progressing', 'True', '<unknown>', 'True', '<unknown>'],
-    ]);
-    expect(JSON.parse((await ask('get shoots red -o json')).out)).toEqual([old]);
-    expect(await ask('get shoots garden-web/blu')).toMatchObject({
-      code: 5,
-      err: expect.stringContaining('did you mean garden-web/blue?'),
-    });
-    expect((await ask('get shoots --cluster east')).out).toBe('no Shoots match --cluster east\n');
-  });
-
-  test('a view that the server does not have: the answer names the ones it has', async () => {
-    const { ask } = await server();
-    expect(await ask('get mirored-services')).toMatchObject({
-      code: 5,
-      err: expect.stringContaining('there are mirrored-services'),
-    });
-  });
-
-  test('--cluster lists the objects of one cluster', async () => {
-    const { ask } = await server();
-    expect((await ask('get clusters --cluster west')).out).not.toContain('east');
-    expect((await ask('get removals --cluster west')).out).toBe('no removals match --cluster west\n');
-    expect(await ask('get outputs --cluster nowhere')).toMatchObject({
-      code: 5,
-      err: 'fleetrelay: there is no cluster "nowhere"\n',
-    });
   });
 });
 
@@ -727,7 +591,6 @@ describe('history', () => {
       code: 2,
       err: expect.stringContaining('such as 2h'),
     });
-    expect((await ask('history east --watch -o json')).code).toBe(2);
   });
 });
 

@@ -51,7 +51,6 @@ describe('a wrong command line exits with 2 and', () => {
     [['reset-position', 'east'], '--directory DIR'],
     [['reset-position', 'east', '--directory', '.', '--context', 'x'], '--context NAME'],
     [['adopt', 'east', '--directory', '.'], '--fleet'],
-    [['list', '--watch', '-o', 'json'], '--watch prints a table'],
   ])('%j says: %s', async (args, said) => {
     const { code, out, err } = await runCli(['cluster', ...args]);
     expect(err).toContain(said);

@@ -1,0 +1,119 @@
+import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
+import { suggestion } from '../../model/messages.ts';
+import { printable } from '../../model/printable.ts';
+import type { ViewFilter } from '../../model/view-filter.ts';
+import type { Api } from '../api.ts';
+import { CliError, EXIT } from '../exit-codes.ts';
+import type { Column } from '../output.ts';
+
+/** Limits a list. */
+export interface ListFilter extends ViewFilter {
+  readonly namespace?: string;
+  readonly selector?: LabelSelector;
+}
+
+/** A row of any list. */
+export interface ListedRow {
+  /** As `-o name` prints it: `cluster/east`. */
+  readonly name: string;
+  /** No two rows of a list have it in common. */
+  readonly id: string;
+  /** For programs. */
+  readonly value: unknown;
+  /** A text for each column. */
+  readonly cells: readonly string[];
+}
+
+/** A kind of thing that a server lists, as {@link listedKind} makes it. */
+export interface ListedKind extends KindNames {
+  /** The members of a filter that limit it. */
+  readonly filters: readonly (keyof ListFilter)[];
+  readonly columns: readonly Column<ListedRow>[];
+  /** Asks for the rows that the filter and one of the words select. Rejects if a word selects none, unless that `isFine`. */
+  readonly ask: (
+    api: Api,
+    filter: ListFilter,
+    words: readonly string[],
+    isFine?: boolean,
+  ) => Promise<readonly ListedRow[]>;
+}
+
+/** How people name a kind. */
+export interface KindNames {
+  /** `clusters`. */
+  readonly name: string;
+  /** Other words for it, the singular first. */
+  readonly words: readonly [string, ...string[]];
+  /** In a sentence: `there is no data plane`. */
+  readonly one: string;
+  readonly many: string;
+  /** What it lists, without a full stop. */
+  readonly what: string;
+  /** How a word names a row, for the help. */
+  readonly naming: string;
+}
+
+/** What the list of one kind is made of. */
+interface KindSpec<Row> extends KindNames {
+  /** The members of a filter that the server, or `ask`, obeys. */
+  readonly asked?: readonly (keyof ViewFilter)[];
+  readonly columns: readonly Column<Row>[];
+  readonly ask: (api: Api, filter: ListFilter) => Promise<readonly Row[]>;
+  readonly nameOf: (row: Row) => string;
+  /** What `-o name` prints; absent: the singular, a slash and the name. */
+  readonly fullNameOf?: (row: Row) => string;
+  /** Tells rows with one name apart; absent: no two rows have one name. */
+  readonly idOf?: (row: Row) => string;
+  /** Whether a word selects the row; absent: it does if it is the name. */
+  readonly isNamed?: (row: Row, word: string) => boolean;
+  /** Whether a word selects rows, and it is no error if there are none. */
+  readonly isFilter?: (word: string) => boolean;
+  readonly namespaceOf?: (row: Row) => string;
+  readonly clusterOf?: (row: Row) => string;
+  readonly labelsOf?: (row: Row) => Readonly<Record<string, string>>;
+}
+
+/** Makes a kind: its rows are asked for, limited and named in one way. */
+export function listedKind<Row>(spec: KindSpec<Row>): ListedKind {
+  const { columns, asked = [], clusterOf, namespaceOf, labelsOf, nameOf } = spec;
+  const own = {
+    ...(clusterOf && { cluster: clusterOf }),
+    ...(namespaceOf && { namespace: namespaceOf }),
+    ...(labelsOf && { selector: labelsOf }),
+  };
+  const isLeft = (row: Row, { cluster, namespace, selector }: ListFilter): boolean =>
+    (cluster === undefined || clusterOf === undefined || clusterOf(row) === cluster) &&
+    (namespace === undefined || namespaceOf?.(row) === namespace) &&
+    (selector === undefined || (labelsOf !== undefined && matchesLabels(selector, labelsOf(row))));
+  const listed = (row: Row): ListedRow => ({
+    name: spec.fullNameOf?.(row) ?? `${spec.words[0]}/${nameOf(row)}`,
+    id: spec.idOf?.(row) ?? nameOf(row),
+    value: row,
+    cells: columns.map(({ text }) => text(row)),
+  });
+  return {
+    ...{ name: spec.name, words: spec.words, one: spec.one, many: spec.many, what: spec.what, naming: spec.naming },
+    filters: [...new Set([...asked, ...(Object.keys(own) as (keyof ListFilter)[])])],
+    columns: columns.map((column, at) => ({ ...column, text: ({ cells }) => cells[at] ?? '' })),
+    ask: async (api, filter, words, isFine = false) => {
+      const rows = (await spec.ask(api, filter)).filter((row) => isLeft(row, filter));
+      return (words.length === 0 ? rows : namedRows(spec, rows, words, isFine)).map(listed);
+    },
+  };
+}
+
+function namedRows<Row>(
+  spec: KindSpec<Row>,
+  rows: readonly Row[],
+  words: readonly string[],
+  isFine: boolean,
+): readonly Row[] {
+  const { nameOf, isNamed = (row: Row, word: string) => nameOf(row) === word, isFilter } = spec;
+  for (const word of words) {
+    if (isFine || isFilter?.(word) === true || rows.some((row) => isNamed(row, word))) continue;
+    const meant = suggestion(word, rows.map(nameOf));
+    const hint = meant === undefined ? undefined : `did you mean ${printable(meant)}?`;
+    throw new CliError(EXIT.notFound, `there is no ${spec.one} ${printable(word)}`, hint);
+  }
+  return rows.filter((row) => words.some((word) => isNamed(row, word)));
+}
