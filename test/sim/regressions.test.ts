@@ -306,6 +306,11 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'a leader took back the registration that it had ended before it could delete the record',
   },
+  {
+    seed: 8503603,
+    hostile: 'drawn',
+    found: 'a write of an agent that had ended brought back an object that its successor had removed, for good',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

@@ -16,6 +16,7 @@ import {
   type Ownership,
   type RemoveOutcome,
   type RemoveRequest,
+  type Stamp,
   takenOverError,
 } from '../../src/ports/cluster-api.ts';
 
@@ -46,7 +47,7 @@ export interface MemoryCluster {
   /** What is wrong in it. */
   readonly diagnostics: Diagnostic[];
   /** A person makes or changes an object; the stamp stays if there was one, unless told otherwise. */
-  personPuts(key: ObjectKey, value: JsonObject, stamp?: 'keep' | 'drop'): void;
+  personPuts(key: ObjectKey, value: JsonObject, stamp?: 'keep' | 'drop' | Stamp): void;
   personRemoves(key: ObjectKey): void;
   pause(on: boolean): void;
   /** The definition of this kind (`group/Kind`) changes. */
@@ -115,7 +116,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     unknownKinds,
     diagnostics,
     personPuts: (key, value, stamp = 'keep') => {
-      const before = stamp === 'keep' ? objects.get(key)?.stamp : undefined;
+      const before = stamp === 'keep' ? objects.get(key)?.stamp : stamp === 'drop' ? undefined : stamp;
       put({ key, value, where: 'memory', ...(before === undefined ? {} : { stamp: before }) });
       hint();
     },

@@ -13,6 +13,7 @@ import { createHandovers } from './handovers.ts';
 import { createHealthReporter } from './health-reporter.ts';
 import { type Acceptance, acceptDelta, contentOf, type Inventory, type Rejection } from './inventory.ts';
 import { createInventoryStore, isUnchanged, type StoreDeps } from './inventory-store.ts';
+import { createLateWrites } from './late-writes.ts';
 import { CONTENT_UNKNOWN_REASON, OCCUPIED, RELEASED, type Step, stepObject, workRank } from './object-step.ts';
 import { createPrerequisites } from './prerequisites.ts';
 import type { Recovered } from './recovery.ts';
@@ -36,7 +37,7 @@ export type Reconciler = ReturnType<typeof createReconciler>;
 /** Makes the cluster match the accepted output snapshot: applies, removes, corrects drift and reports results. */
 export function createReconciler(deps: ReconcilerDeps, recovered: Recovered) {
   const state = createState(deps, recovered);
-  const { store, drift, health, queue } = state;
+  const { store, drift, health, queue, lateWrites } = state;
   const acceptDelta: ServerListener['delta'] = (delta, fleet) => {
     const { disconnectCount } = state;
     return store.inTurn(async () => {
@@ -82,6 +83,7 @@ export function createReconciler(deps: ReconcilerDeps, recovered: Recovered) {
     driftCorrections: drift.counts,
     stop: async (): Promise<void> => {
       health.stop();
+      lateWrites.stop();
       await queue.stop();
       await store.stop();
     },
@@ -126,6 +128,7 @@ function createState(deps: ReconcilerDeps, { inventory, trusted }: Recovered) {
     hasRemoved: false,
     health: createHealthReporter(deps),
     drift: createDrift({ ...deps, queue }),
+    lateWrites: createLateWrites(deps),
   };
   return state;
 }
@@ -201,7 +204,7 @@ function continueRemovals(state: State): void {
 }
 
 function observe(state: State, live: LiveState): void {
-  const { queue, deps, prerequisites, store } = state;
+  const { queue, deps, prerequisites, store, lateWrites } = state;
   if (live.paused !== (state.live?.paused ?? false))
     deps.log.info(live.paused ? 'paused: writing has stopped' : 'no longer paused: writing continues');
   // A periodic look can return the state of before.
@@ -221,7 +224,7 @@ function observe(state: State, live: LiveState): void {
   // A new list: comparing adds to `skipped`.
   const keys =
     state.missed || changed === undefined
-      ? [...store.current().records.keys()]
+      ? [...store.current().records.keys(), ...lateWrites.keys()]
       : [...new Set([...changed, ...state.skipped])];
   // If a comparison throws, no later state names its changes again.
   state.missed = true;
@@ -230,9 +233,10 @@ function observe(state: State, live: LiveState): void {
 }
 
 function compare(state: State, live: LiveState, key: ObjectKey): void {
-  const { skipped, store, queue, drift, health } = state;
+  const { skipped, store, queue, drift, health, lateWrites } = state;
   const inventory = store.current();
   skipped.delete(key);
+  if (lateWrites.observe(live, key)) skipped.add(key);
   const record = inventory.records.get(key);
   if (record === undefined) return;
   if (queue.isActive(key)) skipped.add(key);
@@ -266,6 +270,8 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
       await store.writeRemoval(record);
       if (store.current().records.has(key)) return 'done';
       forget(state, key);
+      const { fleet } = store.current().state;
+      if (fleet !== undefined && step.result.reason !== RELEASED) state.lateWrites.removed(fleet, record);
       state.hasRemoved = true;
     }
     if (step.result.reason === CONTENT_UNKNOWN_REASON) store.loseContent(record, deps.contentLost);
