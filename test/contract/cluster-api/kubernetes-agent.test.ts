@@ -105,6 +105,20 @@ describe.skipIf(noProgram('kube-apiserver'))('an agent in a Kubernetes cluster',
     ],
   ];
 
+  test('what a late request of an earlier agent brings back is removed again', async () => {
+    const [value, other] = [configMap('late', { k: '1' }, world.web), service()];
+    await startAgent();
+    expect(await server.say({ upserts: [value, other] })).toEqual({ accepted: true });
+    await until('it is applied', isSaid(value, 'applied Applied'));
+    const { metadata, ...rest } = (await live('configmap', 'late')) as { readonly metadata: JsonObject };
+    const { uid: _uid, resourceVersion: _version, managedFields: _fields, creationTimestamp: _at, ...ours } = metadata;
+    // The last one of its kind.
+    expect(await server.say({ removals: [keyOf(value)] })).toEqual({ accepted: true });
+    await until('it is removed', isSaid(value, 'removed Removed'));
+    await plane.kubectl(['create', '-f', '-'], { input: JSON.stringify({ ...rest, metadata: ours }) });
+    await until('it is gone again', async () => (await live('configmap', 'late').catch(() => undefined)) === undefined);
+  });
+
   test.each(losses)('what the %s held is not made up from live objects: they are left as they are', async (_, lose) => {
     const values = [configMap('a', { k: '1' }, world.web), secret(), service()];
     await startAgent();
