@@ -43,9 +43,15 @@ export function createLateWrites({
     }
   };
   const remove = async (key: ObjectKey, { fleet, nonce }: Removed): Promise<void> => {
-    log.info('a removed object is live again, and is removed again', { object: displayKey(key) });
-    const { type } = await cluster.remove({ key, fleet, nonce });
-    if (type !== 'gone') log.warn('it could not be removed again', { object: displayKey(key), type });
+    const object = displayKey(key);
+    log.info('a removed object is live again, and is removed again', { object });
+    try {
+      const { type } = await cluster.remove({ key, fleet, nonce });
+      if (type !== 'gone') log.warn('an object that is live again is still there', { object, type });
+    } catch (error) {
+      log.error('an object that is live again could not be removed', { object, error });
+    }
+    working.delete(key);
   };
 
   return {
@@ -61,7 +67,7 @@ export function createLateWrites({
       if (last === undefined || live.objects.get(key)?.stamp?.nonce !== last.nonce) return false;
       if (working.has(key)) return true;
       working.add(key);
-      void remove(key, last).finally(() => working.delete(key));
+      void remove(key, last);
       return true;
     },
     keys: (): Iterable<ObjectKey> => removed.keys(),
