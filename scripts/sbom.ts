@@ -21,14 +21,18 @@ export interface Program {
 
 const LAST_PACKAGE = /^(?:.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)(?=\/)/;
 
-/** Folders of the packages of which a bundle has at least a byte, relative to the project and sorted. */
+/**
+ * Folders of the packages of which a bundle has at least a byte, as `package-lock.json` names them, sorted. Where `node_modules` is a
+ * link, esbuild names files by where it leads.
+ */
 function bundledFolders(metafiles: readonly Pick<Metafile, 'outputs'>[]): readonly string[] {
   const files = metafiles.flatMap(({ outputs }) =>
     Object.values(outputs).flatMap(({ inputs }) =>
       Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [file] : [])),
     ),
   );
-  return [...new Set(files.flatMap((file) => LAST_PACKAGE.exec(file)?.[0] ?? []))].sort();
+  const folders = files.flatMap((file) => LAST_PACKAGE.exec(file)?.[0] ?? []);
+  return [...new Set(folders.map((folder) => folder.slice(folder.indexOf('node_modules/'))))].sort();
 }
 
 function licenseOf(license: string): object {

