@@ -129,6 +129,12 @@ const NEEDS: readonly Need[] = [
     programs: ['promtool', 'prometheus'],
     requiredBy: 'FLEETRELAY_REQUIRE_PROMTOOL',
   },
+  {
+    name: 'the built image',
+    pattern: /built-image/,
+    programs: ['buildah', 'mmdebstrap'],
+    requiredBy: 'FLEETRELAY_REQUIRE_BUILDAH',
+  },
 ];
 
 /** Names of skipped tests that match. */
@@ -163,7 +169,8 @@ async function main(all: readonly string[]): Promise<number> {
   const args = all.filter((arg) => !OWN_OPTIONS.includes(arg));
   if (args.length === 0 && !all.includes(NO_PREPARATION)) {
     console.log('making the programs ready that tests start ...');
-    for (const program of await preparePrograms(systemPreparation(process.env))) console.log(readinessLine(program));
+    for (const program of await preparePrograms(systemPreparation(process.env, all.includes(LONG))))
+      console.log(readinessLine(program));
   }
   if (all.includes(PREPARE)) return 0;
   if (all.includes(LONG)) process.env.FLEETRELAY_TESTS = 'long';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { findProgram, howToGet, type Origin, PROGRAMS, type ProgramName } from './programs.ts';
+import { findProgram, howToGet, isNeeded, type Origin, PROGRAMS, type ProgramName } from './programs.ts';
 
 /** How a program came to be here, or that it is not. `prepared`: by a script, which builds or downloads it. */
 export type Readiness = 'found' | 'installed' | 'prepared' | 'skipped';
@@ -14,6 +14,8 @@ export interface ReadyProgram {
 
 export interface PreparationDeps {
   readonly env: NodeJS.ProcessEnv;
+  /** Whether the tests that take long are run, which start more programs. */
+  readonly isLong: boolean;
   /** Whether packages of Debian may be installed. */
   readonly mayInstall: boolean;
   /** Runs a command to its end; resolves with whether it succeeded. */
@@ -28,8 +30,8 @@ const TIME_LIMIT_MS = 25 * 60_000;
  * built from Go modules, and Envoy is downloaded. What cannot be had is skipped. Never rejects.
  */
 export async function preparePrograms(deps: PreparationDeps): Promise<readonly ReadyProgram[]> {
-  const { env, mayInstall, run } = deps;
-  const names = Object.keys(PROGRAMS) as ProgramName[];
+  const { env, isLong, mayInstall, run } = deps;
+  const names = (Object.keys(PROGRAMS) as ProgramName[]).filter((name) => isNeeded(name, isLong));
   const before = names.filter((name) => findProgram(name, env) !== undefined);
   const missing = names.filter((name) => !before.includes(name)).map((name): Origin => PROGRAMS[name].origin);
   const packages = [...new Set(missing.flatMap((origin) => ('debian' in origin ? [origin.debian] : [])))];
@@ -58,8 +60,8 @@ export function readinessLine({ name, readiness, path }: ReadyProgram): string {
 }
 
 /** The preparation of this machine: packages are installed for root, where there is apt-get. */
-export function systemPreparation(env: NodeJS.ProcessEnv): PreparationDeps {
-  return { env, mayInstall: process.getuid?.() === 0, run: (command, args) => succeeds(command, args, env) };
+export function systemPreparation(env: NodeJS.ProcessEnv, isLong: boolean): PreparationDeps {
+  return { env, isLong, mayInstall: process.getuid?.() === 0, run: (command, args) => succeeds(command, args, env) };
 }
 
 function succeeds(command: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<boolean> {

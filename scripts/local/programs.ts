@@ -10,6 +10,8 @@ export type Origin = { readonly debian: string } | { readonly script: string };
 
 interface Program {
   readonly origin: Origin;
+  /** Only tests of `npm run test:long` start it. */
+  readonly isForLong?: true;
   /** Absent: on the PATH. */
   readonly find?: (env: Environment) => string | undefined;
 }
@@ -19,8 +21,10 @@ const KUBERNETES: Origin = { script: 'kubernetes-binaries' };
 /** The programs beside Node, git and those of a POSIX system that tests and checks start. */
 export const PROGRAMS = {
   bash: { origin: { debian: 'bash' } },
+  buildah: { origin: { debian: 'buildah' }, isForLong: true },
   fish: { origin: { debian: 'fish' } },
   gpg: { origin: { debian: 'gnupg' } },
+  mmdebstrap: { origin: { debian: 'mmdebstrap' }, isForLong: true },
   openssl: { origin: { debian: 'openssl' } },
   prometheus: { origin: { debian: 'prometheus' } },
   promtool: { origin: { debian: 'prometheus' } },
@@ -44,6 +48,12 @@ export type ProgramName = keyof typeof PROGRAMS;
 export function findProgram(name: ProgramName, env: Environment): string | undefined {
   const program: Program = PROGRAMS[name];
   return program.find === undefined ? onPath(name, env) : program.find(env);
+}
+
+/** Whether `npm test` makes a program ready; it does nothing for tests that it leaves out. */
+export function isNeeded(name: ProgramName, isLong: boolean): boolean {
+  const program: Program = PROGRAMS[name];
+  return isLong || program.isForLong !== true;
 }
 
 /** For people: how to get a program. */

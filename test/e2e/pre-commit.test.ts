@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findPreCommit, type PreCommit } from '../../scripts/local/pre-commit.ts';
@@ -19,6 +19,8 @@ beforeAll(() => {
   environment = {
     ...process.env,
     ...installOnPath(home),
+    // The hook that pre-commit installs starts with the Node of the machine, of any version, and not with that of this checkout.
+    PATH: [join(home, 'bin'), ...machinePath()].join(delimiter),
     HOME: process.env.HOME,
     PRE_COMMIT_HOME: join(home, 'cache'),
   };
@@ -26,6 +28,11 @@ beforeAll(() => {
 });
 
 afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+
+/** The PATH without what npm puts before it. */
+function machinePath(): readonly string[] {
+  return (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
+}
 
 function run(command: string, args: readonly string[], cwd = join(home, 'fleet')) {
   const options = { cwd, env: environment, encoding: 'utf8', timeout: 600_000, stdio: 'pipe' } as const;
@@ -76,7 +83,7 @@ test.skipIf(!found.ok || noProgram('bash'))('a name of a file is never an option
   });
 });
 
-// npm installs fleetrelay with all that builds it: about a minute, and it needs the registry.
+// npm installs fleetrelay with all that builds it, and its Node: two minutes, and it needs the registry.
 test.skipIf(!found.ok || noProgram('bash') || !isLong)('the hook that pre-commit installs with npm', () => {
   writeFileSync(join(home, 'fleet/apps/hello/bad.yaml'), BAD);
   run('git', ['add', '--all']);

@@ -3,6 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import packageJson from '../../package.json' with { type: 'json' };
 
 /** Fleetrelay as it ships: a bundle without sources, in a folder of its own. */
 export interface InstalledBundle {
@@ -13,11 +14,11 @@ export interface InstalledBundle {
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 
-/** Builds the bundle and lays it out as an installed package. */
+/** Builds the bundle and lays it out as an installed package: beside it are the files that package.json names, and no others. */
 export async function installBundle(): Promise<InstalledBundle> {
   const folder = await mkdtemp(join(tmpdir(), 'fleetrelay-bundle-'));
   await promisify(execFile)(process.execPath, [join(PROJECT, 'scripts', 'build.ts'), join(folder, 'dist')]);
-  for (const part of ['bin', 'docs', 'examples', 'package.json']) {
+  for (const part of ['package.json', ...packageJson.files.filter((name) => name !== 'dist')]) {
     await cp(join(PROJECT, part), join(folder, part), { recursive: true });
   }
   return {

