@@ -311,6 +311,11 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'a write of an agent that had ended brought back an object that its successor had removed, for good',
   },
+  {
+    seed: 8521526,
+    hostile: 'drawn',
+    found: 'no fault: what had gone since the removals of a large change were judged was counted twice',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

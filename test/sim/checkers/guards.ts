@@ -18,6 +18,8 @@ interface Departure {
   readonly countedAt: number;
   /** Which departure of the world it was. */
   readonly order: number;
+  /** The departure before its removals were judged: those of a large change are judged with its first delta. */
+  readonly judgedAfter: number;
   readonly process: string;
   /** What had been counted at this moment or before was forgotten when it left. */
   readonly forgotten: number;
@@ -95,9 +97,9 @@ function followDepartures(
   world: World,
   forgottenNow: () => number,
 ): (cluster: SimCluster, delta: SequencedDelta) => Departure {
-  const decided = new Map<string, Pick<Departure, 'countedAt' | 'owned'>>();
+  const decided = new Map<string, Pick<Departure, 'countedAt' | 'judgedAfter' | 'owned'>>();
   /** By cluster: what each cluster owned since the first delta of a change that is sent in several. */
-  const begun = new Map<string, Departure['owned']>();
+  const begun = new Map<string, Pick<Departure, 'judgedAfter' | 'owned'>>();
   const departures = new Map<string, Departure>();
   const forgotten = followForgotten(world);
   let order = 0;
@@ -111,21 +113,22 @@ function followDepartures(
     });
     return new Map(names.map((name) => [name, owned(name)]));
   };
-  const now = (process: string, earlier: Pick<Departure, 'countedAt' | 'owned'> | undefined): Departure => {
+  const now = (process: string, earlier: ReturnType<typeof decided.get>): Departure => {
+    const { countedAt, judgedAfter } = earlier ?? { countedAt: world.time.elapsed(), judgedAfter: order };
     order += 1;
-    const at = world.time.elapsed();
     const owned = spanOf(ownedNow(), earlier?.owned);
-    return { at, countedAt: earlier?.countedAt ?? at, order, process, forgotten: forgottenNow(), owned };
+    return { at: world.time.elapsed(), countedAt, order, judgedAfter, process, forgotten: forgottenNow(), owned };
   };
   world.listen((event) => {
     if (event.type === 'log' && event.line.message === 'a delta is sent') {
       // Removals leave after their count is on record; other deltas may leave in between.
       const { cluster, epoch, sequence, rest } = event.line.data;
       // The removals of a large change are judged with its first delta, and leave with its last one.
-      const since = spanOf(ownedNow(), begun.get(String(cluster)));
-      decided.set(`${cluster} ${epoch} ${sequence}`, { countedAt: world.time.elapsed(), owned: since });
+      const first = begun.get(String(cluster));
+      const judged = { judgedAfter: first?.judgedAfter ?? order, owned: spanOf(ownedNow(), first?.owned) };
+      decided.set(`${cluster} ${epoch} ${sequence}`, { countedAt: world.time.elapsed(), ...judged });
       if (rest === 0) begun.delete(String(cluster));
-      else begun.set(String(cluster), since);
+      else begun.set(String(cluster), judged);
     }
     if (event.type !== 'departed') return;
     const at = address(event.cluster, event.delta);
@@ -181,11 +184,14 @@ function problems(gone: readonly Gone[], end: Gone): readonly string[] {
     { whose: 'fleet', where: 'the fleet', clusters: end.declared },
   ] as const;
   return judged.flatMap(({ whose, where, clusters }) => {
-    const removed = sumOf(whose === 'fleet' ? recent : recent.filter(({ cluster }) => cluster === end.cluster));
+    const counted = whose === 'fleet' ? recent : recent.filter(({ cluster }) => cluster === end.cluster);
+    const removed = sumOf(counted);
     const before = removed - end.removals;
+    // What has gone since they were judged was owned then.
+    const since = sumOf(counted.filter(({ order }) => order > end.judgedAfter)) - end.removals;
     const owned = {
       most: before + total(clusters.map((name) => end.owned.get(name)?.most ?? 0)),
-      least: before + total(clusters.map((name) => end.owned.get(name)?.least ?? 0)),
+      least: before - since + total(clusters.map((name) => end.owned.get(name)?.least ?? 0)),
     };
     const why = excess({ removed, owned }, limits, whose);
     return why === undefined ? [] : [`${removed} removals in ${where} within ${limits.windowSeconds} s, ${why}`];
