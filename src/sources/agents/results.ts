@@ -30,6 +30,8 @@ export function createResultTaker(deps: ResultDeps): AgentListener['results'] {
     if (known.length === 0) return unknown;
     deps.history.results(cluster, known);
     loop.transact(() => {
+      // A cluster without registration was deregistered: its session is about to end.
+      if (deps.ledger.registration(cluster) === undefined) return;
       for (const result of known) takeResult(deps, cluster, result);
     });
     return unknown;

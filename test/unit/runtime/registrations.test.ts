@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AgentHello } from '../../../src/model/agent.ts';
 import { parseClusterId, parseClusterName } from '../../../src/model/ids.ts';
+import type { ObjectKey } from '../../../src/model/object-key.ts';
 import { must } from '../../../src/model/result.ts';
 import type { HelloDecision, RegistrationRequest } from '../../../src/relay/session.ts';
 import { createFleetWorld } from '../../support/fleet-world.ts';
 import { base, startedWorld } from '../../support/started-world.ts';
+import { keysOf } from '../../support/stored-maps.ts';
 
 type World = Awaited<ReturnType<typeof createFleetWorld>>;
 
@@ -125,4 +127,20 @@ describe('after the store has lost how many registrations of a name are over', (
       expect(show(hello, 2).type).toBe('admitted');
     },
   );
+});
+
+describe('a cluster that is deregistered', () => {
+  it('has no result any more that its agent reports before its session ends', async () => {
+    const cluster = must(parseClusterName('east'));
+    world.source.push({ 'clusters/east/cluster.yaml': null });
+    await world.settle();
+    const { inputs } = world.server.engine;
+    const [entry] = inputs.ledger.entries(cluster);
+    if (entry === undefined) throw new Error('the ledger has no entry');
+    const result = { key: entry.key as ObjectKey, digest: entry.value.digest, state: 'applied' } as const;
+    world.agents.listener?.results(cluster, [{ ...result, reason: 'Applied', message: '' }]);
+    await world.settle();
+    expect(inputs.results.size(cluster)).toBe(0);
+    expect(await keysOf(world.store, 'clusters/east/results')).toEqual([]);
+  });
 });
