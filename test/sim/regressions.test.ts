@@ -321,6 +321,11 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'a server kept the results that an agent reported after its cluster had been deregistered',
   },
+  {
+    seed: 8525416,
+    hostile: 'drawn',
+    found: 'a follower kept the status of an ended declaration whose record was deleted while it committed that end',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

@@ -95,13 +95,14 @@ export function createObservedStatuses(deps: ObservedDeps) {
       if (files !== undefined) branchRead(files);
     },
     /** Stages the leader's record at a follower; undefined: the store has none. */
-    replicate: (kind: string, key: string, record: JsonValue | undefined): void => {
-      const read = readObserved(record);
-      // A record of a declared status is missing: the store has lost it, and the leader writes it again.
-      const isOver = record === undefined && engine.statuses.get(kind, key) === undefined;
-      if (!isEngineKind(kind) || (read === undefined && !isOver)) return;
-      loop.transact(() => (read === undefined ? staged.delete(kind, key) : staged.set('store', kind, key, read)));
-    },
+    replicate: (kind: string, key: string, record: JsonValue | undefined): void =>
+      betweenCommits(loop, () => {
+        const read = readObserved(record);
+        // A record of a declared status is missing: the store has lost it, and the leader writes it again.
+        const isOver = record === undefined && engine.statuses.get(kind, key) === undefined;
+        if (!isEngineKind(kind) || (read === undefined && !isOver)) return;
+        loop.transact(() => (read === undefined ? staged.delete(kind, key) : staged.set('store', kind, key, read)));
+      }),
     /**
      * Stages, in a bookkeeper, the status of a custom resource, unless the store has one, or others write it now. True: it was
      * staged.
