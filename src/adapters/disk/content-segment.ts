@@ -20,10 +20,11 @@ const { O_RDWR, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const PIECE_BYTES = 1024 * 1024;
 const LONGEST_LINE = 64 * 1024 * 1024;
 const LINE_FEED = 0x0a;
+const LINE_END = Buffer.of(LINE_FEED);
 
-/** A line of JSON, with the content that follows it. */
+/** A line of {@link lineOf}, with the content that follows it. */
 export interface Entry {
-  readonly line: string;
+  readonly line: Uint8Array;
   readonly content?: Uint8Array;
 }
 
@@ -106,12 +107,17 @@ export function openSegment(path: string, create = false) {
   };
 }
 
+/** The bytes of a line of JSON, with its line feed. */
+export function lineOf(json: string): Uint8Array {
+  return Buffer.from(`${json}\n`);
+}
+
 /** The place of the content in a file whose length before was `start`, and the length with the entry. */
 export function placeOfContent(
   start: number,
   { line, content }: Entry,
 ): { readonly offset: number; readonly end: number } {
-  const offset = start + Buffer.byteLength(line) + 1;
+  const offset = start + line.byteLength;
   return { offset, end: content === undefined ? offset : offset + content.byteLength + 1 };
 }
 
@@ -119,7 +125,7 @@ function* piecesOf(entries: Iterable<Entry>): Generator<Uint8Array> {
   let waiting: Uint8Array[] = [];
   let bytes = 0;
   for (const { line, content } of entries) {
-    const parts = [Buffer.from(`${line}\n`), ...(content === undefined ? [] : [content, Buffer.from('\n')])];
+    const parts = content === undefined ? [line] : [line, content, LINE_END];
     for (const part of parts) {
       if (bytes + part.byteLength > PIECE_BYTES && bytes > 0) {
         yield Buffer.concat(waiting);

@@ -7,7 +7,7 @@ import type { ObjectKey } from '../../model/object-key.ts';
 import type { OutputPosition } from '../../model/output.ts';
 import type { StoredContents, StoredObject } from '../../ports/agent-disk.ts';
 import type { Log } from '../../ports/log.ts';
-import { openSegment, placeOfContent, type Segment } from './content-segment.ts';
+import { lineOf, openSegment, placeOfContent, type Segment } from './content-segment.ts';
 import { syncFolder } from './files.ts';
 import { makeFoldersSync } from './folders.ts';
 import { FORMAT, type ReadStep, readSteps, type StepHead, stepEntries } from './output-steps.ts';
@@ -149,19 +149,22 @@ async function writeTo(
   put: StoredContents,
 ): Promise<Map<ObjectKey, StoredContent>> {
   const stored = new Map<ObjectKey, StoredContent>();
+  const format = { line: lineOf(FORMAT) };
   const known = put.values().reduce((sum, { content, bytes }) => sum + (content?.byteLength ?? bytes ?? 0), 0);
+  const inMemory = known < SMALL_STEP_BYTES ? new WeakRef(put) : undefined;
   function* entries() {
     let at = segment.length();
     if (at === 0) {
-      at = placeOfContent(0, { line: FORMAT }).end;
-      yield { line: FORMAT };
+      at = placeOfContent(0, format).end;
+      yield format;
     }
     for (const { key, ...entry } of stepEntries(head, withBytes(log, put))) {
       const { offset, end } = placeOfContent(at, entry);
       const object = key === undefined ? undefined : put.get(key);
       if (key !== undefined && object !== undefined) {
         const bytes = entry.content?.byteLength ?? 0;
-        const written = known < SMALL_STEP_BYTES ? object : undefined;
+        // A content of the disk says where it was before.
+        const written = object instanceof StoredContent ? undefined : inMemory;
         stored.set(key, new StoredContent(key, object.digest, bytes, { segment, offset }, written));
       }
       at = end;

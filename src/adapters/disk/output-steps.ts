@@ -4,12 +4,15 @@ import { parseJson } from '../../model/json.ts';
 import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
 import { comparePositions, type OutputPosition } from '../../model/output.ts';
 import type { OutputStep } from '../../ports/agent-disk.ts';
-import type { Entry, Segment } from './content-segment.ts';
+import { type Entry, lineOf, type Segment } from './content-segment.ts';
 import { StoredContent } from './stored-content.ts';
 import { asKeys, asObject, asPosition, asText, parsed } from './stored-json.ts';
 
 /** The first line of each file. */
 export const FORMAT = JSON.stringify('fleetrelay.dev/outputs/v1');
+
+/** Lines of this length together are hashed at once: a call of the hash takes longer than a line. */
+const HASHED_AT_ONCE = 64 * 1024;
 
 /** A step without its contents. `after` absent: the step has the complete snapshot. */
 export type StepHead = Pick<OutputStep, 'position' | 'digest' | 'drop'> & { readonly after?: OutputPosition };
@@ -27,13 +30,18 @@ export function* stepEntries(
   put: Iterable<{ readonly key: ObjectKey; readonly digest: string; readonly content: Uint8Array }>,
 ): Generator<Entry & { readonly key?: ObjectKey }> {
   const check = createHash('sha256');
+  let unhashed = '';
   for (const { key, digest, content } of put) {
     const line = JSON.stringify({ key, digest, bytes: content.byteLength });
-    check.update(`${line}\n`);
-    yield { key, line, content };
+    unhashed += `${line}\n`;
+    if (unhashed.length > HASHED_AT_ONCE) {
+      check.update(unhashed);
+      unhashed = '';
+    }
+    yield { key, line: lineOf(line), content };
   }
   const step = JSON.stringify(head);
-  yield { line: `{"step":${step},"check":"${check.update(step).digest('hex')}"}` };
+  yield { line: lineOf(`{"step":${step},"check":"${check.update(unhashed).update(step).digest('hex')}"}`) };
 }
 
 /**

@@ -2,7 +2,7 @@ import { sha256 } from '../../model/digest.ts';
 import type { Digest } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, parseJsonBytes } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
-import type { StoredObject } from '../../ports/agent-disk.ts';
+import type { StoredContents, StoredObject } from '../../ports/agent-disk.ts';
 import type { Segment } from './content-segment.ts';
 
 /** Where a content is. */
@@ -21,19 +21,19 @@ export class StoredContent implements StoredObject {
   readonly bytes: number;
   /** Undefined: it is lost. */
   #place: Place | undefined;
-  /** What was written, as long as something else keeps it in memory. */
-  #written: WeakRef<StoredObject> | undefined;
+  /** The contents that were written with it, as long as they are in memory. One reference for all: each costs the garbage collector. */
+  #written: WeakRef<StoredContents> | undefined;
 
-  constructor(key: ObjectKey, digest: Digest, bytes: number, place: Place, written?: StoredObject) {
+  constructor(key: ObjectKey, digest: Digest, bytes: number, place: Place, written?: WeakRef<StoredContents>) {
     this.key = key;
     this.digest = digest;
     this.bytes = bytes;
     this.#place = place;
-    this.#written = written === undefined ? undefined : new WeakRef(written);
+    this.#written = written;
   }
 
   get value(): JsonObject {
-    const written = this.#written?.deref();
+    const written = this.#written?.deref()?.get(this.key);
     if (written !== undefined) return written.value;
     this.#written = undefined;
     const value = parseJsonBytes(this.read());

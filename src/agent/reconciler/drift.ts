@@ -3,7 +3,7 @@ import type { ClusterApi, InventoryRecord, LiveState, ObservedObject } from '../
 import type { Log } from '../../ports/log.ts';
 import type { ResultBook } from '../result-book.ts';
 import { contentOf, fleetOf, type Inventory } from './inventory.ts';
-import { applyRequest } from './object-step.ts';
+import { OwnedRequest } from './object-step.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** Applied objects that another actor has changed or removed. */
@@ -42,7 +42,7 @@ export function createDrift(deps: {
     const observed = live.objects.get(key);
     const known = matching.get(key);
     if (observed !== undefined && known?.observed === observed && known.record === record) return false;
-    if (observed !== undefined && cluster.matches(applyRequest(fleet, record, content), observed)) {
+    if (observed !== undefined && cluster.matches(new OwnedRequest(fleet, record, content), observed)) {
       matching.set(key, { observed, record });
       differing.delete(key);
       return false;

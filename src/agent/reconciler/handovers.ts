@@ -40,7 +40,9 @@ export function createHandovers({ cluster, results, inventory, live }: HandoverD
   function waitToApply(request: ApplyRequest): Wait {
     const { key, value } = request;
     forget(key);
-    const others = othersOf(key, namesIn(value, UPDATED_AFTER)).filter((each) => !isApplied(each));
+    const names = namesIn(value, UPDATED_AFTER);
+    if (names.length === 0) return 'none';
+    const others = othersOf(key, names).filter((each) => !isApplied(each));
     const observed = live()?.objects.get(key);
     if (others.length === 0 || observed === undefined) return 'none';
     const given = givenBy(observed);
@@ -92,7 +94,9 @@ export function createHandovers({ cluster, results, inventory, live }: HandoverD
 
   /** Ends the wait of all objects that wait for this one, and returns them: it is applied, refused, new in the inventory or gone. */
   function takeWaiters(key: ObjectKey): readonly ObjectKey[] {
-    const keys = [...(waiters.get(key) ?? [])];
+    const found = waiters.get(key);
+    if (found === undefined) return [];
+    const keys = [...found];
     for (const each of keys) forget(each);
     return keys;
   }

@@ -97,7 +97,7 @@ function createState(deps: ReconcilerDeps, { inventory, trusted }: Recovered) {
       const record = store.current().records.get(key);
       return record === undefined ? undefined : workRank(record);
     },
-    bytes: (key) => contentOf(store.current(), key)?.bytes ?? 0,
+    bytes: (key) => store.current().contents.get(key)?.bytes ?? 0,
     run: (key): Promise<WorkOutcome> => work(state, key),
     idle: () => {
       tryFailedAgain(state);
@@ -331,7 +331,7 @@ function note(
   results.note({ key, digest, ...result });
   const isSame = before?.state === result.state && before.message === result.message;
   if (!isSame || before.digest !== digest) for (const other of handovers.takeWaiters(key)) queue.add(other);
-  if (isSame) return;
+  if (isSame || result.state === 'applied') return;
   const what = { object: displayKey(key), ...result };
   if (result.reason === RELEASED) log.warn('an object that is not declared any more stays', what);
   if (result.state === 'failed' || result.state === 'conflict') log.warn('an object is not as declared', what);

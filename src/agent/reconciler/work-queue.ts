@@ -179,7 +179,10 @@ function createRunning() {
     has: (key: ObjectKey): boolean => running.has(key),
     /** Whether a key with so large a content may run beside the others. */
     hasRoom: (bytes: number): boolean => running.size === 0 || held + bytes <= MOST_BYTES_AT_ONCE,
-    isBelow: (rank: number): boolean => running.values().some((one) => one.rank < rank),
+    isBelow(rank: number): boolean {
+      for (const one of running.values()) if (one.rank < rank) return true;
+      return false;
+    },
     add(key: ObjectKey, one: Running): void {
       running.set(key, one);
       held += one.bytes;

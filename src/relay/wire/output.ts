@@ -108,7 +108,9 @@ export function createOutputAssembler(
         object(key, record, objectBytes, ({ digest, origins, value, bytes }) => {
           received += bytes.byteLength;
           const meta = { origins, scope: clusters, ...readMarks(record) };
-          upserts.push(receivedObject({ key, digest, ...meta }, bytes, received < PARSED_BYTES ? value : undefined));
+          upserts.push(
+            new ReceivedObject({ key, digest, ...meta }, bytes, received < PARSED_BYTES ? value : undefined),
+          );
         });
       },
       touch(record) {
@@ -133,18 +135,31 @@ export function createOutputAssembler(
 /** Contents of larger outputs are kept as bytes, which take less memory, and parsed when they are read. */
 const PARSED_BYTES = 1024 * 1024;
 
-function receivedObject(
-  head: Omit<OutputObject, 'value' | 'content'>,
-  content: Uint8Array,
-  value: JsonObject | undefined,
-): OutputObject {
-  return {
-    ...head,
-    content,
-    get value() {
-      return value ?? (JSON.parse(new TextDecoder().decode(content)) as JsonObject);
-    },
-  };
+/** A class, because a copy of its metadata does not read the value then, as it does a getter of the object's own. */
+class ReceivedObject implements OutputObject {
+  readonly key: OutputObject['key'];
+  readonly digest: OutputObject['digest'];
+  readonly origins: OutputObject['origins'];
+  readonly scope: OutputObject['scope'];
+  readonly stopped?: true;
+  readonly attempt?: number;
+  readonly content: Uint8Array;
+  readonly #value: JsonObject | undefined;
+
+  constructor(head: Omit<OutputObject, 'value' | 'content'>, content: Uint8Array, value: JsonObject | undefined) {
+    this.key = head.key;
+    this.digest = head.digest;
+    this.origins = head.origins;
+    this.scope = head.scope;
+    if (head.stopped !== undefined) this.stopped = head.stopped;
+    if (head.attempt !== undefined) this.attempt = head.attempt;
+    this.content = content;
+    this.#value = value;
+  }
+
+  get value(): JsonObject {
+    return this.#value ?? (JSON.parse(new TextDecoder().decode(this.content)) as JsonObject);
+  }
 }
 
 /** The head of a holding. */

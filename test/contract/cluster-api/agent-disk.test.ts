@@ -1,7 +1,8 @@
+import { Hash } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createAgentDisk } from '../../../src/adapters/disk/agent-disk.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
 import { canonicalJson, type JsonObject } from '../../../src/model/json.ts';
@@ -63,6 +64,50 @@ test('contents are read from the disk, not from memory', async () => {
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll('"k":"1"', '"k":"2"'));
   expect(() => content?.value).toThrow(/content of ConfigMap\/\w+\/b in .* is damaged/);
   await disk.close();
+});
+
+test('a snapshot that is written again because its files are gone is read from the new files', async () => {
+  await twoSteps();
+  const disk = open();
+  await disk.load(at(2));
+  rmSync(join(folder, 'outputs'), { recursive: true });
+  const stored = await disk.append(step(3, [a]));
+  expect(stored.get(keyOf(b))?.value).toEqual(b);
+  expect(stored.get(keyOf(a))?.value).toEqual(a);
+  await disk.close();
+});
+
+describe('a step with many small objects', () => {
+  const many = Array.from({ length: 1_000 }, (_, number) => configMap(`many-${number}`, {}));
+  const writeMany = async (): Promise<void> => {
+    const disk = open();
+    await disk.append(step(1, many));
+    await disk.close();
+  };
+
+  test('makes one weak reference', async () => {
+    let references = 0;
+    const counted = class<Target extends WeakKey> extends WeakRef<Target> {
+      constructor(target: Target) {
+        super(target);
+        references += 1;
+      }
+    };
+    vi.stubGlobal('WeakRef', counted);
+    await writeMany().finally(() => vi.unstubAllGlobals());
+    expect(references).toBe(1);
+  });
+
+  test('makes a call of the hash for about 500 lines, and two for its end', async () => {
+    const values = step(1, many);
+    const hashed = vi.spyOn(Hash.prototype, 'update');
+    const disk = open();
+    await disk.append(values);
+    expect(hashed.mock.calls.length).toBeLessThanOrEqual(6);
+    hashed.mockRestore();
+    await disk.close();
+    expect(valuesOf(await open().load(at(1)))).toEqual(many);
+  });
 });
 
 test('a step whose inventory was never saved is dropped by the next one', async () => {
