@@ -103,10 +103,16 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     if (kindOf(key) === LEASE || isDerived(observed, record)) return objects.delete(key);
     // While an object cannot be read, what was reported of it counts.
     const known = observed.stale === true && before?.observed !== undefined ? before : undefined;
-    if (selection?.takes(key, () => (known ?? observed).value) === false) return objects.delete(key);
+    let value: JsonObject | undefined;
+    const read = (): JsonObject => {
+      // Once: each access may parse it.
+      value ??= (known ?? observed).value;
+      return value;
+    };
+    if (selection?.takes(key, read) === false) return objects.delete(key);
     if (known !== undefined || before?.observed === observed) return false;
-    if (isMirrored(observed)) return objects.delete(key);
-    const object = discovered(observed);
+    if (isMirrored(observed, read)) return objects.delete(key);
+    const object = discovered(observed, read);
     objects.set(key, object);
     return before?.digest !== object.digest;
   }
@@ -190,23 +196,34 @@ function unknownBecause(message: string): (kind: KindState) => KindState {
   return (kind) => (kind.state === 'offered' ? kind : unknownKind(kind, message));
 }
 
-function discovered(observed: ObservedObject): Discovered {
-  const { key, value, content, isReread } = observed;
+function discovered(observed: ObservedObject, read: () => JsonObject): Discovered {
+  const { content, isReread } = observed;
   // The snapshot has one state of the object, also if the adapter does not keep it.
-  if (isReread === true) return new KeptObject(observed, trim(value));
-  const digest = content === undefined ? objectDigest(trim(value)) : sha256(content);
-  return {
-    key,
-    digest,
-    observed,
-    ...(content === undefined ? {} : { content }),
-    get value() {
-      return content === undefined ? trim(observed.value) : observed.value;
-    },
-  };
+  if (isReread === true) return new KeptObject(observed, trim(read()));
+  return new TrimmedObject(observed, content === undefined ? objectDigest(trim(read())) : sha256(content));
 }
 
-/** The bytes of an object, and its value, which is parsed when it is read. A class, as all kept objects have it. */
+/** An object as its adapter keeps it. A class, because a getter of its own would cost each of tens of thousands of objects a function. */
+class TrimmedObject implements Discovered {
+  readonly key: ObjectKey;
+  readonly digest: Digest;
+  readonly content?: Uint8Array;
+  readonly observed: ObservedObject;
+
+  constructor(observed: ObservedObject, digest: Digest) {
+    this.key = observed.key;
+    this.digest = digest;
+    if (observed.content !== undefined) this.content = observed.content;
+    this.observed = observed;
+  }
+
+  get value(): JsonObject {
+    const { value, content } = this.observed;
+    return content === undefined ? trim(value) : value;
+  }
+}
+
+/** The bytes of an object, and its value, which is parsed when it is read. */
 class KeptObject implements Discovered {
   readonly key: ObjectKey;
   readonly digest: Digest;
@@ -243,8 +260,8 @@ function isDerived({ key, stamp }: ObservedObject, record: InventoryRecord | und
 }
 
 /** An object that mirroring made of declarations: it is not reported either, because its addresses change often. */
-function isMirrored(observed: ObservedObject): boolean {
-  return observed.stamp?.key === observed.key && labelsOf(observed.value)[mirrorLabels.backend] !== undefined;
+function isMirrored({ key, stamp }: ObservedObject, read: () => JsonObject): boolean {
+  return stamp?.key === key && labelsOf(read())[mirrorLabels.backend] !== undefined;
 }
 
 function trim(value: JsonObject): JsonObject {

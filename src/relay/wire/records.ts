@@ -46,9 +46,8 @@ export function* objectRecords(
   },
 ): Generator<RecordInit, void, void> {
   const { key, digest } = object;
-  // A getter may compute it at each access.
-  const { value } = object;
-  const bytes = object.content ?? new TextEncoder().encode(canonicalJson(value));
+  // Reading the value may parse the content.
+  const bytes = object.content ?? new TextEncoder().encode(canonicalJson(object.value));
   if (bytes.length > limit) {
     const message = `${displayKey(key)} has ${bytes.length} bytes; the other end takes ${limit}`;
     throw new ObjectTooLargeError(key, message);

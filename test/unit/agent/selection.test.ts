@@ -7,10 +7,11 @@ import type { KindState } from '../../../src/model/agent.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
 import type { FleetName } from '../../../src/model/ids.ts';
-import { type JsonObject, objectOf } from '../../../src/model/json.ts';
+import { canonicalJson, type JsonObject, objectOf } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import type { ObservedObject } from '../../../src/ports/cluster-api.ts';
 import type { InputSnapshot } from '../../../src/relay/session.ts';
+import { objectRecords } from '../../../src/relay/wire/records.ts';
 import { keyOf } from '../../support/agent-world.ts';
 
 interface Labelled {
@@ -312,4 +313,60 @@ test('the value of an object is not read where its kind is excluded from discove
   };
   expect(selection.takes(keyOf(service('a', 'web')), unread)).toBe(false);
   expect(() => selection.takes(keyOf(namespace('web')), unread)).toThrow('the value was read');
+});
+
+test.each([
+  ['its canonical bytes', { content: true }],
+  ['no bytes', {}],
+  ['a value that its adapter does not keep', { isReread: true }],
+] as const)('an own object with %s is read once for the snapshot', (_, kept) => {
+  let reads = 0;
+  // A Service is read once more, to see whether it is a gateway.
+  const value: JsonObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'web' } };
+  const key = keyOf(value);
+  const observed: ObservedObject = {
+    key,
+    get value() {
+      reads += 1;
+      return value;
+    },
+    where: 'memory',
+    stamp: { fleet: 'fleet' as FleetName, key, nonce: '', origins: [], scope: [] },
+    ...('content' in kept ? { content: new TextEncoder().encode(canonicalJson(value)) } : {}),
+    ...('isReread' in kept ? { isReread: true } : {}),
+  };
+  let latest: InputSnapshot | undefined;
+  const discovery = createDiscovery(
+    {
+      publishInput: (snapshot) => {
+        latest = snapshot;
+      },
+    },
+    () => NO_SETTINGS,
+  );
+  const live = {
+    objects: new Map([[key, observed]]),
+    changed: new Set([key]),
+    kinds: KINDS,
+    diagnostics: [],
+    paused: false,
+  };
+  discovery.take(live, EMPTY_INVENTORY.records);
+  expect(reads).toBe(1);
+  expect(latest?.objects.get(key)?.digest).toBe(objectDigest(value));
+  expect(latest?.objects.get(key)?.value).toEqual(value);
+});
+
+test('an object whose bytes are known is sent without its value', () => {
+  const value = service('a', 'web');
+  const unread = {
+    key: keyOf(value),
+    digest: objectDigest(value),
+    content: new TextEncoder().encode(canonicalJson(value)),
+    get value(): JsonObject {
+      throw new Error('the value was read');
+    },
+  };
+  const [record] = objectRecords(unread, 1_000);
+  expect(record).toMatchObject({ case: 'object', value: { key: unread.key, content: unread.content } });
 });
