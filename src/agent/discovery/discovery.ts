@@ -78,10 +78,14 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
   /** Puts a report into the snapshot, or takes it away. An object of the cluster with the same key has precedence. */
   function updateReport(key: ObjectKey): boolean {
     const report = reports.get(key);
-    if (report === undefined) return objects.delete(key);
-    const before = objects.get(key);
-    objects.set(key, report);
-    return before?.digest !== report.digest;
+    return report === undefined ? objects.delete(key) : put(report);
+  }
+
+  /** True if the object of this key was another one, or none. */
+  function put(object: Discovered): boolean {
+    const before = objects.get(object.key);
+    objects.set(object.key, object);
+    return before?.digest !== object.digest;
   }
 
   /** A gateway is in the snapshot only together with its Service; derived Services are not in it. */
@@ -90,10 +94,7 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     const gateway = gateways.of(service);
     const isTaken =
       objects.has(service) && gateway !== undefined && selection?.takes(key, () => gateway.value) === true;
-    if (!isTaken) return objects.delete(key);
-    const before = objects.get(key);
-    objects.set(key, gateway);
-    return before?.digest !== gateway.digest;
+    return isTaken ? put(gateway) : objects.delete(key);
   }
 
   /** True if the snapshot's object of this key has changed. */
@@ -103,18 +104,11 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     if (kindOf(key) === LEASE || isDerived(observed, record)) return objects.delete(key);
     // While an object cannot be read, what was reported of it counts.
     const known = observed.stale === true && before?.observed !== undefined ? before : undefined;
-    let value: JsonObject | undefined;
-    const read = (): JsonObject => {
-      // Once: each access may parse it.
-      value ??= (known ?? observed).value;
-      return value;
-    };
+    const read = readingOnce(known ?? observed);
     if (selection?.takes(key, read) === false) return objects.delete(key);
     if (known !== undefined || before?.observed === observed) return false;
     if (isMirrored(observed, read)) return objects.delete(key);
-    const object = discovered(observed, read);
-    objects.set(key, object);
-    return before?.digest !== object.digest;
+    return put(discovered(observed, read));
   }
 
   function publish(changed: ReadonlySet<ObjectKey>, ofCluster: readonly KindState[]): void {
@@ -194,6 +188,15 @@ function withoutLeases(kind: KindState): KindState {
 
 function unknownBecause(message: string): (kind: KindState) => KindState {
   return (kind) => (kind.state === 'offered' ? kind : unknownKind(kind, message));
+}
+
+/** Returns what reads the value at its first call only: each access may parse it. */
+function readingOnce(object: Pick<LiveObject, 'value'>): () => JsonObject {
+  let value: JsonObject | undefined;
+  return () => {
+    value ??= object.value;
+    return value;
+  };
 }
 
 function discovered(observed: ObservedObject, read: () => JsonObject): Discovered {
