@@ -8,6 +8,7 @@ import { createFleetWorld } from '../support/fleet-world.ts';
 import { printsAsShown, stepsOf, withoutVarying } from '../support/page-session.ts';
 import { runServer } from '../support/running-server.ts';
 import { fakeApi } from '../support/server-api.ts';
+import { parseArchive, unpackArchive } from '../support/txtar.ts';
 
 /** What commands on pages print, from the files that stand there. */
 
@@ -64,13 +65,13 @@ it('validate finds in the manifest of its page what the page shows', async () =>
 it.each([
   ['guides/teams.md', 'fleetrelay validate --config ../relay.yaml --source team-b'],
   ['domains/probes.md', 'fleetrelay inject -f deployment.yaml'],
-  ['domains/mirrored-services.md', 'fleetrelay render repo --clusters clusters -o yaml', 'render/mirroring'],
+  ['domains/mirrored-services.md', 'fleetrelay render repo --clusters clusters -o yaml', 'render/mirroring.txtar'],
 ])('%s: %s prints what the page shows', async (name, command, golden = '') => {
   const page = pageOf(name);
   write(filesOf(page));
   const { output } = stepOf(page, command);
-  const cwd = golden === '' ? checkout : join(import.meta.dirname, golden);
-  const { out, err } = await runCli(command.split(' ').slice(1), { cwd, roots: compositionRoots });
+  if (golden !== '') unpackArchive(parseArchive(readFileSync(join(import.meta.dirname, golden), 'utf8')), checkout);
+  const { out, err } = await runCli(command.split(' ').slice(1), { cwd: checkout, roots: compositionRoots });
   expect(printsAsShown(output, out + err), out + err).toBe(true);
 });
 

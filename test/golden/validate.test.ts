@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { compositionRoots } from '../../src/cli/roots.ts';
 import { runCli } from '../support/cli.ts';
+import { parseArchive, unpackArchive } from '../support/txtar.ts';
 
 /** `input` is a folder with findings of every sort; `expected` has what each format makes of them. */
 const folder = join(import.meta.dirname, 'validate');
@@ -120,7 +121,10 @@ describe('what other programs read', () => {
 });
 
 describe('golden file of the rights of a source', () => {
-  const cwd = join(import.meta.dirname, 'render', 'sources-rights');
+  const cwd = mkdtempSync(join(tmpdir(), 'fleetrelay-rights-'));
+  const archive = readFileSync(join(import.meta.dirname, 'render', 'sources-rights.txtar'), 'utf8');
+  unpackArchive(parseArchive(archive), cwd);
+  afterAll(() => rmSync(cwd, { recursive: true }));
   const run = (...args: readonly string[]) => runCli(['validate', 'repo', ...args], { cwd, roots: compositionRoots });
 
   it('has each document that the RelayConfig does not allow, at its line', async () => {
