@@ -74,7 +74,7 @@ describe.skipIf(cannot)('built-image: what buildah makes of the Dockerfile', () 
     root = workshop.mount(FIRST);
     config = workshop.config(FIRST);
     bom = JSON.parse(readFileSync(join(root, 'opt/fleetrelay/image.cdx.json'), 'utf8'));
-  }, 3_000_000);
+  }, 7_200_000);
 
   afterAll(async () => {
     for (const { kill, ended } of processes) {
@@ -289,7 +289,7 @@ describe.skipIf(builderProblem('docker') !== undefined)('built-image: with docke
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-  }, 3_000_000);
+  }, 7_200_000);
 });
 
 const FLEET = `apiVersion: admin.gloo.solo.io/v2

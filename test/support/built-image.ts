@@ -6,7 +6,7 @@ import { programPath } from './programs.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 /** A build that has not ended by then is given up. */
-const TIME_LIMIT_MS = 25 * 60_000;
+const TIME_LIMIT_MS = 60 * 60_000;
 
 /** What the configuration of an image says about how it is run. */
 export interface ImageConfig {
