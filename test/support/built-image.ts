@@ -1,12 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { programPath } from './programs.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 /** A build that has not ended by then is given up. */
-const TIME_LIMIT_MS = 25 * 60_000;
+const TIME_LIMIT_MS = 60 * 60_000;
 
 /** What the configuration of an image says about how it is run. */
 export interface ImageConfig {
@@ -59,7 +59,8 @@ export function createImageWorkshop(epoch: number): ImageWorkshop {
         throw new Error(`${stdout}${stderr}`.slice(-4000));
       }
     },
-    describe: (tag, template) => buildah('images', '--no-trunc', '--format', template, tag),
+    // An image with several names has a line for each.
+    describe: (tag, template) => buildah('images', '--no-trunc', '--format', template, tag).split('\n')[0] ?? '',
     config: (tag) => JSON.parse(buildah('inspect', '--type', 'image', tag)).OCIv1.config,
     mount: (tag) => buildah('mount', buildah('from', tag)),
     remove: () => {
@@ -94,7 +95,8 @@ export function runInImage(root: string, config: ImageConfig, work: string, prog
     mount --bind "$work/data" "$root/var/lib/fleetrelay"
     exec chroot "--userspec=$user" "$root" /usr/bin/env -i "$@"`;
   const inside = [config.User, `--chdir=${config.WorkingDir}`, ...config.Env, ...program];
-  const child = spawn(programPath('unshare'), ['--mount', 'sh', '-ec', script, root, work, ...inside], {
+  const options = ['--mount', '--pid', '--fork', '--kill-child'];
+  const child = spawn(programPath('unshare'), [...options, 'sh', '-ec', script, root, work, ...inside], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const said: string[] = [];
@@ -102,5 +104,19 @@ export function runInImage(root: string, config: ImageConfig, work: string, prog
   const ended = new Promise<number | NodeJS.Signals | null>((resolve) =>
     child.once('close', (code, signal) => resolve(signal ?? code)),
   );
-  return { output: () => said.join(''), ended, kill: (signal) => void child.kill(signal) };
+  return {
+    output: () => said.join(''),
+    ended,
+    kill: (signal) => {
+      if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+      // What the container runs is its first process, and the only child of `unshare`.
+      if (signal === 'SIGKILL') child.kill(signal);
+      else for (const first of childrenOf(child.pid)) process.kill(first, signal);
+    },
+  };
+}
+
+function childrenOf(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return text === '' ? [] : text.split(' ').map(Number);
 }
