@@ -241,6 +241,8 @@ export interface IndexNode {
   readonly kind: 'index';
   readonly name: string;
   readonly from: Store;
+  /** Only cells of partitions that are keys of this store are in groups; undefined: all. */
+  readonly among: Store | undefined;
   readonly groupsOf: (entry: Entry<unknown>) => Iterable<string>;
   readonly groups: Map<string, Group>;
   /** The sorted members of larger groups, until a member changes. */

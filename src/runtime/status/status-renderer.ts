@@ -4,6 +4,7 @@ import type { Engine } from '../../engine/graph.ts';
 import type { DeclaredStatus } from '../../engine/status/declared-status.ts';
 import { objectStatus, revisionStatus } from '../../engine/status/rollout.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
+import type { Condition } from '../../model/conditions.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { isEngineKind } from '../../model/engine-kinds.ts';
 import { inSlices } from '../../model/in-slices.ts';
@@ -195,10 +196,11 @@ function createWriter() {
   /** Files of the branch at the last load that were not rendered since. */
   const loaded = new Map<string, string>();
   let isFirst = true;
+  const shared = createSharedParts();
   const textOf = (path: string, document: JsonObject | null): string | null => {
     loaded.delete(path);
     if (document === null) before.delete(path);
-    else before.set(path, writtenBefore(document));
+    else before.set(path, shared(writtenBefore(document)));
     return document === null ? null : printYaml(document);
   };
   return {
@@ -207,7 +209,7 @@ function createWriter() {
       isFirst = true;
     },
     load: (path: string, text: string, written: WrittenBefore): void => {
-      before.set(path, written);
+      before.set(path, shared(written));
       loaded.set(path, text);
     },
     beforeAt: (path: string): WrittenBefore => before.get(path) ?? nothingWritten,
@@ -233,6 +235,28 @@ function createWriter() {
       return changes;
     },
   };
+}
+
+/** Different parts that are remembered for sharing. */
+const MOST_SHARED = 256;
+
+/** Makes equal parts of files the same object: most files are in the same state, and are written at the same time. */
+function createSharedParts(): (written: WrittenBefore) => WrittenBefore {
+  const known = new Map<string, WrittenBefore>();
+  return (written) => {
+    const needed = { ...written, conditions: written.conditions.map(neededLater) };
+    const text = JSON.stringify(needed);
+    const same = known.get(text);
+    if (same !== undefined) return same;
+    if (known.size >= MOST_SHARED) known.clear();
+    known.set(text, needed);
+    return needed;
+  };
+}
+
+/** The time of a condition depends on its state alone, unless it has the time of its last update. */
+function neededLater(condition: Condition): Condition {
+  return condition.lastUpdateTime === undefined ? { ...condition, reason: '', message: '' } : condition;
 }
 
 function parseOrNothing(text: string, parse: (text: string) => JsonValue): JsonValue | undefined {
