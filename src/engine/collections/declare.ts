@@ -190,6 +190,8 @@ function createNode(registry: Registry, declaration: Declaration): DerivedNode {
     lost: new Map(),
     unsettled: new Map(),
     computations: 0,
+    lists: new Map(),
+    recent: undefined,
   };
 }
 

@@ -1,5 +1,5 @@
 import { bagSize, itemsOf, withItem, withoutItem } from './bag.ts';
-import { changed, enqueue } from './computation.ts';
+import { changed, wakeAll } from './computation.ts';
 import { messageOf, writeFailure } from './emissions.ts';
 import { emptyScope } from './scopes.ts';
 import {
@@ -71,7 +71,7 @@ export function* refreshIndex(index: IndexNode, kernel: Kernel): Slices {
     if (before !== bagSize(group.members)) for (const counts of index.counts) writeCount(counts, group);
     // With scopes, a reader may see fewer members than before although the number is the same.
     if (index.from.scoped || before !== bagSize(group.members)) {
-      for (const computation of itemsOf(group.counter?.dependents)) enqueue(computation);
+      wakeAll(group.counter?.dependents);
     }
     releaseGroup(group);
     if (kernel.isUp()) yield;
@@ -145,7 +145,7 @@ function noteMembership(group: Group, sizesBefore: Map<Group, number>): void {
   if (sizesBefore.has(group)) return;
   sizesBefore.set(group, bagSize(group.members));
   group.index.sorted.delete(group);
-  for (const computation of itemsOf(group.dependents)) enqueue(computation);
+  wakeAll(group.dependents);
 }
 
 /** Different names. A list if they are few, which is the common case. */
