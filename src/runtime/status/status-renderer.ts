@@ -9,6 +9,7 @@ import type { Diagnostic } from '../../model/diagnostic.ts';
 import { isEngineKind } from '../../model/engine-kinds.ts';
 import { inSlices } from '../../model/in-slices.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { createSharing } from '../../model/shared-values.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SourceTable } from '../source-table.ts';
 import type { ObservedStatuses } from './observed-statuses.ts';
@@ -237,21 +238,10 @@ function createWriter() {
   };
 }
 
-/** Different parts that are remembered for sharing. */
-const MOST_SHARED = 256;
-
 /** Makes equal parts of files the same object: most files are in the same state, and are written at the same time. */
 function createSharedParts(): (written: WrittenBefore) => WrittenBefore {
-  const known = new Map<string, WrittenBefore>();
-  return (written) => {
-    const needed = { ...written, conditions: written.conditions.map(neededLater) };
-    const text = JSON.stringify(needed);
-    const same = known.get(text);
-    if (same !== undefined) return same;
-    if (known.size >= MOST_SHARED) known.clear();
-    known.set(text, needed);
-    return needed;
-  };
+  const shared = createSharing<WrittenBefore>();
+  return (written) => shared({ ...written, conditions: written.conditions.map(neededLater) });
 }
 
 /** The time of a condition depends on its state alone, unless it has the time of its last update. */
