@@ -1,7 +1,16 @@
 import { type Bag, itemsOf, unpacked } from './bag.ts';
 import { link } from './reads.ts';
 import { emptyScope, type Scope } from './scopes.ts';
-import { absent, type Call, type Cell, type Computation, type DerivedNode, type ReadList, type Source, type Store } from './state.ts';
+import {
+  absent,
+  type Call,
+  type Cell,
+  type Computation,
+  type DerivedNode,
+  type ReadList,
+  type Source,
+  type Store,
+} from './state.ts';
 import { compareCells, obtainCell, releaseCell } from './storage.ts';
 
 /** Creates the computation of a primary entry and adds it to the node's queue. */

@@ -87,8 +87,7 @@ function settle(node: DerivedNode, touched: Touch, last: Sole | undefined): Sole
     scopeOfCell(cell) !== scopeBefore || (node.store.scoped && !hasSameEmissions(node, earlier, emissions));
   if (!same || rescoped) changed(cell, before, scopeBefore, rescoped);
   if (origin?.kind === 'emissions') scopes.release(origin.scope);
-  const sole =
-    isSole && first !== undefined ? { emission: first, value: next as Sole['value'] } : undefined;
+  const sole = isSole && first !== undefined ? { emission: first, value: next as Sole['value'] } : undefined;
   releaseCell(cell);
   return shared ?? sole;
 }
