@@ -23,6 +23,8 @@ const BYTES_PER_OBJECT = Number(process.env.BENCH_OBJECT_BYTES ?? 2_600);
 const TURN_MS = Number(process.env.BENCH_TURN_MS ?? 5_000);
 const ASK_MS = 50;
 const GOALS = { othersP99Ratio: 1.5, loopCpuP999: 50, loopCpuMax: 100, serverPeakMiB: 600 };
+/** More options of Node for the server. */
+const SERVER_OPTIONS = process.env.BENCH_SERVER_OPTIONS ?? '';
 /** The hostile agent's Services are mirrored to a cluster without an agent. */
 const MIRRORED = process.env.BENCH_MIRRORED !== 'no';
 const MIRROR = {
@@ -51,7 +53,7 @@ export async function run(args: readonly string[]): Promise<void> {
     fleet = await startPushFleet(folder, AGENTS, {
       files: MIRRORED ? MIRROR : {},
       serverEnv: {
-        NODE_OPTIONS: `--import=${new URL('../event-loop.ts', import.meta.url).href}`,
+        NODE_OPTIONS: `--import=${new URL('../event-loop.ts', import.meta.url).href} ${SERVER_OPTIONS}`,
         BENCH_EVENT_LOOP: delays,
       },
     });
@@ -197,6 +199,7 @@ function report(
     loopDelayMillis: after.loopDelayMillis,
     healthzMaxMillis: after.healthzMaxMillis,
     serverPeakMiB: rounded(after.peakMiB - before.peakMiB),
+    longTurns: { count: attacked.loop.longTurnCount, longest: attacked.loop.longTurns },
     ...{ quiet: before, attacked: after, named, goals: GOALS },
   };
   if (json) process.stdout.write(`${JSON.stringify(result, undefined, 2)}\n`);

@@ -55,6 +55,8 @@ export async function startPushFleet(
   const git = createSmartHttpServer({ root, searchPath: process.env.PATH ?? '', pushed: () => void pushed() });
   const { url } = await git.start();
   await bare.git('config', 'http.receivepack', 'true');
+  // It would pack the refs, which are read as files.
+  await bare.git('config', 'receive.autogc', 'false');
   await work.git('remote', 'add', 'origin', `${url}/fleet.git`);
   await writeManifest(work.directory, 'start');
   await work.push('start');

@@ -1,7 +1,17 @@
-import { type Few, itemsOf, packed, samePacked, unpacked, withItem, withoutItem } from './bag.ts';
+import { type Bag, itemsOf, unpacked } from './bag.ts';
+import { link } from './reads.ts';
 import { emptyScope, type Scope } from './scopes.ts';
-import { absent, type Call, type Cell, type Computation, type DerivedNode, type Source, type Store } from './state.ts';
-import { compareCells, obtainCell, releaseCell, releaseGroup } from './storage.ts';
+import {
+  absent,
+  type Call,
+  type Cell,
+  type Computation,
+  type DerivedNode,
+  type ReadList,
+  type Source,
+  type Store,
+} from './state.ts';
+import { compareCells, obtainCell, releaseCell } from './storage.ts';
 
 /** Creates the computation of a primary entry and adds it to the node's queue. */
 export function openComputation(node: DerivedNode, primary: Cell, right: Cell | undefined): void {
@@ -25,33 +35,19 @@ export function enqueue(computation: Computation): void {
   computation.node.queue.add(computation);
 }
 
+function wake(reader: Computation | ReadList): void {
+  if (reader.kind === 'computation') enqueue(reader);
+  else for (const computation of itemsOf(reader.readers)) enqueue(computation);
+}
+
+/** Adds all computations that have read a source to the queues of their nodes. */
+export function wakeAll(readers: Bag<Computation | ReadList>): void {
+  for (const reader of itemsOf(readers)) wake(reader);
+}
+
 /** Whether the primary entry is absent; of a join, both sides. */
 export function isOrphan({ primary, right }: Computation): boolean {
   return primary.value === absent && (right === undefined || right.value === absent);
-}
-
-/** Makes a computation depend on a source. They must not be linked yet. */
-export function link(source: Source, computation: Computation): void {
-  // All kinds of sources have this field; the type of a cell's bag also allows groups.
-  const holder = source as Pick<Cell, 'dependents'>;
-  holder.dependents = withItem(holder.dependents, computation);
-}
-
-/** Undoes {@link link}, and deletes a source that exists only for its dependents. */
-export function unlink(source: Source, computation: Computation): void {
-  const holder = source as Pick<Cell, 'dependents'>;
-  holder.dependents = withoutItem(holder.dependents, computation);
-  releaseSource(source);
-}
-
-function releaseSource(source: Source): void {
-  if (source.dependents !== undefined) return;
-  if ('partition' in source) releaseCell(source);
-  else if (source.kind === 'group') releaseGroup(source);
-  else {
-    source.group.counter = undefined;
-    releaseGroup(source.group);
-  }
 }
 
 /** Orders computations of one node by the addresses of their primaries. */
@@ -105,16 +101,6 @@ export function noteEmit(call: Call, store: Store, partition: string, key: strin
   call.values.push(value);
 }
 
-/** Replaces the sources that a computation depends on. */
-export function relink(computation: Computation, reads: readonly Source[]): void {
-  if (samePacked(computation.reads, reads)) return;
-  const before = unpacked(computation.reads);
-  computation.reads = packed(reads) as Few<Source>;
-  const known = new Set(before);
-  for (const source of reads) if (!known.delete(source)) link(source, computation);
-  for (const source of known) unlink(source, computation);
-}
-
 /** Clears the record for the next computation, and deletes cells that got no value. */
 export function endCall(call: Call): void {
   if (!call.aligned) for (const cell of call.cells) releaseCell(cell);
@@ -147,13 +133,13 @@ export function duplicateOf(cells: readonly Cell[]): Cell | undefined {
 export function changed(cell: Cell, before: unknown, scopeBefore: Scope, rescoped: boolean): void {
   const { store } = cell.partition;
   for (const dependent of itemsOf(cell.dependents)) {
-    if (dependent.kind === 'computation') {
-      enqueue(dependent);
+    if (dependent.kind !== 'group') {
+      wake(dependent);
       continue;
     }
     dependent.index.sorted.delete(dependent);
-    for (const computation of itemsOf(dependent.dependents)) enqueue(computation);
-    if (rescoped) for (const computation of itemsOf(dependent.counter?.dependents)) enqueue(computation);
+    wakeAll(dependent.dependents);
+    if (rescoped) wakeAll(dependent.counter?.dependents);
   }
   if (before === absent) for (const appeared of store.consumers) appeared(cell);
   for (const index of store.indexes) index.queue.push(cell);

@@ -78,9 +78,12 @@ export function declareIndex<Value>(
   name: string,
   from: Collection<Value>,
   groups: Parameters<typeof createIndexNode>[2],
+  partitions: Collection<unknown> | undefined,
 ): Index<Value> {
+  const among = partitions === undefined ? undefined : storeOf(registry, partitions);
+  if (among?.scoped === true) throw new Error(`"${name}" is limited by "${among.name}", whose entries have scopes`);
   takeName(registry, name);
-  const node = createIndexNode(name, storeOf(registry, from), groups);
+  const node = createIndexNode(name, storeOf(registry, from), groups, among);
   registry.nodes.push(node);
   const failures = publish<Failure, object>(registry, node.failures, {});
   const index = createIndex<Value>(registry, node, failures);
@@ -187,6 +190,8 @@ function createNode(registry: Registry, declaration: Declaration): DerivedNode {
     lost: new Map(),
     unsettled: new Map(),
     computations: 0,
+    lists: new Map(),
+    recent: undefined,
   };
 }
 

@@ -1,6 +1,7 @@
 import { packed, unpacked } from './bag.ts';
-import { changed, duplicateOf, endCall, isOrphan, relink, unlink } from './computation.ts';
+import { changed, duplicateOf, endCall, isOrphan } from './computation.ts';
 import { addEmission, hasFailed, messageOf, settleEmissions, settleFailures, withdrawEmissions } from './emissions.ts';
+import { relink, unlink } from './reads.ts';
 import { emptyScope, isSameList, type Scope, wholeScope } from './scopes.ts';
 import { absent, type Cell, type Computation, type DerivedNode, type Emission, type Slices } from './state.ts';
 import { sameValue, scopeOfCell, writeValue } from './storage.ts';
@@ -34,6 +35,7 @@ function closeComputation(node: DerivedNode, computation: Computation): void {
   computation.scope = emptyScope;
   if (hasFailed(computation)) node.unsettled.set(computation, undefined);
   node.computations -= 1;
+  if (node.recent === computation) node.recent = undefined;
 }
 
 /** Calls the node's functions for one primary entry. What they throw becomes a failure of this entry. */
@@ -112,9 +114,10 @@ function replaceEmissions(node: DerivedNode, computation: Computation, scope: Sc
   const before = unpacked(computation.outputs);
   const isFirst = before.length === 0 && cells.length < 2;
   const stays = isFirst || (aligned && cells.length === before.length) ? undefined : new Set(cells);
+  // A cell with this computation as its only emitter, before and now, needs no decision: see `renew`.
+  const isSole = (cell: Cell): boolean => cell.origin === computation && !node.store.gathers;
   for (const cell of before) {
-    // A cell with this computation as its only emitter, before and now, needs no decision: see `renew`.
-    if (cell.origin === computation && (stays === undefined || stays.has(cell))) continue;
+    if (isSole(cell) && (stays === undefined || stays.has(cell))) continue;
     withdrawEmissions(node, cell, computation);
   }
   const rescoped = scope !== computation.scope;
@@ -122,7 +125,7 @@ function replaceEmissions(node: DerivedNode, computation: Computation, scope: Sc
   for (let place = 0; place < cells.length; place += 1) {
     const cell = cells[place] as Cell;
     const value = values[place];
-    if (cell.origin === computation) {
+    if (isSole(cell)) {
       renew(cell, value, computation.scope, rescoped);
       continue;
     }

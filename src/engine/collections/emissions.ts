@@ -56,9 +56,9 @@ export function* settleEmissions(node: DerivedNode): Slices {
   }
 }
 
-/** The origin and the value of a gathered cell with one emission. The next cells often have the same emission. */
+/** The emission and the value of a gathered cell with one emission. The next cells often have the same emission. */
 interface Sole {
-  readonly origin: Emissions;
+  readonly emission: Emission;
   readonly value: readonly Contribution<unknown>[];
 }
 
@@ -66,51 +66,58 @@ interface Sole {
 function settle(node: DerivedNode, touched: Touch, last: Sole | undefined): Sole | undefined {
   const { cell, origin, scope: scopeBefore } = touched;
   const { scopes } = node.kernel;
-  const emissions = emissionsAfter(touched);
+  const earlier = emissionsBefore(node, touched);
+  const emissions = emissionsAfter(touched, earlier);
   const [first] = emissions;
   const before = cell.value;
   const isSole = node.store.gathers && emissions.length === 1 && origin === undefined;
-  const shared = isSole && last?.origin.list[0] === first ? last : undefined;
+  const shared = isSole && last?.emission === first ? last : undefined;
   const next =
     shared?.value ??
-    (first === undefined ? absent : node.store.gathers ? listOf(cell, origin, emissions) : first.value);
-  if (first !== undefined && (node.store.gathers || emissions.length > 1)) {
+    (first === undefined ? absent : node.store.gathers ? listOf(cell, earlier, emissions) : first.value);
+  if (emissions.length > 1) {
     // Held before the old scope is released, so that an equal set stays the same object.
     const scope = scopes.holdJoined(emissions.map((emission) => emission.scope));
-    cell.origin = shared?.origin ?? ({ kind: 'emissions', list: emissions, scope } satisfies Emissions);
+    cell.origin = { kind: 'emissions', list: emissions, scope } satisfies Emissions;
   } else cell.origin = first?.by;
   if (!node.store.gathers) noteLosers(node, cell, origin, emissions);
   const same = sameValue(node.store, before, next);
   if (!same) writeValue(cell, next);
   const rescoped =
-    scopeOfCell(cell) !== scopeBefore || (node.store.scoped && !hasSameEmissions(node, touched, emissions));
+    scopeOfCell(cell) !== scopeBefore || (node.store.scoped && !hasSameEmissions(node, earlier, emissions));
   if (!same || rescoped) changed(cell, before, scopeBefore, rescoped);
   if (origin?.kind === 'emissions') scopes.release(origin.scope);
-  const sole = isSole ? { origin: cell.origin as Emissions, value: next as Sole['value'] } : undefined;
+  const sole = isSole && first !== undefined ? { emission: first, value: next as Sole['value'] } : undefined;
   releaseCell(cell);
   return shared ?? sole;
 }
 
+/** The emissions of a cell before the visit. For one emission no object is stored. */
+function emissionsBefore({ store }: DerivedNode, { cell, origin, scope }: Touch): readonly Emission[] {
+  if (origin === undefined) return none;
+  if (origin.kind === 'emissions') return origin.list;
+  const value = store.gathers ? (cell.value as readonly Contribution<unknown>[])[0]?.value : cell.value;
+  return [{ by: origin, value, scope }];
+}
+
 /** The emissions of a cell after the visit, in canonical order; several of one computation in the order of emission. */
-function emissionsAfter(touched: Touch): readonly Emission[] {
-  const { origin, withdrawn, added } = touched;
+function emissionsAfter({ origin, withdrawn, added }: Touch, earlier: readonly Emission[]): readonly Emission[] {
   if (origin === undefined) return added.length > 1 ? added.sort(compareEmissions) : added;
   const gone = new Set(withdrawn);
-  const before: readonly Emission[] = origin.kind === 'emissions' ? origin.list : [soleEmission(touched)];
-  const emissions = before.filter(({ by }) => !gone.has(by));
+  const emissions = earlier.filter(({ by }) => !gone.has(by));
   if (added.length === 0) return emissions;
   return [...emissions, ...added].sort(compareEmissions);
 }
 
-/** The emission of a cell with one emitter, for which no object is stored. */
-function soleEmission({ cell, origin, scope }: Touch): Emission {
-  return { by: origin as Computation, value: cell.value, scope };
-}
-
 /** Whether the emissions are the same as before. A reader with a smaller scope sees only some of them. */
-function hasSameEmissions({ store }: DerivedNode, { origin }: Touch, emissions: readonly Emission[]): boolean {
-  const before = origin?.kind === 'emissions' ? origin.list : [];
-  const after = store.gathers || emissions.length > 1 ? emissions : [];
+function hasSameEmissions(
+  { store }: DerivedNode,
+  earlier: readonly Emission[],
+  emissions: readonly Emission[],
+): boolean {
+  // Of an entry with one emitter the value and the scope tell a change.
+  const isKnown = (list: readonly Emission[]): readonly Emission[] => (store.gathers || list.length > 1 ? list : none);
+  const [before, after] = [isKnown(earlier), isKnown(emissions)];
   if (before.length !== after.length) return false;
   return before.every(({ by, value, scope }, place) => {
     const other = after[place] as Emission;
@@ -123,11 +130,14 @@ function compareEmissions(a: Emission, b: Emission): number {
 }
 
 /** The value of a gathered cell. Unchanged contributions stay the same objects: both lists have the same order. */
-function listOf(cell: Cell, origin: Touch['origin'], emissions: readonly Emission[]): readonly Contribution<unknown>[] {
-  const emissionsBefore = origin?.kind === 'emissions' ? origin.list : [];
-  if (emissionsBefore.length === 0) return Object.freeze(emissions.map(contributionOf));
-  const listBefore = origin === undefined ? [] : (cell.value as readonly Contribution<unknown>[]);
-  const places = new Map(emissionsBefore.map((emission, place) => [emission, place]));
+function listOf(
+  cell: Cell,
+  earlier: readonly Emission[],
+  emissions: readonly Emission[],
+): readonly Contribution<unknown>[] {
+  if (earlier.length === 0) return Object.freeze(emissions.map(contributionOf));
+  const listBefore = cell.value as readonly Contribution<unknown>[];
+  const places = new Map(earlier.map((emission, place) => [emission, place]));
   return Object.freeze(emissions.map((emission) => listBefore[places.get(emission) ?? -1] ?? contributionOf(emission)));
 }
 

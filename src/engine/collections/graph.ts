@@ -35,7 +35,8 @@ export function createGraph(): Graph {
     derive: (derivation) => declareDerived(registry, 'derived', derivation),
     gather: (derivation) => declareDerived(registry, 'gathered', derivation),
     join: (derivation) => declareJoin(registry, derivation),
-    index: (name, from, groups) => declareIndex(registry, name, from, groups as Parameters<typeof declareIndex>[3]),
+    index: (name, from, groups, { partitions } = {}) =>
+      declareIndex(registry, name, from, groups as Parameters<typeof declareIndex>[3], partitions),
     counts: (name, index) => declareCounts(registry, name, index),
     watch: <Value>(collection: Collection<Value>) => createWatch<Value>(storeOf(registry, collection)),
     commit: () => {

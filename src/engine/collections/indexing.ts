@@ -1,5 +1,5 @@
 import { bagSize, itemsOf, withItem, withoutItem } from './bag.ts';
-import { changed, enqueue } from './computation.ts';
+import { changed, wakeAll } from './computation.ts';
 import { messageOf, writeFailure } from './emissions.ts';
 import { emptyScope } from './scopes.ts';
 import {
@@ -29,6 +29,7 @@ export function createIndexNode(
   name: string,
   from: Store,
   groupsOf: (entry: Entry<unknown>) => Iterable<string>,
+  among: Store | undefined,
 ): IndexNode {
   const { scoped, fromLive, scopes, past } = from;
   const failures = createStore({
@@ -46,8 +47,9 @@ export function createIndexNode(
   const groups = new Map<string, Group>();
   const sorted: IndexNode['sorted'] = new Map();
   const sizes = { memberships: 0, counts: [] };
-  const node: IndexNode = { kind: 'index', name, from, groupsOf, groups, sorted, failures, ...sizes, queue };
+  const node: IndexNode = { kind: 'index', name, from, among, groupsOf, groups, sorted, failures, ...sizes, queue };
   from.indexes.push(node);
+  among?.indexes.push(node);
   return node;
 }
 
@@ -60,18 +62,29 @@ export function* refreshIndex(index: IndexNode, kernel: Kernel): Slices {
   index.queue = [];
   const sizesBefore = new Map<Group, number>();
   for (const cell of queue) {
-    regroup(index, cell, sizesBefore);
-    if (kernel.isUp()) yield;
+    for (const member of cell.partition.store === index.among ? cellsOf(index.from, cell.key) : [cell]) {
+      regroup(index, member, sizesBefore);
+      if (kernel.isUp()) yield;
+    }
   }
   for (const [group, before] of sizesBefore) {
     if (before !== bagSize(group.members)) for (const counts of index.counts) writeCount(counts, group);
     // With scopes, a reader may see fewer members than before although the number is the same.
     if (index.from.scoped || before !== bagSize(group.members)) {
-      for (const computation of itemsOf(group.counter?.dependents)) enqueue(computation);
+      wakeAll(group.counter?.dependents);
     }
     releaseGroup(group);
     if (kernel.isUp()) yield;
   }
+}
+
+/** A copy, because cells that are in no group and have no value are deleted. */
+function cellsOf(store: Store, partition: string): readonly Cell[] {
+  return [...(store.partitions.get(partition)?.cells.values() ?? [])];
+}
+
+function isAmong({ among }: IndexNode, { partition }: Cell): boolean {
+  return among === undefined || (findCell(among, '', partition.name)?.value ?? absent) !== absent;
 }
 
 /** Creates the collection of the sizes of the groups. */
@@ -132,7 +145,7 @@ function noteMembership(group: Group, sizesBefore: Map<Group, number>): void {
   if (sizesBefore.has(group)) return;
   sizesBefore.set(group, bagSize(group.members));
   group.index.sorted.delete(group);
-  for (const computation of itemsOf(group.dependents)) enqueue(computation);
+  wakeAll(group.dependents);
 }
 
 /** Different names. A list if they are few, which is the common case. */
@@ -154,7 +167,7 @@ function wantedGroups(index: IndexNode, cell: Cell): Names {
   const { partition, key, value } = cell;
   let groups = noGroups;
   let message: string | undefined;
-  if (value !== absent) {
+  if (value !== absent && isAmong(index, cell)) {
     try {
       groups = namesOf(index.groupsOf({ partition: partition.name, key, value }));
     } catch (error) {

@@ -1,5 +1,6 @@
 import { bagSize, itemsOf, unpacked } from './bag.ts';
 import { type InputNode, stagedWrites } from './input.ts';
+import { sourcesOf } from './reads.ts';
 import { isWithin } from './scopes.ts';
 import {
   absent,
@@ -9,6 +10,7 @@ import {
   type DerivedOrigin,
   type IndexNode,
   type Kernel,
+  type ReadList,
   type Store,
 } from './state.ts';
 import { compareCells, findCell, scopeOfCell } from './storage.ts';
@@ -49,9 +51,9 @@ function storeSizes(store: Store): Record<'partitions' | 'entries' | 'waitedFor'
 }
 
 function derivedSizes(node: DerivedNode): Record<string, number> {
-  const { computations, lost, unsettled, queue, touched } = node;
+  const { computations, lost, unsettled, queue, touched, lists } = node;
   const pending = queue.size + touched.length + unsettled.size;
-  return { ...storeSizes(node.store), computations, lost: lost.size, pending };
+  return { ...storeSizes(node.store), computations, lost: lost.size, pending, lists: lists.size };
 }
 
 function failureSizes(store: Store): Record<string, number> {
@@ -131,7 +133,7 @@ function causesOf(cell: Cell): ReadonlySet<Cell> {
 function addCauses(computation: Computation, causes: Set<Cell>): void {
   causes.add(computation.primary);
   if (computation.right !== undefined) causes.add(computation.right);
-  for (const source of unpacked(computation.reads)) {
+  for (const source of sourcesOf(computation)) {
     if ('partition' in source) {
       causes.add(source);
       continue;
@@ -183,12 +185,16 @@ function* affectedBy(cell: Cell): Iterable<Cell> {
 /** Computations that read the cell: directly, or through a group of an index. */
 function* wokenBy(cell: Cell): Iterable<Computation> {
   for (const dependent of itemsOf(cell.dependents)) {
-    if (dependent.kind === 'computation') yield dependent;
+    if (dependent.kind !== 'group') yield* readersOf(dependent);
     else {
-      yield* itemsOf(dependent.dependents);
-      yield* itemsOf(dependent.counter?.dependents);
+      for (const reader of itemsOf(dependent.dependents)) yield* readersOf(reader);
+      for (const reader of itemsOf(dependent.counter?.dependents)) yield* readersOf(reader);
     }
   }
+}
+
+function readersOf(dependent: Computation | ReadList): Iterable<Computation> {
+  return dependent.kind === 'computation' ? [dependent] : itemsOf(dependent.readers);
 }
 
 function* outputsOf(computation: Computation): Iterable<Cell> {

@@ -18,8 +18,8 @@ export interface Cell {
   value: unknown;
   /** Of an input: the staged provenance. Of a derived entry: a {@link DerivedOrigin}. */
   origin: unknown;
-  /** Computations to run when it changes, and the index groups that it is a member of. */
-  dependents: Bag<Computation | Group>;
+  /** Computations to run when it changes, alone or by the list of reads that they share, and the index groups that it is a member of. */
+  dependents: Bag<Computation | ReadList | Group>;
 }
 
 /** The cells of one partition. */
@@ -134,10 +134,20 @@ export interface Computation {
   /** Of a join: the right side's cell, possibly absent. */
   readonly right: Cell | undefined;
   /** Sources other than `primary` and `right`. */
-  reads: Few<Source>;
+  reads: Few<Source> | ReadList;
   outputs: Few<Cell>;
   /** The union of the declared scope and the primary's: the limit of its reads, and the scope of its outputs. */
   scope: Scope;
+}
+
+/**
+ * Several sources that several computations of one node have read. Each source has it as one dependent: what all objects of a
+ * cluster read would otherwise know each of them.
+ */
+export interface ReadList {
+  readonly kind: 'reads';
+  readonly sources: readonly Source[];
+  readers: Bag<Computation>;
 }
 
 /** One computation's value for a cell. */
@@ -149,8 +159,8 @@ export interface Emission {
 }
 
 /**
- * The origin of a cell with several emitters, or of a gathered cell. The origin of any other cell is its one emitting
- * computation, without an emission object.
+ * The origin of a cell with several emissions. The origin of any other cell is its one emitting computation, without an
+ * emission object.
  */
 export interface Emissions {
   readonly kind: 'emissions';
@@ -206,6 +216,10 @@ export interface DerivedNode {
   readonly unsettled: Map<Computation, string | undefined>;
   /** How many computations there are. */
   computations: number;
+  /** The lists of reads that computations share, by their last source. */
+  readonly lists: Map<Source, Bag<ReadList>>;
+  /** The last computation with several reads of its own: the next one may share them. */
+  recent: Computation | undefined;
 }
 
 /** A node's functions and their arguments, with the types erased. */
@@ -225,7 +239,7 @@ export interface Group {
   /** The number of members from partitions that were empty at the last barrier. */
   appeared: number;
   /** The computations that have read the members. */
-  dependents: Bag<Computation>;
+  dependents: Bag<Computation | ReadList>;
   counter: Counter | undefined;
 }
 
@@ -233,7 +247,7 @@ export interface Group {
 export interface Counter {
   readonly kind: 'counter';
   readonly group: Group;
-  dependents: Bag<Computation>;
+  dependents: Bag<Computation | ReadList>;
 }
 
 /** An index: its groups, and the cells whose groups must be updated. */
@@ -241,6 +255,8 @@ export interface IndexNode {
   readonly kind: 'index';
   readonly name: string;
   readonly from: Store;
+  /** Only cells of partitions that are keys of this store are in groups; undefined: all. */
+  readonly among: Store | undefined;
   readonly groupsOf: (entry: Entry<unknown>) => Iterable<string>;
   readonly groups: Map<string, Group>;
   /** The sorted members of larger groups, until a member changes. */

@@ -201,8 +201,16 @@ export interface Graph {
    */
   gather<Source, Result>(derivation: Derivation<Source, Result>): Derived<readonly Contribution<Result>[]>;
   join<Left, Right, Result>(derivation: JoinDerivation<Left, Right, Result>): Derived<Result>;
-  /** `groups` is a pure function of the entry alone. */
-  index<Value>(name: string, from: Collection<Value>, groups: (entry: Entry<Value>) => Iterable<string>): Index<Value>;
+  /**
+   * `groups` is a pure function of the entry alone. `partitions`: only entries of partitions that are keys of this collection, in
+   * its empty partition, are in groups; it must not have scopes. Absent: all.
+   */
+  index<Value>(
+    name: string,
+    from: Collection<Value>,
+    groups: (entry: Entry<Value>) => Iterable<string>,
+    options?: { readonly partitions?: Collection<unknown> },
+  ): Index<Value>;
   /**
    * The groups of an index that have members, each with their number. Partition empty, key the group. Counts members of every
    * scope, and its entries have none, as after `seesAll`.

@@ -4,6 +4,7 @@ import { SERVICE_NAME_LABEL } from '../../model/endpoints.ts';
 import type { engineKinds } from '../../model/engine-kinds.ts';
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { annotationOf, labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { createSharing } from '../../model/shared-values.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 
 /** The kinds of live objects that data planes are computed from, by `group/Kind`. */
@@ -174,11 +175,19 @@ function serviceFacts(key: ObjectKey, value: JsonObject): ServiceFacts | undefin
   const ports = objectsOf(spec.ports).flatMap((one) => portOf(one, value));
   const isHeadless = spec.clusterIP === 'None';
   const zoneProxy = labelsOf(value)[ZONE_PROXY_LABEL];
-  return {
-    ...{ namespace, name, selector: textMembers(spec.selector), isHeadless, ports },
-    ...(zoneProxy === undefined ? {} : { zoneProxy: textOf(zoneProxy) }),
+  const facts = {
+    namespace,
+    name,
+    selector: sharedSelector(textMembers(spec.selector)),
+    isHeadless,
+    ports: sharedPorts(ports),
   };
+  return zoneProxy === undefined ? facts : { ...facts, zoneProxy: textOf(zoneProxy) };
 }
+
+/** Most Services of a fleet have one of few lists of ports, and the copies of a Service in many clusters one selector. */
+const sharedSelector = createSharing<ServiceFacts['selector']>();
+const sharedPorts = createSharing<ServiceFacts['ports']>();
 
 /** The label of a Service that leads to zone proxies: `ingress` or `egress`. */
 export const ZONE_PROXY_LABEL = 'k8s.kuma.io/zone-proxy-type';

@@ -101,22 +101,18 @@ export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<D
         if (entry !== undefined) emit(cluster, key, { type: 'left', ...entryMeta(entry) });
         return;
       }
-      const at = { read, inputs, cluster, key, entry, target };
       const wanting = left.map(({ value }) => value);
+      const isDerived = wanting.some(({ derived }) => derived !== undefined);
+      const at = { read, inputs, cluster, key, entry, target, isDerived };
       const possible = wanting.filter((candidate) => meetsRequirement(at, candidate) !== 'no');
       const decision = decide(at, possible);
       if (decision === undefined) return;
       const required = wanting.flatMap(({ derived }) => derived?.requires?.key ?? []);
       const besides = required.flatMap((each) => read.get(ledger, cluster, each)?.scope ?? []);
-      emit(cluster, key, marked(whileSeen(at, decision, besides), wanting));
+      const seen = whileSeen(at, decision, besides);
+      emit(cluster, key, isDerived && seen.type === 'keep' ? { ...seen, isDerived } : seen);
     },
   });
-}
-
-/** Marks what a domain wants, because its status counts it. */
-function marked(decision: Decision, wanting: readonly Candidate[]): Decision {
-  if (decision.type !== 'object' && decision.type !== 'keep') return decision;
-  return wanting.some(({ derived }) => derived !== undefined) ? { ...decision, isDerived: true } : decision;
 }
 
 /** One key of one cluster, and what its decision reads. */
@@ -124,11 +120,13 @@ interface DecisionSubject extends Subject {
   readonly inputs: DecisionInputs;
   readonly key: ObjectKey;
   readonly target: TargetValue;
+  /** A domain wants the object: the domain's status counts it. */
+  readonly isDerived: boolean;
 }
 
 /** Decides by wants and ownership. {@link whileSeen} checks the visibility of clusters afterwards. */
 function decide(at: DecisionSubject, candidates: readonly Candidate[]): Decision | undefined {
-  const { inputs, entry, key, target } = at;
+  const { inputs, entry, key, target, isDerived } = at;
   const standing = electCandidate(at, candidates);
   if (standing.type === 'won') {
     const { value } = standing.winner;
@@ -137,7 +135,11 @@ function decide(at: DecisionSubject, candidates: readonly Candidate[]): Decision
     const refusal = refusedInOwnNamespace(key, target.ownNamespace);
     if (refusal !== undefined) return waiting(entry, origins, refusal);
     const { digest, scope, derived } = value;
-    const decision: Decision = { type: 'object', value: value.value, digest, origins, scope };
+    const content = value.value;
+    // There are many, and an object that is written member by member is the smallest.
+    const decision: ObjectDecision = isDerived
+      ? { type: 'object', value: content, digest, origins, scope, isDerived }
+      : { type: 'object', value: content, digest, origins, scope };
     const isUnclear = meetsRequirement(at, value) !== 'yes';
     const unclearWhich = isUnclear ? collisionsOf(inputs, [value]).requirementUnclear : undefined;
     // What the cluster has is not sent again.

@@ -53,9 +53,12 @@ export function originsOf(
 ): readonly Origin[] {
   const only = entry?.origins.length === 1 ? entry.origins : undefined;
   const isSole =
-    candidates.length === 1 && candidates[0]?.derived === undefined && candidates[0]?.placedBy === undefined;
+    candidates.length === 1 &&
+    candidates[0]?.derived?.declaredIn === undefined &&
+    candidates[0]?.placedBy === undefined;
   // The common case. The list of the entry is taken, which clusters share.
   if (isSole && only !== undefined && isSameOrigin(winner, only[0])) return only;
+  if (isSole && entry === undefined) return aloneOf(winner);
   const others = new Map<string, Origin>();
   const named = candidates.flatMap(({ origin, derived, placedBy }) => [
     ...[origin, ...(derived?.declaredIn ?? [])],
@@ -71,6 +74,15 @@ export function originsOf(
   }
   others.delete(winner.source);
   return [winner, ...[...others.values()].sort((a, b) => compareText(a.source, b.source))];
+}
+
+const alone = new WeakMap<Origin, readonly Origin[]>();
+
+/** The list of one origin. It is the same list each time, which objects share. */
+function aloneOf(origin: Origin): readonly Origin[] {
+  const known = alone.get(origin) ?? [origin];
+  alone.set(origin, known);
+  return known;
 }
 
 /**

@@ -99,10 +99,15 @@ export function deriveCandidates(
     from: wants,
     equals: sameCandidate,
     compute: ({ value: want }, _read, emit) => {
-      const candidate = want.derived === undefined ? want : { ...want, ...sizeIfLarge(want.value) };
+      const candidate = want.derived === undefined ? want : measured(want);
       for (const cluster of want.clusters) emit(cluster, want.key, candidate);
     },
   });
+}
+
+function measured(want: Want): Candidate {
+  const { size } = sizeIfLarge(want.value);
+  return size === undefined ? want : { ...want, size };
 }
 
 /** Ignores `clusters`: a candidate does not change when its want gets another cluster. */

@@ -6,8 +6,7 @@ import { objectOf, textOf } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
 import { mirrorLabels } from '../../model/mirror-labels.ts';
 import { matchesAnyName } from '../../model/name-glob.ts';
-import { kindOf, labelsOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import type { Collection, Graph, Index } from '../collections/types.ts';
+import { kindOf, labelsOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
 
 /** The kinds of live objects that mirroring reads, by `group/Kind`. */
 export const liveKinds = {
@@ -15,22 +14,13 @@ export const liveKinds = {
   slice: 'discovery.k8s.io/EndpointSlice',
 } as const satisfies Readonly<Record<string, (typeof engineKinds)['ServiceMirror']['discovers'][number]>>;
 
-/** Indexes live EndpointSlices by {@link slicesOf}. Other kinds are in no group of the index. */
-export function indexSlices(graph: Graph, live: Collection<LiveObject>): Index<LiveObject> {
-  return graph.index('liveSlices', live, ({ partition, value }) => {
-    if (kindOf(value.key) !== liveKinds.slice) return [];
-    const { [SERVICE_NAME_LABEL]: named, [mirrorLabels.backend]: backend } = labelsOf(value.value);
-    const service = textOf(named);
-    // A slice that mirroring made may name a service of this cluster, but has no addresses of it.
-    return service === '' || backend !== undefined
-      ? []
-      : [slicesOf(partition, objectRefOf(value.key).namespace, service)];
-  });
-}
-
-/** The group of the EndpointSlices of a service. */
-export function slicesOf(cluster: string, namespace: string, service: string): string {
-  return `${cluster}/${namespace}/${service}`;
+/** The key of the Service of a live EndpointSlice; undefined: it names none whose addresses it has. */
+export function serviceOf(slice: LiveObject): ObjectKey | undefined {
+  const { [SERVICE_NAME_LABEL]: named, [mirrorLabels.backend]: backend } = labelsOf(slice.value);
+  const name = textOf(named);
+  // A slice that mirroring made may name a service of this cluster, but has no addresses of it.
+  if (name === '' || backend !== undefined) return undefined;
+  return objectKey({ group: '', kind: 'Service', namespace: objectRefOf(slice.key).namespace, name });
 }
 
 /** Which live services of a cluster are mirrored. */
@@ -42,6 +32,11 @@ export interface ServiceChoice {
 /** Whether the key is that of a Service. */
 export function isService(key: string): boolean {
   return kindOf(key as ObjectKey) === liveKinds.service;
+}
+
+/** Whether the key is that of an EndpointSlice. */
+export function isSlice(key: string): boolean {
+  return kindOf(key as ObjectKey) === liveKinds.slice;
 }
 
 /** Whether a mirror chooses a live Service that {@link mayBeMirrored}. */

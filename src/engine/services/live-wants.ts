@@ -2,9 +2,9 @@ import type { LiveObject } from '../../model/agent.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { InboundIndexes } from '../health/inbounds.ts';
-import type { Want } from '../placement/wants.ts';
-import type { ServiceExport, SliceExport } from './mirrors.ts';
-import { mirroredKey, mirroredService, mirroredSlices } from './translate.ts';
+import type { DerivedWant, Want } from '../placement/wants.ts';
+import { exportedObject, type Feed, serviceOfSlice } from './mirrors.ts';
+import { mirroredKey, mirroredService, mirroredSlices, type Translated } from './translate.ts';
 
 /** The name of this domain. */
 export const SERVICES = 'services';
@@ -12,23 +12,31 @@ export const SERVICES = 'services';
 /** Derives the wants of exported services. */
 export function deriveServiceWants(
   graph: Graph,
-  exports: Collection<ServiceExport>,
+  exports: Collection<Feed>,
   live: Collection<LiveObject>,
 ): Derived<Want> {
-  return graph.derive<ServiceExport, Want>({
+  return graph.derive<Feed, Want>({
     name: 'serviceWants',
     from: exports,
     reads: [live],
-    compute: ({ partition, key, value: { from, to, service, copy, origin, identity } }, read, emit) => {
-      const object = read.get(live, from, service);
+    compute: ({ partition, key, value: feed }, read, emit) => {
+      const { from, copy } = feed;
+      const object = read.get(live, from, exportedObject(key));
       if (object === undefined) return;
-      emit(partition, `${key}\u0000${service}`, {
-        ...mirroredService(from, object, copy),
-        ...{ clusters: to, origin, identity, scope: [from], scopeUnknown: false },
-        derived: { domain: SERVICES, standsFor: { cluster: from, key: service } },
-      });
+      const derived = { domain: SERVICES, standsFor: { cluster: from, key: object.key } };
+      emit(partition, key, wantOf(feed, mirroredService(from, object, copy), feed.to, derived));
     },
   });
+}
+
+/** There are many, and an object that is written member by member is the smallest. */
+function wantOf(
+  { origin, identity, scope }: Feed,
+  { key, value, digest }: Translated,
+  clusters: Want['clusters'],
+  derived: DerivedWant,
+): Want {
+  return { key, value, digest, clusters, origin, identity, scope, scopeUnknown: false, derived };
 }
 
 /** What {@link deriveSliceWants} reads. */
@@ -41,18 +49,20 @@ interface SliceInputs {
 /** Derives the wants of the slices of exported services. */
 export function deriveSliceWants(
   graph: Graph,
-  slices: Collection<SliceExport>,
+  slices: Collection<Feed>,
   { live, ledger, inbounds }: SliceInputs,
 ): Derived<Want> {
-  return graph.derive<SliceExport, Want>({
+  return graph.derive<Feed, Want>({
     name: 'sliceWants',
     from: slices,
     reads: [live, ledger, inbounds.byAddress],
-    compute: ({ partition, key, value: { from, to, service, slice, origin, identity } }, read, emit) => {
-      const object = read.get(live, from, slice);
+    compute: ({ partition, key, value: feed }, read, emit) => {
+      const { from, to } = feed;
+      const object = read.get(live, from, exportedObject(key));
       if (object === undefined) return;
+      const service = serviceOfSlice(key);
       const requires = { key: mirroredKey(from, service), standsFor: { cluster: from, key: service } };
-      const derived = { domain: SERVICES, standsFor: { cluster: from, key: slice }, requires };
+      const derived = { domain: SERVICES, standsFor: { cluster: from, key: object.key }, requires };
       const made = mirroredSlices(from, service, object, (address, port) =>
         inbounds.isInSet(read, from, address, port),
       );
@@ -62,8 +72,7 @@ export function deriveSliceWants(
           (read.get(ledger, cluster, translated.key)?.phase ?? 'removing') !== 'removing';
         const clusters = isSpare ? to.filter(owns) : to;
         if (clusters.length === 0) continue;
-        const want = { ...translated, clusters, origin, identity, scope: [from], scopeUnknown: false, derived };
-        emit(partition, `${key}\u0000${translated.key}`, want);
+        emit(partition, `${key}\u0000${translated.key}`, wantOf(feed, translated, clusters, derived));
       }
     },
   });

@@ -2,7 +2,7 @@ import type { LiveObject } from '../../model/agent.ts';
 import type { ClusterChoice, MirrorCopy, MirrorFrom } from '../../model/desired.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { outOfReach, reaches } from '../../model/source-rights.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
@@ -22,12 +22,12 @@ import {
 } from '../status/progress.ts';
 import {
   chooses,
-  indexSlices,
   isService,
+  isSlice,
   liveKinds,
   mayBeMirrored,
   type ServiceChoice,
-  slicesOf,
+  serviceOf,
 } from './live-services.ts';
 
 /** A ServiceMirror with the clusters that it selects. Partition empty, key its name. */
@@ -45,25 +45,32 @@ export interface MirrorValue {
 }
 
 /** One ServiceMirror and one cluster that it reads, from desired state alone. Partition: the source that declares the mirror. */
-interface Feed {
+export interface Feed {
   readonly mirror: string;
   readonly origin: Origin;
   readonly identity: string;
   readonly from: ClusterName;
+  /** `from` alone: the scope of what is mirrored. */
+  readonly scope: readonly ClusterName[];
   /** Without `from`. */
   readonly to: readonly ClusterName[];
   readonly choice: ServiceChoice;
   readonly copy: MirrorCopy;
 }
 
-/** A live service that is mirrored. Partition: the source that declares the mirror. Scope: the service's cluster. */
-export interface ServiceExport extends Omit<Feed, 'choice'> {
-  readonly service: ObjectKey;
+/** The key of a live object that a feed mirrors: there are many, so its value is the feed itself, which they share. */
+function exportKey(feed: string, ...objects: readonly [service: ObjectKey, slice?: ObjectKey]): string {
+  return [feed, ...objects].join('\u0000');
 }
 
-/** A live EndpointSlice of a mirrored service. Partition: the source that declares the mirror. Scope: the service's cluster. */
-export interface SliceExport extends ServiceExport {
-  readonly slice: ObjectKey;
+/** The object of an {@link exportKey}: the slice, if it has one. */
+export function exportedObject(key: string): ObjectKey {
+  return key.slice(key.lastIndexOf('\u0000') + 1) as ObjectKey;
+}
+
+/** The Service of the key of an exported slice. */
+export function serviceOfSlice(key: string): ObjectKey {
+  return exportedObject(key.slice(0, key.lastIndexOf('\u0000')));
 }
 
 interface MirrorReads extends Pick<DomainCore, 'rights' | 'documents'> {
@@ -80,7 +87,6 @@ export function deriveMirrors(
   clusters: Index<ClusterValue>,
   { live, rights, documents }: MirrorReads,
 ) {
-  const slices = indexSlices(graph, live);
   const mirrors = graph.derive<Declared<'ServiceMirror'>, MirrorValue>({
     name: 'mirrors',
     ...declaredOf(declarations, 'ServiceMirror'),
@@ -114,14 +120,15 @@ export function deriveMirrors(
       const choice = { selector, namespaces };
       for (const from of value.from) {
         const to = value.to.filter((cluster) => cluster !== from);
-        const feed = { mirror, origin, identity, from, to, choice, copy };
+        const feed = { mirror, origin, identity, from, scope: [from], to, choice, copy };
         if (to.length > 0) emit(origin.source, `${documentKey(origin.path, identity)}\u0000${from}`, feed);
       }
     },
   });
   const feedsByCluster = graph.index('mirrorFeedsByCluster', feeds, ({ value }) => [value.from]);
   // One computation for each Service: one that changes wakes no other.
-  const exports = graph.derive<LiveObject, ServiceExport>({
+  // Partition: the source that declares the mirror. Scope: the Service's cluster.
+  const exports = graph.derive<LiveObject, Feed>({
     name: 'serviceExports',
     from: live,
     keys: isService,
@@ -129,23 +136,24 @@ export function deriveMirrors(
     compute: ({ partition: cluster, value: service }, read, emit) => {
       const chosen = read.members(feedsByCluster, cluster);
       if (chosen.length === 0 || !mayBeMirrored(service)) return;
-      const { namespace, name } = objectRefOf(service.key);
-      for (const { partition, key, value } of chosen) {
-        const { choice, ...feed } = value;
-        if (!chooses(choice, service)) continue;
-        emit(partition, `${key}\u0000${namespace}/${name}`, { ...feed, service: service.key });
+      for (const { partition, key, value: feed } of chosen) {
+        if (chooses(feed.choice, service)) emit(partition, exportKey(key, service.key), feed);
       }
     },
   });
   // One computation for each slice: an inbound that changes wakes only those with its address.
-  const sliceExports = graph.derive<ServiceExport, SliceExport>({
+  const sliceExports = graph.derive<LiveObject, Feed>({
     name: 'sliceExports',
-    from: exports,
-    reads: [slices],
-    compute: ({ partition, key, value }, read, emit) => {
-      const { namespace, name } = objectRefOf(value.service);
-      for (const { value: slice } of read.members(slices, slicesOf(value.from, namespace, name))) {
-        emit(partition, `${key}\u0000${slice.key}`, { ...value, slice: slice.key });
+    from: live,
+    keys: isSlice,
+    reads: [feedsByCluster, exports],
+    compute: ({ partition: cluster, value: slice }, read, emit) => {
+      const chosen = read.members(feedsByCluster, cluster);
+      const service = chosen.length === 0 ? undefined : serviceOf(slice);
+      if (service === undefined) return;
+      for (const { partition, key, value: feed } of chosen) {
+        const isExported = read.get(exports, partition, exportKey(key, service)) !== undefined;
+        if (isExported) emit(partition, exportKey(key, service, slice.key), feed);
       }
     },
   });

@@ -13,7 +13,7 @@ import { liveKinds } from './live-services.ts';
 import { deriveServiceWants, deriveSliceWants, SERVICES } from './live-wants.ts';
 import type { MeshExport } from './mesh-mirrors.ts';
 import { deriveMeshes } from './meshes.ts';
-import { clustersOf, deriveMirrorStatuses, deriveMirrors, type ServiceExport } from './mirrors.ts';
+import { clustersOf, deriveMirrorStatuses, deriveMirrors, exportedObject, type Feed } from './mirrors.ts';
 import { whyNotMirrored } from './why-not.ts';
 
 /** Mirrors Services of some clusters into others, as ServiceMirrors declare. */
@@ -95,10 +95,10 @@ export const services: Domain = {
 };
 
 /** The rows of all mirrored services, in canonical order. */
-function mirroredRows(exports: Collection<ServiceExport>, ofMeshes: Collection<MeshExport>): readonly JsonObject[] {
+function mirroredRows(exports: Collection<Feed>, ofMeshes: Collection<MeshExport>): readonly JsonObject[] {
   return [
-    ...entriesOf(exports).map(({ value: { service, from, to, mirror } }) => ({
-      ...{ service: displayKey(service), from, to: to.join(', '), mirror },
+    ...entriesOf(exports).map(({ key, value: { from, to, mirror } }) => ({
+      ...{ service: displayKey(exportedObject(key)), from, to: to.join(', '), mirror },
     })),
     ...entriesOf(ofMeshes).flatMap(({ value: { service, mesh, to, mirror, slice } }) =>
       slice === undefined ? [{ service, from: `mesh ${mesh}`, to: to.join(', '), mirror }] : [],

@@ -8,6 +8,7 @@ import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '..
 import { mirrorLabels } from '../../model/mirror-labels.ts';
 import { matchesAnyName } from '../../model/name-glob.ts';
 import { metadataOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
+import { createSharing } from '../../model/shared-values.ts';
 import type { Want } from '../placement/wants.ts';
 import { labelValue, mirroredName } from './names.ts';
 
@@ -144,9 +145,12 @@ export function headlessService({
   readonly metadata: JsonObject;
   readonly ports: JsonValue;
 }): Translated {
-  const spec = { type: 'ClusterIP', clusterIP: 'None', ports };
+  const spec = sharedSpec({ type: 'ClusterIP', clusterIP: 'None', ports });
   return finished('', { apiVersion: 'v1', kind: 'Service', metadata, spec });
 }
+
+/** Most mirrored Services of a fleet have one of few lists of ports. */
+const sharedSpec = createSharing<JsonObject>();
 
 /** What {@link endpointSlice} makes a slice of. */
 interface SliceParts {

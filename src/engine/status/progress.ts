@@ -62,13 +62,17 @@ export function deriveProgress(
       const isDerived =
         ('isDerived' in output && output.isDerived === true) || (output.type !== 'absent' && output.scope.length > 0);
       const isUnproven = output.type !== 'object' && entry?.unproven === true;
-      emit(cluster, key, {
-        ...progress,
-        ...(isDerived ? { isDerived } : {}),
-        ...(isUnproven ? { isUnproven } : {}),
-      });
+      emit(cluster, key, isDerived || isUnproven ? marked(progress, isDerived, isUnproven) : progress);
     },
   });
+}
+
+function marked(progress: Progress, isDerived: boolean, isUnproven: boolean): Progress {
+  const { state, reason, message, digest, origins, health, since, isRemoval } = progress;
+  const isCommon = isDerived && !isUnproven && health === undefined && since === undefined && isRemoval === undefined;
+  // There are many, and an object that is written member by member is the smallest.
+  if (isCommon) return { state, reason, message, digest, origins, isDerived };
+  return { ...progress, ...(isDerived ? { isDerived } : {}), ...(isUnproven ? { isUnproven } : {}) };
 }
 
 function progressOf(
@@ -80,12 +84,10 @@ function progressOf(
   switch (output.type) {
     case 'object': {
       const { digest } = output;
+      const { state, reason, message, ...more } = objectProgress(digest, result, connected);
       // Only the winning origin is reported.
-      return {
-        ...objectProgress(digest, result, connected),
-        digest,
-        origins: origins.length === 1 ? origins : origins.slice(0, 1),
-      };
+      const winner = origins.length === 1 ? origins : origins.slice(0, 1);
+      return { state, reason, message, digest, origins: winner, ...more };
     }
     case 'keep':
     case 'held':

@@ -4,10 +4,12 @@ import type { Engine } from '../../engine/graph.ts';
 import type { DeclaredStatus } from '../../engine/status/declared-status.ts';
 import { objectStatus, revisionStatus } from '../../engine/status/rollout.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
+import type { Condition } from '../../model/conditions.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { isEngineKind } from '../../model/engine-kinds.ts';
 import { inSlices } from '../../model/in-slices.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { createSharing } from '../../model/shared-values.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SourceTable } from '../source-table.ts';
 import type { ObservedStatuses } from './observed-statuses.ts';
@@ -195,10 +197,11 @@ function createWriter() {
   /** Files of the branch at the last load that were not rendered since. */
   const loaded = new Map<string, string>();
   let isFirst = true;
+  const shared = createSharedParts();
   const textOf = (path: string, document: JsonObject | null): string | null => {
     loaded.delete(path);
     if (document === null) before.delete(path);
-    else before.set(path, writtenBefore(document));
+    else before.set(path, shared(writtenBefore(document)));
     return document === null ? null : printYaml(document);
   };
   return {
@@ -207,7 +210,7 @@ function createWriter() {
       isFirst = true;
     },
     load: (path: string, text: string, written: WrittenBefore): void => {
-      before.set(path, written);
+      before.set(path, shared(written));
       loaded.set(path, text);
     },
     beforeAt: (path: string): WrittenBefore => before.get(path) ?? nothingWritten,
@@ -233,6 +236,17 @@ function createWriter() {
       return changes;
     },
   };
+}
+
+/** Makes equal parts of files the same object: most files are in the same state, and are written at the same time. */
+function createSharedParts(): (written: WrittenBefore) => WrittenBefore {
+  const shared = createSharing<WrittenBefore>();
+  return (written) => shared({ ...written, conditions: written.conditions.map(neededLater) });
+}
+
+/** The time of a condition depends on its state alone, unless it has the time of its last update. */
+function neededLater(condition: Condition): Condition {
+  return condition.lastUpdateTime === undefined ? { ...condition, reason: '', message: '' } : condition;
 }
 
 function parseOrNothing(text: string, parse: (text: string) => JsonValue): JsonValue | undefined {

@@ -1,5 +1,4 @@
 import { backOffMs } from '../../model/back-off.ts';
-import { sha256 } from '../../model/digest.ts';
 import type { FleetName } from '../../model/ids.ts';
 import { inSlices } from '../../model/in-slices.ts';
 import { createTurns } from '../../model/in-turn.ts';
@@ -154,9 +153,8 @@ export function createGitStatusSink(deps: GitStatusSinkDeps, options: GitStatusS
 }
 
 function initialState({ repo }: GitStatusSinkDeps, options: GitStatusSinkOptions): State {
-  const text = fleetFileText(options.fleet);
   return {
-    wanted: new Map([[FLEET_FILE, { text, digest: sha256(text) }]]),
+    wanted: new Map([[FLEET_FILE, { text: fleetFileText(options.fleet), digest: undefined }]]),
     summary: '',
     version: 0,
     published: 0,
@@ -199,10 +197,9 @@ function applyUpdate(state: State, changes: ReadonlyMap<string, string | null>, 
   for (const [path, text] of changes) {
     if (path === FLEET_FILE || !isManaged(path)) throw new Error(`${JSON.stringify(path)} is no path for status`);
     if (text === null) differs = state.wanted.delete(path) || differs;
-    else {
-      const digest = sha256(text);
-      differs = state.wanted.get(path)?.digest !== digest || differs;
-      state.wanted.set(path, { text, digest });
+    else if (state.wanted.get(path)?.text !== text) {
+      differs = true;
+      state.wanted.set(path, { text, digest: undefined });
     }
   }
   if (!differs) return false;

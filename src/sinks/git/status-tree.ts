@@ -18,7 +18,8 @@ export interface StatusTree {
 /** A text that the branch should contain. */
 export interface WantedFile {
   readonly text: string;
-  readonly digest: Digest;
+  /** Of the text; undefined until it is needed. An update can have very many texts, and is taken in one turn. */
+  digest: Digest | undefined;
 }
 
 /** Why the branch cannot be used. `refused`: this fleet must not write it. */
@@ -133,8 +134,11 @@ export function* changesTo(
 > {
   const changes = new Map<string, string | null>();
   const digests = new Map<string, Digest>();
-  for (const [path, { text, digest }] of [...wanted]) {
+  for (const [path, file] of [...wanted]) {
     yield;
+    const { text } = file;
+    const digest = file.digest ?? sha256(text);
+    file.digest = digest;
     const known = tree.digests.get(path);
     digests.set(path, digest);
     // A fleet file that names this fleet in other bytes stays.

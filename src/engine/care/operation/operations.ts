@@ -64,7 +64,7 @@ export function deriveOperations(
   { progress }: AfterProgress,
   given: OperationReads,
 ): Derived<ShootOperation> {
-  const tasks = deriveTaskIndexes(graph, progress);
+  const tasks = deriveTaskIndexes(graph, progress, deriveTaskClusters(graph, given));
   const webhooks = graph.index('problematicWebhooksByName', given.live, ({ partition: cluster, key, value }) =>
     WEBHOOK_KINDS.some((kind) => key.startsWith(`${kind}/`))
       ? objectsOf(value.value.webhooks)
@@ -85,6 +85,20 @@ export function deriveOperations(
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
       if (!shoot.isIgnored) emit('', key, operationOf(read, key, shoot, reads));
+    },
+  });
+}
+
+/** Derives the clusters that can have tasks of Shoots: {@link placesOf} names no other. Partition empty, key the cluster. */
+function deriveTaskClusters(graph: Graph, { bindings, gone, observed }: OperationReads): Collection<unknown> {
+  return graph.gather<BoundShoot, true>({
+    name: 'clustersOfTasks',
+    from: [bindings, gone],
+    reads: [observed],
+    seesAll: true,
+    compute: ({ key, value: { cluster, seed } }, read, emit) => {
+      const before = textOf(read.get(observed, 'Shoot', key)?.fields.seedName);
+      for (const name of new Set([cluster, seed ?? cluster, before])) if (name !== '') emit('', name, true);
     },
   });
 }

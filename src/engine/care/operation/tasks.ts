@@ -1,5 +1,5 @@
 import { type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
-import type { Contribution, Derived, Entry, Graph, Index, Reader } from '../../collections/types.ts';
+import type { Collection, Contribution, Derived, Entry, Graph, Index, Reader } from '../../collections/types.ts';
 import type { Progress } from '../../status/progress.ts';
 
 /** A cluster, or a namespace of it. */
@@ -46,19 +46,26 @@ export interface TaskIndexes {
   readonly seconds: Derived<readonly Contribution<number>[]>;
 }
 
-/** Declares the indexes. Held removals and kept objects are no tasks. */
-export function deriveTaskIndexes(graph: Graph, progress: Derived<Progress>): TaskIndexes {
-  const byPlace = graph.index('tasksOfShoots', progress, (entry) => {
+/** Declares the indexes. Held removals and kept objects are no tasks. `clusters`: by name, those that have tasks of Shoots. */
+export function deriveTaskIndexes(
+  graph: Graph,
+  progress: Derived<Progress>,
+  clusters: Collection<unknown>,
+): TaskIndexes {
+  const ofShoots = { partitions: clusters };
+  const groupsOf = (entry: Entry<Progress>): readonly string[] => {
     const group = groupOf(entry.value);
     const names = group === 'applied' || group === 'held' ? [] : [`task/${nameOf(entry)}`];
     const groups = group === undefined ? names : [group, ...names];
     return placesOf(entry).flatMap((place) => groups.map((each) => inPlace(place, each)));
-  });
-  const failing = graph.index('failingTasks', progress, (entry) => {
+  };
+  const secondsOf = (entry: Entry<Progress>): readonly string[] => {
     const { since } = entry.value;
     if (groupOf(entry.value) !== undefined || since === undefined) return [];
     return placesOf(entry).map((place) => inPlace(place, `${secondOf(since)}`));
-  });
+  };
+  const byPlace = graph.index('tasksOfShoots', progress, groupsOf, ofShoots);
+  const failing = graph.index('failingTasks', progress, secondsOf, ofShoots);
   const seconds = graph.gather<number, number>({
     name: 'secondsOfFailingTasks',
     from: graph.counts('failingTaskCounts', failing),
