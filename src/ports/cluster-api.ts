@@ -16,6 +16,8 @@ import type { WebhookConfigurations } from './webhook-configurations.ts';
 export interface ClusterApi {
   /** The id of the cluster, which never changes while the cluster exists. */
   identity(): Promise<ClusterId>;
+  /** What releases the stop button, as an order: "remove the file ...". */
+  readonly releaseStop: string;
   /**
    * Returns the live state. `complete` reads the complete cluster; `hinted` may read only the objects that hints named. Rejects
    * if the cluster cannot be read, which is different from an empty one. An unchanged object is the identical value again.

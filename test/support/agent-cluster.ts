@@ -157,6 +157,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   function open(): ClusterApi {
     return {
       identity: async () => id as ClusterId,
+      releaseStop: 'release it',
       list: async () => {
         if (memory.unreadable !== undefined) throw memory.unreadable;
         state ??= compose();

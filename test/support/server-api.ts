@@ -28,6 +28,8 @@ export function clusterView(name: string, over: Partial<ClusterView> = {}): Clus
     inSync: true,
     position: { epoch: 1, sequence: 7 },
     counts: COUNTS,
+    kept: 0,
+    paused: 0,
     message: '',
     agentVersion: '0.0.0',
     kubernetesVersion: 'v1.36.3',

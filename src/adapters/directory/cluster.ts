@@ -28,7 +28,7 @@ import {
   statePath,
   writeFileAtomically,
 } from './folder.ts';
-import { createFolderObserver, type FolderObserver } from './folder-observer.ts';
+import { createFolderObserver, type FolderObserver, PAUSE_NAME } from './folder-observer.ts';
 import { clusterIdOf, lockFolder, openOwnFolder } from './instance.ts';
 import { openInventory } from './inventory.ts';
 import { isRemnant, LARGEST_FILE_BYTES, pathOfObject, renderLiveFile } from './object-file.ts';
@@ -73,6 +73,7 @@ export async function createDirectoryCluster(
     const context: Context = { root, observer };
     return {
       identity: async () => id,
+      releaseStop: `remove the file ${PAUSE_NAME} in ${root} or ${own}`,
       list: observer.list,
       watch: observer.watch,
       apply: async (request) => attempt(assertPresent, () => apply(context, request)),

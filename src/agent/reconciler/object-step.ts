@@ -1,4 +1,4 @@
-import type { ObjectResult } from '../../model/agent.ts';
+import { type ObjectResult, STOP_BUTTON_REASON } from '../../model/agent.ts';
 import { creationRank, LAST_RANK } from '../../model/apply-order.ts';
 import { type Digest, type FleetName, quote } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
@@ -90,18 +90,18 @@ export async function stepObject(
     const wait = record.rebuilt === true ? 'none' : options.handovers.waitToRemove(key, value);
     return wait === 'none'
       ? removeObject(cluster, fleet, inventory, record, { declared: value, identity: options.identity })
-      : waiting('removing', wait);
+      : waiting(cluster, 'removing', wait);
   }
   if (value === undefined) return CONTENT_UNKNOWN;
   const request = new OwnedRequest(fleet, record, { value });
   const wait = options.handovers.waitToApply(request);
-  return wait === 'none' ? applyObject(cluster, request) : waiting('failed', wait);
+  return wait === 'none' ? applyObject(cluster, request) : waiting(cluster, 'failed', wait);
 }
 
 /** No retry: the result of the other object wakes it. While the stop button holds the other one, it holds this one as well. */
-function waiting(state: 'failed' | 'removing', wait: Exclude<Wait, 'none'>): Step | undefined {
+function waiting(cluster: ClusterApi, state: 'failed' | 'removing', wait: Exclude<Wait, 'none'>): Step | undefined {
   if (wait === 'untold') return undefined;
-  return wait.reason === PAUSED_REASON ? PAUSED : stepOf(state, WAITS_FOR_OTHER, wait.message);
+  return wait.reason === STOP_BUTTON_REASON ? paused(cluster) : stepOf(state, WAITS_FOR_OTHER, wait.message);
 }
 
 async function applyObject(cluster: ClusterApi, request: ApplyRequest): Promise<Step> {
@@ -121,7 +121,7 @@ async function applyObject(cluster: ClusterApi, request: ApplyRequest): Promise<
     case 'conflict':
       return stepOf('conflict', 'Conflict', outcome.message, true);
     case 'paused':
-      return PAUSED;
+      return paused(cluster);
     case 'exempt':
       return stepOf('paused', outcome.reason, outcome.message);
     case 'failed':
@@ -174,7 +174,7 @@ async function removeObject(
     case 'waiting':
       return stepOf('removing', 'Waiting', outcome.message, true);
     case 'paused':
-      return PAUSED;
+      return paused(cluster);
     case 'failed':
       return stepOf('removing', outcome.reason, outcome.message, true);
     default:
@@ -221,11 +221,10 @@ export const RELEASED = 'Released';
 /** Reason of a result: the removal of a Namespace or CRD waits for that of objects in it. */
 export const OCCUPIED = 'Occupied';
 
-/** Reason of a result while the stop button is on. */
-export const PAUSED_REASON = 'Paused';
-
 /** Releasing the button starts the work at once; the retry is for a release without a hint. */
-const PAUSED = stepOf('paused', PAUSED_REASON, 'the stop button in the cluster is on', true);
+function paused({ releaseStop }: ClusterApi): Step {
+  return stepOf('paused', STOP_BUTTON_REASON, `the stop button in the cluster is on; to go on: ${releaseStop}`, true);
+}
 
 const SERVER_AWAY = stepOf(
   'removing',

@@ -30,16 +30,53 @@ describe('status', () => {
     const { ask } = await server();
     const { code, out } = await ask('status');
     expect(code).toBe(1);
-    expect(out).toContain('fleet shop: ready; applied by 1 of 2 clusters; waiting for west');
+    expect(out.split('\n').slice(0, 6)).toEqual([
+      'shop: 4 problems',
+      '  error   clusters/east/web.yaml:3:5: bad indentation',
+      '  error   cluster west: its agent is away since 2026-01-02T03:04:05Z',
+      '  warning cluster east: 1 of 3 held',
+      `  warning guard: 1 removal held: fleetrelay approve ${HELD_DIGEST.slice(0, 12)}`,
+      'applied by 1 of 2 clusters; waiting for west: disconnected since 10:42:07Z; what to do: fleetrelay check',
+    ]);
     expect(out).toMatch(/^west +no +2026-01-02T03:04:05Z/m);
     expect(out).toContain(`release: fleetrelay approve ${HELD_DIGEST.slice(0, 12)}`);
     expect(out).toContain('clusters/east/web.yaml:3:5');
   });
 
-  test('exits with 0 when it is well', async () => {
-    const fleet = fleetView({ heldRemovals: [], diagnostics: [], clusters: [] });
+  test('exits with 0 when it is well, and says so in one line', async () => {
+    const fleet = fleetView({ heldRemovals: [], diagnostics: [], clusters: [], summary: 'applied by 2 of 2 clusters' });
     const { ask } = await server(fakeApi(fleet));
-    expect((await ask('status')).code).toBe(0);
+    const { code, out } = await ask('status');
+    expect([code, out.split('\n')[0]]).toEqual([0, 'shop: ready; applied by 2 of 2 clusters']);
+  });
+
+  test('a refused source stands above what is applied', async () => {
+    const [main] = fleetView().sources;
+    if (main === undefined) throw new Error('the fleet has no source');
+    const sources = [{ ...main, state: 'refused', message: 'its history was rewritten' } as const];
+    const { ask } = await server(
+      fakeApi(
+        fleetView({ heldRemovals: [], diagnostics: [], clusters: [], sources, summary: 'applied by 1 of 1 clusters' }),
+      ),
+    );
+    expect((await ask('status')).out.split('\n').slice(0, 3)).toEqual([
+      'shop: 1 problem',
+      '  error   source main: refused: its history was rewritten',
+      'applied by 1 of 1 clusters; what to do: fleetrelay check',
+    ]);
+  });
+
+  test.each([
+    [{ held: 4 }, {}, 'held', '0/4', '4 held: m'],
+    [{ held: 4 }, { kept: 4 }, 'kept', '0/4 kept', 'nothing changes in 4 objects; 4 held: m'],
+    [{ held: 4 }, { paused: 4 }, 'paused', '0/4', '4 held: m'],
+    [{ applied: 4 }, {}, 'yes', '4/4', '4 held: m'],
+  ])('a cluster with %j (%j) is in sync: %s', async (counts, over, sync, applied, said) => {
+    const none = { targeted: 4, applied: 0, failed: 0, held: 0, pending: 0, unreachable: 0 };
+    const east = clusterView('east', { ...over, counts: { ...none, ...counts }, message: '4 held: m' });
+    const { ask } = await server(fakeApi(fleetView({ clusters: [east] })));
+    const [, row = ''] = (await ask('get clusters')).out.split('\n');
+    expect(row.split(/ {3,}/)).toEqual(['east', 'yes', '2026-01-02T03:04:05Z', 'yes', sync, applied, '-', '1.7', said]);
   });
 
   test.each([

@@ -10,6 +10,7 @@ import { resourcePath } from '../api/paths.ts';
 import type { FollowerDeps, KubeClient } from '../api/types.ts';
 import { createKubernetesCare, noticeSilence } from '../care/care-api.ts';
 import { type KubernetesInventory, openInventory } from '../inventory/inventory.ts';
+import { PAUSED } from './annotations.ts';
 import { applyObject, matches } from './apply.ts';
 import { labelledPlaces } from './labelled-places.ts';
 import type { OwnedPlace } from './live/kinds.ts';
@@ -62,6 +63,7 @@ export async function createKubernetesCluster(
   const writing: Writing = { ...shared, mayWrite: options.mayWrite, settings: () => settings };
   return {
     identity: async () => id,
+    releaseStop: `kubectl annotate namespace ${options.namespace} ${PAUSED}-`,
     list: live.list,
     watch: live.watch,
     apply: (request) => {
