@@ -72,6 +72,19 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     expect(await live('configmap', 'a')).toMatchObject({ data: { k: '1' } });
   });
 
+  test('a Namespace that an installation has made for the fleet is taken over; an object with the same annotation is not', async () => {
+    const made = { 'fleetrelay.dev/made-for-fleet': 'true' };
+    const byCommand = ['apply', '--server-side', '--field-manager', 'fleetrelay-cli', '-f', '-'];
+    const name = `${world.web}-made`;
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+    await plane.kubectl(byCommand, { input: JSON.stringify(annotated(namespace, made)) });
+    expect(await cluster.apply(request(namespace))).toMatchObject({ type: 'applied' });
+    const { metadata } = JSON.parse(await plane.kubectl(['get', 'namespace', name, '-o', 'json']));
+    expect(metadata.annotations).not.toHaveProperty(['fleetrelay.dev/made-for-fleet']);
+    await plane.kubectl(byCommand, { input: manifest(annotated(configMap('a', { k: 'theirs' }), made)) });
+    expect(await cluster.apply(request(configMap('a', { k: '1' })))).toMatchObject({ type: 'conflict' });
+  });
+
   test("another applier's field is a conflict with its name, and is taken only when told", async () => {
     const a = configMap('a', { k: '1' });
     await cluster.apply(request(a));
