@@ -205,10 +205,11 @@ function progressRows({ counts: { applied, targeted, held }, message }: ClusterV
   ];
 }
 
+const FOLDER_AGENT = 'start its agent where its folder is, or see the log there';
+
 /** How to look at a cluster from its own side. A directory has no API server, and no context in a kubeconfig. */
-function fromOtherSide({ name, id, kubernetesVersion }: ClusterView): string {
-  if (id !== null && kubernetesVersion === null)
-    return `start its agent (it has a directory), or see the log of the agent of ${name}`;
+function fromOtherSide({ id, kubernetesVersion }: ClusterView): string {
+  if (id !== null && kubernetesVersion === null) return FOLDER_AGENT;
   return 'look from the other side: fleetrelay check --context CONTEXT -n fleetrelay';
 }
 
