@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -364,6 +364,34 @@ test('an operation of a Shoot is begun', async () => {
   ]);
 });
 
+describe('an object that is not there any more', () => {
+  const gone = { ok: false, kind: 'notFound', message: 'there is no such object' } as const;
+
+  test('is explained by the log of what was sent', async () => {
+    const { ask } = await server({ ...fakeApi(), explain: async () => gone });
+    expect(await ask('explain east ConfigMap/web/settings')).toMatchObject({
+      code: 5,
+      err: expect.stringContaining('sent at 2026-01-31T10:42:07Z: fleetrelay history east ConfigMap/web/settings'),
+    });
+  });
+
+  test('has no such hint where nothing of it was sent', async () => {
+    const history = async () => ({ ok: true, value: [] }) as const;
+    const { ask } = await server({ ...fakeApi(), explain: async () => gone, history });
+    const { code, err } = await ask('explain east ConfigMap/web/settings');
+    expect([code, err]).toEqual([5, expect.not.stringContaining('fleetrelay history')]);
+  });
+
+  test('has it in the answer to --why-not, too', async () => {
+    const reasons = [{ reason: 'NotDeclared', message: 'no file declares it', at: '', todo: '' }];
+    const whyNot = async ({ cluster, object }: { readonly cluster: string; readonly object: string }) =>
+      ({ ok: true, value: { cluster, object, isThere: false, reasons } }) as const;
+    const { ask } = await server({ ...fakeApi(), whyNot });
+    const { out } = await ask('explain east ConfigMap/web/settings --why-not');
+    expect(out).toContain('fleetrelay history east ConfigMap/web/settings');
+  });
+});
+
 test('a fleet with something suspended is not well', async () => {
   const suspended = { by: 'ann', at: '2026-01-02T03:04:05Z', reason: '' };
   const [main] = fleetView().sources;
@@ -533,6 +561,24 @@ describe('without a server', () => {
       code: 3,
       err: `fleetrelay: no server answers at ${url} (ECONNREFUSED) (start one with \`fleetrelay serve\`, or name it with --api)\n`,
     });
+  });
+
+  test('https where no TLS is spoken names the address without it', async () => {
+    const { url } = await server();
+    const { code, err } = await runCli(['status', '--api', url.replace('http:', 'https:')]);
+    expect([code, err]).toEqual([3, expect.stringContaining(`no TLS is spoken there: for a server without it, say --api ${url}`)]);
+  });
+
+  test.each([
+    ['that ends the connection', ''],
+    ['that speaks HTTP/2', '\0\0\0\x04\0\0\0\0\0'],
+  ])("a port %s is said to be the agents' one", async (_, said) => {
+    const other = createTcpServer((socket) => socket.on('error', () => undefined).once('data', () => socket.end(said)));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const { code, err } = await runCli(['status', '--api', `http://127.0.0.1:${port}`]);
+    await new Promise((resolve) => other.close(resolve));
+    expect([code, err]).toEqual([3, expect.stringContaining("is it the agents' port?")]);
   });
 
   test.each([
