@@ -566,7 +566,10 @@ describe('without a server', () => {
   test('https where no TLS is spoken names the address without it', async () => {
     const { url } = await server();
     const { code, err } = await runCli(['status', '--api', url.replace('http:', 'https:')]);
-    expect([code, err]).toEqual([3, expect.stringContaining(`no TLS is spoken there: for a server without it, say --api ${url}`)]);
+    expect([code, err]).toEqual([
+      3,
+      expect.stringContaining(`no TLS is spoken there: for a server without it, say --api ${url}`),
+    ]);
   });
 
   test.each([

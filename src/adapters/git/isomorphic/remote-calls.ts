@@ -76,7 +76,8 @@ function errorFailure({ url }: RemoteContext, what: string, error: unknown, secr
         `${what} failed: the server answered ${statusCode} (the credentials are missing, wrong, or not enough for this repository)`,
       );
     }
-    if (statusCode === 404) return failed('RepositoryNotFound', `${what} failed: there is no such repository${LOOKS_ABSENT}`);
+    if (statusCode === 404)
+      return failed('RepositoryNotFound', `${what} failed: there is no such repository${LOOKS_ABSENT}`);
     return failed('Unreachable', `${what} failed: the server answered ${statusCode}`);
   }
   if (error instanceof git.Errors.SmartHttpError || error instanceof git.Errors.ParseError) {
