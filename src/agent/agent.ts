@@ -1,4 +1,5 @@
 import { type AgentSettings, NO_SETTINGS, settingsText } from '../model/agent-settings.ts';
+import type { DriftRecord } from '../model/drift.ts';
 import type { JsonValue } from '../model/json.ts';
 import type { OutputPosition } from '../model/output.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -8,6 +9,7 @@ import { type Care, type CareReports, createCare, madeReport, reportsOf } from '
 import { createDiscovery } from './discovery/discovery.ts';
 import { createLiveNotes, createObserver, type Observer } from './observer.ts';
 import type { DriftCounts } from './reconciler/drift.ts';
+import { createDriftBook } from './reconciler/drift-book.ts';
 import { fleetOf, toAgentHolding, toHoldingClaim } from './reconciler/inventory.ts';
 import { createReconciler, type Reconciler, type ReconcilerDeps } from './reconciler/reconciler.ts';
 import { recover } from './reconciler/recovery.ts';
@@ -15,7 +17,8 @@ import { createRemediator, type Remediator } from './remediator/remediator.ts';
 import { createResultBook, type ResultBook } from './result-book.ts';
 import { within } from './within.ts';
 
-export interface AgentDeps extends Omit<ReconcilerDeps, 'results' | 'takenOver' | 'idle' | 'contentLost'> {
+export interface AgentDeps
+  extends Omit<ReconcilerDeps, 'results' | 'drifts' | 'settings' | 'takenOver' | 'idle' | 'contentLost'> {
   readonly relay: RelayClient;
 }
 
@@ -69,6 +72,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   const discovery = createDiscovery(relay, settings.current);
   const care = createCare({ ...deps, care: cluster.care }, (reports) => discovery.report('care', reports));
   const remediator = openRemediator(deps, (reports) => discovery.report('remediator', reports));
+  const drifts = createDriftBook(deps, (records) => discovery.report('drift', driftReports(records)));
   const notes = createLiveNotes(deps.log);
   const { contentLost, ...connection } = createConnection(deps, results);
   let running: Running | undefined;
@@ -85,8 +89,12 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     await remediator?.load(settings.current().care);
     notes.note(live);
     const recovered = await recover(deps, loaded, live);
-    const idle = (): void => running?.observer.observeSoon();
-    const reconciler = createReconciler({ ...deps, results, takenOver, idle, contentLost }, recovered);
+    const idle = (): void => {
+      drifts.publish();
+      running?.observer.observeSoon();
+    };
+    const parts = { results, drifts, settings: settings.current, takenOver, idle, contentLost };
+    const reconciler = createReconciler({ ...deps, ...parts }, recovered);
     const { unreadable } = discovery;
     const observer = createObserver(deps, { observed: (next) => observed(reconciler, next), unreadable });
     running = { reconciler, observer };
@@ -114,6 +122,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     try {
       reconciler.observe(live);
     } finally {
+      drifts.publish();
       discovery.take(live, reconciler.inventory().records);
       remediator?.observe(live, settings.current().care);
     }
@@ -183,6 +192,10 @@ function createConnection({ clock, relay }: Pick<AgentDeps, 'clock' | 'relay'>, 
       cancelReconnect?.();
     },
   };
+}
+
+function driftReports(records: readonly DriftRecord[]): CareReports {
+  return reportsOf([madeReport('DriftReport', { drifts: records as unknown as JsonValue })]);
 }
 
 /** The remediator of a cluster with webhooks. */

@@ -136,7 +136,6 @@ export function repeated(flags: string, meaning: string, without: string): Optio
   return new Option(flags, meaning).argParser(collected).default([], without);
 }
 
-/** `--log-level`. */
 /** `--log-format` of a process that runs until it is stopped. */
 export function logFormatOption(): Option {
   return new Option('--log-format <format>', 'auto: text on a terminal, else JSON lines')
@@ -144,6 +143,7 @@ export function logFormatOption(): Option {
     .default('auto');
 }
 
+/** `--log-level`. */
 export function logLevelOption(): Option {
   return new Option('--log-level <level>', 'least level of what is logged')
     .choices(['debug', 'info', 'warn', 'error'])

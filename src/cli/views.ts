@@ -212,6 +212,19 @@ export const REMEDIATION_COLUMNS: readonly Column<JsonObject>[] = [
   { title: 'MESSAGE', text: ({ message }) => orDash(message) },
 ];
 
+/** Drift of the objects of a cluster. */
+export const DRIFT_COLUMNS: readonly Column<JsonObject>[] = [
+  { title: 'TIME', text: ({ time }) => textOf(time) },
+  { title: 'CLUSTER', text: ({ cluster }) => textOf(cluster) },
+  { title: 'OBJECT', text: ({ object }) => textOf(object) },
+  { title: 'DRIFT', text: ({ drift }) => textOf(drift) },
+  { title: 'FIELDS', text: ({ fields }) => textsOf(fields).join(', ') || '-' },
+  { title: 'OUTCOME', text: ({ outcome }) => DRIFT_OUTCOMES[textOf(outcome)] ?? textOf(outcome), isState: true },
+  { title: 'COUNT', text: ({ count }) => String(count) },
+];
+
+const DRIFT_OUTCOMES: Readonly<Record<string, string>> = { putBack: 'put back', left: 'left', over: 'over' };
+
 function valueText(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return '-';
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -17,6 +17,7 @@ import {
   indexDocumentsByFile,
 } from './fleet/sources.ts';
 import { type HealthParts, health } from './health/health.ts';
+import { drift } from './drift/drift.ts';
 import { declareInputs, type EngineInputs, type FleetSettings } from './inputs.ts';
 import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';
@@ -35,7 +36,7 @@ import { createTallies, derivePlacementStatuses } from './status/placements.ts';
 import { deriveProgress, indexProgress, type Tally } from './status/progress.ts';
 
 /** The domains besides the placement of documents. Each can read what the earlier ones derive. */
-const domains: readonly Domain[] = [health, services, care];
+const domains: readonly Domain[] = [health, services, care, drift];
 
 /** The engine: inputs to stage, a commit, and all that is derived from them. outputs = f(inputs, ledger), pure. */
 export type Engine = ReturnType<typeof createEngine>;

@@ -79,6 +79,9 @@ export const TAKES_LIVE_OPT_OUTS = 'live-opt-outs';
 /** Capability of an agent: the settings of the fleet may say how the health of kinds is judged. */
 export const TAKES_HEALTH_CHECKS = 'health-checks';
 
+/** Capability of an agent: it can only report drift. */
+export const TAKES_DRIFT_MODE = 'drift-mode';
+
 /** Capability of an agent: it sends no requests for objects that are stopped. */
 export const TAKES_STOPPED = 'stopped';
 

@@ -1,3 +1,5 @@
+import { differingFields } from '../../src/model/differing-fields.ts';
+import { MOST_DRIFT_FIELDS } from '../../src/model/drift.ts';
 import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
 import type { ClusterId } from '../../src/model/ids.ts';
@@ -177,6 +179,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
       },
       matches: ({ value, stamp }, observed) =>
         jsonEquals(value, observed.value) && JSON.stringify(stamp) === JSON.stringify(observed.stamp),
+      differences: ({ value }, observed) => differingFields(value, observed.value, MOST_DRIFT_FIELDS),
       loadInventory: async () =>
         inventory.current === undefined
           ? { type: 'missing' }

@@ -1,6 +1,8 @@
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { differingFields } from '../../model/differing-fields.ts';
 import { objectDigest } from '../../model/digest.ts';
+import { MOST_DRIFT_FIELDS } from '../../model/drift.ts';
 import { errorText } from '../../model/messages.ts';
 import { displayKey, objectRefOf } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -86,6 +88,7 @@ export async function createDirectoryCluster(
         await inventory.save(change);
       },
       matches,
+      differences: ({ value }, observed) => differingFields(withoutStamp(value), observed.value, MOST_DRIFT_FIELDS),
       care: createDirectoryCare(observer.look, observer.watch),
       close: async () => {
         observer.close();

@@ -16,6 +16,8 @@ export interface Step {
   readonly retry: boolean;
   /** The attempt wrote the object. */
   readonly written?: true;
+  /** Fields that others have changed since the object was applied, and that are left. */
+  readonly drifted?: readonly string[];
   /** Enters these fields in the inventory as given up; then the object is applied again. */
   readonly givesUp?: JsonObject;
   /** The cluster's identity of the object, for the inventory. */
@@ -29,6 +31,8 @@ export interface StepOptions {
   /** Of the object, where the inventory does not have it yet. */
   readonly identity?: string | undefined;
   readonly handovers: Pick<Handovers, 'waitToApply' | 'waitToRemove'>;
+  /** Whether drift of an object is only reported. */
+  readonly leavesDrift: (value: JsonObject) => boolean;
 }
 
 const CRD = 'apiextensions.k8s.io/CustomResourceDefinition';
@@ -45,14 +49,21 @@ export class OwnedRequest implements ApplyRequest {
   readonly digest: Digest;
   readonly stamp: Stamp;
   readonly givenUp?: JsonObject;
+  readonly leavesDrift?: true;
   readonly #content: Pick<StoredObject, 'value'>;
 
-  constructor(fleet: FleetName, record: InventoryRecord, content: Pick<StoredObject, 'value'>) {
+  constructor(
+    fleet: FleetName,
+    record: InventoryRecord,
+    content: Pick<StoredObject, 'value'>,
+    leavesDrift = false,
+  ) {
     const { key, digest, nonce, origins, scope, givenUp } = record;
     this.key = key;
     this.digest = digest;
     this.stamp = { fleet, key, nonce, origins, scope };
     if (givenUp !== undefined) this.givenUp = givenUp;
+    if (leavesDrift) this.leavesDrift = true;
     this.#content = content;
   }
 
@@ -93,7 +104,7 @@ export async function stepObject(
       : waiting(cluster, 'removing', wait);
   }
   if (value === undefined) return CONTENT_UNKNOWN;
-  const request = new OwnedRequest(fleet, record, { value });
+  const request = new OwnedRequest(fleet, record, { value }, options.leavesDrift(value));
   const wait = options.handovers.waitToApply(request);
   return wait === 'none' ? applyObject(cluster, request) : waiting(cluster, 'failed', wait);
 }
@@ -116,6 +127,10 @@ async function applyObject(cluster: ClusterApi, request: ApplyRequest): Promise<
         ...(outcome.type === 'applied' ? { written: true } : {}),
         ...(outcome.identity === undefined ? {} : { identity: outcome.identity }),
       };
+    case 'drifted': {
+      const { fields: drifted, identity } = outcome;
+      return { ...stepOf('applied', 'Applied', ''), drifted, ...(identity === undefined ? {} : { identity }) };
+    }
     case 'givesUp':
       return { ...stepOf('failed', 'NotRecorded', NOT_RECORDED, true), givesUp: outcome.fields };
     case 'conflict':

@@ -90,6 +90,10 @@ export const APPLIED: readonly Permission[] = [
     ['cilium.io', 'ciliumnetworkpolicies', 'Applied network policies of Cilium.'],
   ]),
   ...rulesOf(
+    ['create', 'patch'],
+    [['events.k8s.io', 'events', 'Events that tell of drift of an applied object.']],
+  ),
+  ...rulesOf(
     ['list'],
     [
       [

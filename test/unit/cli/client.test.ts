@@ -364,6 +364,28 @@ test('an operation of a Shoot is begun', async () => {
   ]);
 });
 
+describe('drift', () => {
+  test('is listed with its fields and what became of it', async () => {
+    const { ask } = await server();
+    const [titles = '', row = ''] = (await ask('get drift --cluster west')).out.split('\n');
+    expect([titles.split(/ {3,}/), row.split(/ {3,}/)]).toEqual([
+      ['TIME', 'CLUSTER', 'OBJECT', 'DRIFT', 'FIELDS', 'OUTCOME', 'COUNT'],
+      ['2026-01-31T10:45:00Z', 'west', 'Deployment.apps/web/frontend', 'changed', 'spec.replicas', 'put back', '2'],
+    ]);
+    expect(JSON.parse((await ask('get drift -o json')).out)).toMatchObject([{ outcome: 'putBack', count: 2 }]);
+  });
+
+  test.each([
+    ['history west', true],
+    ['history west deploy/web/frontend', true],
+    ['history west ConfigMap/web/frontend', false],
+    ['history west --since 2026-01-31T10:50:00Z', false],
+  ])('%s has it below what was sent: %s', async (line, isThere) => {
+    const { ask } = await server();
+    expect((await ask(line)).out.includes('put back')).toBe(isThere);
+  });
+});
+
 describe('an object that is not there any more', () => {
   const gone = { ok: false, kind: 'notFound', message: 'there is no such object' } as const;
 

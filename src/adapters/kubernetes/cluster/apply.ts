@@ -68,7 +68,7 @@ function hasStampOf(request: ApplyRequest, { stampDigest }: LiveEntry): boolean 
 }
 
 /** The declared fields that we do not own any more, without those that are ignored. */
-function lostFields(writing: Writing, request: ApplyRequest, entry: LiveEntry): readonly string[] {
+export function lostFields(writing: Writing, request: ApplyRequest, entry: LiveEntry): readonly string[] {
   const { group, kind } = objectRefOf(request.key);
   const resource = writing.live.catalog.current().find(group, kind);
   if (resource === undefined) return [''];
@@ -180,6 +180,9 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   const entry = readEntry(raw, resource, live.judge);
   if (owner.type === 'ours') live.wrote(entry);
   if (isAsDeclared(applying, request, entry)) return contestedFields(applying, raw) ?? unchanged(applying, entry.uid);
+  if (request.leavesDrift === true && owner.type === 'ours' && hasStampOf(request, entry)) {
+    return { type: 'drifted', fields: lostFields(applying, request, entry), identity: entry.uid };
+  }
   const managers = fieldManagers(raw);
   const former = formerManagers(managers, value, isAdopted);
   if (former.length > 0) return takeOver(applying, raw, former, isAdopted);

@@ -2,6 +2,7 @@ import { type AgentSettings, NO_SETTINGS } from '../../../model/agent-settings.t
 import { createFlapping } from '../../../model/flapping.ts';
 import type { LoadEvaluator } from '../../../model/health-check.ts';
 import { type ClusterId, parseClusterId } from '../../../model/ids.ts';
+import { textOf } from '../../../model/json.ts';
 import { kindOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import { must } from '../../../model/result.ts';
 import type { ClusterApi, LoadedInventory } from '../../../ports/cluster-api.ts';
@@ -11,7 +12,8 @@ import type { FollowerDeps, KubeClient } from '../api/types.ts';
 import { createKubernetesCare, noticeSilence } from '../care/care-api.ts';
 import { type KubernetesInventory, openInventory } from '../inventory/inventory.ts';
 import { PAUSED } from './annotations.ts';
-import { applyObject, matches } from './apply.ts';
+import { createEventRecorder } from '../resources/event-recorder.ts';
+import { applyObject, lostFields, matches } from './apply.ts';
 import { labelledPlaces } from './labelled-places.ts';
 import type { OwnedPlace } from './live/kinds.ts';
 import { createLive, type Live } from './live/live.ts';
@@ -60,6 +62,7 @@ export async function createKubernetesCluster(
   const flapping = createFlapping(deps.clock.monotonic);
   const ownNamespace = options.allowOwnNamespace === true ? undefined : options.namespace;
   const shared = { ...deps, live, flapping, ownNamespace };
+  const events = createEventRecorder(deps, { instance: options.holder ?? 'agent', controller: 'fleetrelay.dev/agent' });
   const writing: Writing = { ...shared, mayWrite: options.mayWrite, settings: () => settings };
   return {
     identity: async () => id,
@@ -71,6 +74,15 @@ export async function createKubernetesCluster(
       return applyObject(writing, request);
     },
     matches: (request, observed) => matches(writing, request, observed),
+    differences: (request, { key }) => {
+      const entry = live.objects.get(key);
+      return entry === undefined ? [] : lostFields(writing, request, entry);
+    },
+    tell: async (key, event) => {
+      const { uid, value } = live.objects.get(key) ?? {};
+      if (uid === undefined || !options.mayWrite()) return;
+      await events.record({ key, uid, resourceVersion: '', apiVersion: textOf(value?.apiVersion) }, event);
+    },
     remove: (request) => {
       live.autoscaled.declare(request.key, undefined);
       return removeObject(writing, request);
