@@ -220,7 +220,7 @@ export const DRIFT_COLUMNS: readonly Column<JsonObject>[] = [
   { title: 'DRIFT', text: ({ drift }) => textOf(drift) },
   { title: 'FIELDS', text: ({ fields }) => textsOf(fields).join(', ') || '-' },
   { title: 'OUTCOME', text: ({ outcome }) => DRIFT_OUTCOMES[textOf(outcome)] ?? textOf(outcome), isState: true },
-  { title: 'COUNT', text: ({ count }) => String(count) },
+  { title: 'COUNT', text: ({ count }) => String(count), isWide: true },
 ];
 
 const DRIFT_OUTCOMES: Readonly<Record<string, string>> = { putBack: 'put back', left: 'left', over: 'over' };

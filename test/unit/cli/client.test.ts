@@ -367,7 +367,7 @@ test('an operation of a Shoot is begun', async () => {
 describe('drift', () => {
   test('is listed with its fields and what became of it', async () => {
     const { ask } = await server();
-    const [titles = '', row = ''] = (await ask('get drift --cluster west')).out.split('\n');
+    const [titles = '', row = ''] = (await ask('get drift --cluster west -o wide')).out.split('\n');
     expect([titles.split(/ {3,}/), row.split(/ {3,}/)]).toEqual([
       ['TIME', 'CLUSTER', 'OBJECT', 'DRIFT', 'FIELDS', 'OUTCOME', 'COUNT'],
       ['2026-01-31T10:45:00Z', 'west', 'Deployment.apps/web/frontend', 'changed', 'spec.replicas', 'put back', '2'],
