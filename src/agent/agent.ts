@@ -70,9 +70,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   const results = createResultBook((changed) => relay.report(changed));
   const settings = createSettings(cluster);
   const discovery = createDiscovery(relay, settings.current);
-  const care = createCare({ ...deps, care: cluster.care }, (reports) => discovery.report('care', reports));
-  const remediator = openRemediator(deps, (reports) => discovery.report('remediator', reports));
-  const drifts = createDriftBook(deps, (records) => discovery.report('drift', driftReports(records)));
+  const { care, remediator, drifts } = openReporters(deps, discovery);
   const notes = createLiveNotes(deps.log);
   const { contentLost, ...connection } = createConnection(deps, results);
   let running: Running | undefined;
@@ -89,10 +87,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     await remediator?.load(settings.current().care);
     notes.note(live);
     const recovered = await recover(deps, loaded, live);
-    const idle = (): void => {
-      drifts.publish();
-      running?.observer.observeSoon();
-    };
+    const idle = (): void => running?.observer.observeSoon();
     const parts = { results, drifts, settings: settings.current, takenOver, idle, contentLost };
     const reconciler = createReconciler({ ...deps, ...parts }, recovered);
     const { unreadable } = discovery;
@@ -122,7 +117,6 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     try {
       reconciler.observe(live);
     } finally {
-      drifts.publish();
       discovery.take(live, reconciler.inventory().records);
       remediator?.observe(live, settings.current().care);
     }
@@ -192,6 +186,14 @@ function createConnection({ clock, relay }: Pick<AgentDeps, 'clock' | 'relay'>, 
       cancelReconnect?.();
     },
   };
+}
+
+/** The parts of the agent that report what is no object of the cluster. */
+function openReporters(deps: AgentDeps, discovery: Pick<ReturnType<typeof createDiscovery>, 'report'>) {
+  const care = createCare({ ...deps, care: deps.cluster.care }, (reports) => discovery.report('care', reports));
+  const remediator = openRemediator(deps, (reports) => discovery.report('remediator', reports));
+  const drifts = createDriftBook(deps, (records) => discovery.report('drift', driftReports(records)));
+  return { care, remediator, drifts };
 }
 
 function driftReports(records: readonly DriftRecord[]): CareReports {

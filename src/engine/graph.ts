@@ -4,6 +4,7 @@ import { type CareParts, care } from './care/care.ts';
 import type { CommitReport, Derived, Graph } from './collections/types.ts';
 import { joinDeadlines } from './deadlines.ts';
 import type { Domain, DomainInputs, DomainParts } from './domain.ts';
+import { drift } from './drift/drift.ts';
 import { deriveClusters, deriveTargets, indexClusters, indexUnknownClusters } from './fleet/clusters.ts';
 import { type Declared, deriveDeclarations, joinAccepts } from './fleet/declared.ts';
 import { deriveGuardLimits, derivePolicy, type PolicyValue } from './fleet/policy.ts';
@@ -17,7 +18,6 @@ import {
   indexDocumentsByFile,
 } from './fleet/sources.ts';
 import { type HealthParts, health } from './health/health.ts';
-import { drift } from './drift/drift.ts';
 import { declareInputs, type EngineInputs, type FleetSettings } from './inputs.ts';
 import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';

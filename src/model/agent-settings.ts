@@ -188,7 +188,13 @@ const SETTINGS = members(
     ),
     ignoredFields: list(members({ kind: KIND, fields: list(FIELD) })),
   },
-  { injector: INJECTOR, care: CARE, ignoreLiveOptOuts: BOOLEAN, driftMode: text(/^Report$/), healthChecks: list(HEALTH_CHECK) },
+  {
+    injector: INJECTOR,
+    care: CARE,
+    ignoreLiveOptOuts: BOOLEAN,
+    driftMode: text(/^Report$/),
+    healthChecks: list(HEALTH_CHECK),
+  },
 );
 
 function members(required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check {

@@ -1,7 +1,7 @@
-import { differingFields } from '../../src/model/differing-fields.ts';
-import { MOST_DRIFT_FIELDS } from '../../src/model/drift.ts';
 import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
+import { differingFields } from '../../src/model/differing-fields.ts';
+import { MOST_DRIFT_FIELDS } from '../../src/model/drift.ts';
 import type { ClusterId } from '../../src/model/ids.ts';
 import { type JsonObject, jsonEquals } from '../../src/model/json.ts';
 import type { ObjectHealth } from '../../src/model/object-health/health.ts';

@@ -158,8 +158,8 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
       name === 'drift'
         ? { ok: true, value: cluster === undefined || cluster === 'west' ? [driftRow] : [] }
         : name === 'mirrored-services'
-        ? { ok: true, value: [{ service: 'Service/web/shop', from: 'east', to: 'west', mirror: 'shared' }] }
-        : { ok: false, kind: 'notFound', message: `there is no view "${name}"; there are mirrored-services` },
+          ? { ok: true, value: [{ service: 'Service/web/shop', from: 'east', to: 'west', mirror: 'shared' }] }
+          : { ok: false, kind: 'notFound', message: `there is no view "${name}"; there are mirrored-services` },
     desired: (cluster) =>
       fleet.clusters.some(({ name }) => name === cluster)
         ? [

@@ -13,28 +13,32 @@ export interface FoundDrift {
 export type DriftBook = ReturnType<typeof createDriftBook>;
 
 /**
- * The newest drift of a cluster, one record for each object, in the memory of the agent. `publish` hands the records over if they have
- * changed since: once for all that one look at the cluster has found.
+ * The newest drift of a cluster, one record for each object, in the memory of the agent. They are handed over
+ * once for all that one look at the cluster has found.
  */
-export function createDriftBook({ clock }: { readonly clock: Clock }, changed: (records: readonly DriftRecord[]) => void) {
+export function createDriftBook(
+  { clock }: { readonly clock: Clock },
+  changed: (records: readonly DriftRecord[]) => void,
+) {
   /** The oldest first. */
   const records = new Map<ObjectKey, DriftRecord>();
-  let isNew = false;
+  let isDue = false;
 
   return {
     note(key: ObjectKey, { drift, fields, outcome }: FoundDrift): void {
       const count = (records.get(key)?.count ?? 0) + 1;
-      put(key, { ...facts(key), drift, fields: fields.slice(0, MOST_DRIFT_FIELDS).map((field) => field.replace(/^\./, '')), outcome, count });
+      put(key, {
+        ...facts(key),
+        drift,
+        fields: fields.slice(0, MOST_DRIFT_FIELDS).map((field) => field.replace(/^\./, '')),
+        outcome,
+        count,
+      });
     },
     /** The object is as declared again, or is not owned any more. */
     end(key: ObjectKey): void {
       const record = records.get(key);
       if (record?.outcome === 'left') put(key, { ...record, ...facts(key), outcome: 'over' });
-    },
-    publish(): void {
-      if (!isNew) return;
-      isNew = false;
-      changed([...records.values()]);
     },
   };
 
@@ -46,6 +50,11 @@ export function createDriftBook({ clock }: { readonly clock: Clock }, changed: (
     records.delete(key);
     records.set(key, record);
     for (const oldest of records.keys()) if (records.size > MOST_DRIFTS) records.delete(oldest);
-    isNew = true;
+    if (isDue) return;
+    isDue = true;
+    clock.schedule(0, () => {
+      isDue = false;
+      changed([...records.values()]);
+    });
   }
 }

@@ -43,40 +43,79 @@ interface Compared {
   readonly record: InventoryRecord;
 }
 
-/** Finds live objects that differ from their declared content. Compares each live object once. */
-export function createDrift(deps: {
+/** An object that was removed has no Events. */
+function tell(
+  cluster: ClusterApi,
+  key: ObjectKey,
+  observed: ObservedObject | undefined,
+  reason: 'DriftCorrected' | 'DriftReported',
+  message: string,
+): void {
+  if (observed !== undefined) void cluster.tell?.(key, { type: 'Normal', reason, message });
+}
+
+interface DriftDeps {
   readonly cluster: ClusterApi;
   readonly results: ResultBook;
   readonly queue: Pick<WorkQueue, 'isWaiting'>;
   readonly log: Log;
   readonly drifts: Pick<DriftBook, 'note' | 'end'>;
   readonly settings: () => AgentSettings;
-}) {
-  const { cluster, results, queue, log, drifts } = deps;
-  /** Per key, the live object that last differed: work on it starts once, then the back-off decides. */
-  const differing = new Map<ObjectKey, ObservedObject | undefined>();
-  /** Per key, the live object and the record that last matched. */
-  const matching = new Map<ObjectKey, { readonly observed: ObservedObject; readonly record: InventoryRecord }>();
-  /** Per key, drift that is only reported. */
-  const left = new Map<ObjectKey, Compared>();
-  const counts = { changed: 0, removed: 0 };
+}
 
+/** Drift that is only reported, by object. */
+function createLeftDrift({ cluster, drifts, log, settings }: DriftDeps, counts: Record<keyof DriftCounts, number>) {
+  const left = new Map<ObjectKey, Compared>();
   return {
-    needsWork,
-    /** An apply has found drift that is only reported. */
-    left: (record: InventoryRecord, observed: ObservedObject | undefined, fields: readonly string[]): void =>
-      leave(record, observed, fields),
+    has(record: InventoryRecord, observed: ObservedObject | undefined): boolean {
+      const before = left.get(record.key);
+      return before !== undefined && before.observed === observed && before.record === record;
+    },
+    note(record: InventoryRecord, observed: ObservedObject | undefined, fields: readonly string[]): void {
+      const { key } = record;
+      const before = left.get(key);
+      left.set(key, { observed, record });
+      if (before !== undefined && before.observed === observed) return;
+      const drift = observed === undefined ? 'removed' : 'changed';
+      counts[drift] += 1;
+      drifts.note(key, { drift, fields, outcome: 'left' });
+      const message = `others have changed ${namesOf(fields)}: it is left, since drift is only reported`;
+      tell(cluster, key, observed, 'DriftReported', message);
+      log.info('drift is reported, and left', { object: displayKey(key), drift, fields });
+    },
+    /** The object is as declared again, or is not owned any more. */
+    end(key: ObjectKey): void {
+      if (left.delete(key)) drifts.end(key);
+    },
     /** The objects whose drift is only reported, and is to be put back under the settings of now. */
     toPutBack: (inventory: Inventory): readonly ObjectKey[] =>
       [...left.keys()].filter((key) => {
         const content = contentOf(inventory, key);
         const value = content && readable(content);
-        return value !== undefined && !leavesDrift(value, deps.settings());
+        return value !== undefined && !leavesDrift(value, settings());
       }),
+  };
+}
+
+/** Finds live objects that differ from their declared content. Compares each live object once. */
+export function createDrift(deps: DriftDeps) {
+  const { cluster, results, queue, log, drifts } = deps;
+  /** Per key, the live object that last differed: work on it starts once, then the back-off decides. */
+  const differing = new Map<ObjectKey, ObservedObject | undefined>();
+  /** Per key, the live object and the record that last matched. */
+  const matching = new Map<ObjectKey, { readonly observed: ObservedObject; readonly record: InventoryRecord }>();
+  const counts = { changed: 0, removed: 0 };
+  const left = createLeftDrift(deps, counts);
+
+  return {
+    needsWork,
+    /** An apply has found drift that is only reported. */
+    left: left.note,
+    toPutBack: left.toPutBack,
     forget(key: ObjectKey): void {
       differing.delete(key);
       matching.delete(key);
-      if (left.delete(key)) drifts.end(key);
+      left.end(key);
     },
     /** Drift that was found in applied objects since the start. */
     counts: (): DriftCounts => ({ ...counts }),
@@ -95,11 +134,10 @@ export function createDrift(deps: {
     if (observed !== undefined && cluster.matches(request, observed)) {
       matching.set(key, { observed, record });
       differing.delete(key);
-      if (left.delete(key)) drifts.end(key);
+      left.end(key);
       return false;
     }
-    const reported = left.get(key);
-    if (reported !== undefined && reported.observed === observed && reported.record === record) return false;
+    if (left.has(record, observed)) return false;
     const isTried = differing.has(key) && differing.get(key) === observed;
     if (isTried && queue.isWaiting(key)) return false;
     const last = results.get(key);
@@ -108,33 +146,16 @@ export function createDrift(deps: {
       const value = readable(content);
       const fields = observed === undefined || value === undefined ? [] : cluster.differences(request, observed);
       if (value !== undefined && leavesDrift(value, deps.settings())) {
-        leave(record, observed, fields);
+        left.note(record, observed, fields);
         return false;
       }
       const drift = observed === undefined ? 'removed' : 'changed';
       counts[drift] += 1;
       drifts.note(key, { drift, fields, outcome: 'putBack' });
-      tell(key, observed, 'DriftCorrected', `others have changed ${namesOf(fields)}: it is put back`);
+      tell(cluster, key, observed, 'DriftCorrected', `others have changed ${namesOf(fields)}: it is put back`);
       log.info('drift is corrected', { object: displayKey(key), drift, fields });
     }
     differing.set(key, observed);
     return true;
-  }
-
-  /** An object that was removed has no Events. */
-  function tell(key: ObjectKey, observed: ObservedObject | undefined, reason: string, message: string): void {
-    if (observed !== undefined) void cluster.tell?.(key, { type: 'Normal', reason, message });
-  }
-
-  function leave(record: InventoryRecord, observed: ObservedObject | undefined, fields: readonly string[]): void {
-    const { key } = record;
-    const before = left.get(key);
-    left.set(key, { observed, record });
-    if (before !== undefined && before.observed === observed) return;
-    const drift = observed === undefined ? 'removed' : 'changed';
-    counts[drift] += 1;
-    drifts.note(key, { drift, fields, outcome: 'left' });
-    tell(key, observed, 'DriftReported', `others have changed ${namesOf(fields)}: it is left, since drift is only reported`);
-    log.info('drift is reported, and left', { object: displayKey(key), drift, fields });
   }
 }

@@ -132,7 +132,9 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
   const report = flags.strict === true ? hardened(found) : found;
   const isEmpty = found.files === 0 && found.diagnostics.length === 0 && flags.since === undefined;
   if (isEmpty) {
-    stderr.write(`${flags.strict === true ? 'error' : 'warning'}: no manifest was found in ${printable(paths.join(', '))}\n`);
+    stderr.write(
+      `${flags.strict === true ? 'error' : 'warning'}: no manifest was found in ${printable(paths.join(', '))}\n`,
+    );
   }
   if (flags.since === undefined && flags.repository === undefined) {
     for (const sentence of await unknownSkips(flags.skip, found.resources)) {

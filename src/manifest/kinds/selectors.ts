@@ -35,8 +35,12 @@ export function checkLabels(labels: Readonly<Record<string, string>>, path: Fiel
     const badKey = labelKeyProblem(key);
     const badValue = labelValueProblem(value);
     return [
-      ...(badKey === undefined ? [] : [{ ...fieldError('BadLabel', at, `${displayPath(path)}: ${badKey}`), atKey: true }]),
-      ...(badValue === undefined ? [] : [fieldError('BadLabel', at, `${displayPath(path)}[${quote(key)}]: ${badValue}`)]),
+      ...(badKey === undefined
+        ? []
+        : [{ ...fieldError('BadLabel', at, `${displayPath(path)}: ${badKey}`), atKey: true }]),
+      ...(badValue === undefined
+        ? []
+        : [fieldError('BadLabel', at, `${displayPath(path)}[${quote(key)}]: ${badValue}`)]),
     ];
   });
 }

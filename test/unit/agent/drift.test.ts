@@ -118,7 +118,8 @@ test('a server is told of at most a hundred objects, those whose drift is the ne
   const many = Array.from({ length: 105 }, (_, index) => configMap(`m${index}`, '1'));
   await world.server.say({ upserts: many });
   await world.settle();
-  for (const value of many) world.cluster.personPuts(keyOf(value), configMap(String(objectOf(value.metadata).name), 'x'));
+  for (const value of many)
+    world.cluster.personPuts(keyOf(value), configMap(String(objectOf(value.metadata).name), 'x'));
   await world.settle();
   expect(told(world)).toHaveLength(100);
   expect(told(world).at(-1)?.[0]).toBe('ConfigMap/web/m104');
