@@ -52,12 +52,7 @@ export class OwnedRequest implements ApplyRequest {
   readonly leavesDrift?: true;
   readonly #content: Pick<StoredObject, 'value'>;
 
-  constructor(
-    fleet: FleetName,
-    record: InventoryRecord,
-    content: Pick<StoredObject, 'value'>,
-    leavesDrift = false,
-  ) {
+  constructor(fleet: FleetName, record: InventoryRecord, content: Pick<StoredObject, 'value'>, leavesDrift = false) {
     const { key, digest, nonce, origins, scope, givenUp } = record;
     this.key = key;
     this.digest = digest;
