@@ -360,9 +360,13 @@ type: string
 namespace: string
 }
 /**
- * What counts as drift in the clusters.
+ * What counts as drift in the clusters, and what becomes of it.
  */
 export interface Drift {
+/**
+ * What agents do about objects that others have changed or removed. Repair: they put them back. Report: they report them (`fleetrelay get drift`) and leave them; changes of the desired state are applied. The annotation fleetrelay.dev/drift: report or repair in a manifest wins.
+ */
+mode?: ("Repair" | "Report")
 /**
  * Fields that others own by agreement: they are declared once, at creation, and left alone afterwards.
  * 

@@ -1,4 +1,5 @@
 import { type AgentSettings, NO_SETTINGS, settingsText } from '../model/agent-settings.ts';
+import type { DriftRecord } from '../model/drift.ts';
 import type { JsonValue } from '../model/json.ts';
 import type { OutputPosition } from '../model/output.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -8,6 +9,7 @@ import { type Care, type CareReports, createCare, madeReport, reportsOf } from '
 import { createDiscovery } from './discovery/discovery.ts';
 import { createLiveNotes, createObserver, type Observer } from './observer.ts';
 import type { DriftCounts } from './reconciler/drift.ts';
+import { createDriftBook } from './reconciler/drift-book.ts';
 import { fleetOf, toAgentHolding, toHoldingClaim } from './reconciler/inventory.ts';
 import { createReconciler, type Reconciler, type ReconcilerDeps } from './reconciler/reconciler.ts';
 import { recover } from './reconciler/recovery.ts';
@@ -15,7 +17,8 @@ import { createRemediator, type Remediator } from './remediator/remediator.ts';
 import { createResultBook, type ResultBook } from './result-book.ts';
 import { within } from './within.ts';
 
-export interface AgentDeps extends Omit<ReconcilerDeps, 'results' | 'takenOver' | 'idle' | 'contentLost'> {
+export interface AgentDeps
+  extends Omit<ReconcilerDeps, 'results' | 'drifts' | 'settings' | 'takenOver' | 'idle' | 'contentLost'> {
   readonly relay: RelayClient;
 }
 
@@ -67,8 +70,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   const results = createResultBook((changed) => relay.report(changed));
   const settings = createSettings(cluster);
   const discovery = createDiscovery(relay, settings.current);
-  const care = createCare({ ...deps, care: cluster.care }, (reports) => discovery.report('care', reports));
-  const remediator = openRemediator(deps, (reports) => discovery.report('remediator', reports));
+  const { care, remediator, drifts } = openReporters(deps, discovery);
   const notes = createLiveNotes(deps.log);
   const { contentLost, ...connection } = createConnection(deps, results);
   let running: Running | undefined;
@@ -86,7 +88,8 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     notes.note(live);
     const recovered = await recover(deps, loaded, live);
     const idle = (): void => running?.observer.observeSoon();
-    const reconciler = createReconciler({ ...deps, results, takenOver, idle, contentLost }, recovered);
+    const parts = { results, drifts, settings: settings.current, takenOver, idle, contentLost };
+    const reconciler = createReconciler({ ...deps, ...parts }, recovered);
     const { unreadable } = discovery;
     const observer = createObserver(deps, { observed: (next) => observed(reconciler, next), unreadable });
     running = { reconciler, observer };
@@ -183,6 +186,18 @@ function createConnection({ clock, relay }: Pick<AgentDeps, 'clock' | 'relay'>, 
       cancelReconnect?.();
     },
   };
+}
+
+/** The parts of the agent that report what is no object of the cluster. */
+function openReporters(deps: AgentDeps, discovery: Pick<ReturnType<typeof createDiscovery>, 'report'>) {
+  const care = createCare({ ...deps, care: deps.cluster.care }, (reports) => discovery.report('care', reports));
+  const remediator = openRemediator(deps, (reports) => discovery.report('remediator', reports));
+  const drifts = createDriftBook(deps, (records) => discovery.report('drift', driftReports(records)));
+  return { care, remediator, drifts };
+}
+
+function driftReports(records: readonly DriftRecord[]): CareReports {
+  return reportsOf([madeReport('DriftReport', { drifts: records as unknown as JsonValue })]);
 }
 
 /** The remediator of a cluster with webhooks. */

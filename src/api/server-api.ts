@@ -5,7 +5,7 @@ import type { ObjectHealth } from '../model/object-health/health.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
 import type { Act, Answer } from './answer.ts';
 import type { DeltaView, HistoryRequest } from './history-api.ts';
-import type { ImpactRequest, ImpactView, WhyNotView } from './why-api.ts';
+import type { ImpactRequest, ImpactView, PlannedRefView, WhyNotView } from './why-api.ts';
 
 /** The API of a running server; HTTP has one route for each function. */
 export interface ServerApi {
@@ -54,17 +54,6 @@ export interface ServerApi {
   operateShoot(namespace: string, name: string, request: 'reconcile' | 'retry', by: string): Promise<Act<JsonObject>>;
 }
 
-/** A finished plan. */
-export interface PlannedRefView {
-  readonly commit: string;
-  /** A `PlanView` as JSON. */
-  readonly json: string;
-  readonly markdown: string;
-  /** One line. */
-  readonly summary: string;
-  readonly hasChanges: boolean;
-}
-
 /** Another attempt that a person has asked for. */
 export interface RetryView {
   readonly cluster: string;
@@ -93,7 +82,7 @@ export interface FleetView {
   readonly notReady?: readonly string[];
   /** URL of this server's listener for health and metrics, as it is bound; absent: it is not open yet. */
   readonly metricsAddress?: string;
-  /** One line: "applied by 2 of 3 clusters; waiting for west: disconnected since 10:42:07Z". */
+  /** One line: "applied by 2 of 3 clusters; waiting for west: disconnected since 10:42:07Z". It names agents that are away. */
   readonly summary: string;
   readonly sources: readonly SourceView[];
   readonly clusters: readonly ClusterView[];
@@ -169,6 +158,10 @@ export interface ClusterView {
   readonly inSync: boolean;
   readonly position: { readonly epoch: number; readonly sequence: number };
   readonly counts: OutcomeCounts;
+  /** Of `counts.held`: objects that stay as they are because something that decides about them cannot be read or is not allowed. */
+  readonly kept: number;
+  /** Of `counts.held`: objects that the agent leaves as they are: the stop button is on, or an annotation excludes them. */
+  readonly paused: number;
   readonly message: string;
   /** Version of the connected agent; null: none is connected. */
   readonly agentVersion: string | null;

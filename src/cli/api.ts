@@ -296,11 +296,33 @@ function lookupOf(address: string): LookupFunction {
 }
 
 function unreachable({ shown }: Endpoint, reason: string): CliError {
-  const hint = /CERT|SIGNED|ISSUER|ALTNAME|SSL|TLS/.test(reason)
-    ? 'trust its CA with --api-ca-file; the address must be one that its certificate is for'
-    : 'start one with `fleetrelay serve`, or name it with --api';
-  return new CliError(EXIT.unreachable, `no server answers at ${shown} (${reason})`, hint);
+  const [, hint] = HINTS.find(([pattern]) => pattern.test(reason)) ?? [];
+  const said = typeof hint === 'function' ? hint(shown) : hint;
+  return new CliError(EXIT.unreachable, `no server answers at ${shown} (${reason})`, said ?? NO_SERVER);
 }
+
+const NO_SERVER = 'start one with `fleetrelay serve`, or name it with --api';
+
+/** What to do about errors of a connection, by their code; the first that matches. */
+const HINTS: readonly (readonly [code: RegExp, hint: string | ((shown: string) => string)])[] = [
+  [
+    /EPROTO|WRONG_VERSION|PACKET_LENGTH/,
+    (shown) => `no TLS is spoken there: for a server without it, say --api ${shown.replace('https:', 'http:')}`,
+  ],
+  [
+    /^HPE_|^ECONNRESET$|NO_APPLICATION_PROTOCOL|ALERT/,
+    "something else than HTTP is spoken there: is it the agents' port? The API is what `serve` was told as --http (9980), not as --listen (9900)",
+  ],
+  [
+    /NOT_YET_VALID/,
+    'its certificate is not valid yet: the clock of this machine is behind, or that of the server was ahead; set both clocks',
+  ],
+  [/HAS_EXPIRED/, 'its certificate has expired, or the clock of this machine is ahead; renew the one or set the other'],
+  [
+    /CERT|SIGNED|ISSUER|ALTNAME|SSL|TLS/,
+    'trust its CA with --api-ca-file; the address must be one that its certificate is for',
+  ],
+];
 
 /** The leader that a follower names; undefined if it names none, or if the token could be overheard on the way there. */
 function leaderIn({ endpoint, token }: Server, response: Response): Endpoint | undefined {

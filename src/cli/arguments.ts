@@ -136,6 +136,13 @@ export function repeated(flags: string, meaning: string, without: string): Optio
   return new Option(flags, meaning).argParser(collected).default([], without);
 }
 
+/** `--log-format` of a process that runs until it is stopped. */
+export function logFormatOption(): Option {
+  return new Option('--log-format <format>', 'auto: text on a terminal, else JSON lines')
+    .choices(['auto', 'text', 'json'])
+    .default('auto');
+}
+
 /** `--log-level`. */
 export function logLevelOption(): Option {
   return new Option('--log-level <level>', 'least level of what is logged')

@@ -169,7 +169,16 @@ export async function runRoot<Options>(
 /** The part of the context that the composition roots need. */
 export function runIo({ stdout, stderr, env, cwd, version }: ProcessContext): RunIo {
   const { colour } = stdout;
-  return { out: (text) => stdout.write(text), err: (text) => stderr.write(text), colour, env, cwd, version };
+  const { isTerminal } = stderr;
+  return {
+    out: (text) => stdout.write(text),
+    err: (text) => stderr.write(text),
+    colour,
+    isTerminal,
+    env,
+    cwd,
+    version,
+  };
 }
 
 /** The cluster that the options name; undefined if none of them is given. */

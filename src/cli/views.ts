@@ -1,6 +1,7 @@
 import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../api/server-api.ts';
 import { type Diagnostic, displayLocation } from '../model/diagnostic.ts';
 import { type JsonObject, type JsonValue, objectOf, textOf, textsOf } from '../model/json.ts';
+import { counted } from '../model/messages.ts';
 import { humanDuration, parseRfc3339 } from '../model/time.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
 import type { Column } from './output.ts';
@@ -17,21 +18,40 @@ export function healthOfCluster({ conditions }: ClusterView): string {
   return healthy.reason === 'ObjectsInProgress' ? 'in progress' : 'not healthy';
 }
 
+/** Whether a cluster is as declared. What is held, kept or paused stays as it is until a person does something. */
+export function syncOfCluster({ inSync, counts: { held }, kept, paused, suspended }: ClusterView): string {
+  if (suspended !== null) return 'suspended';
+  if (!inSync) return 'no';
+  if (held > kept + paused) return 'held';
+  if (paused > 0) return 'paused';
+  return kept > 0 ? 'kept' : 'yes';
+}
+
+/** How many objects are applied; `0/4 kept` if nothing is applied because all of them stay as they are. */
+function appliedIn({ counts: { applied, targeted }, kept }: ClusterView): string {
+  return `${applied}/${targeted}${kept > 0 && applied === 0 && kept === targeted ? ' kept' : ''}`;
+}
+
+/** The message of a cluster; that of kept objects says first that nothing happens to them. */
+function messageOf({ message, kept }: ClusterView): string {
+  return kept === 0 ? message : `nothing changes in ${counted(kept, 'object')}; ${message}`;
+}
+
 /** The columns of each list of the server. */
 export const CLUSTER_COLUMNS: readonly Column<ClusterView>[] = [
   { title: 'CLUSTER', text: ({ name }) => name },
   { title: 'CONNECTED', text: ({ connected }) => yesNo(connected), isState: true },
   { title: 'SINCE', text: ({ connectionSince }) => connectionSince ?? 'never' },
   { title: 'WARM', text: ({ warm }) => yesNo(warm) },
-  { title: 'IN SYNC', text: ({ inSync }) => yesNo(inSync), isState: true },
-  { title: 'APPLIED', text: ({ counts }) => `${counts.applied}/${counts.targeted}` },
+  { title: 'IN SYNC', text: syncOfCluster, isState: true },
+  { title: 'APPLIED', text: appliedIn },
   { title: 'HEALTH', text: healthOfCluster, isState: true },
   { title: 'SEQUENCE', text: ({ position }) => `${position.epoch}.${position.sequence}` },
   { title: 'AGENT', text: ({ agentVersion }) => agentVersion ?? '-', isWide: true },
   { title: 'KUBERNETES', text: ({ kubernetesVersion }) => kubernetesVersion ?? '-', isWide: true },
   { title: 'LABELS', text: ({ labels }) => pairs(labels, ',') || '-', isWide: true },
   { title: 'ID', text: ({ id }) => id ?? '-', isWide: true },
-  { title: 'MESSAGE', text: ({ message }) => message },
+  { title: 'MESSAGE', text: messageOf },
 ];
 
 export const SOURCE_COLUMNS: readonly Column<SourceView>[] = [
@@ -191,6 +211,19 @@ export const REMEDIATION_COLUMNS: readonly Column<JsonObject>[] = [
   { title: 'ID', text: ({ id }) => orDash(id), isWide: true },
   { title: 'MESSAGE', text: ({ message }) => orDash(message) },
 ];
+
+/** Drift of the objects of a cluster. */
+export const DRIFT_COLUMNS: readonly Column<JsonObject>[] = [
+  { title: 'TIME', text: ({ time }) => textOf(time) },
+  { title: 'CLUSTER', text: ({ cluster }) => textOf(cluster) },
+  { title: 'OBJECT', text: ({ object }) => textOf(object) },
+  { title: 'DRIFT', text: ({ drift }) => textOf(drift) },
+  { title: 'FIELDS', text: ({ fields }) => textsOf(fields).join(', ') || '-' },
+  { title: 'OUTCOME', text: ({ outcome }) => DRIFT_OUTCOMES[textOf(outcome)] ?? textOf(outcome), isState: true },
+  { title: 'COUNT', text: ({ count }) => String(count), isWide: true },
+];
+
+const DRIFT_OUTCOMES: Readonly<Record<string, string>> = { putBack: 'put back', left: 'left', over: 'over' };
 
 function valueText(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return '-';

@@ -23,6 +23,8 @@ export interface RunIo {
   readonly err: (text: string) => void;
   /** `out` is a terminal that shows colours. */
   readonly colour: boolean;
+  /** A person reads `err` on a terminal. Absent: it is none. */
+  readonly isTerminal?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly version: string;
@@ -48,6 +50,9 @@ export interface ProbeProxyOptions {
   readonly probes?: string | undefined;
   readonly logLevel: LogLevel;
 }
+
+/** How a log is written. `auto`: `text` on a terminal, else `json`. */
+export type LogFormat = 'auto' | 'text' | 'json';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -99,6 +104,8 @@ export interface ServeOptions {
   /** HOST:PORT or URL of this replica's API. */
   readonly advertise?: string;
   readonly logLevel: LogLevel;
+  /** Absent: `auto`. */
+  readonly logFormat?: LogFormat;
 }
 
 /** Options of `fleetrelay agent`. */
@@ -119,6 +126,8 @@ export interface CommonAgentOptions {
   readonly health?: ListenAddress | undefined;
   readonly insecure: boolean;
   readonly logLevel: LogLevel;
+  /** Absent: `auto`. */
+  readonly logFormat?: LogFormat;
 }
 
 export interface DirectoryAgentOptions extends CommonAgentOptions {

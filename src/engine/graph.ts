@@ -4,6 +4,7 @@ import { type CareParts, care } from './care/care.ts';
 import type { CommitReport, Derived, Graph } from './collections/types.ts';
 import { joinDeadlines } from './deadlines.ts';
 import type { Domain, DomainInputs, DomainParts } from './domain.ts';
+import { drift } from './drift/drift.ts';
 import { deriveClusters, deriveTargets, indexClusters, indexUnknownClusters } from './fleet/clusters.ts';
 import { type Declared, deriveDeclarations, joinAccepts } from './fleet/declared.ts';
 import { deriveGuardLimits, derivePolicy, type PolicyValue } from './fleet/policy.ts';
@@ -35,7 +36,7 @@ import { createTallies, derivePlacementStatuses } from './status/placements.ts';
 import { deriveProgress, indexProgress, type Tally } from './status/progress.ts';
 
 /** The domains besides the placement of documents. Each can read what the earlier ones derive. */
-const domains: readonly Domain[] = [health, services, care];
+const domains: readonly Domain[] = [health, services, care, drift];
 
 /** The engine: inputs to stage, a commit, and all that is derived from them. outputs = f(inputs, ledger), pure. */
 export type Engine = ReturnType<typeof createEngine>;

@@ -1,3 +1,4 @@
+import type { DriftMode } from './drift.ts';
 import type { HealthCheck } from './health-check.ts';
 import { quote } from './ids.ts';
 import type { InjectorSettings } from './injector-settings.ts';
@@ -12,6 +13,8 @@ export interface AgentSettings {
   readonly ignoredFields: readonly IgnoredFields[];
   /** Annotations of live objects that switch off drift repair or pruning have no effect; only for agents that take it. */
   readonly ignoreLiveOptOuts?: true;
+  /** Drift is only reported; only for agents that take it. Absent: it is put back. */
+  readonly driftMode?: Extract<DriftMode, 'Report'>;
   /** Absent: the cluster belongs to no Shoot. */
   readonly care?: CareTasks;
   /** How the probes of admitted Pods are rewritten; only for agents that take it. */
@@ -185,7 +188,13 @@ const SETTINGS = members(
     ),
     ignoredFields: list(members({ kind: KIND, fields: list(FIELD) })),
   },
-  { injector: INJECTOR, care: CARE, ignoreLiveOptOuts: BOOLEAN, healthChecks: list(HEALTH_CHECK) },
+  {
+    injector: INJECTOR,
+    care: CARE,
+    ignoreLiveOptOuts: BOOLEAN,
+    driftMode: text(/^Report$/),
+    healthChecks: list(HEALTH_CHECK),
+  },
 );
 
 function members(required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check {

@@ -79,17 +79,23 @@ export const TAKES_LIVE_OPT_OUTS = 'live-opt-outs';
 /** Capability of an agent: the settings of the fleet may say how the health of kinds is judged. */
 export const TAKES_HEALTH_CHECKS = 'health-checks';
 
+/** Capability of an agent: it can only report drift. */
+export const TAKES_DRIFT_MODE = 'drift-mode';
+
 /** Capability of an agent: it sends no requests for objects that are stopped. */
 export const TAKES_STOPPED = 'stopped';
 
 /** Capability of an agent: it tries an object at once that has another attempt. */
 export const TAKES_ATTEMPTS = 'attempts';
 
+/** Reason of a result while the stop button of the cluster is on. */
+export const STOP_BUTTON_REASON = 'Paused';
+
 /**
  * The latest report of an agent about one object.
  * `applied`: the cluster has the object as declared. `failed`: an error, which the agent retries with back-off. `conflict`:
- * another owner has the object, and the agent did not change it. `paused`: the cluster's stop button is on. `removing`,
- * `removed`: the progress of a removal.
+ * another owner has the object, and the agent did not change it. `paused`: the cluster's stop button is on
+ * ({@link STOP_BUTTON_REASON}), or an annotation on the object excludes it. `removing`, `removed`: the progress of a removal.
  */
 export interface ObjectResult {
   readonly key: ObjectKey;

@@ -11,9 +11,10 @@ const NAMES = {
   CertificateReport: 'authorities',
   TunnelProbe: 'tunnel',
   Remediations: 'webhooks',
+  DriftReport: 'drift',
 } as const;
 
-/** What agents make for the care of Shoots, and report as a live object that is in no cluster. */
+/** What agents make for the care of Shoots and of drift, and report as a live object that is in no cluster. */
 export type CareReport = keyof typeof NAMES;
 
 /** The kind of a report, as `group/Kind`. */

@@ -1,6 +1,7 @@
 import type { IgnoredFields } from './agent-settings.ts';
 import type { DeclaredDataplane } from './dataplane.ts';
 import type { Diagnostic } from './diagnostic.ts';
+import type { DriftMode } from './drift.ts';
 import type { EngineKind } from './engine-kinds.ts';
 import type { HealthCheck } from './health-check.ts';
 import type { ClusterName, Digest } from './ids.ts';
@@ -107,6 +108,7 @@ export interface FleetPolicy {
     readonly ignoredFields: readonly IgnoredFields[];
     /** Annotations of live objects that switch off drift repair or pruning have no effect, unless they are declared. */
     readonly ignoreLiveOptOuts: boolean;
+    readonly mode: DriftMode;
   };
   readonly health: HealthSettings;
   /** At most one for each kind, in canonical order. */

@@ -19,7 +19,7 @@ export const defaultFleetPolicy: FleetPolicy = {
   safeMode: { mode: 'scoped', safeStartWindowSeconds: 180 },
   status: { enabled: true, minIntervalSeconds: 2 },
   discovery: { excludedNamespaces: [], excludedKinds: [] },
-  drift: { ignoredFields: [], ignoreLiveOptOuts: false },
+  drift: { ignoredFields: [], ignoreLiveOptOuts: false, mode: 'Repair' },
   health: {
     sidecars: ['kuma-sidecar', 'istio-proxy'],
     injector: {
@@ -65,6 +65,7 @@ export function settingsOfPolicy(
     ignoredFields: drift.ignoredFields ?? [],
     injector: health.injector,
     ...(healthChecks.length === 0 ? {} : { healthChecks }),
+    ...(drift.mode === 'Report' ? ({ driftMode: 'Report' } as const) : {}),
     ...(drift.ignoreLiveOptOuts === true ? ({ ignoreLiveOptOuts: true } as const) : {}),
   };
   if (needs === undefined) return { ...common, discovery: { ...discovery, excludedKinds } };

@@ -7,6 +7,7 @@ import type { ObjectHealth } from '../model/object-health/health.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { ObjectMeta, RevisionRef } from '../model/output.ts';
 import type { CareApi } from './care-api.ts';
+import type { ResourceEvent } from './resource-status.ts';
 import type { WebhookConfigurations } from './webhook-configurations.ts';
 
 /**
@@ -16,6 +17,8 @@ import type { WebhookConfigurations } from './webhook-configurations.ts';
 export interface ClusterApi {
   /** The id of the cluster, which never changes while the cluster exists. */
   identity(): Promise<ClusterId>;
+  /** What releases the stop button, as an order: "remove the file ...". */
+  readonly releaseStop: string;
   /**
    * Returns the live state. `complete` reads the complete cluster; `hinted` may read only the objects that hints named. Rejects
    * if the cluster cannot be read, which is different from an empty one. An unchanged object is the identical value again.
@@ -30,6 +33,10 @@ export interface ClusterApi {
   apply(request: ApplyRequest): Promise<ApplyOutcome>;
   /** True if a live object equals the declared one, stamp included, except for fields that others own by agreement. Pure. */
   matches(request: ApplyRequest, observed: ObservedObject): boolean;
+  /** The declared fields that differ in a live object that does not match, as far as they are known. Pure. */
+  differences(request: ApplyRequest, observed: ObservedObject): readonly string[];
+  /** Tells people in the cluster something about a live object (an Event). Never rejects. Absent: the cluster has no Events. */
+  readonly tell?: (key: ObjectKey, event: ResourceEvent) => Promise<void>;
   /** Removes the object if fleetrelay owns it. Never rejects because of the object. */
   remove(request: RemoveRequest): Promise<RemoveOutcome>;
   /** Sets the settings of the fleet's policy for this agent; they take effect with the next `list`. */
@@ -115,6 +122,8 @@ export interface ApplyRequest {
   readonly stamp: Stamp;
   /** As of {@link InventoryRecord.givenUp}. */
   readonly givenUp?: JsonObject;
+  /** A live object that was applied with this content before, and was changed by others since, is left as it is. */
+  readonly leavesDrift?: true;
 }
 
 /**
@@ -128,11 +137,12 @@ type NotChanged =
 
 /**
  * `applied`: it was written. `unchanged`: it was equal already. Both: nothing is live of what it gave up. `conflict`: another owner has
- * it, or fields of it. `givesUp`: it was not changed, and would give up fields that other managers have too: the caller enters `fields`
+ * it, or fields of it. `drifted`: others have changed these fields since it was applied, and they are left. `givesUp`: it was not changed, and would give up fields that other managers have too: the caller enters `fields`
  * in the inventory, and applies it again.
  */
 export type ApplyOutcome =
   | { readonly type: 'applied' | 'unchanged'; readonly identity?: string }
+  | { readonly type: 'drifted'; readonly fields: readonly string[]; readonly identity?: string }
   | { readonly type: 'givesUp'; readonly fields: JsonObject }
   | { readonly type: 'conflict'; readonly owner: string; readonly message: string }
   | NotChanged;

@@ -1,6 +1,7 @@
 import type { HoldingHead } from '../../generated/relay_pb.ts';
 import {
   type AgentHello,
+  TAKES_DRIFT_MODE,
   TAKES_HEALTH_CHECKS,
   TAKES_INJECTOR,
   TAKES_LIVE_OPT_OUTS,
@@ -102,11 +103,12 @@ export function sendRoots({ deps: { roots } }: ServerState, { hello, link }: Pul
 
 /** The settings without members that the agent does not know: it would refuse them. */
 function knownSettings(settings: AgentSettings, { capabilities }: AgentHello): AgentSettings {
-  const { injector, ignoreLiveOptOuts, healthChecks, ...common } = settings;
+  const { injector, ignoreLiveOptOuts, driftMode, healthChecks, ...common } = settings;
   return {
     ...common,
     ...(injector !== undefined && capabilities.includes(TAKES_INJECTOR) ? { injector } : {}),
     ...(ignoreLiveOptOuts === true && capabilities.includes(TAKES_LIVE_OPT_OUTS) ? { ignoreLiveOptOuts } : {}),
+    ...(driftMode !== undefined && capabilities.includes(TAKES_DRIFT_MODE) ? { driftMode } : {}),
     ...(healthChecks !== undefined && capabilities.includes(TAKES_HEALTH_CHECKS) ? { healthChecks } : {}),
   };
 }

@@ -83,7 +83,7 @@ describe.skipIf(noProgram('kube-apiserver'))('where an installed agent may write
   it('in named Namespaces: they are made, and the rights of before are taken away', async () => {
     const said = await installed('--namespaces', 'web,shop', '--allow', 'secrets');
     expect(said).toContain('Namespace/web created');
-    expect(said).toContain('fleetrelay.dev/adopt: "true"');
+    expect(said).toContain('the fleet takes it over');
     expect(said).toContain('ClusterRoleBinding.rbac.authorization.k8s.io/fleetrelay-agent-apply removed');
     for (const namespace of ['web', 'shop']) {
       expect(await may('create', 'deployments', namespace, 'apps')).toBe(true);

@@ -1,5 +1,7 @@
 import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
+import { differingFields } from '../../src/model/differing-fields.ts';
+import { MOST_DRIFT_FIELDS } from '../../src/model/drift.ts';
 import type { ClusterId } from '../../src/model/ids.ts';
 import { type JsonObject, jsonEquals } from '../../src/model/json.ts';
 import type { ObjectHealth } from '../../src/model/object-health/health.ts';
@@ -157,6 +159,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   function open(): ClusterApi {
     return {
       identity: async () => id as ClusterId,
+      releaseStop: 'release it',
       list: async () => {
         if (memory.unreadable !== undefined) throw memory.unreadable;
         state ??= compose();
@@ -176,6 +179,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
       },
       matches: ({ value, stamp }, observed) =>
         jsonEquals(value, observed.value) && JSON.stringify(stamp) === JSON.stringify(observed.stamp),
+      differences: ({ value }, observed) => differingFields(value, observed.value, MOST_DRIFT_FIELDS),
       loadInventory: async () =>
         inventory.current === undefined
           ? { type: 'missing' }

@@ -91,7 +91,9 @@ export function createPlayer({ environment = {}, path, typedAs = (command) => co
   const inBackground = async ({ line, command, output }: PageStep): Promise<void> => {
     const log = join(folder, `${jobs.length}.log`);
     const out = openSync(log, 'w');
-    const typed = `exec ${typedAs(command).replace(/ &$/, '')}`;
+    // What a person at a terminal sees.
+    const format = command.startsWith('fleetrelay ') ? ' --log-format text' : '';
+    const typed = `exec ${typedAs(command).replace(/ &$/, '')}${format}`;
     const child = spawn(programPath('bash'), ['-c', typed], { cwd, env, stdio: ['ignore', out, out] });
     jobs.push({ child, isNumbered: command.endsWith('&'), isServer: command.startsWith('fleetrelay serve') });
     const shown = messagesIn(output.join('\n'));
@@ -127,7 +129,7 @@ export function createPlayer({ environment = {}, path, typedAs = (command) => co
 /** The constant messages of lines of a log; of other lines the sentence without its mark and its times. */
 function messagesIn(text: string): readonly string[] {
   return text.split('\n').flatMap((line) => {
-    const [, message] = /"message":"([^"]+)"\}/.exec(line) ?? [];
+    const [, message] = /^ *\d\d:\d\d:\d\d (?:debug|info|warn|error) +(.*?)(?: \w+=|$)/.exec(line) ?? [];
     if (message !== undefined) return [message];
     const [, sentence] = /^✓ (.*) \(\d+ ms\)$/.exec(line) ?? [];
     return sentence === undefined ? [] : [sentence];

@@ -28,6 +28,8 @@ export function clusterView(name: string, over: Partial<ClusterView> = {}): Clus
     inSync: true,
     position: { epoch: 1, sequence: 7 },
     counts: COUNTS,
+    kept: 0,
+    paused: 0,
     message: '',
     agentVersion: '0.0.0',
     kubernetesVersion: 'v1.36.3',
@@ -91,6 +93,10 @@ function plannedRef(source: string) {
   const plan = { ...EMPTY_PLAN, source };
   return { json: JSON.stringify(plan), markdown: '', summary: 'no change', hasChanges: false };
 }
+const driftRow = {
+  ...{ time: '2026-01-31T10:45:00Z', cluster: 'west', object: 'Deployment.apps/web/frontend', drift: 'changed' },
+  ...{ fields: ['spec.replicas'], outcome: 'putBack', count: 2 },
+};
 const sentDeltas: readonly DeltaView[] = [
   {
     ...{ epoch: 1_764_000_000_000, sequence: 7, at: '2026-01-31T10:42:07Z' },
@@ -148,10 +154,12 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
               message: '',
             },
           ],
-    view: (name) =>
-      name === 'mirrored-services'
-        ? { ok: true, value: [{ service: 'Service/web/shop', from: 'east', to: 'west', mirror: 'shared' }] }
-        : { ok: false, kind: 'notFound', message: `there is no view "${name}"; there are mirrored-services` },
+    view: (name, { cluster }) =>
+      name === 'drift'
+        ? { ok: true, value: cluster === undefined || cluster === 'west' ? [driftRow] : [] }
+        : name === 'mirrored-services'
+          ? { ok: true, value: [{ service: 'Service/web/shop', from: 'east', to: 'west', mirror: 'shared' }] }
+          : { ok: false, kind: 'notFound', message: `there is no view "${name}"; there are mirrored-services` },
     desired: (cluster) =>
       fleet.clusters.some(({ name }) => name === cluster)
         ? [

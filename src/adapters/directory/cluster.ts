@@ -1,6 +1,8 @@
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { differingFields } from '../../model/differing-fields.ts';
 import { objectDigest } from '../../model/digest.ts';
+import { MOST_DRIFT_FIELDS } from '../../model/drift.ts';
 import { errorText } from '../../model/messages.ts';
 import { displayKey, objectRefOf } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -28,7 +30,7 @@ import {
   statePath,
   writeFileAtomically,
 } from './folder.ts';
-import { createFolderObserver, type FolderObserver } from './folder-observer.ts';
+import { createFolderObserver, type FolderObserver, PAUSE_NAME } from './folder-observer.ts';
 import { clusterIdOf, lockFolder, openOwnFolder } from './instance.ts';
 import { openInventory } from './inventory.ts';
 import { isRemnant, LARGEST_FILE_BYTES, pathOfObject, renderLiveFile } from './object-file.ts';
@@ -73,6 +75,7 @@ export async function createDirectoryCluster(
     const context: Context = { root, observer };
     return {
       identity: async () => id,
+      releaseStop: `remove the file ${PAUSE_NAME} in ${root} or ${own}`,
       list: observer.list,
       watch: observer.watch,
       apply: async (request) => attempt(assertPresent, () => apply(context, request)),
@@ -85,6 +88,7 @@ export async function createDirectoryCluster(
         await inventory.save(change);
       },
       matches,
+      differences: ({ value }, observed) => differingFields(withoutStamp(value), observed.value, MOST_DRIFT_FIELDS),
       care: createDirectoryCare(observer.look, observer.watch),
       close: async () => {
         observer.close();

@@ -11,7 +11,7 @@ import { createLiveFiles } from './live-files.ts';
 
 /** One write causes several events (create, write, rename), which share one look at the path. */
 const SETTLE_MS = 4;
-const PAUSE_NAME = 'paused';
+export const PAUSE_NAME = 'paused';
 
 export type FolderObserver = ReturnType<typeof createFolderObserver>;
 

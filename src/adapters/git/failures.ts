@@ -65,10 +65,15 @@ export function failureOf(outcome: ProcessOutcome, what: string, secrets: readon
   }
 }
 
+/** Hosts of repositories do not tell strangers that a private one exists. */
+export const LOOKS_ABSENT =
+  ' (a private repository looks so without credentials that may read it: give them, or correct the address)';
+
 function adviceOn(errors: string, reason: GitFailure['reason']): string {
   if (/error: 30[1278]|redirect/i.test(errors)) {
     return ' (the server sends the request elsewhere, and credentials are not sent after it; configure the address it leads to)';
   }
+  if (reason === 'RepositoryNotFound' && /error: 404|repository .* not found/i.test(errors)) return LOOKS_ABSENT;
   return reason === 'Unauthorized' ? ' (the credentials are missing, wrong, or not enough for this repository)' : '';
 }
 

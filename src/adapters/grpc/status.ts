@@ -87,6 +87,10 @@ const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
     "no TLS is spoken there: is this the relay's port? Where the server runs with --insecure the agent must too, on the same machine",
   ],
   [
+    /not yet valid/i,
+    "the server's certificate is not valid yet: the clock of this machine is behind, or that of the server was ahead when it made it; set both clocks",
+  ],
+  [
     /has expired/i,
     "the server's certificate has expired: give the server a new one; one that it made itself it renews while it runs, and its log says what hinders it",
   ],

@@ -1,4 +1,4 @@
-import type { ObjectResult } from '../../model/agent.ts';
+import { type ObjectResult, STOP_BUTTON_REASON } from '../../model/agent.ts';
 import { creationRank, LAST_RANK } from '../../model/apply-order.ts';
 import { type Digest, type FleetName, quote } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
@@ -16,6 +16,8 @@ export interface Step {
   readonly retry: boolean;
   /** The attempt wrote the object. */
   readonly written?: true;
+  /** Fields that others have changed since the object was applied, and that are left. */
+  readonly drifted?: readonly string[];
   /** Enters these fields in the inventory as given up; then the object is applied again. */
   readonly givesUp?: JsonObject;
   /** The cluster's identity of the object, for the inventory. */
@@ -29,6 +31,8 @@ export interface StepOptions {
   /** Of the object, where the inventory does not have it yet. */
   readonly identity?: string | undefined;
   readonly handovers: Pick<Handovers, 'waitToApply' | 'waitToRemove'>;
+  /** Whether drift of an object is only reported. */
+  readonly leavesDrift: (value: JsonObject) => boolean;
 }
 
 const CRD = 'apiextensions.k8s.io/CustomResourceDefinition';
@@ -45,14 +49,16 @@ export class OwnedRequest implements ApplyRequest {
   readonly digest: Digest;
   readonly stamp: Stamp;
   readonly givenUp?: JsonObject;
+  readonly leavesDrift?: true;
   readonly #content: Pick<StoredObject, 'value'>;
 
-  constructor(fleet: FleetName, record: InventoryRecord, content: Pick<StoredObject, 'value'>) {
+  constructor(fleet: FleetName, record: InventoryRecord, content: Pick<StoredObject, 'value'>, leavesDrift = false) {
     const { key, digest, nonce, origins, scope, givenUp } = record;
     this.key = key;
     this.digest = digest;
     this.stamp = { fleet, key, nonce, origins, scope };
     if (givenUp !== undefined) this.givenUp = givenUp;
+    if (leavesDrift) this.leavesDrift = true;
     this.#content = content;
   }
 
@@ -90,18 +96,18 @@ export async function stepObject(
     const wait = record.rebuilt === true ? 'none' : options.handovers.waitToRemove(key, value);
     return wait === 'none'
       ? removeObject(cluster, fleet, inventory, record, { declared: value, identity: options.identity })
-      : waiting('removing', wait);
+      : waiting(cluster, 'removing', wait);
   }
   if (value === undefined) return CONTENT_UNKNOWN;
-  const request = new OwnedRequest(fleet, record, { value });
+  const request = new OwnedRequest(fleet, record, { value }, options.leavesDrift(value));
   const wait = options.handovers.waitToApply(request);
-  return wait === 'none' ? applyObject(cluster, request) : waiting('failed', wait);
+  return wait === 'none' ? applyObject(cluster, request) : waiting(cluster, 'failed', wait);
 }
 
 /** No retry: the result of the other object wakes it. While the stop button holds the other one, it holds this one as well. */
-function waiting(state: 'failed' | 'removing', wait: Exclude<Wait, 'none'>): Step | undefined {
+function waiting(cluster: ClusterApi, state: 'failed' | 'removing', wait: Exclude<Wait, 'none'>): Step | undefined {
   if (wait === 'untold') return undefined;
-  return wait.reason === PAUSED_REASON ? PAUSED : stepOf(state, WAITS_FOR_OTHER, wait.message);
+  return wait.reason === STOP_BUTTON_REASON ? paused(cluster) : stepOf(state, WAITS_FOR_OTHER, wait.message);
 }
 
 async function applyObject(cluster: ClusterApi, request: ApplyRequest): Promise<Step> {
@@ -116,12 +122,16 @@ async function applyObject(cluster: ClusterApi, request: ApplyRequest): Promise<
         ...(outcome.type === 'applied' ? { written: true } : {}),
         ...(outcome.identity === undefined ? {} : { identity: outcome.identity }),
       };
+    case 'drifted': {
+      const { fields: drifted, identity } = outcome;
+      return { ...stepOf('applied', 'Applied', ''), drifted, ...(identity === undefined ? {} : { identity }) };
+    }
     case 'givesUp':
       return { ...stepOf('failed', 'NotRecorded', NOT_RECORDED, true), givesUp: outcome.fields };
     case 'conflict':
       return stepOf('conflict', 'Conflict', outcome.message, true);
     case 'paused':
-      return PAUSED;
+      return paused(cluster);
     case 'exempt':
       return stepOf('paused', outcome.reason, outcome.message);
     case 'failed':
@@ -174,7 +184,7 @@ async function removeObject(
     case 'waiting':
       return stepOf('removing', 'Waiting', outcome.message, true);
     case 'paused':
-      return PAUSED;
+      return paused(cluster);
     case 'failed':
       return stepOf('removing', outcome.reason, outcome.message, true);
     default:
@@ -221,11 +231,10 @@ export const RELEASED = 'Released';
 /** Reason of a result: the removal of a Namespace or CRD waits for that of objects in it. */
 export const OCCUPIED = 'Occupied';
 
-/** Reason of a result while the stop button is on. */
-export const PAUSED_REASON = 'Paused';
-
 /** Releasing the button starts the work at once; the retry is for a release without a hint. */
-const PAUSED = stepOf('paused', PAUSED_REASON, 'the stop button in the cluster is on', true);
+function paused({ releaseStop }: ClusterApi): Step {
+  return stepOf('paused', STOP_BUTTON_REASON, `the stop button in the cluster is on; to go on: ${releaseStop}`, true);
+}
 
 const SERVER_AWAY = stepOf(
   'removing',

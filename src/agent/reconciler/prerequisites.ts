@@ -1,9 +1,8 @@
-import type { ObjectResult } from '../../model/agent.ts';
+import { type ObjectResult, STOP_BUTTON_REASON } from '../../model/agent.ts';
 import { kindOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
 import { type LiveState, NAMESPACE_NOT_FOUND, NAMESPACE_TERMINATING, NO_SUCH_KIND } from '../../ports/cluster-api.ts';
-import { PAUSED_REASON } from './object-step.ts';
 
-const REASONS: readonly string[] = [NO_SUCH_KIND, NAMESPACE_NOT_FOUND, NAMESPACE_TERMINATING, PAUSED_REASON];
+const REASONS: readonly string[] = [NO_SUCH_KIND, NAMESPACE_NOT_FOUND, NAMESPACE_TERMINATING, STOP_BUTTON_REASON];
 
 /**
  * Objects that wait for a change in the cluster: a prerequisite (their kind, their Namespace, the release of the stop button), or the
@@ -44,7 +43,7 @@ export function createPrerequisites() {
     const existing = new Set<string>();
     const keys: ObjectKey[] = [];
     for (const [key, reason] of reasons) {
-      if (reason === PAUSED_REASON) {
+      if (reason === STOP_BUTTON_REASON) {
         if (!live.paused) keys.push(key);
         continue;
       }

@@ -1,6 +1,7 @@
 import type { ObjectResult } from '../../model/agent.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import type { FleetName } from '../../model/ids.ts';
+import type { JsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { SequencedDelta } from '../../model/output.ts';
 import { isDiskFull } from '../../ports/agent-disk.ts';
@@ -8,7 +9,8 @@ import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/clu
 import type { Random } from '../../ports/random.ts';
 import type { ServerListener } from '../../relay/session.ts';
 import type { ResultBook } from '../result-book.ts';
-import { createDrift } from './drift.ts';
+import { createDrift, leavesDrift } from './drift.ts';
+import type { DriftBook } from './drift-book.ts';
 import { createHandovers } from './handovers.ts';
 import { createHealthReporter } from './health-reporter.ts';
 import { type Acceptance, acceptDelta, contentOf, type Inventory, type Rejection } from './inventory.ts';
@@ -22,6 +24,9 @@ import { createWorkQueue, type WorkOutcome } from './work-queue.ts';
 export interface ReconcilerDeps extends StoreDeps {
   readonly random: Random;
   readonly results: ResultBook;
+  readonly drifts: Pick<DriftBook, 'note' | 'end'>;
+  /** Those of the fleet's policy that are in force. */
+  readonly settings: () => AgentSettings;
   /** The work queue is empty. */
   readonly idle: () => void;
   /** The inventory lacks a content that it had; the holding says so now. */
@@ -64,6 +69,7 @@ export function createReconciler(deps: ReconcilerDeps, recovered: Recovered) {
       for (const key of store.current().records.keys()) {
         if (deps.results.get(key)?.state === 'paused' && !queue.isActive(key)) queue.add(key);
       }
+      for (const key of drift.toPutBack(store.current())) if (!queue.isActive(key)) queue.add(key);
     },
     /** The server is connected: the contents that it has not replaced are right. */
     connected: (): void => trust(state),
@@ -277,6 +283,7 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
     if (step.result.reason === CONTENT_UNKNOWN_REASON) store.loseContent(record, deps.contentLost);
     if (step.result.state === 'applied' && record.givenUp !== undefined) store.endGivenUp(record);
     if (step.written === true) state.health.wrote(key, before);
+    if (step.drifted !== undefined) state.drift.left(record, before, step.drifted);
     note(state, record, withHealth(step, before));
     return step.retry ? 'retry' : 'done';
   } catch (error) {
@@ -291,7 +298,8 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
 async function stepRecorded(state: State, record: InventoryRecord): Promise<Step | undefined> {
   const { deps, store, mayRemove, handovers } = state;
   const { key } = record;
-  const options = { mayRemove, identity: store.identities.get(key), handovers };
+  const leaves = (value: JsonObject): boolean => leavesDrift(value, deps.settings());
+  const options = { mayRemove, identity: store.identities.get(key), handovers, leavesDrift: leaves };
   const tryOnce = () => stepObject(deps.cluster, store.current(), key, options);
   const step = await tryOnce();
   if (step?.givesUp === undefined) return step;

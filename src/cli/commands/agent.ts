@@ -1,6 +1,13 @@
 import type { AgentOptions, CommonAgentOptions, KubeTarget, WebhookSettings } from '../../compose/options.ts';
 import type { ListenAddress } from '../../server/listen-address.ts';
-import { clusterName, listenAddress, logLevelOption, serverAddress, wholeNumber } from '../arguments.ts';
+import {
+  clusterName,
+  listenAddress,
+  logFormatOption,
+  logLevelOption,
+  serverAddress,
+  wholeNumber,
+} from '../arguments.ts';
 import { type CliCommand, type CliContext, type Examples, newCommand, runRoot } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
@@ -124,6 +131,7 @@ export function agentCommand(context: CliContext): CliCommand {
     .option('--webhook-ca-file <file>', 'its authority, which the agent writes into caBundle')
     .option('--insecure', 'no TLS and no token; only to a server on this machine')
     .addOption(logLevelOption())
+    .addOption(logFormatOption())
     .addHelpText('after', NOTES)
     .examples(EXAMPLES)
     .action(async (flags: Flags) => {

@@ -62,7 +62,10 @@ export function explainCommand(context: CliContext): CliCommand {
     const page = words.length === 1 ? await (await import('../rule-pages.ts')).ruleAnswer(code) : undefined;
     if (page !== undefined) return page;
     const question = { ...questionOf(words), mesh };
-    const explanation = await (await connect(context, flags)).explain(question);
+    const api = await connect(context, flags);
+    const explanation = await api.explain(question).catch(async (error: unknown) => {
+      throw await withHistory(api, question, error);
+    });
     return { value: explanation, table: (out) => writeExplanation(out, explanation) };
   });
 }
@@ -77,13 +80,36 @@ function questionOf(words: readonly string[]) {
   return { cluster, object: displayObjectName(object), part };
 }
 
+/** The error; if the object was sent to the cluster earlier, its hint names the command that shows when it was removed. */
+async function withHistory(api: Api, { cluster, object }: ReturnType<typeof questionOf>, error: unknown) {
+  if (!(error instanceof CliError) || error.exitCode !== EXIT.notFound || cluster === undefined) return error;
+  const way = await wayToHistory(api, cluster, object);
+  return way === undefined ? error : new CliError(error.exitCode, error.message, way);
+}
+
+/** Undefined: nothing of the object was sent, as far as the log of the cluster goes. */
+async function wayToHistory(api: Api, cluster: string, object: string): Promise<string | undefined> {
+  const [last] = await api.list('history', { cluster, object, limit: '1' }).catch(() => []);
+  const removed = last?.objects.some(({ change }) => change === 'remove') === true;
+  if (last === undefined) return undefined;
+  return `${removed ? 'its removal was' : 'it was'} sent at ${last.at}: fleetrelay history ${cluster} ${object}`;
+}
+
 async function whyNotAnswer(api: Api, { cluster, object, part }: ReturnType<typeof questionOf>): Promise<Answer> {
   refuseUsage([
     [cluster === undefined, '--why-not needs the cluster: fleetrelay explain CLUSTER KIND/NAME --why-not'],
     [part !== undefined, '--why-not is about the complete object, not about a field or condition'],
   ]);
   const answer = await api.whyNot(cluster ?? '', object);
-  return { value: answer, table: (out) => writeWhyNot(out, answer) };
+  const isGone = answer.reasons.some(({ reason }) => reason === 'NotDeclared');
+  const way = isGone ? await wayToHistory(api, cluster ?? '', object) : undefined;
+  return {
+    value: answer,
+    table: (out) => {
+      writeWhyNot(out, answer);
+      if (way !== undefined) out.write(`  ${printable(way)}\n`);
+    },
+  };
 }
 
 function writeWhyNot(out: TextOutput, { cluster, object, isThere, reasons }: WhyNotView): void {

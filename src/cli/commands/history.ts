@@ -1,9 +1,11 @@
 import type { AnswerState, ChangeReason, DeltaView, SentObjectView } from '../../api/history-api.ts';
-import { parseObjectName } from '../../model/explain-query.ts';
+import { isNameOf, type ObjectName, parseObjectName } from '../../model/explain-query.ts';
 import type { ClusterName } from '../../model/ids.ts';
+import { type JsonObject, textOf } from '../../model/json.ts';
 import { counted } from '../../model/messages.ts';
 import { printable } from '../../model/printable.ts';
-import { rfc3339 } from '../../model/time.ts';
+import { parseRfc3339, rfc3339 } from '../../model/time.ts';
+import type { Api } from '../api.ts';
 import { clusterName, momentOrDuration, wholeNumber } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
@@ -16,7 +18,9 @@ import {
   WRITTEN,
   writeInTurn,
   writeTable,
+  writeTableBelow,
 } from '../output.ts';
+import { DRIFT_COLUMNS } from '../views.ts';
 
 interface Flags {
   readonly limit: number;
@@ -85,7 +89,7 @@ export function historyCommand(context: CliContext): CliCommand {
   return newCommand('history', context)
     .summary('what was sent to a cluster, when, from which commit, why, and what became of it')
     .description(
-      'Lists the deltas that were sent to a cluster, the newest first: the commits that they were computed from (* marks a new one), why, how many objects they change, whether the agent has taken them, and what it has reported since. With an object it lists what was sent of that object. -o wide lists all objects. The log has the last 100 deltas of a cluster, within 64 KiB, and lists the first 100 objects of each; the others are counted. A large change is sent in several deltas.',
+      'Lists the deltas that were sent to a cluster, the newest first: the commits that they were computed from (* marks a new one), why, how many objects they change, whether the agent has taken them, and what it has reported since. With an object it lists what was sent of that object. -o wide lists all objects. Below is the drift that the agent has found since it has started: what others have changed or removed. The log has the last 100 deltas of a cluster, within 64 KiB, and lists the first 100 objects of each; the others are counted. A large change is sent in several deltas.',
     )
     .argument('<cluster>', 'name of a cluster', clusterName)
     .argument('[object]', 'KIND/NAMESPACE/NAME or KIND/NAME: only what was sent of it')
@@ -121,10 +125,36 @@ export function historyCommand(context: CliContext): CliCommand {
       }
       const what = object === undefined ? 'nothing' : `nothing of ${printable(object)}`;
       const none = `the log has ${what} that was sent to ${cluster}${since === undefined ? '' : ` since ${since}`}\n`;
-      const table = (wide: boolean) => (out: TextOutput) =>
-        deltas.length === 0 ? out.write(none) : write(out, deltas, wide);
+      const drifts = await driftOf(api, { cluster, since: flags.since }, name?.value);
+      const table = (wide: boolean) => (out: TextOutput) => {
+        if (deltas.length === 0) out.write(none);
+        else write(out, deltas, wide);
+        writeTableBelow(out, DRIFT_COLUMNS, drifts);
+      };
       return { value: deltas, table: table(isWide), wide: table(true) };
     }, LIST_FORMATS);
+}
+
+/** What others have changed in the cluster, the oldest first. An object is named by its own words. */
+async function driftOf(
+  api: Api,
+  { cluster, since }: { readonly cluster: ClusterName; readonly since: number | undefined },
+  name: ObjectName | undefined,
+): Promise<readonly JsonObject[]> {
+  const rows = await api.view('drift', { cluster });
+  return rows.filter(({ time, object }) => {
+    const isLate = since === undefined || (parseRfc3339(textOf(time)) ?? 0) >= since;
+    return isLate && (name === undefined || isOfName(textOf(object), name));
+  });
+}
+
+/** `object`: as the server shows it, `Deployment.apps/web/frontend`. */
+function isOfName(object: string, name: ObjectName): boolean {
+  const shown = parseObjectName(object);
+  if (!shown.ok) return false;
+  const { kind: word, namespace = '', name: own } = shown.value;
+  const [kind = '', ...group] = word.split('.');
+  return isNameOf(name, { group: group.join('.'), kind, namespace, name: own });
 }
 
 function revisionsOf({ revisions, unrecorded }: DeltaView): string {

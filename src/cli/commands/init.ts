@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import type { ClusterName } from '../../model/ids.ts';
 import { clusterName } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
@@ -31,15 +33,34 @@ export function initCommand(context: CliContext): CliCommand {
       ['fleetrelay init --hook', 'validate before each commit'],
     ])
     .answers(async ({ cluster, hook, force = false, dryRun = false }: Flags, folder: string) => {
-      const { cwd, roots } = context;
+      const { cwd, env, roots } = context;
       const writing = { folder, cwd, force, dryRun };
       const steps = await (hook === true ? roots.installHook(writing) : roots.initRepository({ ...writing, cluster }));
       return {
         value: steps,
         table: (out) => {
           writeSteps(out, steps);
+          if (hook === true && !isOnPath(env)) context.stderr.write(NOT_ON_PATH);
+          if (hook !== true && !isInRepository(resolve(cwd, folder))) {
+            out.write(`\nIt is in no git repository yet: git init ${folder}\n`);
+          }
           if (hook !== true && !dryRun) out.write(`\nNext: ${folder === '.' ? 'README.md' : `${folder}/README.md`}\n`);
         },
       };
     });
+}
+
+const NOT_ON_PATH =
+  'warning: fleetrelay is not on the PATH of this shell: a hook that does not find it refuses every commit; put it there, or commit with --no-verify\n';
+
+/** Whether a program of this name is on the PATH, where a hook looks for it. */
+function isOnPath({ PATH = '' }: CliContext['env']): boolean {
+  return PATH.split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, 'fleetrelay')));
+}
+
+/** Whether the folder, which may be missing yet, or one above it is a work tree. */
+function isInRepository(folder: string): boolean {
+  if (existsSync(join(folder, '.git'))) return true;
+  const above = dirname(folder);
+  return above !== folder && isInRepository(above);
 }

@@ -4,6 +4,7 @@ import {
   fleetName,
   httpAddress,
   listenAddress,
+  logFormatOption,
   logLevelOption,
   repeated,
   replicaAddress,
@@ -54,6 +55,7 @@ export function serveCommand(context: CliContext): CliCommand {
   storeOptions(command);
   return command
     .addOption(logLevelOption())
+    .addOption(logFormatOption())
     .examples(EXAMPLES)
     .addHelpText('after', ENVIRONMENT)
     .action(async (flags: Flags) => {

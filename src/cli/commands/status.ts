@@ -3,15 +3,16 @@ import { counted } from '../../model/messages.ts';
 import { printable } from '../../model/printable.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { styled, type TextOutput, type Tone, writeTable, writeTableBelow } from '../output.ts';
-import { CLUSTER_COLUMNS, DIAGNOSTIC_COLUMNS, healthOfCluster, SOURCE_COLUMNS } from '../views.ts';
+import { styled, type TextOutput, type Tone, toneOf, writeTable, writeTableBelow } from '../output.ts';
+import { problemsOf } from '../status-problems.ts';
+import { CLUSTER_COLUMNS, DIAGNOSTIC_COLUMNS, SOURCE_COLUMNS } from '../views.ts';
 
 /** `fleetrelay status`: the complete fleet; exit code 1 if it is not well. */
 export function statusCommand(context: CliContext): CliCommand {
   return newCommand('status', context)
     .summary('how far the fleet agrees with the repository')
     .description(
-      'Shows sources, clusters, held removals and diagnostics. Exits with 1 if the server is not ready, a source or cluster is behind, a source or cluster is suspended, a cluster holds something back (its stop button is on) or has objects that do not work, a removal is held, safe mode waits for a cluster, the server admits or sends nothing new, or a certificate of the server has ended. A rollout that is under way is well, and so is the cluster of a hibernated Shoot.',
+      'Shows what is not well, the worst first; then sources, clusters, held removals and diagnostics. Exits with 1 if the server is not ready, a source or cluster is behind, a source or cluster is suspended, a cluster holds something back or has objects that do not work, a removal is held, safe mode waits for a cluster, the server admits or sends nothing new, or a certificate of the server has ended. A rollout that is under way is well, and so is the cluster of a hibernated Shoot.',
     )
     .examples([
       ['fleetrelay status', 'one look at the whole fleet'],
@@ -19,31 +20,16 @@ export function statusCommand(context: CliContext): CliCommand {
     ])
     .asks(async (api) => {
       const fleet = await api.status();
-      return { value: fleet, table: (out) => writeFleet(out, fleet), exitCode: isWell(fleet) ? EXIT.ok : EXIT.notWell };
+      return {
+        value: fleet,
+        table: (out) => writeFleet(out, fleet),
+        exitCode: problemsOf(fleet).length === 0 ? EXIT.ok : EXIT.notWell,
+      };
     });
 }
 
-function isWell(fleet: FleetView): boolean {
-  return (
-    fleet.ready &&
-    fleet.heldRemovals.length === 0 &&
-    fleet.safeMode === null &&
-    (fleet.replica?.problem ?? '') === '' &&
-    fleet.endingCertificates?.some(({ over }) => over) !== true &&
-    fleet.sources.every(({ state, partial, suspended }) => state === 'synced' && !partial && suspended === null) &&
-    fleet.clusters.every(
-      (cluster) =>
-        cluster.suspended === null &&
-        cluster.counts.held === 0 &&
-        (cluster.asleep !== undefined || (cluster.inSync && healthOfCluster(cluster) !== 'not healthy')),
-    ) &&
-    fleet.diagnostics.every(({ severity }) => severity !== 'error')
-  );
-}
-
 function writeFleet(out: TextOutput, fleet: FleetView): void {
-  const ready = fleet.ready ? styled(out, 'good', 'ready') : styled(out, 'bad', 'not ready');
-  out.write(`fleet ${styled(out, 'strong', printable(fleet.fleet))}: ${ready}; ${printable(fleet.summary)}\n`);
+  writeHead(out, fleet);
   if (fleet.replica !== undefined) writeReplica(out, fleet.replica);
   out.write('\n');
   writeTable(out, SOURCE_COLUMNS, fleet.sources);
@@ -66,6 +52,27 @@ function writeFleet(out: TextOutput, fleet: FleetView): void {
     out.write(`  look: fleetrelay approve --list\n  release: fleetrelay approve ${digest.slice(0, 12)}\n`);
   }
   writeTableBelow(out, DIAGNOSTIC_COLUMNS, fleet.diagnostics);
+}
+
+/** At most so many problems stand above the tables. */
+const MOST_PROBLEMS = 10;
+
+/** Writes the worst first: what is not well, and only then how far the fleet has got. */
+function writeHead(out: TextOutput, fleet: FleetView): void {
+  const name = styled(out, 'strong', printable(fleet.fleet));
+  const problems = problemsOf(fleet);
+  if (problems.length === 0) {
+    out.write(`${name}: ${styled(out, 'good', 'ready')}; ${printable(fleet.summary)}\n`);
+    return;
+  }
+  const isBad = problems.some(({ severity }) => severity === 'error');
+  out.write(`${name}: ${styled(out, isBad ? 'bad' : 'warn', counted(problems.length, 'problem'))}\n`);
+  for (const { severity, where, what } of problems.slice(0, MOST_PROBLEMS)) {
+    out.write(`  ${styled(out, toneOf(severity), severity.padEnd(7))} ${printable(where)}: ${printable(what)}\n`);
+  }
+  const more = problems.length - MOST_PROBLEMS;
+  if (more > 0) out.write(`  and ${more} more\n`);
+  out.write(`${printable(fleet.summary)}; what to do: fleetrelay check\n`);
 }
 
 /** Writes the role of this server among several. */

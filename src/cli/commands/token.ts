@@ -1,6 +1,8 @@
 import { Option } from 'commander';
 import { ENROLMENT_SECONDS } from '../../model/enrolment.ts';
 import type { JsonObject } from '../../model/json.ts';
+import { suggestion } from '../../model/messages.ts';
+import { printable } from '../../model/printable.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { tokenValidity, wholeNumber } from '../arguments.ts';
@@ -36,6 +38,26 @@ export interface TokenOwner {
   readonly path: (name: string) => readonly string[];
   /** What the answer says of the owner. */
   readonly view: (name: string) => JsonObject;
+}
+
+/** How long a server may take to say which clusters it knows. */
+const ASKED_MS = 500;
+
+/** Warns if a server answers that knows no cluster of the name. The token is computed without one, so all else is no error. */
+async function warnIfUnknown(context: CliContext, flags: ApiOptions, name: string): Promise<void> {
+  const api = await connect(context, flags).catch(() => undefined);
+  const none = new Promise<undefined>((resolve) => {
+    setTimeout(() => resolve(undefined), ASKED_MS).unref();
+  });
+  const clusters = await Promise.race([api?.list('clusters').catch(() => undefined), none]);
+  if (api === undefined || clusters === undefined || clusters.some((cluster) => cluster.name === name)) return;
+  const near = suggestion(
+    name,
+    clusters.map((cluster) => cluster.name),
+  );
+  const meant = near === undefined ? '' : `; did you mean ${near}?`;
+  const what = `the server at ${api.address} knows no cluster ${name}, and lets its agent in once it is declared${meant}`;
+  context.stderr.write(`warning: ${printable(what)}\n`);
 }
 
 /** Makes a command with one argument, the name of an owner, print or renew its token. */
@@ -80,6 +102,7 @@ export function tokenCommandOf<Name extends string>(
     if (flags.renew !== true) {
       if (!hasSecret) throw new CliError(EXIT.usage, `${words} token needs either --data-dir or --relay-secret-file`);
       const token = await tokenOf(generation);
+      if (enrols) await warnIfUnknown(context, flags, name);
       return { value: { ...view(name), token }, table: (out) => out.write(`${token}\n`) };
     }
     // A secret that cannot be read must be found before the old token is worthless.

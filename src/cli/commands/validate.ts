@@ -65,7 +65,7 @@ export function validateCommand(context: CliContext): CliCommand {
     )
     .option('--source <name>', 'the source in it that the paths are a checkout of (default: the only one)')
     .addOption(listOption('--skip <kind>', 'kinds that are not checked, such as Secret or apps/Deployment'))
-    .option('--strict', 'warnings are errors')
+    .option('--strict', 'warnings are errors, and so is a path without a manifest')
     .option('--strict-kinds', 'a kind without schema is an error')
     .option('--ignore-missing-schemas', 'a kind without schema is no finding')
     .option('--fix', 'change the files where a finding can be fixed safely')
@@ -130,8 +130,11 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
   };
   const found = await context.roots.validate(request).catch(refused).finally(progress.clear);
   const report = flags.strict === true ? hardened(found) : found;
-  if (found.files === 0 && found.diagnostics.length === 0 && flags.since === undefined) {
-    stderr.write(`warning: no manifest was found in ${printable(paths.join(', '))}\n`);
+  const isEmpty = found.files === 0 && found.diagnostics.length === 0 && flags.since === undefined;
+  if (isEmpty) {
+    stderr.write(
+      `${flags.strict === true ? 'error' : 'warning'}: no manifest was found in ${printable(paths.join(', '))}\n`,
+    );
   }
   if (flags.since === undefined && flags.repository === undefined) {
     for (const sentence of await unknownSkips(flags.skip, found.resources)) {
@@ -148,7 +151,7 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
     version,
     cwd,
     root: rootOf(cwd, env),
-    exitCode: severitiesOf(report).errors > 0 ? EXIT.notWell : EXIT.ok,
+    exitCode: severitiesOf(report).errors > 0 || (isEmpty && flags.strict === true) ? EXIT.notWell : EXIT.ok,
     ...(found.fixedStdin === undefined ? {} : { out: stderr }),
   };
 }

@@ -13,6 +13,7 @@ import {
   CLUSTER_COLUMNS,
   DATAPLANE_COLUMNS,
   DIAGNOSTIC_COLUMNS,
+  DRIFT_COLUMNS,
   ENDPOINT_COLUMNS,
   MIRRORED_SERVICE_COLUMNS,
   OUTPUT_COLUMNS,
@@ -146,6 +147,18 @@ const MIRRORED_SERVICES = listedKind<JsonObject>({
   namespaceOf: ({ service }) => shownRef(textOf(service)).namespace,
 });
 
+const DRIFT = listedKind<JsonObject>({
+  ...{ name: 'drift', words: ['drifts'], one: 'drift', many: 'drift' },
+  ...{ what: 'what others have changed or removed of applied objects', naming: OBJECT_NAMING },
+  asked: ['cluster'],
+  columns: DRIFT_COLUMNS,
+  ask: (api, filter) => api.view('drift', asView(filter)),
+  nameOf: ({ object }) => textOf(object),
+  idOf: ({ cluster, object }) => `${textOf(cluster)} ${textOf(object)}`,
+  isNamed: ({ object }, word) => isObjectNamed(textOf(object), word),
+  namespaceOf: ({ object }) => shownRef(textOf(object)).namespace,
+});
+
 const REMEDIATIONS = listedKind<JsonObject>({
   ...{ name: 'remediations', words: ['remediation'], one: 'remediation', many: 'remediations' },
   ...{ what: "what agents have changed of others' webhooks, or would change", naming: 'the webhook configuration' },
@@ -171,7 +184,7 @@ const SHOOTS = listedKind<JsonObject>({
 /** Every kind that a server lists. */
 export const LISTED_KINDS: readonly ListedKind[] = [
   ...[CLUSTERS, OUTPUTS, SOURCES, REMOVALS, DIAGNOSTICS, DATAPLANES, SERVICES, ENDPOINTS],
-  ...[MIRRORED_SERVICES, REMEDIATIONS, SHOOTS],
+  ...[MIRRORED_SERVICES, DRIFT, REMEDIATIONS, SHOOTS],
 ];
 
 /** A kind, and the words that name what is wanted of it. */

@@ -3,12 +3,13 @@ import { createDirectoryCluster } from '../../adapters/directory/cluster.ts';
 import { OWN_FOLDER } from '../../adapters/directory/instance.ts';
 import { createDiskCredentials } from '../../adapters/disk/credentials.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
-import { createPinoLog } from '../../adapters/system/pino-log.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
 import { KINDS_AS_WRITTEN } from '../../model/agent.ts';
 import type { Log } from '../../ports/log.ts';
 import type { AgentOptions, DirectoryAgentOptions, RunIo } from '../options.ts';
 import { runParts } from '../parts.ts';
+import { refuseMissing } from '../preflight.ts';
+import { createProcessLog, isTextLog } from '../process-log.ts';
 import { startAgentHealth } from './agent-health.ts';
 import { createAgentMeter } from './agent-metrics.ts';
 import { createLinkedAgent } from './linked-agent.ts';
@@ -18,17 +19,29 @@ const CLOSE_MS = 15_000;
 
 /** Runs the agent of one cluster until the signal. Resolves with the exit code; rejects with a text for a person. */
 export function runAgent(options: AgentOptions, signal: AbortSignal, io: RunIo): Promise<number> {
-  const log = createPinoLog({ level: options.logLevel });
+  const log = createProcessLog(options, io);
   const { opening } = io;
   const running = { clock: createSystemClock(), log, signal, opening, what: 'agent', closeMs: CLOSE_MS };
   return runParts(running, async (parts) => {
+    await refuseMissing(neededBy(options), io);
     await parts.open(
       'the agent',
       () => start(options, io, log),
       (started) => started.stop(),
     );
+    if (isTextLog(options, io)) io.err('next: `fleetrelay status` shows how far this cluster has got\n');
     return {};
   });
+}
+
+function neededBy({ cluster, tokenFile, caFile, certificate }: AgentOptions) {
+  const token = `where the server runs: fleetrelay cluster token ${cluster} --data-dir DIR > ${tokenFile}`;
+  return [
+    ['--token-file', tokenFile, 'file', token],
+    ['--ca-file', caFile, 'file', 'it is trust/ca.crt in the data directory of the server'],
+    ['--cert-file', certificate?.certFile, 'file', 'let the program that renews it write it first'],
+    ['--key-file', certificate?.keyFile, 'file', 'let the program that renews it write it first'],
+  ] as const;
 }
 
 async function start(options: AgentOptions, io: RunIo, log: Log): Promise<{ stop(): Promise<void> }> {

@@ -7,6 +7,7 @@ import { createCertificateRequests } from '../../adapters/tls/certificate-reques
 import { createAgent } from '../../agent/agent.ts';
 import {
   TAKES_ATTEMPTS,
+  TAKES_DRIFT_MODE,
   TAKES_HEALTH_CHECKS,
   TAKES_LIVE_OPT_OUTS,
   TAKES_SETTINGS,
@@ -57,6 +58,7 @@ export async function createLinkedAgent(deps: LinkedAgentDeps, options: LinkedAg
       TAKES_SETTINGS,
       TAKES_STOPPED,
       TAKES_ATTEMPTS,
+      TAKES_DRIFT_MODE,
       TAKES_LIVE_OPT_OUTS,
       TAKES_HEALTH_CHECKS,
       ...capabilities,

@@ -1,4 +1,5 @@
 import type { AgentRefusalView, ClusterView, FleetView, OutputView, SourceView } from '../../api/server-api.ts';
+import { STOP_BUTTON_REASON } from '../../model/agent.ts';
 import { refusalText } from '../../model/agent-refusal.ts';
 import { displayLocation } from '../../model/diagnostic.ts';
 import { counted } from '../../model/messages.ts';
@@ -137,14 +138,16 @@ function clusterFindings(
   outputs: readonly OutputView[],
   serverVersion: string,
 ): readonly Finding[] {
-  const { name, conditions, agentVersion, counts } = cluster;
+  const { name, conditions, agentVersion, message } = cluster;
   const conditionRow = (wanted: string, meaning: string, fix: string): readonly Row[] =>
     conditions
       .filter(({ type }) => type === wanted)
       .map(({ reason, message }) => [true, 'warning', reason, meaning + message, fix]);
   const exclude = `let the agent of ${name} list them, or exclude them in the FleetPolicy (spec.discovery.excludedKinds)`;
-  const paused = outputs.filter(({ state }) => state === 'paused').length;
-  const stopped = `the stop button in the cluster is on: ${counted(paused, 'object')} waiting`;
+  const paused = outputs.filter(({ state }) => state === 'paused');
+  const stopped = paused.filter(({ reason }) => reason === STOP_BUTTON_REASON);
+  const exempt = paused.filter(({ reason }) => reason !== STOP_BUTTON_REASON);
+  const [, release] = /; to go on: (.+)$/.exec(stopped[0]?.message ?? '') ?? [];
   const olderTag = 'the tag of its inventory is made with an older relay secret';
   const isSkewed = agentVersion !== null && !sameMinor(agentVersion, serverVersion);
   const at = { area: 'cluster', where: name } as const;
@@ -153,18 +156,30 @@ function clusterFindings(
       at,
       [
         ...(cluster.asleep === undefined ? firstOf(connectionRows(cluster)) : []),
-        [paused > 0, 'warning', 'ClusterPaused', stopped],
+        [
+          stopped.length > 0,
+          'warning',
+          'ClusterPaused',
+          `the stop button in the cluster is on: ${counted(stopped.length, 'object')} waiting`,
+          release,
+        ],
+        [
+          exempt.length > 0,
+          'warning',
+          'ObjectsExempt',
+          `${counted(exempt.length, 'object')} left alone: ${exempt[0]?.message}`,
+        ],
+        [cluster.suspended !== null, 'warning', 'ClusterSuspended', message],
         ...conditionRow('Discovered', 'some kinds cannot be listed, and count as unknown: ', exclude),
         ...conditionRow('Declared', '', 'mend that file'),
         [cluster.olderTag === true, 'warning', 'OlderTag', olderTag],
         [isSkewed, 'warning', 'VersionSkew', `its agent is ${agentVersion}, the server ${serverVersion}`],
       ],
       {
-        NeverConnected: `fleetrelay cluster register ${name} --install --server HOST:PORT --namespaces NS,...; in the cluster: fleetrelay check --context CONTEXT -n fleetrelay`,
-        AgentDisconnected: 'look from the other side: fleetrelay check --context CONTEXT -n fleetrelay',
+        NeverConnected: `fleetrelay cluster register ${name} --install --server HOST:PORT --namespaces NS,... (then look there: fleetrelay check --context CONTEXT -n fleetrelay); for a directory: fleetrelay agent --cluster ${name} --directory DIR --server HOST:PORT`,
+        AgentDisconnected: fromOtherSide(cluster),
+        ClusterSuspended: `to go on: fleetrelay cluster resume ${name}`,
         ClusterUnreadable: `see the log of the agent of ${name}`,
-        ClusterPaused:
-          'kubectl annotate namespace fleetrelay fleetrelay.dev/paused- (in a directory cluster: remove the file that the message of the agent names)',
         OlderTag: 'let its agent connect before you remove that secret; the server renews the tag then',
         VersionSkew: 'upgrade the older of the two',
       },
@@ -173,8 +188,29 @@ function clusterFindings(
   ];
   if (wrong.length > 0) return wrong;
   if (cluster.asleep !== undefined) return findingsOf(at, [[true, 'ok', 'ClusterAsleep', cluster.asleep]]);
-  const what = `connected, ${counts.applied} of ${counts.targeted} applied`;
-  return findingsOf(at, [[true, 'ok', 'ClusterInSync', what]]);
+  return findingsOf(at, firstOf(progressRows(cluster)), {
+    ObjectsHeld: `fleetrelay get outputs --cluster ${name}`,
+    NotAppliedYet: `look again; if it stays so: fleetrelay get outputs --cluster ${name}`,
+  });
+}
+
+/** How far a cluster has got in which nothing is wrong. */
+function progressRows({ counts: { applied, targeted, held }, message }: ClusterView): readonly Row[] {
+  const what = `connected, ${applied} of ${targeted} applied`;
+  const why = message === '' ? '' : `: ${message}`;
+  return [
+    [held > 0, 'warning', 'ObjectsHeld', `${what}, ${held} stay as they are${why}`],
+    [applied < targeted, 'warning', 'NotAppliedYet', `${what}${why}`],
+    [true, 'ok', 'ClusterInSync', what],
+  ];
+}
+
+const FOLDER_AGENT = 'start its agent where its folder is, or see the log there';
+
+/** How to look at a cluster from its own side. A directory has no API server, and no context in a kubeconfig. */
+function fromOtherSide({ id, kubernetesVersion }: ClusterView): string {
+  if (id !== null && kubernetesVersion === null) return FOLDER_AGENT;
+  return 'look from the other side: fleetrelay check --context CONTEXT -n fleetrelay';
 }
 
 function connectionRows(cluster: ClusterView): readonly Row[] {

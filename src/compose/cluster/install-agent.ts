@@ -1,4 +1,5 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
+import { MADE_FOR_FLEET } from '../../adapters/kubernetes/cluster/annotations.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { isMissing, isOffered, type Kube, nameOf, RESOURCES, refusalOf } from '../kube.ts';
 import { type AgentManifestOptions, agentManifests } from '../manifests/agent-manifests.ts';
@@ -68,7 +69,7 @@ function notesOf(missing: readonly JsonObject[], lacksPolicy: boolean, servers: 
   const rows: readonly (readonly [when: boolean, note: string])[] = [
     [
       missing.length > 0,
-      `made: ${missing.map(nameOf).join(', ')}; where the repository declares one of them too, give it the annotation fleetrelay.dev/adopt: "true" there`,
+      `made: ${missing.map(nameOf).join(', ')}; where the repository declares one of them too, the fleet takes it over`,
     ],
     [
       lacksPolicy,
@@ -90,7 +91,8 @@ async function missingNamespaces({ client }: Kube, names: readonly string[]): Pr
       method: 'GET',
       path: resourcePath({ resource: RESOURCES.namespaces, name }),
     });
-    if (isMissing(answer)) missing.push({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    const annotations = { [MADE_FOR_FLEET]: 'true' };
+    if (isMissing(answer)) missing.push({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, annotations } });
     else if (answer.type !== 'ok') throw new Error(`Namespace/${name} cannot be read: ${refusalOf(answer)}`);
   }
   return missing;

@@ -4,7 +4,7 @@ import { printYaml } from '../../manifest/print-yaml.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { metadataOf } from '../../model/object-key.ts';
-import { displayAddress, type ListenAddress } from '../../server/listen-address.ts';
+import { displayAddress, isLoopback, type ListenAddress } from '../../server/listen-address.ts';
 import { type KubeReader, openAgentKube, openKube } from '../kube.ts';
 import { type AgentManifestOptions, agentManifests } from '../manifests/agent-manifests.ts';
 import { POLICY_KIND, SERVER_NAMESPACE } from '../manifests/agent-policy.ts';
@@ -182,6 +182,11 @@ async function agentMaterial(
   if (token === undefined) {
     notes.push(
       `the token is not among the manifests; where the server is: fleetrelay cluster token ${name} --data-dir DIR | kubectl -n ${namespace} create secret generic fleetrelay-agent-token --from-file=token=/dev/stdin`,
+    );
+  }
+  if (isLoopback(server.host)) {
+    notes.push(
+      `warning: ${address} is this machine alone: an agent that runs elsewhere, as in a Pod, does not reach the server there; name an address that the cluster reaches`,
     );
   }
   if (ca === undefined) {

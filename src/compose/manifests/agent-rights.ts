@@ -51,6 +51,7 @@ export const DISCOVERY: readonly Permission[] = rulesOf(READ, [
   ],
   ['apps', 'daemonsets deployments replicasets statefulsets', 'Input snapshot: workloads.'],
   ['batch', 'jobs', 'Input snapshot: which CronJob a Pod belongs to.'],
+  ['networking.k8s.io', 'networkpolicies', 'Input snapshot: network policies.'],
   ['autoscaling', 'horizontalpodautoscalers', 'The replicas of what an autoscaler targets are left to it.'],
   ['discovery.k8s.io', 'endpointslices', 'Input snapshot: which endpoints of a Service are ready.'],
   ['apiextensions.k8s.io', 'customresourcedefinitions', 'A kind that is installed later is noticed at once.'],
@@ -89,6 +90,7 @@ export const APPLIED: readonly Permission[] = [
     [ISTIO, '*', 'Applied configuration of Istio and the Gateway API.'],
     ['cilium.io', 'ciliumnetworkpolicies', 'Applied network policies of Cilium.'],
   ]),
+  ...rulesOf(['create', 'patch'], [['events.k8s.io', 'events', 'Events that tell of drift of an applied object.']]),
   ...rulesOf(
     ['list'],
     [

@@ -12,8 +12,8 @@ import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { createHttpServer, type HttpServer } from '../../server/http-server.ts';
 import { type ProcessDeps, readSecret } from './sources.ts';
 
-/** What is called, and what ends the wait, while the store cannot be reached yet. */
-type StoreWait = Pick<RedisStoreOptions, 'signal' | 'waiting'>;
+/** What is called, what ends the wait, and how long it lasts, while the store cannot be reached yet. */
+type StoreWait = Pick<RedisStoreOptions, 'signal' | 'waiting' | 'patienceMs'>;
 
 /** Opens the configured store. Rejects with a text for people. */
 async function openStore(
@@ -94,9 +94,20 @@ async function readIfNamed(what: string, path: string | undefined): Promise<stri
 }
 
 /** Resolves with the store as soon as it answers. Nothing else is started before: the store knows what the fleet holds. */
-export function awaitStore(config: RelayConfig, deps: ProcessDeps, signal?: AbortSignal): Promise<SnapshotStore> {
+export function awaitStore(
+  config: RelayConfig,
+  deps: ProcessDeps,
+  { signal, failsAtOnce }: { readonly signal?: AbortSignal; readonly failsAtOnce?: boolean } = {},
+): Promise<SnapshotStore> {
+  const ending = signal === undefined ? {} : { signal };
+  if (failsAtOnce === true) {
+    return openStore(config, deps, { ...ending, patienceMs: 0 }).catch((cause: unknown) => {
+      const todo = 'start it, or name another one with --store (a server without a terminal waits for it)';
+      throw new Error(`the store cannot be used: ${errorText(cause)}: ${todo}`, { cause });
+    });
+  }
   return whileWaiting(config, deps, 'the store cannot be reached yet, and is waited for', (waiting) =>
-    openStore(config, deps, { waiting, ...(signal === undefined ? {} : { signal }) }),
+    openStore(config, deps, { ...ending, waiting }),
   );
 }
 

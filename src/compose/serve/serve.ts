@@ -4,7 +4,6 @@ import { createAuditFile } from '../../adapters/audit/audit-file.ts';
 import { makeFolders } from '../../adapters/disk/folders.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createKeyedHash } from '../../adapters/system/keyed-hash.ts';
-import { createPinoLog } from '../../adapters/system/pino-log.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
 import { createGraph } from '../../engine/collections/graph.ts';
 import type { JsonValue } from '../../model/json.ts';
@@ -22,6 +21,8 @@ import { openSourceDecoder } from '../decoding/source-decoder.ts';
 import type { RunIo, ServeOptions } from '../options.ts';
 import { type Parts, runParts } from '../parts.ts';
 import { planProcesses } from '../plan/start-plan-process.ts';
+import { refuseMissing } from '../preflight.ts';
+import { createProcessLog, isTextLog } from '../process-log.ts';
 import { resolveServeConfig } from './config.ts';
 import { openCustomResources } from './custom-resources.ts';
 import { chooseGitAdapter } from './git-adapter.ts';
@@ -47,29 +48,61 @@ interface Start {
   readonly deps: ProcessDeps;
   readonly parts: Parts;
   readonly signal: AbortSignal;
+  /** A person waits for the start: what cannot be reached is not waited for. */
+  readonly failsAtOnce: boolean;
 }
 
 /** Runs the management server until the signal. Resolves with exit code 0; rejects with an error whose message is for people. */
 export function runServe(options: ServeOptions, signal: AbortSignal, io: RunIo): Promise<number> {
   const { env, version, opening } = io;
   const clock = createSystemClock();
-  const log = createPinoLog({ level: options.logLevel });
+  const log = createProcessLog(options, io);
   return runParts({ clock, log, signal, opening, what: 'server', closeMs: CLOSE_MS }, async (parts) => {
+    await refuseMissing(neededBy(options), io);
     const config = await parts.open('the configuration', () => resolveServeConfig(options, io));
     const deps: ProcessDeps = { clock, random: createSystemRandom(), log, env };
-    const { over, addresses } = await openServer({ config, version, deps, parts, signal });
+    const failsAtOnce = io.isTerminal === true;
+    const { over, addresses } = await openServer({ config, version, deps, parts, signal, failsAtOnce });
     log.info('the server is up', addresses);
+    if (isTextLog(options, io)) io.err(nextSteps(config, addresses));
     return { over };
   });
 }
 
+function neededBy({ config, watch, repoTokenFile, apiTokenFile, hookSecretFile, storePasswordFile }: ServeOptions) {
+  const todo = 'make it, or correct the path';
+  return [
+    ['--config', config, 'file', todo],
+    ['--watch', watch, 'folder', 'make it with `fleetrelay init DIR`, or correct the path'],
+    ['--repo-token-file', repoTokenFile, 'file', todo],
+    ['--api-token-file', apiTokenFile, 'file', todo],
+    ['--hook-secret-file', hookSecretFile, 'file', todo],
+    ['--store-password-file', storePasswordFile, 'file', todo],
+  ] as const;
+}
+
+/** What a person at the terminal does next. */
+function nextSteps(
+  { dataDirectory }: RelayConfig,
+  { relay, caFile }: { readonly relay: string; readonly caFile?: string | undefined },
+): string {
+  const ca = caFile === undefined ? '' : ` --ca-file ${caFile}`;
+  return [
+    'next, in another terminal, an agent for each cluster that the repository declares, here one whose cluster is a folder:',
+    `  fleetrelay cluster token NAME --data-dir ${dataDirectory} > NAME.token`,
+    `  fleetrelay agent --cluster NAME --server ${relay} --token-file NAME.token${ca} --directory NAME`,
+    'then: fleetrelay status',
+    '',
+  ].join('\n');
+}
+
 /** Opens all parts and starts the server. */
 async function openServer(start: Start) {
-  const { config, version, deps, parts, signal } = start;
+  const { config, version, deps, parts, signal, failsAtOnce } = start;
   await parts.open('the data directory', () => makeDataDirectory(config));
   const waited = await parts.open(
     'the store',
-    () => awaitStore(config, deps, signal),
+    () => awaitStore(config, deps, { signal, failsAtOnce }),
     (opened) => opened.close(),
   );
   const { store: metered, figures } = meterStore(waited, deps.clock, (took) => metrics.storeWrite(took));

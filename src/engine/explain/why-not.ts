@@ -100,12 +100,8 @@ function ofProgress(
         'rename one of the two, or let fleetrelay adopt it',
       );
     case 'paused':
-      return rejected(
-        'the stop button of the cluster is on',
-        reason,
-        message,
-        'take fleetrelay.dev/paused away from the Namespace of the agent',
-      );
+      // The message says why, and what ends it.
+      return rejected('the agent leaves it as it is', reason, message, '');
     case 'held':
     case 'kept': {
       const isAbsent = engine.outputs.get(cluster, key)?.type === 'absent';

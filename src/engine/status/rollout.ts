@@ -1,5 +1,6 @@
 import type { ConditionValue, OutcomeCounts } from '../../model/conditions.ts';
 import { compareText } from '../../model/json.ts';
+import { firstNames } from '../../model/messages.ts';
 import { rfc3339 } from '../../model/time.ts';
 import { fileGroup } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
@@ -49,6 +50,19 @@ export function revisionStatus(engine: Engine, source?: string) {
     summary: summaryOf(targeted, applied, waiting),
     conditions: [...summarise(total), ...fleetSafeModeConditions(engine)],
   };
+}
+
+/** The summary of all sources' revisions, with the clusters whose agents are away: of them it says what was last seen. */
+export function fleetSummary(engine: Engine): string {
+  const { summary, waiting } = revisionStatus(engine);
+  const away = [...engine.clusters.entries('')]
+    .map(({ key }) => key)
+    .filter((cluster) => engine.inputs.agents.get('', cluster)?.connected !== true)
+    .filter((cluster) => clusterTally(engine, cluster).states.applied > 0)
+    .filter((cluster) => waiting.every((each) => each.cluster !== cluster))
+    .sort(compareText);
+  if (away.length === 0) return summary;
+  return `${summary}; as last seen: ${firstNames(away, NAMED)} ${away.length === 1 ? 'is' : 'are'} away`;
 }
 
 function whyWaiting(engine: Engine, cluster: string, counts: OutcomeCounts, worst: Tally['worst']): string {

@@ -167,7 +167,9 @@ function checkMetadata(document: JsonObject): readonly FieldProblem[] {
     // The case of the prefix does not matter in annotations.
     const bad = labelKeyProblem(key.toLowerCase());
     const path = ['metadata', 'annotations', key];
-    return bad === undefined ? [] : [{ ...fieldError('BadAnnotation', path, bad), atKey: true }];
+    return bad === undefined
+      ? []
+      : [{ ...fieldError('BadAnnotation', path, `metadata.annotations: ${bad}`), atKey: true }];
   });
   return [...checked.problems, ...checkLabels(checked.texts, ['metadata', 'labels']), ...notes.problems, ...badKeys];
 }

@@ -1,5 +1,5 @@
 import type { ClusterChoice } from '../../model/desired.ts';
-import type { FieldPath } from '../../model/field-path.ts';
+import { displayPath, type FieldPath } from '../../model/field-path.ts';
 import { type ClusterName, parseClusterName, quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import type { LabelRequirement, LabelSelector } from '../../model/label-selector.ts';
@@ -35,8 +35,12 @@ export function checkLabels(labels: Readonly<Record<string, string>>, path: Fiel
     const badKey = labelKeyProblem(key);
     const badValue = labelValueProblem(value);
     return [
-      ...(badKey === undefined ? [] : [{ ...fieldError('BadLabel', at, badKey), atKey: true }]),
-      ...(badValue === undefined ? [] : [fieldError('BadLabel', at, badValue)]),
+      ...(badKey === undefined
+        ? []
+        : [{ ...fieldError('BadLabel', at, `${displayPath(path)}: ${badKey}`), atKey: true }]),
+      ...(badValue === undefined
+        ? []
+        : [fieldError('BadLabel', at, `${displayPath(path)}[${quote(key)}]: ${badValue}`)]),
     ];
   });
 }
@@ -54,10 +58,14 @@ export function readSelector(selector: SelectorDocument, at: FieldPath, problems
   const matchExpressions = (selector.matchExpressions ?? []).map(({ key, operator, values = [] }, index) => {
     const path = [...at, 'matchExpressions', index];
     const badKey = labelKeyProblem(key);
-    if (badKey !== undefined) problems.push(fieldError('BadLabel', [...path, 'key'], badKey));
+    if (badKey !== undefined)
+      problems.push(fieldError('BadLabel', [...path, 'key'], `${displayPath(path)}: ${badKey}`));
     for (const [position, value] of values.entries()) {
       const badValue = labelValueProblem(value);
-      if (badValue !== undefined) problems.push(fieldError('BadLabel', [...path, 'values', position], badValue));
+      if (badValue !== undefined) {
+        const place = [...path, 'values', position];
+        problems.push(fieldError('BadLabel', place, `${displayPath(place)}: ${badValue}`));
+      }
     }
     const takesValues = operator === 'In' || operator === 'NotIn';
     if (takesValues && values.length === 0) {

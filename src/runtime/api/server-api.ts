@@ -7,7 +7,7 @@ import type {
   StatusBranchView,
   XdsAddressView,
 } from '../../api/server-api.ts';
-import { revisionStatus, safeModeStatus } from '../../engine/status/rollout.ts';
+import { fleetSummary, safeModeStatus } from '../../engine/status/rollout.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
 import { declaredDataplane } from '../dataplanes/declared.ts';
@@ -74,7 +74,7 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
       fleet: deps.fleet,
       version: deps.version,
       ready: deps.ready(),
-      summary: revisionStatus(engine).summary,
+      summary: fleetSummary(engine),
       sources: sources.all().map(viewOf),
       clusters: clusterViews(deps),
       ...undeclaredAgents(deps),

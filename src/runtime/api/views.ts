@@ -50,6 +50,7 @@ export function clusterView(
   const refusal = refusedAgents.of(name);
   const refused = refusal === undefined ? '' : refusalText(refusal);
   const asleep = engine.domains.flatMap(({ parts }) => parts.asleep?.get('', name) ?? [])[0];
+  const tally = clusterTally(engine, name);
   // In this order: why nothing changes, what is not known, and the progress.
   const messages = [
     ...[
@@ -72,7 +73,9 @@ export function clusterView(
     warm,
     inSync: conditions.some(({ type, status: value }) => type === 'InSync' && value === 'True'),
     position: registration?.position ?? { epoch: 0, sequence: 0 },
-    counts: countOutcomes(clusterTally(engine, name)),
+    counts: countOutcomes(tally),
+    kept: tally.states.kept,
+    paused: tally.states.paused,
     message: messages.filter((text) => text !== '').join('; '),
     agentVersion: sessions.get(name)?.session.hello.version ?? null,
     kubernetesVersion: registration?.kubernetesVersion ?? null,

@@ -59,6 +59,26 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     expect(cluster.matches(request(a), (await cluster.list('hinted')).objects.get(keyOf(a))!)).toBe(true);
   });
 
+  test('drift that is only reported is left, with its fields, until the content is another one; an Event tells of it', async () => {
+    const a = configMap('a', { k: '1', other: 'x' });
+    await cluster.apply(request(a));
+    await plane.kubectl(['patch', 'configmap', 'a', '-n', world.web, '-p', '{"data":{"k":"theirs"}}']);
+    const drifted = await world.seen(cluster, keyOf(a), (object) => JSON.stringify(object?.value).includes('theirs'));
+    expect(cluster.differences(request(a), drifted)).toEqual(['.data.k']);
+    const again = await world.open();
+    await again.loadInventory();
+    await again.list('complete');
+    const leaving = { ...request(a), leavesDrift: true } as const;
+    expect(await again.apply(leaving)).toMatchObject({ type: 'drifted', fields: ['.data.k'] });
+    expect(await live('configmap', 'a')).toMatchObject({ data: { k: 'theirs' } });
+    await again.tell?.(keyOf(a), { type: 'Normal', reason: 'DriftReported', message: 'data.k' });
+    const events = await plane.kubectl(['get', 'events', '-n', world.web, '-o', 'jsonpath={.items[*].reason}']);
+    expect(events).toContain('DriftReported');
+    const next = configMap('a', { k: '2', other: 'x' });
+    expect(await again.apply({ ...request(next), leavesDrift: true })).toMatchObject({ type: 'applied' });
+    expect(await live('configmap', 'a')).toMatchObject({ data: { k: '2' } });
+  });
+
   test('the object of another manager is a conflict that names it, and is adopted on request', async () => {
     await plane.kubectl(['apply', '-f', '-'], { input: manifest(configMap('a', { k: 'theirs' })) });
     const a = configMap('a', { k: '1' });
@@ -70,6 +90,19 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     expect(await world.preview(request(a))).toMatchObject({ type: 'change', adopts: '"kubectl-client-side-apply"' });
     expect(await cluster.apply(request(adopting))).toMatchObject({ type: 'applied' });
     expect(await live('configmap', 'a')).toMatchObject({ data: { k: '1' } });
+  });
+
+  test('a Namespace that an installation has made for the fleet is taken over; an object with the same annotation is not', async () => {
+    const made = { 'fleetrelay.dev/made-for-fleet': 'true' };
+    const byCommand = ['apply', '--server-side', '--field-manager', 'fleetrelay-cli', '-f', '-'];
+    const name = `${world.web}-made`;
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+    await plane.kubectl(byCommand, { input: JSON.stringify(annotated(namespace, made)) });
+    expect(await cluster.apply(request(namespace))).toMatchObject({ type: 'applied' });
+    const { metadata } = JSON.parse(await plane.kubectl(['get', 'namespace', name, '-o', 'json']));
+    expect(metadata.annotations).not.toHaveProperty(['fleetrelay.dev/made-for-fleet']);
+    await plane.kubectl(byCommand, { input: manifest(annotated(configMap('a', { k: 'theirs' }), made)) });
+    expect(await cluster.apply(request(configMap('a', { k: '1' })))).toMatchObject({ type: 'conflict' });
   });
 
   test("another applier's field is a conflict with its name, and is taken only when told", async () => {

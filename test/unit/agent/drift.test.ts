@@ -1,5 +1,10 @@
-import { expect, test } from 'vitest';
-import { configMap, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
+import { describe, expect, test } from 'vitest';
+import type { AgentSettings } from '../../../src/model/agent-settings.ts';
+import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
+import { careReportKey } from '../../../src/model/care-report.ts';
+import { readDrifts } from '../../../src/model/drift.ts';
+import { objectOf } from '../../../src/model/json.ts';
+import { type AgentWorld, configMap, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
 
 const a = configMap('a', '1');
 const keyA = keyOf(a);
@@ -17,4 +22,105 @@ test('drift that is seen while its object is being reconciled is corrected after
   cluster.writeGate = undefined;
   await settle();
   expect(cluster.objects.get(keyA)?.value).toEqual(a);
+});
+
+const REPORTING: AgentSettings = { ...NO_SETTINGS, driftMode: 'Report' };
+
+/** What the server knows of drift: the object, what happened, which fields and what became of it. */
+function told({ server }: AgentWorld): readonly (readonly unknown[])[] {
+  const value = server.inputs.at(-1)?.objects.get(careReportKey('DriftReport'))?.value;
+  return readDrifts(objectOf(value?.status)).map((row) => [row.object, row.drift, row.fields, row.outcome, row.count]);
+}
+
+async function applied(settings?: AgentSettings, value = a): Promise<AgentWorld> {
+  const world = await createConnectedWorld();
+  if (settings !== undefined) world.server.settings(settings);
+  await world.server.say({ upserts: [value] });
+  await world.settle();
+  return world;
+}
+
+describe('drift is put back, and the server is told', () => {
+  test('which fields of which object have differed, and how often', async () => {
+    const world = await applied();
+    for (const text of ['x', 'y']) {
+      world.cluster.personPuts(keyA, configMap('a', text));
+      await world.settle();
+    }
+    expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
+    expect(told(world)).toEqual([['ConfigMap/web/a', 'changed', ['data.k'], 'putBack', 2]]);
+  });
+
+  test('that an object was removed', async () => {
+    const world = await applied();
+    world.cluster.personRemoves(keyA);
+    await world.settle();
+    expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
+    expect(told(world)).toEqual([['ConfigMap/web/a', 'removed', [], 'putBack', 1]]);
+  });
+});
+
+describe('with drift.mode Report', () => {
+  test('drift is told once, and left', async () => {
+    const world = await applied(REPORTING);
+    world.cluster.personPuts(keyA, configMap('a', 'drift'));
+    await world.settle();
+    const { length } = world.server.inputs;
+    await world.clock.advance(600_000);
+    expect(world.cluster.objects.get(keyA)?.value).toEqual(configMap('a', 'drift'));
+    expect(told(world)).toEqual([['ConfigMap/web/a', 'changed', ['data.k'], 'left', 1]]);
+    expect(world.server.inputs).toHaveLength(length);
+    expect(world.server.lastResults()).toEqual({ [keyA]: 'applied Applied' });
+  });
+
+  test('a removed object is not made again', async () => {
+    const world = await applied(REPORTING);
+    world.cluster.personRemoves(keyA);
+    await world.clock.advance(600_000);
+    expect(world.cluster.objects.has(keyA)).toBe(false);
+    expect(told(world)).toEqual([['ConfigMap/web/a', 'removed', [], 'left', 1]]);
+  });
+
+  test('a change of the desired state is applied, and ends the drift', async () => {
+    const world = await applied(REPORTING);
+    world.cluster.personPuts(keyA, configMap('a', 'drift'));
+    await world.settle();
+    await world.server.say({ upserts: [configMap('a', '2')] });
+    await world.settle();
+    expect(world.cluster.objects.get(keyA)?.value).toEqual(configMap('a', '2'));
+    await world.clock.advance(60_000);
+    expect(told(world)).toEqual([['ConfigMap/web/a', 'changed', ['data.k'], 'over', 1]]);
+  });
+
+  test('what was left is put back when the policy says Repair again', async () => {
+    const world = await applied(REPORTING);
+    world.cluster.personPuts(keyA, configMap('a', 'drift'));
+    await world.settle();
+    world.server.settings(NO_SETTINGS);
+    await world.settle();
+    expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
+  });
+
+  test.each([
+    ['repair', REPORTING, true],
+    ['report', NO_SETTINGS, false],
+  ])('the annotation %s of a manifest wins', async (annotation, settings, isPutBack) => {
+    const value = { ...a, metadata: { ...objectOf(a.metadata), annotations: { 'fleetrelay.dev/drift': annotation } } };
+    const world = await applied(settings, value);
+    world.cluster.personPuts(keyA, configMap('a', 'drift'));
+    await world.settle();
+    expect(world.cluster.objects.get(keyA)?.value).toEqual(isPutBack ? value : configMap('a', 'drift'));
+  });
+});
+
+test('a server is told of at most a hundred objects, those whose drift is the newest', async () => {
+  const world = await createConnectedWorld();
+  const many = Array.from({ length: 105 }, (_, index) => configMap(`m${index}`, '1'));
+  await world.server.say({ upserts: many });
+  await world.settle();
+  for (const value of many)
+    world.cluster.personPuts(keyOf(value), configMap(String(objectOf(value.metadata).name), 'x'));
+  await world.settle();
+  expect(told(world)).toHaveLength(100);
+  expect(told(world).at(-1)?.[0]).toBe('ConfigMap/web/m104');
 });

@@ -12,8 +12,9 @@ const safeMode = {
   causes: [{ cluster: 'west', reason: 'SnapshotMissing', message: 'no input snapshot of it is here' }],
 } as const;
 
+const counts = { targeted: 3, applied: 3, failed: 0, held: 0, pending: 0, unreachable: 0 };
 const well = fleetView({
-  clusters: [clusterView('east')],
+  clusters: [clusterView('east', { counts })],
   heldRemovals: [],
   diagnostics: [],
 });
@@ -42,7 +43,7 @@ function output(over: Partial<OutputView>): OutputView {
 }
 
 function east(over: Partial<ClusterView>): FleetView {
-  return { ...well, clusters: [clusterView('east', over)] };
+  return { ...well, clusters: [clusterView('east', { counts, ...over })] };
 }
 
 test('a fleet that is well has only ok findings, one for each thing that was checked', () => {
@@ -152,7 +153,15 @@ describe('each problem has a finding with a fix:', () => {
     [output({ state: 'failed', message: 'no' }), 'ObjectFailed', /fleetrelay explain east ConfigMap\/web\/settings/],
     [output({ state: 'conflict', message: 'kubectl has it' }), 'ObjectConflict', /cluster adopt east --dry-run/],
     [output({ state: 'held', reason: 'KindUnknown' }), 'KindUnknown', /namespace/],
-    [output({ state: 'paused' }), 'ClusterPaused', /fleetrelay.dev\/paused-/],
+    [
+      output({
+        state: 'paused',
+        reason: 'Paused',
+        message: 'the stop button is on; to go on: remove the file /east/paused',
+      }),
+      'ClusterPaused',
+      /^remove the file \/east\/paused$/,
+    ],
   ])('an object that is %o', (each, reason, fix) => {
     expect(problems(well, [each]).find((found) => found.reason === reason)?.fix).toMatch(fix);
   });
@@ -163,6 +172,33 @@ describe('each problem has a finding with a fix:', () => {
     expect(others).toEqual([]);
     expect(found?.what).toBe('refused at 2026-01-01T00:00:00Z from 10.0.0.7: WrongToken: the token is another one');
     expect(found?.fix).not.toContain('--install');
+  });
+
+  test('an object that an annotation excludes does not press the stop button', () => {
+    const exempt = output({ state: 'paused', reason: 'ReconcileDisabled', message: 'it carries the annotation' });
+    expect(problems(well, [exempt]).map(({ reason, what }) => [reason, what])).toEqual([
+      ['ObjectsExempt', '1 object left alone: it carries the annotation'],
+    ]);
+  });
+
+  test('a cluster without its agent is looked at from its own side, but a directory has no context', () => {
+    const away = { connected: false, inSync: false, agentVersion: null };
+    expect(problems(east(away))[0]?.fix).toContain('--context');
+    expect(problems(east({ ...away, kubernetesVersion: null }))[0]?.fix).not.toContain('--context');
+  });
+
+  test.each([
+    [{ applied: 1, pending: 2 }, 'NotAppliedYet', 'connected, 1 of 3 applied: m'],
+    [{ applied: 1, held: 2 }, 'ObjectsHeld', 'connected, 1 of 3 applied, 2 stay as they are: m'],
+  ])('a cluster that has not applied all is not ok: %j', (over, reason, what) => {
+    const found = problems(east({ counts: { ...counts, ...over }, message: 'm' }));
+    expect(found.map((each) => [each.reason, each.what])).toEqual([[reason, what]]);
+  });
+
+  test('a suspended cluster is not ok, and its fix resumes it', () => {
+    const suspended = { by: 'ann', at: '2026-01-02T03:04:05Z', reason: '' };
+    const [found] = problems(east({ suspended, message: 'suspended by ann' }));
+    expect([found?.reason, found?.fix]).toEqual(['ClusterSuspended', 'to go on: fleetrelay cluster resume east']);
   });
 
   test('hundreds of objects are not hundreds of findings', () => {

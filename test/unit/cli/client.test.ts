@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -30,16 +30,53 @@ describe('status', () => {
     const { ask } = await server();
     const { code, out } = await ask('status');
     expect(code).toBe(1);
-    expect(out).toContain('fleet shop: ready; applied by 1 of 2 clusters; waiting for west');
+    expect(out.split('\n').slice(0, 6)).toEqual([
+      'shop: 4 problems',
+      '  error   clusters/east/web.yaml:3:5: bad indentation',
+      '  error   cluster west: its agent is away since 2026-01-02T03:04:05Z',
+      '  warning cluster east: 1 of 3 held',
+      `  warning guard: 1 removal held: fleetrelay approve ${HELD_DIGEST.slice(0, 12)}`,
+      'applied by 1 of 2 clusters; waiting for west: disconnected since 10:42:07Z; what to do: fleetrelay check',
+    ]);
     expect(out).toMatch(/^west +no +2026-01-02T03:04:05Z/m);
     expect(out).toContain(`release: fleetrelay approve ${HELD_DIGEST.slice(0, 12)}`);
     expect(out).toContain('clusters/east/web.yaml:3:5');
   });
 
-  test('exits with 0 when it is well', async () => {
-    const fleet = fleetView({ heldRemovals: [], diagnostics: [], clusters: [] });
+  test('exits with 0 when it is well, and says so in one line', async () => {
+    const fleet = fleetView({ heldRemovals: [], diagnostics: [], clusters: [], summary: 'applied by 2 of 2 clusters' });
     const { ask } = await server(fakeApi(fleet));
-    expect((await ask('status')).code).toBe(0);
+    const { code, out } = await ask('status');
+    expect([code, out.split('\n')[0]]).toEqual([0, 'shop: ready; applied by 2 of 2 clusters']);
+  });
+
+  test('a refused source stands above what is applied', async () => {
+    const [main] = fleetView().sources;
+    if (main === undefined) throw new Error('the fleet has no source');
+    const sources = [{ ...main, state: 'refused', message: 'its history was rewritten' } as const];
+    const { ask } = await server(
+      fakeApi(
+        fleetView({ heldRemovals: [], diagnostics: [], clusters: [], sources, summary: 'applied by 1 of 1 clusters' }),
+      ),
+    );
+    expect((await ask('status')).out.split('\n').slice(0, 3)).toEqual([
+      'shop: 1 problem',
+      '  error   source main: refused: its history was rewritten',
+      'applied by 1 of 1 clusters; what to do: fleetrelay check',
+    ]);
+  });
+
+  test.each([
+    [{ held: 4 }, {}, 'held', '0/4', '4 held: m'],
+    [{ held: 4 }, { kept: 4 }, 'kept', '0/4 kept', 'nothing changes in 4 objects; 4 held: m'],
+    [{ held: 4 }, { paused: 4 }, 'paused', '0/4', '4 held: m'],
+    [{ applied: 4 }, {}, 'yes', '4/4', '4 held: m'],
+  ])('a cluster with %j (%j) is in sync: %s', async (counts, over, sync, applied, said) => {
+    const none = { targeted: 4, applied: 0, failed: 0, held: 0, pending: 0, unreachable: 0 };
+    const east = clusterView('east', { ...over, counts: { ...none, ...counts }, message: '4 held: m' });
+    const { ask } = await server(fakeApi(fleetView({ clusters: [east] })));
+    const [, row = ''] = (await ask('get clusters')).out.split('\n');
+    expect(row.split(/ {3,}/)).toEqual(['east', 'yes', '2026-01-02T03:04:05Z', 'yes', sync, applied, '-', '1.7', said]);
   });
 
   test.each([
@@ -327,6 +364,56 @@ test('an operation of a Shoot is begun', async () => {
   ]);
 });
 
+describe('drift', () => {
+  test('is listed with its fields and what became of it', async () => {
+    const { ask } = await server();
+    const [titles = '', row = ''] = (await ask('get drift --cluster west -o wide')).out.split('\n');
+    expect([titles.split(/ {3,}/), row.split(/ {3,}/)]).toEqual([
+      ['TIME', 'CLUSTER', 'OBJECT', 'DRIFT', 'FIELDS', 'OUTCOME', 'COUNT'],
+      ['2026-01-31T10:45:00Z', 'west', 'Deployment.apps/web/frontend', 'changed', 'spec.replicas', 'put back', '2'],
+    ]);
+    expect(JSON.parse((await ask('get drift -o json')).out)).toMatchObject([{ outcome: 'putBack', count: 2 }]);
+  });
+
+  test.each([
+    ['history west', true],
+    ['history west deploy/web/frontend', true],
+    ['history west ConfigMap/web/frontend', false],
+    ['history west --since 2026-01-31T10:50:00Z', false],
+  ])('%s has it below what was sent: %s', async (line, isThere) => {
+    const { ask } = await server();
+    expect((await ask(line)).out.includes('put back')).toBe(isThere);
+  });
+});
+
+describe('an object that is not there any more', () => {
+  const gone = { ok: false, kind: 'notFound', message: 'there is no such object' } as const;
+
+  test('is explained by the log of what was sent', async () => {
+    const { ask } = await server({ ...fakeApi(), explain: async () => gone });
+    expect(await ask('explain east ConfigMap/web/settings')).toMatchObject({
+      code: 5,
+      err: expect.stringContaining('sent at 2026-01-31T10:42:07Z: fleetrelay history east ConfigMap/web/settings'),
+    });
+  });
+
+  test('has no such hint where nothing of it was sent', async () => {
+    const history = async () => ({ ok: true, value: [] }) as const;
+    const { ask } = await server({ ...fakeApi(), explain: async () => gone, history });
+    const { code, err } = await ask('explain east ConfigMap/web/settings');
+    expect([code, err]).toEqual([5, expect.not.stringContaining('fleetrelay history')]);
+  });
+
+  test('has it in the answer to --why-not, too', async () => {
+    const reasons = [{ reason: 'NotDeclared', message: 'no file declares it', at: '', todo: '' }];
+    const whyNot = async ({ cluster, object }: { readonly cluster: string; readonly object: string }) =>
+      ({ ok: true, value: { cluster, object, isThere: false, reasons } }) as const;
+    const { ask } = await server({ ...fakeApi(), whyNot });
+    const { out } = await ask('explain east ConfigMap/web/settings --why-not');
+    expect(out).toContain('fleetrelay history east ConfigMap/web/settings');
+  });
+});
+
 test('a fleet with something suspended is not well', async () => {
   const suspended = { by: 'ann', at: '2026-01-02T03:04:05Z', reason: '' };
   const [main] = fleetView().sources;
@@ -496,6 +583,27 @@ describe('without a server', () => {
       code: 3,
       err: `fleetrelay: no server answers at ${url} (ECONNREFUSED) (start one with \`fleetrelay serve\`, or name it with --api)\n`,
     });
+  });
+
+  test('https where no TLS is spoken names the address without it', async () => {
+    const { url } = await server();
+    const { code, err } = await runCli(['status', '--api', url.replace('http:', 'https:')]);
+    expect([code, err]).toEqual([
+      3,
+      expect.stringContaining(`no TLS is spoken there: for a server without it, say --api ${url}`),
+    ]);
+  });
+
+  test.each([
+    ['that ends the connection', ''],
+    ['that speaks HTTP/2', '\0\0\0\x04\0\0\0\0\0'],
+  ])("a port %s is said to be the agents' one", async (_, said) => {
+    const other = createTcpServer((socket) => socket.on('error', () => undefined).once('data', () => socket.end(said)));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const { code, err } = await runCli(['status', '--api', `http://127.0.0.1:${port}`]);
+    await new Promise((resolve) => other.close(resolve));
+    expect([code, err]).toEqual([3, expect.stringContaining("is it the agents' port?")]);
   });
 
   test.each([

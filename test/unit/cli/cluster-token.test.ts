@@ -91,3 +91,22 @@ describe('dataplane token', () => {
     }
   });
 });
+
+describe('cluster token', () => {
+  const print = (name: string, env: Record<string, string>): Promise<CliRun> =>
+    runCli(['cluster', 'token', name, '--data-dir', 'd'], { roots: recordingRoots(), env });
+
+  test('of a cluster that the server does not know is printed with a warning', async () => {
+    server = await runServer({ api: fakeApi() }, {});
+    const env = { FLEETRELAY_API: server.url };
+    expect(await print('eat', env)).toEqual({
+      ...{ code: 0, out: 'frt1_token\n' },
+      err: `warning: the server at ${server.url} knows no cluster eat, and lets its agent in once it is declared; did you mean east?\n`,
+    });
+    expect(await print('east', env)).toMatchObject({ code: 0, err: '' });
+  });
+
+  test('is printed without a word where no server answers', async () => {
+    expect(await print('eat', { FLEETRELAY_API: 'http://127.0.0.1:1' })).toMatchObject({ code: 0, err: '' });
+  });
+});

@@ -167,6 +167,7 @@ describe('the long-running commands', () => {
           tlsName: ['a', 'b'],
           relaySecretFile: [],
           logLevel: 'info',
+          logFormat: 'auto',
         },
       ],
     ]);
@@ -206,6 +207,7 @@ describe('the long-running commands', () => {
           health: { host: '127.0.0.1', port: 9981 },
           insecure: true,
           logLevel: 'info',
+          logFormat: 'auto',
         },
       ],
     ]);
@@ -213,7 +215,13 @@ describe('the long-running commands', () => {
 
   test('agent of a Kubernetes cluster: by the rules of kubectl and one of several replicas, unless options differ', async () => {
     const roots = recordingRoots();
-    const common = { cluster: 'east', server: { host: 'a', port: 1 }, insecure: true, logLevel: 'info' };
+    const common = {
+      cluster: 'east',
+      server: { host: 'a', port: 1 },
+      insecure: true,
+      logLevel: 'info',
+      logFormat: 'auto',
+    };
     await runCli(['agent', ...AGENT], { roots });
     const target = ['--kubeconfig', 'f', '--context', 'c', '-n', 'own', '--no-leader-elect', '--data-dir', 'd'];
     await runCli(['agent', ...AGENT, ...target, '--allow-own-namespace'], { roots });

@@ -1,7 +1,7 @@
 import git from 'isomorphic-git';
 import type { GitFailure } from '../../../ports/git-repo.ts';
 import type { Connections } from '../../system/connections.ts';
-import { cleanMessage, failed } from '../failures.ts';
+import { cleanMessage, failed, LOOKS_ABSENT } from '../failures.ts';
 import { createHttpClient, type HttpProblem } from './http-client.ts';
 import { BadPack } from './pack-entry.ts';
 
@@ -76,7 +76,8 @@ function errorFailure({ url }: RemoteContext, what: string, error: unknown, secr
         `${what} failed: the server answered ${statusCode} (the credentials are missing, wrong, or not enough for this repository)`,
       );
     }
-    if (statusCode === 404) return failed('RepositoryNotFound', `${what} failed: there is no such repository`);
+    if (statusCode === 404)
+      return failed('RepositoryNotFound', `${what} failed: there is no such repository${LOOKS_ABSENT}`);
     return failed('Unreachable', `${what} failed: the server answered ${statusCode}`);
   }
   if (error instanceof git.Errors.SmartHttpError || error instanceof git.Errors.ParseError) {

@@ -4,7 +4,7 @@ import { REQUEST_BYTES } from '../../../model/object-size.ts';
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
 import type { ApplyOutcome, ApplyRequest, ObservedObject } from '../../../ports/cluster-api.ts';
 import type { KubeAnswer } from '../api/types.ts';
-import { ADOPT, ADOPT_FROM, optsOut, RECONCILE } from './annotations.ts';
+import { ADOPT, ADOPT_FROM, isMadeForFleet, optsOut, RECONCILE } from './annotations.ts';
 import { awaitServed, isDefinition, isServed } from './definitions.ts';
 import { isEmpty, undeclaredFields } from './field-sets.ts';
 import { formerManagers } from './former-managers.ts';
@@ -68,7 +68,7 @@ function hasStampOf(request: ApplyRequest, { stampDigest }: LiveEntry): boolean 
 }
 
 /** The declared fields that we do not own any more, without those that are ignored. */
-function lostFields(writing: Writing, request: ApplyRequest, entry: LiveEntry): readonly string[] {
+export function lostFields(writing: Writing, request: ApplyRequest, entry: LiveEntry): readonly string[] {
   const { group, kind } = objectRefOf(request.key);
   const resource = writing.live.catalog.current().find(group, kind);
   if (resource === undefined) return [''];
@@ -167,7 +167,8 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   const { request, resource, live, flapping } = applying;
   const { key, stamp, value } = request;
   const owner = ownerOf(raw, { ...stamp, key });
-  const isAdopted = owner.type === 'theirs' && owner.adoptable && annotationOf(value, ADOPT) === 'true';
+  const isGiven = annotationOf(value, ADOPT) === 'true' || isMadeForFleet(key, raw);
+  const isAdopted = owner.type === 'theirs' && owner.adoptable && isGiven;
   if (owner.type === 'theirs' && !isAdopted) {
     return { type: 'conflict', owner: owner.owner, message: owner.message };
   }
@@ -179,6 +180,9 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   const entry = readEntry(raw, resource, live.judge);
   if (owner.type === 'ours') live.wrote(entry);
   if (isAsDeclared(applying, request, entry)) return contestedFields(applying, raw) ?? unchanged(applying, entry.uid);
+  if (request.leavesDrift === true && owner.type === 'ours' && hasStampOf(request, entry)) {
+    return { type: 'drifted', fields: lostFields(applying, request, entry), identity: entry.uid };
+  }
   const managers = fieldManagers(raw);
   const former = formerManagers(managers, value, isAdopted);
   if (former.length > 0) return takeOver(applying, raw, former, isAdopted);

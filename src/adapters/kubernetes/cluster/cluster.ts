@@ -2,6 +2,7 @@ import { type AgentSettings, NO_SETTINGS } from '../../../model/agent-settings.t
 import { createFlapping } from '../../../model/flapping.ts';
 import type { LoadEvaluator } from '../../../model/health-check.ts';
 import { type ClusterId, parseClusterId } from '../../../model/ids.ts';
+import { textOf } from '../../../model/json.ts';
 import { kindOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import { must } from '../../../model/result.ts';
 import type { ClusterApi, LoadedInventory } from '../../../ports/cluster-api.ts';
@@ -10,7 +11,9 @@ import { resourcePath } from '../api/paths.ts';
 import type { FollowerDeps, KubeClient } from '../api/types.ts';
 import { createKubernetesCare, noticeSilence } from '../care/care-api.ts';
 import { type KubernetesInventory, openInventory } from '../inventory/inventory.ts';
-import { applyObject, matches } from './apply.ts';
+import { createEventRecorder } from '../resources/event-recorder.ts';
+import { PAUSED } from './annotations.ts';
+import { applyObject, lostFields, matches } from './apply.ts';
 import { labelledPlaces } from './labelled-places.ts';
 import type { OwnedPlace } from './live/kinds.ts';
 import { createLive, type Live } from './live/live.ts';
@@ -59,9 +62,11 @@ export async function createKubernetesCluster(
   const flapping = createFlapping(deps.clock.monotonic);
   const ownNamespace = options.allowOwnNamespace === true ? undefined : options.namespace;
   const shared = { ...deps, live, flapping, ownNamespace };
+  const events = createEventRecorder(deps, { instance: options.holder ?? 'agent', controller: 'fleetrelay.dev/agent' });
   const writing: Writing = { ...shared, mayWrite: options.mayWrite, settings: () => settings };
   return {
     identity: async () => id,
+    releaseStop: `kubectl annotate namespace ${options.namespace} ${PAUSED}-`,
     list: live.list,
     watch: live.watch,
     apply: (request) => {
@@ -69,6 +74,15 @@ export async function createKubernetesCluster(
       return applyObject(writing, request);
     },
     matches: (request, observed) => matches(writing, request, observed),
+    differences: (request, { key }) => {
+      const entry = live.objects.get(key);
+      return entry === undefined ? [] : lostFields(writing, request, entry);
+    },
+    tell: async (key, event) => {
+      const { uid, value } = live.objects.get(key) ?? {};
+      if (uid === undefined || !options.mayWrite()) return;
+      await events.record({ key, uid, resourceVersion: '', apiVersion: textOf(value?.apiVersion) }, event);
+    },
     remove: (request) => {
       live.autoscaled.declare(request.key, undefined);
       return removeObject(writing, request);

@@ -14,10 +14,10 @@ import {
 
 /**
  * Field managers of the tools from which an object is adopted. `before-first-apply` stands for writes before managers were recorded. Source:
- * kubectl, Helm, Flux (kustomize-controller, helm-controller, its command) and Argo CD.
+ * kubectl, Helm, our own command line, Flux (kustomize-controller, helm-controller, its command) and Argo CD.
  */
 const TOOLS: readonly string[] = [
-  ...['before-first-apply', 'helm'],
+  ...['before-first-apply', 'helm', 'fleetrelay-cli'],
   ...['kustomize-controller', 'helm-controller', 'flux'],
   ...['argocd-controller', 'argocd-application-controller', 'argocd'],
 ];

@@ -13,6 +13,7 @@ import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, KubeClient } from '../api/types.ts';
+import { ADOPT } from './annotations.ts';
 import { fieldsOf, subtractFields, undeclaredFields, withoutPaths } from './field-sets.ts';
 import { allFields, formerManagers } from './former-managers.ts';
 import { handOver, ignoredOf, leftToOthers } from './ignored-fields.ts';
@@ -95,13 +96,22 @@ export async function previewApply(looking: Looking, request: ApplyRequest): Pro
     : polite;
   if (answer.type !== 'ok') return failureOf(answer, isKeyOfSecret(key));
   const changes = [
-    ...changesBetween(trimObject(raw, true), trimObject(answer.body, true)),
+    ...changesBetween(forPeople(raw), forPeople(answer.body)),
     ...(isKeyOfSecret(key) ? secretChanges(raw, answer.body) : []),
     ...removedFields(raw, body, { former, others, left: leftToOthers(looking, request), isSecret: isKeyOfSecret(key) }),
   ];
   const adopts = owner.type === 'theirs' ? { adopts: owner.owner } : {};
   if (changes.length === 0 && conflicts.length === 0 && owner.type === 'ours') return { type: 'unchanged' };
   return { type: 'change', ...adopts, changes, conflicts };
+}
+
+/** Without what every apply changes, and the annotation that only asks for the adoption. */
+function forPeople(raw: JsonObject): JsonObject {
+  const { metadata, ...rest } = trimObject(raw, true);
+  const { generation: _generation, annotations, ...others } = objectOf(metadata);
+  const { [ADOPT]: _adopt, ...kept } = objectOf(annotations);
+  const hasAnnotations = Object.keys(kept).length > 0;
+  return { ...rest, metadata: { ...others, ...(hasAnnotations ? { annotations: kept } : {}) } };
 }
 
 /** What {@link removedFields} needs beside the two objects. */

@@ -1,0 +1,38 @@
+import type { LiveObject } from '../../model/agent.ts';
+import { careReportKey } from '../../model/care-report.ts';
+import { type DriftRecord, readDrifts } from '../../model/drift.ts';
+import { compareText, type JsonObject, objectOf } from '../../model/json.ts';
+import type { ViewFilter } from '../../model/view-filter.ts';
+import type { Collection } from '../collections/types.ts';
+import type { Domain } from '../domain.ts';
+
+const REPORT_KEY = careReportKey('DriftReport');
+
+/** Drift: what agents have found of objects that others have changed or removed. */
+export const drift: Domain = {
+  name: 'drift',
+  readsLive: {},
+  derive: (graph, { inputs: { live } }) => {
+    /** The oldest first. Partition and key: the cluster. */
+    const drifts = graph.derive<LiveObject, readonly DriftRecord[]>({
+      name: 'drifts',
+      from: live,
+      keys: (key) => key === REPORT_KEY,
+      compute: ({ partition: cluster, value: { value } }, _read, emit) =>
+        emit(cluster, cluster, readDrifts(objectOf(value.status))),
+    });
+    return {
+      collections: { bySource: [], anywhere: [], shown: [drifts] },
+      views: { drift: (filter) => driftRows(drifts, filter) },
+    };
+  },
+};
+
+/** The rows of `fleetrelay get drift`, in the order of their time. */
+function driftRows(drifts: Collection<readonly DriftRecord[]>, filter?: ViewFilter): readonly JsonObject[] {
+  return [...drifts.partitions()]
+    .filter((cluster) => filter?.cluster === undefined || filter.cluster === cluster)
+    .sort(compareText)
+    .flatMap((cluster) => (drifts.get(cluster, cluster) ?? []).map(({ time, ...rest }) => ({ time, cluster, ...rest })))
+    .sort((a, b) => compareText(a.time, b.time));
+}

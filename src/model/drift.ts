@@ -1,0 +1,52 @@
+import { type JsonObject, objectsOf, textOf, textsOf } from './json.ts';
+import { cutText } from './messages.ts';
+import { parseRfc3339 } from './time.ts';
+
+/** What becomes of drift: the agent puts the object back, or only reports it. */
+export const DRIFT_MODES = ['Repair', 'Report'] as const;
+export type DriftMode = (typeof DRIFT_MODES)[number];
+
+/** `putBack`: the agent has applied the object again. `left`: it only reports. `over`: it was left, and is as declared again. */
+const OUTCOMES = ['putBack', 'left', 'over'] as const;
+export type DriftOutcome = (typeof OUTCOMES)[number];
+
+/** Drift of one applied object of a cluster. */
+export interface DriftRecord {
+  /** When it was seen last, RFC 3339. */
+  readonly time: string;
+  /** For people: `Deployment.apps/web/frontend`. */
+  readonly object: string;
+  readonly drift: 'changed' | 'removed';
+  /** The declared fields that differed, as far as they are known. Never values. */
+  readonly fields: readonly string[];
+  readonly outcome: DriftOutcome;
+  /** How often it was seen since the agent has started. */
+  readonly count: number;
+}
+
+/** An agent reports so many objects, those whose drift is the newest. */
+export const MOST_DRIFTS = 100;
+/** Fields of one object that are named. */
+export const MOST_DRIFT_FIELDS = 10;
+const LONGEST_TEXT = 300;
+
+/** Reads the rows of a report, the oldest first. What is malformed is left out, and what is too long is cut. */
+export function readDrifts({ drifts }: JsonObject): readonly DriftRecord[] {
+  return objectsOf(drifts).slice(-MOST_DRIFTS).flatMap(readDrift);
+}
+
+function readDrift(row: JsonObject): readonly DriftRecord[] {
+  const outcome = OUTCOMES.find((each) => each === row.outcome);
+  const drift = (['changed', 'removed'] as const).find((each) => each === row.drift);
+  const time = textOf(row.time);
+  const object = textOf(row.object);
+  if (outcome === undefined || drift === undefined || object === '' || parseRfc3339(time) === undefined) return [];
+  const fields = textsOf(row.fields).slice(0, MOST_DRIFT_FIELDS);
+  const count = typeof row.count === 'number' && Number.isSafeInteger(row.count) ? row.count : 1;
+  return [
+    {
+      ...{ time, drift, outcome, count, object: cutText(object, LONGEST_TEXT) },
+      fields: fields.map((field) => cutText(field, LONGEST_TEXT)),
+    },
+  ];
+}
