@@ -82,11 +82,11 @@ const COLOURS = { good: 'green', bad: 'red', warn: 'yellow', faint: 'dim', stron
 
 /** The tones of the words for states, outcomes and severities. */
 const WORDS: Readonly<Record<Tone, readonly string[]>> = {
-  good: ['applied', 'create', 'created', 'current', 'done', 'healthy', 'synced', 'yes'],
+  good: ['applied', 'create', 'created', 'current', 'done', 'healthy', 'new', 'synced', 'yes'],
   bad: ['conflict', 'error', 'failed', 'failing', 'no', 'not healthy', 'refused', 'unhealthy', 'unreachable'],
   warn: [
     ...['adopt', 'change', 'changed', 'held', 'kept', 'left', 'partial', 'paused', 'progressing', 'removed'],
-    ...['suspended', 'unknown', 'warning'],
+    ...['looking', 'suspended', 'unknown', 'warning'],
   ],
   faint: ['absent', 'asked', 'hidden', 'in progress', 'inProgress', 'pending', 'removing', 'terminating', 'unchanged'],
   strong: [],

@@ -37,7 +37,7 @@ describe('the candidates', () => {
       expect.arrayContaining(['text', 'json', 'junit', 'tap', 'sarif', 'github', 'gitlab']),
     );
     expect(await candidates('validate', '--kubernetes-version', '')).toEqual(['1.33', '1.34', '1.35', '1.36']);
-    expect(await candidates('source', '')).toEqual(['list', 'accept', 'suspend', 'resume']);
+    expect(await candidates('source', '')).toEqual(['list', 'sync', 'accept', 'suspend', 'resume']);
     expect(await candidates('source', 'accept', '--as')).toContain('--as');
     expect(await candidates('source', 'accept', '--as', '')).toEqual([]);
     expect(await candidates('get', 'c')).toContain('clusters');
@@ -58,7 +58,7 @@ describe('the candidates', () => {
 
   test('hold every long option of every command', async () => {
     const all = await Promise.all([...COMMANDS.keys()].map((name) => candidates(name, '--')));
-    const options = ['--api-token-file', '--relay-secret-file', '--health-port', '--strict'];
+    const options = ['--api-token-file', '--relay-secret-file', '--metrics', '--strict'];
     expect(all.flat()).toEqual(expect.arrayContaining(options));
   });
 });
