@@ -1,5 +1,5 @@
 import { suggestion } from '../model/messages.ts';
-import type { CliContext } from './command.ts';
+import { type CliContext, NO_COLOUR } from './command.ts';
 import { CliError, EXIT, EXIT_CODE_MEANINGS, type ExitCode } from './exit-codes.ts';
 import { styled, type TextOutput } from './output.ts';
 import { allCommands, COMMANDS } from './registry.ts';
@@ -16,12 +16,15 @@ export type MainContext = Omit<CliContext, 'exit'>;
  * that is called is loaded.
  */
 export function main(args: readonly string[], context: MainContext): Promise<ExitCode> {
-  return withExitCode(context, (exit) => route(args, { ...context, exit }));
+  return withExitCode(context, args, (exit) => route(args, { ...context, exit }));
 }
 
 async function route(args: readonly string[], context: CliContext): Promise<void> {
   const [first, ...rest] = args;
   switch (first) {
+    case NO_COLOUR:
+      context.withoutColours?.();
+      return route(rest, context);
     case undefined:
     case '-h':
     case '--help':
@@ -101,6 +104,7 @@ async function writeOverview(context: CliContext): Promise<void> {
     out.write(`  ${styled(out, 'strong', command.name().padEnd(width))}   ${command.summary()}\n`);
   }
   out.write('\nMore: fleetrelay COMMAND --help, fleetrelay help exit-codes\n');
+  out.write('Colours: --no-color, NO_COLOR=1 and FORCE_COLOR=1, with any command\n');
 }
 
 /** Writes the exit codes in 80 columns. */

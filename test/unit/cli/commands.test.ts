@@ -89,6 +89,40 @@ describe('a wrong command line exits with 2 and', () => {
   });
 });
 
+describe('an error obeys -o json and -o yaml:', () => {
+  test.each([
+    [['get', 'clutsers', '-o', 'json'], { reason: 'usage', exitCode: 2, hint: expect.stringContaining('clusters') }],
+    [['status', '-ojson', '--ouput'], { reason: 'usage', message: expect.stringContaining('unknown option') }],
+    [['status', '--output=json', '--api', 'http://127.0.0.1:1'], { reason: 'unreachable', exitCode: 3 }],
+    [['nonsense', '--output', 'json'], { reason: 'usage', message: 'unknown command nonsense' }],
+    [['explain', '-o', 'json'], { reason: 'usage', message: "missing required argument 'question'" }],
+  ])('%j', async (args, error) => {
+    const { code, out, err } = await runCli(args);
+    expect(out).toBe('');
+    expect(JSON.parse(err)).toEqual({ error: expect.objectContaining(error) });
+    expect(code).toBe(JSON.parse(err).error.exitCode);
+  });
+
+  test('as YAML, and as text where -o is of another program', async () => {
+    expect((await runCli(['get', 'clutsers', '-o', 'yaml'])).err).toMatch(/^error:\n {2}reason: usage\n {2}message: /);
+    expect((await runCli(['nonsense', '--', '-o', 'json'])).err).toMatch(/^fleetrelay: unknown command/);
+  });
+});
+
+test('--no-color ends the colours, at any place before --', async () => {
+  for (const args of [
+    ['--no-color', 'get'],
+    ['get', '--no-color'],
+    ['source', 'list', '--no-color', '--help'],
+  ]) {
+    let ended = 0;
+    const withoutColours = (): void => {
+      ended += 1;
+    };
+    expect([args, (await runCli(args, { withoutColours })).code, ended]).toEqual([args, 0, 1]);
+  }
+});
+
 test('a password in the repository’s address is refused and not repeated', async () => {
   const store = await runCli(['serve', '--folder', '.', '--store', 'redis://ann:sesame@example.com']);
   expect(store).toMatchObject({ code: 2, err: expect.stringContaining('--store-password-file') });
