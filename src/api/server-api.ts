@@ -6,7 +6,7 @@ import type { ViewFilter } from '../model/view-filter.ts';
 import type { Act, Answer } from './answer.ts';
 import type { DeltaView, HistoryRequest } from './history-api.ts';
 import type { SyncedSourcesView } from './sync-api.ts';
-import type { ImpactRequest, ImpactView, WhyNotView } from './why-api.ts';
+import type { ImpactRequest, ImpactView, PlannedRefView, WhyNotView } from './why-api.ts';
 
 /** The API of a running server; HTTP has one route for each function. */
 export interface ServerApi {
@@ -49,23 +49,12 @@ export interface ServerApi {
   /** Admits no new revision of the source until it is resumed. */
   suspendSource(source: string, by: string, reason: string): Promise<Act<SourceView>>;
   resumeSource(source: string, by: string): Promise<Act<SourceView>>;
-  /** Looks now at one source, or at all (`source` undefined), without waiting for the next interval, and says what it found. */
+  /** Looks now at one source, or at all (`source` undefined), and says what it found. */
   syncSources(source: string | undefined, by: string): Promise<Act<SyncedSourcesView>>;
   /** Has the agent of a cluster try an object at once, or all that it could not apply or remove (`object` undefined). */
   retryCluster(cluster: string, object: string | undefined, by: string): Promise<Act<RetryView>>;
   /** Begins an operation of a declared Shoot; answers with its row of the view `shoots`. */
   operateShoot(namespace: string, name: string, request: 'reconcile' | 'retry', by: string): Promise<Act<JsonObject>>;
-}
-
-/** A finished plan. */
-export interface PlannedRefView {
-  readonly commit: string;
-  /** A `PlanView` as JSON. */
-  readonly json: string;
-  readonly markdown: string;
-  /** One line. */
-  readonly summary: string;
-  readonly hasChanges: boolean;
 }
 
 /** Another attempt that a person has asked for. */

@@ -178,7 +178,9 @@ describe('validate --changed-since', () => {
   });
 
   it('says what is wrong', async () => {
-    await expect(validate('nothing')).rejects.toThrow('--changed-since nothing: the repository has no commit "nothing"');
+    await expect(validate('nothing')).rejects.toThrow(
+      '--changed-since nothing: the repository has no commit "nothing"',
+    );
     await expect(validate('--output=x')).rejects.toThrow('the repository has no commit "--output=x"');
     const outside = realpathSync(mkdtempSync(join(tmpdir(), 'no-repository-')));
     try {
