@@ -11,6 +11,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   agent: () => import('./kubernetes/agent.ts'),
   apply: () => import('./kubernetes/apply.ts'),
   care: () => import('./care/care.ts'),
+  cli: () => import('./cli/cli.ts'),
   delta: () => import('./delta/delta.ts'),
   eds: () => import('./eds/eds.ts'),
   engine: () => import('./engine/engine.ts'),

@@ -5,6 +5,7 @@ import type { ObjectHealth } from '../model/object-health/health.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
 import type { Act, Answer } from './answer.ts';
 import type { DeltaView, HistoryRequest } from './history-api.ts';
+import type { SyncedSourcesView } from './sync-api.ts';
 import type { ImpactRequest, ImpactView, PlannedRefView, WhyNotView } from './why-api.ts';
 
 /** The API of a running server; HTTP has one route for each function. */
@@ -48,6 +49,8 @@ export interface ServerApi {
   /** Admits no new revision of the source until it is resumed. */
   suspendSource(source: string, by: string, reason: string): Promise<Act<SourceView>>;
   resumeSource(source: string, by: string): Promise<Act<SourceView>>;
+  /** Looks now at one source, or at all (`source` undefined), and says what it found. */
+  syncSources(source: string | undefined, by: string): Promise<Act<SyncedSourcesView>>;
   /** Has the agent of a cluster try an object at once, or all that it could not apply or remove (`object` undefined). */
   retryCluster(cluster: string, object: string | undefined, by: string): Promise<Act<RetryView>>;
   /** Begins an operation of a declared Shoot; answers with its row of the view `shoots`. */

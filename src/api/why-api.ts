@@ -1,3 +1,14 @@
+/** A finished plan. */
+export interface PlannedRefView {
+  readonly commit: string;
+  /** A `PlanView` as JSON. */
+  readonly json: string;
+  readonly markdown: string;
+  /** One line. */
+  readonly summary: string;
+  readonly hasChanges: boolean;
+}
+
 /** Why an object is not in a cluster, or is not as it is declared. */
 export interface WhyNotView {
   readonly cluster: string;

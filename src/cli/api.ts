@@ -95,8 +95,11 @@ const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
   409: EXIT.refused,
 };
 
-/** Finds the server's address and the caller's credentials in options and environment. Asks nothing yet. */
-export async function connect(context: ApiIo, options: ApiOptions): Promise<Api> {
+/**
+ * Finds the server's address and the caller's credentials in options and environment. Asks nothing yet. An answer must be here
+ * within `seconds`, or {@link DEADLINE_SECONDS}.
+ */
+export async function connect(context: ApiIo, options: ApiOptions, seconds?: number): Promise<Api> {
   const { env } = context;
   const address = addressOf(context, options);
   const endpoint = parseEndpoint(address, context.cwd);
@@ -118,6 +121,7 @@ export async function connect(context: ApiIo, options: ApiOptions): Promise<Api>
     ca: await pemFrom(options.apiCaFile ?? env.FLEETRELAY_API_CA_FILE, 'the CA of the server'),
     cert: await pemFrom(certFile, 'your client certificate'),
     key: await pemFrom(keyFile, 'the key of your client certificate'),
+    ...(seconds === undefined ? {} : { seconds }),
   };
   const by = (options.as ?? env.FLEETRELAY_USER ?? account()).slice(0, MAX_NAME);
   const list = async <Row>(path: string): Promise<readonly Row[]> =>

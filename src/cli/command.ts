@@ -25,6 +25,8 @@ export interface ProcessContext {
   readonly untilStopped: (endMs: number) => AbortSignal;
   /** As `untilStopped`, for a command that also ends in good order at the second signal. The third one ends the process. */
   readonly stopSignals: (endMs: number) => StopSignals;
+  /** Ends the colours of both outputs, for `--no-color`; absent: they have none. */
+  readonly withoutColours?: () => void;
   /** Sets the exit code of the process. */
   readonly exit: (code: ExitCode) => void;
 }
@@ -32,7 +34,12 @@ export interface ProcessContext {
 /** The process of the complete program, which can start every root. */
 export interface CliContext extends ProcessContext {
   readonly roots: Roots;
+  /** Completion waits so long for the server, in seconds; absent: half a second. */
+  readonly completionSeconds?: number;
 }
+
+/** The option of every command that ends the colours of its output. */
+export const NO_COLOUR = '--no-color';
 
 /** Examples of a command, each with its meaning. */
 export type Examples = readonly (readonly [command: string, meaning: string])[];
@@ -62,7 +69,14 @@ export class CliCommand extends Command {
 
   override parseOptions(words: string[]): ParseOptionsResult {
     if (this.#takesFileNames) refuseFilesAsOptions(words, this.context.cwd);
-    return super.parseOptions(words);
+    return super.parseOptions(this.#takeNoColour(words));
+  }
+
+  #takeNoColour(words: string[]): string[] {
+    const end = words.indexOf('--');
+    const isTaken = (word: string, at: number): boolean => word === NO_COLOUR && (end < 0 || at < end);
+    if (words.some(isTaken)) this.context.withoutColours?.();
+    return words.filter((word, at) => !isTaken(word, at));
   }
 
   /** Ends the help with examples. */
@@ -129,7 +143,8 @@ export function newCommand(name: string, context: ProcessContext): CliCommand {
       getErrHasColors: () => context.stderr.colour,
       getOutHelpWidth: () => context.stdout.columns,
       getErrHelpWidth: () => context.stderr.columns,
-      outputError: (text, write) => write(text.replace(/^error: /, 'fleetrelay: ')),
+      // `run-command.ts` writes it, in the format that the command line asks for.
+      outputError: () => undefined,
     });
 }
 

@@ -1,5 +1,5 @@
 import { suggestion } from '../model/messages.ts';
-import type { CliContext } from './command.ts';
+import { type CliContext, NO_COLOUR } from './command.ts';
 import { CliError, EXIT, EXIT_CODE_MEANINGS, type ExitCode } from './exit-codes.ts';
 import { styled, type TextOutput } from './output.ts';
 import { allCommands, COMMANDS } from './registry.ts';
@@ -16,12 +16,15 @@ export type MainContext = Omit<CliContext, 'exit'>;
  * that is called is loaded.
  */
 export function main(args: readonly string[], context: MainContext): Promise<ExitCode> {
-  return withExitCode(context, (exit) => route(args, { ...context, exit }));
+  return withExitCode(context, args, (exit) => route(args, { ...context, exit }));
 }
 
 async function route(args: readonly string[], context: CliContext): Promise<void> {
   const [first, ...rest] = args;
   switch (first) {
+    case NO_COLOUR:
+      context.withoutColours?.();
+      return route(rest, context);
     case undefined:
     case '-h':
     case '--help':
@@ -54,8 +57,34 @@ async function runCommand(name: string, args: readonly string[], context: CliCon
   await parseWith((await load())(context), name, args);
 }
 
+/** What people of other tools type, and how it is done here. */
+const ELSEWHERE: Readonly<Record<string, readonly [is: string, instead: string]>> = {
+  demo: ['the demo is no command', 'run `npm start` in a checkout'],
+  describe: ['describe is called explain here', '`fleetrelay explain CLUSTER KIND/NAMESPACE/NAME`'],
+  diff: ['diff is called plan here', '`fleetrelay plan` says what a branch or folder would change in every cluster'],
+  sync: ['sync is a command of source', '`fleetrelay source sync` looks for a new revision now'],
+  logs: [
+    'logs of applications stay in their clusters',
+    '`kubectl logs` reads them; `fleetrelay history CLUSTER` says what was sent, `fleetrelay debug snapshot` collects the logs of agents',
+  ],
+  rollback: [
+    'a rollback is a commit',
+    '`git revert COMMIT && git push`; until it is read, `fleetrelay source suspend NAME` admits nothing new',
+  ],
+  apply: ['a commit is what applies', '`git push`; `fleetrelay plan` says before what it would change'],
+  delete: [
+    'a commit is what deletes',
+    'remove the file and `git push`; `fleetrelay plan` says before what it would remove',
+  ],
+  edit: [
+    'a commit is what edits',
+    'change the file and `git push`; `fleetrelay explain CLUSTER OBJECT` names the file',
+  ],
+};
+
 function unknownCommand(name: string): CliError {
-  if (name === 'demo') return new CliError(EXIT.usage, 'the demo is no command', 'run `npm start` in a checkout');
+  const elsewhere = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
+  if (elsewhere !== undefined) return new CliError(EXIT.usage, ...elsewhere);
   const meant = suggestion(name, [...COMMANDS.keys(), 'help']);
   const what = name.startsWith('-') ? `option ${name}; a command comes first` : `command ${name}`;
   return new CliError(
@@ -75,6 +104,7 @@ async function writeOverview(context: CliContext): Promise<void> {
     out.write(`  ${styled(out, 'strong', command.name().padEnd(width))}   ${command.summary()}\n`);
   }
   out.write('\nMore: fleetrelay COMMAND --help, fleetrelay help exit-codes\n');
+  out.write('Colours: --no-color, NO_COLOR=1 and FORCE_COLOR=1, with any command\n');
 }
 
 /** Writes the exit codes in 80 columns. */

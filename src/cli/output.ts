@@ -9,7 +9,7 @@ export interface TextOutput {
   write(text: string): void;
   /** A person reads it on a terminal that can show colours. */
   readonly isTerminal: boolean;
-  /** It is such a terminal, and its user wants colours. */
+  /** Its reader wants colours: on such a terminal unless the user has refused them, and where the user has forced them. */
   readonly colour: boolean;
   /** Width of the terminal in characters; 80 if it is none. */
   readonly columns: number;
@@ -82,11 +82,11 @@ const COLOURS = { good: 'green', bad: 'red', warn: 'yellow', faint: 'dim', stron
 
 /** The tones of the words for states, outcomes and severities. */
 const WORDS: Readonly<Record<Tone, readonly string[]>> = {
-  good: ['applied', 'create', 'created', 'current', 'done', 'healthy', 'synced', 'yes'],
+  good: ['applied', 'create', 'created', 'current', 'done', 'healthy', 'new', 'synced', 'yes'],
   bad: ['conflict', 'error', 'failed', 'failing', 'no', 'not healthy', 'refused', 'unhealthy', 'unreachable'],
   warn: [
     ...['adopt', 'change', 'changed', 'held', 'kept', 'left', 'partial', 'paused', 'progressing', 'removed'],
-    ...['suspended', 'unknown', 'warning'],
+    ...['looking', 'suspended', 'unknown', 'warning'],
   ],
   faint: ['absent', 'asked', 'hidden', 'in progress', 'inProgress', 'pending', 'removing', 'terminating', 'unchanged'],
   strong: [],
@@ -103,11 +103,16 @@ export function styled(out: TextOutput, tone: Tone | undefined, text: string): s
   return tone === undefined || !out.colour ? text : styleText(COLOURS[tone], text, { validateStream: false });
 }
 
-/** Whether a person reads a stream, and whether in colours: unless the user has refused them (https://no-color.org). */
+/**
+ * Whether a person reads a stream, and whether in colours: FORCE_COLOR says yes, or no with 0 or false; else NO_COLOR says no
+ * (https://force-color.org, https://no-color.org); else a terminal has colours.
+ */
 export function terminalOf(isTty: boolean, env: Readonly<Record<string, string | undefined>>) {
   // Editors that parse the output of a command start it on a terminal that is called dumb.
   const isTerminal = isTty && env.TERM !== 'dumb';
-  return { isTerminal, colour: isTerminal && (env.NO_COLOR ?? '') === '' };
+  const { FORCE_COLOR: forced = '', NO_COLOR: refused = '' } = env;
+  const colour = forced === '' ? isTerminal && refused === '' : !['0', 'false'].includes(forced.toLowerCase());
+  return { isTerminal, colour };
 }
 
 /** A column of a table. */

@@ -21,7 +21,7 @@ const MEMORY_FLAGS = [
 export async function runProbeProxyProcess(args: readonly string[]): Promise<void> {
   for (const flag of MEMORY_FLAGS) setFlagsFromString(flag);
   const context = { ...processContext(), roots: { probeProxy: runProbeProxy } };
-  const code = await withExitCode(context, (exit) =>
+  const code = await withExitCode(context, args, (exit) =>
     parseWith(probeProxyCommand({ ...context, exit }), 'probe-proxy', args),
   );
   process.exitCode = code;

@@ -12,9 +12,14 @@ export function processContext(): Omit<ProcessContext, 'exit'> {
     if (error.code === 'EPIPE') process.exit(EXIT.ok);
     throw error;
   });
+  const [stdout, stderr] = [textOutput(process.stdout), textOutput(process.stderr)];
   return {
-    stdout: textOutput(process.stdout),
-    stderr: textOutput(process.stderr),
+    stdout,
+    stderr,
+    withoutColours: () => {
+      stdout.colour = false;
+      stderr.colour = false;
+    },
     env: process.env,
     cwd: process.cwd(),
     version: packageJson.version,
@@ -24,7 +29,7 @@ export function processContext(): Omit<ProcessContext, 'exit'> {
   };
 }
 
-function textOutput(stream: NodeJS.WriteStream): TextOutput {
+function textOutput(stream: NodeJS.WriteStream): TextOutput & { colour: boolean } {
   return {
     write: (text) => void stream.write(text),
     ...terminalOf(stream.isTTY === true, process.env),

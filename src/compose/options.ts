@@ -65,7 +65,7 @@ export interface ServeOptions {
   readonly branch?: string;
   /** Sub-folder of the repository or folder. */
   readonly path?: string;
-  readonly watch?: string;
+  readonly folder?: string;
   readonly repoUsername?: string;
   readonly repoTokenFile?: string;
   readonly hookSecretFile?: string;

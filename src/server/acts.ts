@@ -71,6 +71,8 @@ export const ACTS = [
     optional: { reason: MAX_NAME },
     run: (api, { name = '', reason = '' }, by) => api.suspendSource(name, by, reason),
   },
+  { path: '/sources/sync', run: (api, _texts, by) => api.syncSources(undefined, by) },
+  { path: '/sources/:name/sync', run: (api, { name = '' }, by) => api.syncSources(name, by) },
   { path: '/sources/:name/resume', run: (api, { name = '' }, by) => api.resumeSource(name, by) },
   {
     path: '/shoots/:namespace/:name/reconcile',

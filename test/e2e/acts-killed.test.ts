@@ -179,6 +179,14 @@ const SCENARIOS: Readonly<Record<(typeof ACTS)[number]['path'], () => Promise<Sc
     path: '/sources/extra/suspend',
     isInForce: async () => (await source('extra'))?.suspended !== null,
   }),
+  '/sources/sync': async () => ({
+    path: '/sources/sync',
+    isInForce: () => until('the source was read', async () => (await source('main'))?.state === 'synced'),
+  }),
+  '/sources/:name/sync': async () => ({
+    path: '/sources/main/sync',
+    isInForce: () => until('the source was read', async () => (await source('main'))?.state === 'synced'),
+  }),
   '/sources/:name/resume': async () => ({
     path: '/sources/extra/resume',
     isInForce: async () => (await source('extra'))?.suspended === null,

@@ -202,7 +202,7 @@ describe.skipIf(cannot)('built-image: what buildah makes of the Dockerfile', () 
     const agent = start([
       ...['agent', '--cluster', 'east', '--server', addressOf('relay', server) ?? ''],
       ...['--token-file', '/tmp/token', '--ca-file', `${data}/trust/ca.crt`],
-      ...['--directory', '/tmp/cluster', '--health-port', '127.0.0.1:0'],
+      ...['--directory', '/tmp/cluster', '--metrics', '127.0.0.1:0'],
     ]);
     const applied = join(work, 'tmp/cluster/namespaces/default/configmap/hello.yaml');
     await until('the agent has applied', async () => readFileSync(applied, 'utf8').includes('Hello from the image'));

@@ -19,7 +19,7 @@ describeOnClusters('what people do by hand in a cluster', (clusters) => {
 
   const start = async (): Promise<void> => {
     fleet = await startFleet(files, { clusters });
-    await fleet.agent('east').start({ args: ['--health-port', '127.0.0.1:0'] });
+    await fleet.agent('east').start({ args: ['--metrics', '127.0.0.1:0'] });
     await fleet.agent('west').start();
     await summary(/^applied by 2 of 2 clusters$/);
   };

@@ -215,7 +215,7 @@ describe.skipIf(noProgram('kube-apiserver'))('commands on a real API server', ()
 
     it('a webhook whose authority is missing or has expired, whose rights or configuration were taken away', async () => {
       const name = 'fleetrelay-agent';
-      await register('--webhook', '--force');
+      await register('--with-webhook', '--force');
       const bare = await check(...kube);
       expect(find(bare, 'WebhookNotTrusted')?.what).toContain('Pods that opted in are refused');
       expect(find(bare, 'RightsComplete')?.severity).toBe('ok');
@@ -237,13 +237,13 @@ describe.skipIf(noProgram('kube-apiserver'))('commands on a real API server', ()
       expect(expired.map(({ reason }) => reason)).toEqual(['CertificateExpired', 'CertificateExpired']);
       const good = await trust(now - DAY_MS, now + 300 * DAY_MS);
       expect(good.map(({ severity }) => severity)).toEqual(['ok', 'ok']);
-      await register('--webhook', '--force');
+      await register('--with-webhook', '--force');
       expect(find(await check(...kube), 'WebhookNotTrusted'), 'an installation leaves the authority').toBeUndefined();
 
       await kubectl('delete', 'clusterrolebinding', 'fleetrelay-agent-webhook');
       expect(find(await check(...kube), 'RightsMissing')?.what).toMatch(/get, patch mutatingwebhookconfigurations/);
       await kubectl('delete', 'mutatingwebhookconfiguration', name);
-      expect(find(await check(...kube), 'WebhookMissing')?.fix).toContain('--webhook');
+      expect(find(await check(...kube), 'WebhookMissing')?.fix).toContain('--with-webhook');
       await register('--force');
       expect(find(await check(...kube), 'WebhookMissing')).toBeUndefined();
     });
@@ -355,7 +355,7 @@ describe.skipIf(noProgram('kube-apiserver'))('commands on a real API server', ()
       };
       await plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(pod) });
       const file = join(folder, 'debug.tgz');
-      const addresses = ['--api', fleet.server.http(), '--metrics', fleet.server.metrics()];
+      const addresses = ['--api', fleet.server.http(), '--server-metrics', fleet.server.metrics()];
       const taken = await run('debug', 'snapshot', '--file', file, ...addresses, ...kube);
       expect([taken.code, taken.err]).toEqual([0, '']);
       const archive = await parseTarGzip(readFileSync(file));

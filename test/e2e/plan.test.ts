@@ -122,7 +122,7 @@ describe('plans and recordings of a real server', () => {
     const folder = join(fleet.sandbox.path, 'recorded');
     mkdirSync(folder);
     const file = join(folder, 'fleet.jsonl.gz');
-    await fleet.cli('snapshot', 'record', '-o', file);
+    await fleet.cli('snapshot', 'record', '--file', file);
     const text = gunzipSync(readFileSync(file)).toString();
     expect(text).not.toMatch(/pass-(one|two)/);
     expect(text).not.toContain(Buffer.from('pass-two').toString('base64'));

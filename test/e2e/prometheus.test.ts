@@ -27,7 +27,7 @@ let agentMetrics: string;
 
 beforeAll(async () => {
   fleet = await startFleet(FILES);
-  await fleet.agent('east').start({ args: ['--health-port', '127.0.0.1:0'] });
+  await fleet.agent('east').start({ args: ['--metrics', '127.0.0.1:0'] });
   const up = await until('the agent is up', () =>
     fleet.agent('east').logs.find(({ message }) => message === 'the agent is up'),
   );

@@ -40,7 +40,7 @@ describe.skipIf(noProgram('redis-server'))('servers that share a Redis', () => {
       [
         PROGRAM,
         'serve',
-        '--watch',
+        '--folder',
         'watched',
         '--data-dir',
         name,

@@ -87,7 +87,7 @@ test('a server that is asked to end while any part is being opened ends, and nam
 });
 
 const addresses = ['--listen', '--http', '--metrics'].flatMap((flag) => [flag, '127.0.0.1:0']);
-const server = ['serve', '--watch', 'watched', ...addresses];
+const server = ['serve', '--folder', 'watched', ...addresses];
 const agent = ['agent', '--cluster', 'east', '--server', '127.0.0.1:9', '--insecure', '--token-file', 'east.token'];
 const LONG = `/tmp/${'a'.repeat(200)}/socket`;
 

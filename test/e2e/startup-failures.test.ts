@@ -54,7 +54,7 @@ test('an agent whose health address is in use names it and ends', async () => {
     ...link,
     '--directory',
     'east',
-    '--health-port',
+    '--metrics',
     `${port}`,
   );
   expect(said).toContain(`cannot listen for health on 127.0.0.1:${port}: something listens there already`);
@@ -70,7 +70,7 @@ test.each([
   mkdirSync(watched, { recursive: true });
   const free = ['--listen', '--http', '--metrics'].filter((each) => each !== flag);
   const where = [flag, `127.0.0.1:${port}`, ...free.flatMap((each) => [each, '127.0.0.1:0'])];
-  const { code, said } = await run('serve', '--watch', watched, '--data-dir', `data${flag}`, ...where);
+  const { code, said } = await run('serve', '--folder', watched, '--data-dir', `data${flag}`, ...where);
   expect(said).toContain(`cannot listen for ${whom} on 127.0.0.1:${port}: something listens there already`);
   expect(said).toContain(`${flag} HOST:PORT`);
   expect(code).toBe(1);
@@ -86,7 +86,7 @@ describe.skipIf(noProgram('redis-server'))('a server whose Redis is down', () =>
     const store = ['--store', `redis://127.0.0.1:${redis.port}`, '--metrics', `127.0.0.1:${metrics}`];
     const child = spawn(
       process.execPath,
-      [PROGRAM, 'serve', '--watch', join(folder, name), '--data-dir', `data-${name}`, ...any, ...store],
+      [PROGRAM, 'serve', '--folder', join(folder, name), '--data-dir', `data-${name}`, ...any, ...store],
       { cwd: folder, stdio: 'ignore' },
     );
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
@@ -127,7 +127,7 @@ describe.skipIf(noProgram('redis-server'))('a server whose Redis is down', () =>
 
 test('the error names a data directory that is a file', async () => {
   writeFileSync(join(folder, 'file'), '');
-  const { code, said } = await run('serve', '--watch', '.', '--data-dir', 'file');
+  const { code, said } = await run('serve', '--folder', '.', '--data-dir', 'file');
   expect(said).toContain(`the data directory ${join(folder, 'file')} cannot be made`);
   expect(code).toBe(1);
 });

@@ -452,7 +452,7 @@ describe('what the server is', () => {
 describe('what is refused loudly', () => {
   test.each([
     ['agent', ['agent', '--cluster', 'east', '--server', 'a:1', '--directory', '.', '--token-file', 't']],
-    ['serve', ['serve', '--watch', '.', '--fleet', 'test']],
+    ['serve', ['serve', '--folder', '.', '--fleet', 'test']],
   ])('%s with the variable that would leave the server unchecked', async (_what, args) => {
     const env = { ...process.env, RELAY_DISABLE_SERVER_CERTIFICATE_VALIDATION: 'true' };
     const run = promisify(execFile)(process.execPath, [PROGRAM, ...args], { timeout: 120_000, env, cwd: folder });

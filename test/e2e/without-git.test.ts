@@ -65,7 +65,7 @@ test('a server whose repository is local says that it needs the git program, and
 });
 
 test.each([
-  ['validate --since', ['validate', '--since', 'HEAD', 'a.yaml']],
+  ['validate --changed-since', ['validate', '--changed-since', 'HEAD', 'a.yaml']],
   ['plan --base', ['plan', '--base', 'HEAD', '.']],
   ['init --hook', ['init', '--hook', '.']],
 ])('%s says that it needs the git program', async (_name, args) => {

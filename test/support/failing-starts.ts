@@ -18,7 +18,7 @@ function optionsAt(name: string): ServeOptions {
   mkdirSync(watch, { recursive: true });
   const addresses = { listen: anyPort, http: anyPort, metrics: anyPort, xds: anyPort };
   const dataDir = join(folder, name);
-  return { watch, dataDir, ...addresses, tlsName: [], relaySecretFile: [], logLevel: 'error' };
+  return { folder: watch, dataDir, ...addresses, tlsName: [], relaySecretFile: [], logLevel: 'error' };
 }
 
 function ioOf(opening: NonNullable<RunIo['opening']>): RunIo {

@@ -169,7 +169,7 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
   }
   const dataDir = join(sandbox.path, 'server');
   const poll = options.poll ?? SELDOM_S;
-  const one = options.watch === undefined ? ['--repo', repository, '--poll', `${poll}`] : ['--watch', options.watch];
+  const one = options.watch === undefined ? ['--repo', repository, '--poll', `${poll}`] : ['--folder', options.watch];
   const configFile = join(sandbox.path, 'relay.yaml');
   const configure = (configured: Configured): void =>
     writeFileSync(configFile, configText(url, { names: [...bares.keys()], poll }, configured));

@@ -299,6 +299,16 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
       calls.push(`resume source ${name} by ${by}`);
       return suspended(fleet.sources, name, null);
     },
+    syncSources: async (name, by) => {
+      calls.push(`sync ${name ?? 'all sources'} by ${by}`);
+      const views = fleet.sources.filter((source) => name === undefined || source.name === name);
+      if (views.length === 0) return { ok: false, kind: 'notFound', message: `there is no source "${name}"` };
+      const sources = views.map(({ name: source, state, revision, refusedRevision, message }) => ({
+        ...{ name: source, before: '0'.repeat(40), revision, refusedRevision, message },
+        outcome: state === 'synced' ? ('new' as const) : ('failed' as const),
+      }));
+      return { ok: true, value: { sources }, receipt: durableAlready };
+    },
     retryCluster: async (cluster, object, by) => {
       calls.push(`retry ${object ?? 'all'} of ${cluster} by ${by}`);
       return fleet.clusters.some(({ name }) => name === cluster)

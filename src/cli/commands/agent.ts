@@ -19,7 +19,7 @@ type Flags = KubeTarget &
     readonly directory?: string;
     readonly leaderElect?: boolean;
     readonly allowOwnNamespace?: true;
-    readonly healthPort?: ListenAddress;
+    readonly metrics?: ListenAddress;
     readonly insecure?: true;
     readonly nativeSidecar: boolean;
   } & WebhookFlags;
@@ -107,7 +107,7 @@ export function agentCommand(context: CliContext): CliCommand {
       'where the agent keeps what it was sent last (default: in the folder of --directory; else in XDG_STATE_HOME or ' +
         '~/.local/state; inside a pod in /var/lib/fleetrelay)',
     )
-    .option('--health-port <address>', 'PORT or HOST:PORT for health and metrics (default: none)', listenAddress)
+    .option('--metrics <address>', 'HOST:PORT for health and metrics (default: none)', listenAddress)
     .option(
       '--webhook <address>',
       'PORT or HOST:PORT of the webhook that rewrites probes (default: none)',
@@ -142,11 +142,11 @@ export function agentCommand(context: CliContext): CliCommand {
 
 function toOptions(flags: Flags, env: CliContext['env']): AgentOptions {
   refuseContradictions(flags, env);
-  const { certFile, keyFile, directory, healthPort, ...others } = flags;
+  const { certFile, keyFile, directory, metrics, ...others } = flags;
   const { kubeconfig, context, namespace, leaderElect, allowOwnNamespace, ...same } = others;
   const { nativeSidecar: _, ...kept } = withoutWebhook(same);
   const certificate = certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
-  const common = { ...kept, certificate, health: healthPort, insecure: flags.insecure === true };
+  const common = { ...kept, certificate, health: metrics, insecure: flags.insecure === true };
   if (directory !== undefined) return { ...common, directory };
   const kubernetes = {
     ...{ kubeconfig, context, namespace, leaderElect: leaderElect !== false },

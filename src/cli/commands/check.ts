@@ -10,7 +10,7 @@ import { styled, type TextOutput, type Tone } from '../output.ts';
 
 interface Flags extends ApiOptions, KubeTarget {
   readonly directory?: string;
-  readonly server: boolean;
+  readonly withoutServer?: true;
 }
 
 const AREAS: readonly Finding['area'][] = ['server', 'source', 'cluster', 'repository', 'kubernetes'];
@@ -29,12 +29,12 @@ export function checkCommand(context: CliContext): CliCommand {
     .description(
       'Looks at the server, its sources and its clusters; at a checkout, if one is named; and at the agent inside a cluster, if one is named. Changes nothing. Exits with 1 if there is an error.',
     )
-    .option('--no-server', 'do not ask the server')
+    .option('--without-server', 'do not ask the server')
     .option('--directory <dir>', 'look at this checkout as well')
     .examples([
       ['fleetrelay check', 'the server, its sources and its clusters'],
       ['fleetrelay check --context east -n fleetrelay', 'and the agent in the cluster of that context'],
-      ['fleetrelay check --no-server --directory ./fleet', 'only a checkout; no server is asked'],
+      ['fleetrelay check --without-server --directory ./fleet', 'only a checkout; no server is asked'],
     ]);
   command.kubeOptions({
     cluster: 'the cluster whose agent is looked at',
@@ -61,11 +61,11 @@ export function checkCommand(context: CliContext): CliCommand {
 async function check(context: CliContext, flags: Flags): Promise<readonly Finding[]> {
   const { directory } = flags;
   const kube = kubeTarget(flags);
-  const hint = 'name a checkout or a cluster, or leave out --no-server';
-  const isNothing = !flags.server && directory === undefined && kube === undefined;
+  const hint = 'name a checkout or a cluster, or leave out --without-server';
+  const isNothing = flags.withoutServer === true && directory === undefined && kube === undefined;
   refuseUsage([[isNothing, 'there is nothing to look at', hint]]);
   const found = await Promise.all([
-    flags.server ? serverFindings(context, flags) : [],
+    flags.withoutServer === true ? [] : serverFindings(context, flags),
     directory === undefined ? [] : context.roots.checkRepository(directory, runIo(context)),
     kube === undefined ? [] : context.roots.checkKubernetes(kube, runIo(context)),
   ]);

@@ -9,7 +9,7 @@ import { type CliCommand, type CliContext, kubeTarget, runIo } from '../command.
 import { refuseUsage } from '../exit-codes.ts';
 import { writeSteps } from '../output.ts';
 
-type Flags = Omit<RegisterRequest, 'name'>;
+type Flags = Omit<RegisterRequest, 'name' | 'webhook'> & { readonly withWebhook?: true };
 
 /** `fleetrelay cluster register NAME`. */
 export function registerCommand(command: CliCommand, context: CliContext): void {
@@ -46,7 +46,9 @@ export function registerCommand(command: CliCommand, context: CliContext): void 
     ]);
   command.answers(async (flags: Flags, name: ClusterName) => {
     refuseContradictions(flags);
-    const report = await context.roots.clusterRegister({ ...flags, name }, runIo(context));
+    const { withWebhook: webhook, ...rest } = flags;
+    const request = { ...rest, ...(webhook && { webhook }), name };
+    const report = await context.roots.clusterRegister(request, runIo(context));
     return {
       value: report,
       table: (out) => {
@@ -111,7 +113,7 @@ function agentOptions(command: CliCommand): void {
       'with --allow care: where the agent may read the metadata of Secrets (default: kube-system). In a Seed the control plane namespaces of its Shoots',
       addNamespace,
     )
-    .option('--webhook', 'the agent rewrites the probes of Pods that have the label fleetrelay.dev/probe-proxy')
+    .option('--with-webhook', 'the agent rewrites the probes of Pods that have the label fleetrelay.dev/probe-proxy')
     .option('--data-dir <dir>', 'data directory of the server, for token and certificate authority')
     .option('--relay-secret-file <file>', 'the secret that tokens are derived from, where the server was given one')
     .addOption(
@@ -137,12 +139,12 @@ function label(text: string, before: Readonly<Record<string, string>>): Readonly
 }
 
 function refuseContradictions(flags: Flags): void {
-  const { apply, install, agentManifests, agentKubeconfig, agentContext, server, webhook } = flags;
+  const { apply, install, agentManifests, agentKubeconfig, agentContext, server, withWebhook } = flags;
   const { allow, namespaces, careNamespaces } = flags;
   const hasAgent = install !== undefined || agentManifests !== undefined;
   const isMeant =
     allow.length > 0 ||
-    (agentKubeconfig ?? agentContext ?? server ?? webhook ?? namespaces ?? careNamespaces) !== undefined;
+    (agentKubeconfig ?? agentContext ?? server ?? withWebhook ?? namespaces ?? careNamespaces) !== undefined;
   refuseUsage([
     [hasAgent && server === undefined, 'the agent needs --server HOST:PORT', 'at which the cluster reaches the server'],
     [

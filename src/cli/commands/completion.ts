@@ -58,7 +58,7 @@ export function completionCommand(context: CliContext): CliCommand {
   return newCommand('completion', context)
     .summary('completion script for bash, zsh or fish')
     .description(
-      'Prints a script that completes commands, options and their values. It asks fleetrelay for the candidates.',
+      'Prints a script that completes commands, options and their values, and the names of clusters, sources, objects and approvals that the server knows. It asks fleetrelay for the candidates, which waits half a second for the server.',
     )
     .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(SCRIPTS)))
     .examples([

@@ -14,9 +14,9 @@ import { type Answer, styled } from '../output.ts';
 interface Flags extends ApiOptions, KubeTarget {
   readonly file?: string;
   readonly config?: string;
-  readonly metrics?: string;
-  readonly agentHealth: readonly string[];
-  readonly server: boolean;
+  readonly serverMetrics?: string;
+  readonly agentMetrics: readonly string[];
+  readonly withoutServer?: true;
   readonly tail: number;
 }
 
@@ -41,12 +41,12 @@ export function debugCommand(context: CliContext): CliCommand {
     .option('--file <path>', 'FILE.tar.gz, or a folder (default: fleetrelay-debug-TIME.tar.gz)')
     .option('--config <file>', 'RelayConfig of the server')
     .option(
-      '--metrics <url>',
-      'health and metrics address of the server (environment: FLEETRELAY_METRICS; default: as the server reports it)',
+      '--server-metrics <url>',
+      'health and metrics address of the server (environment: FLEETRELAY_SERVER_METRICS; default: as the server reports it)',
     )
-    .addOption(repeated('--agent-health <url>', 'health address of an agent; may be repeated', 'none'))
+    .addOption(repeated('--agent-metrics <url>', 'health and metrics address of an agent; may be repeated', 'none'))
     .option('--tail <lines>', 'lines of each log', wholeNumber(1, 100_000), 2_000)
-    .option('--no-server', 'do not ask the server')
+    .option('--without-server', 'do not ask the server')
     .examples(EXAMPLES);
   snapshot.kubeOptions({ cluster: 'the cluster whose agent is looked at', namespace: 'namespace of the agent' });
   withApiOptions(snapshot).answers((flags: Flags) => takeSnapshot(context, flags));
@@ -55,8 +55,8 @@ export function debugCommand(context: CliContext): CliCommand {
 
 async function takeSnapshot(context: CliContext, flags: Flags): Promise<Answer> {
   const time = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
-  const server = flags.server ? await serverPieces(context, flags) : [];
-  const metrics = flags.server ? metricsPlace(context, flags, server) : undefined;
+  const server = flags.withoutServer === true ? [] : await serverPieces(context, flags);
+  const metrics = flags.withoutServer === true ? undefined : metricsPlace(context, flags, server);
   const outOfReach = ['server/readyz.txt', 'server/metrics.txt'].map(
     (path): DebugPiece => ({ path, type: 'missing', why: metrics?.outOfReach ?? '' }),
   );
@@ -65,7 +65,7 @@ async function takeSnapshot(context: CliContext, flags: Flags): Promise<Answer> 
       destination: flags.file ?? `fleetrelay-debug-${time}.tar.gz`,
       server: metrics?.outOfReach === undefined ? server : [...server, ...outOfReach],
       serverMetrics: metrics?.url ?? null,
-      agentHealth: flags.agentHealth,
+      agentHealth: flags.agentMetrics,
       logLines: flags.tail,
       configFile: flags.config,
       kube: kubeTarget(flags),
@@ -113,7 +113,7 @@ type MetricsPlace =
 
 /** The address that the caller gives, else the one that the status of the server gives. */
 function metricsPlace(context: CliContext, flags: Flags, server: readonly DebugPiece[]): MetricsPlace {
-  const told = flags.metrics ?? context.env.FLEETRELAY_METRICS;
+  const told = flags.serverMetrics ?? context.env.FLEETRELAY_SERVER_METRICS;
   if (told !== undefined) return { url: told };
   const status = server.find(({ path }) => path === 'server/status.json');
   const value = status?.type === 'json' ? status.value : undefined;
@@ -133,7 +133,7 @@ export function placeOfMetrics(bound: string | undefined, api: string): MetricsP
   const asked = apiHost(api);
   if (isLoopback(host) && !isLoopback(asked)) {
     return {
-      outOfReach: `the server has them on its own loopback (${bound}): run this there, or name with --metrics where they can be had`,
+      outOfReach: `the server has them on its own loopback (${bound}): run this there, or name with --server-metrics where they can be had`,
     };
   }
   if (host === '0.0.0.0' || host === '::') url.hostname = isIPv6(asked) ? `[${asked}]` : asked;

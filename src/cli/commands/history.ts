@@ -93,7 +93,7 @@ export function historyCommand(context: CliContext): CliCommand {
     )
     .argument('<cluster>', 'name of a cluster', clusterName)
     .argument('[object]', 'KIND/NAMESPACE/NAME or KIND/NAME: only what was sent of it')
-    .option('-n, --limit <deltas>', 'as many of the newest deltas', wholeNumber(1, 1_000), 20)
+    .option('--limit <count>', 'as many of the newest deltas', wholeNumber(1, 1_000), 20)
     .option(
       '--since <time>',
       'only what was sent since then: a time of RFC 3339, or a duration such as 2h',
@@ -104,7 +104,7 @@ export function historyCommand(context: CliContext): CliCommand {
       ['fleetrelay history east', 'what was sent to "east" lately'],
       ['fleetrelay history east deploy/web/frontend', 'each change of one object, and how far it got'],
       ['fleetrelay history east --since 2h -o wide', 'every object that was sent in the last two hours'],
-      ['fleetrelay history east -n 1 -o json', 'the newest delta, for programs'],
+      ['fleetrelay history east --limit 1 -o json', 'the newest delta, for programs'],
     ])
     .asks(async (api, flags: Flags, cluster: ClusterName, object?: string): Promise<Answer> => {
       const name = object === undefined ? undefined : parseObjectName(object);

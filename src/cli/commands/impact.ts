@@ -24,12 +24,7 @@ export function impactCommand(context: CliContext): CliCommand {
       'Lists what the admitted revision of a file reaches: the objects that are placed from it, the clusters that a Placement or KubernetesCluster of it selects, what is made from declarations of the other kinds that the server reads. With a line it asks for the document there. A file that reaches nothing says why.',
     )
     .argument('<file>', 'path from the root of its source, FILE or FILE:LINE; SOURCE:FILE if several sources have it')
-    .option(
-      '-n, --limit <objects>',
-      'list at most this number of objects; all are counted',
-      wholeNumber(1, 10_000),
-      100,
-    )
+    .option('--limit <count>', 'list at most this number of objects; all are counted', wholeNumber(1, 10_000), 100)
     .examples([
       ['fleetrelay impact apps/web.yaml', 'every object that comes from the file, and in which clusters'],
       ['fleetrelay impact fleet/placement.yaml:12', 'what the Placement at line 12 selects'],

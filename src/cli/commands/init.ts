@@ -29,7 +29,7 @@ export function initCommand(context: CliContext): CliCommand {
     .option('--dry-run', 'only say what would be done')
     .examples([
       ['fleetrelay init fleet && cd fleet', 'a new repository in the folder "fleet"'],
-      ['fleetrelay validate && fleetrelay serve --watch .', 'check it, and run it'],
+      ['fleetrelay validate && fleetrelay serve --folder .', 'check it, and run it'],
       ['fleetrelay init --hook', 'validate before each commit'],
     ])
     .answers(async ({ cluster, hook, force = false, dryRun = false }: Flags, folder: string) => {

@@ -17,7 +17,7 @@ interface Flags extends ApiOptions {
   readonly snapshot?: string;
   readonly config?: string;
   readonly source?: string;
-  readonly since?: string;
+  readonly earlier?: string;
   readonly exitCode?: true;
 }
 
@@ -48,19 +48,19 @@ export function planCommand(context: CliContext): CliCommand {
       '--config <file>',
       'with --base: RelayConfig of the server; what it allows the source, and its limits, count',
     )
-    .option('--since <file>', 'name what has moved since an earlier plan (its JSON)')
+    .option('--earlier <file>', 'name what has moved since an earlier plan (its JSON)')
     .option('--exit-code', 'exit with 1 if the plan changes anything, as git diff does')
     .examples([
       ['fleetrelay plan feature', 'what merging the branch "feature" would do to every cluster'],
       ['fleetrelay plan .', 'what the work tree in this folder would do'],
       ['fleetrelay plan --base main', 'the same from documents alone, since the work tree left main'],
       ['fleetrelay plan feature --base main -o markdown', 'for the comment of a pull request, in CI without a server'],
-      ['fleetrelay plan feature --since plan.json', 'what has moved since the plan that was reviewed'],
+      ['fleetrelay plan feature --earlier plan.json', 'what has moved since the plan that was reviewed'],
       ['fleetrelay plan --snapshot fleet.jsonl.gz --exit-code', 'against a recording; exit code 1 if anything changes'],
     ]);
   return withApiOptions(command).answersIn(PLAN_FORMATS, async (flags: Flags, target: string): Promise<PlanAnswer> => {
-    const { since } = flags;
-    const earlier = since === undefined ? undefined : await readPlan(resolve(context.cwd, since), since);
+    const { earlier: file } = flags;
+    const earlier = file === undefined ? undefined : await readPlan(resolve(context.cwd, file), file);
     const now = await whileWaiting(context.stderr, 'planning', () => planned(context, flags, target));
     const value = earlier === undefined ? now : { ...now, moved: movedSince(earlier, now) };
     return { value, exitCode: flags.exitCode === true && hasChanges(value) ? EXIT.notWell : EXIT.ok };

@@ -22,7 +22,7 @@ type Flags = Omit<ServeOptions, 'store'> & { readonly store?: string };
 
 const EXAMPLES: Examples = [
   ['fleetrelay serve --repo https://git.example.com/fleet.git --data-dir /var/lib/fleetrelay', 'follow a repository'],
-  ['fleetrelay serve --watch ./fleet --data-dir ./data', 'follow a folder on this machine'],
+  ['fleetrelay serve --folder ./fleet --data-dir ./data', 'follow a folder on this machine'],
   [
     'fleetrelay serve --repo https://git.example.com/fleet.git --custom-resources -n fleet',
     'and the custom resources in a namespace of the cluster that kubectl speaks to',
@@ -70,7 +70,7 @@ function sourceOptions(command: CliCommand): void {
     .option('--repo <url>', 'git repository to follow, without credentials')
     .option('--branch <name>', 'branch to follow (default: the default branch of the repository)')
     .option('--path <folder>', 'sub-folder of the repository that holds the manifests')
-    .addOption(new Option('--watch <dir>', 'folder to follow instead of a repository').conflicts(['repo', 'branch']))
+    .addOption(new Option('--folder <dir>', 'folder to follow instead of a repository').conflicts(['repo', 'branch']))
     .option('--poll <seconds>', 'time between two looks at the repository', wholeNumber(1, 86_400))
     .option('--repo-username <name>', 'user name for the repository, where the host asks for one')
     .option('--repo-token-file <file>', 'file with the password or token for the repository')
@@ -133,9 +133,9 @@ function storeOptions(command: CliCommand): void {
 
 /** Checks rules that concern several flags. Throws a usage error. */
 function toOptions({ store, ...flags }: Flags): ServeOptions {
-  const { config, repo, watch, customResources, kubeconfig, context, namespace } = flags;
-  if ((config ?? repo ?? watch ?? customResources) === undefined) {
-    const hint = 'give --repo URL, --watch DIR, --custom-resources or --config FILE';
+  const { config, repo, folder, customResources, kubeconfig, context, namespace } = flags;
+  if ((config ?? repo ?? folder ?? customResources) === undefined) {
+    const hint = 'give --repo URL, --folder DIR, --custom-resources or --config FILE';
     throw new CliError(EXIT.usage, 'serve needs something to follow', hint);
   }
   if ((kubeconfig ?? context ?? namespace) !== undefined && customResources === undefined) {

@@ -27,14 +27,14 @@ export function snapshotCommand(context: CliContext): CliCommand {
 function recordCommand(context: CliContext): CliCommand {
   const command = newCommand('record', context)
     .summary('record the present state of a running server')
-    .option('-o, --output <file>', 'the recording, packed with gzip; only you can read it', 'fleetrelay.jsonl.gz')
+    .option('--file <path>', 'the recording, packed with gzip; only you can read it', 'fleetrelay.jsonl.gz')
     .option('--force', 'replace a file that is there')
     .examples([
-      ['fleetrelay snapshot record -o fleet.jsonl.gz', 'the state of the server on this machine'],
+      ['fleetrelay snapshot record --file fleet.jsonl.gz', 'the state of the server on this machine'],
       ['fleetrelay plan --snapshot fleet.jsonl.gz', 'what the work tree would change of it, without the server'],
     ]);
   return withApiOptions(command).action(async () => {
-    const { output: file, force, ...flags } = command.opts<RecordFlags>();
+    const { file, force, ...flags } = command.opts<RecordFlags>();
     const { connect } = await import('../api.ts');
     const inputs = await (await connect(context, flags)).recording();
     const { cwd, stdout, stderr, roots } = context;
@@ -47,7 +47,7 @@ function recordCommand(context: CliContext): CliCommand {
 }
 
 interface RecordFlags extends ApiOptions {
-  readonly output: string;
+  readonly file: string;
   readonly force?: true;
 }
 

@@ -4,18 +4,20 @@ import { SOURCES } from '../lists/kinds.ts';
 import { showList } from '../lists/show-list.ts';
 import { listAnswer, NAME_FORMATS } from '../output.ts';
 import { SOURCE_COLUMNS } from '../views.ts';
+import { syncCommand } from './source-sync.ts';
 import { suspendCommands } from './suspend.ts';
 
 /** Shorter beginnings are too easily those of another revision than the one that the person has looked at. */
 const SHORTEST = 6;
 
-/** `fleetrelay source list|accept|suspend|resume`. */
+/** `fleetrelay source list|sync|accept|suspend|resume`. */
 export function sourceCommand(context: CliContext): CliCommand {
   const command = newCommand('source', context)
-    .summary('list sources, accept a refused revision, suspend and resume')
+    .summary('list sources, look at them now, accept a refused revision, suspend and resume')
     .description('Sources are the places from which the server reads desired state.')
     .examples([
       ['fleetrelay source list', 'every source and its state'],
+      ['fleetrelay source sync', 'look now, without waiting for the poll interval'],
       ['fleetrelay source accept main 4be7c1', 'let a rewritten history or an empty tree in after all'],
       ['fleetrelay source suspend main --reason "a bad merge"', 'admit nothing new of it for now'],
     ]);
@@ -26,6 +28,7 @@ export function sourceCommand(context: CliContext): CliCommand {
     .examples([['fleetrelay source list', 'every source and its state']]);
   const all = { kind: SOURCES, words: [], filter: {}, watch: false, none: 'no sources' };
   list.asks((api, { output }: { readonly output: string }) => showList(context, api, { ...all, output }), NAME_FORMATS);
+  syncCommand(command.command('sync'));
   const accept = command
     .command('accept')
     .summary('admit a revision that was refused')

@@ -20,7 +20,7 @@ interface Flags extends ApiOptions {
   readonly schemaLocation: readonly string[];
   readonly kubeconfig?: string;
   readonly context?: string;
-  readonly since?: string;
+  readonly changedSince?: string;
   readonly repository?: string;
   readonly config?: string;
   readonly source?: string;
@@ -52,7 +52,7 @@ export function validateCommand(context: CliContext): CliCommand {
     .option('--kubeconfig <file>', 'kubeconfig of a cluster whose CustomResourceDefinitions are read as well')
     .option('--context <name>', 'context of that cluster')
     .option(
-      '--since <ref>',
+      '--changed-since <ref>',
       'check only what changed since a commit, and what depends on it; A..B: between two commits; needs the git program',
     )
     .option(
@@ -79,7 +79,10 @@ export function validateCommand(context: CliContext): CliCommand {
         'for the oldest and the newest cluster',
       ],
       ['fleetrelay validate --api https://fleet.example.com', 'for the versions that the clusters of a fleet run'],
-      ['fleetrelay validate --since origin/main -o github', 'what a pull request changes, as annotations of its lines'],
+      [
+        'fleetrelay validate --changed-since origin/main -o github',
+        'what a pull request changes, as annotations of its lines',
+      ],
       [
         'fleetrelay validate --config relay.yaml --source team',
         'as one of the sources of a server, within its rights and limits',
@@ -106,8 +109,8 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
       '--fix of - takes no other path and no other output',
     ],
     [
-      flags.repository !== undefined && (flags.since !== undefined || paths.includes('-')),
-      '--repository takes neither --since nor -: the paths are what is checked',
+      flags.repository !== undefined && (flags.changedSince !== undefined || paths.includes('-')),
+      '--repository takes neither --changed-since nor -: the paths are what is checked',
     ],
     [flags.source !== undefined && flags.config === undefined, '--source needs --config'],
     [
@@ -130,13 +133,13 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
   };
   const found = await context.roots.validate(request).catch(refused).finally(progress.clear);
   const report = flags.strict === true ? hardened(found) : found;
-  const isEmpty = found.files === 0 && found.diagnostics.length === 0 && flags.since === undefined;
+  const isEmpty = found.files === 0 && found.diagnostics.length === 0 && flags.changedSince === undefined;
   if (isEmpty) {
     stderr.write(
       `${flags.strict === true ? 'error' : 'warning'}: no manifest was found in ${printable(paths.join(', '))}\n`,
     );
   }
-  if (flags.since === undefined && flags.repository === undefined) {
+  if (flags.changedSince === undefined && flags.repository === undefined) {
     for (const sentence of await unknownSkips(flags.skip, found.resources)) {
       stderr.write(`warning: ${printable(sentence)}\n`);
     }
@@ -173,7 +176,16 @@ async function versionsOfFleet(context: CliContext, flags: Flags): Promise<Parti
 
 /** The part of the request that the flags give. */
 function requestOf(flags: Flags): Partial<ValidationRequest> {
-  const { kubernetesVersion, schemaLocation, kubeconfig, context, since, repository, config, source } = flags;
+  const {
+    kubernetesVersion,
+    schemaLocation,
+    kubeconfig,
+    context,
+    changedSince: since,
+    repository,
+    config,
+    source,
+  } = flags;
   const cluster = kubeTarget({ kubeconfig, context });
   return {
     ...(kubernetesVersion === undefined ? {} : { kubernetesVersions: kubernetesVersion }),

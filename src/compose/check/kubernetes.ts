@@ -170,7 +170,7 @@ function fixesFor(namespace: string, { deployment, tokenSecret }: InstalledAgent
     AgentNotReady: `${kubectl} describe deployment ${deployment}; ${logs}`,
     TokenMissing: `where the server is: fleetrelay cluster token NAME --data-dir DIR | ${kubectl} create secret generic ${tokenSecret} --from-file=token=/dev/stdin`,
     WebhookMissing:
-      'install it again: fleetrelay cluster register NAME --install --webhook --server HOST:PORT with the options of its installation (or helm upgrade, kubectl apply -k)',
+      'install it again: fleetrelay cluster register NAME --install --with-webhook --server HOST:PORT with the options of its installation (or helm upgrade, kubectl apply -k)',
     WebhookNotTrusted: logs,
     NeverLed: logs,
     NoLeader: logs,

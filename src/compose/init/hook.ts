@@ -42,7 +42,7 @@ async function hookPath(directory: string): Promise<string> {
 
 /**
  * Checks what is staged, which can differ from the files in the work tree, in a temporary work tree of its own: a folder with
- * `commondir`, `HEAD` and an index is what `git worktree` makes too. There `--since` finds what the commit changes and removes,
+ * `commondir`, `HEAD` and an index is what `git worktree` makes too. There `--changed-since` finds what the commit changes and removes,
  * and what depends on that. A repository without commits is checked as a whole.
  */
 const HOOK = `#!/bin/sh
@@ -68,5 +68,5 @@ unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE GIT_PREFIX
 cd "$temporary/tree"
 git read-tree "$tree"
 git checkout-index --all --index
-fleetrelay validate \${head:+--since HEAD}
+fleetrelay validate \${head:+--changed-since HEAD}
 `;

@@ -110,7 +110,7 @@ Before a commit:
 
 Try it on this machine, where the folder \`live/\` plays the cluster:
 
-    fleetrelay serve --watch .
+    fleetrelay serve --folder .
 
 and in another terminal:
 

@@ -126,7 +126,7 @@ export function agentArguments(ca: boolean): readonly string[] {
     ...(ca ? ['--ca-file=/etc/fleetrelay/ca/ca.crt'] : []),
     // A folder of the agent's own, so that it may set the tightest mode.
     '--data-dir=/var/lib/fleetrelay/agent',
-    `--health-port=0.0.0.0:${HEALTH_PORT}`,
+    `--metrics=0.0.0.0:${HEALTH_PORT}`,
     '--log-level=info',
   ];
 }

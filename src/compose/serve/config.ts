@@ -10,7 +10,7 @@ import { sameRightsAs } from '../../model/source-rights.ts';
 import type { HttpAddress, ListenAddress } from '../../server/listen-address.ts';
 import type { RunIo, ServeOptions } from '../options.ts';
 
-/** Name of the source that `--repo` or `--watch` gives. */
+/** Name of the source that `--repo` or `--folder` gives. */
 const ONLY_SOURCE = 'main';
 /** Name of the source that `--custom-resources` gives. */
 const CUSTOM_RESOURCES = 'custom-resources';
@@ -39,7 +39,7 @@ export async function resolveServeConfig(options: ServeOptions, io: Pick<RunIo, 
   }
   if (Array.isArray(document.sources) && document.sources.length === 0) {
     throw new Error(
-      'there is nothing to follow: name a repository with --repo URL, a folder with --watch DIR, custom resources with --custom-resources, or a file with --config',
+      'there is nothing to follow: name a repository with --repo URL, a folder with --folder DIR, custom resources with --custom-resources, or a file with --config',
     );
   }
   return configOf(document, io.cwd);
@@ -103,7 +103,7 @@ const ROWS: readonly Row[] = [
   [WITHOUT_CLIENT_CERTIFICATES, 'relay.tls', withoutClientCertificates],
   ['fleet', 'fleet.name'],
   ['dataDir', 'dataDirectory'],
-  ['watch', 'sources', sourceOfFolder],
+  ['folder', 'sources', sourceOfFolder],
   ['repo', 'sources', sourceOfRepository],
   ['customResources', 'sources', withCustomResources],
   ['store', 'store'],
@@ -140,8 +140,8 @@ function withoutClientCertificates(text: string, tls: Partial<RelayTls> = {}) {
   return isMutual && ['true', '1'].includes(value) ? { ...tls, mode: 'tls', clients: undefined } : tls;
 }
 
-function sourceOfFolder(watch: string, _: unknown, { path = '.' }: Given) {
-  return [{ name: ONLY_SOURCE, files: { path: join(watch, path) } }];
+function sourceOfFolder(folder: string, _: unknown, { path = '.' }: Given) {
+  return [{ name: ONLY_SOURCE, files: { path: join(folder, path) } }];
 }
 
 function sourceOfRepository(

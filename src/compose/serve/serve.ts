@@ -69,11 +69,11 @@ export function runServe(options: ServeOptions, signal: AbortSignal, io: RunIo):
   });
 }
 
-function neededBy({ config, watch, repoTokenFile, apiTokenFile, hookSecretFile, storePasswordFile }: ServeOptions) {
+function neededBy({ config, folder, repoTokenFile, apiTokenFile, hookSecretFile, storePasswordFile }: ServeOptions) {
   const todo = 'make it, or correct the path';
   return [
     ['--config', config, 'file', todo],
-    ['--watch', watch, 'folder', 'make it with `fleetrelay init DIR`, or correct the path'],
+    ['--folder', folder, 'folder', 'make it with `fleetrelay init DIR`, or correct the path'],
     ['--repo-token-file', repoTokenFile, 'file', todo],
     ['--api-token-file', apiTokenFile, 'file', todo],
     ['--hook-secret-file', hookSecretFile, 'file', todo],

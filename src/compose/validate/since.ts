@@ -48,7 +48,7 @@ export async function readTouched(
   settings: CheckSettings,
 ): Promise<Touched> {
   const opened = await readWorkTreeChanges({ clock: createSystemClock(), environment: env }, cwd, since);
-  if (!opened.ok) throw new Error(`--since ${since}: ${opened.problem}`);
+  if (!opened.ok) throw new Error(`--changed-since ${since}: ${opened.problem}`);
   const { root, changes } = opened.value;
   try {
     const real = createRealPaths();
@@ -56,7 +56,7 @@ export async function readTouched(
       ({ bytes, location }) => bytes === undefined && !real(location).startsWith(`${root}${sep}`),
     );
     if (outside !== undefined) {
-      throw new Error(`--since ${since}: ${quote(outside.name)} is not in the repository of ${quote(cwd)}`);
+      throw new Error(`--changed-since ${since}: ${quote(outside.name)} is not in the repository of ${quote(cwd)}`);
     }
     const paths = new Set(changes.map(({ path }) => resolve(root, path)));
     return {

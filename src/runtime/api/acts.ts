@@ -14,6 +14,7 @@ import type { ServerParts } from '../parts.ts';
 import type { RefusedAgents } from '../refused-agents.ts';
 import { countsApproval, type HeldSets } from '../removals/approvals.ts';
 import type { Suspension, SuspensionKind } from '../suspensions.ts';
+import { syncSources } from './sync-sources.ts';
 import { clusterView, sourceView, viewRows } from './views.ts';
 
 export interface ActDeps extends Omit<ServerParts, 'fleet'> {
@@ -40,6 +41,7 @@ export function createActs(deps: ActDeps) {
     resumeCluster: ofClusters.resume,
     suspendSource: ofSources.suspend,
     resumeSource: ofSources.resume,
+    syncSources: (name: string | undefined, by: string) => syncSources(deps, name, by),
     approve: (digest: string, by: string) => approve(deps, digest, by),
     accept: (name: string, revision: string, by: string) => accept(deps, name, revision, by),
     replaceCluster: (cluster: string, by: string) => setReleased(deps, cluster, true, by),

@@ -108,6 +108,7 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     resumeCluster: asLeader(acts.resumeCluster),
     suspendSource: asLeader(acts.suspendSource),
     resumeSource: asLeader(acts.resumeSource),
+    syncSources: asLeader(acts.syncSources),
     approve: asLeader(acts.approve),
     accept: asLeader(acts.accept),
     replaceCluster: asLeader(acts.replaceCluster),

@@ -205,7 +205,7 @@ describe.skipIf(isRoot && noProgram('setpriv'))(
       );
       const data = join(work, 'data');
       const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--metrics', '127.0.0.1:0'];
-      const server = start(['serve', '--watch', join(work, 'desired'), '--data-dir', data, ...listening]);
+      const server = start(['serve', '--folder', join(work, 'desired'), '--data-dir', data, ...listening]);
       const metrics = await until('the server is up', async () => addressIn(server.output(), /"metrics":"([^"]+)"/));
       await until('the server is ready', async () => (await fetch(`${metrics}/readyz`)).ok);
       const relay = addressIn(server.output(), /"relay":"([^"]+)"/) ?? '';
@@ -215,7 +215,7 @@ describe.skipIf(isRoot && noProgram('setpriv'))(
       const agent = start([
         ...['agent', '--cluster', 'east', '--server', relay.replace('0.0.0.0', '127.0.0.1')],
         ...['--token-file', join(work, 'token'), '--ca-file', join(data, 'trust', 'ca.crt')],
-        ...['--directory', join(work, 'cluster'), '--health-port', '127.0.0.1:0'],
+        ...['--directory', join(work, 'cluster'), '--metrics', '127.0.0.1:0'],
       ]);
       const health = await until('the agent is up', async () => addressIn(agent.output(), /"health":"([^"]+)"/));
       await until('the agent is ready', async () => (await fetch(`${health}/readyz`)).ok);

@@ -65,7 +65,7 @@ function validate(since: string, paths: readonly string[] = ['.'], folder = cwd)
   return validatePaths({ paths, cwd: folder, readStdin, since, env: process.env });
 }
 
-describe('validate --since', () => {
+describe('validate --changed-since', () => {
   const kustomization = (more = '') => `resources: [d.yaml]\n${more}`;
   const deployment =
     'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {}}}\n';
@@ -178,7 +178,9 @@ describe('validate --since', () => {
   });
 
   it('says what is wrong', async () => {
-    await expect(validate('nothing')).rejects.toThrow('--since nothing: the repository has no commit "nothing"');
+    await expect(validate('nothing')).rejects.toThrow(
+      '--changed-since nothing: the repository has no commit "nothing"',
+    );
     await expect(validate('--output=x')).rejects.toThrow('the repository has no commit "--output=x"');
     const outside = realpathSync(mkdtempSync(join(tmpdir(), 'no-repository-')));
     try {

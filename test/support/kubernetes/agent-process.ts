@@ -79,7 +79,7 @@ export async function startReplicatedFleet(
   };
   const take = async (folder: string): Promise<TestCluster> => {
     const name = folder.split('/').at(-1);
-    const data = ['--data-dir', join(folder, 'agent'), '--health-port', '127.0.0.1:0'];
+    const data = ['--data-dir', join(folder, 'agent'), '--metrics', '127.0.0.1:0'];
     const agentArgs = ['--kubeconfig', plane.kubeconfig(name), ...data];
     const nothing = { live: refuse, edit: refuse, remove: refuse, put: refuse, owned: refuse };
     return { agentArgs, ...nothing, pause: refuse, takeAway: refuse };

@@ -258,7 +258,7 @@ describe('fleetrelay check', () => {
   });
 
   test('has to have something to look at', async () => {
-    expect(await runCli(['check', '--no-server'])).toMatchObject({
+    expect(await runCli(['check', '--without-server'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('nothing to look at'),
     });

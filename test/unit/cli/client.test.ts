@@ -225,6 +225,21 @@ describe('approve', () => {
   });
 });
 
+test('source sync says what the looks have found, and exits with 1 if one has failed', async () => {
+  const { ask, api } = await server();
+  const { code, out } = await ask('source sync');
+  expect([code, out.split('\n')[1]]).toEqual([0, expect.stringMatching(/^main +new +0{10} +1{10} +-/)]);
+  expect(JSON.parse((await ask('source sync main --as bob -o json')).out)).toMatchObject({
+    sources: [{ name: 'main', outcome: 'new' }],
+  });
+  expect((await ask('source sync nowhere')).code).toBe(5);
+  expect(api.calls).toEqual(['sync all sources by ann', 'sync main by bob', 'sync nowhere by ann']);
+  const [main] = fleetView().sources;
+  const failing = [{ ...main!, state: 'failing' as const, message: 'no route' }];
+  const broken = await server(fakeApi(fleetView({ sources: failing })));
+  expect(await broken.ask('source sync')).toMatchObject({ code: 1, out: expect.stringContaining('no route') });
+});
+
 test('source and cluster commands', async () => {
   const { ask, api } = await server();
   expect((await ask('source list')).out).toContain('main');

@@ -38,16 +38,16 @@ describe('a wrong command line exits with 2 and', () => {
     [['get', 'sources', '--tag', 'a=b'], '--tag does not apply to sources'],
     [['get', 'endpoints', '--tag', 'a'], 'It must be KEY=VALUE'],
     [['serve'], 'serve needs something to follow'],
-    [['serve', '--repo', 'https://example.com/x', '--watch', '.'], 'cannot be used with'],
-    [['serve', '--watch', '.', '--poll', '0'], 'a whole number from 1'],
-    [['serve', '--watch', '.', '--context', 'here'], 'add --custom-resources'],
-    [['serve', '--watch', '.', '--http', 'nowhere'], 'is not HOST:PORT'],
-    [['serve', '--watch', '.', '--tls-cert-file', 'a'], 'belong together'],
-    [['serve', '--watch', '.', '--insecure-listen-anywhere'], 'needs --insecure'],
-    [['serve', '--watch', '.', '--store', 'mysql://a'], 'sqlite:PATH'],
-    [['serve', '--watch', '.', '--store', 'redis://a,b'], 'no HOST:PORT'],
-    [['serve', '--watch', '.', '--replicas', '3'], 'one, several'],
-    [['serve', '--watch', '.', '--advertise', 'http://a:b@c'], 'without user and password'],
+    [['serve', '--repo', 'https://example.com/x', '--folder', '.'], 'cannot be used with'],
+    [['serve', '--folder', '.', '--poll', '0'], 'a whole number from 1'],
+    [['serve', '--folder', '.', '--context', 'here'], 'add --custom-resources'],
+    [['serve', '--folder', '.', '--http', 'nowhere'], 'is not HOST:PORT'],
+    [['serve', '--folder', '.', '--tls-cert-file', 'a'], 'belong together'],
+    [['serve', '--folder', '.', '--insecure-listen-anywhere'], 'needs --insecure'],
+    [['serve', '--folder', '.', '--store', 'mysql://a'], 'sqlite:PATH'],
+    [['serve', '--folder', '.', '--store', 'redis://a,b'], 'no HOST:PORT'],
+    [['serve', '--folder', '.', '--replicas', '3'], 'one, several'],
+    [['serve', '--folder', '.', '--advertise', 'http://a:b@c'], 'without user and password'],
     [['agent', '--cluster', 'East', '--server', 'a:1', '--directory', 'd'], 'lower-case'],
     [['agent', '--cluster', 'east', '--server', '9900', '--directory', 'd'], 'HOST:PORT of the server'],
     [['agent', '--cluster', 'east', '--server', 'a:1', '--directory', 'd'], 'cluster token east --data-dir DIR'],
@@ -74,6 +74,12 @@ describe('a wrong command line exits with 2 and', () => {
     [['approve', 'xyz'], 'digits 0-9 and a-f'],
     [['cluster', 'token', 'east'], 'either --data-dir or --relay-secret-file'],
     [['demo'], 'run `npm start` in a checkout'],
+    [['describe', 'deploy/web'], '`fleetrelay explain CLUSTER KIND/NAMESPACE/NAME`'],
+    [['help', 'diff'], '`fleetrelay plan`'],
+    [['sync'], '`fleetrelay source sync`'],
+    [['logs', 'web'], '`kubectl logs` reads them'],
+    [['rollback'], '`git revert COMMIT && git push`'],
+    [['apply', '-f', 'a.yaml'], '`git push`; `fleetrelay plan`'],
     [['status', '--api', 'ftp://x'], 'must be a plain URL'],
     [['status', '--api', 'http://user:pw@127.0.0.1'], 'must be a plain URL'],
   ])('%j says: %s', async (args, said) => {
@@ -83,8 +89,42 @@ describe('a wrong command line exits with 2 and', () => {
   });
 });
 
+describe('an error obeys -o json and -o yaml:', () => {
+  test.each([
+    [['get', 'clutsers', '-o', 'json'], { reason: 'usage', exitCode: 2, hint: expect.stringContaining('clusters') }],
+    [['status', '-ojson', '--ouput'], { reason: 'usage', message: expect.stringContaining('unknown option') }],
+    [['status', '--output=json', '--api', 'http://127.0.0.1:1'], { reason: 'unreachable', exitCode: 3 }],
+    [['nonsense', '--output', 'json'], { reason: 'usage', message: 'unknown command nonsense' }],
+    [['explain', '-o', 'json'], { reason: 'usage', message: "missing required argument 'question'" }],
+  ])('%j', async (args, error) => {
+    const { code, out, err } = await runCli(args);
+    expect(out).toBe('');
+    expect(JSON.parse(err)).toEqual({ error: expect.objectContaining(error) });
+    expect(code).toBe(JSON.parse(err).error.exitCode);
+  });
+
+  test('as YAML, and as text where -o is of another program', async () => {
+    expect((await runCli(['get', 'clutsers', '-o', 'yaml'])).err).toMatch(/^error:\n {2}reason: usage\n {2}message: /);
+    expect((await runCli(['nonsense', '--', '-o', 'json'])).err).toMatch(/^fleetrelay: unknown command/);
+  });
+});
+
+test('--no-color ends the colours, at any place before --', async () => {
+  for (const args of [
+    ['--no-color', 'get'],
+    ['get', '--no-color'],
+    ['source', 'list', '--no-color', '--help'],
+  ]) {
+    let ended = 0;
+    const withoutColours = (): void => {
+      ended += 1;
+    };
+    expect([args, (await runCli(args, { withoutColours })).code, ended]).toEqual([args, 0, 1]);
+  }
+});
+
 test('a password in the repository’s address is refused and not repeated', async () => {
-  const store = await runCli(['serve', '--watch', '.', '--store', 'redis://ann:sesame@example.com']);
+  const store = await runCli(['serve', '--folder', '.', '--store', 'redis://ann:sesame@example.com']);
   expect(store).toMatchObject({ code: 2, err: expect.stringContaining('--store-password-file') });
   expect(store.err).not.toContain('sesame');
   const { code, err } = await runCli(['serve', '--repo', 'https://ann:sesame@example.com/x.git']);
@@ -180,22 +220,22 @@ describe('the long-running commands', () => {
     ['rediss://ann@[::1]:7/3', { type: 'redis', redis: { nodes: ['[::1]:7'], username: 'ann', database: 3, tls: {} } }],
   ])('serve reads the store %s', async (text, store) => {
     const roots = recordingRoots();
-    expect((await runCli(['serve', '--watch', '.', '--store', text], { roots })).code).toBe(0);
+    expect((await runCli(['serve', '--folder', '.', '--store', text], { roots })).code).toBe(0);
     expect(roots.calls).toMatchObject([['serve', { store }]]);
   });
 
   test('serve does not start where certificates of servers were not to be checked', async () => {
     const roots = recordingRoots();
     const name = 'RELAY_DISABLE_SERVER_CERTIFICATE_VALIDATION';
-    const { code, err } = await runCli(['serve', '--watch', '.'], { roots, env: { [name]: 'true' } });
+    const { code, err } = await runCli(['serve', '--folder', '.'], { roots, env: { [name]: 'true' } });
     expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(name) });
     expect(roots.calls).toEqual([]);
-    expect((await runCli(['serve', '--watch', '.'], { roots, env: { [name]: 'false' } })).code).toBe(0);
+    expect((await runCli(['serve', '--folder', '.'], { roots, env: { [name]: 'false' } })).code).toBe(0);
   });
 
   test('agent passes its options on', async () => {
     const roots = recordingRoots();
-    const args = ['--cluster', 'east', '--server', 'a:9900', '--directory', 'd', '--insecure', '--health-port', '9981'];
+    const args = ['--cluster', 'east', '--server', 'a:9900', '--directory', 'd', '--insecure', '--metrics', '9981'];
     await runCli(['agent', ...args], { roots });
     expect(roots.calls).toEqual([
       [
@@ -248,20 +288,20 @@ describe('the long-running commands', () => {
         return 1;
       },
     });
-    expect(await runCli(['serve', '--watch', '.'], { roots })).toEqual({ code: 1, out: '1.2.3\n', err: '' });
+    expect(await runCli(['serve', '--folder', '.'], { roots })).toEqual({ code: 1, out: '1.2.3\n', err: '' });
   });
 
   test('a root that rejects is one line, with a stack trace only for those who ask', async () => {
     const roots = recordingRoots({ serve: () => Promise.reject(new Error('the port is taken')) });
-    const quiet = await runCli(['serve', '--watch', '.'], { roots });
+    const quiet = await runCli(['serve', '--folder', '.'], { roots });
     expect(quiet).toEqual({ code: 1, out: '', err: 'fleetrelay: the port is taken\n' });
-    const loud = await runCli(['serve', '--watch', '.'], { roots, env: { FLEETRELAY_DEBUG: '1' } });
+    const loud = await runCli(['serve', '--folder', '.'], { roots, env: { FLEETRELAY_DEBUG: '1' } });
     expect(loud.err).toContain('commands.test.ts');
   });
 
   test('a mistake in the program has an exit code of its own', async () => {
     const roots = recordingRoots({ serve: () => Promise.reject(new TypeError('x is not a function')) });
-    expect((await runCli(['serve', '--watch', '.'], { roots })).code).toBe(70);
+    expect((await runCli(['serve', '--folder', '.'], { roots })).code).toBe(70);
   });
 });
 

@@ -1,11 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PLACES } from '../../../src/cli/complete-names.ts';
 import { COMMANDS } from '../../../src/cli/registry.ts';
 import { runCli } from '../../support/cli.ts';
 import { noProgram, programPath } from '../../support/programs.ts';
+import { runServer } from '../../support/running-server.ts';
+import { fakeApi, fleetView, HELD_DIGEST } from '../../support/server-api.ts';
 
 async function script(shell: string): Promise<string> {
   const { code, out, err } = await runCli(['completion', shell]);
@@ -37,7 +42,7 @@ describe('the candidates', () => {
       expect.arrayContaining(['text', 'json', 'junit', 'tap', 'sarif', 'github', 'gitlab']),
     );
     expect(await candidates('validate', '--kubernetes-version', '')).toEqual(['1.33', '1.34', '1.35', '1.36']);
-    expect(await candidates('source', '')).toEqual(['list', 'accept', 'suspend', 'resume']);
+    expect(await candidates('source', '')).toEqual(['list', 'sync', 'accept', 'suspend', 'resume']);
     expect(await candidates('source', 'accept', '--as')).toContain('--as');
     expect(await candidates('source', 'accept', '--as', '')).toEqual([]);
     expect(await candidates('get', 'c')).toContain('clusters');
@@ -58,8 +63,92 @@ describe('the candidates', () => {
 
   test('hold every long option of every command', async () => {
     const all = await Promise.all([...COMMANDS.keys()].map((name) => candidates(name, '--')));
-    const options = ['--api-token-file', '--relay-secret-file', '--health-port', '--strict'];
+    const options = ['--api-token-file', '--relay-secret-file', '--metrics', '--strict'];
     expect(all.flat()).toEqual(expect.arrayContaining(options));
+  });
+});
+
+describe('the candidates for a name are those that the server knows:', () => {
+  test.each([
+    [
+      ['history', ''],
+      ['east', 'west'],
+    ],
+    [['history', 'east', ''], ['Deployment.apps/web/frontend']],
+    [['history', '--limit', '5', 'east', ''], ['Deployment.apps/web/frontend']],
+    [
+      ['explain', ''],
+      ['east', 'west'],
+    ],
+    [
+      ['cluster', 'suspend', ''],
+      ['east', 'west'],
+    ],
+    [['cluster', 'retry', '--as', 'ann', 'east', ''], ['Deployment.apps/web/frontend']],
+    [['cluster', 'register', ''], []],
+    [['source', 'sync', ''], ['main']],
+    [['source', 'accept', 'main', ''], ['4be7c1aa']],
+    [['approve', ''], [HELD_DIGEST]],
+    [
+      ['get', 'clusters', ''],
+      ['east', 'west'],
+    ],
+    [
+      ['get', 'cluster', 'east', ''],
+      ['east', 'west'],
+    ],
+    [['get', 'outputs', ''], ['Deployment.apps/web/frontend']],
+    [['get', 'deploy', ''], ['frontend']],
+    [['get', 'nonsense', ''], []],
+    [
+      ['get', 'outputs', '--cluster', ''],
+      ['east', 'west'],
+    ],
+    [['plan', '--source', ''], ['main']],
+  ])('%j', async (words, expected) => {
+    const [main] = fleetView().sources;
+    const api = fakeApi(fleetView({ sources: [{ ...main!, refusedRevision: '4be7c1aa' }] }));
+    const server = await runServer({ api }, {});
+    try {
+      const env = { FLEETRELAY_API: server.url };
+      const run = await runCli(['__complete', ...words], { completionSeconds: 60, env });
+      expect(run).toEqual({ code: 0, out: expected.map((name) => `${name}\n`).join(''), err: '' });
+      const [command = '', ...rest] = words;
+      if (PLACES[command] === undefined) return;
+      const typed = await runCli(['__complete', command, '--api', server.url, ...rest], { completionSeconds: 60 });
+      expect(typed.out).toBe(run.out);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test('none, if no server answers', async () => {
+    const env = { FLEETRELAY_API: 'http://127.0.0.1:1' };
+    expect(await runCli(['__complete', 'history', ''], { env })).toEqual({ code: 0, out: '', err: '' });
+  });
+
+  test('none, if a server does not answer in time', async () => {
+    const silent = createServer(() => undefined);
+    await new Promise<void>((listening) => void silent.listen(0, '127.0.0.1', listening));
+    const { port } = silent.address() as AddressInfo;
+    try {
+      const env = { FLEETRELAY_API: `http://127.0.0.1:${port}` };
+      expect(await runCli(['__complete', 'history', ''], { env })).toEqual({ code: 0, out: '', err: '' });
+    } finally {
+      silent.closeAllConnections();
+      silent.close();
+    }
+  });
+
+  test('every place is one of a command', async () => {
+    for (const [words, places] of Object.entries(PLACES)) {
+      const { out } = await runCli([...words.split(' '), '--help']);
+      const [usage = ''] = out.split('\n');
+      expect(usage, words).toContain(`Usage: fleetrelay ${words} `);
+      expect((usage.match(/[<[](?!options)/g) ?? []).length, words).toBeGreaterThanOrEqual(
+        words === 'explain' ? 1 : places.length,
+      );
+    }
   });
 });
 

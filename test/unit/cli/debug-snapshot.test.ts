@@ -176,8 +176,8 @@ describe('the command asks for health and metrics', () => {
 
   test.each([
     ['where the server says', said, [], {}, metricsAddress],
-    ['where the caller says', said, ['--metrics', 'http://h:1'], {}, 'http://h:1'],
-    ['where the environment says', said, [], { FLEETRELAY_METRICS: 'http://h:2' }, 'http://h:2'],
+    ['where the caller says', said, ['--server-metrics', 'http://h:1'], {}, 'http://h:1'],
+    ['where the environment says', said, [], { FLEETRELAY_SERVER_METRICS: 'http://h:2' }, 'http://h:2'],
     ['at the usual port of a server that does not say', fleetView(), [], {}, 'http://127.0.0.1:9981'],
   ])('%s', async (_where, fleet, args, env, serverMetrics) => {
     const roots = recordingRoots();

@@ -281,7 +281,7 @@ describe('the options', () => {
     const roots = recordingRoots();
     const args =
       '--kubernetes-version v1.34.2 --kubernetes-version 1.36 --schema-location s/{{.ResourceKind}}.json --context east';
-    const more = '--skip Secret,apps/Deployment --skip Job --since origin/main --strict-kinds --fix';
+    const more = '--skip Secret,apps/Deployment --skip Job --changed-since origin/main --strict-kinds --fix';
     await runCli(['validate', 'a', ...args.split(' '), ...more.split(' ')], { roots });
     expect(roots.calls).toMatchObject([
       [
@@ -330,7 +330,7 @@ describe('the options', () => {
 
   test('that cannot be met end with 2, as 1 means errors in manifests', async () => {
     const ending = (error: Error) => recordingRoots({ validate: () => Promise.reject(error) });
-    const unknown = await runCli(['validate', '--since', 'x'], { roots: ending(new Error('no commit "x"')) });
+    const unknown = await runCli(['validate', '--changed-since', 'x'], { roots: ending(new Error('no commit "x"')) });
     expect(unknown).toEqual({ code: 2, out: '', err: 'fleetrelay: no commit "x"\n' });
     expect((await runCli(['validate'], { roots: ending(new TypeError('x')) })).code).toBe(70);
   });

@@ -16,5 +16,5 @@ test.each([
 
 test('the loopback of another machine is not looked for on this one', () => {
   const place = placeOfMetrics('http://127.0.0.1:9981', 'https://a.example:9980');
-  expect(place).toEqual({ outOfReach: expect.stringContaining('--metrics') });
+  expect(place).toEqual({ outOfReach: expect.stringContaining('--server-metrics') });
 });

@@ -58,6 +58,10 @@ test('a person reads a terminal, in colours unless the user has refused them', (
   expect(terminalOf(true, { NO_COLOR: '1' })).toEqual({ isTerminal: true, colour: false });
   expect(terminalOf(false, {})).toEqual({ isTerminal: false, colour: false });
   expect(terminalOf(true, { TERM: 'dumb' })).toEqual({ isTerminal: false, colour: false });
+  expect(terminalOf(false, { FORCE_COLOR: '1' })).toEqual({ isTerminal: false, colour: true });
+  expect(terminalOf(false, { FORCE_COLOR: 'true', NO_COLOR: '1' })).toEqual({ isTerminal: false, colour: true });
+  expect(terminalOf(true, { FORCE_COLOR: '0' })).toEqual({ isTerminal: true, colour: false });
+  expect(terminalOf(true, { FORCE_COLOR: '' })).toEqual({ isTerminal: true, colour: true });
 });
 
 describe('a suggestion', () => {

@@ -27,7 +27,7 @@ const agent: AgentOptions = {
   ...{ cluster: 'east' as ClusterName, server: { host: '127.0.0.1', port: 1 }, directory: 'live', insecure: false },
   ...{ logLevel: 'error', tokenFile: 'east.token' },
 };
-const serve: ServeOptions = { tlsName: [], relaySecretFile: [], logLevel: 'error', watch: 'fleet' };
+const serve: ServeOptions = { tlsName: [], relaySecretFile: [], logLevel: 'error', folder: 'fleet' };
 const never = new AbortController().signal;
 
 describe('on a terminal', () => {
@@ -40,8 +40,8 @@ describe('on a terminal', () => {
   });
 
   test.each([
-    [{ watch: 'none' }, /none \(--watch\): make it with `fleetrelay init DIR`/],
-    [{ watch: 'east.token' }, /east\.token \(--watch\) is no folder/],
+    [{ folder: 'none' }, /none \(--folder\): make it with `fleetrelay init DIR`/],
+    [{ folder: 'east.token' }, /east\.token \(--folder\) is no folder/],
     [{ repoTokenFile: 'none' }, /none \(--repo-token-file\)/],
     [{ config: 'none' }, /none \(--config\)/],
   ])('a server with %j fails at once', async (over, message) => {

@@ -19,7 +19,7 @@ const rightsOf = (first: string) => ({ kinds: ['*'], labelKeys: ['*'], meshes: [
 
 describe('custom resources by flags', () => {
   it('are the last source, beside a repository or folder', async () => {
-    expect(await sourcesOf({ watch: 'fleet', customResources: true })).toEqual([
+    expect(await sourcesOf({ folder: 'fleet', customResources: true })).toEqual([
       { type: 'files', name: 'main', path: '/work/fleet' },
       { type: 'kubernetes', name: 'custom-resources', allow: rightsOf('main') },
     ]);
@@ -68,7 +68,7 @@ describe('custom resources by flags', () => {
 });
 
 const resolved = (options: Partial<ServeOptions>, env: Readonly<Record<string, string>> = {}) =>
-  resolveServeConfig({ ...plain, watch: 'fleet', ...options }, { cwd: '/work', env });
+  resolveServeConfig({ ...plain, folder: 'fleet', ...options }, { cwd: '/work', env });
 
 describe('the connection of agents', () => {
   const generated = { type: 'generated', names: [] };
