@@ -52,7 +52,7 @@ const integration = {
   include: isLong
     ? [
         'test/e2e/relay/{0[1-46-9],1[1-35]}-*.test.ts',
-        'test/e2e/{survival,people,hostile-agent,pre-commit}.test.ts',
+        'test/e2e/{survival,people,hostile-agent,pre-commit,chart-releases}.test.ts',
         ...LONG_ALONE,
       ]
     : ['test/{contract,e2e,static}/**/*.test.ts', 'test/hostile/processes/*.test.ts'],
