@@ -44,6 +44,7 @@ const LONG_ALONE = [
   'test/e2e/public-manifests.test.ts',
   'test/e2e/site.test.ts',
   'test/e2e/built-image.test.ts',
+  'test/e2e/upgrade.test.ts',
 ];
 
 /** Tests that start processes, and mostly wait for them: more workers than processors. */
