@@ -44,6 +44,7 @@ const LONG_ALONE = [
   'test/e2e/public-manifests.test.ts',
   'test/e2e/site.test.ts',
   'test/e2e/built-image.test.ts',
+  'test/e2e/upgrade.test.ts',
 ];
 
 /** Tests that start processes, and mostly wait for them: more workers than processors. */
@@ -52,7 +53,7 @@ const integration = {
   include: isLong
     ? [
         'test/e2e/relay/{0[1-46-9],1[1-35]}-*.test.ts',
-        'test/e2e/{survival,people,hostile-agent,pre-commit}.test.ts',
+        'test/e2e/{survival,people,hostile-agent,pre-commit,chart-releases}.test.ts',
         ...LONG_ALONE,
       ]
     : ['test/{contract,e2e,static}/**/*.test.ts', 'test/hostile/processes/*.test.ts'],

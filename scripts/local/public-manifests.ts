@@ -34,6 +34,11 @@ const SETS = {
     version: 'v1.11.0-cni-plugin.0.20250813170300-a0db560f0520',
     files: ['manifests/*.yaml'],
   },
+  'gateway-api': {
+    module: 'sigs.k8s.io/gateway-api',
+    version: 'v1.4.1',
+    files: ['config/crd/standard/*.yaml'],
+  },
   'ingress-nginx': {
     module: 'k8s.io/ingress-nginx',
     version: 'v0.0.0-20240708192948-52c50467d67d',

@@ -1,10 +1,20 @@
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { publicManifests } from '../../scripts/local/public-manifests.ts';
 import { AGENT_RELEASES, CRD_RELEASES, releaseOf, SERVER_RELEASES } from '../contract/deploy/releases.ts';
-import { CHARTS, PROJECT, type Release, releaseArguments, runHelm } from '../contract/deploy/rendering.ts';
+import {
+  CHARTS,
+  type Manifest,
+  PROJECT,
+  type Release,
+  releaseArguments,
+  runHelm,
+} from '../contract/deploy/rendering.ts';
+import { until } from '../support/fleet-processes.ts';
 import { type ApiRequests, createApiRequests } from '../support/kubernetes/api-request.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
+import { isLong } from '../support/long.ts';
 import { noProgram } from '../support/programs.ts';
 
 /** The charts on a real API server by a real Helm: installed, upgraded, rolled back and removed. There are no Nodes, so no pod runs. */
@@ -102,6 +112,21 @@ describe.skipIf(noProgram('kube-apiserver', 'helm'))('releases of the charts', (
       await run('upgrade', 'fleetrelay', { ...least, name, values: { ...least.values, logLevel: 'debug' } });
       expect((await live(path)).metadata.generation).toBe(generation + 1);
     });
+  });
+
+  test.skipIf(!isLong)('routes of the Gateway API are what its own definitions take', async ({ skip }) => {
+    const found = await publicManifests('gateway-api');
+    if (!found.ok) return skip(found.problem);
+    const definition = found.files.get('config/crd/standard/gateway.networking.k8s.io_httproutes.yaml');
+    await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: Buffer.from(definition ?? []).toString() });
+    const path = '/apis/gateway.networking.k8s.io/v1/namespaces/fleetrelay-server/httproutes';
+    await until('HTTPRoutes are served', () => live(path));
+    const release = { ...releaseOf(SERVER_RELEASES, 'gateway'), name: 'routed' };
+    await run('install', 'fleetrelay', release);
+    const hosts = (body: { readonly items: readonly Manifest[] }) => body.items.map(({ spec }) => spec.hostnames);
+    expect(hosts(await live(path))).toEqual([undefined, ['hooks.example.com']]);
+    await helm('uninstall', 'routed', '--namespace', release.namespace);
+    expect(hosts(await live(path))).toEqual([]);
   });
 
   test('the agent is upgraded from each set of values to the next, and keeps its Deployment', async () => {

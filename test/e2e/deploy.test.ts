@@ -122,7 +122,11 @@ describe.skipIf(noProgram('kube-apiserver', 'kube-controller-manager'))(
     });
 
     test.skipIf(noProgram('helm'))('the charts, with every set of values', async () => {
-      for (const release of Object.values(SERVER_RELEASES)) await accepted(await renderChart('fleetrelay', release));
+      for (const release of Object.values(SERVER_RELEASES)) {
+        const objects = await renderChart('fleetrelay', release);
+        // The kinds of the Gateway API are not here: chart-releases.test.ts.
+        await accepted(objects.filter(({ kind }) => kind !== 'HTTPRoute'));
+      }
       for (const release of Object.values(AGENT_RELEASES))
         await accepted(await renderChart('fleetrelay-agent', release));
     });

@@ -71,7 +71,8 @@ export interface ServerProcess {
   http(): string;
   /** Where health and metrics are; another place after each start. */
   metrics(): string;
-  start(): Promise<void>;
+  /** `program`: the file that Node runs this time, in place of the fleet's own. */
+  start(program?: string): Promise<void>;
   /** Of the process that was started last; undefined before. */
   pid(): number | undefined;
   kill(signal: NodeJS.Signals): Promise<void>;
@@ -94,6 +95,8 @@ export interface AgentProcess {
     readonly withoutToken?: boolean;
     /** Beside this process's own environment. */
     readonly env?: Readonly<Record<string, string>>;
+    /** The file that Node runs this time, in place of the fleet's own. */
+    readonly program?: string;
   }): Promise<void>;
   /** Of the process that was started last; undefined before. */
   pid(): number | undefined;
@@ -325,12 +328,12 @@ function createServerProcess(
     http: () => (at().http.startsWith('unix:') ? at().http : `http://${at().http}`),
     metrics: () => metrics,
     dataDir,
-    start: async () => {
+    start: async (run = program) => {
       logs.length = 0;
       shareSecret(secretOf, dataDir);
       listening ??= { relay: `127.0.0.1:${await freePort()}`, http: `127.0.0.1:${await freePort()}` };
       // Output that the earlier process has left in its pipe is not output of this one.
-      const started = startLogged(program, args(), (line) => child === started && logs.push(line), env);
+      const started = startLogged(run, args(), (line) => child === started && logs.push(line), env);
       child = started;
       const up = await until('the server is up', () => {
         if (started.exitCode !== null) throw new Error(`the server ended: ${JSON.stringify(logs.slice(-5))}`);
@@ -370,13 +373,14 @@ function createAgentProcess(
     logs,
     start: async (options = {}) => {
       const { token = name, cluster = name, args: more = [], env = {}, withoutToken = false, use } = options;
+      const { program: run = program } = options;
       const { agentArgs } = await home();
       const tokenFile = join(root, `${name}.token`);
       writeFileSync(tokenFile, tokenFor(token, dataDir, use));
       const shown = withoutToken ? [] : ['--token-file', tokenFile];
       const trust = [...shown, '--ca-file', join(dataDir, 'trust', 'ca.crt')];
       const args = ['agent', '--cluster', cluster, '--server', await dial(name), ...trust, ...agentArgs];
-      child = startLogged(program, [...args, '--log-level', 'debug', ...more], (line) => logs.push(line), env);
+      child = startLogged(run, [...args, '--log-level', 'debug', ...more], (line) => logs.push(line), env);
     },
     pid: () => child?.pid,
     kill: (signal) => endChild(child, signal),
