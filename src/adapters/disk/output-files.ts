@@ -150,7 +150,8 @@ async function writeTo(
 ): Promise<Map<ObjectKey, StoredContent>> {
   const stored = new Map<ObjectKey, StoredContent>();
   const format = { line: lineOf(FORMAT) };
-  const known = put.values().reduce((sum, { content, bytes }) => sum + (content?.byteLength ?? bytes ?? 0), 0);
+  // A content of unknown length may be large.
+  const known = put.values().reduce((sum, { content, bytes = Infinity }) => sum + (content?.byteLength ?? bytes), 0);
   const inMemory = known < SMALL_STEP_BYTES ? new WeakRef(put) : undefined;
   function* entries() {
     let at = segment.length();

@@ -79,9 +79,10 @@ test('a snapshot that is written again because its files are gone is read from t
 
 describe('a step with many small objects', () => {
   const many = Array.from({ length: 1_000 }, (_, number) => configMap(`many-${number}`, {}));
+  const received = (value: JsonObject) => ({ ...put(value), content: new TextEncoder().encode(canonicalJson(value)) });
   const writeMany = async (): Promise<void> => {
     const disk = open();
-    await disk.append(step(1, many));
+    await disk.append({ ...step(1, []), put: many.map(received) });
     await disk.close();
   };
 
@@ -96,6 +97,14 @@ describe('a step with many small objects', () => {
     vi.stubGlobal('WeakRef', counted);
     await writeMany().finally(() => vi.unstubAllGlobals());
     expect(references).toBe(1);
+  });
+
+  test('makes no weak reference if it does not say how long its contents are: they are read from the disk', async () => {
+    vi.stubGlobal('WeakRef', undefined);
+    const disk = open();
+    const stored = await disk.append(step(1, [a, b])).finally(() => vi.unstubAllGlobals());
+    expect([...stored.values()].map(({ value }) => value)).toEqual([a, b]);
+    await disk.close();
   });
 
   test('makes a call of the hash for about 500 lines, and two for its end', async () => {
