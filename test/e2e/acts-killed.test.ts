@@ -181,11 +181,11 @@ const SCENARIOS: Readonly<Record<(typeof ACTS)[number]['path'], () => Promise<Sc
   }),
   '/sources/sync': async () => ({
     path: '/sources/sync',
-    isInForce: () => until('the source was read', async () => (await source('main'))?.state === 'synced'),
+    isInForce: () => until('the source was read', async () => (await source('fleet'))?.state === 'synced'),
   }),
   '/sources/:name/sync': async () => ({
-    path: '/sources/main/sync',
-    isInForce: () => until('the source was read', async () => (await source('main'))?.state === 'synced'),
+    path: '/sources/fleet/sync',
+    isInForce: () => until('the source was read', async () => (await source('fleet'))?.state === 'synced'),
   }),
   '/sources/:name/resume': async () => ({
     path: '/sources/extra/resume',

@@ -36,7 +36,7 @@ test.each([
 
 test('graph.ts names each domain once where it lists them', () => {
   const text = readFileSync(join(project, 'src/engine/graph.ts'), 'utf8');
-  expect(text).toContain('const domains: readonly Domain[] = [health, services, care];');
+  expect(text).toContain('const domains: readonly Domain[] = [health, services, care, drift];');
   const others = sources().filter((file) => file.startsWith('src/engine/') && !file.startsWith('src/engine/services/'));
   const importers = others.filter((file) => /from '[^']*\/services\//.test(readFileSync(join(project, file), 'utf8')));
   expect(importers).toEqual(['src/engine/graph.ts']);
