@@ -330,7 +330,7 @@ describe.skipIf(noProgram('kube-apiserver'))('commands on a real API server', ()
 
     it('list shows it, with its agent', async () => {
       const { out } = await run('cluster', 'list', '--api', fleet.server.http());
-      expect(out).toMatch(/CLUSTER +CONNECTED .* AGENT +KUBERNETES +LABELS +MESSAGE/);
+      expect(out).toMatch(/CLUSTER +CONNECTED .* AGENT +KUBERNETES +LABELS +ID +MESSAGE/);
       expect(out).toMatch(/east +yes .* v1\.\d+\.\d+ /);
     });
 

@@ -4,47 +4,44 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ClusterApi, InventoryRecord, LiveState } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';
 
-/** An API server ends each request within a minute, and a watch tells of it soon after. */
-const KEPT_MS = 120_000;
+/** An API server ends each request within a minute. */
+const UNDER_WAY_MS = 60_000;
+/** A list or a watch tells of an object within this time. */
+const SEEN_MS = 60_000;
 
 interface Removed {
   readonly fleet: FleetName;
   readonly nonce: string;
-  readonly at: number;
 }
 
 /**
- * Removes what a late write brings back: a request of an agent that has ended, or one that was given up, can reach the API server
- * after the next agent has removed the object. Its stamp has the nonce of the removed record.
+ * Removes what an earlier agent brings back: a request that was under way when it ended can reach the API server after this agent has
+ * removed the object. The object then bears the nonce of the removed record. Only what was removed within a minute of the start, and
+ * of which the inventory had the record at the start, is removed again: later, people may restore what fleetrelay has removed.
  */
 export function createLateWrites({
   cluster,
   clock,
   log,
+  recovered,
 }: {
   readonly cluster: ClusterApi;
   readonly clock: Clock;
   readonly log: Log;
+  /** The records of the inventory at the start. */
+  readonly recovered: ReadonlyMap<ObjectKey, Pick<InventoryRecord, 'nonce'>>;
 }) {
-  /** In the order of their removal. */
+  let earlier: typeof recovered | undefined = recovered;
   const removed = new Map<ObjectKey, Removed>();
   const working = new Set<ObjectKey>();
-  let cancel: (() => void) | undefined;
+  let cancel = clock.schedule(UNDER_WAY_MS, () => {
+    earlier = undefined;
+    cancel = clock.schedule(SEEN_MS, () => removed.clear());
+  });
 
-  const dropOld = (): void => {
-    cancel = undefined;
-    const now = clock.monotonic();
-    for (const [key, { at }] of removed) {
-      if (at + KEPT_MS > now) {
-        cancel = clock.schedule(at + KEPT_MS - now, dropOld);
-        return;
-      }
-      removed.delete(key);
-    }
-  };
   const remove = async (key: ObjectKey, { fleet, nonce }: Removed): Promise<void> => {
     const object = displayKey(key);
-    log.info('a removed object is live again, and is removed again', { object });
+    log.info('an earlier agent has brought back a removed object, which is removed again', { object });
     try {
       const { type } = await cluster.remove({ key, fleet, nonce });
       if (type !== 'gone') log.warn('an object that is live again is still there', { object, type });
@@ -57,9 +54,7 @@ export function createLateWrites({
   return {
     /** The object was removed, and its record is gone. */
     removed: (fleet: FleetName, { key, nonce }: InventoryRecord): void => {
-      removed.delete(key);
-      removed.set(key, { fleet, nonce, at: clock.monotonic() });
-      cancel ??= clock.schedule(KEPT_MS, dropOld);
+      if (earlier?.get(key)?.nonce === nonce) removed.set(key, { fleet, nonce });
     },
     /** Removes the object again if a late write has brought it back. True: it is to be compared with the next state too. */
     observe: (live: LiveState, key: ObjectKey): boolean => {
@@ -71,6 +66,6 @@ export function createLateWrites({
       return true;
     },
     keys: (): Iterable<ObjectKey> => removed.keys(),
-    stop: (): void => cancel?.(),
+    stop: (): void => cancel(),
   };
 }

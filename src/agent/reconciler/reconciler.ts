@@ -134,7 +134,7 @@ function createState(deps: ReconcilerDeps, { inventory, trusted }: Recovered) {
     hasRemoved: false,
     health: createHealthReporter(deps),
     drift: createDrift({ ...deps, queue }),
-    lateWrites: createLateWrites(deps),
+    lateWrites: createLateWrites({ ...deps, recovered: inventory.records }),
   };
   return state;
 }

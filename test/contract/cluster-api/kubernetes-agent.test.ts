@@ -112,7 +112,8 @@ describe.skipIf(noProgram('kube-apiserver'))('an agent in a Kubernetes cluster',
     await until('it is applied', isSaid(value, 'applied Applied'));
     const { metadata, ...rest } = (await live('configmap', 'late')) as { readonly metadata: JsonObject };
     const { uid: _uid, resourceVersion: _version, managedFields: _fields, creationTimestamp: _at, ...ours } = metadata;
-    // The last one of its kind.
+    // The next agent removes it while a request of this one is under way. It is the last one of its kind.
+    await startAgent();
     expect(await server.say({ removals: [keyOf(value)] })).toEqual({ accepted: true });
     await until('it is removed', isSaid(value, 'removed Removed'));
     await plane.kubectl(['create', '-f', '-'], { input: JSON.stringify({ ...rest, metadata: ours }) });

@@ -14,6 +14,13 @@ beforeEach(async () => {
   written = world.cluster.objects.get(keyA) as ObservedObject;
 });
 
+/** An agent starts while requests of the one before may be under way. */
+async function nextAgent(): Promise<void> {
+  await world.restart();
+  world.server.connect();
+  await world.settle();
+}
+
 /** A request of an agent that has ended arrives. */
 async function arrives(object: ObservedObject): Promise<void> {
   world.cluster.personPuts(keyA, object.value, object.stamp ?? 'drop');
@@ -23,6 +30,7 @@ async function arrives(object: ObservedObject): Promise<void> {
 const isLive = (): boolean => world.cluster.objects.has(keyA);
 
 test('what a late write brings back after the removal is removed again, also after a refusal', async () => {
+  await nextAgent();
   await world.server.say({ removals: [keyA] });
   await world.settle();
   expect(isLive()).toBe(false);
@@ -37,6 +45,7 @@ test('what a late write brings back after the removal is removed again, also aft
 });
 
 test('what others create under its name stays, and so does what comes later than any request of ours', async () => {
+  await nextAgent();
   await world.server.say({ removals: [keyA] });
   await world.settle();
   const { stamp: _, ...ofOthers } = written;
@@ -51,6 +60,7 @@ test('what others create under its name stays, and so does what comes later than
 });
 
 test('an object that is declared again takes the place of what a late write brought back', async () => {
+  await nextAgent();
   await world.server.say({ removals: [keyA] });
   await world.settle();
   await arrives(written);
@@ -59,4 +69,17 @@ test('an object that is declared again takes the place of what a late write brou
   await world.clock.advance(30_000);
   expect(world.cluster.objects.get(keyA)?.value).toEqual(again);
   expect(world.server.lastResults()[keyA]).toBe('applied Applied');
+});
+
+test.each([
+  ['more than a minute after the start', nextAgent, 61_000],
+  ['by the agent that has created it', async () => undefined, 0],
+])('what people restore after a removal %s stays', async (_, prepare, wait) => {
+  await prepare();
+  await world.clock.advance(wait);
+  await world.server.say({ removals: [keyA] });
+  await world.settle();
+  await arrives(written);
+  await world.clock.advance(60_000);
+  expect(isLive()).toBe(true);
 });

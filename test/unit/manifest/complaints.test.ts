@@ -65,9 +65,9 @@ const IDENTITY: readonly Case[] = [
       '5:16: error: metadata.labels["ok"] must be text, not true or false: yes is read as the boolean true (write it in quotes)',
       '5:21: warning: the key n is read as "false", as kubectl does, but not by all tools (write "n" in quotes)',
       '5:24: error: metadata.labels["false"] must be text, not a number (quote it)',
-      '5:27: error: the key "a b" must be 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
-      '5:40: error: the value "-" must be empty or 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
-      '6:17: error: the prefix of the key "/x" must be a DNS name of at most 253 characters',
+      '5:27: error: metadata.labels: the key "a b" must be 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
+      '5:40: error: metadata.labels["v"]: the value "-" must be empty or 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
+      '6:17: error: metadata.annotations: the prefix of the key "/x" must be a DNS name of at most 253 characters',
       '6:27: warning: the key on is read as "true", as kubectl does, but not by all tools (write "on" in quotes)',
       '6:31: error: metadata.annotations["true"] must be text, not true or false (quote it)',
     ],
@@ -301,7 +301,7 @@ const SYNTAX: readonly Case[] = [
     'a character in a key that is not visible',
     'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {"a\u00a0": b}}\n',
     [
-      '3:30: error: the key "a\\u00a0" must be 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
+      '3:30: error: metadata.labels: the key "a\\u00a0" must be 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
     ],
   ],
   [
