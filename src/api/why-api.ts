@@ -61,14 +61,3 @@ export interface ImpactView {
   /** Number of all of them. */
   readonly total: number;
 }
-
-/** A finished plan. */
-export interface PlannedRefView {
-  readonly commit: string;
-  /** A `PlanView` as JSON. */
-  readonly json: string;
-  readonly markdown: string;
-  /** One line. */
-  readonly summary: string;
-  readonly hasChanges: boolean;
-}

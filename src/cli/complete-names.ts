@@ -8,6 +8,9 @@ const DEADLINE_SECONDS = 0.5;
 /** Names that are offered at most. */
 const MOST = 1_000;
 
+/** A shell puts the name into the command line as it is: people choose names of objects, and agents what they report. */
+const HARMLESS = /^\w[\w.:@/=+,-]*$/;
+
 /** Asks for the names that can stand at one place; `before` are the words of the command before it. */
 type Names = (api: Api, before: readonly string[]) => Promise<readonly string[]>;
 
@@ -77,7 +80,7 @@ export async function namesAt(
     const silent = { ...context, stderr: { ...context.stderr, write: () => undefined } };
     const found = await names(await connect(silent, api, context.completionSeconds ?? DEADLINE_SECONDS), before);
     return [...new Set(found)]
-      .filter((name) => /^[!-~]+$/.test(name))
+      .filter((name) => HARMLESS.test(name))
       .sort()
       .slice(0, MOST);
   } catch {

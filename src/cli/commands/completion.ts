@@ -10,12 +10,17 @@ type Shell = 'bash' | 'zsh' | 'fish';
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# bash completion for fleetrelay
 _fleetrelay() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" found IFS=$'\\n'
+  local current="\${COMP_WORDS[COMP_CWORD]}" found candidate IFS=$'\\n'
   found="$(fleetrelay __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1)"
   case "$found" in
     :files) compopt -o filenames; COMPREPLY=($(compgen -f -- "$current")) ;;
     :folders) compopt -o filenames; COMPREPLY=($(compgen -d -- "$current")) ;;
-    *) COMPREPLY=($(compgen -W "$found" -- "$current")) ;;
+    *)
+      # Not by compgen -W, which would run what a candidate has in $(...).
+      COMPREPLY=()
+      while read -r candidate; do
+        [[ -n "$candidate" && "$candidate" == "$current"* ]] && COMPREPLY+=("$candidate")
+      done <<< "$found" ;;
   esac
 }
 complete -F _fleetrelay fleetrelay

@@ -40,16 +40,13 @@ export interface TokenOwner {
   readonly view: (name: string) => JsonObject;
 }
 
-/** How long a server may take to say which clusters it knows. */
-const ASKED_MS = 500;
+/** How long a server may take to say which clusters it knows, in seconds. */
+const ASKED_SECONDS = 0.5;
 
 /** Warns if a server answers that knows no cluster of the name. The token is computed without one, so all else is no error. */
 async function warnIfUnknown(context: CliContext, flags: ApiOptions, name: string): Promise<void> {
-  const api = await connect(context, flags).catch(() => undefined);
-  const none = new Promise<undefined>((resolve) => {
-    setTimeout(() => resolve(undefined), ASKED_MS).unref();
-  });
-  const clusters = await Promise.race([api?.list('clusters').catch(() => undefined), none]);
+  const api = await connect(context, flags, ASKED_SECONDS).catch(() => undefined);
+  const clusters = await api?.list('clusters').catch(() => undefined);
   if (api === undefined || clusters === undefined || clusters.some((cluster) => cluster.name === name)) return;
   const near = suggestion(
     name,

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -154,7 +154,11 @@ describe('the candidates for a name are those that the server knows:', () => {
 
 /** The offers of bash for these words, the last one being typed. A shell function stands for the program. */
 async function offered(...words: readonly string[]): Promise<readonly string[]> {
-  const lines = (await runCli(['__complete', ...words])).out;
+  return offeredOf((await runCli(['__complete', ...words])).out, words);
+}
+
+/** `lines`: what the program prints. */
+async function offeredOf(lines: string, words: readonly string[]): Promise<readonly string[]> {
   const expected = ['__complete', ...words].map((word) => `[${word}]`).join('');
   const ask = `${await script('bash')}
 compopt() { :; }
@@ -177,6 +181,15 @@ describe.skipIf(noProgram('bash'))('bash offers', () => {
     expect(await offered('status', '--output', 'j')).toEqual(['json']);
     expect(await offered('source', 'accept', '--as')).toEqual(['--as']);
     expect(await offered('explain', '$(touch x)', '--o')).toEqual(['--output']);
+  });
+
+  test('a candidate as it is, and runs nothing of it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-completion-'));
+    const hostile = `x$(touch\${IFS}${folder}/ran)`;
+    expect(await offeredOf(`${hostile}\ny\n`, ['explain', 'east', 'x'])).toEqual([hostile]);
+    expect(await offeredOf('', ['explain', 'east', ''])).toEqual([]);
+    expect(readdirSync(folder)).toEqual([]);
+    rmSync(folder, { recursive: true });
   });
 
   test('files and folders', async () => {
