@@ -140,6 +140,34 @@ function createPutBackDrift({ cluster, drifts, log }: DriftDeps) {
   };
 }
 
+/** Drift of applied objects, which is left or put back. */
+function createFoundDrift(deps: DriftDeps) {
+  const left = createLeftDrift(deps);
+  const putBack = createPutBackDrift(deps);
+  return {
+    left,
+    putBack,
+    /** Whether the drift is only reported, by the declared value; it is told then, and else when it was put back. */
+    isLeft(
+      value: JsonObject,
+      record: InventoryRecord,
+      observed: ObservedObject | undefined,
+      fields: readonly string[],
+    ): boolean {
+      const isLeft = leavesDrift(value, deps.settings());
+      putBack.end(record.key);
+      if (isLeft) left.note(record, observed, fields);
+      else putBack.found(compared(record, observed, fields));
+      return isLeft;
+    },
+    /** The object is as declared without a write, or is not owned any more. */
+    end(key: ObjectKey): void {
+      left.end(key);
+      putBack.end(key);
+    },
+  };
+}
+
 /** Finds live objects that differ from their declared content. Compares each live object once. */
 export function createDrift(deps: DriftDeps) {
   const { cluster, results, queue } = deps;
@@ -147,8 +175,8 @@ export function createDrift(deps: DriftDeps) {
   const differing = new Map<ObjectKey, ObservedObject | undefined>();
   /** Per key, the live object and the record that last matched. */
   const matching = new Map<ObjectKey, { readonly observed: ObservedObject; readonly record: InventoryRecord }>();
-  const left = createLeftDrift(deps);
-  const putBack = createPutBackDrift(deps);
+  const found = createFoundDrift(deps);
+  const { left, putBack } = found;
 
   return {
     needsWork,
@@ -160,8 +188,7 @@ export function createDrift(deps: DriftDeps) {
     forget(key: ObjectKey): void {
       differing.delete(key);
       matching.delete(key);
-      left.end(key);
-      putBack.end(key);
+      found.end(key);
     },
     /** Objects that were put back since the start. */
     counts: putBack.counts,
@@ -180,8 +207,7 @@ export function createDrift(deps: DriftDeps) {
     if (observed !== undefined && cluster.matches(request, observed)) {
       matching.set(key, { observed, record });
       differing.delete(key);
-      left.end(key);
-      putBack.end(key);
+      found.end(key);
       return false;
     }
     if (left.has(record, observed)) return false;
@@ -190,15 +216,10 @@ export function createDrift(deps: DriftDeps) {
     const last = results.get(key);
     if (isTried && last !== undefined && last.state !== 'applied' && last.digest === record.digest) return false;
     if (last?.state === 'applied' && last.digest === record.digest && !live.paused) {
+      // A content that the disk cannot read is not applied.
       const value = readable(content);
       const fields = observed === undefined || value === undefined ? [] : cluster.differences(request, observed);
-      if (value !== undefined && leavesDrift(value, deps.settings())) {
-        putBack.end(key);
-        left.note(record, observed, fields);
-        return false;
-      }
-      // A content that the disk cannot read is not applied.
-      if (value !== undefined) putBack.found(compared(record, observed, fields));
+      if (value !== undefined && found.isLeft(value, record, observed, fields)) return false;
     }
     differing.set(key, observed);
     return true;
