@@ -1,5 +1,6 @@
 import { type JsonObject, objectsOf, textOf, textsOf } from './json.ts';
 import { cutText } from './messages.ts';
+import { kindOf, type ObjectKey } from './object-key.ts';
 import { parseRfc3339 } from './time.ts';
 
 /** What becomes of drift: the agent puts the object back, or only reports it. */
@@ -29,6 +30,22 @@ export const MOST_DRIFTS = 100;
 /** Fields of one object that are named. */
 export const MOST_DRIFT_FIELDS = 10;
 const LONGEST_TEXT = 300;
+
+/** An item of a list that is named by its value, and not by its keys or its name: `["a"]`, `[1]`, `[=1]`. */
+const NAMED_BY_VALUE = /\[(?:["=[]|-?\d|(?:true|false|null)\]).*/s;
+
+/**
+ * Fields that differ, as they are told to people: never with values. A path ends before an item that is named by its value,
+ * and of a Secret only `data` and `stringData` are told. A field without a name is left out.
+ */
+export function toldFields(key: ObjectKey, fields: readonly string[]): readonly string[] {
+  const isSecret = kindOf(key) === '/Secret';
+  const told = fields.map((field) => {
+    const named = field.replace(NAMED_BY_VALUE, '').replace(/^\./, '');
+    return isSecret ? named.replace(/^(data|stringData)\b.*/s, '$1') : named;
+  });
+  return [...new Set(told)].filter((field) => field !== '');
+}
 
 /** Reads the rows of a report, the oldest first. What is malformed is left out, and what is too long is cut. */
 export function readDrifts({ drifts }: JsonObject): readonly DriftRecord[] {

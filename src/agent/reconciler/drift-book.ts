@@ -30,7 +30,7 @@ export function createDriftBook(
       put(key, {
         ...facts(key),
         drift,
-        fields: fields.slice(0, MOST_DRIFT_FIELDS).map((field) => field.replace(/^\./, '')),
+        fields: fields.slice(0, MOST_DRIFT_FIELDS),
         outcome,
         count,
       });

@@ -283,6 +283,7 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
     if (step.result.reason === CONTENT_UNKNOWN_REASON) store.loseContent(record, deps.contentLost);
     if (step.result.state === 'applied' && record.givenUp !== undefined) store.endGivenUp(record);
     if (step.written === true) state.health.wrote(key, before);
+    if (step.result.state === 'applied') state.drift.applied(record, step.written === true);
     if (step.drifted !== undefined) state.drift.left(record, before, step.drifted);
     note(state, record, withHealth(step, before));
     return step.retry ? 'retry' : 'done';

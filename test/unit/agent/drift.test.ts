@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AgentSettings } from '../../../src/model/agent-settings.ts';
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { careReportKey } from '../../../src/model/care-report.ts';
-import { readDrifts } from '../../../src/model/drift.ts';
+import { readDrifts, toldFields } from '../../../src/model/drift.ts';
 import { objectOf } from '../../../src/model/json.ts';
 import { type AgentWorld, configMap, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
 
@@ -51,6 +51,25 @@ describe('drift is put back, and the server is told', () => {
     expect(told(world)).toEqual([['ConfigMap/web/a', 'changed', ['data.k'], 'putBack', 2]]);
   });
 
+  test.each([
+    ['exempt', { type: 'exempt', reason: 'ReconcileDisabled', message: 'left' }],
+    ['failed', { type: 'failed', reason: 'Invalid', message: 'refused' }],
+  ] as const)('only when the object was written: not when its apply is %s', async (_name, outcome) => {
+    const world = await applied();
+    world.cluster.fail(keyA, outcome);
+    world.cluster.personPuts(keyA, configMap('a', 'drift'));
+    await world.settle();
+    expect(told(world)).toEqual([]);
+    expect(world.log.lines.map(({ text }) => text)).not.toContain('info: drift was corrected');
+    expect(world.agent.health().driftCorrections).toEqual({ changed: 0, removed: 0 });
+    world.cluster.fail(keyA, undefined);
+    world.cluster.personPuts(keyA, configMap('a', 'again'));
+    await world.clock.advance(600_000);
+    expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
+    expect(told(world)).toEqual([['ConfigMap/web/a', 'changed', ['data.k'], 'putBack', 1]]);
+    expect(world.agent.health().driftCorrections).toEqual({ changed: 1, removed: 0 });
+  });
+
   test('that an object was removed', async () => {
     const world = await applied();
     world.cluster.personRemoves(keyA);
@@ -71,6 +90,27 @@ describe('with drift.mode Report', () => {
     expect(told(world)).toEqual([['ConfigMap/web/a', 'changed', ['data.k'], 'left', 1]]);
     expect(world.server.inputs).toHaveLength(length);
     expect(world.server.lastResults()).toEqual({ [keyA]: 'applied Applied' });
+  });
+
+  test('an object that drifts and changes its status again and again is told once', async () => {
+    const world = await applied(REPORTING);
+    for (const state of ['inProgress', 'current', 'inProgress'] as const) {
+      world.cluster.personPuts(keyA, configMap('a', 'drift'));
+      world.cluster.becomes(keyA, { state, message: '' });
+      await world.settle();
+    }
+    expect(told(world)).toEqual([['ConfigMap/web/a', 'changed', ['data.k'], 'left', 1]]);
+    expect(world.log.lines.filter(({ text }) => text.startsWith('info: drift'))).toHaveLength(1);
+    world.cluster.personRemoves(keyA);
+    await world.settle();
+    expect(told(world)).toEqual([['ConfigMap/web/a', 'removed', [], 'left', 2]]);
+  });
+
+  test('drift that is left does not count as put back', async () => {
+    const world = await applied(REPORTING);
+    world.cluster.personPuts(keyA, configMap('a', 'drift'));
+    await world.settle();
+    expect(world.agent.health().driftCorrections).toEqual({ changed: 0, removed: 0 });
   });
 
   test('a removed object is not made again', async () => {
@@ -111,6 +151,22 @@ describe('with drift.mode Report', () => {
     await world.settle();
     expect(world.cluster.objects.get(keyA)?.value).toEqual(isPutBack ? value : configMap('a', 'drift'));
   });
+});
+
+test('the fields that are told carry no values', () => {
+  const secret = keyOf({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'web' } });
+  expect(
+    toldFields(keyA, ['', '.spec.args["--password=x"]', '.spec.args["y"].z', '.spec.ports[80]', '.a[true]']),
+  ).toEqual(['spec.args', 'spec.ports', 'a']);
+  expect(toldFields(keyA, ['.spec.containers[name="main"].image', '.spec.containers[other]'])).toEqual([
+    'spec.containers[name="main"].image',
+    'spec.containers[other]',
+  ]);
+  expect(toldFields(secret, ['.data.a', '.data.b', 'stringData.c', '.metadata.labels.x'])).toEqual([
+    'data',
+    'stringData',
+    'metadata.labels.x',
+  ]);
 });
 
 test('a server is told of at most a hundred objects, those whose drift is the newest', async () => {

@@ -180,7 +180,9 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   const entry = readEntry(raw, resource, live.judge);
   if (owner.type === 'ours') live.wrote(entry);
   if (isAsDeclared(applying, request, entry)) return contestedFields(applying, raw) ?? unchanged(applying, entry.uid);
-  if (request.leavesDrift === true && owner.type === 'ours' && hasStampOf(request, entry)) {
+  // Fields that are being given up are given up first: the drift is seen again afterwards.
+  const isApplied = owner.type === 'ours' && hasStampOf(request, entry) && request.givenUp === undefined;
+  if (request.leavesDrift === true && isApplied) {
     return { type: 'drifted', fields: lostFields(applying, request, entry), identity: entry.uid };
   }
   const managers = fieldManagers(raw);

@@ -4,6 +4,7 @@ import type { LoadEvaluator } from '../../../model/health-check.ts';
 import { type ClusterId, parseClusterId } from '../../../model/ids.ts';
 import { textOf } from '../../../model/json.ts';
 import { kindOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
+import type { Rate } from '../../../model/rate-limit.ts';
 import { must } from '../../../model/result.ts';
 import type { ClusterApi, LoadedInventory } from '../../../ports/cluster-api.ts';
 import { loadCatalog } from '../api/catalog.ts';
@@ -20,6 +21,9 @@ import { createLive, type Live } from './live/live.ts';
 import { removeObject } from './remove.ts';
 import { createWebhookConfigurations } from './webhook-configurations.ts';
 import { uidOf, type Writing } from './write.ts';
+
+/** Of the Events of all objects of the cluster together: many of them can drift at once. */
+const EVENT_RATE: Rate = { burst: 100, perSecond: 10 };
 
 export interface KubernetesClusterOptions {
   /** The agent's own namespace: its inventory and the stop button are there. It must exist. */
@@ -62,7 +66,8 @@ export async function createKubernetesCluster(
   const flapping = createFlapping(deps.clock.monotonic);
   const ownNamespace = options.allowOwnNamespace === true ? undefined : options.namespace;
   const shared = { ...deps, live, flapping, ownNamespace };
-  const events = createEventRecorder(deps, { instance: options.holder ?? 'agent', controller: 'fleetrelay.dev/agent' });
+  const recorded = { controller: 'fleetrelay.dev/agent', rate: EVENT_RATE };
+  const events = createEventRecorder(deps, { instance: options.holder ?? 'agent', ...recorded });
   const writing: Writing = { ...shared, mayWrite: options.mayWrite, settings: () => settings };
   return {
     identity: async () => id,

@@ -1,4 +1,5 @@
 import { objectRefOf } from '../../../model/object-key.ts';
+import { createRateLimit, type Rate } from '../../../model/rate-limit.ts';
 import type { Random } from '../../../ports/random.ts';
 import type { ResourceEvent, StatusTarget } from '../../../ports/resource-status.ts';
 import { microTime } from '../api/micro-time.ts';
@@ -27,23 +28,32 @@ const EVENTS = { group: 'events.k8s.io', version: 'v1', resource: 'events' };
 const SERIES_MS = 6 * 60_000;
 const BURST = 20;
 const REFILL_MS = 30_000;
+/** What is too old to matter is looked for this often. */
+const FORGET_MS = 60_000;
 const MAX_NOTE = 1024;
+
+interface RecorderOptions {
+  readonly instance: string;
+  readonly controller?: string;
+  readonly rate?: Rate;
+}
 
 /**
  * Writes events of objects, as `kubectl describe` shows them. A repeated event is counted up. Each object has a limited rate
- * of events; others are dropped. `instance`: name of this process. `controller`: of which program it is one.
+ * of events; others are dropped. `instance`: name of this process. `controller`: of which program it is one. `rate`: of the
+ * events of all objects together; undefined: they have no limit.
  */
-export function createEventRecorder(
-  deps: FollowerDeps,
-  { instance, controller = SERVER }: { readonly instance: string; readonly controller?: string },
-) {
+export function createEventRecorder(deps: FollowerDeps, { instance, controller = SERVER, rate }: RecorderOptions) {
   const { client, clock, log, random } = deps;
   const written = new Map<string, Series>();
   const allowances = new Map<string, Allowance>();
+  const limit = rate === undefined ? () => 0 : createRateLimit(clock.monotonic, rate);
+  let forgotAt = clock.monotonic();
   return { record };
 
   /** A failed write is logged. Never rejects. */
   async function record(target: StatusTarget, event: ResourceEvent): Promise<void> {
+    if (limit('') > 0) return;
     forgetOld();
     if (!takeToken(target.uid)) {
       log.debug('an event is left out: there were many', { object: target.key, reason: event.reason });
@@ -80,6 +90,8 @@ export function createEventRecorder(
 
   function forgetOld(): void {
     const now = clock.monotonic();
+    if (now - forgotAt < FORGET_MS) return;
+    forgotAt = now;
     for (const [key, { last }] of written) if (now - last > SERIES_MS) written.delete(key);
     for (const [uid, { filledAt }] of allowances) if (now - filledAt > BURST * REFILL_MS) allowances.delete(uid);
   }
