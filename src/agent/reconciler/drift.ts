@@ -18,9 +18,9 @@ export type DriftCounts = Readonly<Record<'changed' | 'removed', number>>;
 /** On a manifest: whether drift of the object is put back, whatever the policy says. */
 const DRIFT = 'fleetrelay.dev/drift';
 
-/** Whether drift of a declared object is only reported. */
+/** Whether drift of a declared object is only reported. The annotation may be written as the policy writes it (`Report`). */
 export function leavesDrift(value: JsonObject, { driftMode }: AgentSettings): boolean {
-  const declared = annotationOf(value, DRIFT);
+  const declared = annotationOf(value, DRIFT)?.toLowerCase();
   return declared === 'report' || (declared !== 'repair' && driftMode === 'Report');
 }
 
@@ -131,7 +131,7 @@ function createPutBackDrift({ cluster, drifts, log }: DriftDeps) {
       counts[drift] += 1;
       drifts.note(key, { drift, fields, outcome: 'putBack' });
       tell(cluster, key, observed, 'DriftCorrected', `others have changed ${namesOf(fields)}: it was put back`);
-      log.info('drift was corrected', { object: displayKey(key), drift, fields });
+      log.info('drift is corrected', { object: displayKey(key), drift, fields });
     },
     /** The object is as declared without a write, or its drift is left. */
     end(key: ObjectKey): void {

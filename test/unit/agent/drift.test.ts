@@ -60,7 +60,7 @@ describe('drift is put back, and the server is told', () => {
     world.cluster.personPuts(keyA, configMap('a', 'drift'));
     await world.settle();
     expect(told(world)).toEqual([]);
-    expect(world.log.lines.map(({ text }) => text)).not.toContain('info: drift was corrected');
+    expect(world.log.lines.map(({ text }) => text)).not.toContain('info: drift is corrected');
     expect(world.agent.health().driftCorrections).toEqual({ changed: 0, removed: 0 });
     world.cluster.fail(keyA, undefined);
     world.cluster.personPuts(keyA, configMap('a', 'again'));
