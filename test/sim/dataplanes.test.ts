@@ -12,7 +12,8 @@ test('a planted fault is caught: an agent reports no deletion of a Pod', async (
     ...own,
     publishInput: ({ objects, kinds }, changed) => {
       const kept = new Map([...removed, ...objects]);
-      for (const [key, object] of objects) if (key.startsWith('/Pod/')) removed.set(key, { ...object });
+      for (const [key, { digest, value }] of objects)
+        if (key.startsWith('/Pod/')) removed.set(key, { key, digest, value });
       own.publishInput(
         { objects: kept, kinds },
         changed === undefined ? undefined : new Set([...changed].filter((key) => kept.has(key))),
