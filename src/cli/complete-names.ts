@@ -3,9 +3,9 @@ import type { ApiOptions } from './api-options.ts';
 import type { CliContext } from './command.ts';
 import { wantedBy } from './lists/kinds.ts';
 
-/** An answer of the server is waited for so long, in seconds: a shell that completes must not hang. */
+/** The longest wait for the server, in seconds: a shell that completes must not hang. */
 const DEADLINE_SECONDS = 0.5;
-/** Names that are offered at most. */
+/** The most names that are offered. */
 const MOST = 1_000;
 
 /** A shell puts the name into the command line as it is: people choose names of objects, and agents what they report. */

@@ -3,7 +3,7 @@ import { cutText } from './messages.ts';
 import { kindOf, type ObjectKey } from './object-key.ts';
 import { parseRfc3339 } from './time.ts';
 
-/** What becomes of drift: the agent puts the object back, or only reports it. */
+/** What an agent does about drift: it applies the object again, or only reports the drift. */
 export const DRIFT_MODES = ['Repair', 'Report'] as const;
 export type DriftMode = (typeof DRIFT_MODES)[number];
 
@@ -25,9 +25,9 @@ export interface DriftRecord {
   readonly count: number;
 }
 
-/** An agent reports so many objects, those whose drift is the newest. */
+/** The most objects that an agent reports: those that have drifted last. */
 export const MOST_DRIFTS = 100;
-/** Fields of one object that are named. */
+/** The most fields of one object that a record names. */
 export const MOST_DRIFT_FIELDS = 10;
 const LONGEST_TEXT = 300;
 

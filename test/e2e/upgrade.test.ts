@@ -98,7 +98,7 @@ function inDatabase(path: string, statement: string): void {
 
 const live = (object: string): string => `ConfigMap/web/${object}`;
 
-/** Waits until each cluster has applied so many objects, and is connected. */
+/** Waits until each cluster is connected and has applied this number of objects. */
 async function allApplied(fleet: Fleet, count: number): Promise<void> {
   await until(`every cluster has applied ${count} objects`, async () => {
     const { clusters } = await fleet.status();

@@ -15,7 +15,7 @@ import type { WorkQueue } from './work-queue.ts';
 /** Objects that were put back, by what another actor had done to them. */
 export type DriftCounts = Readonly<Record<'changed' | 'removed', number>>;
 
-/** On a manifest: whether drift of the object is put back, whatever the policy says. */
+/** An annotation of a manifest. It overrides the policy's `drift.mode` for this object. */
 const DRIFT = 'fleetrelay.dev/drift';
 
 /** Whether drift of a declared object is only reported. The annotation may be written as the policy writes it (`Report`). */

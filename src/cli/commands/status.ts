@@ -54,7 +54,7 @@ function writeFleet(out: TextOutput, fleet: FleetView): void {
   writeTableBelow(out, DIAGNOSTIC_COLUMNS, fleet.diagnostics);
 }
 
-/** At most so many problems stand above the tables. */
+/** The most problems that are printed above the tables. */
 const MOST_PROBLEMS = 10;
 
 /** Writes the worst first: what is not well, and only then how far the fleet has got. */

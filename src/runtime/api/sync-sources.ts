@@ -7,7 +7,7 @@ import type { ServerParts } from '../parts.ts';
 import type { SourceState } from '../source-table.ts';
 import { sourceView } from './views.ts';
 
-/** A look is waited for so long, in milliseconds: less than the eight seconds within which every act is answered. */
+/** The longest wait for a look, in milliseconds: every act is answered within eight seconds. */
 const LOOK_MS = 6_000;
 
 /**

@@ -612,7 +612,7 @@ describe('without a server', () => {
   test.each([
     ['that ends the connection', ''],
     ['that speaks HTTP/2', '\0\0\0\x04\0\0\0\0\0'],
-  ])("a port %s is said to be the agents' one", async (_, said) => {
+  ])("the error about a server %s asks whether it is the agents' port", async (_, said) => {
     const other = createTcpServer((socket) => socket.on('error', () => undefined).once('data', () => socket.end(said)));
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;

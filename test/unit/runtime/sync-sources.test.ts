@@ -41,7 +41,7 @@ async function sync(conditions: Readonly<Record<string, Condition | undefined>>,
   return { waited, answer: await syncSources(deps, name, 'ann') };
 }
 
-test('each source is looked at, and its outcome is said', async () => {
+test('a sync fetches each source, and answers with the outcome of each', async () => {
   const { answer } = await sync({
     pushed: { revision: 'r2' },
     quiet: {},
@@ -61,7 +61,7 @@ test('each source is looked at, and its outcome is said', async () => {
   expect(sources[3]).toMatchObject({ before: 'r1', refusedRevision: 'r3' });
 });
 
-test('one source is looked at, or it is said that there is none of the name', async () => {
+test('a sync of one source fetches that one, and a name that no source has is not found', async () => {
   const { answer } = await sync({ main: { revision: 'r2' }, other: { revision: 'r2' } }, 'other');
   expect(answer.ok && answer.value.sources.map(({ name }) => name)).toEqual(['other']);
   expect((await sync({ main: {} }, 'nowhere')).answer).toMatchObject({ ok: false, kind: 'notFound' });
