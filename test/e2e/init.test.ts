@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
@@ -42,6 +42,37 @@ test.skipIf(noProgram('bash'))(
     expect(existsSync(join(home, 'fleet/README.md'))).toBe(false);
     expect(readFileSync(join(home, 'fleet/fleet/policy.yaml'), 'utf8')).toBe('# Mine.\n');
     expect(shell('fleetrelay init --dry-run --force')).toMatch(/policy\.yaml changed \(dry run\)/);
+  },
+);
+
+test.skipIf(noProgram('bash'))(
+  'the files of a new repository name schemas that exist, no schema is desired state, and settings of an editor stay',
+  () => {
+    mkdirSync(join(home, 'fleet/.vscode'), { recursive: true });
+    const settings = join(home, 'fleet/.vscode/settings.json');
+    const mine = '{ // Mine.\n  "editor.tabSize": 2,\n}\n';
+    writeFileSync(settings, mine);
+    const toAdd = /settings\.json left in \.: add to it (\{.*\})\n/.exec(shell('fleetrelay init --force'))?.[1] ?? '';
+    expect(readFileSync(settings, 'utf8')).toBe(mine);
+    writeFileSync(settings, toAdd);
+    expect(shell('fleetrelay init')).toMatch(/settings\.json unchanged/);
+    rmSync(settings);
+    expect(shell('fleetrelay init')).toMatch(/settings\.json created/);
+    const read = (path: string) => JSON.parse(readFileSync(join(home, 'fleet', path), 'utf8'));
+    expect(read('.vscode/settings.json')).toEqual(JSON.parse(toAdd));
+    const schemas = Object.keys(JSON.parse(toAdd)['yaml.schemas']).filter((path) => path !== 'kubernetes');
+    expect(schemas.map((path) => read(path).title)).toEqual(['KubernetesCluster', 'Placement', 'FleetPolicy']);
+    const named = ['clusters/local/cluster.yaml', 'placements/hello.yaml', 'fleet/policy.yaml'].map((path) => {
+      const text = readFileSync(join(home, 'fleet', path), 'utf8');
+      const [, schema = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text) ?? [];
+      return `./${join(dirname(path), schema)}`;
+    });
+    expect(named).toEqual(schemas);
+    // The schemas of another version are replaced without being asked for.
+    writeFileSync(join(home, 'fleet', schemas[0] ?? ''), '{}\n');
+    expect(shell('fleetrelay init').match(/.* changed in .*/g)).toEqual([`${schemas[0]?.slice(2)} changed in .`]);
+    expect(shell('fleetrelay validate --strict')).toBe('0 0 errors, 0 warnings in 5 documents of 4 files\n');
+    expect(shell('fleetrelay render -o json')).not.toContain('schemas');
   },
 );
 

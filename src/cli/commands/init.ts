@@ -17,7 +17,7 @@ export function initCommand(context: CliContext): CliCommand {
   return newCommand('init', context)
     .summary('make a repository to start from; install its git hook')
     .description(
-      'Writes a repository to start from: a cluster, an application, the Placement that sends it there, guards, and a README with the next steps. With --hook it installs only a git hook, which validates what each commit changes. Doing it again changes nothing.',
+      'Writes a repository to start from: a cluster, an application, the Placement that sends it there, guards, schemas and settings for editors, and a README with the next steps. With --hook it installs only a git hook, which validates what each commit changes. Doing it again changes nothing but schemas of another version of fleetrelay.',
     )
     .argument('[dir]', 'folder of the repository', '.')
     .option('--cluster <name>', 'name of the first cluster', clusterName, 'local' as ClusterName)
@@ -25,7 +25,7 @@ export function initCommand(context: CliContext): CliCommand {
       '--hook',
       'install the pre-commit hook of the repository that holds the folder, and write no files; needs the git program',
     )
-    .option('--force', 'replace files, or a hook, with other content')
+    .option('--force', 'replace files, or a hook, with other content; .vscode/settings.json stays')
     .option('--dry-run', 'only say what would be done')
     .examples([
       ['fleetrelay init fleet && cd fleet', 'a new repository in the folder "fleet"'],

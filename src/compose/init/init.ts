@@ -4,6 +4,7 @@ import type { ClusterName } from '../../model/ids.ts';
 import { clusterManifest } from '../cluster/cluster-file.ts';
 import type { Step } from '../step.ts';
 import { type FileWriting, writeOnce } from '../write-once.ts';
+import { EDITOR_SETTINGS, editorSettings, keepSettings, modeline, schemaFiles } from './editor-files.ts';
 
 /** What `fleetrelay init` writes. */
 export interface InitRequest extends FileWriting {
@@ -14,17 +15,23 @@ export interface InitRequest extends FileWriting {
 }
 
 /**
- * Writes a repository to start from: one cluster, one Placement and what it sends there. Rejects with a text for a person
- * instead of replacing a file with other content, unless it is forced to.
+ * Writes a repository to start from: one cluster, one Placement and what it sends there, and what tells editors their schemas.
+ * Rejects with a text for a person instead of replacing a file with other content, unless it is forced to. Schemas are
+ * replaced, because each version of fleetrelay has its own. Settings of the editor stay, with what is to be added to them.
  */
 export async function initRepository({ folder, cluster, cwd, ...writing }: InitRequest): Promise<readonly Step[]> {
+  const root = resolve(cwd, folder);
+  const schemas = await schemaFiles();
+  const files = { ...repositoryFiles(cluster), [EDITOR_SETTINGS]: editorSettings(), ...schemas };
   const steps: Step[] = [];
   // Asks for all files before it writes the first one: a refusal leaves nothing half done.
   for (const dryRun of writing.dryRun ? [true] : [true, false]) {
     steps.length = 0;
-    for (const [path, text] of Object.entries(repositoryFiles(cluster))) {
-      const where = join(resolve(cwd, folder), path);
-      const step = await writeOnce('file', where, text, (there) => there === text, { ...writing, dryRun });
+    for (const [path, text] of Object.entries(files)) {
+      const force = writing.force || path in schemas;
+      const kept = path === EDITOR_SETTINGS ? await keepSettings(join(root, path)) : undefined;
+      const step =
+        kept ?? (await writeOnce('file', join(root, path), text, (there) => there === text, { force, dryRun }));
       steps.push({ ...step, what: path, where: folder });
     }
   }
@@ -37,10 +44,11 @@ function repositoryFiles(cluster: ClusterName): Readonly<Record<string, string>>
     'README.md': readme(cluster),
     '.fleetrelayignore': IGNORED,
     '.gitignore': `/${DATA}/\n/live/\n`,
-    [`clusters/${cluster}/cluster.yaml`]: printYaml(clusterManifest(cluster, { env: 'test' })),
+    [`clusters/${cluster}/cluster.yaml`]:
+      modeline('KubernetesCluster', '../..') + printYaml(clusterManifest(cluster, { env: 'test' })),
     'apps/hello/hello.yaml': HELLO,
-    'placements/hello.yaml': PLACEMENT,
-    'fleet/policy.yaml': POLICY,
+    'placements/hello.yaml': modeline('Placement', '..') + PLACEMENT,
+    'fleet/policy.yaml': modeline('FleetPolicy', '..') + POLICY,
   };
 }
 
@@ -102,6 +110,8 @@ This repository says what the clusters of a fleet should be. fleetrelay makes th
 - \`apps/\`: manifests for several clusters
 - \`placements/\`: which manifests go to which clusters
 - \`fleet/\`: guards and other settings of the fleet
+- \`.fleetrelay/schemas/\`: the schemas of these kinds, which editors read (VS Code with the extension YAML); after an upgrade
+  \`fleetrelay init\` writes them again, and \`fleetrelay schema export\` writes those of all kinds
 
 Before a commit:
 
