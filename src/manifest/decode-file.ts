@@ -21,7 +21,7 @@ import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.
 import { type DecodeLimits, defaultDecodeLimits, MAX_FINDINGS } from './limits.ts';
 import { didYouMean, type FieldProblem, fieldError, fieldWarning, typeWord } from './problem.ts';
 import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
-import { createJudging, createQuoting, createScalarWarnings, withReading, withSafeFix } from './safe-fixes.ts';
+import { createJudging, createScalarWarnings, withSafeFix } from './safe-fixes.ts';
 import { encryptedProblem, isJsonSchema, noManifest, SOPS_VALUE } from './tool-files.ts';
 
 /** How a file is decoded. */
@@ -119,7 +119,6 @@ export function* checkDocuments(
   const fixes = wantsFixes && !mustNotChange;
   const completeScalars = createScalarWarnings(findings, fixes);
   const judging = createJudging();
-  const mayQuote = createQuoting();
   let index = 0;
   for (const read of readDocuments(file)) {
     const { document, path, value, reading, toolProblems = [] } = read;
@@ -147,8 +146,7 @@ export function* checkDocuments(
       const problem = mustNotChange ? rest : found;
       if (findings.length >= MAX_FINDINGS && (problem.severity === 'warning' || !isClean(findings))) continue;
       const shown = fixes ? withSafeFix(problem, value, problems.length, judge) : problem;
-      const inFile = [...path, ...shown.path];
-      findings.push(file.place(document, { ...withReading(shown, value, document, inFile, mayQuote), path: inFile }));
+      findings.push(file.place(document, { ...shown, path: [...path, ...shown.path] }));
     }
     if (!isSkipped) completeScalars?.(document, path, value, problems, judge);
     yield { ...read, index, isSkipped, ...(size === undefined ? {} : { size }) };

@@ -10,6 +10,7 @@ import type { FieldProblem } from './problem.ts';
 import { readJson } from './read-json.ts';
 import { readYaml } from './read-yaml.ts';
 import { readText } from './text.ts';
+import { createWrittenScalars } from './written-scalars.ts';
 
 /** The documents of a file, and the findings so far. */
 export interface FileDocuments {
@@ -17,6 +18,7 @@ export interface FileDocuments {
   /** Without syntax errors. */
   readonly documents: readonly YamlDocument[];
   readonly findings: readonly Finding[];
+  /** The finding at the place of the field, which names what is written there if the message shows what it is read as. */
   place(document: YamlDocument, problem: FieldProblem): Finding;
   /** The size of a document's value. */
   sizeOf(document: YamlDocument): ValueSize;
@@ -89,13 +91,14 @@ function withPlaces(path: string, text: string, parsed: YamlReading): FileDocume
   }
   const findings = parsed.problems.map((problem) => at(problem, problem.offset));
   const sizes = new Map<YamlDocument, ValueSize>();
+  const withWritten = createWrittenScalars();
   return {
     path,
     documents: parsed.documents,
     findings,
     place: (document, problem) => {
       const { diagnostic, offset } = at(
-        problem,
+        withWritten(document, problem),
         offsetIn(document, problem.path, problem.atKey === true ? 'key' : 'value'),
       );
       const fix = problem.fix && editsFor(document, problem.path, problem.fix);

@@ -1,13 +1,10 @@
-import { EVENT_SCALAR, getScalarValue, SCALAR_STYLE_PLAIN } from 'js-yaml';
 import type { FieldPath } from '../model/field-path.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import type { YamlDocument } from './compose-documents.ts';
 import { addQuotes } from './field-edits.ts';
-import { readingOf, yamlSurprise } from './plain-scalars.ts';
-import { findEvents, type ScalarAt, scalarsIn } from './positions.ts';
+import { type ScalarAt, scalarsIn } from './positions.ts';
 import type { FieldProblem } from './problem.ts';
 import type { Finding } from './read-file.ts';
-import { mayHoldSecret } from './secret-text.ts';
 
 /** Of a file with more scalars that YAML 1.2 reads differently, all warnings stay: each costs a check of its manifest. */
 const MAX_SCALARS = 1_000;
@@ -55,40 +52,6 @@ export function createScalarWarnings(findings: Finding[], fixes: boolean) {
         if (fix !== undefined) findings[index] = { ...finding, diagnostic: { ...finding.diagnostic, fix } };
       } else if (isKnown(problems, inManifest) || isWanted(value, inManifest, check)) findings.splice(index, 1);
     }
-  };
-}
-
-/** The problem with what its value is read as, if an author may have meant text. */
-export function withReading(
-  problem: FieldProblem,
-  value: JsonValue,
-  document: YamlDocument,
-  path: FieldPath,
-  mayQuote: MayQuote,
-): FieldProblem {
-  if (problem.reason !== 'WrongType' || problem.atKey === true) return problem;
-  const found = valueAt(value, problem.path);
-  if (typeof found !== 'boolean' && typeof found !== 'number') return problem;
-  const event = findEvents(document, path)?.value;
-  if (event?.type !== EVENT_SCALAR || event.style !== SCALAR_STYLE_PLAIN || event.tagStart >= 0) return problem;
-  const source = getScalarValue(document.text, event);
-  if (yamlSurprise(source, false) === undefined || !mayQuote(document)) return problem;
-  return {
-    ...problem,
-    message: `${problem.message}: ${source} is read as ${readingOf(found)}`,
-    hint: 'write it in quotes',
-  };
-}
-
-/** Whether messages may tell what stands in the text of a document. */
-type MayQuote = (document: YamlDocument) => boolean;
-
-/** Makes a {@link MayQuote} for the documents of one file in their order: each text is looked through once. */
-export function createQuoting(): MayQuote {
-  let known: { readonly text: string; readonly mayQuote: boolean } | undefined;
-  return ({ text }) => {
-    if (known?.text !== text) known = { text, mayQuote: !mayHoldSecret(text) };
-    return known.mayQuote;
   };
 }
 
@@ -147,14 +110,6 @@ function isKnown(problems: readonly FieldProblem[], path: FieldPath): boolean {
   return problems.some(
     (problem) => problem.path.length === path.length && problem.path.every((step, index) => step === path[index]),
   );
-}
-
-function valueAt(root: JsonValue, path: FieldPath): JsonValue | undefined {
-  let value: JsonValue | undefined = root;
-  for (const step of path) {
-    value = Array.isArray(value) ? value[Number(step)] : isJsonObject(value) ? value[step] : undefined;
-  }
-  return value;
 }
 
 /** What a value becomes: another value, and another key of its mapping. */

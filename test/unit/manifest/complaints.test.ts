@@ -64,12 +64,12 @@ const IDENTITY: readonly Case[] = [
     [
       '5:16: error: metadata.labels["ok"] must be text, not true or false: yes is read as the boolean true (write it in quotes)',
       '5:21: warning: the key n is read as "false", as kubectl does, but not by all tools (write "n" in quotes)',
-      '5:24: error: metadata.labels["false"] must be text, not a number (quote it)',
+      '5:24: error: metadata.labels["false"] must be text, not a number: the key n is read as "false" (quote it)',
       '5:27: error: metadata.labels: the key "a b" must be 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
       '5:40: error: metadata.labels["v"]: the value "-" must be empty or 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
       '6:17: error: metadata.annotations: the prefix of the key "/x" must be a DNS name of at most 253 characters',
       '6:27: warning: the key on is read as "true", as kubectl does, but not by all tools (write "on" in quotes)',
-      '6:31: error: metadata.annotations["true"] must be text, not true or false (quote it)',
+      '6:31: error: metadata.annotations["true"] must be text, not true or false: the key on is read as "true" (quote it)',
     ],
   ],
   [
@@ -152,6 +152,15 @@ const ENGINE_KINDS: readonly Case[] = [
       '5:59: error: spec.guards.windowSeconds must be at least 1',
       '5:83: error: spec.guards.maxRemovalsPerFleet must be a whole number, not a fraction',
       '5:88: error: spec.guards.maxRemovals is not a field that is known here (did you mean maxRemovalsPerCluster?)',
+    ],
+  ],
+  [
+    'keys and numbers that are read as others say what is written',
+    'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: a}\nspec: {guards: {yes: 1, windowSeconds: 0b0}}\n',
+    [
+      '4:17: warning: the key yes is read as "true", as kubectl does, but not by all tools (write "yes" in quotes)',
+      '4:17: error: spec.guards.true is not a field that is known here: the key yes is read as "true" (known fields: maxRemovalPercentPerCluster, maxRemovalPercentPerFleet, maxRemovalsPerCluster, maxRemovalsPerFleet, percentFromOwned, windowSeconds)',
+      '4:40: error: spec.guards.windowSeconds must be at least 1: 0b0 is read as the number 0',
     ],
   ],
   [
@@ -383,11 +392,12 @@ describe('complaints about a Secret', () => {
     `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: ${VALUE}\n`,
     `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {a: [${VALUE}]}\nstatus: ${VALUE}\n`,
     `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: "${VALUE}\n`,
+    `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nimmutable: 0123\nstringData: {on: 0b1010011}\n`,
   ];
   it.each(texts)('never hold its values: %#', (text) => {
     const found = complaints(text);
     expect(found.length).toBeGreaterThan(0);
-    expect(found.join('\n')).not.toMatch(/hunter2|0123|12345678901234567890|83/);
+    expect(found.join('\n')).not.toMatch(/hunter2|0123|0b1|12345678901234567890|83/);
   });
   it('in JSON never hold its values', () => {
     const found = complaints(`{"apiVersion":"v1","kind":"Secret","stringData":{"a":"${VALUE}" ${VALUE}}}`, 'a.json');
