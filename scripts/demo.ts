@@ -165,7 +165,7 @@ function report({ ok, title, saw, millis }: Played, talk: (text: string) => void
 
 function invitation(stage: Stage): string {
   const command = (text: string): string => `    ${paint('cyan', text)}`;
-  const cli = `npm run --silent fleetrelay --`;
+  const cli = (text: string): string => command(`npm run --silent fleetrelay -- ${text}${stage.apiOption}`);
   const work = stage.work.directory;
   const push = (message: string): string =>
     `git -C ${work} commit -qam '${message}' && git -C ${work} push -q origin HEAD:main`;
@@ -176,28 +176,42 @@ function invitation(stage: Stage): string {
   return [
     '',
     `The fleet runs. It lives in ${stage.folder}; try this from another terminal, in this folder:`,
+    ...whyWithApi(stage),
     '',
-    '  Edit a file and push:',
-    command(`${edit('greeting', 'Howdy', 'shop/settings.yaml')} && ${push('Howdy')}`),
+    '  Edit a file, and ask what the change would do:',
+    command(edit('greeting', 'Howdy', 'shop/settings.yaml')),
+    cli(`plan ${work}`),
+    '  Push it, and see it arrive:',
+    command(push('Howdy')),
     command(`sleep 1; ${show}`),
     '  Edit a live object, and watch it being put back:',
     command(`${east.editCommand(liveSettings, 'greeting', 'Changed')}; sleep 1; ${show} | grep greeting`),
-    '  Ask where an object comes from:',
-    command(`${cli} explain edge ConfigMap/info/contacts --api ${stage.api}`),
+    '  Ask where an object comes from, and what was sent to a cluster:',
+    cli('explain edge ConfigMap/info/contacts'),
+    cli('history east'),
     '  Push a removal that the guard holds, and approve it:',
     command(`git -C ${work} rm -rq apps/shop && ${push('Close the shop')}`),
-    command(`${cli} approve --list --api ${stage.api}`),
-    command(`${cli} approve DIGEST --api ${stage.api}`),
-    '  Stop an agent, push a change, and see which cluster is waited for:',
+    cli('approve --list'),
+    cli('approve DIGEST'),
+    '  Stop an agent, push a change, and see which cluster is waited for, and what to do:',
     command(`kill ${stage.agentPid('west')}`),
     command(`${edit('owner', 'another team', 'info/info.yaml')} && ${push('Another owner')}`),
-    command(`${cli} status --api ${stage.api}`),
+    cli('status'),
+    cli('check'),
     '  Read the status branch:',
     command(`git -C ${work} fetch -q && git -C ${work} --no-pager log --stat -3 origin/fleetrelay/status/demo`),
     '',
     'Ctrl-C ends it.',
     '',
   ].join('\n');
+}
+
+/** Why the commands name the server; nothing if they need not. */
+function whyWithApi({ api, apiOption }: Stage): readonly string[] {
+  if (apiOption === '') return [];
+  const other = process.env.FLEETRELAY_API;
+  const cause = other === undefined ? 'its usual port is taken' : `FLEETRELAY_API is ${other}`;
+  return [`The server answers at ${api}, and ${cause}: so the commands have --api.`];
 }
 
 function paint(style: 'green' | 'red' | 'dim' | 'cyan', text: string): string {

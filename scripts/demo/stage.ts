@@ -1,8 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FleetView } from '../../src/api/server-api.ts';
+import { DEFAULT_API } from '../../src/cli/api-options.ts';
 import { type Child, type Program, runChild, startChild } from '../local/child.ts';
 import { createSmartHttpServer } from '../local/smart-http-server.ts';
 import { openWorkTree, type WorkTree } from '../local/work-tree.ts';
@@ -13,6 +16,8 @@ export interface Stage {
   readonly folder: string;
   readonly work: WorkTree;
   readonly api: string;
+  /** What a command needs to find the server: nothing, or ` --api ADDRESS`. */
+  readonly apiOption: string;
   cluster(name: string): DemoCluster;
   startAgent(name: string): Promise<void>;
   stopAgent(name: string): Promise<void>;
@@ -105,6 +110,7 @@ async function buildStage(program: Program, folder: string, backstage: Backstage
     folder,
     work,
     api: addresses.http,
+    apiOption: addresses.http === (program.env.FLEETRELAY_API ?? DEFAULT_API) ? '' : ` --api ${addresses.http}`,
     cluster,
     startAgent,
     stopAgent: async (name) => {
@@ -154,23 +160,41 @@ async function serveRepository(
   return { work, repository };
 }
 
+/** The ports of a server that is told none: for agents, for API and hooks, for health and metrics. */
+const USUAL_PORTS = [9900, 9980, 9981] as const;
+
 async function startManagementServer(program: Program, folder: string, repository: string) {
   const secret = randomBytes(24).toString('hex');
   const secretFile = join(folder, 'hook-secret');
   await writeFile(secretFile, `${secret}\n`, { mode: 0o600 });
-  const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--metrics', '127.0.0.1:0'];
-  const hook = ['--hook-secret-file', secretFile];
-  const following = ['--repo', repository, '--branch', 'main', '--poll', '30', '--fleet', FLEET];
-  const server = startChild(program, [
-    'serve',
-    ...following,
-    '--data-dir',
-    join(folder, 'server'),
-    ...listening,
-    ...hook,
-  ]);
-  const { relay, http, caFile } = await server.logged('the server is up');
-  return { server, secret, addresses: { relay: String(relay), http: String(http), caFile: String(caFile) } };
+  const options = ['--hook-secret-file', secretFile, '--data-dir', join(folder, 'server'), '--poll', '30'];
+  const start = async (ports: readonly number[]) => {
+    const [listen, api, metrics] = ports.map((port) => `127.0.0.1:${port}`);
+    const listening = ['--listen', `${listen}`, '--http', `${api}`, '--metrics', `${metrics}`];
+    const following = ['--repo', repository, '--branch', 'main', '--fleet', FLEET];
+    const server = startChild(program, ['serve', ...following, ...options, ...listening]);
+    const { relay, http, caFile } = await server.logged('the server is up');
+    return { server, secret, addresses: { relay: String(relay), http: String(http), caFile: String(caFile) } };
+  };
+  const free = await Promise.all(USUAL_PORTS.map(async (port) => ((await isFree(port)) ? port : ANY_PORT)));
+  // Another process can take a port meanwhile.
+  return start(free).catch(() => start(USUAL_PORTS.map(() => ANY_PORT)));
+}
+
+/** The system chooses a port that is free. */
+const ANY_PORT = 0;
+
+/** Whether no process of this machine listens on the port of the loopback address. */
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const isListening = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (!isListening) return false;
+  server.close();
+  await once(server, 'close');
+  return true;
 }
 
 /** Calls the server's hook, as a git host does after a push. */

@@ -11,7 +11,8 @@ export interface ApiOptions {
   readonly as?: string;
 }
 
-const DEFAULT_API = 'http://127.0.0.1:9980';
+/** Where commands ask unless they are told otherwise: the API of a server with its usual ports, on this machine. */
+export const DEFAULT_API = 'http://127.0.0.1:9980';
 
 /** Adds the options for the address of the server and the credentials of the caller. */
 export function withApiOptions<Some extends Command>(command: Some): Some {

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -38,8 +39,8 @@ async function type(command: string | undefined, allowed = 0, as: NodeJS.Process
   return stdout;
 }
 
-/** Types every command that a demo suggests, in its order, and checks its effect. */
-async function followInvitation(args: readonly string[], demoEnv: NodeJS.ProcessEnv): Promise<void> {
+/** Starts a demo; returns its process, and what it has said when it suggests commands. */
+async function startDemo(args: readonly string[], demoEnv: NodeJS.ProcessEnv) {
   const child = spawn(process.execPath, [DEMO, ...args], {
     env: demoEnv,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -50,17 +51,44 @@ async function followInvitation(args: readonly string[], demoEnv: NodeJS.Process
     said += text.toString();
   });
   await until('the demo suggests commands', () => said.includes('Ctrl-C ends it.'), 60_000);
-  const folder = /It lives in (\S+);/.exec(said)?.[1] ?? '';
-  const [push, show, drift, explain, remove, list, approve, kill, change, status, branch, ...more] = said
+  return { child, said };
+}
+
+async function endDemo(child: ChildProcess): Promise<void> {
+  child.kill('SIGHUP');
+  await until('the demo has ended', () => child.exitCode !== null || child.signalCode !== null);
+}
+
+/** The commands that a demo suggests. Each names the server if its usual port is taken, and else none does. */
+function suggestedBy(said: string): readonly string[] {
+  const typed = said
     .split('\n')
     .filter((line) => /^ {4}[a-z/]/.test(line) && !line.includes('applied by'))
     .map((line) => line.trim());
-  expect(more).toEqual([]);
+  const commands = typed.filter((line) => line.startsWith('npm run '));
+  const named = commands.filter((line) => line.includes(' --api http://127.0.0.1:'));
+  expect(named).toEqual(said.includes(TAKEN) ? commands : []);
+  return typed;
+}
 
+const TAKEN = 'and its usual port is taken: so the commands have --api.';
+
+/** Types every command that a demo suggests, in its order, and checks its effect. */
+async function followInvitation(args: readonly string[], demoEnv: NodeJS.ProcessEnv): Promise<void> {
+  const { child, said } = await startDemo(args, demoEnv);
+  const folder = /It lives in (\S+);/.exec(said)?.[1] ?? '';
+  const typed = suggestedBy(said);
+  const [edit, plan, push, show, drift, explain, history, remove, list, approve, kill, change, status, check, branch] =
+    typed;
+  expect(typed).toHaveLength(15);
+
+  await type(edit);
+  expect(await type(plan)).toContain('Plan: 2 to change, in 2 of 3 clusters');
   await type(push);
   await until('the change arrives', async () => (await type(show)).includes('greeting: Howdy'));
   expect(await type(drift)).toContain('greeting: Howdy');
   expect(await type(explain)).toContain('apps/info/info.yaml:');
+  expect(await type(history)).toMatch(/new revision +1 changed/);
   await type(remove);
   const digest = await until('the removal is held', async () => /^[0-9a-f]{12}\b/m.exec(await type(list))?.[0]);
   expect(await type(approve?.replace('DIGEST', digest))).toContain('released 8 removals');
@@ -70,10 +98,10 @@ async function followInvitation(args: readonly string[], demoEnv: NodeJS.Process
   await until('west is waited for', async () =>
     (await type(status, 1)).includes('waiting for west: disconnected since'),
   );
+  expect(await type(check, 1)).toContain('[AgentDisconnected]');
   expect(await type(branch)).toContain('Fleetrelay-Fleet: demo');
 
-  child.kill('SIGHUP');
-  await until('the demo has ended', () => child.exitCode !== null || child.signalCode !== null);
+  await endDemo(child);
   expect([child.exitCode, existsSync(folder)]).toEqual([0, false]);
 }
 
@@ -81,6 +109,24 @@ test.skipIf(noProgram('bash'))(
   'each command that the demo suggests has its effect, and a closed terminal leaves nothing behind',
   () => followInvitation([], env),
 );
+
+test.skipIf(noProgram('bash'))('where the usual port is taken, the commands name the server', async () => {
+  const other = createServer();
+  // It may be taken already, by a fleet of the person who runs this.
+  const isTaken = new Promise<unknown>((resolve) => {
+    other.once('listening', () => resolve(true)).once('error', resolve);
+  });
+  other.listen(9980, '127.0.0.1');
+  await isTaken;
+  try {
+    const { child, said } = await startDemo([], env);
+    expect(said).toContain(TAKEN);
+    expect(await type(suggestedBy(said).find((line) => line.includes(' status ')))).toContain('applied by 3 of 3');
+    await endDemo(child);
+  } finally {
+    other.close();
+  }
+});
 
 // With the HOME of the process, below which `npm run kubernetes-binaries` puts the programs.
 test.skipIf(noProgram('kube-apiserver', 'bash'))('the suggested commands work on Kubernetes', () =>

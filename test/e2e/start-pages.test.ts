@@ -45,7 +45,8 @@ test.skipIf(noProgram('bash'))('the demo does what the page says', async () => {
   await player.play(steps.slice(0, 1));
   const said = player.printed();
   const [, folder = ''] = /It lives in (\S+);/.exec(said) ?? [];
-  const [, api = ''] = /--api (\S+)/.exec(said) ?? [];
-  settings = `demo='${folder}'; export FLEETRELAY_API='${api}'; `;
+  const [, api] = /--api (\S+)/.exec(said) ?? [];
+  const server = api === undefined ? '' : `export FLEETRELAY_API='${api}'; `;
+  settings = `demo='${folder}'; ${server}`;
   await player.play(steps.slice(1));
 });
