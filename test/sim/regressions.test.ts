@@ -326,6 +326,11 @@ const REGRESSIONS = [
     hostile: 'drawn',
     found: 'a follower kept the status of an ended declaration whose record was deleted while it committed that end',
   },
+  {
+    seed: 8555850,
+    hostile: 'drawn',
+    found: 'no fault: a refusal that its server had not heard counted its removals as owned again',
+  },
   { seed: 100083, found: 'no fault: a store that fails for another reason was taken for one that had been written' },
 ] as const;
 

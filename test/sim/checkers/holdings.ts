@@ -21,6 +21,8 @@ interface Holding {
   /** What a delta that is under way brings, and what it takes away. */
   readonly sent: Set<ObjectKey>;
   readonly going: Set<ObjectKey>;
+  /** What a refused delta would have taken away: the server counts it as going until it hears of the refusal. */
+  readonly refused: Set<ObjectKey>;
   isUnderWay: boolean;
   isAboutToLeave: boolean;
   isKnown: boolean;
@@ -51,6 +53,7 @@ export function followHoldings(world: World): Holdings {
       held: new Set(),
       sent: new Set(),
       going: new Set(),
+      refused: new Set(),
       isUnderWay: false,
       isAboutToLeave: false,
       isKnown: false,
@@ -60,7 +63,8 @@ export function followHoldings(world: World): Holdings {
     all.set(cluster, known);
     return known;
   };
-  const countLeast = ({ held, going }: Holding): number => [...held].filter((key) => !going.has(key)).length;
+  const countLeast = ({ held, going, refused }: Holding): number =>
+    [...held].filter((key) => !going.has(key) && !refused.has(key)).length;
   const countMost = ({ held, sent, going }: Holding): number =>
     new Set([...held].filter((key) => !going.has(key)).concat([...sent])).size;
   const isOnly = world.setting.servers === 1;
@@ -98,6 +102,8 @@ export function followHoldings(world: World): Holdings {
       noteSent(holding, event);
       return;
     }
+    holding.refused.clear();
+    if (event.type === 'refused') for (const key of holding.going) holding.refused.add(key);
     if (event.type === 'departed') {
       for (const { key } of event.delta.upserts) holding.sent.add(key);
       for (const key of event.delta.removals) holding.going.add(key);
