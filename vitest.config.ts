@@ -3,7 +3,7 @@ import { isLong } from './test/support/long.ts';
 import { temporaryStateHome } from './test/support/state-home.ts';
 
 const env = { XDG_STATE_HOME: temporaryStateHome() };
-const setupFiles = ['test/support/generated-cases.ts'];
+const setupFiles = ['test/support/processor-time.ts', 'test/support/generated-cases.ts'];
 
 /** Computation alone: a worker for each of two processors. */
 const unit = {

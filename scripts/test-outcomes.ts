@@ -9,6 +9,8 @@ export interface TestFile {
   readonly tests: readonly TestOutcome[];
   /** Wall time of its imports, hooks and tests, of all its runs. */
   readonly milliseconds: number;
+  /** Processor time of its process, and of the processes that it started and that have ended; 0 where it is not known. */
+  readonly processorMilliseconds: number;
 }
 
 export interface TestOutcome {
@@ -51,6 +53,7 @@ export function withRunAgain(first: TestRun, path: string, again: TestRun): Test
     ...last,
     failed: last.failed || again.broken || !hasPassed(before, last),
     milliseconds: before.milliseconds + last.milliseconds,
+    processorMilliseconds: before.processorMilliseconds + last.processorMilliseconds,
   };
   return { ...first, files: first.files.map((file) => (file.path === path ? settled : file)) };
 }
@@ -77,15 +80,26 @@ export function countTests({ files, broken }: TestRun): Totals {
   return { passed: of('passed'), failed: broken && failed === 0 ? 1 : failed, skipped: of('skipped') };
 }
 
-const SLOWEST = 30;
+type Cost = Pick<TestFile, 'path' | 'milliseconds' | 'processorMilliseconds'>;
 
-/** The slowest files, slowest first, then the sum of all files; files of one run overlap in time. */
+const DEAREST = 30;
+
+/**
+ * The files that cost most, by the larger of their seconds and those of a processor, then the sum of all files; files of one run
+ * overlap in time, and it is the processors that a run waits for.
+ */
 export function durationLines({ files }: TestRun): readonly string[] {
-  const line = (milliseconds: number, text: string): string =>
-    `${(milliseconds / 1_000).toFixed(1).padStart(8)} s ${text}`;
-  const slowest = [...files].sort((a, b) => b.milliseconds - a.milliseconds).slice(0, SLOWEST);
-  const sum = files.reduce((total, { milliseconds }) => total + milliseconds, 0);
-  return [...slowest.map((file) => line(file.milliseconds, file.path)), line(sum, `in ${files.length} files`)];
+  const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(1).padStart(8);
+  const line = ({ milliseconds, processorMilliseconds }: Omit<Cost, 'path'>, text: string): string =>
+    `${seconds(milliseconds)} s ${seconds(processorMilliseconds)} s of processor ${text}`;
+  const sum = (of: (file: Cost) => number): number => files.reduce((total, file) => total + of(file), 0);
+  const most = (file: Cost): number => Math.max(file.milliseconds, file.processorMilliseconds);
+  const all = {
+    milliseconds: sum((file) => file.milliseconds),
+    processorMilliseconds: sum((file) => file.processorMilliseconds),
+  };
+  const dearest = [...files].sort((a, b) => most(b) - most(a)).slice(0, DEAREST);
+  return [...dearest.map((file) => line(file, file.path)), line(all, `in ${files.length} files`)];
 }
 
 function failures(file: TestFile): number {

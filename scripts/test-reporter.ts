@@ -25,6 +25,7 @@ function fileOf(module: TestModule): TestFile {
     failed: module.state() === 'failed',
     tests: [...module.children.allTests()].map(outcomeOf),
     milliseconds: millisecondsOf(module),
+    processorMilliseconds: module.meta().processorMilliseconds ?? 0,
   };
 }
 

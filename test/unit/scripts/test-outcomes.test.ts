@@ -16,6 +16,7 @@ const file = (path: string, states: readonly TestOutcome['state'][], more: Parti
   failed: states.includes('failed'),
   tests: states.map((state, at) => ({ name: `test ${at}`, state })),
   milliseconds: 1_000,
+  processorMilliseconds: 400,
   ...more,
 });
 const run = (...files: readonly TestFile[]): TestRun => ({ files, broken: false });
@@ -77,18 +78,17 @@ test('a file that failed without a failed test is one failure, and so is what be
   expect(countTests({ ...run(file('shaky.test.ts', ['passed', 'failed'])), broken: true }).failed).toBe(1);
 });
 
-test('the slowest files come first, a file that ran again counts both runs, and the last line is the sum', () => {
-  const [slow, shaky] = [file('slow.test.ts', ['passed'], { milliseconds: 61_250 }), file('shaky.test.ts', ['failed'])];
+test('the dearest files come first, a file that ran again counts both runs, and the last line is the sum', () => {
+  const slow = file('slow.test.ts', ['passed'], { milliseconds: 61_250 });
+  const busy = file('busy.test.ts', ['passed'], { processorMilliseconds: 62_000 });
   const again = run(file('shaky.test.ts', ['passed'], { milliseconds: 500 }));
-  const seen = withRunAgain(
-    run(shaky, file('quick.test.ts', ['passed'], { milliseconds: 40 }), slow),
-    'shaky.test.ts',
-    again,
-  );
+  const quick = file('quick.test.ts', ['passed'], { milliseconds: 40, processorMilliseconds: 20 });
+  const seen = withRunAgain(run(file('shaky.test.ts', ['failed']), quick, slow, busy), 'shaky.test.ts', again);
   expect(durationLines(seen)).toEqual([
-    '    61.3 s slow.test.ts',
-    '     1.5 s shaky.test.ts',
-    '     0.0 s quick.test.ts',
-    '    62.8 s in 3 files',
+    '     1.0 s     62.0 s of processor busy.test.ts',
+    '    61.3 s      0.4 s of processor slow.test.ts',
+    '     1.5 s      0.8 s of processor shaky.test.ts',
+    '     0.0 s      0.0 s of processor quick.test.ts',
+    '    63.8 s     63.2 s of processor in 4 files',
   ]);
 });
