@@ -13,6 +13,8 @@ const unit = {
         'test/unit/agent/histories.test.ts',
         'test/unit/compose/validate/fuzz.test.ts',
         'test/unit/engine/care/hostile.test.ts',
+        'test/unit/runtime/histories.test.ts',
+        'test/unit/runtime/stored/checked-map.test.ts',
       ]
     : ['test/{unit,laws,golden}/**/*.test.ts', 'test/hostile/*.test.ts'],
   isolate: false,

@@ -128,7 +128,7 @@ describe('a planted fault is caught', () => {
   });
 
   test('guards: percentages are overlooked', async () => {
-    expect(await caught({ source: loosened(NO_PERCENTAGES) }, 8)).toContain('guards');
+    expect(await caught({ source: loosened(NO_PERCENTAGES) }, 11)).toContain('guards');
   });
 
   test('guards: percentages of the fleet are overlooked', async () => {
@@ -217,7 +217,7 @@ describe('a planted fault is caught', () => {
         return api.apply(request);
       },
     });
-    expect(await caught({ cluster }, 8)).toContain('no foreign write');
+    expect(await caught({ cluster }, 13)).toContain('no foreign write');
   });
 
   test('monotone revisions: an inventory is restored to an earlier state', async () => {
@@ -249,7 +249,7 @@ describe('a planted fault is caught', () => {
       ...api,
       apply: async (request) => (request.key.endsWith('c1') ? { type: 'unchanged' } : api.apply(request)),
     });
-    expect(await caught({ cluster })).toContain('convergence');
+    expect(await caught({ cluster }, 3)).toContain('convergence');
   });
 
   test('status truth: everything is called applied', async () => {

@@ -9,8 +9,8 @@ async function historyOf(seed: number): Promise<readonly string[]> {
   return lines;
 }
 
-// A failing seed is worth something only if it fails again: one, and several servers.
-test.each([1, 2, 4, 7])('seed %i gives the same history again', async (seed) => {
+// A failing seed is worth something only if it fails again: one server, and three beside a hostile agent.
+test.each([2, 4])('seed %i gives the same history again', async (seed) => {
   const first = await historyOf(seed);
   expect(first.length).toBeGreaterThan(50);
   expect(await historyOf(seed)).toEqual(first);

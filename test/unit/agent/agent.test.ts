@@ -75,10 +75,10 @@ test('a stopped object gets no requests until its content or its attempt changes
   expect(world.server.holding().entries).toMatchObject([{ key: keyA, stopped: true }]);
   // From now on a request would succeed.
   cluster.fail(keyA, undefined);
-  await clock.advance(3_600_000);
+  await clock.advance(900_000);
   await world.restart();
   world.server.connect();
-  await clock.advance(3_600_000);
+  await clock.advance(900_000);
   expect(cluster.calls).not.toContain(`apply ${keyA}`);
   expect(world.server.results.filter(({ state }) => state !== 'failed')).toEqual([]);
   await touch(false);

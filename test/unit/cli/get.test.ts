@@ -231,10 +231,13 @@ describe('get', () => {
 
   test('--watch prints JSON, YAML and names as they come', async () => {
     const answers = [[clusterView('east')], [clusterView('east', { message: 'a' })], []];
-    expect((await watched('clusters -o name', answers)).out).toBe('cluster/east\ncluster/east\n');
-    expect((await watched('clusters -o yaml', answers)).out.match(/^---\nname: east$/gm)).toHaveLength(2);
-    const { out } = await watched('clusters -o json', answers);
-    expect(out.split('}\n{').length).toBe(2);
+    // Each looks once a second.
+    const [names, yaml, json] = await Promise.all(
+      ['name', 'yaml', 'json'].map((form) => watched(`clusters -o ${form}`, answers)),
+    );
+    expect(names?.out).toBe('cluster/east\ncluster/east\n');
+    expect(yaml?.out.match(/^---\nname: east$/gm)).toHaveLength(2);
+    expect(json?.out.split('}\n{')).toHaveLength(2);
   });
 
   test('--cluster lists the objects of one cluster', async () => {

@@ -3,13 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { comparePositions, type OutputPosition } from '../../../src/model/output.ts';
 import { type DesiredFiles, declaredFor, isReadable, isWhole, repairedFiles } from '../../support/desired-files.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
+import { isLong } from '../../support/long.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const CLUSTERS = ['east', 'west'] as const;
 const SOURCES = ['main', 'extra'] as const;
 /** Histories of one run; FLEETRELAY_HISTORIES plays more of them. */
-const RUNS = Number(process.env.FLEETRELAY_HISTORIES ?? 150);
+const RUNS = Number(process.env.FLEETRELAY_HISTORIES ?? (isLong ? 1_500 : 40));
 type SourceId = (typeof SOURCES)[number];
 /** Stands for the file of an object whose removal was sent. */
 const LEFT = '';
@@ -380,5 +381,5 @@ describe('histories of a fleet', () => {
       }),
       { numRuns: RUNS },
     );
-  }, 120_000);
+  });
 });

@@ -70,8 +70,9 @@ describe.each(['before', 'after'] as const)('a leader that is killed %s one of i
     'of its %s leaves a fleet that goes on, and nothing is removed without leave',
     async (from) => {
       let deaths = 0;
-      for (let nth = 1; nth <= 14; nth += 1) if (await story(nth, when, from)) deaths += 1;
-      expect(deaths).toBeGreaterThan(8);
+      // Before the third write the store holds what it holds after the second one: both halves together leave out no moment.
+      for (let nth = 1; nth <= 14; nth += 2) if (await story(nth, when, from)) deaths += 1;
+      expect(deaths).toBeGreaterThan(4);
     },
     60_000,
   );

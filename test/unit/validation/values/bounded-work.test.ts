@@ -48,7 +48,7 @@ describe('the check of an object by the schema of its definition ends, and says 
       'of alternatives in alternatives',
       {
         type: 'string',
-        anyOf: many(100, () => ({ anyOf: many(100, () => ({ anyOf: many(300, () => ({ minLength: 9 })) })) })),
+        anyOf: many(100, () => ({ anyOf: many(100, () => ({ anyOf: many(30, () => ({ minLength: 9 })) })) })),
       },
       'a',
     ],
