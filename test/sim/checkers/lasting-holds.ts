@@ -172,8 +172,8 @@ function followSeen(world: World, holdings: Holdings, unwritten: Unwritten) {
     if (event.type !== 'observed') return;
     const before = latest();
     const names = world.agents.map(({ cluster }) => cluster.name);
-    // Of revisions that come at one moment the first may be committed alone, and the next is judged by what it has loosened.
-    const begun = (pending && { ...pending, before: undefined }) ?? {
+    // Of revisions that come at one moment the first may be committed alone: the next is judged by what it has loosened and added.
+    const begun = (pending && { ...pending, before: undefined, most: mostAfter(pending.most, before, holdings) }) ?? {
       ...{ at: world.time.elapsed(), before: isCertain(before) ? before : undefined, decided: [] },
       process: `${event.server}.${event.life}`,
       most: new Map(names.map((name) => [name, holdings.most(name)])),
@@ -209,6 +209,17 @@ function followSeen(world: World, holdings: Holdings, unwritten: Unwritten) {
       return isCertain(after) ? { isLaterThan: comparison(process), before, after, known, decided, most } : undefined;
     },
   };
+}
+
+/** The most that each cluster owned when the turn began, or owns once it has been sent what these revisions declare. */
+function mostAfter(most: Step['most'], vector: Vector, holdings: Holdings): Step['most'] {
+  const { clusters } = wantedBy(vector);
+  return new Map(
+    [...most].map(([name, before]) => {
+      const wanted = [...(clusters.get(name)?.keys() ?? [])];
+      return [name, Math.max(before, new Set([...holdings.held(name), ...wanted]).size)];
+    }),
+  );
 }
 
 /** What tells which removals of a step must be held. */
