@@ -54,8 +54,9 @@ const integration = {
   name: 'integration',
   include: isLong
     ? [
-        'test/e2e/relay/{0[1-46-9],1[1-35]}-*.test.ts',
-        'test/e2e/{survival,people,hostile-agent,pre-commit,chart-releases}.test.ts',
+        'test/e2e/relay/{0[1-9],1[0-6]}-*.test.ts',
+        'test/e2e/{survival,desired-state,people,hostile-agent,pre-commit,chart-releases}.test.ts',
+        'test/e2e/{trust,kubernetes-leader,kubernetes-outages,demo}.test.ts',
         ...LONG_ALONE,
       ]
     : ['test/{contract,e2e,static}/**/*.test.ts', 'test/hostile/processes/*.test.ts'],

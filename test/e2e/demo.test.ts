@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { PROGRAM, until } from '../support/fleet-processes.ts';
+import { isLong } from '../support/long.ts';
 import { noProgram, programPath } from '../support/programs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -129,9 +130,10 @@ test.skipIf(noProgram('bash'))('where the usual port is taken, the commands name
 });
 
 // With the HOME of the process, below which `npm run kubernetes-binaries` puts the programs.
-test.skipIf(noProgram('kube-apiserver', 'bash'))('the suggested commands work on Kubernetes', () =>
-  followInvitation(['--kubernetes'], bundled),
-);
+if (isLong)
+  test.skipIf(noProgram('kube-apiserver', 'bash'))('the suggested commands work on Kubernetes', () =>
+    followInvitation(['--kubernetes'], bundled),
+  );
 
 test.skipIf(noProgram('kube-apiserver', 'bash'))(
   'every step of the story happens on Kubernetes, with the bundle',

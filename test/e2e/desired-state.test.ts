@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { looksOf } from '../support/fleet-looks.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
-import { describeOnClusters } from '../support/on-clusters.ts';
+import { describeOnDirectories } from '../support/on-clusters.ts';
 
 const typo = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n';
 const live = (name: string): string => `ConfigMap/web/${name}`;
@@ -16,7 +16,7 @@ const files = {
   'clusters/east/only.yaml': configMapYaml('only', 'one'),
 };
 
-describeOnClusters('what a push does to real clusters', (clusters, { capabilities }) => {
+describeOnDirectories('what a push does to real clusters', (clusters, { capabilities }) => {
   let fleet: Fleet;
   const holds = (cluster: string, name: string, text: string): Promise<string> =>
     until(`${cluster} holds ${name} with ${text}`, async () => {

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../src/model/json.ts';
 import { type DataplaneCase, rightDataplanes, violationsBelow, wrongDataplanes } from '../support/dataplanes.ts';
 import { conditionsIn } from '../support/fake-custom-resources.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
+import { type ApiRequests, createApiRequests } from '../support/kubernetes/api-request.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
 import { noProgram } from '../support/programs.ts';
 
@@ -55,6 +56,9 @@ const DEFINITION_OF_KUMA = {
   },
 };
 
+/** Of the Dataplanes of the namespace `fleet`. */
+const DATAPLANES = '/apis/kuma.io/v1alpha1/namespaces/fleet/dataplanes';
+
 const resource = (name: string, spec: string): JsonObject => ({
   apiVersion: 'kuma.io/v1alpha1',
   kind: 'Dataplane',
@@ -68,17 +72,18 @@ const expected = (wrong: DataplaneCase): readonly string[] => violationsBelow('s
 
 describe.skipIf(noProgram('kube-apiserver'))('Dataplanes as custom resources', () => {
   let plane: ControlPlane;
+  let api: ApiRequests;
   let fleet: Fleet | undefined;
 
-  const apply = (object: JsonObject): Promise<string> =>
-    plane.kubectl(['apply', '--server-side', '-f', '-'], { input: JSON.stringify(object) });
-  const create = (object: JsonObject, ...words: readonly string[]): Promise<string> =>
-    plane.kubectl(['create', '-f', '-', ...words], { input: JSON.stringify(object) });
-  const isTaken = async (spec: string): Promise<boolean> =>
-    create(resource('tried', spec), '--dry-run=server').then(
-      () => true,
-      () => false,
-    );
+  const apply = (name: string, object: JsonObject): Promise<void> => api.apply(`${DATAPLANES}/${name}`, object);
+  // As `kubectl create` asks.
+  const create = async (object: JsonObject, query = ''): Promise<number> =>
+    (await api.send('POST', `${DATAPLANES}?fieldValidation=Strict${query}`, object)).status;
+  const isTaken = async (spec: string): Promise<boolean> => {
+    const status = await create(resource('tried', spec), '&dryRun=All');
+    expect([201, 400, 422]).toContain(status);
+    return status === 201;
+  };
   const start = async (): Promise<Fleet> => {
     await plane.kubectl(['wait', '--for=condition=Established', '--timeout=120s', 'crd', '--all']);
     fleet = await startFleet({}, { serve: ['--custom-resources', '--kubeconfig', plane.kubeconfig(), '-n', 'fleet'] });
@@ -87,10 +92,12 @@ describe.skipIf(noProgram('kube-apiserver'))('Dataplanes as custom resources', (
 
   beforeEach(async () => {
     plane = await startControlPlane();
+    api = createApiRequests(plane);
     await plane.kubectl(['create', 'namespace', 'fleet']);
   });
   afterEach(async () => {
     await fleet?.stop();
+    api?.close();
     await plane?.stop();
     fleet = undefined;
   });
@@ -107,11 +114,11 @@ describe.skipIf(noProgram('kube-apiserver'))('Dataplanes as custom resources', (
       violations.every((each) => each.startsWith('metrics'));
     expect(taken.filter(isOfMetrics)).toEqual(wrongDataplanes.filter(isOfMetrics));
     expect(taken.filter((each) => !isOfMetrics(each)).map(({ what }) => what)).toEqual(LET_THROUGH);
-    for (const [index, { spec }] of taken.entries()) await create(resource(`wrong-${index}`, spec));
+    for (const [index, { spec }] of taken.entries()) expect(await create(resource(`wrong-${index}`, spec))).toBe(201);
     for (const [index, wrong] of taken.entries()) {
       const accepted = await until(`Accepted of "${wrong.what}"`, async () => {
-        const { status } = await plane.get<{ status?: JsonObject }>('dataplane', '-n', 'fleet', `wrong-${index}`);
-        return conditionsIn(status).Accepted;
+        const { body } = await api.send('GET', `${DATAPLANES}/wrong-${index}`);
+        return conditionsIn(body.status).Accepted;
       });
       expect(accepted).toMatchObject({ status: 'False', reason: 'Invalid' });
       expect(sorted(accepted.message), wrong.what).toEqual(expected(wrong));
@@ -119,7 +126,7 @@ describe.skipIf(noProgram('kube-apiserver'))('Dataplanes as custom resources', (
   });
 
   it('are judged alike, and hold as last known good, where the definition is that of Kuma', async () => {
-    await apply(DEFINITION_OF_KUMA);
+    await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: JSON.stringify(DEFINITION_OF_KUMA) });
     const others = ['placements', 'servicemirrors', 'fleetpolicies'].map((name) => `fleetrelay.dev_${name}`);
     const rest = ['admin.gloo.solo.io_kubernetesclusters', 'core.gardener.cloud_shoots', ...others];
     for (const name of rest) await plane.kubectl(['apply', '--server-side', '-f', `deploy/crds/${name}.yaml`]);
@@ -129,13 +136,14 @@ describe.skipIf(noProgram('kube-apiserver'))('Dataplanes as custom resources', (
     const right = 'networking: {address: 10.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: web}}]}';
     const owned = resource('of-pod', right);
     const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'of-pod', uid: 'a' }];
-    await apply({ ...owned, metadata: { name: 'of-pod', namespace: 'fleet', ownerReferences } });
-    await apply(resource('right', right));
+    await apply('of-pod', { ...owned, metadata: { name: 'of-pod', namespace: 'fleet', ownerReferences } });
+    await apply('right', resource('right', right));
     await until('the right one', async () => (await names()).includes('right.fleet'));
     expect(await names()).toEqual(['right.fleet']);
 
-    for (const [index, { spec }] of wrongDataplanes.entries()) await apply(resource(`wrong-${index}`, spec));
-    await apply(resource('right', 'networking: {address: 0.0.0.0}'));
+    for (const [index, { spec }] of wrongDataplanes.entries())
+      await apply(`wrong-${index}`, resource(`wrong-${index}`, spec));
+    await apply('right', resource('right', 'networking: {address: 0.0.0.0}'));
     type Event = { readonly note: string; readonly regarding: { readonly name: string } };
     const notes = await until('events of all of them', async () => {
       const { items } = await plane.get<{ items: readonly Event[] }>('events.events.k8s.io', '-n', 'fleet');

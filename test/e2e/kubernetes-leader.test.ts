@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest';
 import { type Fleet, until } from '../support/fleet-processes.ts';
 import {
   type AuditedPlane,
@@ -8,6 +8,7 @@ import {
   startReplicatedFleet,
 } from '../support/kubernetes/agent-process.ts';
 import { type ApiRequests, createApiRequests } from '../support/kubernetes/api-request.ts';
+import { testInLong, testOften } from '../support/long-tests.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
 import { noProgram } from '../support/programs.ts';
 
@@ -93,7 +94,7 @@ describe.skipIf(noProgram('kube-apiserver'))('replicas of an agent', () => {
     return { a, b };
   };
 
-  test('the one that leads is the agent, the other stands by; both say so', async () => {
+  testOften('the one that leads is the agent, the other stands by; both say so', async () => {
     const { a, b } = await start();
     const identity = String(a.said('the agent is up')[0]?.identity);
     expect(await holder()).toBe(identity);
@@ -107,7 +108,7 @@ describe.skipIf(noProgram('kube-apiserver'))('replicas of an agent', () => {
     expect(audited.audit().filter((request) => request.user === 'replica-b' && isWrite(request))).toEqual([]);
   });
 
-  test('the leader is killed: the other one is the agent when the lease has run out', async () => {
+  testOften('the leader is killed: the other one is the agent when the lease has run out', async () => {
     const { a, b } = await start();
     await ready(b, /standing by/);
     fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
@@ -132,53 +133,59 @@ describe.skipIf(noProgram('kube-apiserver'))('replicas of an agent', () => {
     await ready(a, /standing by/);
   });
 
-  test('the leader is killed while the server is away: the other one says what it cannot do, changes nothing, and goes on with the server', async () => {
-    const startedAt = Date.now();
-    const { a, b } = await start();
-    await ready(b, /standing by/);
-    await fleet.server.kill('SIGKILL');
-    await a.kill('SIGKILL');
-    await leads(b);
-    // Its disk is its own, and empty.
-    await until(
-      'it says what it cannot do',
-      async () => /no connection to the server.*\n.*drift is not repaired/.test((await b.health('/readyz')).text),
-      60_000,
-    );
-    await audited.plane.kubectl(['delete', 'configmap', 'a', '-n', 'web']);
-    fleet.push({ 'apps/b.yaml': configMapYaml('b', 'one') });
-    await fleet.server.start();
-    await until(
-      'it goes on',
-      async () => {
-        const now = await values();
-        return now.a === 'one' && now.b === 'one';
-      },
-      60_000,
-    );
-    await ready(b, /^ready\n$/);
-    fleet.push({ 'apps/a.yaml': null });
-    await until('it removes', async () => (await values()).a === undefined, 60_000);
-    const objects = audited.audit().filter((request) => request.uri.includes('/namespaces/web/') && isWrite(request));
-    const removals = objects.filter(({ at, verb }) => at >= startedAt && verb === 'delete');
-    expect(removals.map(({ uri }) => uri)).toEqual(['/api/v1/namespaces/web/configmaps/a']);
-  });
+  testInLong(
+    'the leader is killed while the server is away: the other one says what it cannot do, changes nothing, and goes on with the server',
+    async () => {
+      const startedAt = Date.now();
+      const { a, b } = await start();
+      await ready(b, /standing by/);
+      await fleet.server.kill('SIGKILL');
+      await a.kill('SIGKILL');
+      await leads(b);
+      // Its disk is its own, and empty.
+      await until(
+        'it says what it cannot do',
+        async () => /no connection to the server.*\n.*drift is not repaired/.test((await b.health('/readyz')).text),
+        60_000,
+      );
+      await audited.plane.kubectl(['delete', 'configmap', 'a', '-n', 'web']);
+      fleet.push({ 'apps/b.yaml': configMapYaml('b', 'one') });
+      await fleet.server.start();
+      await until(
+        'it goes on',
+        async () => {
+          const now = await values();
+          return now.a === 'one' && now.b === 'one';
+        },
+        60_000,
+      );
+      await ready(b, /^ready\n$/);
+      fleet.push({ 'apps/a.yaml': null });
+      await until('it removes', async () => (await values()).a === undefined, 60_000);
+      const objects = audited.audit().filter((request) => request.uri.includes('/namespaces/web/') && isWrite(request));
+      const removals = objects.filter(({ at, verb }) => at >= startedAt && verb === 'delete');
+      expect(removals.map(({ uri }) => uri)).toEqual(['/api/v1/namespaces/web/configmaps/a']);
+    },
+  );
 
-  test('the leader is stopped in order: it has given the lease back when it ends, and the other one takes it', async () => {
-    const { a, b } = await start();
-    await ready(b, /standing by/);
-    const identity = await holder();
-    await a.kill('SIGTERM');
-    expect(await holder()).not.toBe(identity);
-    await leads(b);
-    await ready(b, /^ready\n$/);
-    fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
-    await until('the other one goes on', async () => (await values()).a === 'two', 60_000);
-    await b.kill('SIGTERM');
-    expect(await holder()).toBe('');
-  });
+  testOften(
+    'the leader is stopped in order: it has given the lease back when it ends, and the other one takes it',
+    async () => {
+      const { a, b } = await start();
+      await ready(b, /standing by/);
+      const identity = await holder();
+      await a.kill('SIGTERM');
+      expect(await holder()).not.toBe(identity);
+      await leads(b);
+      await ready(b, /^ready\n$/);
+      fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
+      await until('the other one goes on', async () => (await values()).a === 'two', 60_000);
+      await b.kill('SIGTERM');
+      expect(await holder()).toBe('');
+    },
+  );
 
-  test('the leader is suspended in the middle of its work and wakes up: it changes nothing any more', async () => {
+  testOften('the leader is suspended in the middle of its work and wakes up: it changes nothing any more', async () => {
     const startedAt = Date.now();
     const { a, b } = await start();
     await ready(b, /standing by/);

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterEach, expect, it } from 'vitest';
 import { type JsonValue, objectOf, objectsOf } from '../../src/model/json.ts';
 import { type Fleet, STATUS_BRANCH, startFleet, until } from '../support/fleet-processes.ts';
+import { testInLong } from '../support/long-tests.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
 import { describeOnDirectories } from '../support/on-clusters.ts';
 
@@ -71,7 +72,7 @@ describeOnDirectories('what a fleet survives', (clusters, { capabilities }) => {
       return typeof said === 'string' && text.test(said) ? said : undefined;
     });
 
-  it('an agent that is away: the rest goes on, it repairs by itself, and catches up', async () => {
+  testInLong('an agent that is away: the rest goes on, it repairs by itself, and catches up', async () => {
     await start();
     await fleet.agent('west').kill('SIGKILL');
     fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
@@ -108,7 +109,7 @@ describeOnDirectories('what a fleet survives', (clusters, { capabilities }) => {
     for (const [at, tree] of trees.entries()) expect(tree, 'an equal tree is no commit').not.toBe(trees[at + 1]);
   });
 
-  it('a restart repeats no status commit', async () => {
+  testInLong('a restart repeats no status commit', async () => {
     await start();
     await statusSays(/^applied by 2 of 2 clusters$/);
     await statusAtRest();
@@ -125,19 +126,22 @@ describeOnDirectories('what a fleet survives', (clusters, { capabilities }) => {
     expect(statusCommits()).toBe(commits);
   });
 
-  it('a store that is deleted: the ledger is rebuilt from the inventories; nothing is removed or rewritten', async () => {
-    await start();
-    await fleet.server.kill('SIGKILL');
-    const before = await fleet.live('east', live('a'));
-    for (const name of ['store.db', 'store.db-wal', 'store.db-shm', 'git'])
-      rmSync(join(fleet.dataDir, name), { recursive: true, force: true });
-    await fleet.server.start();
-    await reconnected();
-    expect(deltasSent()).toBe(0);
-    expect(await fleet.live('east', live('a'))).toBe(before);
-    fleet.push({ 'apps/b.yaml': null });
-    await until('b is removed', async () => (await fleet.live('east', live('b'))) === undefined);
-  });
+  testInLong(
+    'a store that is deleted: the ledger is rebuilt from the inventories; nothing is removed or rewritten',
+    async () => {
+      await start();
+      await fleet.server.kill('SIGKILL');
+      const before = await fleet.live('east', live('a'));
+      for (const name of ['store.db', 'store.db-wal', 'store.db-shm', 'git'])
+        rmSync(join(fleet.dataDir, name), { recursive: true, force: true });
+      await fleet.server.start();
+      await reconnected();
+      expect(deltasSent()).toBe(0);
+      expect(await fleet.live('east', live('a'))).toBe(before);
+      fleet.push({ 'apps/b.yaml': null });
+      await until('b is removed', async () => (await fleet.live('east', live('b'))) === undefined);
+    },
+  );
 
   it('a bad HEAD met by a fresh server: nothing is removed or rewritten', async () => {
     await start();
@@ -168,7 +172,7 @@ describeOnDirectories('what a fleet survives', (clusters, { capabilities }) => {
     expect(await fleet.live('west', live('a'))).toContain('one');
   });
 
-  it('a removal in flight when the stream breaks, and the file is pushed again with a typo', async () => {
+  testInLong('a removal in flight when the stream breaks, and the file is pushed again with a typo', async () => {
     await start();
     fleet.agent('west').signal('SIGSTOP');
     await entered(fleet.push({ 'apps/b.yaml': null }));
@@ -202,7 +206,7 @@ describeOnDirectories('what a fleet survives', (clusters, { capabilities }) => {
     expect(await fleet.live('east', live('a'))).toContain('one');
   });
 
-  it('an agent of an undeclared cluster is refused, with a reason that both logs show', async () => {
+  testInLong('an agent of an undeclared cluster is refused, with a reason that both logs show', async () => {
     await start();
     const stranger = fleet.agent('north');
     await stranger.start();

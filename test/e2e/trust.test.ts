@@ -9,6 +9,7 @@ import { createCertificateRequests } from '../../src/adapters/tls/certificate-re
 import type { TokenUse } from '../../src/relay/trust/tokens.ts';
 import { type Fleet, PROGRAM, startFleet, tokenFor, until } from '../support/fleet-processes.ts';
 import { contentsOf } from '../support/folder-contents.ts';
+import { testInLong, testOften } from '../support/long-tests.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
 import { createTestAuthority, DAY_MS } from '../support/test-authority.ts';
 
@@ -99,7 +100,7 @@ async function withToken(text: string): Promise<{ readonly args: readonly string
 }
 
 describe('an agent and its certificate', () => {
-  test('enrols once; from then on only the certificate counts, also after both ends were killed', async () => {
+  testOften('enrols once; from then on only the certificate counts, also after both ends were killed', async () => {
     await start();
     await east().start();
     await inSync('one');
@@ -123,7 +124,7 @@ describe('an agent and its certificate', () => {
     expect(everything).not.toContain(secret);
   });
 
-  test('renews over the link that is up, and the link outlives its first certificate', async () => {
+  testInLong('renews over the link that is up, and the link outlives its first certificate', async () => {
     // Of which a third is left when it is renewed: nothing that a busy machine takes.
     await start('{clients: {lifetimeSeconds: 24}}');
     await east().start();
@@ -141,7 +142,7 @@ describe('an agent and its certificate', () => {
     expect(issued('token'), 'the newest certificate is good').toBe(0);
   });
 
-  test('an agent that is killed while it enrols connects again', async () => {
+  testOften('an agent that is killed while it enrols connects again', async () => {
     await start('{clients: {lifetimeSeconds: 10}}');
     const moments = {
       'the server has issued one': () => issued('token') > 0,
@@ -160,7 +161,7 @@ describe('an agent and its certificate', () => {
     expect(readdirSync(own())).not.toContain('credentials.corrupt-1');
   });
 
-  test('away past its end it enrols again; stopped past it as well', async () => {
+  testInLong('away past its end it enrols again; stopped past it as well', async () => {
     await start('{clients: {lifetimeSeconds: 10}}');
     await east().start();
     await inSync('one');
@@ -184,7 +185,7 @@ describe('an agent and its certificate', () => {
     expect(issued('token')).toBeGreaterThan(again);
   });
 
-  test('whose file is damaged says so and enrols again', async () => {
+  testOften('whose file is damaged says so and enrols again', async () => {
     await start();
     await east().start();
     await inSync('one');
@@ -198,7 +199,7 @@ describe('an agent and its certificate', () => {
     expect(readFileSync(join(own(), 'credentials.corrupt-1'), 'utf8')).toBe('nonsense');
   });
 
-  test('taken out of the fleet and in again: the old certificate is worth nothing', async () => {
+  testOften('taken out of the fleet and in again: the old certificate is worth nothing', async () => {
     await start();
     await east().start();
     await inSync('one');
@@ -218,39 +219,51 @@ describe('an agent and its certificate', () => {
     expect(stored().certificate).not.toBe(before);
   });
 
-  test('a renewed token: the agent with a certificate goes on, an earlier token enrols no agent, also after a restart', async () => {
-    await start();
-    await east().start();
-    await inSync('one');
-    const first = tokenFor('east', fleet.dataDir);
-    const renewed = await fleet.cli('cluster', 'token', 'east', '--renew', '--data-dir', fleet.dataDir, '--as', 'ann');
-    expect(renewed).toMatch(/^fre1_[1-9]\d+_\d+__[A-Za-z0-9_-]{43}\n$/);
-    push('two');
-    await inSync('two');
-    expect(links()).toBe(1);
-    const audit = readFileSync(join(fleet.dataDir, 'audit.log'), 'utf8').trim().split('\n');
-    expect(audit.map((line) => JSON.parse(line))).toMatchObject([
-      { stage: 'asked', act: 'clusters/east/renew-token', who: 'ann' },
-      { stage: 'done', act: 'clusters/east/renew-token' },
-    ]);
-    expect(audit.join()).not.toContain('fre1_');
-    await east().kill('SIGKILL');
-    await fleet.server.kill('SIGKILL');
-    await fleet.server.start();
-    rmSync(join(own(), 'credentials'));
-    await east().start(await withToken(first));
-    await said('TokenRenewed');
-    expect(issued('token')).toBe(0);
-    await withToken(renewed);
-    push('three');
-    await inSync('three');
-    expect(issued('token')).toBe(1);
-    const again = ['cluster', 'token', 'east', '--data-dir', fleet.dataDir];
-    const printed = await promisify(execFile)(process.execPath, [PROGRAM, ...again], { timeout: 120_000 });
-    expect(printed.stdout.split('_')[1], 'of the same generation').toBe(renewed.split('_')[1]);
-  });
+  testInLong(
+    'a renewed token: the agent with a certificate goes on, an earlier token enrols no agent, also after a restart',
+    async () => {
+      await start();
+      await east().start();
+      await inSync('one');
+      const first = tokenFor('east', fleet.dataDir);
+      const renewed = await fleet.cli(
+        'cluster',
+        'token',
+        'east',
+        '--renew',
+        '--data-dir',
+        fleet.dataDir,
+        '--as',
+        'ann',
+      );
+      expect(renewed).toMatch(/^fre1_[1-9]\d+_\d+__[A-Za-z0-9_-]{43}\n$/);
+      push('two');
+      await inSync('two');
+      expect(links()).toBe(1);
+      const audit = readFileSync(join(fleet.dataDir, 'audit.log'), 'utf8').trim().split('\n');
+      expect(audit.map((line) => JSON.parse(line))).toMatchObject([
+        { stage: 'asked', act: 'clusters/east/renew-token', who: 'ann' },
+        { stage: 'done', act: 'clusters/east/renew-token' },
+      ]);
+      expect(audit.join()).not.toContain('fre1_');
+      await east().kill('SIGKILL');
+      await fleet.server.kill('SIGKILL');
+      await fleet.server.start();
+      rmSync(join(own(), 'credentials'));
+      await east().start(await withToken(first));
+      await said('TokenRenewed');
+      expect(issued('token')).toBe(0);
+      await withToken(renewed);
+      push('three');
+      await inSync('three');
+      expect(issued('token')).toBe(1);
+      const again = ['cluster', 'token', 'east', '--data-dir', fleet.dataDir];
+      const printed = await promisify(execFile)(process.execPath, [PROGRAM, ...again], { timeout: 120_000 });
+      expect(printed.stdout.split('_')[1], 'of the same generation').toBe(renewed.split('_')[1]);
+    },
+  );
 
-  test('with the token of another cluster it gets nothing', async () => {
+  testOften('with the token of another cluster it gets nothing', async () => {
     await start();
     await east().start({ token: 'west' });
     await said('WrongToken');
@@ -261,7 +274,7 @@ describe('an agent and its certificate', () => {
     });
   });
 
-  test('with the token of the environment it enrols', async () => {
+  testOften('with the token of the environment it enrols', async () => {
     await start();
     const env = { RELAY_TOKEN: tokenFor('east', fleet.dataDir) };
     await east().start({ env, withoutToken: true });
@@ -271,27 +284,30 @@ describe('an agent and its certificate', () => {
 });
 
 describe('what the server is', () => {
-  test('without client certificates a connection token is shown; the agent follows the server there and back', async () => {
-    await start('{mode: tls}');
-    await east().start(await withToken(tokenFor('east', fleet.dataDir, 'connection')));
-    await inSync('one');
-    expect(readdirSync(own())).not.toContain('credentials.corrupt-1');
-    const restarted = async (tls: string, text: string, use: TokenUse): Promise<void> => {
-      configure(tls);
-      await fleet.server.kill('SIGKILL');
-      await fleet.server.start();
-      await withToken(tokenFor('east', fleet.dataDir, use));
-      push(text);
-      await inSync(text);
-    };
-    await restarted('{mode: mtls}', 'two', 'enrolment');
-    expect(issued('token')).toBe(1);
-    await restarted('{mode: tls}', 'three', 'connection');
-    await restarted('{mode: mtls}', 'four', 'connection');
-    expect(issued('token'), 'its certificate is still good').toBe(0);
-  });
+  testInLong(
+    'without client certificates a connection token is shown; the agent follows the server there and back',
+    async () => {
+      await start('{mode: tls}');
+      await east().start(await withToken(tokenFor('east', fleet.dataDir, 'connection')));
+      await inSync('one');
+      expect(readdirSync(own())).not.toContain('credentials.corrupt-1');
+      const restarted = async (tls: string, text: string, use: TokenUse): Promise<void> => {
+        configure(tls);
+        await fleet.server.kill('SIGKILL');
+        await fleet.server.start();
+        await withToken(tokenFor('east', fleet.dataDir, use));
+        push(text);
+        await inSync(text);
+      };
+      await restarted('{mode: mtls}', 'two', 'enrolment');
+      expect(issued('token')).toBe(1);
+      await restarted('{mode: tls}', 'three', 'connection');
+      await restarted('{mode: mtls}', 'four', 'connection');
+      expect(issued('token'), 'its certificate is still good').toBe(0);
+    },
+  );
 
-  test('by the names of Gloo`s setups', async () => {
+  testOften('by the names of Gloo`s setups', async () => {
     process.env.RELAY_DISABLE_CLIENT_CERTIFICATE_AUTHENTICATION = 'true';
     try {
       await start();
@@ -303,7 +319,7 @@ describe('what the server is', () => {
     expect(lines(east().logs, 'relay: enrolled')).toEqual([]);
   });
 
-  test('with one relay secret in place of another: both enrol, until the older is taken away', async () => {
+  testInLong('with one relay secret in place of another: both enrol, until the older is taken away', async () => {
     const newer = join(folder, 'newer');
     writeFileSync(newer, randomBytes(32).toString('hex'));
     const secrets = (...paths: string[]): string =>
@@ -343,48 +359,51 @@ describe('what the server is', () => {
     await said('WrongToken');
   });
 
-  test('with the token that all clusters share: it enrols a name that is not bound, and no name that is', async () => {
-    const shared = 'a-token-that-all-clusters-share';
-    process.env.RELAY_TOKEN = shared;
-    try {
-      await start();
-    } finally {
-      delete process.env.RELAY_TOKEN;
-    }
-    const options = await withToken(shared);
-    await east().start(options);
-    await said('WaitsForAcceptance');
-    const asked = JSON.parse(await fleet.cli('cluster', 'list', '-o', 'json'))[0];
-    expect(asked).toMatchObject({
-      name: 'east',
-      waiting: [{ id: expect.any(String), key: expect.stringMatching(/^[0-9a-f]{64}$/) }],
-    });
-    expect(await fleet.live('east', 'ConfigMap/web/a'), 'nothing is sent before').toBeUndefined();
-    await fleet.cli('cluster', 'accept', 'east', '--as', 'ann');
-    await inSync('one');
-    expect(lines(fleet.server.logs, 'relay: a client certificate was issued')).toMatchObject([{ proof: 'shared' }]);
-    await east().kill('SIGKILL');
-    await east().start(options);
-    push('two');
-    await inSync('two');
-    await east().kill('SIGKILL');
-    rmSync(join(own(), 'credentials'));
-    await east().start(options);
-    await said('SharedTokenBound');
-    await withToken(tokenFor('east', fleet.dataDir));
-    push('three');
-    await inSync('three');
-    expect(issued('token')).toBe(1);
-  });
+  testOften(
+    'with the token that all clusters share: it enrols a name that is not bound, and no name that is',
+    async () => {
+      const shared = 'a-token-that-all-clusters-share';
+      process.env.RELAY_TOKEN = shared;
+      try {
+        await start();
+      } finally {
+        delete process.env.RELAY_TOKEN;
+      }
+      const options = await withToken(shared);
+      await east().start(options);
+      await said('WaitsForAcceptance');
+      const asked = JSON.parse(await fleet.cli('cluster', 'list', '-o', 'json'))[0];
+      expect(asked).toMatchObject({
+        name: 'east',
+        waiting: [{ id: expect.any(String), key: expect.stringMatching(/^[0-9a-f]{64}$/) }],
+      });
+      expect(await fleet.live('east', 'ConfigMap/web/a'), 'nothing is sent before').toBeUndefined();
+      await fleet.cli('cluster', 'accept', 'east', '--as', 'ann');
+      await inSync('one');
+      expect(lines(fleet.server.logs, 'relay: a client certificate was issued')).toMatchObject([{ proof: 'shared' }]);
+      await east().kill('SIGKILL');
+      await east().start(options);
+      push('two');
+      await inSync('two');
+      await east().kill('SIGKILL');
+      rmSync(join(own(), 'credentials'));
+      await east().start(options);
+      await said('SharedTokenBound');
+      await withToken(tokenFor('east', fleet.dataDir));
+      push('three');
+      await inSync('three');
+      expect(issued('token')).toBe(1);
+    },
+  );
 
-  test('without TLS nothing is asked for', async () => {
+  testOften('without TLS nothing is asked for', async () => {
     await start(undefined, ['--insecure']);
     await east().start({ args: ['--insecure'] });
     await inSync('one');
     expect(readdirSync(own())).not.toContain('credentials');
   });
 
-  test('new roots travel before the old ones end, and outlast the file that the agent was given', async () => {
+  testInLong('new roots travel before the old ones end, and outlast the file that the agent was given', async () => {
     const now = Date.now();
     const [before, after] = [
       await createTestAuthority(now - DAY_MS, now + DAY_MS),
@@ -423,30 +442,33 @@ describe('what the server is', () => {
     expect(issued('token')).toBe(0);
   });
 
-  test('certificates of an authority elsewhere: no agent enrols, and a new file counts at the next dial', async () => {
-    const now = Date.now();
-    const authority = await createTestAuthority(now - DAY_MS, now + DAY_MS);
-    writeFileSync(join(folder, 'agents.crt'), authority.root);
-    const bring = async (...names: string[]): Promise<void> => {
-      const { key, request } = await createCertificateRequests().create();
-      writeFileSync(join(folder, 'tls.key'), key);
-      writeFileSync(
-        join(folder, 'tls.crt'),
-        await authority.issue(request, { names, from: now - 1, to: now + DAY_MS }),
-      );
-    };
-    await start('{clients: {caFile: agents.crt}}');
-    await bring('west');
-    const args = ['--cert-file', join(folder, 'tls.crt'), '--key-file', join(folder, 'tls.key')];
-    await east().start({ args, withoutToken: true });
-    await said('CertificateMismatch');
-    await bring('west', 'east');
-    await inSync('one');
-    expect(readdirSync(own())).not.toContain('credentials');
-    await east().kill('SIGKILL');
-    await east().start();
-    await said('CertificateNeeded');
-  });
+  testOften(
+    'certificates of an authority elsewhere: no agent enrols, and a new file counts at the next dial',
+    async () => {
+      const now = Date.now();
+      const authority = await createTestAuthority(now - DAY_MS, now + DAY_MS);
+      writeFileSync(join(folder, 'agents.crt'), authority.root);
+      const bring = async (...names: string[]): Promise<void> => {
+        const { key, request } = await createCertificateRequests().create();
+        writeFileSync(join(folder, 'tls.key'), key);
+        writeFileSync(
+          join(folder, 'tls.crt'),
+          await authority.issue(request, { names, from: now - 1, to: now + DAY_MS }),
+        );
+      };
+      await start('{clients: {caFile: agents.crt}}');
+      await bring('west');
+      const args = ['--cert-file', join(folder, 'tls.crt'), '--key-file', join(folder, 'tls.key')];
+      await east().start({ args, withoutToken: true });
+      await said('CertificateMismatch');
+      await bring('west', 'east');
+      await inSync('one');
+      expect(readdirSync(own())).not.toContain('credentials');
+      await east().kill('SIGKILL');
+      await east().start();
+      await said('CertificateNeeded');
+    },
+  );
 });
 
 describe('what is refused loudly', () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../../support/fleet-processes.ts';
 import { configMapYaml } from '../../support/manifests.ts';
-import { describeOnClusters } from '../../support/on-clusters.ts';
+import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type Contents, type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
 import {
   changed,
@@ -15,7 +15,7 @@ import {
 
 const names = ['east', 'west'];
 
-describeOnClusters({ title: 'an agent reconnects', needs: ['redis-server'] }, (clusters) => {
+describeOnDirectories({ title: 'an agent reconnects', needs: ['redis-server'] }, (clusters) => {
   let fleet: RelayFleet;
   let expected: Contents = sceneContents(names);
   beforeAll(async () => {

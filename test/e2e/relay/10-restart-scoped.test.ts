@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { configMapYaml } from '../../support/manifests.ts';
-import { describeOnClusters } from '../../support/on-clusters.ts';
+import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type Contents, type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
 import {
   changed,
@@ -18,7 +18,7 @@ import {
 
 const names = ['east', 'west', 'north'];
 
-describeOnClusters(
+describeOnDirectories(
   { title: 'Redis and servers restart in scoped safe mode, one agent is late', needs: ['redis-server'] },
   (clusters) => {
     let fleet: RelayFleet;
