@@ -21,7 +21,7 @@ folders, all on loopback, until Ctrl-C.
   --once               play the complete story, and exit with 0 only if every step has happened
   -o, --output FORMAT  how --once reports: text (default), json or yaml
   --kubernetes         the clusters are real API servers; needs kube-apiserver, etcd and kubectl
-  --directory DIR      work in this folder, which must be empty or absent (default: a temporary one)
+  --folder DIR         work in this folder, which must be empty or absent (default: a temporary one)
   --keep               leave the folder behind
   -h, --help           show this help
 
@@ -38,7 +38,7 @@ function readOptions() {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean', default: false } as const;
   const options = {
-    ...{ once: flag, kubernetes: flag, keep: flag, directory: text },
+    ...{ once: flag, kubernetes: flag, keep: flag, folder: text },
     ...{ help: { ...flag, short: 'h' }, output: { ...text, short: 'o', default: 'text' } },
   } as const;
   const { values } = parse();
@@ -88,7 +88,7 @@ async function runDemo(options: Options, signal: AbortSignal): Promise<number> {
       talk(`Setting the stage: a git server, a management server and ${clusters.description} ...\n`);
       return clusters;
     },
-    ...(options.directory === undefined ? {} : { directory: options.directory }),
+    ...(options.folder === undefined ? {} : { folder: options.folder }),
   }).catch((error: unknown) => {
     // A terminal sends Ctrl-C to the processes of the stage as well: they were meant to end early.
     if (signal.aborted) return undefined;

@@ -44,16 +44,16 @@ export async function setStage(
     /** The repository's first commit. */
     readonly examples: string;
     /** Absent: a new temporary folder. */
-    readonly directory?: string;
+    readonly folder?: string;
     readonly keep: boolean;
     /** Makes the clusters, which may write to this folder. */
     readonly clusters: (folder: string) => DemoClusters;
   },
 ): Promise<Stage> {
-  const folder = options.directory ?? (await mkdtemp(join(tmpdir(), 'fleetrelay-demo-')));
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'fleetrelay-demo-')));
   await mkdir(folder, { recursive: true });
   if ((await readdir(folder)).length > 0) {
-    throw new Error(`${folder} is not empty: give the demo a folder that is empty or absent, or leave --directory out`);
+    throw new Error(`${folder} is not empty: give the demo a folder that is empty or absent, or leave --folder out`);
   }
   const closers: (() => Promise<unknown>)[] = [];
   if (!options.keep) closers.push(() => rm(folder, { recursive: true, force: true }));

@@ -113,17 +113,17 @@ describe.skipIf(noProgram('kube-apiserver'))('commands on a real API server', ()
         await promises.mkdir(join(repo, path, '..'), { recursive: true });
         await promises.writeFile(join(repo, path), text);
       }
-      const { report } = await adopt('--directory', repo, '--fleet', 'test');
+      const { report } = await adopt('--checkout', repo, '--fleet', 'test');
       expect(verdicts(report)['ConfigMap/web/theirs']).toBe('refused');
       expect(JSON.stringify(report)).not.toContain('sesame-in-git');
       const adopted = configMapYaml('theirs', 'ours').replace(
         'metadata:',
         'metadata:\n  annotations: {fleetrelay.dev/adopt: "true"}',
       );
-      const taught = await run(...['cluster', 'adopt', 'east', ...kube], '--directory', repo, '--fleet', 'test');
+      const taught = await run(...['cluster', 'adopt', 'east', ...kube], '--checkout', repo, '--fleet', 'test');
       expect(taught.out).toContain('fleetrelay.dev/adopt: "true"\n  clusters/east/theirs.yaml: ConfigMap/web/theirs');
       await promises.writeFile(join(repo, 'clusters/east/theirs.yaml'), adopted);
-      const after = await adopt('--directory', repo, '--fleet', 'test');
+      const after = await adopt('--checkout', repo, '--fleet', 'test');
       expect([after.code, verdicts(after.report)['ConfigMap/web/theirs']]).toEqual([0, 'adopt']);
     });
   });
@@ -271,7 +271,7 @@ describe.skipIf(noProgram('kube-apiserver'))('commands on a real API server', ()
       const { promises } = await import('node:fs');
       await promises.mkdir(repo);
       writeFileSync(join(repo, 'bad.yaml'), 'kind: {\n');
-      const findings = await check('--directory', repo);
+      const findings = await check('--checkout', repo);
       expect(findings.find(({ area, severity }) => area === 'repository' && severity === 'error')?.where).toMatch(
         /^bad\.yaml:\d+/,
       );

@@ -153,7 +153,7 @@ test('the demo refuses a folder that is not empty, and does not change it', asyn
   const { code, said } = await runFile(
     join(import.meta.dirname, '../../scripts/demo.ts'),
     '--once',
-    '--directory',
+    '--folder',
     precious,
   );
   expect(said).toContain(`${precious} is not empty`);

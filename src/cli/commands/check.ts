@@ -9,7 +9,7 @@ import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { styled, type TextOutput, type Tone } from '../output.ts';
 
 interface Flags extends ApiOptions, KubeTarget {
-  readonly directory?: string;
+  readonly checkout?: string;
   readonly withoutServer?: true;
 }
 
@@ -30,11 +30,11 @@ export function checkCommand(context: CliContext): CliCommand {
       'Looks at the server, its sources and its clusters; at a checkout, if one is named; and at the agent inside a cluster, if one is named. Changes nothing. Exits with 1 if there is an error.',
     )
     .option('--without-server', 'do not ask the server')
-    .option('--directory <dir>', 'look at this checkout as well')
+    .option('--checkout <dir>', 'look at this checkout as well')
     .examples([
       ['fleetrelay check', 'the server, its sources and its clusters'],
       ['fleetrelay check --context east -n fleetrelay', 'and the agent in the cluster of that context'],
-      ['fleetrelay check --without-server --directory ./fleet', 'only a checkout; no server is asked'],
+      ['fleetrelay check --without-server --checkout ./fleet', 'only a checkout; no server is asked'],
     ]);
   command.kubeOptions({
     cluster: 'the cluster whose agent is looked at',
@@ -59,14 +59,14 @@ export function checkCommand(context: CliContext): CliCommand {
 }
 
 async function check(context: CliContext, flags: Flags): Promise<readonly Finding[]> {
-  const { directory } = flags;
+  const { checkout } = flags;
   const kube = kubeTarget(flags);
   const hint = 'name a checkout or a cluster, or leave out --without-server';
-  const isNothing = flags.withoutServer === true && directory === undefined && kube === undefined;
+  const isNothing = flags.withoutServer === true && checkout === undefined && kube === undefined;
   refuseUsage([[isNothing, 'there is nothing to look at', hint]]);
   const found = await Promise.all([
     flags.withoutServer === true ? [] : serverFindings(context, flags),
-    directory === undefined ? [] : context.roots.checkRepository(directory, runIo(context)),
+    checkout === undefined ? [] : context.roots.checkRepository(checkout, runIo(context)),
     kube === undefined ? [] : context.roots.checkKubernetes(kube, runIo(context)),
   ]);
   return found.flat();

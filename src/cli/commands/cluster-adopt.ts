@@ -11,7 +11,7 @@ import { CliError, EXIT } from '../exit-codes.ts';
 import { styled, type TextOutput, toneOf } from '../output.ts';
 
 interface Flags extends ApiOptions, KubeTarget {
-  readonly directory?: string;
+  readonly checkout?: string;
   readonly fleet?: FleetName;
   readonly dryRun?: true;
 }
@@ -28,12 +28,12 @@ export function adoptCommand(command: CliCommand, context: CliContext): void {
     )
     .argument('<name>', 'name of the cluster', clusterName)
     .option('--dry-run', 'only show what would change (without it, also what is to be written into the repository)')
-    .option('--directory <dir>', 'take the desired state from this checkout instead of the server')
-    .option('--fleet <name>', 'name of the fleet, with --directory', fleetName)
+    .option('--checkout <dir>', 'take the desired state from this checkout instead of the server')
+    .option('--fleet <name>', 'name of the fleet, with --checkout', fleetName)
     .examples([
       ['fleetrelay cluster adopt east --dry-run --context east', 'what the first sync of "east" would change'],
       [
-        'fleetrelay cluster adopt east --dry-run --context east --directory ./fleet --fleet shop',
+        'fleetrelay cluster adopt east --dry-run --context east --checkout ./fleet --fleet shop',
         'the same for a checkout, before it is pushed; no server is asked',
       ],
     ]);
@@ -52,18 +52,18 @@ export function adoptCommand(command: CliCommand, context: CliContext): void {
 }
 
 async function requestOf(context: CliContext, cluster: ClusterName, flags: Flags): Promise<AdoptRequest> {
-  const { directory, fleet } = flags;
+  const { checkout, fleet } = flags;
   const kube = kubeTarget(flags) ?? {};
-  if (directory === undefined) {
+  if (checkout === undefined) {
     const api = await connect(context, flags);
     const [status, items] = await Promise.all([api.status(), api.list('desired', { cluster })]);
     return { cluster, fleet: must(parseFleetName(status.fleet)), kube, desired: { type: 'server', items } };
   }
   if (fleet === undefined) {
     const hint = 'the name that the server is given with serve --fleet';
-    throw new CliError(EXIT.usage, 'adopt needs --fleet beside --directory', hint);
+    throw new CliError(EXIT.usage, 'adopt needs --fleet beside --checkout', hint);
   }
-  return { cluster, fleet, kube, desired: { type: 'checkout', folder: directory } };
+  return { cluster, fleet, kube, desired: { type: 'checkout', folder: checkout } };
 }
 
 function writeReport(out: TextOutput, { cluster, server, objects }: AdoptReport): void {

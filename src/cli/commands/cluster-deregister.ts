@@ -18,7 +18,7 @@ export function deregisterCommand(command: CliCommand, context: CliContext): voi
       'Takes the KubernetesCluster out of a checkout or the management cluster. What the fleet has made in the cluster stays as it is, unless --remove-objects asks for its removal: only what the inventory in the cluster names and what bears its stamp, and neither Namespaces nor CustomResourceDefinitions.',
     )
     .argument('<name>', 'name of the cluster', clusterName)
-    .addOption(new Option('--directory <dir>', 'remove the file that declares it in this checkout').conflicts('delete'))
+    .addOption(new Option('--checkout <dir>', 'remove the file that declares it in this checkout').conflicts('delete'))
     .option('--delete', 'delete the custom resource in the management cluster');
   command.kubeOptions({
     cluster: 'the management cluster, for --delete',
@@ -33,9 +33,9 @@ export function deregisterCommand(command: CliCommand, context: CliContext): voi
     .option('--agent-namespace <name>', 'namespace of the agent', 'fleetrelay')
     .option('--dry-run', 'only say what would be done')
     .examples([
-      ['fleetrelay cluster deregister east --directory ./fleet', 'take it out of a checkout; what it holds stays'],
+      ['fleetrelay cluster deregister east --checkout ./fleet', 'take it out of a checkout; what it holds stays'],
       [
-        'fleetrelay cluster deregister east --directory ./fleet --uninstall-agent --agent-context east',
+        'fleetrelay cluster deregister east --checkout ./fleet --uninstall-agent --agent-context east',
         'and remove its agent; what the fleet has made there stays',
       ],
       [
@@ -58,7 +58,7 @@ export function deregisterCommand(command: CliCommand, context: CliContext): voi
 }
 
 function refuseContradictions(name: ClusterName, flags: Flags): void {
-  const { directory, uninstallAgent, removeObjects, confirm, dryRun } = flags;
+  const { checkout, uninstallAgent, removeObjects, confirm, dryRun } = flags;
   refuseUsage([
     [
       flags.delete === undefined && kubeTarget(flags) !== undefined,
@@ -66,9 +66,9 @@ function refuseContradictions(name: ClusterName, flags: Flags): void {
       'the cluster itself is named by --agent-kubeconfig and --agent-context',
     ],
     [
-      (directory ?? flags.delete ?? uninstallAgent ?? removeObjects) === undefined,
+      (checkout ?? flags.delete ?? uninstallAgent ?? removeObjects) === undefined,
       'deregister needs to know where the cluster is declared',
-      'give --directory CHECKOUT or --delete; --uninstall-agent and --remove-objects work without',
+      'give --checkout DIR or --delete; --uninstall-agent and --remove-objects work without',
     ],
     [
       removeObjects === true && dryRun !== true && confirm !== name,

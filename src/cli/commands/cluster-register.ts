@@ -26,9 +26,9 @@ export function registerCommand(command: CliCommand, context: CliContext): void 
     .option('--dry-run', 'only say what would be done')
     .examples([
       ['fleetrelay cluster register east --label env=prod', 'print its KubernetesCluster, for git'],
-      ['fleetrelay cluster register east --label env=prod --directory ./fleet', 'write it into a checkout'],
+      ['fleetrelay cluster register east --label env=prod --checkout ./fleet', 'write it into a checkout'],
       [
-        'fleetrelay cluster register east --directory ./fleet --install --agent-context east --server relay.example.com:9900 --data-dir /var/lib/fleetrelay --namespaces shop,payments',
+        'fleetrelay cluster register east --checkout ./fleet --install --agent-context east --server relay.example.com:9900 --data-dir /var/lib/fleetrelay --namespaces shop,payments',
         'and install its agent, which may write in two Namespaces, where the data of the server is at hand',
       ],
       [
@@ -70,7 +70,7 @@ function declarationOptions(command: CliCommand): void {
     )
     .addOption(
       new Option(
-        '--directory <dir>',
+        '--checkout <dir>',
         'write it into this checkout, as clusters/NAME/cluster.yaml unless it is declared elsewhere in it',
       ).conflicts('apply'),
     )

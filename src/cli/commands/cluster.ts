@@ -18,7 +18,7 @@ export function clusterCommand(context: CliContext): CliCommand {
     .summary('register, list, deregister, replace or suspend clusters; their tokens and certificates')
     .description('Registers, lists, replaces and deregisters clusters.')
     .examples([
-      ['fleetrelay cluster register east --label env=prod --directory ./fleet', 'declare a cluster in a checkout'],
+      ['fleetrelay cluster register east --label env=prod --checkout ./fleet', 'declare a cluster in a checkout'],
       ['fleetrelay cluster list', 'all clusters as the server knows them'],
       ['fleetrelay cluster token east --data-dir /var/lib/fleetrelay > east.token', 'for the agent of "east"'],
       ['fleetrelay cluster token east --renew --data-dir /var/lib/fleetrelay', 'a new one; earlier ones are worthless'],

@@ -14,7 +14,7 @@ export async function repositoryFindings(folder: string, { cwd }: Pick<RunIo, 'c
   const { files, diagnostics } = checkout;
   const clusters = documentsOf(checkout, (document) => clusterDeclaredIn(document) !== undefined).length;
   const isReadable = diagnostics.every(({ severity }) => severity !== 'error');
-  const fix = `fleetrelay cluster register NAME --directory ${folder}`;
+  const fix = `fleetrelay cluster register NAME --checkout ${folder}`;
   return [
     ...findingsOf(at, [
       [

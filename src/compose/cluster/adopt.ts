@@ -175,7 +175,7 @@ async function judgeHidden({ looking, request, wanted }: Judging, key: ObjectKey
   }
   if (answer.type !== 'ok') return { verdict: 'failed', message: refusalOf(answer) ?? '' };
   const owner = ownerOf(answer.body, { fleet: request.fleet, key });
-  const note = 'the server does not tell what a Secret holds; compare with --directory CHECKOUT';
+  const note = 'the server does not tell what a Secret holds; compare with --checkout DIR';
   if (owner.type === 'ours') return { verdict: 'hidden', message: note };
   return owner.adoptable
     ? {

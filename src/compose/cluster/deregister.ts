@@ -18,11 +18,11 @@ import type { Step } from '../step.ts';
 import { clusterManifest, removeFromCheckout } from './cluster-file.ts';
 import { removeObjects } from './remove-objects.ts';
 
-/** The options of `fleetrelay cluster deregister`. At most one of `directory` and `delete` is given. */
+/** The options of `fleetrelay cluster deregister`. At most one of `checkout` and `delete` is given. */
 export interface DeregisterRequest extends KubeTarget, AgentPlace {
   readonly name: ClusterName;
   /** The KubernetesCluster is in this checkout. */
-  readonly directory?: string;
+  readonly checkout?: string;
   /** The KubernetesCluster is in the management cluster: that of the {@link KubeTarget}. */
   readonly delete?: true;
   readonly uninstallAgent?: true;
@@ -65,8 +65,8 @@ export async function deregisterCluster(request: DeregisterRequest, io: Io): Pro
 }
 
 async function undeclare(request: DeregisterRequest, io: Io): Promise<readonly Step[]> {
-  const { name, directory, kubeconfig, context, namespace, dryRun = false } = request;
-  if (directory !== undefined) return removeFromCheckout(resolve(io.cwd, directory), name, dryRun);
+  const { name, checkout, kubeconfig, context, namespace, dryRun = false } = request;
+  if (checkout !== undefined) return removeFromCheckout(resolve(io.cwd, checkout), name, dryRun);
   if (request.delete !== true) return [];
   await using kube = await openKube({ kubeconfig, context, namespace }, io);
   const manifest = { ...clusterManifest(name), metadata: { name, namespace: kube.namespace } };
@@ -145,7 +145,7 @@ async function countOwned({ client, namespace }: KubeReader): Promise<number | n
 
 /** What is left, here and in other clusters. A dry run reports the same. `declared`: the steps of the declaration. */
 function notesOf(
-  { name, directory, uninstallAgent, removeObjects: removesObjects, dryRun }: DeregisterRequest,
+  { name, checkout, uninstallAgent, removeObjects: removesObjects, dryRun }: DeregisterRequest,
   declared: readonly Step[],
   holds: number | null,
 ): readonly string[] {
@@ -158,7 +158,7 @@ function notesOf(
       isNothing,
       `nothing was done: ${where} declares no cluster ${name}; that is well if it was taken out before, else look at the name (fleetrelay cluster list)`,
     ],
-    [directory !== undefined && isUndeclared, 'commit and push: the server lets the agent go when it has read it'],
+    [checkout !== undefined && isUndeclared, 'commit and push: the server lets the agent go when it has read it'],
     [
       isUndeclared,
       `what other clusters have from ${name}, such as mirrored Services, is removed there, under the guards`,

@@ -20,12 +20,12 @@ import { clusterManifest, writeIntoCheckout } from './cluster-file.ts';
 import { installAgent } from './install-agent.ts';
 import { type EnrolmentRequest, printedToken } from './token.ts';
 
-/** The options of `fleetrelay cluster register`. At most one of `directory` and `apply` is given. */
+/** The options of `fleetrelay cluster register`. At most one of `checkout` and `apply` is given. */
 export interface RegisterRequest extends KubeTarget, AgentPlace {
   readonly name: ClusterName;
   readonly label: Readonly<Record<string, string>>;
   /** The KubernetesCluster is written into this checkout. */
-  readonly directory?: string;
+  readonly checkout?: string;
   /** The KubernetesCluster is applied to the management cluster: that of the {@link KubeTarget}. */
   readonly apply?: true;
   /** The address at which the agent reaches the server; needed for `install` and `agentManifests`. */
@@ -124,12 +124,12 @@ async function checkPlace(kube: KubeReader, cluster: string): Promise<void> {
 }
 
 async function declare(
-  { name, directory, apply, kubeconfig, context, namespace }: RegisterRequest,
+  { name, checkout, apply, kubeconfig, context, namespace }: RegisterRequest,
   manifest: JsonObject,
   writing: { readonly force: boolean; readonly dryRun: boolean },
   io: Io,
 ): Promise<readonly Step[]> {
-  if (directory !== undefined) return [await writeIntoCheckout(resolve(io.cwd, directory), manifest, name, writing)];
+  if (checkout !== undefined) return [await writeIntoCheckout(resolve(io.cwd, checkout), manifest, name, writing)];
   if (apply !== true) return [];
   await using kube = await openKube({ kubeconfig, context, namespace }, io);
   const placed = { ...manifest, metadata: { ...metadataOf(manifest), namespace: kube.namespace } };
@@ -219,14 +219,14 @@ async function readText(what: string, path: string): Promise<string> {
 }
 
 function nextSteps(
-  { name, directory, install, dryRun }: RegisterRequest,
+  { name, checkout, install, dryRun }: RegisterRequest,
   hasAgent: boolean,
   isDeclared: boolean,
 ): readonly string[] {
   if (dryRun === true) return ['nothing was changed (--dry-run)'];
   const rows: readonly (readonly [when: boolean, note: string])[] = [
-    [directory !== undefined, 'commit and push the file: the server lets the agent in when it has read it'],
-    [hasAgent && !isDeclared, `if it is not declared yet: fleetrelay cluster register ${name} --directory CHECKOUT`],
+    [checkout !== undefined, 'commit and push the file: the server lets the agent in when it has read it'],
+    [hasAgent && !isDeclared, `if it is not declared yet: fleetrelay cluster register ${name} --checkout DIR`],
     [install === true, 'see it come: fleetrelay cluster list --watch'],
     [
       !hasAgent,

@@ -246,7 +246,7 @@ describe('fleetrelay check', () => {
 
   test('looks at a cluster and a checkout although the server is away', async () => {
     const roots = recordingRoots();
-    const { code, out } = await runCli(['check', '--api', 'http://127.0.0.1:1', '--directory', 'd', '-n', 'x'], {
+    const { code, out } = await runCli(['check', '--api', 'http://127.0.0.1:1', '--checkout', 'd', '-n', 'x'], {
       roots,
     });
     expect(code).toBe(1);

@@ -29,7 +29,7 @@ describe('a wrong command line exits with 2 and', () => {
     [['register', 'East'], 'lower-case'],
     [['register', 'east', '--label', 'x'], 'KEY=VALUE'],
     [['register', 'east', '--context', 'x'], '--agent-context'],
-    [['register', 'east', '--apply', '--directory', 'b'], 'cannot be used with'],
+    [['register', 'east', '--apply', '--checkout', 'b'], 'cannot be used with'],
     [['register', 'east', '--install'], '--server HOST:PORT'],
     [['register', 'east', '--server', 'a:1'], '--install or --agent-manifests'],
     [['register', 'east', '--install', '--agent-manifests', '--server', 'a:1'], 'cannot be used with'],
@@ -44,13 +44,13 @@ describe('a wrong command line exits with 2 and', () => {
     [[...INSTALL, '--namespaces', 'web', '--care-namespaces', 'web'], '--allow care'],
     [[...INSTALL, '--namespaces', 'web,Shoots/blue'], 'the name of a Namespace'],
     [['register', 'east', '--allow', 'all-namespaces'], '--install or --agent-manifests'],
-    [['deregister', 'east'], '--directory CHECKOUT'],
+    [['deregister', 'east'], '--checkout DIR'],
     [['deregister', 'east', '--remove-objects'], '--confirm east'],
     [['deregister', 'east', '--remove-objects', '--confirm', 'west'], '--confirm east'],
-    [['deregister', 'east', '--directory', '.', '--context', 'x'], '--delete'],
+    [['deregister', 'east', '--checkout', '.', '--context', 'x'], '--delete'],
     [['reset-position', 'east'], '--directory DIR'],
     [['reset-position', 'east', '--directory', '.', '--context', 'x'], '--context NAME'],
-    [['adopt', 'east', '--directory', '.'], '--fleet'],
+    [['adopt', 'east', '--checkout', '.'], '--fleet'],
   ])('%j says: %s', async (args, said) => {
     const { code, out, err } = await runCli(['cluster', ...args]);
     expect(err).toContain(said);
@@ -73,34 +73,34 @@ describe('cluster register', () => {
   });
 
   test('writes it into a checkout, once', async () => {
-    const first = await cluster('register', 'east', '--label', 'env=prod', '--directory', '.');
+    const first = await cluster('register', 'east', '--label', 'env=prod', '--checkout', '.');
     expect(first.out).toBe('KubernetesCluster east created in clusters/east/cluster.yaml\n');
     expect(readFileSync(join(folder, 'clusters/east/cluster.yaml'), 'utf8')).toBe(EAST);
-    expect((await cluster('register', 'east', '--label', 'env=prod', '--directory', '.')).out).toContain('unchanged');
+    expect((await cluster('register', 'east', '--label', 'env=prod', '--checkout', '.')).out).toContain('unchanged');
   });
 
   test('finds where it is declared already, whatever words say the same', async () => {
     put('elsewhere.yaml', `# by hand\n${EAST}`);
-    const same = await cluster('register', 'east', '--label', 'env=prod', '--directory', '.');
+    const same = await cluster('register', 'east', '--label', 'env=prod', '--checkout', '.');
     expect(same.out).toBe('KubernetesCluster east unchanged in elsewhere.yaml\n');
-    const other = await cluster('register', 'east', '--label', 'env=dev', '--directory', '.');
+    const other = await cluster('register', 'east', '--label', 'env=dev', '--checkout', '.');
     expect([other.code, other.err]).toEqual([1, expect.stringContaining('exists with other content')]);
     expect(readFileSync(join(folder, 'elsewhere.yaml'), 'utf8')).toContain('# by hand');
-    const forced = await cluster('register', 'east', '--label', 'env=dev', '--directory', '.', '--force');
+    const forced = await cluster('register', 'east', '--label', 'env=dev', '--checkout', '.', '--force');
     expect(forced.out).toContain('changed in elsewhere.yaml');
     expect(existsSync(join(folder, 'clusters'))).toBe(false);
   });
 
   test('never touches a file that holds more', async () => {
     put('all.yaml', `${EAST}---\n${EAST.replace('name: east', 'name: west')}`);
-    const { code, err } = await cluster('register', 'east', '--directory', '.', '--force');
+    const { code, err } = await cluster('register', 'east', '--checkout', '.', '--force');
     expect([code, err]).toEqual([1, expect.stringContaining('change it there by hand')]);
   });
 
   test('writes nothing in a dry run, nor when the agent’s part cannot be done', async () => {
-    expect((await cluster('register', 'east', '--directory', '.', '--dry-run')).out).toContain('created (dry run)');
+    expect((await cluster('register', 'east', '--checkout', '.', '--dry-run')).out).toContain('created (dry run)');
     const missing = ['--agent-manifests', 'm.yaml', '--server', 'a:1', '--namespaces', 'web', '--token-file', 'none'];
-    expect(await cluster('register', 'east', '--directory', '.', ...missing)).toMatchObject({ code: 1 });
+    expect(await cluster('register', 'east', '--checkout', '.', ...missing)).toMatchObject({ code: 1 });
     expect(existsSync(join(folder, 'clusters'))).toBe(false);
   });
 
@@ -112,7 +112,7 @@ describe('cluster register', () => {
   test('writes manifests with a token for their owner alone', async () => {
     put('token', 'frt1_abc\n');
     const args = ['--agent-manifests', 'm.yaml', '--server', 'a:1', '--namespaces', 'web', '--token-file', 'token'];
-    const { code, out, err } = await cluster('register', 'east', '--directory', '.', ...args);
+    const { code, out, err } = await cluster('register', 'east', '--checkout', '.', ...args);
     expect([code, out + err]).toEqual([0, expect.not.stringContaining('frt1_abc')]);
     expect(readFileSync(join(folder, 'm.yaml'), 'utf8')).toContain('frt1_abc');
     expect(statSync(join(folder, 'm.yaml')).mode & 0o777).toBe(0o600);
@@ -142,15 +142,15 @@ describe('cluster register by the secret of the server alone', () => {
 describe('cluster deregister', () => {
   test('removes the file that declares it, and notes what stays', async () => {
     put('elsewhere.yaml', EAST);
-    const before = await cluster('deregister', 'east', '--directory', '.', '--dry-run');
+    const before = await cluster('deregister', 'east', '--checkout', '.', '--dry-run');
     expect(before.out).toContain('removed (dry run)');
-    const { code, out } = await cluster('deregister', 'east', '--directory', '.');
+    const { code, out } = await cluster('deregister', 'east', '--checkout', '.');
     expect([code, out]).toEqual([0, expect.stringContaining('what the fleet has made in east stays as it is')]);
     const [, ...notes] = out.trimEnd().split('\n');
     expect(before.out.trimEnd().split('\n').slice(1)).toEqual([...notes, 'nothing was changed (--dry-run)']);
     expect(out).toContain('what other clusters have from east, such as mirrored Services, is removed there');
     expect(existsSync(join(folder, 'elsewhere.yaml'))).toBe(false);
-    const again = await cluster('deregister', 'east', '--directory', '.');
+    const again = await cluster('deregister', 'east', '--checkout', '.');
     expect([again.code, again.out]).toEqual([
       0,
       expect.stringMatching(/absent.*\nnothing was done: .* taken out before/),
@@ -160,7 +160,7 @@ describe('cluster deregister', () => {
 
   test('of a name that no file declares notes that nothing was done, and suggests a similar name', async () => {
     put('east.yaml', EAST);
-    const { out } = await cluster('deregister', 'esat', '--directory', '.');
+    const { out } = await cluster('deregister', 'esat', '--checkout', '.');
     expect(out).toContain('absent');
     expect(out).toContain('no file declares it; did you mean east?');
     expect(out).not.toMatch(/commit and push|is removed there/);
@@ -170,7 +170,7 @@ describe('cluster deregister', () => {
   test('never removes a file that holds more, or another cluster', async () => {
     put('all.yaml', `${EAST}---\n${EAST.replace('name: east', 'name: west')}`);
     put('west.yaml', EAST.replace('name: east', 'name: west'));
-    expect((await cluster('deregister', 'east', '--directory', '.')).err).toMatch(/all\.yaml:\d+.*by hand/);
+    expect((await cluster('deregister', 'east', '--checkout', '.')).err).toMatch(/all\.yaml:\d+.*by hand/);
     expect(existsSync(join(folder, 'all.yaml')) && existsSync(join(folder, 'west.yaml'))).toBe(true);
   });
 });
