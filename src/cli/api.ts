@@ -22,6 +22,7 @@ import { errorText } from '../model/messages.ts';
 import type { PlanView } from '../model/plan/plan.ts';
 import { printable } from '../model/printable.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
+import { HAS_EXPIRED, NOT_YET_VALID } from '../model/wrong-clock.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
 import type { ErrorBody } from '../server/http-error.ts';
 import { type Endpoint, findLocalToken, isLocal, isOverheard, parseEndpoint } from './api-endpoint.ts';
@@ -317,11 +318,8 @@ const HINTS: readonly (readonly [code: RegExp, hint: string | ((shown: string) =
     /^HPE_|^ECONNRESET$|NO_APPLICATION_PROTOCOL|ALERT/,
     "something else than HTTP is spoken there: is it the agents' port? The API is what `serve` was told as --http (9980), not as --listen (9900)",
   ],
-  [
-    /NOT_YET_VALID/,
-    'its certificate is not valid yet: the clock of this machine is behind, or that of the server was ahead; set both clocks',
-  ],
-  [/HAS_EXPIRED/, 'its certificate has expired, or the clock of this machine is ahead; renew the one or set the other'],
+  [/NOT_YET_VALID/, `its certificate ${NOT_YET_VALID}`],
+  [/HAS_EXPIRED/, `its certificate ${HAS_EXPIRED}; renew the one or set the other`],
   [
     /CERT|SIGNED|ISSUER|ALTNAME|SSL|TLS/,
     'trust its CA with --api-ca-file; the address must be one that its certificate is for',

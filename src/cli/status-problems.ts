@@ -41,10 +41,10 @@ function serverProblems({ ready, notReady = [], replica, endingCertificates = []
 function sourceProblem({ name, state, partial, suspended, message }: SourceView): readonly Problem[] {
   const where = `source ${name}`;
   const why = message === '' ? '' : `: ${message}`;
-  if (state === 'failing' || state === 'refused') return [error(where, `${state}${why}`)];
-  if (state === 'pending') return [warning(where, `not read yet${why}`)];
-  if (suspended !== null) return [warning(where, `suspended by ${suspended.by}`)];
-  return partial ? [warning(where, 'has files that cannot be read, so it removes nothing')] : [];
+  const stopped = suspended === null ? [] : [warning(where, `suspended by ${suspended.by}`)];
+  if (state === 'failing' || state === 'refused') return [error(where, `${state}${why}`), ...stopped];
+  if (state === 'pending') return [warning(where, `not read yet${why}`), ...stopped];
+  return partial ? [warning(where, 'has files that cannot be read, so it removes nothing'), ...stopped] : stopped;
 }
 
 function diagnosticProblems({ diagnostics }: FleetView): readonly Problem[] {
@@ -56,11 +56,16 @@ function diagnosticProblems({ diagnostics }: FleetView): readonly Problem[] {
 }
 
 function clusterProblem(cluster: ClusterView): readonly Problem[] {
-  const { name, counts, connected, connectionSince, asleep, message } = cluster;
+  const { name, counts, connected, connectionSince, asleep, message, suspended, conditions } = cluster;
   const where = `cluster ${name}`;
   const of = (count: number, word: string): string => `${count} of ${counts.targeted} ${word}`;
+  if (suspended !== null) {
+    // The suspension explains what is behind or held, and no failure. The message of the cluster begins with it.
+    const progress = conditions.find(({ type }) => type === 'Ready')?.message ?? '';
+    const failures = clusterProblem({ ...cluster, suspended: null, message: progress });
+    return [...failures.filter(({ severity }) => severity === 'error'), warning(where, `suspended by ${suspended.by}`)];
+  }
   const why = message === '' ? '' : `: ${message}`;
-  if (cluster.suspended !== null) return [warning(where, `suspended by ${cluster.suspended.by}`)];
   const away =
     connectionSince === null ? 'its agent has never connected' : `its agent is away since ${connectionSince}`;
   if (asleep === undefined) {

@@ -34,7 +34,8 @@ function appliedIn({ counts: { applied, targeted }, kept }: ClusterView): string
 
 /** The message of a cluster; that of kept objects says first that nothing happens to them. */
 function messageOf({ message, kept }: ClusterView): string {
-  return kept === 0 ? message : `nothing changes in ${counted(kept, 'object')}; ${message}`;
+  const still = kept === 0 ? '' : `nothing changes in ${counted(kept, 'object')}`;
+  return [still, message].filter((text) => text !== '').join('; ');
 }
 
 /** The columns of each list of the server. */

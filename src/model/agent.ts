@@ -91,6 +91,18 @@ export const TAKES_ATTEMPTS = 'attempts';
 /** Reason of a result while the stop button of the cluster is on. */
 export const STOP_BUTTON_REASON = 'Paused';
 
+const STOP_BUTTON = 'the stop button in the cluster is on; to go on: ';
+
+/** The message of such a result; `release` ends the stop. */
+export function stopButtonMessage(release: string): string {
+  return STOP_BUTTON + release;
+}
+
+/** What ends the stop, from the message of such a result; undefined if it does not say. */
+export function stopButtonRelease(message: string): string | undefined {
+  return message.startsWith(STOP_BUTTON) ? message.slice(STOP_BUTTON.length) : undefined;
+}
+
 /**
  * The latest report of an agent about one object.
  * `applied`: the cluster has the object as declared. `failed`: an error, which the agent retries with back-off. `conflict`:

@@ -1,4 +1,5 @@
 import { Metadata, status } from '@grpc/grpc-js';
+import { HAS_EXPIRED, NOT_YET_VALID } from '../../model/wrong-clock.ts';
 import type { EndCode, StreamEnd } from '../../ports/transport.ts';
 
 /** The trailer with the constant word for the reason of an end. */
@@ -86,13 +87,10 @@ const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
     /wrong version number|packet length too long/i,
     "no TLS is spoken there: is this the relay's port? Where the server runs with --insecure the agent must too, on the same machine",
   ],
-  [
-    /not yet valid/i,
-    "the server's certificate is not valid yet: the clock of this machine is behind, or that of the server was ahead when it made it; set both clocks",
-  ],
+  [/not yet valid/i, `the server's certificate ${NOT_YET_VALID}`],
   [
     /has expired/i,
-    "the server's certificate has expired: give the server a new one; one that it made itself it renews while it runs, and its log says what hinders it",
+    `the server's certificate ${HAS_EXPIRED}: give the server a new one; one that it made itself it renews while it runs, and its log says what hinders it`,
   ],
 ];
 

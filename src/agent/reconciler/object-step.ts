@@ -1,4 +1,4 @@
-import { type ObjectResult, STOP_BUTTON_REASON } from '../../model/agent.ts';
+import { type ObjectResult, STOP_BUTTON_REASON, stopButtonMessage } from '../../model/agent.ts';
 import { creationRank, LAST_RANK } from '../../model/apply-order.ts';
 import { type Digest, type FleetName, quote } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
@@ -233,7 +233,7 @@ export const OCCUPIED = 'Occupied';
 
 /** Releasing the button starts the work at once; the retry is for a release without a hint. */
 function paused({ releaseStop }: ClusterApi): Step {
-  return stepOf('paused', STOP_BUTTON_REASON, `the stop button in the cluster is on; to go on: ${releaseStop}`, true);
+  return stepOf('paused', STOP_BUTTON_REASON, stopButtonMessage(releaseStop), true);
 }
 
 const SERVER_AWAY = stepOf(

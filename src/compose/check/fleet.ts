@@ -1,5 +1,5 @@
 import type { AgentRefusalView, ClusterView, FleetView, OutputView, SourceView } from '../../api/server-api.ts';
-import { STOP_BUTTON_REASON } from '../../model/agent.ts';
+import { STOP_BUTTON_REASON, stopButtonRelease } from '../../model/agent.ts';
 import { refusalText } from '../../model/agent-refusal.ts';
 import { displayLocation } from '../../model/diagnostic.ts';
 import { counted } from '../../model/messages.ts';
@@ -64,7 +64,8 @@ function sameMinor(a: string, b: string): boolean {
   return minor(a) === minor(b);
 }
 
-function sourceFindings({ name, address, state, revision, refusedRevision, partial, message }: SourceView) {
+function sourceFindings(source: SourceView) {
+  const { name, address, state, revision, refusedRevision, partial, suspended, message } = source;
   const unread = 'a file of the admitted revision cannot be read: the source removes nothing until all can be read';
   return findingsOf(
     { area: 'source', where: name },
@@ -74,10 +75,12 @@ function sourceFindings({ name, address, state, revision, refusedRevision, parti
       [state === 'failing', 'error', 'SourceFailing', `${address} cannot be read: ${message}`],
       [state === 'refused', 'error', 'SourceRefused', `a revision waits for a person: ${message}`],
       [partial, 'warning', 'SourcePartial', unread],
+      [suspended !== null, 'warning', 'SourceSuspended', `suspended by ${suspended?.by}: it admits no new revision`],
     ],
     {
       SourceFailing: `what was admitted before still holds; mend the access to ${address}`,
       SourceRefused: `fleetrelay source accept ${name} ${refusedRevision?.slice(0, 12) ?? 'REVISION'}`,
+      SourceSuspended: `to go on: fleetrelay source resume ${name}`,
       SourcePartial: 'mend the files that are named below; `fleetrelay validate` finds them in a checkout',
     },
   );
@@ -147,7 +150,7 @@ function clusterFindings(
   const paused = outputs.filter(({ state }) => state === 'paused');
   const stopped = paused.filter(({ reason }) => reason === STOP_BUTTON_REASON);
   const exempt = paused.filter(({ reason }) => reason !== STOP_BUTTON_REASON);
-  const [, release] = /; to go on: (.+)$/.exec(stopped[0]?.message ?? '') ?? [];
+  const release = stopButtonRelease(stopped[0]?.message ?? '');
   const olderTag = 'the tag of its inventory is made with an older relay secret';
   const isSkewed = agentVersion !== null && !sameMinor(agentVersion, serverVersion);
   const at = { area: 'cluster', where: name } as const;
@@ -186,12 +189,17 @@ function clusterFindings(
     ),
     ...objectFindings(name, outputs),
   ];
-  if (wrong.length > 0) return wrong;
+  if (wrong.length > 0) return wrong.toSorted(byWeight);
   if (cluster.asleep !== undefined) return findingsOf(at, [[true, 'ok', 'ClusterAsleep', cluster.asleep]]);
   return findingsOf(at, firstOf(progressRows(cluster)), {
     ObjectsHeld: `fleetrelay get outputs --cluster ${name}`,
     NotAppliedYet: `look again; if it stays so: fleetrelay get outputs --cluster ${name}`,
   });
+}
+
+/** Orders findings of one cluster: errors first. */
+function byWeight(a: Finding, b: Finding): number {
+  return Number(b.severity === 'error') - Number(a.severity === 'error');
 }
 
 /** How far a cluster has got in which nothing is wrong. */

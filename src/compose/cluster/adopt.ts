@@ -33,8 +33,8 @@ export interface AdoptRequest {
 }
 
 /**
- * What a first sync would do with one object. `adopt`: another owner has it, and its manifest says to take it over.
- * `refused`: another owner has it, and its manifest does not say so. `conflict`: another manager declares fields of it, or
+ * What a first sync would do with one object. `adopt`: another owner has it, and it may be taken over: its manifest says so, or it
+ * is a Namespace that `cluster register` has made for this agent. `refused`: another owner has it, and it may not. `conflict`: another manager declares fields of it, or
  * another fleet owns it. `failed`: the API server would refuse it. `hidden`: our Secret, whose content the server keeps.
  */
 export type AdoptVerdict = 'create' | 'unchanged' | 'change' | 'adopt' | 'refused' | 'conflict' | 'failed' | 'hidden';
@@ -63,7 +63,10 @@ export async function previewAdoption(request: AdoptRequest, io: KubeIo): Promis
   await using kube = await openKube(request.kube, io);
   const items = await desiredItems(request, kube, io.cwd);
   // A first sync leaves replicas to autoscalers too.
-  const looking = await openLooking(kube.client, kube.catalog, NO_SETTINGS);
+  const looking = await openLooking(kube.client, kube.catalog, {
+    settings: NO_SETTINGS,
+    agentNamespace: kube.namespace,
+  });
   const judging: Judging = { looking, request, wanted: new Set(items.map(({ key }) => key)) };
   const objects: AdoptedObject[] = [];
   for (let start = 0; start < items.length; start += AT_ONCE) {
@@ -134,11 +137,11 @@ function verdictOf({ wanted }: Judging, key: ObjectKey, value: JsonObject, previ
         ? { verdict: 'create', message: 'after its namespace or definition' }
         : { verdict: 'failed', message: preview.message };
     case 'change': {
-      const { adopts = '', changes } = preview;
+      const { adopts = '', isGiven = false, changes } = preview;
       const declared = preview.conflicts.filter(({ operation }) => operation === 'Apply');
       const conflicts = declared.map(({ manager, field }) => ({ manager, field }));
       const found = { owner: adopts, changes, conflicts };
-      if (adopts !== '' && !isSet(value, 'fleetrelay.dev/adopt')) {
+      if (adopts !== '' && !isGiven) {
         return { ...found, verdict: 'refused', message: `${adopts} has it` };
       }
       if (conflicts.length > 0 && !isSet(value, 'fleetrelay.dev/force-conflicts')) {

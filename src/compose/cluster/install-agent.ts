@@ -1,5 +1,5 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
-import { MADE_FOR_FLEET } from '../../adapters/kubernetes/cluster/annotations.ts';
+import { MADE_FOR_AGENT } from '../../adapters/kubernetes/cluster/annotations.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { isMissing, isOffered, type Kube, nameOf, RESOURCES, refusalOf } from '../kube.ts';
 import { type AgentManifestOptions, agentManifests } from '../manifests/agent-manifests.ts';
@@ -26,7 +26,7 @@ export async function installAgent(
   const before = others.length === 0 ? [] : await protectedBefore(kube);
   const options = { ...given, serverNamespaces: [...new Set([...serverNamespaces, ...before])] };
   const named = options.writable === 'all' ? [] : options.writable;
-  const missing = await missingNamespaces(kube, named);
+  const missing = await missingNamespaces(kube, named, options.namespace);
   const manifests = agentManifests(options);
   const offered = manifests.filter((manifest) => !isPolicy(manifest) || isOffered(kube, manifest));
   const applied = await applyAll(kube, [...missing, ...offered], applying);
@@ -83,15 +83,19 @@ function notesOf(missing: readonly JsonObject[], lacksPolicy: boolean, servers: 
   return rows.filter(([when]) => when).map(([, note]) => note);
 }
 
-/** The Namespaces of these names that do not exist. What exists is not touched. Rejects if one cannot be read. */
-async function missingNamespaces({ client }: Kube, names: readonly string[]): Promise<readonly JsonObject[]> {
+/** The Namespaces of these names that do not exist, for an agent. What exists is not touched. Rejects if one cannot be read. */
+async function missingNamespaces(
+  { client }: Kube,
+  names: readonly string[],
+  agentNamespace: string,
+): Promise<readonly JsonObject[]> {
   const missing: JsonObject[] = [];
   for (const name of names) {
     const answer = await client.request({
       method: 'GET',
       path: resourcePath({ resource: RESOURCES.namespaces, name }),
     });
-    const annotations = { [MADE_FOR_FLEET]: 'true' };
+    const annotations = { [MADE_FOR_AGENT]: agentNamespace };
     if (isMissing(answer)) missing.push({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, annotations } });
     else if (answer.type !== 'ok') throw new Error(`Namespace/${name} cannot be read: ${refusalOf(answer)}`);
   }

@@ -90,7 +90,8 @@ export async function createKubernetesWorld(plane: ControlPlane, web?: string): 
     const connection = await connectKube(deps, { kubeconfig: plane.kubeconfig(), userAgent: 'test' });
     const { client } = must(connection);
     const catalog = must(await loadCatalog(client));
-    const outcome = await previewApply(await openLooking(client, catalog, NO_SETTINGS), request);
+    const looking = await openLooking(client, catalog, { settings: NO_SETTINGS, agentNamespace: names.own });
+    const outcome = await previewApply(looking, request);
     await client.close();
     return outcome;
   }

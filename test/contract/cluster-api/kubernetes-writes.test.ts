@@ -92,15 +92,25 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     expect(await live('configmap', 'a')).toMatchObject({ data: { k: '1' } });
   });
 
-  test('a Namespace that an installation has made for the fleet is taken over; an object with the same annotation is not', async () => {
-    const made = { 'fleetrelay.dev/made-for-fleet': 'true' };
+  test('a Namespace that an installation has made for this agent is taken over; one for another agent and other objects are not', async () => {
+    const made = { 'fleetrelay.dev/made-for-agent': world.own };
     const byCommand = ['apply', '--server-side', '--field-manager', 'fleetrelay-cli', '-f', '-'];
     const name = `${world.web}-made`;
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
     await plane.kubectl(byCommand, { input: JSON.stringify(annotated(namespace, made)) });
+    expect(await world.preview(request(namespace))).toMatchObject({ type: 'change', isGiven: true });
     expect(await cluster.apply(request(namespace))).toMatchObject({ type: 'applied' });
     const { metadata } = JSON.parse(await plane.kubectl(['get', 'namespace', name, '-o', 'json']));
-    expect(metadata.annotations).not.toHaveProperty(['fleetrelay.dev/made-for-fleet']);
+    expect(metadata.annotations).not.toHaveProperty(['fleetrelay.dev/made-for-agent']);
+    const other = { ...namespace, metadata: { name: `${name}-elsewhere` } };
+    const elsewhere = { 'fleetrelay.dev/made-for-agent': 'other-agents' };
+    await plane.kubectl(byCommand, { input: JSON.stringify(annotated(other, elsewhere)) });
+    expect(await world.preview(request(other))).toMatchObject({ type: 'change', isGiven: false });
+    const refused = await cluster.apply(request(other));
+    expect(refused).toMatchObject({ type: 'conflict', owner: 'the agent in namespace other-agents' });
+    expect(await cluster.apply(request(annotated(other, { 'fleetrelay.dev/adopt': 'true' })))).toMatchObject({
+      type: 'applied',
+    });
     await plane.kubectl(byCommand, { input: manifest(annotated(configMap('a', { k: 'theirs' }), made)) });
     expect(await cluster.apply(request(configMap('a', { k: '1' })))).toMatchObject({ type: 'conflict' });
   });

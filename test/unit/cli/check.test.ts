@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ClusterView, FleetView, OutputView } from '../../../src/api/server-api.ts';
 import type { Finding } from '../../../src/compose/check/finding.ts';
 import { fleetFindings } from '../../../src/compose/check/fleet.ts';
+import { stopButtonMessage } from '../../../src/model/agent.ts';
 import { recordingRoots, runCli } from '../../support/cli.ts';
 import { runServer } from '../../support/running-server.ts';
 import { clusterView, fakeApi, fleetView } from '../../support/server-api.ts';
@@ -157,7 +158,7 @@ describe('each problem has a finding with a fix:', () => {
       output({
         state: 'paused',
         reason: 'Paused',
-        message: 'the stop button is on; to go on: remove the file /east/paused',
+        message: stopButtonMessage('remove the file /east/paused'),
       }),
       'ClusterPaused',
       /^remove the file \/east\/paused$/,
@@ -199,6 +200,25 @@ describe('each problem has a finding with a fix:', () => {
     const suspended = { by: 'ann', at: '2026-01-02T03:04:05Z', reason: '' };
     const [found] = problems(east({ suspended, message: 'suspended by ann' }));
     expect([found?.reason, found?.fix]).toEqual(['ClusterSuspended', 'to go on: fleetrelay cluster resume east']);
+  });
+
+  test('a suspended cluster with failures says both, the failures first', () => {
+    const suspended = { by: 'ann', at: '2026-01-02T03:04:05Z', reason: '' };
+    const failed = output({ state: 'failed', message: 'no' });
+    const found = problems(east({ suspended, message: 'suspended by ann' }), [failed]);
+    expect(found.map(({ severity, reason }) => `${severity} ${reason}`)).toEqual([
+      'error ObjectFailed',
+      'warning ClusterSuspended',
+    ]);
+  });
+
+  test('a suspended source is not ok, and its fix resumes it', () => {
+    const suspended = { by: 'ann', at: '2026-01-02T03:04:05Z', reason: '' };
+    const [found] = problems({ ...well, sources: well.sources.map((each) => ({ ...each, suspended })) });
+    expect([found?.reason, found?.fix]).toEqual([
+      'SourceSuspended',
+      `to go on: fleetrelay source resume ${well.sources[0]?.name}`,
+    ]);
   });
 
   test('hundreds of objects are not hundreds of findings', () => {

@@ -438,6 +438,25 @@ test('a fleet with something suspended is not well', async () => {
   expect((await ask('status')).code).toBe(1);
 });
 
+test('a suspended cluster with failures, and a suspended source that fails, say both, the failures first', async () => {
+  const suspended = { by: 'ann', at: '2026-01-02T03:04:05Z', reason: '' };
+  const [main] = fleetView().sources;
+  if (main === undefined) throw new Error('the fleet has no source');
+  const sources = [{ ...main, state: 'failing', message: 'no access', suspended }] as const;
+  const counts = { targeted: 4, applied: 3, failed: 1, held: 0, pending: 0, unreachable: 0 };
+  const ready = { type: 'Ready', status: 'False', reason: 'Stalled', message: '3 of 4 applied, 1 failed: no' } as const;
+  const message = 'suspended by ann; 3 of 4 applied, 1 failed: no';
+  const cluster = clusterView('east', { counts, suspended, inSync: false, message, conditions: [ready] });
+  const fleet = fleetView({ heldRemovals: [], diagnostics: [], sources, clusters: [cluster] });
+  const { ask } = await server(fakeApi(fleet));
+  expect((await ask('status')).out.split('\n').slice(1, 5)).toEqual([
+    `  error   source ${main.name}: failing: no access`,
+    '  error   cluster east: 1 of 4 failed: 3 of 4 applied, 1 failed: no',
+    `  warning source ${main.name}: suspended by ann`,
+    '  warning cluster east: suspended by ann',
+  ]);
+});
+
 describe('audit', () => {
   test('shows who did what', async () => {
     const { ask, url } = await server(fakeApi(), TOKEN);

@@ -83,7 +83,8 @@ describe('a suggestion', () => {
 
 test('a cluster that is not well shows its reason once', () => {
   const message = '0 of 7 applied, 7 unreachable: the agent is not connected';
-  const shown = CLUSTER_COLUMNS.find(({ title }) => title === 'MESSAGE')?.text({
+  const text = CLUSTER_COLUMNS.find(({ title }) => title === 'MESSAGE')?.text;
+  const cluster = {
     name: 'east',
     labels: {},
     id: null,
@@ -102,6 +103,8 @@ test('a cluster that is not well shows its reason once', () => {
     problem: '',
     suspended: null,
     conditions: [],
-  });
-  expect(shown).toBe(message);
+  };
+  expect(text?.(cluster)).toBe(message);
+  expect(text?.({ ...cluster, kept: 7 })).toBe(`nothing changes in 7 objects; ${message}`);
+  expect(text?.({ ...cluster, kept: 7, message: '' })).toBe('nothing changes in 7 objects');
 });

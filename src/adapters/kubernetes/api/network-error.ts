@@ -1,3 +1,5 @@
+import { HAS_EXPIRED, NOT_YET_VALID } from '../../../model/wrong-clock.ts';
+
 /** A network error in words for people. Errors of sockets often have no message of their own. */
 export function networkErrorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -23,7 +25,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet: is the clock of this machine right?',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: `its certificate ${NOT_YET_VALID}`,
+  CERT_HAS_EXPIRED: `its certificate ${HAS_EXPIRED}`,
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name than the address in the kubeconfig',
 };

@@ -6,16 +6,27 @@ import { annotationOf, kindOf, type ObjectKey } from '../../../model/object-key.
 export const ADOPT = 'fleetrelay.dev/adopt';
 /** Names of field managers between commas. */
 export const ADOPT_FROM = 'fleetrelay.dev/adopt-from';
-/** Written by `fleetrelay cluster register` onto each Namespace that it makes for the fleet; a manifest of it needs no ADOPT. */
-export const MADE_FOR_FLEET = 'fleetrelay.dev/made-for-fleet';
+/**
+ * Written by `fleetrelay cluster register` onto each Namespace that it makes for an agent: the namespace of that agent. Each agent of a
+ * cluster has one of its own, whatever its fleet. For this agent a manifest of the Namespace needs no ADOPT.
+ */
+export const MADE_FOR_AGENT = 'fleetrelay.dev/made-for-agent';
 export const FORCE_CONFLICTS = 'fleetrelay.dev/force-conflicts';
 export const RECONCILE = 'fleetrelay.dev/reconcile';
 export const DISCOVERY = 'fleetrelay.dev/discovery';
 export const PAUSED = 'fleetrelay.dev/paused';
 
-/** Whether the live object is a Namespace that an installation has made. Annotations of other kinds can be copies. */
-export function isMadeForFleet(key: ObjectKey, live: JsonObject): boolean {
-  return kindOf(key) === '/Namespace' && annotationOf(live, MADE_FOR_FLEET) === 'true';
+/** The namespace of the agent for which an installation has made the live Namespace; empty: none, or it is of another kind. */
+export function agentOfMade(key: ObjectKey, live: JsonObject): string {
+  // Annotations of other kinds can be copies.
+  return kindOf(key) === '/Namespace' ? annotationOf(live, MADE_FOR_AGENT) : '';
+}
+
+/** Whether an object of others may be taken over: its manifest says so, or it is a Namespace that was made for this agent. */
+export function isGiven(key: ObjectKey, declared: JsonObject, live: JsonObject, agentNamespace: string): boolean {
+  if (annotationOf(declared, ADOPT) === 'true') return true;
+  const madeFor = agentOfMade(key, live);
+  return madeFor !== '' && madeFor === agentNamespace;
 }
 
 /**

@@ -4,7 +4,7 @@ import { REQUEST_BYTES } from '../../../model/object-size.ts';
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
 import type { ApplyOutcome, ApplyRequest, ObservedObject } from '../../../ports/cluster-api.ts';
 import type { KubeAnswer } from '../api/types.ts';
-import { ADOPT, ADOPT_FROM, isMadeForFleet, optsOut, RECONCILE } from './annotations.ts';
+import { ADOPT_FROM, isGiven, optsOut, RECONCILE } from './annotations.ts';
 import { awaitServed, isDefinition, isServed } from './definitions.ts';
 import { isEmpty, undeclaredFields } from './field-sets.ts';
 import { formerManagers } from './former-managers.ts';
@@ -167,8 +167,7 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   const { request, resource, live, flapping } = applying;
   const { key, stamp, value } = request;
   const owner = ownerOf(raw, { ...stamp, key });
-  const isGiven = annotationOf(value, ADOPT) === 'true' || isMadeForFleet(key, raw);
-  const isAdopted = owner.type === 'theirs' && owner.adoptable && isGiven;
+  const isAdopted = owner.type === 'theirs' && owner.adoptable && isGiven(key, value, raw, applying.agentNamespace);
   if (owner.type === 'theirs' && !isAdopted) {
     return { type: 'conflict', owner: owner.owner, message: owner.message };
   }

@@ -65,7 +65,7 @@ export async function createKubernetesCluster(
   let settings: AgentSettings = NO_SETTINGS;
   const flapping = createFlapping(deps.clock.monotonic);
   const ownNamespace = options.allowOwnNamespace === true ? undefined : options.namespace;
-  const shared = { ...deps, live, flapping, ownNamespace };
+  const shared = { ...deps, live, flapping, ownNamespace, agentNamespace: options.namespace };
   const recorded = { controller: 'fleetrelay.dev/agent', rate: EVENT_RATE };
   const events = createEventRecorder(deps, { instance: options.holder ?? 'agent', ...recorded });
   const writing: Writing = { ...shared, mayWrite: options.mayWrite, settings: () => settings };

@@ -13,7 +13,7 @@ import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, KubeClient } from '../api/types.ts';
-import { ADOPT } from './annotations.ts';
+import { ADOPT, isGiven } from './annotations.ts';
 import { fieldsOf, subtractFields, undeclaredFields, withoutPaths } from './field-sets.ts';
 import { allFields, formerManagers } from './former-managers.ts';
 import { handOver, ignoredOf, leftToOthers } from './ignored-fields.ts';
@@ -33,13 +33,14 @@ export interface FieldChange {
 
 /**
  * What a first apply of an object would do. `conflicts`: fields that would be taken from other managers. `adopts`: the
- * present owner, if the object is not ours.
+ * present owner, if the object is not ours; `isGiven`: it may be taken over.
  */
 export type Preview =
   | { readonly type: 'create' | 'unchanged' }
   | {
       readonly type: 'change';
       readonly adopts?: string;
+      readonly isGiven?: boolean;
       readonly changes: readonly FieldChange[];
       readonly conflicts: readonly FieldConflict[];
     }
@@ -47,10 +48,14 @@ export type Preview =
   | Failure;
 
 /** Reads what previews need, with one request. No kind is followed, and a running agent keeps the inventory. */
-export async function openLooking(client: KubeClient, catalog: ApiCatalog, settings: AgentSettings): Promise<Looking> {
+export async function openLooking(
+  client: KubeClient,
+  catalog: ApiCatalog,
+  { settings, agentNamespace }: { readonly settings: AgentSettings; readonly agentNamespace: string },
+): Promise<Looking> {
   const autoscaled = await loadAutoscaled(client, catalog);
   const refresher = { current: () => catalog, refresh: async () => catalog };
-  return { client, live: { catalog: refresher, autoscaled }, settings: () => settings };
+  return { client, live: { catalog: refresher, autoscaled }, settings: () => settings, agentNamespace };
 }
 
 async function loadAutoscaled(client: KubeClient, catalog: ApiCatalog): Promise<Autoscaled> {
@@ -100,7 +105,8 @@ export async function previewApply(looking: Looking, request: ApplyRequest): Pro
     ...(isKeyOfSecret(key) ? secretChanges(raw, answer.body) : []),
     ...removedFields(raw, body, { former, others, left: leftToOthers(looking, request), isSecret: isKeyOfSecret(key) }),
   ];
-  const adopts = owner.type === 'theirs' ? { adopts: owner.owner } : {};
+  const adopts =
+    owner.type === 'theirs' ? { adopts: owner.owner, isGiven: isGiven(key, value, raw, looking.agentNamespace) } : {};
   if (changes.length === 0 && conflicts.length === 0 && owner.type === 'ours') return { type: 'unchanged' };
   return { type: 'change', ...adopts, changes, conflicts };
 }

@@ -23,6 +23,8 @@ export interface Looking {
     readonly autoscaled: Pick<Autoscaled, 'has' | 'isClaimed'>;
   };
   readonly settings: () => AgentSettings;
+  /** The namespace of the agent of the cluster. */
+  readonly agentNamespace: string;
 }
 
 /** What all writes of objects share. */
