@@ -29,6 +29,34 @@ import type { Progress } from './status/progress.ts';
 /**
  * One concern of the fleet: its derived collections, its wants in clusters, and the status that it writes. The core knows no
  * domain by name; `graph.ts` lists them.
+ *
+ * A domain is declared in two phases. `derive` runs before placement: it derives from declarations and live state what clusters
+ * shall have. Its `report` runs after progress: it tells how far the clusters got, and what people can ask about.
+ *
+ * @example A domain of one kind: each Banner becomes a ConfigMap in all clusters, and its status counts them.
+ *
+ *     const banners: Domain = {
+ *       name: 'banners',
+ *       readsLive: {},
+ *       derive: (graph, { declarations, clusters }) => {
+ *         const wants = graph.derive<Declared<'Banner'>, Want>({
+ *           name: 'bannerWants',
+ *           from: declarations.of('Banner'),
+ *           reads: [clusters],
+ *           compute: ({ key, value }, read, emit) => {
+ *             for (const cluster of read.keys(clusters, '')) emit(cluster, key, bannerIn(cluster, value));
+ *           },
+ *         });
+ *         return {
+ *           collections: { bySource: [wants], anywhere: [] },
+ *           makes: { wants: [wants] },
+ *           report: ({ progressBySubject }) => ({
+ *             statuses: deriveBannerStatuses(graph, declarations, progressBySubject),
+ *             shows: { views: { banners: () => bannerRows(wants) } },
+ *           }),
+ *         };
+ *       },
+ *     };
  */
 export interface Domain<Parts extends DomainParts = DomainParts> {
   readonly name: string;
@@ -59,14 +87,14 @@ export interface DomainCore {
   readonly documentWants: Derived<Want>;
   /** {@link Domain.settings} of the policy in force or of the default policy. One entry, key and partition empty. */
   readonly settings: Derived<JsonValue>;
-  /** The parts of a domain that is listed earlier. Throws if it is not. */
+  /** What a domain that is listed earlier has derived. Throws if it is not. */
   readonly earlier: <Parts extends DomainParts>(domain: Domain<Parts>) => Parts;
 }
 
 /** Inputs of a domain, by name. */
 export type DomainInputs = Readonly<Record<string, Input<JsonValue>>>;
 
-/** What a domain adds to the graph. */
+/** What a domain adds to the graph before placement. */
 export interface DomainParts {
   /**
    * All collections. Failures of `bySource`, whose partitions are sources, and of `anywhere`, which can concern any source,
@@ -80,6 +108,16 @@ export interface DomainParts {
   };
   /** State that comes neither from sources nor from agents. The shell stages it through `Engine.domainInputs`. */
   readonly inputs?: DomainInputs;
+  readonly makes?: DomainMakes;
+  readonly agents?: DomainAgents;
+  /** Partition: the domain's name, or `OF_PROCESS`. */
+  readonly deadlines?: readonly Derived<Deadline>[];
+  /** Runs once, after progress. */
+  readonly report?: (after: AfterProgress) => DomainReport;
+}
+
+/** The objects that a domain makes in clusters. */
+export interface DomainMakes {
   readonly wants?: readonly Derived<Want>[];
   /** Required with `readsLive`. */
   readonly reading?: {
@@ -88,28 +126,39 @@ export interface DomainParts {
     /** Advice for a cluster that cannot be read: "leave the cluster out of ..." */
     readonly wayOut: string;
   };
-  /** The clusters whose agents are not expected to answer. Partition empty, key the cluster, value: what sleeps in it. */
-  readonly asleep?: Derived<string>;
-  /** What agents have done about webhooks of others, the oldest first. Partition and key: the cluster. */
-  readonly remediations?: Derived<readonly RecordedRemediation[]>;
-  /** What agents do for the domain besides the usual. Partition empty, key the cluster. */
-  readonly agents?: Derived<AgentNeeds>;
   /** What the rights of sources keep declarations of the domain from making. Key: as of the document. */
   readonly barred?: readonly Derived<Barred>[];
   /** Messages for two wants of the domain with one key. */
   readonly collisions?: Collisions;
   /** How agents try objects, by cluster and key. */
   readonly tries?: Derived<Tries>;
-  /** Partition: the domain's name, or `OF_PROCESS`. */
-  readonly deadlines?: readonly Derived<Deadline>[];
-  /** The status of objects of the domain's kinds, by kind and key. Runs after progress. */
-  readonly statuses?: (after: AfterProgress) => Derived<StatusPart>;
+}
+
+/** What a domain knows about the agents of clusters. */
+export interface DomainAgents {
+  /** What they do for the domain besides the usual. Partition empty, key the cluster. */
+  readonly needs?: Derived<AgentNeeds>;
+  /** The clusters whose agents are not expected to answer. Partition empty, key the cluster, value: what sleeps in it. */
+  readonly asleep?: Derived<string>;
+  /** What they have done about webhooks of others, the oldest first. Partition and key: the cluster. */
+  readonly remediations?: Derived<readonly RecordedRemediation[]>;
+}
+
+/** What a domain tells about the state of the fleet. */
+export interface DomainReport {
+  /** The status of objects of the domain's kinds, by kind and key. */
+  readonly statuses?: Derived<StatusPart>;
   /**
    * Files of the status branch about what no source declares. Their folder holds nothing else; the keys are their paths, the
    * partition is empty. After a restart, files without a document stay until every registered
    * cluster has sent a snapshot.
    */
   readonly documents?: { readonly folder: string; readonly of: Derived<JsonObject> };
+  readonly shows?: DomainShows;
+}
+
+/** What people can ask about a domain. */
+export interface DomainShows {
   /** The rows of `fleetrelay get NAME`, by name of the view. The keys of a row are the titles of the columns. */
   readonly views?: Readonly<Record<string, (filter?: ViewFilter) => readonly JsonObject[]>>;
   readonly diagnostics?: () => readonly EngineDiagnostic[];
@@ -121,7 +170,7 @@ export interface DomainParts {
   readonly explainsAbsence?: (cluster: string, name: ObjectName) => readonly WhyNotReason[];
 }
 
-/** What statuses are derived from, besides the domain's own collections. */
+/** What a report is derived from, besides the domain's own collections. */
 export interface AfterProgress {
   readonly progress: Derived<Progress>;
   /** For `tallyOf`: the subject of a document is `documentSubject`. */

@@ -1,9 +1,9 @@
 import { boundPolicy, defaultFleetPolicy } from '../model/fleet-policy.ts';
 import type { JsonValue } from '../model/json.ts';
-import { type CareParts, care } from './care/care.ts';
+import { care } from './care/care.ts';
 import type { CommitReport, Derived, Graph } from './collections/types.ts';
 import { joinDeadlines } from './deadlines.ts';
-import type { Domain, DomainInputs, DomainParts } from './domain.ts';
+import type { AfterProgress, Domain, DomainInputs, DomainParts, DomainReport } from './domain.ts';
 import { drift } from './drift/drift.ts';
 import { deriveClusters, deriveTargets, indexClusters, indexUnknownClusters } from './fleet/clusters.ts';
 import { type Declared, deriveDeclarations, joinAccepts } from './fleet/declared.ts';
@@ -17,7 +17,7 @@ import {
   fileGroup,
   indexDocumentsByFile,
 } from './fleet/sources.ts';
-import { type HealthParts, health } from './health/health.ts';
+import { health } from './health/health.ts';
 import { declareInputs, type EngineInputs, type FleetSettings } from './inputs.ts';
 import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';
@@ -57,7 +57,7 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   );
   const status = wireStatus(base, desired, wired, { ...output, safeMode });
   const { clusters, declarations, documents, policy, placements, placementIndexes, assignments } = desired;
-  const { stageTallies, progress, statuses, readers, deadlines } = status;
+  const { stageTallies, progress, statuses, readers, deadlines, reported } = status;
   const collections = {
     ...{ documents, declarations, clusters, policy, placements, assignments },
     ...{ candidates: wanted.candidates, ...output, progress, deadlines },
@@ -73,11 +73,11 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
     doubtfulFiles: desired.doubtfulFiles,
     /** By source name, in the empty partition; no entry: the source may do everything. */
     rights: desired.rights,
-    domains: wired,
-    /** The parts of the domain `health`. */
-    health: wired.find(({ domain }) => domain === health)?.parts as HealthParts | undefined,
-    /** The parts of the domain `care`. */
-    care: wired.find(({ domain }) => domain === care)?.parts as CareParts | undefined,
+    domains: reported,
+    /** The parts and the report of a domain; undefined: the engine was made without it. */
+    partsOf: <Parts extends DomainParts>(domain: Domain<Parts>) =>
+      // A domain stands beside the parts and the report that it has made.
+      reported.find((each) => each.domain === domain) as ReportedDomain<Parts> | undefined,
     /** The inputs of the domains, by the domain's name. The shell stages them as it stages `inputs`. */
     domainInputs: Object.fromEntries(
       wired.flatMap(({ domain: { name }, parts }) => (parts.inputs === undefined ? [] : [[name, parts.inputs]])),
@@ -196,6 +196,13 @@ interface WiredDomain {
   readonly parts: DomainParts;
 }
 
+/** A domain after its second phase. */
+export interface ReportedDomain<Parts extends DomainParts = DomainParts> {
+  readonly domain: Domain;
+  readonly parts: Parts;
+  readonly report: Parts extends { readonly report: (after: AfterProgress) => infer Report } ? Report : DomainReport;
+}
+
 /** The domains in their order. Their scopes depend on desired state alone. */
 function wireDomains(
   base: Base,
@@ -241,7 +248,7 @@ function deriveSettings(
 
 /** The wants of documents and domains, and the candidates of each cluster. */
 function wireWants({ graph }: Base, documentWants: Derived<Want>, wired: readonly WiredDomain[]) {
-  const wants: readonly Derived<Want>[] = [documentWants, ...wired.flatMap(({ parts }) => parts.wants ?? [])];
+  const wants: readonly Derived<Want>[] = [documentWants, ...wired.flatMap(({ parts }) => parts.makes?.wants ?? [])];
   return { documentWants, candidates: deriveCandidates(graph, wants) };
 }
 
@@ -264,7 +271,9 @@ function wireOutputs(
   );
   const liveReads = joinLiveReads(wired.map(({ domain }) => domain.readsLive));
   const collisions = new Map(
-    wired.flatMap(({ domain, parts }) => (parts.collisions === undefined ? [] : [[domain.name, parts.collisions]])),
+    wired.flatMap(({ domain, parts: { makes } }) =>
+      makes?.collisions === undefined ? [] : [[domain.name, makes.collisions]],
+    ),
   );
   const safeMode = deriveSafeMode(graph, { ...inputs, policy, clusters, liveReads });
   const refused = {
@@ -273,7 +282,7 @@ function wireOutputs(
     sharedByKey: indexShared(graph, assignments),
     placementsByFile: graph.index('placementsByFile', placements, ({ value }) => [fileGroup(value.declared.origin)]),
     refusedPlacementsByFolder: indexByFolder(graph, refusedPlacements),
-    barred: wired.flatMap(({ parts: { barred = [] } }) => barred.map((each) => indexBarred(graph, each))),
+    barred: wired.flatMap(({ parts: { makes } }) => (makes?.barred ?? []).map((each) => indexBarred(graph, each))),
   };
   const targets = deriveTargets(graph, clusters, inputs.agents);
   const decisions = deriveDecisions(graph, {
@@ -283,7 +292,7 @@ function wireOutputs(
   const limits = deriveGuardLimits(graph, inputs.fleet, policy, inputs.lastKnownGood);
   const guards = deriveGuards(graph, { ...inputs, candidates, decisions, clusters, limits });
   const attempts = deriveAttempts(graph, { ...inputs, unsettled: indexUnsettled(graph, inputs.results) });
-  const tries = [attempts, ...wired.flatMap(({ parts }) => parts.tries ?? [])];
+  const tries = [attempts, ...wired.flatMap(({ parts }) => parts.makes?.tries ?? [])];
   const outputs = deriveOutputs(graph, decisions, guards, tries);
   const pending = derivePending(graph, outputs, inputs.ledger);
   const { documentsByFile } = refused;
@@ -303,18 +312,22 @@ function wireStatus(
   const progressBySubject = indexProgress(graph, progress);
   const deadlineParts = [safeMode.deadlines, ...wired.flatMap(({ parts }) => parts.deadlines ?? [])];
   const deadlines = joinDeadlines(graph, deadlineParts);
-  const readers = wired.flatMap(({ parts: { reading } }) => reading ?? []);
+  const readers = wired.flatMap(({ parts: { makes } }) => makes?.reading ?? []);
   const ledgerByScope = graph.index('ledgerByScope', inputs.ledger, ({ value }) => value.scope);
   const tallies = graph.input<Tally>('tallies');
+  const after = { progress, progressBySubject };
+  const reported = wired.map(
+    ({ domain, parts }): ReportedDomain => ({ domain, parts, report: parts.report?.(after) ?? {} }),
+  );
   const statusParts = [
     deriveClusterStatuses(graph, { ...inputs, ...safeMode, clusters, progressBySubject, ledgerByScope, readers }),
     derivePlacementStatuses(graph, placements, tallies),
-    ...wired.flatMap(({ parts }) => parts.statuses?.({ progress, progressBySubject }) ?? []),
+    ...reported.flatMap(({ report }) => report.statuses ?? []),
   ];
   const statuses = deriveStatuses(graph, declarations, inputs.files, statusParts);
   const stageTallies = createTallies(graph, { placements, placementIndexes, progress, progressBySubject, tallies });
   return {
-    ...{ progress, progressBySubject, deadlines, readers, ledgerByScope, statuses, stageTallies },
+    ...{ progress, progressBySubject, deadlines, readers, ledgerByScope, reported, statuses, stageTallies },
     parts: [...statusParts, ...deadlineParts],
   };
 }

@@ -85,7 +85,7 @@ function liveObject(key: string, json: JsonValue): LiveObject {
 /** What a recording says of the results, in canonical order. The content of an object is left out: its digest is there. */
 export function* recordedOutputs(engine: Engine): Generator<RecordedOutput> {
   const { outputs, pending, statuses, deadlines, domains } = engine;
-  const documents = domains.flatMap(({ parts }) => parts.documents?.of ?? []);
+  const documents = domains.flatMap(({ report }) => report.documents?.of ?? []);
   const collections: readonly Collection<unknown>[] = [outputs, pending, statuses, deadlines, ...documents];
   for (const collection of collections) {
     for (const partition of [...collection.partitions()].sort(compareText)) {

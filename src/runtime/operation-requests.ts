@@ -1,6 +1,8 @@
+import type { CareParts } from '../engine/care/care.ts';
 import { type AnsweredRequest, isForOthers, nextAnswer } from '../engine/care/operation/requests.ts';
 import type { OperationRequest } from '../engine/care/operation/types.ts';
 import { lastOperationOf } from '../engine/care/written-operation.ts';
+import type { ReportedDomain } from '../engine/graph.ts';
 import type { ServerCore } from './core.ts';
 import { recordKey, recordShape } from './ledger/records.ts';
 import type { Replica } from './replica/replica.ts';
@@ -18,13 +20,14 @@ export type OperationRequests = ReturnType<typeof createOperationRequests>;
  * Remembers what is asked of Shoots by their declarations and by commands, and what of it was answered. The leader answers: a
  * record of the store has the outcome, so that a request survives a restart and counts once. Adds a bookkeeper to the loop.
  */
-export function createOperationRequests(core: ServerCore, { leads, knowsAll }: Pick<Replica, 'leads' | 'knowsAll'>) {
+export function createOperationRequests(
+  core: ServerCore,
+  { parts, report }: ReportedDomain<CareParts>,
+  { leads, knowsAll }: Pick<Replica, 'leads' | 'knowsAll'>,
+) {
   const { engine, loop, records, log } = core;
-  const { care } = engine;
-  if (care === undefined) throw new Error('the engine has no care of Shoots');
-  const { declaredRequests: declared, answeredRequests: input } = care;
-  const operations = care.operations();
-  if (operations === undefined) throw new Error('the engine derives no operations');
+  const { declaredRequests: declared, answeredRequests: input } = parts;
+  const { operations } = report;
   const answers = createSharedInput<AnsweredRequest, AnsweredRequest>(core, {
     prefix: recordKey.operationRequest(''),
     shape: recordShape.operationRequest,
@@ -68,10 +71,10 @@ export function createOperationRequests(core: ServerCore, { leads, knowsAll }: P
       const last = lastOf(shoot);
       if (asked === undefined) return 'unknown';
       const status = engine.statuses.get('Shoot', shoot);
-      const binding = care.bindings.get('', shoot);
+      const binding = parts.bindings.get('', shoot);
       if (status?.isOfOthers === true || binding?.isIgnored === true) return 'uncared';
       if (last === undefined) return 'new';
-      if (binding?.wantsHibernation === true && care.hibernated.get('', shoot) === true) return 'asleep';
+      if (binding?.wantsHibernation === true && parts.hibernated.get('', shoot) === true) return 'asleep';
       if (isForOthers(request, last)) return request === 'retry' ? 'notFailed' : 'retryOnly';
       answers.set(shoot, { ...(answers.get(shoot) ?? { spec: asked.spec, annotation: '' }), request });
       log.info('an operation is asked for', { shoot, request, by });

@@ -29,7 +29,7 @@ export function createRemediationAudit(
   audit: Pick<AuditLog, 'append' | 'tail'>,
   leads: () => boolean,
 ) {
-  const reported = engine.domains.flatMap(({ parts }) => parts.remediations ?? []);
+  const reported = engine.domains.flatMap(({ parts }) => parts.agents?.remediations ?? []);
   const changes = reported.map((each) => engine.graph.watch(each));
   const waitMs = createRateLimit(clock.monotonic, RATE);
   const lookInMs = createRateLimit(clock.monotonic, LOOKS);

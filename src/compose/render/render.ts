@@ -125,10 +125,10 @@ export async function renderingOf(
       return [value.path, declaredDocument(value, before, now)] as const;
     });
   const documents = engine.domains
-    .flatMap(({ parts }) => [...(parts.documents?.of.entries('') ?? [])])
+    .flatMap(({ report }) => [...(report.documents?.of.entries('') ?? [])])
     .map(({ key, value }) => [key, value] as const);
   const views = engine.domains
-    .flatMap(({ parts }) => Object.entries(parts.views ?? {}))
+    .flatMap(({ report: { shows } }) => Object.entries(shows?.views ?? {}))
     .map(([name, rows]) => [name, rows()] as const);
   const findings = await findingsOf(engine, checkout, recorded);
   return {

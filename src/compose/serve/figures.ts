@@ -1,4 +1,6 @@
+import { care } from '../../engine/care/care.ts';
 import type { Engine } from '../../engine/graph.ts';
+import { health } from '../../engine/health/health.ts';
 import type { XdsFigures } from '../../model/xds-figures.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Loop } from '../../runtime/loop.ts';
@@ -46,8 +48,8 @@ export function createFigures(deps: {
       approvals: approvals.counts(),
       refusals: refusedAgents.counts(),
       envoys: deps.envoys(),
-      meshes: engine.health?.meshCounts() ?? [],
-      shoots: engine.care?.figures() ?? [],
+      meshes: engine.partsOf(health)?.parts.meshCounts() ?? [],
+      shoots: engine.partsOf(care)?.report.figures() ?? [],
       refilled: journal.refilled(),
     };
   };

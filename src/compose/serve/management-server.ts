@@ -1,4 +1,5 @@
 import type { StatusBranchView } from '../../api/server-api.ts';
+import { care } from '../../engine/care/care.ts';
 import type { Graph } from '../../engine/collections/types.ts';
 import { createEngine, type Engine } from '../../engine/graph.ts';
 import { MOST_LISTED } from '../../engine/status/listed.ts';
@@ -200,7 +201,9 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
 
 /** What people ask of Shoots and clusters. */
 function createOwnParts(foundation: Foundation, replica: Replica) {
-  const operationRequests = createOperationRequests(foundation, replica);
+  const ofCare = foundation.engine.partsOf(care);
+  if (ofCare === undefined) throw new Error('the engine has no care of Shoots');
+  const operationRequests = createOperationRequests(foundation, ofCare, replica);
   const attempts = createAttempts(foundation);
   const stopRequests = () => Promise.all([operationRequests.stop(), attempts.stop()]);
   return { operationRequests, attempts, stopRequests };

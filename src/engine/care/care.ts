@@ -1,9 +1,7 @@
 import type { JsonValue } from '../../model/json.ts';
 import type { ShootFigures } from '../../model/shoot-figures.ts';
 import type { Derived, Input } from '../collections/types.ts';
-import type { Domain, DomainParts } from '../domain.ts';
-import type { StatusPart } from '../status/declared-status.ts';
-import type { Progress } from '../status/progress.ts';
+import type { AfterProgress, Domain, DomainParts, DomainReport } from '../domain.ts';
 import { CARE, deriveAbsences } from './absences.ts';
 import { deriveAgentNeeds } from './agents.ts';
 import { appliedWebhooks, deriveMendable } from './applied-webhooks.ts';
@@ -21,7 +19,7 @@ import type { AnsweredRequest, DeclaredRequest } from './operation/requests.ts';
 import { wireOperations } from './operation/wire.ts';
 import { deriveRemediations, remediationViewRows } from './remediations.ts';
 import { careSettings } from './settings.ts';
-import { deriveUndeclaredShoots, type ShownShoot, shownShoots } from './shown-shoots.ts';
+import { deriveUndeclaredShoots, shownShoots } from './shown-shoots.ts';
 import { deriveSleepers, deriveSleepingClusters } from './sleep.ts';
 import { deriveShootStatuses } from './statuses.ts';
 import { shootRows } from './views.ts';
@@ -29,14 +27,18 @@ import { deriveSnapshotsHere } from './visibility.ts';
 
 /** What other parts of the program read of the domain. */
 export interface CareParts extends DomainParts {
-  /** Of the declared Shoots by namespace and name. */
-  readonly figures: () => readonly ShootFigures[];
   readonly bindings: Derived<BoundShoot>;
   readonly hibernated: Derived<boolean>;
-  /** Undefined before progress is derived. */
-  readonly operations: () => Derived<ShootOperation> | undefined;
   readonly declaredRequests: Derived<DeclaredRequest>;
   readonly answeredRequests: Input<AnsweredRequest>;
+  readonly report: (after: AfterProgress) => CareReport;
+}
+
+/** What other parts of the program read of the report. */
+interface CareReport extends DomainReport {
+  readonly operations: Derived<ShootOperation>;
+  /** Of the declared Shoots by namespace and name. */
+  readonly figures: () => readonly ShootFigures[];
 }
 
 /** The care of Shoots: what their agents report becomes conditions, a last operation and a label. */
@@ -66,19 +68,9 @@ export const care: Domain<CareParts> = {
     const undeclared = deriveUndeclaredShoots(graph, core.inputs, bindings);
     const remediations = deriveRemediations(graph, inputs);
     const mendable = deriveMendable(graph, core.documents);
-    /** Derived last, after progress. */
-    let statuses: Derived<StatusPart> | undefined;
-    let progress: Derived<Progress> | undefined;
-    const sources = (): ExplainedSources | undefined =>
-      statuses && {
-        ...core.inputs,
-        ...core,
-        ...{ bindings, statuses, undeclared, judged: conditions, judgedConstraints: constraints },
-      };
-    const written = { ...reads, ...operation, declarationErrors, hibernated, conditions, constraints };
     const { declaredRequests, answeredRequests } = operation;
     return {
-      ...{ bindings, hibernated, operations: operation.derived, declaredRequests, answeredRequests },
+      ...{ bindings, hibernated, declaredRequests, answeredRequests },
       collections: {
         bySource: [],
         anywhere: [],
@@ -89,31 +81,35 @@ export const care: Domain<CareParts> = {
           ...[...collections, ...agents.collections, ...operation.collections, remediations, mendable],
         ],
       },
-      agents: agents.needs,
       inputs: operation.inputs,
-      tries: operation.tries,
+      makes: { tries: operation.tries },
+      agents: { needs: agents.needs, asleep, remediations },
       deadlines: [ofAbsences, ofThresholds, ...ofConstraints.deadlines, ...checks.deadlines, ...operation.deadlines],
-      asleep,
-      remediations,
-      statuses: (after) => {
-        progress = after.progress;
-        statuses = deriveShootStatuses(graph, { ...written, operations: operation.derive(after) });
-        return statuses;
+      report: (after) => {
+        const operations = operation.derive(after);
+        const written = { ...reads, ...operation, operations, declarationErrors, hibernated, conditions, constraints };
+        const statuses = deriveShootStatuses(graph, written);
+        const sources: ExplainedSources = {
+          ...{ ...inputs, ...core, bindings, statuses, undeclared },
+          ...{ judged: conditions, judgedConstraints: constraints },
+        };
+        return {
+          operations,
+          statuses,
+          figures: () => shootFigures(shownShoots(sources)),
+          shows: {
+            views: {
+              shoots: (filter) => shootRows(shownShoots(sources), filter),
+              remediations: (filter) => remediationViewRows(remediations, filter),
+            },
+            diagnostics: () => [
+              ...diagnostics(),
+              ...appliedWebhooks({ mendable, needs: agents.needs, progress: after.progress }),
+            ],
+            entities: [shootEntities(sources)],
+          },
+        };
       },
-      figures: () => shootFigures(listed(sources())),
-      views: {
-        shoots: (filter) => shootRows(listed(sources()), filter),
-        remediations: (filter) => remediationViewRows(remediations, filter),
-      },
-      diagnostics: () => [
-        ...diagnostics(),
-        ...(progress === undefined ? [] : appliedWebhooks({ mendable, needs: agents.needs, progress })),
-      ],
-      entities: [shootEntities(sources)],
     };
   },
 };
-
-function listed(sources: ExplainedSources | undefined): readonly ShownShoot[] {
-  return sources === undefined ? [] : shownShoots(sources);
-}

@@ -21,20 +21,16 @@ export interface ExplainedSources extends ShownSources {
 /** An explanation names at most this many conditions, and as many errors. */
 const NAMED = 20;
 
-/** Shoots, as people ask about them: `NAMESPACE/NAME`, or `NAME`. `sources` is undefined until all of them are derived. */
-export function shootEntities(sources: () => ExplainedSources | undefined): EntityKind {
-  const all = (): readonly (readonly [ShownShoot, ExplainedSources])[] => {
-    const read = sources();
-    return read === undefined ? [] : shownShoots(read).map((shoot) => [shoot, read] as const);
-  };
+/** Shoots, as people ask about them: `NAMESPACE/NAME`, or `NAME`. */
+export function shootEntities(sources: ExplainedSources): EntityKind {
   return {
     words: ['shoot', 'shoots'],
     isNamespaced: true,
-    names: () => all().map(([shoot]) => nameOf(shoot)),
+    names: () => shownShoots(sources).map(nameOf),
     named: (name) =>
-      all()
-        .filter(([shoot]) => nameOf(shoot) === name || shoot.name === name)
-        .map(([shoot, read]) => entityOf(shoot, read)),
+      shownShoots(sources)
+        .filter((shoot) => nameOf(shoot) === name || shoot.name === name)
+        .map((shoot) => entityOf(shoot, sources)),
   };
 }
 

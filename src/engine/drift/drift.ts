@@ -23,7 +23,7 @@ export const drift: Domain = {
     });
     return {
       collections: { bySource: [], anywhere: [], shown: [drifts] },
-      views: { drift: (filter) => driftRows(drifts, filter) },
+      report: () => ({ shows: { views: { drift: (filter) => driftRows(drifts, filter) } } }),
     };
   },
 };

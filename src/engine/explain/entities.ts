@@ -18,7 +18,7 @@ type FoundEntity =
 
 /** The kind of entities that the word of a query means; undefined: it means another kind. */
 export function entityKindOf({ domains }: Engine, { kind, namespace }: ObjectName): EntityKind | undefined {
-  const kinds = domains.flatMap(({ parts: { entities = [] } }) => entities);
+  const kinds = domains.flatMap(({ report: { shows } }) => shows?.entities ?? []);
   return kinds.find(
     ({ words, isNamespaced }) =>
       words.includes(kind.toLowerCase()) && (namespace === undefined || isNamespaced === true),

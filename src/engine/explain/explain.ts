@@ -58,9 +58,9 @@ function domainReasons(
 ): readonly Reason[] {
   const derived = candidates.filter(({ value }) => value.derived !== undefined);
   if (derived.length === 0) return [];
-  return domains.flatMap(({ domain: { name }, parts: { explains } }) => {
+  return domains.flatMap(({ domain: { name }, report: { shows } }) => {
     const claims = derived.filter(({ value }) => value.derived?.domain === name);
-    return claims.length === 0 || explains === undefined ? [] : explains(claims, output);
+    return claims.length === 0 ? [] : (shows?.explains?.(claims, output) ?? []);
   });
 }
 

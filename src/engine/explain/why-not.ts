@@ -209,7 +209,7 @@ function unreadable(engine: Engine, cluster: string): readonly WhyNotReason[] {
 }
 
 function ofAbsent(engine: Engine, cluster: string, name: ObjectName): readonly WhyNotReason[] {
-  const derived = engine.domains.flatMap(({ parts }) => parts.explainsAbsence?.(cluster, name) ?? []);
+  const derived = engine.domains.flatMap(({ report: { shows } }) => shows?.explainsAbsence?.(cluster, name) ?? []);
   return derived.length > 0 ? derived : [ofEngineKind(engine, name) ?? ofNothing(engine, cluster, name)];
 }
 

@@ -65,22 +65,26 @@ export const health: Domain<HealthParts> = {
       },
       inputs: { connections, reports },
       deadlines: [wait.deadlines],
-      statuses: () => statuses,
-      documents: { folder: SERVICES_FOLDER, of: documents },
       inbounds: inboundIndexes,
       declared,
       awaited: wait.awaited,
       ownership,
       meshCounts: countMeshes(graph, dataplanes, services),
-      views: {
-        dataplanes: (filter) => dataplaneRows(dataplanes, core.inputs, filter),
-        services: (filter) => serviceRows(services, dataplanes, filter),
-        endpoints: (filter) => endpointRows(inbounds, dataplanes, filter),
-      },
-      diagnostics: () => [...inClusters.diagnostics(), ...ownership.diagnostics()],
-      entities: healthEntities({
-        ...{ inputs: core.inputs, declarations: core.declarations, reports, awaited: wait.awaited },
-        ...{ dataplanes, services, membersByService },
+      report: () => ({
+        statuses,
+        documents: { folder: SERVICES_FOLDER, of: documents },
+        shows: {
+          views: {
+            dataplanes: (filter) => dataplaneRows(dataplanes, core.inputs, filter),
+            services: (filter) => serviceRows(services, dataplanes, filter),
+            endpoints: (filter) => endpointRows(inbounds, dataplanes, filter),
+          },
+          diagnostics: () => [...inClusters.diagnostics(), ...ownership.diagnostics()],
+          entities: healthEntities({
+            ...{ inputs: core.inputs, declarations: core.declarations, reports, awaited: wait.awaited },
+            ...{ dataplanes, services, membersByService },
+          }),
+        },
       }),
     };
   },

@@ -1,8 +1,8 @@
 import { compareText, type JsonObject } from '../../model/json.ts';
 import { displayKey } from '../../model/object-key.ts';
-import type { Collection, Entry } from '../collections/types.ts';
+import type { Collection, Derived, Entry, Graph } from '../collections/types.ts';
 import type { Domain, EngineDiagnostic, ValueRef } from '../domain.ts';
-import { clusterHint, indexUnknownClusters, unknownClustersOf } from '../fleet/clusters.ts';
+import { type ClusterValue, clusterHint, indexUnknownClusters, unknownClustersOf } from '../fleet/clusters.ts';
 import type { Declared } from '../fleet/declared.ts';
 import type { DocumentRef } from '../fleet/sources.ts';
 import { health } from '../health/health.ts';
@@ -13,7 +13,14 @@ import { liveKinds } from './live-services.ts';
 import { deriveServiceWants, deriveSliceWants, SERVICES } from './live-wants.ts';
 import type { MeshExport } from './mesh-mirrors.ts';
 import { deriveMeshes } from './meshes.ts';
-import { clustersOf, deriveMirrorStatuses, deriveMirrors, exportedObject, type Feed } from './mirrors.ts';
+import {
+  clustersOf,
+  deriveMirrorStatuses,
+  deriveMirrors,
+  exportedObject,
+  type Feed,
+  type MirrorValue,
+} from './mirrors.ts';
 import { whyNotMirrored } from './why-not.ts';
 
 /** Mirrors Services of some clusters into others, as ServiceMirrors declare. */
@@ -41,58 +48,74 @@ export const services: Domain = {
         slice === undefined ? [mirror] : [],
       ),
     ];
-    const unknownClusters = indexUnknownClusters(graph, mirrors);
-    const outOfReach = graph.index('mirrorsWithClustersOutOfReach', mirrors, ({ value }) =>
-      value.outOfReach.length > 0 ? ['all'] : [],
-    );
-    const emptySelectors = graph.index('mirrorsWithEmptySelector', mirrors, ({ value }) =>
-      value.selectsNone.length > 0 ? ['all'] : [],
-    );
+    const findings = deriveFindings(graph, mirrors, clusters);
     return {
       collections: {
         bySource: [...barred, feeds, exports, sliceExports, serviceWants, sliceWants, ...meshes.bySource],
         anywhere: [mirrors, ...meshes.anywhere],
       },
-      wants,
-      barred,
-      reading: {
-        clusters: feedsByCluster,
-        wayOut: 'leave the cluster out of the ServiceMirrors that read it',
+      makes: {
+        wants,
+        barred,
+        reading: { clusters: feedsByCluster, wayOut: 'leave the cluster out of the ServiceMirrors that read it' },
+        collisions,
       },
-      collisions,
-      statuses: ({ progressBySubject }) => deriveMirrorStatuses(graph, mirrors, exportsByMirror, progressBySubject),
-      views: {
-        'mirrored-services': () => mirroredRows(exports, meshes.exports),
-      },
-      diagnostics: () => [
-        ...unknownClustersOf(unknownClusters).map(
-          ({ name, entry: { key, value } }): EngineDiagnostic => ({
-            severity: 'warning',
-            reason: 'UnknownCluster',
-            message: `ServiceMirror ${key} names clusters that no KubernetesCluster declares: ${name}`,
-            ...clusterHint(name, clusters),
-            at: placesOf(value.declared, name),
-          }),
-        ),
-        ...outOfReach.members('all').flatMap(({ key, value }) => {
-          const { declared, outOfReach: clusters } = value;
-          return clusters.map((name) => notReached(`ServiceMirror ${key}`, declared, name, placesOf(declared, name)));
-        }),
-        ...emptySelectors.members('all').map(
-          ({ key, value: { declared, selectsNone } }): EngineDiagnostic => ({
-            severity: 'warning',
-            reason: 'SelectsNoCluster',
-            message: `the selector of ServiceMirror ${key} matches no KubernetesCluster`,
-            at: selectsNone.map((side) => ({ ...refOf(declared), field: ['spec', side, 'selector'] })),
-          }),
-        ),
-        ...meshes.warnings(),
-      ],
-      explainsAbsence: (cluster, name) => whyNotMirrored({ mirrors, clusters, ...inputs }, cluster, name),
-      explains: (candidates, output) => [...explainLive(candidates, output), ...meshes.explains(candidates, output)],
+      report: ({ progressBySubject }) => ({
+        statuses: deriveMirrorStatuses(graph, mirrors, exportsByMirror, progressBySubject),
+        shows: {
+          views: {
+            'mirrored-services': () => mirroredRows(exports, meshes.exports),
+          },
+          diagnostics: () => [...findings(), ...meshes.warnings()],
+          explainsAbsence: (cluster, name) => whyNotMirrored({ mirrors, clusters, ...inputs }, cluster, name),
+          explains: (candidates, output) => [
+            ...explainLive(candidates, output),
+            ...meshes.explains(candidates, output),
+          ],
+        },
+      }),
     };
   },
 };
+
+/** Returns the findings about ServiceMirrors that select no cluster, or one that is unknown or out of reach. */
+function deriveFindings(
+  graph: Graph,
+  mirrors: Derived<MirrorValue>,
+  clusters: Derived<ClusterValue>,
+): () => readonly EngineDiagnostic[] {
+  const unknownClusters = indexUnknownClusters(graph, mirrors);
+  const outOfReach = graph.index('mirrorsWithClustersOutOfReach', mirrors, ({ value }) =>
+    value.outOfReach.length > 0 ? ['all'] : [],
+  );
+  const emptySelectors = graph.index('mirrorsWithEmptySelector', mirrors, ({ value }) =>
+    value.selectsNone.length > 0 ? ['all'] : [],
+  );
+  return () => [
+    ...unknownClustersOf(unknownClusters).map(
+      ({ name, entry: { key, value } }): EngineDiagnostic => ({
+        severity: 'warning',
+        reason: 'UnknownCluster',
+        message: `ServiceMirror ${key} names clusters that no KubernetesCluster declares: ${name}`,
+        ...clusterHint(name, clusters),
+        at: placesOf(value.declared, name),
+      }),
+    ),
+    ...outOfReach
+      .members('all')
+      .flatMap(({ key, value: { declared, outOfReach: names } }) =>
+        names.map((name) => notReached(`ServiceMirror ${key}`, declared, name, placesOf(declared, name))),
+      ),
+    ...emptySelectors.members('all').map(
+      ({ key, value: { declared, selectsNone } }): EngineDiagnostic => ({
+        severity: 'warning',
+        reason: 'SelectsNoCluster',
+        message: `the selector of ServiceMirror ${key} matches no KubernetesCluster`,
+        at: selectsNone.map((side) => ({ ...refOf(declared), field: ['spec', side, 'selector'] })),
+      }),
+    ),
+  ];
+}
 
 /** The rows of all mirrored services, in canonical order. */
 function mirroredRows(exports: Collection<Feed>, ofMeshes: Collection<MeshExport>): readonly JsonObject[] {

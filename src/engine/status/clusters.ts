@@ -9,7 +9,7 @@ import { displayKey, kindWithoutGroup, type ObjectKey } from '../../model/object
 import { type Excess, excessText } from '../../model/quotas.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { Collection, Derived, Entry, Graph, Index } from '../collections/types.ts';
-import type { DomainParts } from '../domain.ts';
+import type { DomainMakes } from '../domain.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import type { SafeModeValue, UnseenValue } from '../fleet/safe-mode.ts';
 import type { EngineInputs, StagedRefusal } from '../inputs.ts';
@@ -230,7 +230,7 @@ export interface SafeModeCause {
 export interface SafeModeReads {
   readonly ledgerByScope: Index<LedgerEntry>;
   /** The domains that read live state of clusters. */
-  readonly readers: readonly NonNullable<DomainParts['reading']>[];
+  readonly readers: readonly NonNullable<DomainMakes['reading']>[];
 }
 
 /** Why changes wait for a cluster; undefined if none wait. */

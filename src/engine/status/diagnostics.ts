@@ -39,7 +39,7 @@ export function engineDiagnostics(engine: Engine, most = Number.POSITIVE_INFINIT
     ...heldAsLastKnownGood(engine),
     ...cutPolicy(engine),
     ...judgedApprovals(engine),
-    ...engine.domains.flatMap(({ parts }) => parts.diagnostics?.() ?? []),
+    ...engine.domains.flatMap(({ report: { shows } }) => shows?.diagnostics?.() ?? []),
     ...failures(engine),
   ];
   return inOrder(findings, most);

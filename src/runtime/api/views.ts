@@ -49,7 +49,7 @@ export function clusterView(
   const messageOf = (of: string): string => conditions.find(({ type }) => type === of)?.message ?? '';
   const refusal = refusedAgents.of(name);
   const refused = refusal === undefined ? '' : refusalText(refusal);
-  const asleep = engine.domains.flatMap(({ parts }) => parts.asleep?.get('', name) ?? [])[0];
+  const asleep = engine.domains.flatMap(({ parts }) => parts.agents?.asleep?.get('', name) ?? [])[0];
   const tally = clusterTally(engine, name);
   // In this order: why nothing changes, what is not known, and the progress.
   const messages = [
@@ -191,7 +191,7 @@ export function heldView(set: HeldSet | undefined): readonly HeldRemovalsView[] 
 
 /** The rows of a view that a domain offers. */
 export function viewRows({ domains }: Engine, name: string, filter: ViewFilter): Answer<readonly JsonObject[]> {
-  const views = new Map(domains.flatMap(({ parts: { views: ofDomain = {} } }) => Object.entries(ofDomain)));
+  const views = new Map(domains.flatMap(({ report: { shows } }) => Object.entries(shows?.views ?? {})));
   const rows = views.get(name);
   if (rows !== undefined) return { ok: true, value: rows(filter) };
   const message = `there is no view ${quote(name)}; there are ${[...views.keys()].sort(compareText).join(', ')}`;

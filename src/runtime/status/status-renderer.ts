@@ -1,5 +1,5 @@
 import type { EntryAddress } from '../../engine/collections/types.ts';
-import type { DomainParts } from '../../engine/domain.ts';
+import type { DomainReport } from '../../engine/domain.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { DeclaredStatus } from '../../engine/status/declared-status.ts';
 import { objectStatus, revisionStatus } from '../../engine/status/rollout.ts';
@@ -51,7 +51,7 @@ export type StatusRenderer = ReturnType<typeof createStatusRenderer>;
  */
 export function createStatusRenderer(deps: RendererDeps) {
   const { engine, sources, diagnosticsOf, clock } = deps;
-  const documents = engine.domains.flatMap(({ parts }) => parts.documents ?? []);
+  const documents = engine.domains.flatMap(({ report }) => report.documents ?? []);
   const dirty = trackDirty(engine, sources, documents);
   const rendered = createRenderedStatuses(deps.observed);
   const revisions = createRevisionFiles();
@@ -119,7 +119,7 @@ export function createStatusRenderer(deps: RendererDeps) {
 }
 
 interface Parts extends Pick<RendererDeps, 'engine' | 'customSources'> {
-  readonly documents: readonly NonNullable<DomainParts['documents']>[];
+  readonly documents: readonly NonNullable<DomainReport['documents']>[];
   readonly rendered: ReturnType<typeof createRenderedStatuses>;
   readonly revisions: ReturnType<typeof createRevisionFiles>;
   readonly writer: ReturnType<typeof createWriter>;
@@ -271,7 +271,11 @@ interface Noted {
 }
 
 /** Collects the subjects whose status may have changed, commit by commit. */
-function trackDirty(engine: Engine, sources: SourceTable, documents: readonly NonNullable<DomainParts['documents']>[]) {
+function trackDirty(
+  engine: Engine,
+  sources: SourceTable,
+  documents: readonly NonNullable<DomainReport['documents']>[],
+) {
   const progress = engine.graph.watch(engine.progress);
   const statuses = engine.graph.watch(engine.statuses);
   const watched = documents.map(({ of }) => engine.graph.watch(of));

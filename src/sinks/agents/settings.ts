@@ -65,5 +65,5 @@ export function agentSettings(engine: Engine, cluster: string, inForce: FleetPol
 }
 
 function needsOf({ domains }: Engine): readonly Derived<AgentNeeds>[] {
-  return domains.flatMap(({ parts: { agents } }) => agents ?? []);
+  return domains.flatMap(({ parts: { agents } }) => agents?.needs ?? []);
 }

@@ -66,7 +66,7 @@ export function enginesOf({ servers }: World): readonly { readonly name: string;
 
 /** The rows of a view, without what the oracle leaves open. */
 export function rowsOf({ domains }: Engine, view: string): readonly JsonObject[] {
-  return domains.flatMap(({ parts }) => parts.views?.[view]?.() ?? []);
+  return domains.flatMap(({ report: { shows } }) => shows?.views?.[view]?.() ?? []);
 }
 
 /** The first difference of each view. */

@@ -43,7 +43,9 @@ describe('get', () => {
   });
 
   test('every view of the engine is a kind', () => {
-    const views = createEngine(createGraph()).domains.flatMap(({ parts }) => Object.keys(parts.views ?? {}));
+    const views = createEngine(createGraph()).domains.flatMap(({ report: { shows } }) =>
+      Object.keys(shows?.views ?? {}),
+    );
     expect(views).toContain('mirrored-services');
     expect(LISTED_KINDS.map(({ name }) => name)).toEqual(expect.arrayContaining(views));
   });

@@ -49,10 +49,10 @@ const notes: Domain = {
     return {
       collections: { bySource: [wants], anywhere: [deadlines] },
       inputs: { owners },
-      wants: [wants],
+      makes: { wants: [wants] },
       deadlines: [deadlines],
-      statuses: ({ progress }) =>
-        graph.derive<Declared<'Shoot'>, StatusPart>({
+      report: ({ progress }) => ({
+        statuses: graph.derive<Declared<'Shoot'>, StatusPart>({
           name: 'noteStatuses',
           ...shoots,
           reads: [progress, inputs.elapsed],
@@ -64,12 +64,17 @@ const notes: Domain = {
             emit(partition, key, { conditions: [condition], fields: { note: name } });
           },
         }),
-      diagnostics: () =>
-        [...declarations.entries('Shoot')].flatMap(({ value: { name, origin, identity } }): EngineDiagnostic[] => {
-          const at = [{ ...origin, identity, field: ['metadata', 'name'] }];
-          return name === 'weeds' ? [{ severity: 'warning', reason: 'BadName', message: 'no notes on weeds', at }] : [];
-        }),
-      views: { notes: () => [...declarations.entries('Shoot')].map(({ value: { name } }) => ({ name })) },
+        shows: {
+          diagnostics: () =>
+            [...declarations.entries('Shoot')].flatMap(({ value: { name, origin, identity } }): EngineDiagnostic[] => {
+              const at = [{ ...origin, identity, field: ['metadata', 'name'] }];
+              return name === 'weeds'
+                ? [{ severity: 'warning', reason: 'BadName', message: 'no notes on weeds', at }]
+                : [];
+            }),
+          views: { notes: () => [...declarations.entries('Shoot')].map(({ value: { name } }) => ({ name })) },
+        },
+      }),
     };
   },
 };

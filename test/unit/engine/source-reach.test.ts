@@ -59,7 +59,7 @@ it('a Shoot that is bound to a cluster out of reach is not cared for, and is rep
   const world = careWorld('{seedName: seed}');
   const { engine } = world;
   const needs = () =>
-    ['blue', 'seed'].filter((name) => engine.domains.some(({ parts }) => parts.agents?.get('', name)));
+    ['blue', 'seed'].filter((name) => engine.domains.some(({ parts }) => parts.agents?.needs?.get('', name)));
   expect(needs()).toEqual(['blue', 'seed']);
   engine.inputs.sources.set('', 'main', {
     ...{ order: 0, read: true },

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { HealthStatus } from '../../../generated/envoy/config/core/v3/core_pb.ts';
 import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
+import { health } from '../../../src/engine/health/health.ts';
 import { clusterHealth, createFakeEnvoys, type FakeEnvoys } from '../../support/fake-envoys.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { pod, service, stageLive } from '../engine/health/support.ts';
@@ -79,7 +80,7 @@ describe('EDS', () => {
     web.answer('malformed');
     await arrive();
     expect([web.endpoints().length, pushes()]).toEqual([1, { sent: 1, rejected: 1 }]);
-    const connection = () => world.server.engine.health?.declared.get('', 'default/web')?.connection;
+    const connection = () => world.server.engine.partsOf(health)?.parts.declared.get('', 'default/web')?.connection;
     expect(connection()).toMatchObject({ state: 'connected', rejected: 'malformed' });
     db.report(healthy);
     await arrive();

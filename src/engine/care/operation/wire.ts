@@ -31,7 +31,6 @@ export function wireOperations(graph: Graph, { inputs, declarations }: DomainCor
     ...{ declaredRequests, answeredRequests, suspensions, extensionErrors },
   };
   const tries = deriveTries(graph, reads);
-  let operations: Derived<ShootOperation> | undefined;
   return {
     ...{ declaredRequests, answeredRequests, gone, tries },
     collections: [declaredRequests, errors, gone, tries] as readonly Derived<unknown>[],
@@ -42,10 +41,6 @@ export function wireOperations(graph: Graph, { inputs, declarations }: DomainCor
       suspensions,
     } satisfies DomainParts['inputs'],
     /** Once, after progress. */
-    derive: (after: AfterProgress): Derived<ShootOperation> => {
-      operations = deriveOperations(graph, after, reads);
-      return operations;
-    },
-    derived: (): Derived<ShootOperation> | undefined => operations,
+    derive: (after: AfterProgress): Derived<ShootOperation> => deriveOperations(graph, after, reads),
   };
 }

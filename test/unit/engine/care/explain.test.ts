@@ -5,7 +5,9 @@ import { CONTROL_PLANE, careWorld, SINCE } from '../../../support/care-world.ts'
 /** Which live object explanations of Shoots name as a cause. */
 
 function causesOf({ engine }: ReturnType<typeof careWorld>, name = 'garden-web/blue') {
-  const kinds = engine.domains.flatMap(({ parts }) => parts.entities ?? []).filter(({ words }) => words[0] === 'shoot');
+  const kinds = engine.domains
+    .flatMap(({ report: { shows } }) => shows?.entities ?? [])
+    .filter(({ words }) => words[0] === 'shoot');
   const [entity] = kinds.flatMap((kind) => kind.named(name));
   const conditions = entity?.conditions?.() ?? expect.fail(name);
   return Object.fromEntries(conditions.map(({ condition, cause }) => [condition.type, cause]));

@@ -142,7 +142,9 @@ describe('heartbeats of extensions', () => {
     made.live('seed', keyOf('Worker'), reporting(condition('True')));
     /** Stages what the agent of the Seed reports of the Leases at a moment. */
     const report = (at: number, ...leases: readonly JsonObject[]) => {
-      const judged = made.engine.domains.flatMap(({ parts }) => parts.agents?.get('', 'seed')?.care?.leases ?? []);
+      const judged = made.engine.domains.flatMap(
+        ({ parts }) => parts.agents?.needs?.get('', 'seed')?.care?.leases ?? [],
+      );
       made.live('seed', LEASES, { status: { ...leaseReportOf(leases, judged, at * 1000) } } as unknown as JsonObject);
     };
     return { made, report };
@@ -150,7 +152,7 @@ describe('heartbeats of extensions', () => {
 
   test('the agent of the Seed judges those of the mapped extensions', () => {
     const { made } = start();
-    const needs = () => made.engine.domains.flatMap(({ parts }) => parts.agents?.get('', 'seed') ?? [])[0];
+    const needs = () => made.engine.domains.flatMap(({ parts }) => parts.agents?.needs?.get('', 'seed') ?? [])[0];
     expect(needs()?.care?.leases).toEqual([
       { namespace: 'extension-local', namePrefix: 'gardener-extension-heartbeat', staleAfterMillis: 300_000 },
     ]);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { care } from '../../../../src/engine/care/care.ts';
 import type { JsonObject } from '../../../../src/model/json.ts';
 import { createEngineWorld } from '../../../support/engine-world.ts';
 import { clusterYaml } from '../../../support/manifests.ts';
@@ -25,7 +26,7 @@ world.file('cluster.yaml', clusterYaml('seed'));
 stageLive(world.engine, 'seed', shoot('live', {}));
 world.engine.commit();
 
-const figures = () => world.engine.care?.figures() ?? [];
+const figures = () => world.engine.partsOf(care)?.report.figures() ?? [];
 
 test('declared Shoots have figures, those that are only live have none', () => {
   expect(figures()).toMatchObject([

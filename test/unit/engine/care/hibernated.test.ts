@@ -106,7 +106,7 @@ describe('a Shoot that sleeps', () => {
 
   test('names its cluster as one whose agent may be silent', () => {
     const made = careWorld(ASLEEP);
-    const asleep = () => made.engine.domains.flatMap(({ parts }) => [...(parts.asleep?.entries('') ?? [])]);
+    const asleep = () => made.engine.domains.flatMap(({ parts }) => [...(parts.agents?.asleep?.entries('') ?? [])]);
     expect(asleep()).toEqual([{ partition: '', key: 'blue', value: 'Shoot garden-web/blue is hibernated' }]);
     made.spec('{}');
     expect(asleep()).toEqual([]);

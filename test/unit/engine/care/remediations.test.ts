@@ -16,7 +16,7 @@ it('the view of remediations has what all agents report, in the order of time', 
   report('green', [row('1', '2026-01-01T00:00:01Z'), row('2', '2026-01-01T00:00:03Z')]);
   report('blue', [row('1', '2026-01-01T00:00:02Z')]);
   engine.commit();
-  const view = engine.domains.flatMap(({ parts }) => parts.views?.remediations ?? [])[0] ?? expect.fail();
+  const view = engine.domains.flatMap(({ report: { shows } }) => shows?.views?.remediations ?? [])[0] ?? expect.fail();
   expect(view().map(({ cluster, id }) => `${cluster}/${id}`)).toEqual(['green/1', 'blue/1', 'green/2']);
   expect(view({ cluster: 'blue' })).toEqual([
     {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { health } from '../../../../src/engine/health/health.ts';
 import type { JsonObject } from '../../../../src/model/json.ts';
 import { createEngineWorld } from '../../../support/engine-world.ts';
 import { container, dataplaneYaml, inbound, pod, removeLive, stageLive } from './support.ts';
@@ -13,7 +14,12 @@ test('the counts of a mesh follow the statuses of its data planes and services',
     world.engine.domainInputs.health?.connections?.set('', `${mesh}/${name}`, { connected: true, since: 0 });
   const counts = () => {
     world.engine.commit();
-    return new Map(world.engine.health?.meshCounts().map(({ mesh, ...each }) => [mesh, each]));
+    return new Map(
+      world.engine
+        .partsOf(health)
+        ?.parts.meshCounts()
+        .map(({ mesh, ...each }) => [mesh, each]),
+    );
   };
   expect(counts()).toEqual(new Map());
 

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { health } from '../../../../src/engine/health/health.ts';
 import type { JsonObject } from '../../../../src/model/json.ts';
 import { createEngineWorld } from '../../../support/engine-world.ts';
 import { dataplaneYaml, inbound } from './support.ts';
@@ -21,7 +22,7 @@ function connect(name: string, connected: boolean): void {
 
 function documents(): Readonly<Record<string, JsonObject>> {
   world.engine.commit();
-  const found = world.engine.health?.documents?.of.entries('') ?? [];
+  const found = world.engine.partsOf(health)?.report.documents?.of.entries('') ?? [];
   return Object.fromEntries([...found].map(({ key, value }) => [key, value]));
 }
 

@@ -21,7 +21,7 @@ export function inbound(service: string, port: number, more: JsonObject = {}): J
 
 /** The rows of a view. Throws if no domain has it. */
 export function rowsOf({ domains }: Engine, view: string, filter?: ViewFilter): readonly JsonObject[] {
-  const rows = domains.flatMap(({ parts }) => parts.views?.[view] ?? []).map((list) => list(filter));
+  const rows = domains.flatMap(({ report: { shows } }) => shows?.views?.[view] ?? []).map((list) => list(filter));
   const [first] = rows;
   if (first === undefined) throw new Error(`there is no view ${view}`);
   return first;
