@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { isLoopback, socketIn } from '../server/listen-address.ts';
+import { isLoopback } from '../http/loopback.ts';
+import { socketIn } from '../server/listen-address.ts';
 import { localTokenPath } from '../server/local-token.ts';
 import { CliError, EXIT } from './exit-codes.ts';
 

@@ -4,7 +4,7 @@ import { type EngineKind, engineKindOf, engineKindRow } from './engine-kinds.ts'
 import type { WrittenPath } from './field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue, textOf, textsOf } from './json.ts';
 import { builtInKindScope, type KindScope } from './kinds.ts';
-import { matchesName } from './name-pattern.ts';
+import { matchesAnyName } from './name-glob.ts';
 import type { ObjectRef } from './object-key.ts';
 
 /** What the RelayConfig grants to a source, as written: `sources[].allow`. In every list `*` stands for any characters. */
@@ -117,7 +117,7 @@ export function notOwnCluster(source: string, cluster: string): string {
 
 /** Whether what a source declares may concern a cluster. */
 export function reaches(rights: SourceRights | undefined, cluster: string): boolean {
-  return rights?.targets === undefined || matchesName(rights.targets, cluster);
+  return rights?.targets === undefined || matchesAnyName(rights.targets, cluster);
 }
 
 /** Why a source may not reach a cluster. */
@@ -170,11 +170,11 @@ function refusedCluster(
   source: string,
   { name, labels }: DeclarationValues['KubernetesCluster'],
 ): RightsRefusal | undefined {
-  if (rights.declares !== undefined && !matchesName(rights.declares, name)) {
+  if (rights.declares !== undefined && !matchesAnyName(rights.declares, name)) {
     return refused(source, `declare a cluster of this name: ${name}`, 'declares', ['metadata', 'name']);
   }
   const { labelKeys } = rights;
-  const label = labelKeys && Object.keys(labels).find((key) => !matchesName(labelKeys, key));
+  const label = labelKeys && Object.keys(labels).find((key) => !matchesAnyName(labelKeys, key));
   return label === undefined
     ? undefined
     : refused(source, `set the label ${label} of a KubernetesCluster`, 'labelKeys', ['metadata', 'labels', label]);
@@ -188,11 +188,11 @@ function refusedDataplane(
 ): RightsRefusal | undefined {
   const { mesh } = dataplane;
   const { meshes, services } = rights;
-  if (meshes !== undefined && !matchesName(meshes, mesh)) {
+  if (meshes !== undefined && !matchesAnyName(meshes, mesh)) {
     const hint = `write meshes: [${mesh}] under allow of source ${source}`;
     return { ...refused(source, `declare data planes of mesh ${mesh}`, 'meshes', ['mesh']), hint };
   }
-  const other = services && servicesOf(dataplane).find((service) => !matchesName(services, service));
+  const other = services && servicesOf(dataplane).find((service) => !matchesAnyName(services, service));
   if (other === undefined) return undefined;
   const field = serviceField(key, dataplane, other);
   const hint = `add ${other} to allow.services of source ${source}`;
@@ -213,7 +213,7 @@ export function refusedNamespace(
 ): RightsRefusal | undefined {
   if (rights?.namespaces === undefined) return undefined;
   if (group === '' && kind === 'Namespace') {
-    if (matchesName(rights.namespaces, name)) return undefined;
+    if (matchesAnyName(rights.namespaces, name)) return undefined;
     return refused(source, `ship the Namespace ${name}`, 'namespaces', ['metadata', 'name']);
   }
   if (scope === 'Cluster' || (scope === undefined && namespace === '')) {
@@ -221,7 +221,7 @@ export function refusedNamespace(
     return refused(source, `ship a ${kind}, which has no namespace`, 'kinds', ['kind']);
   }
   const actual = namespace === '' ? 'default' : namespace;
-  if (matchesName(rights.namespaces, actual)) return undefined;
+  if (matchesAnyName(rights.namespaces, actual)) return undefined;
   const field = namespace === '' ? ['metadata', 'name'] : ['metadata', 'namespace'];
   return refused(source, `ship objects in the namespace ${actual}`, 'namespaces', field);
 }
@@ -241,7 +241,7 @@ export function allowsKind({ kinds, declares }: SourceRights, ref: KindRef): boo
 function namesKind(kinds: readonly string[], ref: KindRef): boolean {
   const { group, kind } = ref;
   const isShort = engineKindOf(group, kind) !== undefined;
-  return matchesName(kinds, group === '' ? kind : `${kind}.${group}`) || (isShort && matchesName(kinds, kind));
+  return matchesAnyName(kinds, group === '' ? kind : `${kind}.${group}`) || (isShort && matchesAnyName(kinds, kind));
 }
 
 function notThisKind(source: string, { group, kind }: KindRef, field = 'kind'): RightsRefusal {

@@ -9,6 +9,7 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import { limitConnections } from '../http/connections.ts';
 import { createLimitedLog } from '../http/limited-log.ts';
+import { isLoopback } from '../http/loopback.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -20,7 +21,7 @@ import type { ApiAccess } from './authorize.ts';
 import { type GitHooks, hookRoutes } from './hook-routes.ts';
 import { refuse } from './http-error.ts';
 import { type Listening, listenOn } from './listen.ts';
-import { displayAddress, type HttpAddress, isLoopback } from './listen-address.ts';
+import { displayAddress, type HttpAddress } from './listen-address.ts';
 import { createPeople, type Person } from './people.ts';
 import type { PeopleApi } from './people-api.ts';
 

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import { quote } from '../model/ids.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 
@@ -17,10 +17,6 @@ export interface SocketAddress {
 export type HttpAddress = ListenAddress | SocketAddress;
 
 const SOCKET_SCHEME = 'unix:';
-
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
 
 /** Parses `HOST:PORT`, `[IPV6]:PORT`, `:PORT` (all addresses) or `PORT` (loopback). */
 export function parseListenAddress(text: string): Result<ListenAddress> {
@@ -60,11 +56,4 @@ export function displayAddress(address: HttpAddress): string {
   if ('socket' in address) return `${SOCKET_SCHEME}${address.socket}`;
   const { host, port } = address;
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
-/** True if only this machine can reach the host: `localhost`, 127.0.0.0/8 or ::1. Other names may resolve to any address. */
-export function isLoopback(host: string): boolean {
-  if (host === 'localhost') return true;
-  const family = isIP(host);
-  return family !== 0 && LOOPBACK.check(host, family === 6 ? 'ipv6' : 'ipv4');
 }

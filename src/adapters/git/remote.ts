@@ -1,5 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isLoopback } from '../../http/loopback.ts';
 import { quote } from '../../model/ids.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
 
@@ -68,8 +69,12 @@ export function parseRemote(text: string): Result<Remote> {
     return problem(`the address of the repository on ${quote(url.host)} holds a "?" or "#"; take that part out`);
   }
   const isTls = url.protocol === 'https:';
-  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
-  return ok({ url: url.href, protocols: isTls ? 'https' : 'http:https', secure: isTls || isLoopback, local: false });
+  return ok({
+    url: url.href,
+    protocols: isTls ? 'https' : 'http:https',
+    secure: isTls || isLoopback(url.hostname),
+    local: false,
+  });
 }
 
 function localRemote(path: string): Result<Remote> {

@@ -10,6 +10,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { Relay } from '../../../generated/relay_pb.ts';
+import { isLoopback } from '../../http/loopback.ts';
 import {
   type ClientConnection,
   type ClientTransport,
@@ -19,7 +20,7 @@ import {
   type StreamEnd,
   type StreamMetadata,
 } from '../../ports/transport.ts';
-import { hostOf, isLoopback } from './address.ts';
+import { hostOf } from './address.ts';
 import { endOf, endWithoutTls, type Status } from './status.ts';
 import { BYTES, type ClientCall, createClientStream, metadataOf } from './stream.ts';
 

@@ -1,6 +1,6 @@
 import { Relay } from '../../../generated/relay_pb.ts';
+import { isLoopback } from '../../http/loopback.ts';
 import type { IncomingCall, ServerTransport, TransportListener } from '../../ports/transport.ts';
-import { isLoopback } from './address.ts';
 import { createGrpcListener, type GrpcServerOptions, type GrpcService } from './listener.ts';
 
 /** The relay's listening end over gRPC. Throws for an insecure address that is not loopback, unless `anywhere`. */

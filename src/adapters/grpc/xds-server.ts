@@ -1,7 +1,7 @@
 import { AggregatedDiscoveryService } from '../../../generated/envoy/service/discovery/v3/discovery_pb.ts';
 import { HealthDiscoveryService } from '../../../generated/envoy/service/health/v3/hds_pb.ts';
+import { isLoopback } from '../../http/loopback.ts';
 import type { XdsTransport } from '../../ports/xds-transport.ts';
-import { isLoopback } from './address.ts';
 import { createGrpcListener, type GrpcServerOptions } from './listener.ts';
 
 /** Serves Envoy's protocols over gRPC. Throws for an insecure address that is not loopback. */

@@ -1,9 +1,10 @@
 import { isIPv6 } from 'node:net';
 import type { DebugPiece } from '../../compose/debug/snapshot.ts';
 import type { KubeTarget } from '../../compose/options.ts';
+import { isLoopback } from '../../http/loopback.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import { printable } from '../../model/printable.ts';
-import { apiHost, isLoopback } from '../../server/listen-address.ts';
+import { apiHost } from '../../server/listen-address.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, addressOf, withApiOptions } from '../api-options.ts';
 import { repeated, wholeNumber } from '../arguments.ts';

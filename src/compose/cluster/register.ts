@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { isLoopback } from '../../http/loopback.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { metadataOf } from '../../model/object-key.ts';
-import { displayAddress, isLoopback, type ListenAddress } from '../../server/listen-address.ts';
+import { displayAddress, type ListenAddress } from '../../server/listen-address.ts';
 import { type KubeReader, openAgentKube, openKube } from '../kube.ts';
 import { type AgentManifestOptions, agentManifests } from '../manifests/agent-manifests.ts';
 import { POLICY_KIND, SERVER_NAMESPACE } from '../manifests/agent-policy.ts';

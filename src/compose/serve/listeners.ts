@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { bindPrivateSocket } from '../../adapters/system/private-socket.ts';
+import { isLoopback } from '../../http/loopback.ts';
 import { errorText } from '../../model/messages.ts';
 import type { BindAddress, HttpConfig, RelayConfig } from '../../model/relay-config.ts';
 import { must } from '../../model/result.ts';
@@ -7,7 +8,7 @@ import type { AuditLog } from '../../ports/audit-log.ts';
 import type { Log } from '../../ports/log.ts';
 import { createHttpServer, type HttpServer, type HttpServerDeps, type HttpTls } from '../../server/http-server.ts';
 import type { Listening } from '../../server/listen.ts';
-import { displayAddress, isLoopback, type ListenAddress } from '../../server/listen-address.ts';
+import { displayAddress, type ListenAddress } from '../../server/listen-address.ts';
 import type { Person } from '../../server/people.ts';
 import { createLocalToken } from './local-token.ts';
 import { type ProcessDeps, readSecret } from './sources.ts';

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { privateFile } from '../../adapters/tls/files.ts';
+import { isLoopback } from '../../http/loopback.ts';
 import { errorText } from '../../model/messages.ts';
 import type { HttpConfig } from '../../model/relay-config.ts';
-import { type HttpAddress, isLoopback } from '../../server/listen-address.ts';
+import type { HttpAddress } from '../../server/listen-address.ts';
 import { localTokenPath } from '../../server/local-token.ts';
 import type { ProcessDeps } from './sources.ts';
 

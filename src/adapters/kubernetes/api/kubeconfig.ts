@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { load } from 'js-yaml';
+import { isLoopback } from '../../../http/loopback.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectsOf } from '../../../model/json.ts';
 import { errorText } from '../../../model/messages.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
@@ -92,10 +93,6 @@ export function wrongServer(server: string): string | undefined {
   if (protocol !== 'http:') return `${JSON.stringify(server)} is no address; it begins with https://`;
   if (isLoopback(hostname)) return undefined;
   return `${server} would send credentials and objects unencrypted; http:// is allowed on loopback only, use https://`;
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }
 
 function wrongProxy(proxy: string | undefined): string | undefined {
