@@ -52,7 +52,7 @@ export function createServerEnd(objects: number) {
     sources: { revisions: () => [{ source: SOURCE, revision: 'r1' }] },
   };
   const sender = createSender(parts as unknown as Parameters<typeof createSender>[0]);
-  loop.addSink(sender.run);
+  loop.addSink('deltas', sender.run);
   const path = (at: number): string => `clusters/${CLUSTER}/object-${at}.yaml`;
   const stage = (file: string, text: string): void => {
     const { reading } = decodeFile(file, new TextEncoder().encode(text), sha256(text));

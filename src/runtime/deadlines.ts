@@ -17,7 +17,7 @@ export interface DeadlinesDeps {
   /** The records of the store when this process started. */
   readonly records: Pick<LedgerRecords, 'elapsed'>;
   readonly journal: RecordWriter;
-  readonly loop: Pick<Loop, 'transact' | 'addBookkeeper' | 'addSink'>;
+  readonly loop: Pick<Loop, 'transact' | 'addRecorder' | 'addSink'>;
   readonly clock: Clock;
 }
 
@@ -90,11 +90,11 @@ export function createDeadlines(deps: DeadlinesDeps) {
 
   return {
     load,
-    /** Begins to judge moments, as far as the role of this replica permits. Adds a bookkeeper and a sink to the loop. */
+    /** Begins to judge moments, as far as the role of this replica permits. Adds a recorder and a sink to the loop. */
     follow: (followed: Pick<Replica, 'leads' | 'knowsAll'>): void => {
       replica = followed;
-      loop.addBookkeeper(stagePassed);
-      loop.addSink(() => {
+      loop.addRecorder('judgements', stagePassed);
+      loop.addSink('readers', () => {
         rounds = 0;
         forgetGone();
         timer.set(open.next(judges) * 1000);

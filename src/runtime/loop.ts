@@ -3,8 +3,16 @@ import { sliceOf } from '../model/in-slices.ts';
 import { errorText } from '../model/messages.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import {
+  type Arrange,
+  createPhases,
+  RECORDER_PHASES,
+  type RecorderPhase,
+  SINK_PHASES,
+  type SinkPhase,
+} from './phases.ts';
 
-/** Rounds of one commit in which bookkeepers may stage more changes; more of them are a defect. */
+/** Rounds of one commit in which recorders may stage more changes; more of them are a defect. */
 const MAX_ROUNDS = 10;
 /** Most records take a few microseconds, so the clock is read after so many. */
 const RECORDS_PER_LOOK = 16;
@@ -23,6 +31,8 @@ export interface LoopDeps {
   readonly log: Log;
   /** Default: a slice lasts ten milliseconds. */
   readonly beginSlice?: BeginSlice;
+  /** Default: in the order in which they were added. */
+  readonly arrange?: Arrange;
   /** Called after each commit of the engine, with the time that its slices took. */
   readonly committed?: (seconds: number, computed: number) => void;
 }
@@ -30,7 +40,7 @@ export interface LoopDeps {
 /** Works at once, or yields after each piece of work. */
 type Sink = () => Iterable<undefined> | undefined;
 /** True: it has staged a change. */
-type Bookkeeper = () => boolean | Generator<undefined, boolean>;
+type Recorder = () => boolean | Generator<undefined, boolean>;
 
 /**
  * The single writer. All changes of the engine's inputs are staged in `transact`; the changes of one turn of the event loop share
@@ -40,7 +50,7 @@ type Bookkeeper = () => boolean | Generator<undefined, boolean>;
 export function createLoop(deps: LoopDeps) {
   const { clock } = deps;
   const beginSlice = deps.beginSlice ?? (() => sliceOf(clock));
-  const parts: Parts = { bookkeepers: [], sinks: [] };
+  const parts = createParts(deps.arrange);
   const isUpAfterRecord = deps.beginSlice === undefined ? everySo(RECORDS_PER_LOOK, () => isUp()) : () => isUp();
   /** Of what is staged for the next commit, and of the commit that is under way. */
   let next = createBatch();
@@ -94,11 +104,11 @@ export function createLoop(deps: LoopDeps) {
     /**
      * Runs `stage` now, which stages changes of inputs, and commits soon. `staging` stages more as the commit begins, in slices; it
      * yields after each piece, and no other code sees a part of it. `committed` is called after the engine has committed
-     * them, before the bookkeepers of that commit; `published` at its barrier, before its sinks: all other code sees them then.
+     * them, before the recorders of that commit; `published` at its barrier, before its sinks: all other code sees them then.
      */
     transact: (stage: () => void, hooks: CommitHooks = {}): void => {
       stage();
-      // Between two slices only the next commit can take a change; the change of a bookkeeper is in the commit that runs it.
+      // Between two slices only the next commit can take a change; the change of a recorder is in the commit that runs it.
       const batch = isRunning && rest !== undefined && !current.isClosed ? current : next;
       batch.isStaged = true;
       addHooks(batch, hooks);
@@ -106,7 +116,7 @@ export function createLoop(deps: LoopDeps) {
     },
     /**
      * Commits the staged changes at once and as a whole, for a caller that cannot wait: the event loop does not turn meanwhile.
-     * Does nothing before `begin`, and within a bookkeeper or a sink.
+     * Does nothing before `begin`, and within a recorder or a sink.
      */
     settle: (): void => work(never),
     /**
@@ -126,14 +136,14 @@ export function createLoop(deps: LoopDeps) {
     },
     /** A commit is under way, or its sinks are: all other code sees the state before its barrier. */
     isCommitting: (): boolean => rest !== undefined,
-    /** All bookkeepers and sinks are added, and receive the first commit: from now on staged changes are committed. */
+    /** All recorders and sinks are added, and receive the first commit: from now on staged changes are committed. */
     begin: (): void => {
       hasBegun = true;
     },
     /** Runs after each commit, before the sinks; it may stage more, and returns true if it did. */
-    addBookkeeper: (bookkeeper: Bookkeeper): void => void parts.bookkeepers.push(bookkeeper),
+    addRecorder: (phase: RecorderPhase, recorder: Recorder): void => parts.recorders.add(phase, recorder),
     /** Runs after each settled commit. */
-    addSink: (sink: Sink | (() => void)): void => void parts.sinks.push(sink as Sink),
+    addSink: (phase: SinkPhase, sink: Sink | (() => void)): void => parts.sinks.add(phase, sink as Sink),
   };
 }
 
@@ -144,9 +154,13 @@ interface CommitHooks {
   readonly published?: () => void;
 }
 
-interface Parts {
-  readonly bookkeepers: Bookkeeper[];
-  readonly sinks: Sink[];
+type Parts = ReturnType<typeof createParts>;
+
+function createParts(arrange: Arrange | undefined) {
+  return {
+    recorders: createPhases<RecorderPhase, Recorder>(RECORDER_PHASES, arrange),
+    sinks: createPhases<SinkPhase, Sink>(SINK_PHASES, arrange),
+  };
 }
 
 /** What belongs to one commit. */
@@ -171,7 +185,7 @@ function addHooks(batch: Batch, { staging, committed, published }: CommitHooks):
   if (published !== undefined) batch.published.push(published);
 }
 
-/** One commit, its bookkeepers and its sinks. Yields where a slice ends. */
+/** One commit, its recorders and its sinks. Yields where a slice ends. */
 function* commitInSlices(
   deps: LoopDeps,
   parts: Parts,
@@ -180,15 +194,15 @@ function* commitInSlices(
 ): Generator<undefined> {
   const { graph } = deps.engine;
   for (let round = 1; batch.isStaged; round += 1) {
-    if (round > MAX_ROUNDS) throw new Error('bookkeepers stage changes without end');
+    if (round > MAX_ROUNDS) throw new Error('recorders stage changes without end');
     batch.isStaged = false;
     for (let staging = batch.staging.shift(); staging !== undefined; staging = batch.staging.shift()) {
       for (const _ of staging) if (isUpAfterRecord()) yield* pausing(graph);
     }
     yield* advanceInSlices(deps, isUpAfterRecord);
     for (const committed of batch.committed.splice(0)) committed();
-    for (const bookkeeper of parts.bookkeepers) {
-      const pieces = piecesOfBookkeeper(bookkeeper);
+    for (const recorder of parts.recorders.all()) {
+      const pieces = piecesOfRecorder(recorder);
       for (let piece = pieces.next(); ; piece = pieces.next()) {
         if (isUpAfterRecord()) yield* pausing(graph);
         if (piece.done !== true) continue;
@@ -201,7 +215,7 @@ function* commitInSlices(
   graph.barrier();
   for (const published of batch.published) published();
   // Changes that a sink stages (a delta is in flight now) are in the next commit.
-  for (const sink of parts.sinks) for (const _ of piecesOf(sink, deps.log)) if (isUp()) yield;
+  for (const sink of parts.sinks.all()) for (const _ of piecesOf(sink, deps.log)) if (isUp()) yield;
   for (const { resolve } of batch.settled) resolve();
 }
 
@@ -223,8 +237,8 @@ function* advanceInSlices({ engine, clock, committed }: LoopDeps, isUp: () => bo
   }
 }
 
-function* piecesOfBookkeeper(bookkeeper: Bookkeeper): Generator<undefined, boolean> {
-  const worked = bookkeeper();
+function* piecesOfRecorder(recorder: Recorder): Generator<undefined, boolean> {
+  const worked = recorder();
   return typeof worked === 'boolean' ? worked : yield* worked;
 }
 

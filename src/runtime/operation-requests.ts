@@ -18,7 +18,7 @@ export type OperationRequests = ReturnType<typeof createOperationRequests>;
 
 /**
  * Remembers what is asked of Shoots by their declarations and by commands, and what of it was answered. The leader answers: a
- * record of the store has the outcome, so that a request survives a restart and counts once. Adds a bookkeeper to the loop.
+ * record of the store has the outcome, so that a request survives a restart and counts once. Adds a recorder to the loop.
  */
 export function createOperationRequests(
   core: ServerCore,
@@ -54,7 +54,7 @@ export function createOperationRequests(
   };
 
   let hasLookedAtAll = false;
-  loop.addBookkeeper(() => {
+  loop.addRecorder('judgements', () => {
     const changed = watched.flatMap((changes) => changes.take());
     const isComplete = leads() && knowsAll();
     const all = isComplete && !hasLookedAtAll ? [...declared.entries(''), ...input.entries('')] : [];

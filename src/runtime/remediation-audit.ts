@@ -78,7 +78,7 @@ export function createRemediationAudit(
   }
 
   const task = createKeyedTask({ clock, log }, 'noting remediated webhooks in the audit log', { each: note });
-  loop.addSink(() => {
+  loop.addSink('readers', () => {
     for (const watch of changes) for (const { partition } of watch.take()) task.wake(partition);
   });
   return {

@@ -64,7 +64,7 @@ export function createXds(deps: XdsDeps, setup: XdsSetup | undefined) {
   const server = setup === undefined ? undefined : createServer({ ...deps, health }, setup, known, declared);
   const changes = engine.graph.watch(health.declared);
   let bound: Address | undefined;
-  loop.addSink(() => {
+  loop.addSink('readers', () => {
     const gone: string[] = [];
     for (const { key, after } of changes.take()) {
       if (after === undefined) gone.push(key);

@@ -72,8 +72,8 @@ export function wireCustomResourceStatus(
   const affected = watchDeclared(engine);
   let unwritten: Origin[] = [];
   let hadLed = false;
-  // A bookkeeper, because sinks send deltas: the status is known in the settled commit in which its declaration appears.
-  loop.addBookkeeper(() => {
+  // A recorder, because sinks send deltas: the status is known in the settled commit in which its declaration appears.
+  loop.addRecorder('resources', () => {
     const files = affected();
     unwritten.push(...files);
     const leads = engine.inputs.fleet.get('', '')?.role === 'leader';
@@ -91,7 +91,7 @@ export function wireCustomResourceStatus(
     unwritten = [];
     wrote = may;
   };
-  loop.addSink(changed);
+  loop.addSink('readers', changed);
   const cancel = clock.schedule(SETTLE_MS, changed);
   return {
     lead: (leads) => {

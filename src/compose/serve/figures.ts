@@ -37,7 +37,7 @@ export function createFigures(deps: {
     admitted = now;
     admittedAt = clock.now();
   };
-  loop.addSink(note);
+  loop.addSink('readers', note);
   return () => {
     note();
     const { leads, problem, alive } = replica.view();

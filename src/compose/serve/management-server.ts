@@ -33,6 +33,7 @@ import {
 } from '../../runtime/ledger/recorders.ts';
 import { type BeginSlice, createLoop } from '../../runtime/loop.ts';
 import { createOperationRequests, type OperationRequests } from '../../runtime/operation-requests.ts';
+import type { Arrange } from '../../runtime/phases.ts';
 import { createRefusedAgents } from '../../runtime/refused-agents.ts';
 import { createRemediationAudit } from '../../runtime/remediation-audit.ts';
 import { createApprovalFiles } from '../../runtime/removals/approval-files.ts';
@@ -98,6 +99,8 @@ export interface ServerDeps {
   readonly pullRequests?: { lead(leads: boolean): void };
   /** Where commits are cut into slices. Default: by time. */
   readonly beginSlice?: BeginSlice;
+  /** How the recorders and sinks of one phase are arranged. Default: as they were added. */
+  readonly arrange?: Arrange;
 }
 
 interface ServerOptions {
@@ -257,26 +260,25 @@ function wireAgents(
   const { engine, loop, fleet: records, sessions, replica, approvals } = parts;
   const windows = countedWhileLeading(parts.windows, replica);
   const { mayStart, knowsAll } = replica;
-  loop.addBookkeeper(createSafeStart(parts, mayStart));
+  loop.addRecorder('judgements', createSafeStart(parts, mayStart));
   parts.deadlines.follow(replica);
   parts.observed.follow(replica);
-  loop.addBookkeeper(createContenderRecorder(engine, records));
+  loop.addRecorder('contenders', createContenderRecorder(engine, records));
   const heldSets = createHeldSets(parts);
-  loop.addBookkeeper(createApprovalFiles({ ...parts, heldSets }));
-  loop.addBookkeeper(createHoldRecorder(engine, records, approvals));
-  // After what is held: looser guards are on record only when all is that was held under those of before.
-  loop.addBookkeeper(createDeclarationRecorder(engine, records));
+  loop.addRecorder('approvals', createApprovalFiles({ ...parts, heldSets }));
+  loop.addRecorder('holds', createHoldRecorder(engine, records, approvals));
+  loop.addRecorder('declarations', createDeclarationRecorder(engine, records));
   const recovery = createAssumedWarmRecovery(parts, parts.ledger, knowsAll);
-  loop.addBookkeeper(createDeregistration(parts, parts, recovery, knowsAll));
-  loop.addBookkeeper(() => recovery.extend());
+  loop.addRecorder('deregistration', createDeregistration(parts, parts, recovery, knowsAll));
+  loop.addRecorder('deregistration', () => recovery.extend());
   const sender = createSender({ ...parts, windows, signer, ...(deltaBytes && { deltaBytes }) });
-  loop.addSink(() => parts.windows.recount());
-  loop.addSink(createSafeModeLog(parts, mayStart));
+  loop.addSink('windows', () => parts.windows.recount());
+  loop.addSink('readers', createSafeModeLog(parts, mayStart));
   const settings = createSettingsSender(parts, knowsAll);
   const refusedAgents = createRefusedAgents(parts, replica);
-  loop.addSink(() => sender.run());
-  loop.addSink(() => settings.run());
-  loop.addSink(endSessionsOfDeregistered(engine, sessions));
+  loop.addSink('deltas', () => sender.run());
+  loop.addSink('deltas', () => settings.run());
+  loop.addSink('deltas', endSessionsOfDeregistered(engine, sessions));
   const listener = createAgentSource({
     ...parts,
     ...{ fleet, quotas, partRecords, approvals, recovery, sessions, mayStart, knowsAll, enrolledAgain, refusedAgents },
@@ -369,7 +371,7 @@ function wireStatus(
     clock,
     log,
   });
-  loop.addSink(() => publisher.committed());
+  loop.addSink('readers', () => publisher.committed());
   return publisher;
 }
 
@@ -391,6 +393,6 @@ function followDiagnostics({ engine, loop, clock, log }: Parts, locator: Locator
     latest = await locatedDiagnostics(engine, locator, undefined, MOST_LISTED);
     return false;
   });
-  loop.addSink(task.wake);
+  loop.addSink('readers', task.wake);
   return () => latest;
 }

@@ -3,8 +3,8 @@ import { type Locator, locateHere } from '../../runtime/api/locator.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import type { EvaluatePlan } from '../../runtime/plans/plan-job.ts';
 import { createPlanner } from '../../runtime/plans/planner.ts';
+import { createCapture } from '../../runtime/recording/capture.ts';
 import type { KeyedHash } from '../../runtime/recording/mask.ts';
-import { createRecorder } from '../../runtime/recording/recorder.ts';
 
 /** What plans and recordings need of the process. */
 export interface PlanSetup {
@@ -36,10 +36,10 @@ export function createPlans(
       .flatMap(({ source: { name }, admitted }) =>
         admitted === undefined ? [] : [{ source: name, revision: admitted.revision }],
       );
-  const recorder = createRecorder({ ...parts, fleet, version, revisions });
+  const capture = createCapture({ ...parts, fleet, version, revisions });
   return {
-    recorder,
-    planner: createPlanner({ ...parts, ...plans, recorder, locator, locate }),
+    capture,
+    planner: createPlanner({ ...parts, ...plans, capture, locator, locate }),
     keyedHash: plans.keyedHash,
   };
 }

@@ -13,8 +13,8 @@ import { quote } from '../../model/ids.ts';
 import { declaredDataplane } from '../dataplanes/declared.ts';
 import type { History } from '../history/history.ts';
 import type { Planner } from '../plans/planner.ts';
+import type { Capture } from '../recording/capture.ts';
 import type { KeyedHash } from '../recording/mask.ts';
-import type { Recorder } from '../recording/recorder.ts';
 import type { RefusedAgents } from '../refused-agents.ts';
 import type { SourceState } from '../source-table.ts';
 import { type ActDeps, createActs } from './acts.ts';
@@ -29,7 +29,7 @@ interface ServerApiDeps extends Omit<ActDeps, 'fleet'> {
   readonly refusedAgents: Pick<RefusedAgents, 'of' | 'undeclared'>;
   readonly locator: Locator;
   readonly planner: Pick<Planner, 'plan'>;
-  readonly recorder: Pick<Recorder, 'recording'>;
+  readonly capture: Pick<Capture, 'recording'>;
   /** Makes a keyed hash under a fresh key. */
   readonly keyedHash: () => KeyedHash;
   readonly history: Pick<History, 'read'>;
@@ -99,7 +99,7 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     view: upToDate((name, filter) => viewRows(engine, name, filter)),
     dataplane: upToDate((mesh, name) => dataplaneView(deps, mesh, name)),
     plan: async (source, ref, signal) => notLeader(deps) ?? deps.planner.plan(source, ref, signal),
-    recording: () => deps.recorder.recording(deps.keyedHash()),
+    recording: () => deps.capture.recording(deps.keyedHash()),
     explain: upToDate((question) => explain(deps, question)),
     whyNot: upToDate((question) => whyNotIn(deps, question)),
     impact: upToDate((question) => impactOfFile(deps, question)),

@@ -12,14 +12,14 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { RefChanges, RefRefusal, Source } from '../../ports/source.ts';
 import type { Locator } from '../api/locator.ts';
-import type { CapturedState, Recorder } from '../recording/recorder.ts';
+import type { Capture, CapturedState } from '../recording/capture.ts';
 import type { SourceTable } from '../source-table.ts';
 import { displaySuspension, type Suspensions } from '../suspensions.ts';
 import { type EvaluatePlan, type FinishedPlan, type PlanQuestion, warningOf } from './plan-job.ts';
 
 interface PlannerDeps {
   readonly sources: Pick<SourceTable, 'all' | 'get'>;
-  readonly recorder: Pick<Recorder, 'capture' | 'texts'>;
+  readonly capture: Pick<Capture, 'capture' | 'texts'>;
   readonly evaluate: EvaluatePlan;
   /** Finds lines in files of the admitted revisions. */
   readonly locator: Pick<Locator, 'find'>;
@@ -105,7 +105,7 @@ async function planRef(
   signal: AbortSignal,
   evaluating: InTurn,
 ): Promise<Answer<PlannedRef>> {
-  const { recorder, evaluate } = deps;
+  const { capture, evaluate } = deps;
   if (source.readRef === undefined) {
     const message = `source ${source.name} is no git repository, so it has no ref: plan its folder, as in fleetrelay plan FOLDER`;
     return { ok: false, kind: 'invalid', message };
@@ -115,11 +115,11 @@ async function planRef(
     if (found.type === 'refused') return refusedAnswer(found);
     // Each plan needs memory for the state of the fleet, so that the server makes one at a time.
     const plan = await evaluating(async () => {
-      const state = await recorder.capture();
+      const state = await capture.capture();
       if (!isBase(state, source, found)) return undefined;
       const question = questionOf(deps, source, ref, found, state);
       const places = (refs: readonly SidedRef[]) => placesOf(deps, source, found, refs);
-      return evaluate({ question, changes: found, state: recorder.texts(state), places }, signal);
+      return evaluate({ question, changes: found, state: capture.texts(state), places }, signal);
     });
     if (plan !== undefined && 'type' in plan) return refusedAnswer(plan);
     if (plan !== undefined) return { ok: true, value: { ...plan, commit: found.revision } };

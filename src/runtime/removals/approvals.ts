@@ -251,7 +251,7 @@ export function createHeldSets({
   return {
     current,
     /**
-     * Those removals of the named set that were held at the commit before this one and still are. For bookkeepers, which approve
+     * Those removals of the named set that were held at the commit before this one and still are. For recorders, which approve
      * them.
      */
     release: (digest: string): readonly Removal[] => {

@@ -26,7 +26,7 @@ export function createAdmissionReceipts(deps: AdmissionReceiptDeps): (source: st
   };
   /** It is known whether this process writes the admission: a leader by a lease elsewhere may not be able to write yet. */
   const isDecided = (name: string): boolean => isAdmitted(name) && (publisher.group() !== undefined || !leads());
-  loop.addSink(() => {
+  loop.addSink('readers', () => {
     for (const one of waiting) {
       if (!isDecided(one.source)) continue;
       waiting.delete(one);

@@ -47,7 +47,7 @@ export function createRemovalPermits(deps: PermitDeps) {
   /** The JSON of the records in the store, by cluster. */
   const written = new Map<string, string>();
 
-  loop.addSink(() => {
+  loop.addSink('permits', () => {
     for (const { partition: cluster, key, after } of changes.take()) {
       const keys = passed.get(cluster) ?? new Set<string>();
       if (isPassedRemoval(after)) keys.add(key);

@@ -219,7 +219,7 @@ function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
   });
   const admissionReceipt = createAdmissionReceipts({ ...deps, publisher, leads: () => candidacy.turn() !== undefined });
   const parts: Parts = { admitting, publisher, leases, peers, clusters, permits, records, epoch, admissionReceipt };
-  loop.addSink(() => {
+  loop.addSink('admission', () => {
     const group = publisher.group();
     if (group !== undefined && judges()) permits.write(group);
   });

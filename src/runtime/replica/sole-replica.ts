@@ -78,7 +78,7 @@ export function createSoleReplica(
   };
   // The store may be an older copy. After a loss the epoch is new anyway.
   if (!ledger.wasLost) counter.planEpoch(clock.now());
-  loop.addSink(catchUp);
+  loop.addSink('admission', catchUp);
   lock?.onChange(() => void loop.transact(() => undefined));
 
   return {

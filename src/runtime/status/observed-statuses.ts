@@ -104,7 +104,7 @@ export function createObservedStatuses(deps: ObservedDeps) {
         loop.transact(() => (read === undefined ? staged.delete(kind, key) : staged.set('store', kind, key, read)));
       }),
     /**
-     * Stages, in a bookkeeper, the status of a custom resource, unless the store has one, or others write it now. True: it was
+     * Stages, in a recorder, the status of a custom resource, unless the store has one, or others write it now. True: it was
      * staged.
      */
     found: (kind: EngineKind, key: string, status: JsonValue | undefined): boolean => {
@@ -131,7 +131,7 @@ export function createObservedStatuses(deps: ObservedDeps) {
     },
     /** From now on, statuses on the branch are found for new declarations, and those of ended declarations are forgotten. */
     follow: (replica: Pick<Replica, 'leads' | 'knowsAll'>): void =>
-      loop.addBookkeeper(createFollower(deps, staged, branch, findOnBranch, replica)),
+      loop.addRecorder('judgements', createFollower(deps, staged, branch, findOnBranch, replica)),
   };
 }
 
@@ -141,7 +141,7 @@ function betweenCommits(loop: Loop, work: () => void): void {
   else work();
 }
 
-/** Returns the bookkeeper that finds the statuses of new declarations on the branch, and forgets those of ended ones. */
+/** Returns the recorder that finds the statuses of new declarations on the branch, and forgets those of ended ones. */
 function createFollower(
   { engine, fleet }: ObservedDeps,
   staged: ReturnType<typeof createStagedStatuses>,

@@ -81,7 +81,7 @@ export function createUnpublishedStatuses({
     const { status } = declaredDocument(value, writtenBefore(before), now);
     return isJsonObject(status) ? status : undefined;
   };
-  loop.addSink(() => {
+  loop.addSink('readers', () => {
     const changed = changes.take();
     const records = isRecording();
     const all = records && !wasRecording ? RECORDED.flatMap((kind) => [...engine.statuses.entries(kind)]) : [];

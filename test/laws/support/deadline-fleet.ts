@@ -208,7 +208,7 @@ async function startProcess(given: {
   let hasRead = false;
   deadlines.follow({ leads: given.isLeader, knowsAll: () => hasRead });
   const state = (): FleetState => ({ outputs: entriesOf(lateness.outputs, ''), elapsed: allOf(elapsed) });
-  loop.addSink(() => given.settled(state()));
+  loop.addSink('readers', () => given.settled(state()));
   loop.begin();
   loop.transact(() => undefined);
   loop.settle();

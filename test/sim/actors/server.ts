@@ -14,6 +14,7 @@ import type { Source } from '../../../src/ports/source.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../../src/relay/server.ts';
 import type { RelayServer } from '../../../src/relay/session.ts';
 import { createStepTags } from '../../../src/relay/trust/step-tags.ts';
+import type { Arrange } from '../../../src/runtime/phases.ts';
 import { withFence } from '../../../src/runtime/replica/candidacy.ts';
 import type { StatusSink } from '../../../src/runtime/status/status-publisher.ts';
 import { createGitStatusSink } from '../../../src/sinks/git/status-sink.ts';
@@ -154,6 +155,7 @@ function open(
       statusSink: parts.wrapSink(sink),
       parseYaml: (text) => load(text) as JsonValue,
       ...createSimSlices(clock, random.fork('slices')),
+      arrange: shuffled(random.fork('phases')),
       log,
     },
     {
@@ -169,6 +171,14 @@ function open(
     return server.start();
   });
   return { life, running };
+}
+
+/** In each life the recorders and sinks of one phase have another order. */
+function shuffled(dice: Dice): Arrange {
+  return (members) => {
+    const left = [...members];
+    return members.flatMap(() => left.splice(dice.int(left.length), 1));
+  };
 }
 
 /** In some lives a delta takes one object, or a few of them. */

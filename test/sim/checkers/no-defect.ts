@@ -5,7 +5,7 @@ const DEFECTS = [
   'a sink failed',
   'sending failed',
   'a delta could not be made',
-  'bookkeepers stage changes without end',
+  'recorders stage changes without end',
   'status cannot be rendered',
   'computing diagnostics failed; it is tried again',
 ];

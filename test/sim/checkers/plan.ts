@@ -19,7 +19,7 @@ interface Made {
   readonly deltas: Map<string, readonly SequencedDelta[]>;
 }
 
-/** Inputs that the bookkeepers of the same commit write, and that the commit has not read. */
+/** Inputs that the recorders of the same commit write, and that the commit has not read. */
 const BOOKKEEPING = ['contenders', 'departures', 'heldRemovals', 'lastKnownGood', 'recentRemovals', 'sources'];
 
 /**

@@ -8,7 +8,7 @@ function replica() {
   let commit = (): void => undefined;
   const receiptOf = createAdmissionReceipts({
     loop: {
-      addSink: (sink: () => void): void => {
+      addSink: (_phase: string, sink: () => void): void => {
         commit = sink;
       },
     },

@@ -132,9 +132,9 @@ it('a passed deadline is forgotten with its subject', async () => {
 
 it('a deadline that is gone for some rounds of a commit alone is not forgotten', async () => {
   const scene = createScene();
-  // A bookkeeper brings the deadline back before the commit is settled.
+  // A recorder brings the deadline back before the commit is settled.
   let bringsBack = false;
-  scene.loop.addBookkeeper(() => {
+  scene.loop.addRecorder('judgements', () => {
     if (!bringsBack) return false;
     bringsBack = false;
     scene.set('owner', 'x', START);

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createLoop } from '../../../src/runtime/loop.ts';
+import { type Arrange, RECORDER_PHASES, SINK_PHASES } from '../../../src/runtime/phases.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 /** A loop whose slices are cut after so many records, and whose turns a test plays one by one. */
-function createScene(records: number) {
+function createScene(records: number, arrange?: Arrange) {
   const clock = createVirtualClock();
   const turns: (() => void)[] = [];
   const schedule = (_milliseconds: number, turn: () => void): (() => void) => {
@@ -23,6 +24,7 @@ function createScene(records: number) {
     engine: { advance: graph.advance, graph },
     clock: { ...clock, schedule },
     log: silentLog,
+    ...(arrange && { arrange }),
     beginSlice: () => {
       let left = records;
       return () => --left < 0;
@@ -40,14 +42,14 @@ const all = (value: number): readonly number[] => [value, value, value, value];
 const none = [undefined, undefined, undefined, undefined];
 
 describe('a commit in slices', () => {
-  it('shows nothing before its barrier, and everything to bookkeepers and sinks', () => {
+  it('shows nothing before its barrier, and everything to recorders and sinks', () => {
     const { loop, stageAll, seen, turn, waiting } = createScene(1);
     const told: string[] = [];
-    loop.addBookkeeper(() => {
-      told.push(`bookkeeper ${seen()}`);
+    loop.addRecorder('judgements', () => {
+      told.push(`recorder ${seen()}`);
       return false;
     });
-    loop.addSink(() => void told.push(`sink ${seen()}`));
+    loop.addSink('readers', () => void told.push(`sink ${seen()}`));
     loop.begin();
     loop.transact(() => stageAll(1), {
       committed: () => void told.push(`committed ${seen()}`),
@@ -59,7 +61,7 @@ describe('a commit in slices', () => {
       turn();
     }
     expect(turns).toBeGreaterThan(4);
-    expect(told).toEqual([`committed ${all(2)}`, `bookkeeper ${all(2)}`, `published ${all(2)}`, `sink ${all(2)}`]);
+    expect(told).toEqual([`committed ${all(2)}`, `recorder ${all(2)}`, `published ${all(2)}`, `sink ${all(2)}`]);
     while (waiting() > 0) turn();
     expect(seen()).toEqual(all(2));
     expect(told).toHaveLength(4);
@@ -99,7 +101,7 @@ describe('a commit in slices', () => {
     const { loop, input, stageAll, seen, turn, waiting } = createScene(1);
     const committed: string[] = [];
     const states: (readonly (number | undefined)[])[] = [];
-    loop.addSink(() => void states.push(seen()));
+    loop.addSink('readers', () => void states.push(seen()));
     loop.begin();
     loop.transact(() => stageAll(1), { committed: () => void committed.push('first') });
     turn();
@@ -112,30 +114,30 @@ describe('a commit in slices', () => {
     expect(committed).toEqual(['first', 'second', 'third']);
   });
 
-  it('has what bookkeepers stage in it, also if it is cut between two of them', () => {
+  it('has what recorders stage in it, also if it is cut between two of them', () => {
     const { loop, input, stageAll, seen, turn, waiting } = createScene(1);
     const states: (readonly (number | undefined)[])[] = [];
     for (const [from, to] of [
       ['a', 'b'],
       ['b', 'c'],
     ] as const)
-      loop.addBookkeeper(() => {
+      loop.addRecorder('judgements', () => {
         const next = (input.get('', from) ?? 0) + 1;
         if (input.get('', to) === next) return false;
         input.set('', to, next);
         return true;
       });
-    loop.addSink(() => void states.push(seen()));
+    loop.addSink('readers', () => void states.push(seen()));
     loop.begin();
     loop.transact(() => stageAll(1));
     while (waiting() > 0) turn();
     expect(states).toEqual([[2, 4, 6, 2]]);
   });
 
-  it('turns the event loop between two pieces of a bookkeeper, which sees what is committed', () => {
+  it('turns the event loop between two pieces of a recorder, which sees what is committed', () => {
     const { loop, input, stageAll, seen, turn, waiting } = createScene(0);
     const told: string[] = [];
-    loop.addBookkeeper(function* () {
+    loop.addRecorder('judgements', function* () {
       const isFirst = input.get('', 'a') === 1;
       for (const piece of ['one', 'two']) {
         told.push(`${piece} ${seen()}`);
@@ -145,7 +147,7 @@ describe('a commit in slices', () => {
       return isFirst;
     });
     const states: (readonly (number | undefined)[])[] = [];
-    loop.addSink(() => void states.push(seen()));
+    loop.addSink('readers', () => void states.push(seen()));
     loop.begin();
     loop.transact(() => stageAll(1));
     while (waiting() > 0) {
@@ -177,7 +179,7 @@ describe('a commit in slices', () => {
   it('resolves settled after the sinks of the commit that has everything staged before', async () => {
     const { loop, stageAll, seen, turn, waiting } = createScene(1);
     const told: string[] = [];
-    loop.addSink(() => void told.push(`sink ${seen()}`));
+    loop.addSink('readers', () => void told.push(`sink ${seen()}`));
     loop.begin();
     loop.transact(() => stageAll(1));
     turn();
@@ -192,13 +194,13 @@ describe('a commit in slices', () => {
   it('turns the event loop between two pieces of a sink, and between two sinks', () => {
     const { loop, stageAll, turn, waiting } = createScene(0);
     const told: string[] = [];
-    loop.addSink(function* () {
+    loop.addSink('readers', function* () {
       for (const piece of ['one', 'two']) {
         told.push(piece);
         yield undefined;
       }
     });
-    loop.addSink(() => void told.push('another sink'));
+    loop.addSink('readers', () => void told.push('another sink'));
     loop.begin();
     loop.transact(() => stageAll(1));
     const byTurn: string[] = [];
@@ -212,7 +214,7 @@ describe('a commit in slices', () => {
   it('rejects settled if the commit fails, and commits again afterwards', async () => {
     const { loop, stageAll, seen, turn } = createScene(1);
     let isBroken = true;
-    loop.addBookkeeper(() => {
+    loop.addRecorder('judgements', () => {
       if (isBroken) throw new Error('a record cannot be written');
       return false;
     });
@@ -242,7 +244,7 @@ describe('a commit in slices', () => {
 
   it('rejects settled, and does not throw, if the commit fails that it has begun', async () => {
     const { loop, stageAll } = createScene(1_000);
-    loop.addBookkeeper(() => {
+    loop.addRecorder('judgements', () => {
       throw new Error('a record cannot be written');
     });
     loop.begin();
@@ -250,16 +252,45 @@ describe('a commit in slices', () => {
     await expect(loop.settled()).rejects.toThrow('a record cannot be written');
   });
 
-  it('ends with an error, and not endlessly, if bookkeepers stage changes without end', () => {
+  it('ends with an error, and not endlessly, if recorders stage changes without end', () => {
     const { loop, input, stageAll } = createScene(1_000);
     let value = 1;
-    loop.addBookkeeper(() => {
+    loop.addRecorder('judgements', () => {
       value += 1;
       input.set('', 'a', value);
       return true;
     });
     loop.begin();
     loop.transact(() => stageAll(1));
-    expect(loop.settle).toThrow('bookkeepers stage changes without end');
+    expect(loop.settle).toThrow('recorders stage changes without end');
+  });
+});
+
+describe('the phases of a loop', () => {
+  it('run in their order, whatever the order in which their members were added', () => {
+    const { loop, stageAll } = createScene(1_000);
+    const told: string[] = [];
+    for (const phase of RECORDER_PHASES.toReversed()) {
+      loop.addRecorder(phase, () => {
+        told.push(phase);
+        return false;
+      });
+    }
+    for (const phase of SINK_PHASES.toReversed()) loop.addSink(phase, () => void told.push(phase));
+    loop.begin();
+    loop.transact(() => stageAll(1));
+    loop.settle();
+    expect(told).toEqual([...RECORDER_PHASES, ...SINK_PHASES]);
+  });
+
+  it('arrange the members of each phase alone', () => {
+    const { loop, stageAll } = createScene(1_000, (members) => members.toReversed());
+    const told: string[] = [];
+    for (const name of ['deltas 1', 'deltas 2']) loop.addSink('deltas', () => void told.push(name));
+    for (const name of ['windows 1', 'windows 2']) loop.addSink('windows', () => void told.push(name));
+    loop.begin();
+    loop.transact(() => stageAll(1));
+    loop.settle();
+    expect(told).toEqual(['windows 2', 'windows 1', 'deltas 2', 'deltas 1']);
   });
 });

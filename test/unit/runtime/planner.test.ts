@@ -5,7 +5,7 @@ import { defaultRevisionLimits } from '../../../src/model/revision-limits.ts';
 import type { RefChanges, RefReading, RefRefusal, Source } from '../../../src/ports/source.ts';
 import { type FinishedPlan, type PlanJob, planAbout } from '../../../src/runtime/plans/plan-job.ts';
 import { createPlanner } from '../../../src/runtime/plans/planner.ts';
-import type { CapturedState } from '../../../src/runtime/recording/recorder.ts';
+import type { CapturedState } from '../../../src/runtime/recording/capture.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
@@ -38,7 +38,7 @@ function planner(given: {
       all: () => sources,
       get: (name) => sources.find(({ source }: { source: Source }) => source.name === name),
     },
-    recorder: {
+    capture: {
       capture: async () => ({ header: { revisions }, entries: [] }) as unknown as CapturedState,
       texts: async function* () {},
     },

@@ -45,7 +45,7 @@ function createServer(store = createMemoryStore(), audit = createAuditLog(), rol
   const { engine } = createEngineWorld();
   const clock = createVirtualClock();
   const sinks: (() => void)[] = [];
-  const loop = { addSink: (sink: () => void) => void sinks.push(sink) } as never;
+  const loop = { addSink: (_phase: string, sink: () => void) => void sinks.push(sink) } as never;
   const deps = { engine, loop, store, clock, log: createKeptLog() };
   const noting = createRemediationAudit(deps, audit, () => role.leads);
   return {

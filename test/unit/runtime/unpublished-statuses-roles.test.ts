@@ -14,7 +14,7 @@ function recorder() {
   createUnpublishedStatuses({
     engine: world.engine,
     loop: {
-      addSink: (added: () => void) => {
+      addSink: (_phase: string, added: () => void) => {
         sink = added;
       },
     } as never,

@@ -9,7 +9,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Loop } from '../loop.ts';
 import { createMask, type KeyedHash } from './mask.ts';
 
-interface RecorderDeps {
+interface CaptureDeps {
   readonly engine: Engine;
   readonly loop: Pick<Loop, 'addSink' | 'transact'>;
   readonly clock: Clock;
@@ -25,7 +25,7 @@ export interface CapturedState {
   readonly entries: readonly CapturedEntry[];
 }
 
-export type Recorder = ReturnType<typeof createRecorder>;
+export type Capture = ReturnType<typeof createCapture>;
 
 /** So many recordings are read at once: each holds a state of the engine. */
 const MOST_OPEN = 4;
@@ -35,10 +35,10 @@ const DEADLINE_MS = 300_000;
 const TEXT_LENGTH = 64 * 1024;
 
 /** Records the inputs of a running engine without stopping it: they are listed between two commits, in slices. */
-export function createRecorder({ engine, loop, clock, revisions, fleet, version }: RecorderDeps) {
+export function createCapture({ engine, loop, clock, revisions, fleet, version }: CaptureDeps) {
   const waiting: PromiseWithResolvers<CapturedState>[] = [];
   let open = 0;
-  loop.addSink(function* () {
+  loop.addSink('readers', function* () {
     const taken = waiting.splice(0);
     if (taken.length === 0) return;
     try {
