@@ -13,6 +13,7 @@ const STEPS = [
   'generate-deploy.ts',
   'generate-rules.ts',
   'generate-docs.ts',
+  'generate-layers.ts',
 ];
 
 function run(step: string): Promise<boolean> {

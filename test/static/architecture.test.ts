@@ -1,64 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, relative, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { GENERATED_ONLY_IN, LAYERS, STRICTER } from '../../scripts/layers.ts';
 
 /**
- * A backstop for the layer rules of biome.json: it resolves every import to the folder that it really leads to, and so
- * sees what patterns over the written text cannot (`import('...').Type`, a path with a detour).
+ * Compares the imports of src with the table of layers, which the rules of the linter are made from. It resolves every import to
+ * the folder that it really leads to, and so sees what patterns over the written text cannot (`import('...').Type`, a path with a
+ * detour).
  */
 
 const project = join(import.meta.dirname, '../..');
 
-const EVERY_LAYER = [
-  'model',
-  'manifest',
-  'validation',
-  'engine',
-  'ports',
-  'api',
-  'election',
-  'http',
-  'probes',
-  'adapters',
-  'sources',
-  'sinks',
-  'relay',
-  'agent',
-  'runtime',
-  'xds',
-  'server',
-  'cli',
-  'compose',
-] as const;
-type Layer = (typeof EVERY_LAYER)[number];
-type Target = Layer | 'generated' | 'outside';
+const LAYER_NAMES = Object.keys(LAYERS);
 
-function allBut(...excluded: readonly Layer[]): readonly Target[] {
-  return EVERY_LAYER.filter((layer) => !excluded.includes(layer));
+function mayImport(layer: string): readonly string[] {
+  return LAYERS[layer]?.may ?? [];
 }
-
-/** What each layer may import besides itself. */
-const MAY_IMPORT: Readonly<Record<Layer, readonly Target[]>> = {
-  model: [],
-  ports: ['model'],
-  api: ['model'],
-  election: ['model', 'ports'],
-  http: ['model', 'ports'],
-  probes: ['model'],
-  engine: ['model'],
-  manifest: ['model', 'generated'],
-  validation: ['model', 'manifest', 'generated'],
-  sources: ['model', 'ports', 'manifest', 'engine', 'relay', 'runtime'],
-  sinks: ['model', 'ports', 'engine', 'relay', 'runtime'],
-  relay: ['model', 'ports', 'generated'],
-  xds: ['model', 'engine', 'ports', 'http', 'relay', 'runtime', 'generated'],
-  agent: ['model', 'ports', 'relay', 'election'],
-  runtime: ['model', 'ports', 'api', 'engine', 'manifest', 'relay', 'election'],
-  server: ['model', 'ports', 'api', 'http', 'relay'],
-  adapters: ['model', 'ports', 'manifest', 'probes', 'http', 'relay'],
-  compose: [...allBut('cli', 'compose'), 'generated'],
-  cli: allBut('cli', 'adapters'),
-};
 
 const SPECIFIER = /(?:\bfrom\s*|\bimport\s*\(\s*|\bimport\s+|\brequire\s*\(\s*)(['"])([^'"\n]+)\1/g;
 
@@ -68,25 +25,34 @@ function relativeImports(text: string): readonly string[] {
   return [...code.matchAll(SPECIFIER)].flatMap((match) => (match[2]?.startsWith('.') === true ? [match[2]] : []));
 }
 
-function targetOf(path: string): Target {
-  const [top, layer] = path.split('/');
+/** A layer, `generated`, or `outside`. */
+function targetOf(path: string): string {
+  const [top, layer = ''] = path.split('/');
   if (top === 'generated') return 'generated';
-  const known = EVERY_LAYER.find((name) => name === layer);
-  return top === 'src' && known !== undefined ? known : 'outside';
+  return top === 'src' && LAYER_NAMES.includes(layer) ? layer : 'outside';
+}
+
+/** The imports of a file that lead out of its layer, as paths from the project's folder. */
+function importsOf(file: string, specifiers: readonly string[]): readonly string[] {
+  return specifiers.map((specifier) => posix.normalize(posix.join(posix.dirname(file), specifier)));
 }
 
 /** Says what is wrong with one import, or undefined. */
 function complaint(file: string, specifier: string): string | undefined {
-  const resolved = posix.normalize(posix.join(posix.dirname(file), specifier));
+  const [resolved = ''] = importsOf(file, [specifier]);
   const [from, to] = [targetOf(file), targetOf(resolved)];
   if (from === 'outside' || from === 'generated') return undefined;
-  if (file.startsWith('src/engine/collections/') && !resolved.startsWith('src/engine/collections/')) {
-    return `${file} imports ${resolved}: the kernel imports nothing outside itself`;
+  const stricter = Object.keys(STRICTER).find((folder) => file.startsWith(`src/${folder}/`));
+  if (stricter !== undefined && !resolved.startsWith(`src/${stricter}/`)) {
+    return `${file} imports ${resolved}: ${stricter} imports nothing outside itself`;
   }
-  if (file.startsWith('src/adapters/grpc/') && to === 'generated') return undefined;
+  const only = GENERATED_ONLY_IN[from];
+  if (to === 'generated' && only?.every((folder) => !file.startsWith(`src/${folder}/`)) === true) {
+    return `${file} imports ${resolved}: of ${from} only ${only.join(', ')} may`;
+  }
   // The version is written down once.
   if (file === 'src/cli/process-context.ts' && resolved === 'package.json') return undefined;
-  return from === to || MAY_IMPORT[from].includes(to) ? undefined : `${file} imports ${resolved}: ${from} may not`;
+  return from === to || mayImport(from).includes(to) ? undefined : `${file} imports ${resolved}: ${from} may not`;
 }
 
 function sources(): readonly string[] {
@@ -106,21 +72,44 @@ describe('imports', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('lead one way: no layer may import one that may import it, not through others either', () => {
-    const reached = (from: Layer, seen = new Set<Target>()): ReadonlySet<Target> => {
-      for (const to of MAY_IMPORT[from]) {
-        if (seen.has(to)) continue;
-        seen.add(to);
-        if (to !== 'generated' && to !== 'outside') reached(to, seen);
-      }
-      return seen;
-    };
-    expect(EVERY_LAYER.filter((layer) => reached(layer).has(layer))).toEqual([]);
+  test('use each line of the table: what nothing imports may not be imported', () => {
+    const used = new Set(
+      sources().flatMap((file) =>
+        importsOf(file, relativeImports(readFileSync(join(project, file), 'utf8'))).map(
+          (resolved) => `${targetOf(file)} → ${targetOf(resolved)}`,
+        ),
+      ),
+    );
+    const listed = LAYER_NAMES.flatMap((layer) => mayImport(layer).map((to) => `${layer} → ${to}`));
+    expect(listed.filter((line) => !used.has(line))).toEqual([]);
   });
 
-  test('every folder under src is a known layer', () => {
+  test('lead one way: each layer stands below those that may import it', () => {
+    const place = (layer: string): number => LAYER_NAMES.indexOf(layer);
+    const up = LAYER_NAMES.flatMap((layer) =>
+      mayImport(layer)
+        .filter((to) => to !== 'generated' && place(to) >= place(layer))
+        .map((to) => `${layer} → ${to}`),
+    );
+    expect(up).toEqual([]);
+  });
+
+  test('are in ARCHITECTURE.md as in the table', () => {
+    const page = readFileSync(join(project, 'ARCHITECTURE.md'), 'utf8');
+    const rows = [...page.matchAll(/^\| `src\/(\w+)` \|.*\| ([^|]*) \|$/gm)];
+    const written = Object.fromEntries(rows.map(([, layer = '', may = '']) => [layer, may]));
+    const text = (layer: string): string => {
+      const may = mayImport(layer);
+      if (may.length === 0) return 'nothing';
+      const rest = LAYER_NAMES.filter((name) => name !== layer && !may.includes(name));
+      return rest.length === 1 ? `everything but ${rest[0]}` : may.join(', ');
+    };
+    expect(written).toEqual(Object.fromEntries(LAYER_NAMES.map((layer) => [layer, text(layer)])));
+  });
+
+  test('every folder under src is a layer of the table', () => {
     const folders = readdirSync(join(project, 'src'), { withFileTypes: true }).map((entry) => entry.name);
-    expect(folders.filter((name) => !EVERY_LAYER.some((layer) => layer === name))).toEqual([]);
+    expect(folders.toSorted()).toEqual(LAYER_NAMES.toSorted());
   });
 
   test.each([

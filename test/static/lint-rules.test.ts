@@ -178,7 +178,7 @@ const VIOLATIONS = [...LAYERS, ...PLACES, ...HABITS];
 
 beforeAll(async () => {
   tree = await mkdtemp(join(tmpdir(), 'fleetrelay-lint-'));
-  for (const shared of ['biome.json', 'package.json', 'scripts/lint']) {
+  for (const shared of ['biome.json', 'generated/biome-layers.json', 'package.json', 'scripts/lint']) {
     await cp(join(project, shared), join(tree, shared), { recursive: true });
   }
   const files = [...VIOLATIONS.map(({ path, code }) => [path, code] as const), ...Object.entries(ALLOWED)];

@@ -1,0 +1,46 @@
+/** What a layer is made for: the folders below `src` that it may import besides itself, and what of Node and npm. */
+export interface Layer {
+  /** Layers and `generated`; the static test shows that each is used. */
+  readonly may: readonly string[];
+  /** Modules of Node, when it may import these only and no package. Absent: the linter's other rules decide. */
+  readonly node?: readonly string[];
+}
+
+/**
+ * The layers of `src`, the lowest first, and which of the others each may import. The rules of the linter (`npm run generate`), the
+ * static test and the table in ARCHITECTURE.md are made from it or compared with it.
+ */
+export const LAYERS: Readonly<Record<string, Layer>> = {
+  model: { may: [], node: ['node:crypto'] },
+  ports: { may: ['model'], node: [] },
+  api: { may: ['model'], node: [] },
+  probes: { may: ['model'], node: [] },
+  election: { may: ['model', 'ports'], node: [] },
+  http: { may: ['model', 'ports'], node: ['node:http', 'node:net'] },
+  manifest: { may: ['model', 'generated'] },
+  validation: { may: ['model', 'manifest', 'generated'] },
+  engine: { may: ['model'], node: ['node:crypto'] },
+  relay: { may: ['model', 'ports', 'generated'] },
+  adapters: { may: ['model', 'ports', 'manifest', 'probes', 'http', 'relay', 'generated'] },
+  runtime: { may: ['model', 'ports', 'api', 'engine', 'manifest', 'relay', 'election'] },
+  sources: { may: ['model', 'ports', 'manifest', 'relay', 'runtime'] },
+  sinks: { may: ['model', 'ports', 'engine', 'relay', 'runtime'] },
+  xds: { may: ['model', 'ports', 'engine', 'http', 'relay', 'runtime', 'generated'] },
+  agent: { may: ['model', 'ports', 'relay', 'election'] },
+  server: { may: ['model', 'ports', 'api', 'http', 'relay'] },
+  compose: {
+    may: [
+      ...['model', 'ports', 'api', 'probes', 'election', 'http', 'manifest', 'validation', 'engine', 'relay'],
+      ...['adapters', 'runtime', 'sources', 'sinks', 'xds', 'agent', 'server', 'generated'],
+    ],
+  },
+  cli: { may: ['model', 'ports', 'api', 'probes', 'http', 'manifest', 'validation', 'server', 'compose'] },
+};
+
+/** Folders with stricter rules than their layer: what they may import of `src`, by path from `src`. */
+export const STRICTER: Readonly<Record<string, readonly string[]>> = {
+  'engine/collections': [],
+};
+
+/** Folders of a layer that may import generated code alone: the rest of the layer may not. */
+export const GENERATED_ONLY_IN: Readonly<Record<string, readonly string[]>> = { adapters: ['adapters/grpc'] };
