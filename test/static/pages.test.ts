@@ -57,6 +57,12 @@ test('pages are short, and so are their paragraphs', () => {
   expect(docs.flatMap(([path, page]) => tooLong(path, page))).toEqual([]);
 });
 
+test('so are the paragraphs of all pages but that of the benchmarks, which explain figures', () => {
+  const others = [...pages].filter(([path]) => !docs.some(([name]) => name === path) && !path.startsWith('bench/'));
+  expect(others.map(([path]) => path)).toContain('src/relay/ARCHITECTURE.md');
+  expect(others.flatMap(([path, page]) => longParagraphs(path, page))).toEqual([]);
+});
+
 test.each([
   ['README.md', 'x\n'.repeat(MAX_LINES_OF_README + 1)],
   ['docs/x.md', '| x |\n'.repeat(MAX_LINES + 1)],
@@ -110,12 +116,17 @@ function unnamed(all: ReadonlyMap<string, Page>): readonly string[] {
 
 function tooLong(path: string, page: Page): readonly string[] {
   const limit = path === 'README.md' ? MAX_LINES_OF_README : MAX_LINES;
-  // The description of a command is one paragraph, as `--help` prints it.
-  const long = path.startsWith('docs/reference/cli/') ? [] : page.paragraphs.filter(({ words }) => words > MAX_WORDS);
   return [
     ...(page.lines > limit ? [`${path} has ${page.lines} lines, more than ${limit}`] : []),
-    ...long.map(({ line, words }) => `${path}:${line}: a paragraph of ${words} words, more than ${MAX_WORDS}`),
+    // The description of a command is one paragraph, as `--help` prints it.
+    ...(path.startsWith('docs/reference/cli/') ? [] : longParagraphs(path, page)),
   ];
+}
+
+function longParagraphs(path: string, { paragraphs }: Page): readonly string[] {
+  return paragraphs
+    .filter(({ words }) => words > MAX_WORDS)
+    .map(({ line, words }) => `${path}:${line}: a paragraph of ${words} words, more than ${MAX_WORDS}`);
 }
 
 function wrongCode(path: string, page: Page): readonly string[] {
