@@ -50,6 +50,7 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{32}\b/g, 'NONCE'],
   [/\b[0-9a-f]{40}\b/g, 'REVISION'],
   [/\b[0-9a-f]{10}(?:[0-9a-f]{2})?\b/g, 'REVISION'],
+  [/\b[\w-]+_[0-9a-f]{8}\b/g, 'REPLICA'],
   [/(\bfleetrelay )\d+\.\d+\.\d+ \(Node\.js [\d.]+, [\w-]+\)/g, '$1VERSION'],
   [/\bv\d+\.\d+\.\d+[-+\w.]*/g, 'VERSION'],
   [/(\[\w+ )[0-9a-f]{7,}(?=\])/g, '$1REVISION'],
