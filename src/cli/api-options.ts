@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { DEFAULT_API } from '../model/default-api.ts';
 
 /** The options of {@link withApiOptions}, and `--as`. */
 export interface ApiOptions {
@@ -10,9 +11,6 @@ export interface ApiOptions {
   /** The name of the caller, for a server without configured people. No proof. */
   readonly as?: string;
 }
-
-/** Where commands ask unless they are told otherwise: the API of a server with its usual ports, on this machine. */
-export const DEFAULT_API = 'http://127.0.0.1:9980';
 
 /** Adds the options for the address of the server and the credentials of the caller. */
 export function withApiOptions<Some extends Command>(command: Some): Some {

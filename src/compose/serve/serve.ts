@@ -6,6 +6,7 @@ import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createKeyedHash } from '../../adapters/system/keyed-hash.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
 import { createGraph } from '../../engine/collections/graph.ts';
+import { DEFAULT_API } from '../../model/default-api.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import type { RelayConfig } from '../../model/relay-config.ts';
@@ -84,14 +85,15 @@ function neededBy({ config, folder, repoTokenFile, apiTokenFile, hookSecretFile,
 /** What a person at the terminal does next. */
 function nextSteps(
   { dataDirectory }: RelayConfig,
-  { relay, caFile }: { readonly relay: string; readonly caFile?: string | undefined },
+  { relay, http, caFile }: { readonly relay: string; readonly http: string; readonly caFile?: string | undefined },
 ): string {
   const ca = caFile === undefined ? '' : ` --ca-file ${caFile}`;
+  const api = http === DEFAULT_API ? '' : ` --api ${http}`;
   return [
     'next, in another terminal, an agent for each cluster that the repository declares, here one whose cluster is a folder:',
     `  fleetrelay cluster token NAME --data-dir ${dataDirectory} > NAME.token`,
     `  fleetrelay agent --cluster NAME --server ${relay} --token-file NAME.token${ca} --directory NAME`,
-    'then: fleetrelay status',
+    `then: fleetrelay status${api}`,
     '',
   ].join('\n');
 }
