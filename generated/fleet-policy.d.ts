@@ -364,7 +364,7 @@ namespace: string
  */
 export interface Drift {
 /**
- * What agents do about objects that others have changed or removed. Repair: they put them back. Report: they report them (`fleetrelay get drift`) and leave them; changes of the desired state are applied. The annotation fleetrelay.dev/drift: report or repair in a manifest wins.
+ * What agents do about objects that others have changed or removed. Repair: they put them back. Report: they report them (`fleetrelay get drift`) and leave them; changes of the desired state are applied. drift.mode of a Placement wins over it, and the annotation fleetrelay.dev/drift: report or repair in a manifest over both.
  */
 mode?: ("Repair" | "Report")
 /**

@@ -100,6 +100,7 @@ export interface PlacementSpec {
  */
 paths: string[]
 clusters: PlacementClusters
+drift?: PlacementDrift
 }
 /**
  * The clusters: those named, joined with those selected.
@@ -148,6 +149,15 @@ operator: ("In" | "NotIn" | "Exists" | "DoesNotExist")
  * @maxItems 1000
  */
 values?: string[]
+}
+/**
+ * What becomes of drift of the objects that it places, in the clusters that it selects.
+ */
+export interface PlacementDrift {
+/**
+ * What agents do about objects that others have changed or removed. Repair: they put them back. Report: they report them (`fleetrelay get drift`) and leave them; changes of the desired state are applied. Left out: drift.mode of the FleetPolicy counts. If several Placements place an object in a cluster, Report wins. The annotation fleetrelay.dev/drift in a manifest wins over all.
+ */
+mode?: ("Repair" | "Report")
 }
 /**
  * Written by fleetrelay; not read as desired state.

@@ -8,8 +8,8 @@ import type { ConnectionState, RelayClient } from '../relay/session.ts';
 import { type Care, type CareReports, createCare, madeReport, reportsOf } from './care/care.ts';
 import { createDiscovery } from './discovery/discovery.ts';
 import { createLiveNotes, createObserver, type Observer } from './observer.ts';
-import type { DriftCounts } from './reconciler/drift.ts';
 import { createDriftBook } from './reconciler/drift-book.ts';
+import type { DriftCounts } from './reconciler/found-drift.ts';
 import { fleetOf, toAgentHolding, toHoldingClaim } from './reconciler/inventory.ts';
 import { createReconciler, type Reconciler, type ReconcilerDeps } from './reconciler/reconciler.ts';
 import { recover } from './reconciler/recovery.ts';
@@ -42,6 +42,8 @@ export interface AgentHealth {
   readonly diagnostics: number;
   /** Drift that was corrected since the start. */
   readonly driftCorrections: DriftCounts;
+  /** Objects whose drift is only reported now. */
+  readonly driftLeft: DriftCounts;
 }
 
 /** Grace period after a connect in which the server may cancel pending removals. */
@@ -266,5 +268,6 @@ function healthOf(
     repairs: running?.reconciler.repairs() ?? false,
     diagnostics,
     driftCorrections: running?.reconciler.driftCorrections() ?? { changed: 0, removed: 0 },
+    driftLeft: running?.reconciler.driftLeft() ?? { changed: 0, removed: 0 },
   };
 }

@@ -1,4 +1,5 @@
 import type { ObjectResult } from '../model/agent.ts';
+import { type JsonValue, jsonEquals } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 
 export type ResultBook = ReturnType<typeof createResultBook>;
@@ -42,6 +43,7 @@ function sameResult(a: ObjectResult, b: ObjectResult): boolean {
     a.reason === b.reason &&
     a.message === b.message &&
     a.health?.state === b.health?.state &&
-    a.health?.message === b.health?.message
+    a.health?.message === b.health?.message &&
+    (a.drift === b.drift || jsonEquals(a.drift as unknown as JsonValue, b.drift as unknown as JsonValue))
   );
 }

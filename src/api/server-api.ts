@@ -1,8 +1,10 @@
 import type { OutcomeCounts } from '../model/conditions.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import type { Drift, DriftRecord } from '../model/drift.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { ObjectHealth } from '../model/object-health/health.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
+import type { AgentCertificateView, AgentRefusalView, WaitingAgentView } from './agent-views.ts';
 import type { Act, Answer } from './answer.ts';
 import type { DeltaView, HistoryRequest } from './history-api.ts';
 import type { SyncedSourcesView } from './sync-api.ts';
@@ -165,6 +167,8 @@ export interface ClusterView {
   readonly kept: number;
   /** Of `counts.held`: objects that the agent leaves as they are: the stop button is on, or an annotation excludes them. */
   readonly paused: number;
+  /** Of `counts.applied`: objects that others have changed or removed since, and that are left so. */
+  readonly drifted: number;
   readonly message: string;
   /** Version of the connected agent; null: none is connected. */
   readonly agentVersion: string | null;
@@ -187,34 +191,6 @@ export interface ClusterView {
   readonly certificate?: AgentCertificateView;
   /** Agents with the shared token that wait for this name; absent: none. */
   readonly waiting?: readonly WaitingAgentView[];
-}
-
-/** The refusal of an agent by the server, or of the server by an agent. */
-export interface AgentRefusalView {
-  /** Constant UpperCamelCase word, such as `WrongToken`. */
-  readonly reason: string;
-  readonly message: string;
-  /** Of the caller, without the port. */
-  readonly address: string;
-  /** The last attempt, RFC 3339, to the minute. */
-  readonly at: string;
-}
-
-/** A client certificate of an agent. Times are RFC 3339. */
-export interface AgentCertificateView {
-  /** Lower-case hex. */
-  readonly serial: string;
-  readonly issuedAt: string;
-  readonly expiresAt: string;
-}
-
-/** An agent with the shared token that waits until a person accepts it. */
-export interface WaitingAgentView {
-  readonly id: string;
-  /** sha256 of its key, in hex; the agent logs it. */
-  readonly key: string;
-  /** When it has asked, RFC 3339. */
-  readonly askedAt: string;
 }
 
 /** A declared data plane. */
@@ -269,6 +245,10 @@ export interface OutputView {
   readonly digest: string | null;
   /** Health of the live object; null: not known. */
   readonly health: ObjectHealth | null;
+  /** What others have done to an applied object, which is left so; absent: it is as declared, as far as it is known. */
+  readonly drift?: Drift;
+  /** Since when it has drifted, or could not be applied or removed, RFC 3339; absent: its agent has not reported that. */
+  readonly since?: string;
   readonly origins: readonly { readonly source: string; readonly path: string }[];
   /** UpperCamelCase constant; empty: none. */
   readonly reason: string;
@@ -348,6 +328,8 @@ interface AnyExplanation {
 export interface ObjectExplanation extends AnyExplanation {
   readonly cluster: string;
   readonly state: OutputView['state'];
+  /** The last drift of it that its agent has found since it has started; absent: none. */
+  readonly drift?: DriftRecord;
 }
 
 /** Of a declaration of a kind that the engine reads. */

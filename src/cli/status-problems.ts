@@ -1,7 +1,7 @@
 import type { ClusterView, FleetView, SourceView } from '../api/server-api.ts';
 import { displayLocation } from '../model/diagnostic.ts';
 import { counted } from '../model/messages.ts';
-import { healthOfCluster, syncOfCluster } from './views.ts';
+import { healthOfCluster, isOnlyDrifted, syncOfCluster } from './views.ts';
 
 /** Why a fleet is not well. */
 export interface Problem {
@@ -72,12 +72,23 @@ function clusterProblem(cluster: ClusterView): readonly Problem[] {
     if (counts.failed > 0) return [error(where, `${of(counts.failed, 'failed')}${connected ? '' : `; ${away}`}${why}`)];
     if (!connected) return [error(where, away)];
     if (healthOfCluster(cluster) === 'not healthy') return [error(where, `not healthy${why}`)];
-    if (!cluster.inSync) return [warning(where, `${of(counts.applied, 'applied')}${why}`)];
+    if (!cluster.inSync && !isOnlyDrifted(cluster.conditions)) {
+      return [warning(where, `${of(counts.applied, 'applied')}${why}`)];
+    }
   }
-  if (counts.held === 0) return [];
+  const drifted =
+    cluster.drifted === 0
+      ? []
+      : [
+          warning(
+            where,
+            `${of(cluster.drifted, 'drifted')}, which is only reported: fleetrelay get drift --cluster ${name}`,
+          ),
+        ];
+  if (counts.held === 0) return drifted;
   const sync = syncOfCluster({ ...cluster, inSync: true });
   const still = sync === 'kept' ? 'kept: nothing changes in them' : sync;
-  return [warning(where, `${of(counts.held, still)}${why}`)];
+  return [warning(where, `${of(counts.held, still)}${why}`), ...drifted];
 }
 
 function error(where: string, what: string): Problem {

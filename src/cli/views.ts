@@ -19,12 +19,17 @@ export function healthOfCluster({ conditions }: ClusterView): string {
 }
 
 /** Whether a cluster is as declared. What is held, kept or paused stays as it is until a person does something. */
-export function syncOfCluster({ inSync, counts: { held }, kept, paused, suspended }: ClusterView): string {
+export function syncOfCluster({ inSync, conditions, counts: { held }, kept, paused, suspended }: ClusterView): string {
   if (suspended !== null) return 'suspended';
-  if (!inSync) return 'no';
+  if (!inSync) return isOnlyDrifted(conditions) ? 'drifted' : 'no';
   if (held > kept + paused) return 'held';
   if (paused > 0) return 'paused';
   return kept > 0 ? 'kept' : 'yes';
+}
+
+/** Whether all is applied that should be, and others have changed or removed some of it since, which is left so. */
+export function isOnlyDrifted(conditions: ClusterView['conditions']): boolean {
+  return conditions.some(({ type, reason }) => type === 'InSync' && reason === 'Drifted');
 }
 
 /** How many objects are applied; `0/4 kept` if nothing is applied because all of them stay as they are. */
@@ -74,7 +79,7 @@ export const SOURCE_COLUMNS: readonly Column<SourceView>[] = [
 export const OUTPUT_COLUMNS: readonly Column<OutputView>[] = [
   { title: 'CLUSTER', text: ({ cluster }) => cluster },
   { title: 'OBJECT', text: ({ object }) => object },
-  { title: 'STATE', text: ({ state }) => state, isState: true },
+  { title: 'STATE', text: ({ state, drift }) => (drift === undefined ? state : 'drifted'), isState: true },
   { title: 'HEALTH', text: ({ health }) => health?.state ?? '-', isState: true },
   { title: 'DIGEST', text: ({ digest }) => digest?.slice(0, SHORT_DIGEST) ?? '-' },
   { title: 'FROM', text: ({ origins }) => origins.map(({ source, path }) => `${source}:${path}`).join(', ') },
@@ -220,6 +225,7 @@ export const DRIFT_COLUMNS: readonly Column<JsonObject>[] = [
   { title: 'OBJECT', text: ({ object }) => textOf(object) },
   { title: 'DRIFT', text: ({ drift }) => textOf(drift) },
   { title: 'FIELDS', text: ({ fields }) => textsOf(fields).join(', ') || '-' },
+  { title: 'BY', text: ({ managers }) => textsOf(managers).join(', ') || '-' },
   { title: 'OUTCOME', text: ({ outcome }) => DRIFT_OUTCOMES[textOf(outcome)] ?? textOf(outcome), isState: true },
   { title: 'COUNT', text: ({ count }) => String(count), isWide: true },
 ];

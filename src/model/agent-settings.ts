@@ -15,6 +15,8 @@ export interface AgentSettings {
   readonly ignoreLiveOptOuts?: true;
   /** Drift is only reported; only for agents that take it. Absent: it is put back. */
   readonly driftMode?: Extract<DriftMode, 'Report'>;
+  /** What Placements and manifests say of drift has no effect; only for agents that take it. Absent: it wins. */
+  readonly driftModeBound?: true;
   /** Absent: the cluster belongs to no Shoot. */
   readonly care?: CareTasks;
   /** How the probes of admitted Pods are rewritten; only for agents that take it. */
@@ -193,6 +195,7 @@ const SETTINGS = members(
     care: CARE,
     ignoreLiveOptOuts: BOOLEAN,
     driftMode: text(/^Report$/),
+    driftModeBound: BOOLEAN,
     healthChecks: list(HEALTH_CHECK),
   },
 );

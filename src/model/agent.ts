@@ -1,3 +1,4 @@
+import type { Drift } from './drift.ts';
 import type { ClusterId, ClusterName, Digest, FleetName } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import type { KindScope } from './kinds.ts';
@@ -105,7 +106,7 @@ export function stopButtonRelease(message: string): string | undefined {
 
 /**
  * The latest report of an agent about one object.
- * `applied`: the cluster has the object as declared. `failed`: an error, which the agent retries with back-off. `conflict`:
+ * `applied`: the cluster has the object as declared, or had it so until it drifted. `failed`: an error, which the agent retries with back-off. `conflict`:
  * another owner has the object, and the agent did not change it. `paused`: the cluster's stop button is on
  * ({@link STOP_BUTTON_REASON}), or an annotation on the object excludes it. `removing`, `removed`: the progress of a removal.
  */
@@ -119,9 +120,11 @@ export interface ObjectResult {
   readonly message: string;
   /** Of an applied object; absent: not known. */
   readonly health?: ObjectHealth;
+  /** What others have done to an applied object, which is left so. Absent: it is as declared. */
+  readonly drift?: Drift;
   /**
    * Set by the server: since when all results about this content have been bad news, in milliseconds since 1970. Absent: the
-   * object is applied.
+   * object is applied, and is as declared.
    */
   readonly since?: number;
 }

@@ -28,6 +28,8 @@ export interface Placement {
   /** Globs relative to the root of the source, in canonical order. */
   readonly paths: readonly string[];
   readonly clusters: ClusterChoice;
+  /** What agents do about drift of the objects that it places. Absent: what the policy says. */
+  readonly driftMode?: DriftMode;
 }
 
 /** Clusters by name, joined (or) with those that a selector selects. */

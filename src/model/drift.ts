@@ -11,15 +11,21 @@ export type DriftMode = (typeof DRIFT_MODES)[number];
 const OUTCOMES = ['putBack', 'left', 'over'] as const;
 export type DriftOutcome = (typeof OUTCOMES)[number];
 
+/** What others have done to an applied object. */
+export interface Drift {
+  readonly drift: 'changed' | 'removed';
+  /** The declared fields that differ, as far as they are known; at most {@link MOST_DRIFT_FIELDS}. Never values. */
+  readonly fields: readonly string[];
+  /** The field managers that have changed them, as far as they are known. */
+  readonly managers: readonly string[];
+}
+
 /** Drift of one applied object of a cluster. */
-export interface DriftRecord {
+export interface DriftRecord extends Drift {
   /** When it was seen last, RFC 3339. */
   readonly time: string;
   /** For people: `Deployment.apps/web/frontend`. */
   readonly object: string;
-  readonly drift: 'changed' | 'removed';
-  /** The declared fields that differed, as far as they are known. Never values. */
-  readonly fields: readonly string[];
   readonly outcome: DriftOutcome;
   /** How often it was seen since the agent has started. */
   readonly count: number;
@@ -27,7 +33,7 @@ export interface DriftRecord {
 
 /** The most objects that an agent reports: those that have drifted last. */
 export const MOST_DRIFTS = 100;
-/** The most fields of one object that a record names. */
+/** The most fields of one object, and managers of them, that are told. */
 export const MOST_DRIFT_FIELDS = 10;
 const LONGEST_TEXT = 300;
 
@@ -44,7 +50,19 @@ export function toldFields(key: ObjectKey, fields: readonly string[]): readonly 
     const named = field.replace(NAMED_BY_VALUE, '').replace(/^\./, '');
     return isSecret ? named.replace(/^(data|stringData)\b.*/s, '$1') : named;
   });
-  return [...new Set(told)].filter((field) => field !== '');
+  return short([...new Set(told)].filter((field) => field !== ''));
+}
+
+/** As many names as are told, and as much of each. */
+export function short(names: readonly string[]): readonly string[] {
+  return names.slice(0, MOST_DRIFT_FIELDS).map((name) => cutText(name, LONGEST_TEXT));
+}
+
+/** For people: `data.greeting changed by "kubectl-edit"`. */
+export function displayDrift({ drift, fields, managers }: Drift): string {
+  const by = managers.length === 0 ? '' : ` by ${managers.map((name) => `"${name}"`).join(', ')}`;
+  const what = drift === 'removed' || fields.length === 0 ? 'it was' : `${fields.join(', ')}`;
+  return `${what} ${drift}${by}`;
 }
 
 /** Reads the rows of a report, the oldest first. What is malformed is left out, and what is too long is cut. */
@@ -58,12 +76,11 @@ function readDrift(row: JsonObject): readonly DriftRecord[] {
   const time = textOf(row.time);
   const object = textOf(row.object);
   if (outcome === undefined || drift === undefined || object === '' || parseRfc3339(time) === undefined) return [];
-  const fields = textsOf(row.fields).slice(0, MOST_DRIFT_FIELDS);
   const count = typeof row.count === 'number' && Number.isSafeInteger(row.count) ? row.count : 1;
   return [
     {
       ...{ time, drift, outcome, count, object: cutText(object, LONGEST_TEXT) },
-      fields: fields.map((field) => cutText(field, LONGEST_TEXT)),
+      ...{ fields: short(textsOf(row.fields)), managers: short(textsOf(row.managers)) },
     },
   ];
 }

@@ -30,6 +30,17 @@ export function fieldDiff(before: JsonObject, after: JsonObject): readonly Field
   });
 }
 
+/** Names of the fields that differ, such as `data.greeting`, in canonical order. A list is one field. */
+export function differingFields(before: JsonObject, after: JsonObject): readonly string[] {
+  const changes: Difference[] = [];
+  compareObjects([], before, after, changes);
+  const names = changes.map(({ path }) => {
+    const index = path.findIndex((step) => typeof step === 'number');
+    return path.slice(0, index < 0 ? path.length : index).join('.');
+  });
+  return [...new Set(names)];
+}
+
 /** Compares each pair of versions once: clusters share contents. The same pair gives the same list. */
 export type CompareVersions = (before: JsonObject, after: JsonObject) => readonly FieldChange[];
 

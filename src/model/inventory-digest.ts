@@ -3,7 +3,7 @@ import { snapshotDigest } from './digest.ts';
 import type { Digest } from './ids.ts';
 
 /**
- * The digest of an inventory with all that an entry says: phase, origins, scope, `stopped`, `attempt` and `lost` too. Two inventories
+ * The digest of an inventory with all that an entry says: phase, origins, scope, `stopped`, `attempt`, `driftMode` and `lost` too. Two inventories
  * of the same digest have the same entries. Part of the protocol: it never changes.
  */
 export function inventoryDigest(entries: Iterable<InventoryEntry>): Digest {
@@ -11,9 +11,10 @@ export function inventoryDigest(entries: Iterable<InventoryEntry>): Digest {
 }
 
 /** JSON escapes line feeds. */
-function textOf({ digest, phase, origins, scope, stopped, attempt, lost }: InventoryEntry): string {
+function textOf({ digest, phase, origins, scope, stopped, attempt, driftMode, lost }: InventoryEntry): string {
   const said = [digest, phase, origins.map(({ source, path }) => [source, path]), scope, stopped === true];
-  return JSON.stringify([...said, ...(attempt === undefined ? [] : [attempt]), ...(lost === true ? ['lost'] : [])]);
+  const marks = [attempt, driftMode, lost === true ? 'lost' : undefined].filter((mark) => mark !== undefined);
+  return JSON.stringify([...said, ...marks]);
 }
 
 /** The digest of the objects that an inventory owns: without those that are being removed. */

@@ -1,3 +1,4 @@
+import type { DriftMode } from './drift.ts';
 import type { ClusterName, Digest, SourceName } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import type { ObjectKey } from './object-key.ts';
@@ -19,15 +20,18 @@ export interface ObjectMeta {
   readonly stopped?: true;
   /** When a person has last asked for another attempt, in milliseconds since 1970: a new one is tried at once. Absent: none has. */
   readonly attempt?: number;
+  /** What the agent does about drift of the object. Absent: what the fleet's policy says. */
+  readonly driftMode?: DriftMode;
 }
 
 /** Selects the metadata. */
-export function metaOf({ origins, scope, stopped, attempt }: ObjectMeta): ObjectMeta {
+export function metaOf({ origins, scope, stopped, attempt, driftMode }: ObjectMeta): ObjectMeta {
   return {
     origins,
     scope,
     ...(stopped === undefined ? {} : { stopped }),
     ...(attempt === undefined ? {} : { attempt }),
+    ...(driftMode === undefined ? {} : { driftMode }),
   };
 }
 

@@ -33,8 +33,8 @@ export interface ClusterApi {
   apply(request: ApplyRequest): Promise<ApplyOutcome>;
   /** True if a live object equals the declared one, stamp included, except for fields that others own by agreement. Pure. */
   matches(request: ApplyRequest, observed: ObservedObject): boolean;
-  /** The declared fields that differ in a live object that does not match, as far as they are known. Pure. */
-  differences(request: ApplyRequest, observed: ObservedObject): readonly string[];
+  /** How a live object that does not match differs from the declared one, as far as it is known. Pure. */
+  differences(request: ApplyRequest, observed: ObservedObject): Differences;
   /** Tells people in the cluster something about a live object (an Event). Never rejects. Absent: the cluster has no Events. */
   readonly tell?: (key: ObjectKey, event: ResourceEvent) => Promise<void>;
   /** Removes the object if fleetrelay owns it. Never rejects because of the object. */
@@ -122,8 +122,18 @@ export interface ApplyRequest {
   readonly stamp: Stamp;
   /** As of {@link InventoryRecord.givenUp}. */
   readonly givenUp?: JsonObject;
-  /** A live object that was applied with this content before, and was changed by others since, is left as it is. */
+  /** A live object that was applied with this content before, and was changed or removed by others since, is left as it is. */
   readonly leavesDrift?: true;
+  /** As of {@link InventoryRecord.applied}. */
+  readonly applied?: true;
+}
+
+/** How a live object differs from the declared one. */
+export interface Differences {
+  /** The declared fields that differ. */
+  readonly fields: readonly string[];
+  /** Field managers that have these fields now, or have most likely removed them. Empty: the cluster does not say. */
+  readonly managers: readonly string[];
 }
 
 /**
@@ -137,12 +147,12 @@ type NotChanged =
 
 /**
  * `applied`: it was written. `unchanged`: it was equal already. Both: nothing is live of what it gave up. `conflict`: another owner has
- * it, or fields of it. `drifted`: others have changed these fields since it was applied, and they are left. `givesUp`: it was not changed, and would give up fields that other managers have too: the caller enters `fields`
- * in the inventory, and applies it again.
+ * it, or fields of it. `drifted`: others have changed or removed it since it was applied, and it is left as it is. `givesUp`: it was
+ * not changed, and would give up fields that other managers have too: the caller enters `fields` in the inventory, and applies it again.
  */
 export type ApplyOutcome =
   | { readonly type: 'applied' | 'unchanged'; readonly identity?: string }
-  | { readonly type: 'drifted'; readonly fields: readonly string[]; readonly identity?: string }
+  | (Differences & { readonly type: 'drifted'; readonly drift: 'changed' | 'removed'; readonly identity?: string })
   | { readonly type: 'givesUp'; readonly fields: JsonObject }
   | { readonly type: 'conflict'; readonly owner: string; readonly message: string }
   | NotChanged;
@@ -182,6 +192,8 @@ export interface InventoryRecord extends InventoryEntry {
    * Absent: none.
    */
   readonly givenUp?: JsonObject;
+  /** The content of this digest has been applied. Entered only of objects whose drift is only reported. */
+  readonly applied?: true;
   /** The cluster's id of the created object; absent if it is not created yet, or the cluster has no such ids. */
   readonly identity?: string;
 }

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics } from 'prom-client';
-import type { AgentRefusalView, ClusterView, FleetView } from '../api/server-api.ts';
+import type { AgentRefusalView } from '../api/agent-views.ts';
+import type { ClusterView, FleetView } from '../api/server-api.ts';
 import type { ShootFigures } from '../model/shoot-figures.ts';
 import { parseRfc3339 } from '../model/time.ts';
 import type { XdsFigures } from '../model/xds-figures.ts';

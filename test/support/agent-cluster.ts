@@ -1,7 +1,6 @@
 import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
-import { differingFields } from '../../src/model/differing-fields.ts';
-import { MOST_DRIFT_FIELDS } from '../../src/model/drift.ts';
+import { differingFields } from '../../src/model/field-diff.ts';
 import type { ClusterId } from '../../src/model/ids.ts';
 import { type JsonObject, jsonEquals } from '../../src/model/json.ts';
 import type { ObjectHealth } from '../../src/model/object-health/health.ts';
@@ -179,7 +178,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
       },
       matches: ({ value, stamp }, observed) =>
         jsonEquals(value, observed.value) && JSON.stringify(stamp) === JSON.stringify(observed.stamp),
-      differences: ({ value }, observed) => differingFields(value, observed.value, MOST_DRIFT_FIELDS),
+      differences: ({ value }, observed) => ({ fields: differingFields(value, observed.value), managers: [] }),
       loadInventory: async () =>
         inventory.current === undefined
           ? { type: 'missing' }
@@ -230,7 +229,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     };
   }
 
-  function apply({ key, value, stamp }: ApplyRequest): ApplyOutcome {
+  function apply({ key, value, stamp, leavesDrift, applied }: ApplyRequest): ApplyOutcome {
     if (paused) return { type: 'paused' };
     const fault = faults.get(key);
     if (fault !== undefined && fault !== 'waiting') return fault;
@@ -239,6 +238,11 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     if (live !== undefined && jsonEquals(live.value, value) && JSON.stringify(live.stamp) === JSON.stringify(stamp)) {
       const known = memory.identify ? ids.get(key) : undefined;
       return { type: 'unchanged', ...(known === undefined ? {} : { identity: known }) };
+    }
+    if (leavesDrift === true && applied === true) {
+      const fields = live === undefined ? [] : differingFields(value, live.value);
+      const drift = live === undefined ? 'removed' : 'changed';
+      if (live === undefined || fields.length > 0) return { type: 'drifted', drift, fields, managers: [] };
     }
     calls.push(`apply ${key}`);
     put({ key, value, stamp, where: 'memory' });

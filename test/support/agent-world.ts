@@ -32,7 +32,10 @@ export function keyOf(value: JsonObject): ObjectKey {
 /** A delta as a test states it; digests and position are computed. */
 export interface Said {
   readonly upserts?: readonly JsonObject[];
-  readonly touches?: readonly { readonly key: ObjectKey; readonly scope: readonly ClusterName[] }[];
+  readonly touches?: readonly (Partial<ObjectMeta> & {
+    readonly key: ObjectKey;
+    readonly scope: readonly ClusterName[];
+  })[];
   readonly removals?: readonly ObjectKey[];
   readonly keeps?: readonly ObjectKey[];
   /** The fleet of the server that says it. */

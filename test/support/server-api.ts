@@ -29,6 +29,7 @@ export function clusterView(name: string, over: Partial<ClusterView> = {}): Clus
     position: { epoch: 1, sequence: 7 },
     counts: COUNTS,
     kept: 0,
+    drifted: 0,
     paused: 0,
     message: '',
     agentVersion: '0.0.0',

@@ -1,8 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { differingFields } from '../../model/differing-fields.ts';
 import { objectDigest } from '../../model/digest.ts';
-import { MOST_DRIFT_FIELDS } from '../../model/drift.ts';
+import { differingFields } from '../../model/field-diff.ts';
 import { errorText } from '../../model/messages.ts';
 import { displayKey, objectRefOf } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -10,6 +9,7 @@ import type {
   ApplyOutcome,
   ApplyRequest,
   ClusterApi,
+  Differences,
   ObservedObject,
   Ownership,
   RemoveOutcome,
@@ -88,7 +88,7 @@ export async function createDirectoryCluster(
         await inventory.save(change);
       },
       matches,
-      differences: ({ value }, observed) => differingFields(withoutStamp(value), observed.value, MOST_DRIFT_FIELDS),
+      differences: differencesOf,
       care: createDirectoryCare(observer.look, observer.watch),
       close: async () => {
         observer.close();
@@ -100,6 +100,11 @@ export async function createDirectoryCluster(
     unlock();
     throw error;
   }
+}
+
+/** Files have no field managers. */
+function differencesOf({ value }: ApplyRequest, observed: ObservedObject): Differences {
+  return { fields: differingFields(withoutStamp(value), observed.value), managers: [] };
 }
 
 /** A moved file does not match, even with our content: it is not where fleetrelay writes the object. */
@@ -143,6 +148,8 @@ function apply({ root, observer }: Context, request: ApplyRequest): ApplyOutcome
   const found = owner();
   if (found.type === 'theirs') return { type: 'conflict', owner: found.owner, message: found.message };
   if (found.type === 'ours' && matches(request, found.object)) return { type: 'unchanged' };
+  const left = request.leavesDrift === true && request.applied === true ? leftDrift(request, found) : undefined;
+  if (left !== undefined) return left;
   const bytes = renderLiveFile(value, stamp);
   const isWritten = writeFileAtomically(root, path, bytes, {
     mode: objectRefOf(key).kind === 'Secret' ? 0o600 : 0o644,
@@ -157,6 +164,15 @@ function apply({ root, observer }: Context, request: ApplyRequest): ApplyOutcome
   return observer.isPaused()
     ? { type: 'paused' }
     : failed('ChangedMeanwhile', `${path} was changed while it was being written`);
+}
+
+/** The drift of an object that was applied with this content; undefined: only its stamp or the place of its file differs. */
+function leftDrift(request: ApplyRequest, found: Exclude<Owner, { type: 'theirs' }>): ApplyOutcome | undefined {
+  if (found.type !== 'ours') {
+    return { type: 'drifted', drift: found.type === 'free' ? 'removed' : 'changed', fields: [], managers: [] };
+  }
+  const differences = differencesOf(request, found.object);
+  return differences.fields.length === 0 ? undefined : { type: 'drifted', drift: 'changed', ...differences };
 }
 
 function remove({ root, observer }: Context, request: RemoveRequest): RemoveOutcome {

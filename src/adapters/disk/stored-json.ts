@@ -1,3 +1,4 @@
+import { DRIFT_MODES, type DriftMode } from '../../model/drift.ts';
 import { parseClusterName, parseDigest, parseFleetName, parseSourceName } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
@@ -58,7 +59,8 @@ export function asKeys(value: JsonValue | undefined): readonly ObjectKey[] {
 }
 
 export function asInventoryRecord(value: JsonValue): InventoryRecord {
-  const { key, digest, phase, origins, scope, stopped, attempt, nonce, rebuilt, givenUp, identity } = asObject(value);
+  const { key, digest, phase, origins, scope, stopped, attempt, driftMode, ...own } = asObject(value);
+  const { nonce, rebuilt, givenUp, applied, identity } = own;
   if (phase !== 'held' && phase !== 'removing') throw new Error('not a phase');
   return {
     key: parsed(parseObjectKey, key),
@@ -71,11 +73,19 @@ export function asInventoryRecord(value: JsonValue): InventoryRecord {
     scope: asList(scope).map((item) => parsed(parseClusterName, item)),
     ...(stopped === true ? { stopped } : {}),
     ...(attempt === undefined ? {} : { attempt: asCount(attempt) }),
+    ...(driftMode === undefined ? {} : { driftMode: asDriftMode(driftMode) }),
     nonce: asText(nonce),
     ...(rebuilt === true ? { rebuilt } : {}),
     ...(givenUp === undefined ? {} : { givenUp: asObject(givenUp) }),
+    ...(applied === true ? { applied } : {}),
     ...(identity === undefined ? {} : { identity: asText(identity) }),
   };
+}
+
+function asDriftMode(value: JsonValue): DriftMode {
+  const mode = DRIFT_MODES.find((each) => each === value);
+  if (mode === undefined) throw new Error('not a drift mode');
+  return mode;
 }
 
 export function asCount(value: JsonValue | undefined): number {

@@ -1,12 +1,10 @@
-import { type DriftOutcome, type DriftRecord, MOST_DRIFT_FIELDS, MOST_DRIFTS } from '../../model/drift.ts';
+import { type Drift, type DriftOutcome, type DriftRecord, MOST_DRIFTS } from '../../model/drift.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 /** Drift of one object as it was found. */
-export interface FoundDrift {
-  readonly drift: DriftRecord['drift'];
-  readonly fields: readonly string[];
+export interface FoundDrift extends Drift {
   readonly outcome: Exclude<DriftOutcome, 'over'>;
 }
 
@@ -25,15 +23,14 @@ export function createDriftBook(
   let isDue = false;
 
   return {
-    note(key: ObjectKey, { drift, fields, outcome }: FoundDrift): void {
+    note(key: ObjectKey, found: FoundDrift): void {
       const count = (records.get(key)?.count ?? 0) + 1;
-      put(key, {
-        ...facts(key),
-        drift,
-        fields: fields.slice(0, MOST_DRIFT_FIELDS),
-        outcome,
-        count,
-      });
+      put(key, { ...facts(key), ...found, count });
+    },
+    /** Drift that was left is put back now: it is the same drift. */
+    putBack(key: ObjectKey, found: Drift): void {
+      const count = records.get(key)?.count ?? 1;
+      put(key, { ...facts(key), ...found, outcome: 'putBack', count });
     },
     /** The object is as declared again, or is not owned any more. */
     end(key: ObjectKey): void {

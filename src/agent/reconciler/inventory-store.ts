@@ -32,8 +32,8 @@ const RETRY_IDENTITIES_MS = 5_000;
 interface RecordChange {
   /** The record when the work began. */
   readonly record: InventoryRecord;
-  /** What it has from now on, whichever delta came since; undefined: the object is gone. */
-  readonly to: Pick<InventoryRecord, 'identity'> | GivenUp | undefined;
+  /** What it has from now on, whichever delta came since; undefined: the object is gone. `applied` is of this content alone. */
+  readonly to: Pick<InventoryRecord, 'identity'> | Required<Pick<InventoryRecord, 'applied'>> | GivenUp | undefined;
 }
 
 /** Null: nothing is live of what the object gave up. */
@@ -141,6 +141,8 @@ function createRecordChanges(
       identities.set(record.key, identity);
       writeLater({ record, to: { identity } });
     },
+    /** The content has been applied: its record says so later. */
+    writeApplied: (record: InventoryRecord): void => writeLater({ record, to: { applied: true } }),
     /** Identities of created objects that are not in the inventory yet, by key. */
     identities,
     /** Writes what waits, without retries. Resolves when nothing is being written. */
@@ -282,7 +284,9 @@ function withRecordChanges(
   const changed = new Map<ObjectKey, InventoryRecord>();
   for (const { record, to } of changes) {
     const now = changed.get(record.key) ?? inventory.records.get(record.key);
-    if (to !== undefined && now !== undefined && !dropped.has(record.key)) changed.set(record.key, changedTo(now, to));
+    if (to === undefined || now === undefined || dropped.has(record.key)) continue;
+    if ('applied' in to && (now.digest !== record.digest || now.applied === true)) continue;
+    changed.set(record.key, changedTo(now, to));
   }
   const put = [...changed.values()];
   if (drop.length === 0 && put.length === 0) return undefined;

@@ -1,6 +1,6 @@
 import type { AgentHolding, HoldingClaim, InventoryEntry } from '../../model/agent.ts';
 import { type BucketedMap, createBucketedMap } from '../../model/bucketed-map.ts';
-import type { FleetName } from '../../model/ids.ts';
+import type { Digest, FleetName } from '../../model/ids.ts';
 import { inventoryDigest } from '../../model/inventory-digest.ts';
 import { compareText } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
@@ -166,21 +166,26 @@ function changedRecords(
       // A stamp alone owns nothing: the entry of one is confirmed by a server that declares the content of the stamp.
       const nonce =
         known === undefined || (known.rebuilt === true && known.digest !== digest) ? newNonce() : known.nonce;
-      return { key, digest, ...metaOf(meta), phase: 'held', nonce, ...lastingOf(known) };
+      return { key, digest, ...metaOf(meta), phase: 'held', nonce, ...lastingOf(known, digest) };
     }),
     ...delta.touches.flatMap(({ key, ...meta }) => {
       const record = records.get(key);
       if (record === undefined) return [];
-      const { stopped: _, ...rest } = record;
+      const { stopped: _, driftMode: _mode, ...rest } = record;
       return [{ ...rest, ...metaOf(meta) }];
     }),
     ...delta.removals.flatMap((key) => changed(key, { phase: 'removing' })),
   ];
 }
 
-/** What an entry keeps when the object has other content. */
-function lastingOf({ identity, givenUp }: Partial<InventoryRecord> = {}): Partial<InventoryRecord> {
-  return { ...(givenUp === undefined ? {} : { givenUp }), ...(identity === undefined ? {} : { identity }) };
+/** What an entry keeps when it gets this content. */
+function lastingOf(known: InventoryRecord | undefined, digest: Digest): Partial<InventoryRecord> {
+  const { identity, givenUp, applied } = known ?? {};
+  return {
+    ...(givenUp === undefined ? {} : { givenUp }),
+    ...(applied === undefined || known?.digest !== digest ? {} : { applied }),
+    ...(identity === undefined ? {} : { identity }),
+  };
 }
 
 function advance(

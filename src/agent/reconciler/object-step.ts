@@ -6,18 +6,17 @@ import { displayKey, kindOf, type ObjectKey, objectRefOf, refOfObject } from '..
 import { unreachable } from '../../model/result.ts';
 import type { StoredObject } from '../../ports/agent-disk.ts';
 import type { ApplyRequest, ClusterApi, InventoryRecord, Stamp } from '../../ports/cluster-api.ts';
+import { toldDrift } from './found-drift.ts';
 import { type Handovers, WAITS_FOR_OTHER, type Wait } from './handovers.ts';
 import { contentOf, fleetOf, type Inventory } from './inventory.ts';
 
 /** The result of one attempt to apply or remove an object. */
 export interface Step {
-  readonly result: Pick<ObjectResult, 'state' | 'reason' | 'message'>;
+  readonly result: Pick<ObjectResult, 'state' | 'reason' | 'message' | 'drift'>;
   /** Retry with back-off, without a new reason. */
   readonly retry: boolean;
   /** The attempt wrote the object. */
   readonly written?: true;
-  /** Fields that others have changed since the object was applied, and that are left. */
-  readonly drifted?: readonly string[];
   /** Enters these fields in the inventory as given up; then the object is applied again. */
   readonly givesUp?: JsonObject;
   /** The cluster's identity of the object, for the inventory. */
@@ -50,15 +49,17 @@ export class OwnedRequest implements ApplyRequest {
   readonly stamp: Stamp;
   readonly givenUp?: JsonObject;
   readonly leavesDrift?: true;
+  readonly applied?: true;
   readonly #content: Pick<StoredObject, 'value'>;
 
   constructor(fleet: FleetName, record: InventoryRecord, content: Pick<StoredObject, 'value'>, leavesDrift = false) {
-    const { key, digest, nonce, origins, scope, givenUp } = record;
+    const { key, digest, nonce, origins, scope, givenUp, applied } = record;
     this.key = key;
     this.digest = digest;
     this.stamp = { fleet, key, nonce, origins, scope };
     if (givenUp !== undefined) this.givenUp = givenUp;
     if (leavesDrift) this.leavesDrift = true;
+    if (applied !== undefined) this.applied = applied;
     this.#content = content;
   }
 
@@ -123,8 +124,10 @@ async function applyObject(cluster: ClusterApi, request: ApplyRequest): Promise<
         ...(outcome.identity === undefined ? {} : { identity: outcome.identity }),
       };
     case 'drifted': {
-      const { fields: drifted, identity } = outcome;
-      return { ...stepOf('applied', 'Applied', ''), drifted, ...(identity === undefined ? {} : { identity }) };
+      const { drift, identity } = outcome;
+      const applied = stepOf('applied', 'Applied', '');
+      const result = { ...applied.result, drift: toldDrift(request.key, drift, outcome) };
+      return { ...applied, result, ...(identity === undefined ? {} : { identity }) };
     }
     case 'givesUp':
       return { ...stepOf('failed', 'NotRecorded', NOT_RECORDED, true), givesUp: outcome.fields };

@@ -9,8 +9,9 @@ import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/clu
 import type { Random } from '../../ports/random.ts';
 import type { ServerListener } from '../../relay/session.ts';
 import type { ResultBook } from '../result-book.ts';
-import { createDrift, leavesDrift } from './drift.ts';
+import { createDrift } from './drift.ts';
 import type { DriftBook } from './drift-book.ts';
+import { leavesDrift, usuallyLeavesDrift } from './found-drift.ts';
 import { createHandovers } from './handovers.ts';
 import { createHealthReporter } from './health-reporter.ts';
 import { type Acceptance, acceptDelta, contentOf, type Inventory, type Rejection } from './inventory.ts';
@@ -24,7 +25,7 @@ import { createWorkQueue, type WorkOutcome } from './work-queue.ts';
 export interface ReconcilerDeps extends StoreDeps {
   readonly random: Random;
   readonly results: ResultBook;
-  readonly drifts: Pick<DriftBook, 'note' | 'end'>;
+  readonly drifts: Pick<DriftBook, 'note' | 'putBack' | 'end'>;
   /** Those of the fleet's policy that are in force. */
   readonly settings: () => AgentSettings;
   /** The work queue is empty. */
@@ -69,7 +70,10 @@ export function createReconciler(deps: ReconcilerDeps, recovered: Recovered) {
       for (const key of store.current().records.keys()) {
         if (deps.results.get(key)?.state === 'paused' && !queue.isActive(key)) queue.add(key);
       }
-      for (const key of drift.toPutBack(store.current())) if (!queue.isActive(key)) queue.add(key);
+      returnDrift(state);
+      for (const record of store.current().records.values()) {
+        if (usuallyLeavesDrift(record, settings)) noteApplied(state, record, deps.results.get(record.key));
+      }
     },
     /** The server is connected: the contents that it has not replaced are right. */
     connected: (): void => trust(state),
@@ -87,6 +91,7 @@ export function createReconciler(deps: ReconcilerDeps, recovered: Recovered) {
     /** Whether drift is corrected. */
     repairs: (): boolean => state.trusted,
     driftCorrections: drift.counts,
+    driftLeft: drift.leftCounts,
     stop: async (): Promise<void> => {
       health.stop();
       lateWrites.stop();
@@ -182,6 +187,22 @@ function adopt(state: State, next: Inventory, keys: readonly ObjectKey[]): void 
   state.store.replace(next);
   state.deps.results.renew(keys);
   for (const key of keys) state.queue.renew(key);
+  returnDrift(state);
+}
+
+/** Queues the objects whose drift was left, and is to be put back now. */
+function returnDrift({ drift, queue, store }: State): void {
+  for (const key of drift.returned(store.current())) if (!queue.isActive(key)) queue.add(key);
+}
+
+/** The inventory remembers that an object was applied whose drift is left: else an object that others removed is made again. */
+function noteApplied(
+  { store }: State,
+  record: InventoryRecord,
+  result: Pick<ObjectResult, 'state' | 'digest'> | undefined,
+) {
+  if (record.applied === true || record.phase !== 'held') return;
+  if (result?.state === 'applied' && result.digest === record.digest) store.writeApplied(record);
 }
 
 function trust(state: State): void {
@@ -283,8 +304,7 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
     if (step.result.reason === CONTENT_UNKNOWN_REASON) store.loseContent(record, deps.contentLost);
     if (step.result.state === 'applied' && record.givenUp !== undefined) store.endGivenUp(record);
     if (step.written === true) state.health.wrote(key, before);
-    if (step.result.state === 'applied') state.drift.applied(record, step.written === true);
-    if (step.drifted !== undefined) state.drift.left(record, before, step.drifted);
+    takeApplied(state, record, step, before);
     note(state, record, withHealth(step, before));
     return step.retry ? 'retry' : 'done';
   } catch (error) {
@@ -295,17 +315,39 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
   }
 }
 
+/** Tells drift what became of an applied object. */
+function takeApplied(
+  state: State,
+  record: InventoryRecord,
+  { result, written, leaves }: LeavingStep,
+  before: ObservedObject | undefined,
+) {
+  if (result.state !== 'applied') return;
+  if (leaves !== undefined) noteApplied(state, record, { ...result, digest: record.digest });
+  if (leaves !== undefined && result.drift !== undefined) state.drift.left(leaves, record, before, result.drift);
+  else state.drift.applied(record, written === true);
+}
+
+/** A step, and the declared value of an object whose drift is left. */
+type LeavingStep = Step & { readonly leaves?: JsonObject };
+
 /** Applies or removes the object. What it gives up is in the inventory before it is written. */
-async function stepRecorded(state: State, record: InventoryRecord): Promise<Step | undefined> {
+async function stepRecorded(state: State, record: InventoryRecord): Promise<LeavingStep | undefined> {
   const { deps, store, mayRemove, handovers } = state;
   const { key } = record;
-  const leaves = (value: JsonObject): boolean => leavesDrift(value, deps.settings());
+  let left: JsonObject | undefined;
+  const leaves = (value: JsonObject): boolean => {
+    left = leavesDrift(value, record, deps.settings()) ? value : undefined;
+    return left !== undefined;
+  };
   const options = { mayRemove, identity: store.identities.get(key), handovers, leavesDrift: leaves };
   const tryOnce = () => stepObject(deps.cluster, store.current(), key, options);
+  const marked = (step: Step | undefined): LeavingStep | undefined =>
+    step === undefined || left === undefined ? step : { ...step, leaves: left };
   const step = await tryOnce();
-  if (step?.givesUp === undefined) return step;
+  if (step?.givesUp === undefined) return marked(step);
   await store.writeGivenUp(record, step.givesUp);
-  return isUnchanged(store.current(), record) ? tryOnce() : undefined;
+  return isUnchanged(store.current(), record) ? marked(await tryOnce()) : undefined;
 }
 
 /** After removals, what could not be applied is tried soon: a removed object can have had what it needs. */

@@ -1,5 +1,6 @@
 import type { ConditionView, DeclarationExplanation, Explanation, FieldView } from '../../api/server-api.ts';
 import type { WhyNotView } from '../../api/why-api.ts';
+import type { DriftRecord } from '../../model/drift.ts';
 import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../model/explain-query.ts';
 import { parseClusterName } from '../../model/ids.ts';
 import { printable } from '../../model/printable.ts';
@@ -8,7 +9,7 @@ import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { type Answer, type Column, styled, type TextOutput, writeTableBelow } from '../output.ts';
-import { statusText } from '../views.ts';
+import { DRIFT_COLUMNS, statusText } from '../views.ts';
 
 const STEP_COLUMNS: readonly Column<Explanation['because'][number]>[] = [
   { title: 'BECAUSE OF', text: ({ kind, name, depth = 0 }) => `${'  '.repeat(depth)}${kind} ${name}`.trimEnd() },
@@ -22,6 +23,11 @@ const CONDITION_COLUMNS: readonly Column<ConditionView>[] = [
   { title: 'REASON', text: ({ reason }) => reason },
   { title: 'MESSAGE', text: ({ message }) => message },
 ];
+
+/** The object and its cluster are above. */
+const EXPLAINED_DRIFT_COLUMNS: readonly Column<DriftRecord>[] = DRIFT_COLUMNS.filter(
+  ({ title }) => title !== 'CLUSTER' && title !== 'OBJECT',
+).map((column) => ({ ...column, text: (row) => column.text({ ...row }) }));
 
 interface Flags extends ApiOptions {
   readonly mesh?: string;
@@ -167,5 +173,8 @@ function writeExplanation(out: TextOutput, explanation: Explanation): void {
   const all = 'conditions' in explanation && field === undefined ? (explanation.conditions ?? []) : [];
   const conditions = condition === undefined ? all : [condition];
   writeTableBelow(out, CONDITION_COLUMNS, conditions);
+  if ('drift' in explanation && explanation.drift !== undefined) {
+    writeTableBelow(out, EXPLAINED_DRIFT_COLUMNS, [explanation.drift]);
+  }
   writeTableBelow(out, STEP_COLUMNS, because);
 }

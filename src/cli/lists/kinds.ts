@@ -154,8 +154,11 @@ const DRIFT = listedKind<JsonObject>({
   columns: DRIFT_COLUMNS,
   ask: (api, filter) => api.view('drift', asView(filter)),
   nameOf: ({ object }) => textOf(object),
+  fullNameOf: ({ object }) => textOf(object),
   idOf: ({ cluster, object }) => `${textOf(cluster)} ${textOf(object)}`,
   isNamed: ({ object }, word) => isObjectNamed(textOf(object), word),
+  isFilter: isBuiltInWord,
+  clusterOf: ({ cluster }) => textOf(cluster),
   namespaceOf: ({ object }) => shownRef(textOf(object)).namespace,
 });
 

@@ -201,6 +201,12 @@ export function agentMetrics(set: MetricSet, agent: HealthSubject): void {
     const { changed = 0, removed = 0 } = agent.health()?.driftCorrections ?? {};
     return Object.entries({ changed, removed }).map(([drift, count]) => [{ drift }, count]);
   });
+  const left = 'Objects whose drift is only reported now, by what others have done to them.';
+  set.gauge('fleetrelay_agent_drift_left', left, ['drift'], () => {
+    const health = agent.health();
+    if (health === undefined) return [];
+    return Object.entries(health.driftLeft).map(([drift, count]) => [{ drift }, count]);
+  });
   set.gauge(
     'fleetrelay_agent_leader',
     '1 if this process is the agent; of several replicas one is. The other figures are there only then.',

@@ -1,4 +1,5 @@
-import type { AgentRefusalView, ClusterView, FleetView, OutputView, SourceView } from '../../api/server-api.ts';
+import type { AgentRefusalView } from '../../api/agent-views.ts';
+import type { ClusterView, FleetView, OutputView, SourceView } from '../../api/server-api.ts';
 import { STOP_BUTTON_REASON, stopButtonRelease } from '../../model/agent.ts';
 import { refusalText } from '../../model/agent-refusal.ts';
 import { displayLocation } from '../../model/diagnostic.ts';
@@ -193,6 +194,7 @@ function clusterFindings(
   if (cluster.asleep !== undefined) return findingsOf(at, [[true, 'ok', 'ClusterAsleep', cluster.asleep]]);
   return findingsOf(at, firstOf(progressRows(cluster)), {
     ObjectsHeld: `fleetrelay get outputs --cluster ${name}`,
+    ObjectsDrifted: `fleetrelay get drift --cluster ${name}`,
     NotAppliedYet: `look again; if it stays so: fleetrelay get outputs --cluster ${name}`,
   });
 }
@@ -203,12 +205,13 @@ function byWeight(a: Finding, b: Finding): number {
 }
 
 /** How far a cluster has got in which nothing is wrong. */
-function progressRows({ counts: { applied, targeted, held }, message }: ClusterView): readonly Row[] {
+function progressRows({ counts: { applied, targeted, held }, drifted, message }: ClusterView): readonly Row[] {
   const what = `connected, ${applied} of ${targeted} applied`;
   const why = message === '' ? '' : `: ${message}`;
   return [
     [held > 0, 'warning', 'ObjectsHeld', `${what}, ${held} stay as they are${why}`],
     [applied < targeted, 'warning', 'NotAppliedYet', `${what}${why}`],
+    [drifted > 0, 'warning', 'ObjectsDrifted', `${what}, ${drifted} drifted, which is only reported`],
     [true, 'ok', 'ClusterInSync', what],
   ];
 }

@@ -1,5 +1,6 @@
+import type { WaitingAgentView } from '../../api/agent-views.ts';
 import type { Act } from '../../api/answer.ts';
-import type { CertificateView, ClusterView, ServerApi, WaitingAgentView } from '../../api/server-api.ts';
+import type { CertificateView, ClusterView, ServerApi } from '../../api/server-api.ts';
 import { dataplaneSubject } from '../../model/dataplane.ts';
 import { quote } from '../../model/ids.ts';
 import { counted, errorText } from '../../model/messages.ts';

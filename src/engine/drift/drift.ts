@@ -28,6 +28,17 @@ export const drift: Domain = {
   },
 };
 
+/** The last drift of an object that the agent of its cluster has found since it has started; undefined: none. */
+export function driftOf(
+  live: Pick<Collection<LiveObject>, 'get'>,
+  cluster: string,
+  object: string,
+): DriftRecord | undefined {
+  const report = live.get(cluster, REPORT_KEY);
+  if (report === undefined) return undefined;
+  return readDrifts(objectOf(report.value.status)).find((each) => each.object === object);
+}
+
 /** The rows of `fleetrelay get drift`, in the order of their time. */
 function driftRows(drifts: Collection<readonly DriftRecord[]>, filter?: ViewFilter): readonly JsonObject[] {
   return [...drifts.partitions()]

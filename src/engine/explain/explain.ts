@@ -13,7 +13,7 @@ import type { PlacementValue } from '../placement/placements.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { engineDiagnostics } from '../status/diagnostics.ts';
 import { MOST_LISTED } from '../status/listed.ts';
-import { clusterSubject, stateGroup, worstFirst } from '../status/progress.ts';
+import { clusterSubject, driftGroup, stateGroup, worstFirst } from '../status/progress.ts';
 
 /** Explains an output by the documents, rules and live objects that it depends on. */
 export function explainObject(engine: Engine, cluster: string, key: ObjectKey) {
@@ -119,7 +119,7 @@ function isAbout({ origin, identity }: Declared, at: EngineDiagnostic['at']): bo
   return at.some((ref) => ref.source === origin.source && ref.path === origin.path && ref.identity === identity);
 }
 
-/** The objects of a cluster or of a Placement that are not applied, the most urgent first; empty for other kinds. */
+/** The objects of a cluster or of a Placement that are not applied, or have drifted, the most urgent first; empty for other kinds. */
 export function problemsOfObjects(engine: Engine, kind: EngineKind, key: string): readonly Reason[] {
   if (kind !== 'KubernetesCluster' && kind !== 'Placement') return [];
   const placement = kind === 'Placement' ? engine.placements.get('', key) : undefined;
@@ -133,11 +133,10 @@ export function problemsOfObjects(engine: Engine, kind: EngineKind, key: string)
   );
   const clusters = kind === 'KubernetesCluster' ? [key] : (placement?.clusters ?? []);
   const found: Reason[] = [];
-  for (const state of worstFirst) {
+  const groups = [...worstFirst.map((state) => (subject: string) => stateGroup(subject, state)), driftGroup];
+  for (const groupOf of groups) {
     for (const cluster of clusters) {
-      for (const { key: object, value } of engine.indexes.progressBySubject.members(
-        stateGroup(clusterSubject(cluster), state),
-      )) {
+      for (const { key: object, value } of engine.indexes.progressBySubject.members(groupOf(clusterSubject(cluster)))) {
         if (kind === 'Placement' && !value.origins.some(isPlaced)) continue;
         found.push({ type: 'object', cluster, key: object as ObjectKey, progress: value });
         if (found.length === NAMED) return found;

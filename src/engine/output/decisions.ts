@@ -134,16 +134,12 @@ function decide(at: DecisionSubject, candidates: readonly Candidate[]): Decision
     if (value.scopeUnknown) return stay(entry, origins, kindUnknown);
     const refusal = refusedInOwnNamespace(key, target.ownNamespace);
     if (refusal !== undefined) return waiting(entry, origins, refusal);
-    const { digest, scope, derived } = value;
-    const content = value.value;
-    // There are many, and an object that is written member by member is the smallest.
-    const decision: ObjectDecision = isDerived
-      ? { type: 'object', value: content, digest, origins, scope, isDerived }
-      : { type: 'object', value: content, digest, origins, scope };
+    const { derived } = value;
+    const decision = objectDecision(value, origins, isDerived);
     const isUnclear = meetsRequirement(at, value) !== 'yes';
     const unclearWhich = isUnclear ? collisionsOf(inputs, [value]).requirementUnclear : undefined;
     // What the cluster has is not sent again.
-    const tooLarge = hasContent(entry, digest) ? undefined : whyTooLarge(key, value, decision, target);
+    const tooLarge = hasContent(entry, value.digest) ? undefined : whyTooLarge(key, value, decision, target);
     if (tooLarge !== undefined) return waiting(entry, origins, tooLarge);
     const wait = unclearWhich ?? derived?.waits ?? whyIncomplete(at, value);
     if (wait === undefined || isInForce(decision, entry)) return decision;
@@ -152,6 +148,15 @@ function decide(at: DecisionSubject, candidates: readonly Candidate[]): Decision
   if (entry === undefined) return undefined;
   if (standing.type === 'contested') return keep(entry, collisionsOf(inputs, candidates).contested);
   return unwanted(at, entry);
+}
+
+function objectDecision(candidate: Candidate, origins: readonly Origin[], isDerived: boolean): ObjectDecision {
+  const { value, digest, scope, driftMode } = candidate;
+  // There are many, and an object that is written member by member is the smallest.
+  const decision: ObjectDecision = isDerived
+    ? { type: 'object', value, digest, origins, scope, isDerived }
+    : { type: 'object', value, digest, origins, scope };
+  return driftMode === undefined ? decision : { ...decision, driftMode };
 }
 
 /** Whether the cluster has an object of this content, and its agent has not lost it. */
@@ -283,7 +288,7 @@ function entryMeta({ digest, origins, scope }: LedgerEntry): ObjectMeta & { read
 
 /** Whether both have the same metadata. */
 export function sameMeta(a: ObjectMeta, b: ObjectMeta): boolean {
-  if (!isSameList(a.scope, b.scope) || a.stopped !== b.stopped) return false;
+  if (!isSameList(a.scope, b.scope) || a.stopped !== b.stopped || a.driftMode !== b.driftMode) return false;
   if (a.origins === b.origins) return true;
   return a.origins.length === b.origins.length && a.origins.every((origin, at) => isSameOrigin(origin, b.origins[at]));
 }

@@ -1,4 +1,5 @@
 import { clusterFolder } from '../../model/cluster-folder.ts';
+import type { DriftMode } from '../../model/drift.ts';
 import type { SourceName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import type { ObjectRef } from '../../model/object-key.ts';
@@ -17,6 +18,8 @@ export interface Assignment {
   readonly clusters: readonly string[];
   /** By cluster: the Placement of another source that alone assigns the document to it, by rights of that source. */
   readonly placedBy?: Readonly<Record<string, Origin>>;
+  /** By cluster: what the Placements that assign the document to it say of drift. Absent: none says anything. */
+  readonly driftModes?: Readonly<Record<string, DriftMode>>;
   /** The document lies under `clusters/NAME/`, and its source may not reach that cluster. */
   readonly outOfReach?: string;
   /** The document lies under `clusters/NAME/`, which its source may reach, and no KubernetesCluster has that name. */
@@ -155,12 +158,37 @@ function assignmentOf(file: Origin, { placementIndexes, clusterIndex, rights }: 
       .filter(([cluster]) => !targets.has(cluster))
       .toReversed(),
   );
+  const driftModes = driftModesOf(own, foreign, placedBy);
   return {
     clusters: [...targets, ...Object.keys(placedBy)].sort(compareText),
     ...(Object.keys(placedBy).length === 0 ? {} : { placedBy }),
+    ...(driftModes === undefined ? {} : { driftModes }),
     ...(isOut ? { outOfReach: folder } : isUnknown ? { unknownCluster: folder } : {}),
     ...(leftOut.length === 0 ? {} : { leftOut }),
   };
+}
+
+/**
+ * What the Placements of a document say of drift, by cluster. The one that leaves what others have done wins. Placements of other
+ * sources count only where they alone assign the document.
+ */
+function driftModesOf(
+  own: readonly Entry<PlacementValue>[],
+  foreign: readonly Entry<PlacementValue>[],
+  placedBy: Readonly<Record<string, Origin>>,
+): Assignment['driftModes'] {
+  const modes: Record<string, DriftMode> = {};
+  const take = ({ value: { declared, clusters } }: Entry<PlacementValue>, isAlone: boolean): void => {
+    const { driftMode } = declared.value;
+    if (driftMode === undefined) return;
+    for (const cluster of clusters) {
+      if (isAlone && placedBy[cluster] === undefined) continue;
+      if (modes[cluster] !== 'Report') modes[cluster] = driftMode;
+    }
+  };
+  for (const placement of own) take(placement, false);
+  for (const placement of foreign) take(placement, true);
+  return Object.keys(modes).length === 0 ? undefined : modes;
 }
 
 /** Whether a Placement may select files of a source. */

@@ -1,5 +1,6 @@
 import type { KindState } from '../../model/agent.ts';
 import { objectDigest } from '../../model/digest.ts';
+import type { DriftMode } from '../../model/drift.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
 import { type JsonObject, objectOf } from '../../model/json.ts';
 import { builtInKindScope, type KindScope } from '../../model/kinds.ts';
@@ -82,6 +83,8 @@ export interface Want {
   readonly derived?: DerivedWant;
   /** The Placement of another source that alone assigns the document to these clusters. */
   readonly placedBy?: Origin;
+  /** What the Placements that assign the document to these clusters say of drift. */
+  readonly driftMode?: DriftMode;
   /** The source of the document may not ship it with this key: it goes to no cluster. */
   readonly refusal?: RightsRefusal;
 }
@@ -132,7 +135,8 @@ export function deriveDocumentWants(graph: Graph, inputs: DocumentWantInputs): D
     name: 'documentWants',
     from: assignments,
     reads: [documents, rights, known.declared, known.listed, known.owned, agents, ...fileProofs.reads],
-    compute: ({ partition, key, value: { clusters, placedBy } }, read, emit) => {
+    compute: ({ partition, key, value: assignment }, read, emit) => {
+      const { clusters } = assignment;
       const document = read.get(documents, partition, key);
       if (document?.content.type !== 'object' || clusters.length === 0) return;
       const { ref, value, digest, size } = document.content;
@@ -145,7 +149,7 @@ export function deriveDocumentWants(graph: Graph, inputs: DocumentWantInputs): D
         const refusal = refusedNamespace(own, partition, objectRefOf(wanted.key), scope);
         if (refusal !== undefined) emit(partition, key + suffix, { ...declared, ...wanted, clusters: [], refusal });
         else
-          for (const [by, part] of byPlacement(wanted, placedBy))
+          for (const [by, part] of byPlacement(wanted, assignment))
             emit(partition, key + suffix + by, { ...declared, ...part });
       };
       if (everywhere !== undefined) {
@@ -169,19 +173,20 @@ export function deriveDocumentWants(graph: Graph, inputs: DocumentWantInputs): D
   });
 }
 
-/** The parts of a want by who assigns its clusters; the key of each part ends with its text. */
+/** The parts of a want by who assigns its clusters, and what they say of drift; the key of each part ends with its text. */
 function byPlacement<Part extends { readonly clusters: readonly string[] }>(
   want: Part,
-  placedBy: Assignment['placedBy'],
-): readonly (readonly [suffix: string, part: Part & Pick<Want, 'placedBy'>])[] {
-  if (placedBy === undefined) return [['', want]];
+  { placedBy, driftModes }: Assignment,
+): readonly (readonly [suffix: string, part: Part & Pick<Want, 'placedBy' | 'driftMode'>])[] {
+  if (placedBy === undefined && driftModes === undefined) return [['', want]];
   const groups = Map.groupBy(want.clusters, (cluster) => {
-    const by = placedBy[cluster];
-    return by === undefined ? '' : `\u0000${fileGroup(by)}`;
+    const [by, mode] = [placedBy?.[cluster], driftModes?.[cluster]];
+    return `${by === undefined ? '' : `\u0000${fileGroup(by)}`}${mode === undefined ? '' : `\u0000${mode}`}`;
   });
   return [...groups].map(([suffix, clusters]) => {
-    const by = placedBy[clusters[0] ?? ''];
-    return [suffix, { ...want, clusters, ...(by === undefined ? {} : { placedBy: by }) }];
+    const [by, driftMode] = [placedBy?.[clusters[0] ?? ''], driftModes?.[clusters[0] ?? '']];
+    const parts = { ...(by === undefined ? {} : { placedBy: by }), ...(driftMode === undefined ? {} : { driftMode }) };
+    return [suffix, { ...want, clusters, ...parts }];
   });
 }
 

@@ -23,6 +23,7 @@ import {
   moving,
   type Progress,
   summarise,
+  type Tally,
   tallyOf,
 } from './progress.ts';
 
@@ -67,7 +68,7 @@ export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs)
         conditions: [
           warm ? WARM : NOT_WARM,
           connectedCondition(connected, since, read.get(refusals, '', name)),
-          inSyncCondition({ connected, readable }, counts, problem),
+          inSyncCondition({ connected, readable }, { ...counts, drifted: tally.drifted }, problem),
           ...discoveredCondition(unknown, unlisted),
           ...(excess === undefined ? [] : [aboveLimits(excess, read.get(snapshots, '', name)?.since)]),
           ...(cause === undefined ? [] : [conditionOf('SafeMode', 'True', cause.reason, cause.message)]),
@@ -120,14 +121,17 @@ function connectedCondition(connected: boolean, since: number, refusal: StagedRe
 
 function inSyncCondition(
   { connected, readable }: { readonly connected: boolean; readonly readable: boolean },
-  { applied, held, targeted }: OutcomeCounts,
+  { applied, held, targeted, drifted }: OutcomeCounts & Pick<Tally, 'drifted'>,
   problem: string,
 ): ConditionValue {
   const type = 'InSync';
   const message = `${applied} of ${targeted} applied`;
   if (!connected) return conditionOf(type, 'Unknown', 'AgentDisconnected', `as last seen: ${message}`);
   if (!readable) return conditionOf(type, 'Unknown', 'ClusterUnreadable', `as last seen: ${message}`);
-  if (applied + held === targeted) return conditionOf(type, 'True', 'InSync', message);
+  if (applied + held === targeted) {
+    if (drifted === 0) return conditionOf(type, 'True', 'InSync', message);
+    return conditionOf(type, 'False', 'Drifted', `${message}, ${drifted} drifted: others have changed or removed them`);
+  }
   if (problem === '') return conditionOf(type, 'False', 'OutOfSync', message);
   return conditionOf(type, 'False', 'Blocked', `${message}; nothing more gets through: ${problem}`);
 }

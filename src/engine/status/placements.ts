@@ -61,6 +61,7 @@ interface TallyDeps {
 interface Counts {
   readonly states: Record<ProgressState, number>;
   readonly health: Record<(typeof healthStates)[number], number>;
+  drifted: number;
 }
 
 /** The counts of one Placement. */
@@ -180,11 +181,12 @@ function applyPlacements(
 }
 
 function count(counted: Counted, cluster: string, key: string, value: Progress, by: 1 | -1): void {
-  const { state, reason, message, health } = value;
+  const { state, reason, message, health, drift } = value;
   for (const counts of [counted.clusters.get(cluster), counted.total]) {
     if (counts === undefined) continue;
     counts.states[state] += by;
     if (health !== undefined) counts.health[health.state] += by;
+    if (drift !== undefined) counts.drifted += by;
   }
   if (by === -1) {
     if (counted.example?.cluster === cluster && counted.example.key === key) loseExample(counted);
@@ -200,6 +202,7 @@ function forget(counted: Counted, cluster: string): void {
   counted.clusters.delete(cluster);
   for (const state of progressStates) counted.total.states[state] -= counts?.states[state] ?? 0;
   for (const state of healthStates) counted.total.health[state] -= counts?.health[state] ?? 0;
+  counted.total.drifted -= counts?.drifted ?? 0;
   if (counted.example?.cluster === cluster) loseExample(counted);
 }
 
@@ -221,7 +224,7 @@ function stageOne(
     counted.isExampleGone = false;
   }
   const { total, example } = counted;
-  const now = tally({ ...total.states }, { ...total.health }, () => example);
+  const now = tally(structuredClone(total), () => example);
   if (before !== undefined && structurallyEqual(before, now)) return false;
   deps.tallies.set('', name, now);
   return true;

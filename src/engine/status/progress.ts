@@ -1,9 +1,11 @@
 import type { ObjectResult } from '../../model/agent.ts';
 import type { ConditionValue, OutcomeCounts } from '../../model/conditions.ts';
+import { type Drift, displayDrift } from '../../model/drift.ts';
 import type { Digest } from '../../model/ids.ts';
 import { healthStates, type ObjectHealth } from '../../model/object-health/health.ts';
 import type { Origin } from '../../model/output.ts';
 import { unreachable } from '../../model/result.ts';
+import { rfc3339 } from '../../model/time.ts';
 import type { Collection, Derived, Graph, Index, Reader } from '../collections/types.ts';
 import type { EngineInputs } from '../inputs.ts';
 import type { Output } from '../output/outputs.ts';
@@ -30,7 +32,9 @@ export interface Progress {
   readonly digest: Digest | null;
   /** Of an applied object, as last reported; absent: not known. */
   readonly health?: ObjectHealth;
-  /** Since when the agent has reported that it is not applied or removed, in milliseconds since 1970; absent: it has not. */
+  /** Of an applied object: what others have done to it since, which is left so; absent: it is as declared, as far as it is known. */
+  readonly drift?: Drift;
+  /** Since when the agent has reported that it is not applied, has drifted, or is not removed, in milliseconds since 1970; absent: it has not. */
   readonly since?: number;
   /** The object is to be removed, and no guard holds that. */
   readonly isRemoval?: true;
@@ -104,18 +108,31 @@ function progressOf(
   }
 }
 
-type Reported = Pick<Progress, 'state' | 'reason' | 'message' | 'health' | 'since'>;
+type Reported = Pick<Progress, 'state' | 'reason' | 'message' | 'health' | 'drift' | 'since'>;
 
 function objectProgress(digest: Digest, result: ObjectResult | undefined, connected: boolean): Reported {
   if (result !== undefined && result.digest === digest) {
-    const { state, reason, message, health } = result;
-    if (state === 'applied') return { state, reason: '', message: '', ...(health === undefined ? {} : { health }) };
+    const { state, reason, message, health, drift } = result;
+    if (state === 'applied') {
+      const known = health === undefined ? {} : { health };
+      return drift === undefined
+        ? { state, reason: '', message: '', ...known }
+        : { state, reason: DRIFTED, message: driftMessage(drift, result.since), ...known, drift, ...sinceOf(result) };
+    }
     if (state === 'failed' || state === 'conflict' || state === 'paused') {
       return { state, reason, message, ...sinceOf(result) };
     }
   }
   const state = connected ? 'pending' : 'unreachable';
   return { state, ...constantCause[state] };
+}
+
+/** Reason of an applied object that others have changed or removed since, and that is left so. */
+const DRIFTED = 'Drifted';
+
+function driftMessage(drift: Drift, since: number | undefined): string {
+  const when = since === undefined ? '' : ` since ${rfc3339(since)}`;
+  return `${displayDrift(drift)}${when}; it is left, since drift is only reported`;
 }
 
 function removalProgress(result: ObjectResult | undefined, connected: boolean): Reported {
@@ -162,18 +179,27 @@ export function healthGroup(subject: string, state: ObjectHealth['state']): stri
   return `${subject}\u0000health\u0000${state}`;
 }
 
-/** Indexes progress by subject and state; applied objects whose health is known by their health, in place of their state. */
+/** The group of a subject's applied objects that have drifted, in the same index. */
+export function driftGroup(subject: string): string {
+  return `${subject}\u0000drift`;
+}
+
+/**
+ * Indexes progress by subject and state; applied objects whose health is known by their health, in place of their state. Those that
+ * have drifted are in a group of their own, too.
+ */
 export function indexProgress(graph: Graph, progress: Collection<Progress>): Index<Progress> {
   return graph.index('progressBySubject', progress, ({ partition: cluster, value }) => {
-    const { state, health, origins, isDerived } = value;
+    const { state, health, drift, origins, isDerived } = value;
     const subjects = [
       clusterSubject(cluster),
       ...origins.map(({ source }) => clusterSubject(cluster, source)),
       ...(isDerived === true ? origins.map(documentSubject) : []),
     ];
-    return subjects.map((subject) =>
+    const groups = subjects.map((subject) =>
       health === undefined ? stateGroup(subject, state) : healthGroup(subject, health.state),
     );
+    return drift === undefined ? groups : [...groups, ...subjects.map(driftGroup)];
   });
 }
 
@@ -196,6 +222,8 @@ export const worstFirst: readonly ProgressState[] = [
 export interface Tally {
   readonly states: Readonly<Record<ProgressState, number>>;
   readonly health: HealthCounts;
+  /** Of the applied objects: those that others have changed or removed since, and that are left so. */
+  readonly drifted: number;
   /** The most urgent cause; absent: all objects are applied. */
   readonly worst?: Cause;
 }
@@ -215,27 +243,24 @@ export function tallyOf(look: Lookups, index: Index<Progress>, subject: string):
   const health = countEach(healthStates, (state) => look.count(index, healthGroup(subject, state)));
   const applied = healthStates.reduce((sum, state) => sum + health[state], without.applied);
   const states = { ...without, applied };
-  return tally(states, health, (state) => look.first(index, stateGroup(subject, state), 1)[0]?.value);
+  const counts = { states, health, drifted: look.count(index, driftGroup(subject)) };
+  return tally(counts, (state) => look.first(index, stateGroup(subject, state), 1)[0]?.value);
 }
 
 /** Tallies a list. Of objects in one state the first counts for `worst`. */
 export function tallyOfList(all: readonly Progress[]): Tally {
   const states = countEach(progressStates, (state) => all.filter((one) => one.state === state).length);
   const health = countEach(healthStates, (state) => all.filter((one) => one.health?.state === state).length);
-  return tally(states, health, (state) => all.find((one) => one.state === state));
+  const drifted = all.filter(({ drift }) => drift !== undefined).length;
+  return tally({ states, health, drifted }, (state) => all.find((one) => one.state === state));
 }
 
 /** Makes a tally; `exampleIn` returns an object in a state. */
-export function tally(
-  states: Tally['states'],
-  health: HealthCounts,
-  exampleIn: (state: ProgressState) => Cause | undefined,
-): Tally {
-  const state = worstFirst.find((each) => states[each] > 0);
+export function tally(counts: Omit<Tally, 'worst'>, exampleIn: (state: ProgressState) => Cause | undefined): Tally {
+  const state = worstFirst.find((each) => counts.states[each] > 0);
   const worst = state && (constantCause[state] ?? exampleIn(state));
   return {
-    states,
-    health,
+    ...counts,
     ...(worst === undefined ? {} : { worst: { reason: worst.reason, message: worst.message } }),
   };
 }
@@ -244,6 +269,7 @@ export function tally(
 export const emptyTally: Tally = {
   states: countEach(progressStates, () => 0),
   health: countEach(healthStates, () => 0),
+  drifted: 0,
 };
 
 /** Adds up two tallies; `worst` is that of the first one that has one. */
@@ -253,6 +279,7 @@ export function addTallies(a: Tally, b: Tally): Tally {
     ...a,
     states: countEach(progressStates, (state) => a.states[state] + b.states[state]),
     health: countEach(healthStates, (state) => a.health[state] + b.health[state]),
+    drifted: a.drifted + b.drifted,
   };
 }
 
@@ -283,13 +310,14 @@ export function moving({ inProgress, terminating }: HealthCounts): number {
  * Reconciling: some objects make progress without a person. Stalled: some wait for a person.
  */
 export function summarise(all: Tally): readonly ConditionValue[] {
-  const { health, worst } = all;
+  const { health, drifted, worst } = all;
   const { targeted, applied, failed, held, pending, unreachable } = countOutcomes(all);
   const others: readonly (readonly [number, string])[] = [
     [failed, 'failed'],
     [held, 'held'],
     [pending, 'pending'],
     [unreachable, 'unreachable'],
+    [drifted, 'drifted'],
     [health.failed, 'unhealthy'],
     [moving(health), 'in progress'],
     [health.suspended, 'suspended'],

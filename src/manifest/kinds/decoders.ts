@@ -40,7 +40,9 @@ export const decoders: {
       }
     }
     const clusters = readClusterChoice(spec.clusters, ['spec', 'clusters'], problems);
-    return { name: metadata.name, paths: sortedUnique(spec.paths), clusters };
+    const driftMode = spec.drift?.mode;
+    const drift = driftMode === undefined ? {} : { driftMode };
+    return { name: metadata.name, paths: sortedUnique(spec.paths), clusters, ...drift };
   }),
   ServiceMirror: readMirror,
   RemovalApproval: decoder(validateApproval, ({ metadata, spec: { digest: written, expires } }, problems) => {

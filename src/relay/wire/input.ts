@@ -7,6 +7,7 @@ import {
   type ObjectResult,
   TAKES_SUSPENDED,
 } from '../../model/agent.ts';
+import { MOST_DRIFT_FIELDS } from '../../model/drift.ts';
 import { type Digest, quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import { liveObjectOf } from '../../model/live-object.ts';
@@ -201,11 +202,14 @@ export function* resultRecords(
 ): Generator<RecordInit, void, void> {
   const takesSuspended = capabilities.includes(TAKES_SUSPENDED);
 
-  for (const { key, digest, state, reason, message, health } of results) {
+  for (const { key, digest, state, reason, message, health, drift } of results) {
     const texts = { reason: sendableReason(reason), message: clipText(message) };
     yield {
       case: 'result',
-      value: { key, digest: digestBytes(digest), state, ...texts, ...healthTexts(health, takesSuspended) },
+      value: {
+        ...{ key, digest: digestBytes(digest), state },
+        ...{ ...texts, ...healthTexts(health, takesSuspended), ...driftTexts(drift) },
+      },
     };
   }
 }
@@ -217,13 +221,31 @@ function healthTexts(health: ObjectResult['health'], takesSuspended: boolean) {
   return { health: state, healthMessage: clipText(health.message) };
 }
 
+function driftTexts(found: ObjectResult['drift']) {
+  if (found === undefined) return {};
+  const { drift, fields, managers } = found;
+  return { drift, driftFields: sendableTexts(fields), driftManagers: sendableTexts(managers) };
+}
+
+function sendableTexts(texts: readonly string[]): string[] {
+  return texts.slice(0, MOST_DRIFT_FIELDS).map(clipText);
+}
+
+function readDrift(drift: string, fields: readonly string[], managers: readonly string[]): Pick<ObjectResult, 'drift'> {
+  if (drift === '') return {};
+  const read = (texts: readonly string[]): string[] => texts.slice(0, MOST_DRIFT_FIELDS).map(readText);
+  return {
+    drift: { drift: readWord(drift, ['changed', 'removed']), fields: read(fields), managers: read(managers) },
+  };
+}
+
 /** Reads a batch of results. */
 export function createResultsAssembler(done: (results: ObjectResult[]) => void): Assembler {
   const results: ObjectResult[] = [];
   return createAssembler(
     'results',
     () => ({
-      result({ key, digest, state, reason, message, health, healthMessage }) {
+      result({ key, digest, state, reason, message, health, healthMessage, drift, driftFields, driftManagers }) {
         results.push({
           key: readKey(key),
           digest: readDigest(digest),
@@ -233,6 +255,7 @@ export function createResultsAssembler(done: (results: ObjectResult[]) => void):
           ...(health === ''
             ? {}
             : { health: { state: readWord(health, healthStates), message: readText(healthMessage) } }),
+          ...readDrift(drift, driftFields, driftManagers),
         });
       },
     }),

@@ -143,6 +143,7 @@ class ReceivedObject implements OutputObject {
   readonly scope: OutputObject['scope'];
   readonly stopped?: true;
   readonly attempt?: number;
+  readonly driftMode?: OutputObject['driftMode'] & {};
   readonly content: Uint8Array;
   readonly #value: JsonObject | undefined;
 
@@ -153,6 +154,7 @@ class ReceivedObject implements OutputObject {
     this.scope = head.scope;
     if (head.stopped !== undefined) this.stopped = head.stopped;
     if (head.attempt !== undefined) this.attempt = head.attempt;
+    if (head.driftMode !== undefined) this.driftMode = head.driftMode;
     this.content = content;
     this.#value = value;
   }

@@ -1,6 +1,7 @@
 import type { MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import type { MoreRecord, ObjectRecord, RecordSchema, ScopeRecord } from '../../../generated/relay_pb.ts';
 import type { LiveObject } from '../../model/agent.ts';
+import { DRIFT_MODES } from '../../model/drift.ts';
 import { type ClusterName, type Digest, quote } from '../../model/ids.ts';
 import { canonicalJson } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
@@ -8,7 +9,16 @@ import { SCOPE_CLUSTERS } from '../../model/object-size.ts';
 import type { ObjectMeta, Origin } from '../../model/output.ts';
 import { OBJECT_ORIGINS } from '../limits.ts';
 import { type Content, createContentReader } from './content.ts';
-import { digestBytes, ProtocolError, readClusters, readCount, readDigest, readKey, readOrigins } from './scalars.ts';
+import {
+  digestBytes,
+  ProtocolError,
+  readClusters,
+  readCount,
+  readDigest,
+  readKey,
+  readOrigins,
+  readWord,
+} from './scalars.ts';
 
 /** A record as it is read. */
 export type WireRecord = Exclude<MessageShape<typeof RecordSchema>['record'], { case: undefined }>;
@@ -40,7 +50,7 @@ export class ObjectTooLargeError extends Error {
 export function* objectRecords(
   object: Pick<LiveObject, 'key' | 'digest' | 'value' | 'content'>,
   limit: number,
-  meta: Pick<ObjectMeta, 'origins' | 'stopped' | 'attempt'> & { readonly scope: number } = {
+  meta: Pick<ObjectMeta, 'origins' | Mark> & { readonly scope: number } = {
     origins: [],
     scope: 0,
   },
@@ -67,18 +77,22 @@ export function* objectRecords(
   }
 }
 
+/** What the metadata says besides where the object comes from. */
+type Mark = 'stopped' | 'attempt' | 'driftMode';
+
 /** The marks of an object on the wire. */
-export function marksInit({ stopped, attempt = 0 }: Pick<ObjectMeta, 'stopped' | 'attempt'>) {
-  return { stopped: stopped === true, attempt: BigInt(attempt) };
+export function marksInit({ stopped, attempt = 0, driftMode }: Pick<ObjectMeta, Mark>) {
+  return { stopped: stopped === true, attempt: BigInt(attempt), driftMode: driftMode ?? '' };
 }
 
 /** Reads the marks of an object. */
-export function readMarks({
-  stopped,
-  attempt,
-}: Pick<ObjectRecord, 'stopped' | 'attempt'>): Pick<ObjectMeta, 'stopped' | 'attempt'> {
+export function readMarks({ stopped, attempt, driftMode }: Pick<ObjectRecord, Mark>): Pick<ObjectMeta, Mark> {
   const asked = readCount(attempt, 'an attempt');
-  return { ...(stopped ? { stopped } : {}), ...(asked === 0 ? {} : { attempt: asked }) };
+  return {
+    ...(stopped ? { stopped } : {}),
+    ...(asked === 0 ? {} : { attempt: asked }),
+    ...(driftMode === '' ? {} : { driftMode: readWord(driftMode, DRIFT_MODES) }),
+  };
 }
 
 /** A record with its origins, and further records for the origins that do not fit in it. */

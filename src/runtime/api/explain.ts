@@ -9,6 +9,7 @@ import type {
   ObjectExplanation,
 } from '../../api/server-api.ts';
 import type { EngineDiagnostic, Entity, EntityCondition, EntityKind, Reason } from '../../engine/domain.ts';
+import { driftOf } from '../../engine/drift/drift.ts';
 import { entityKindOf, entityName, findEntity } from '../../engine/explain/entities.ts';
 import { explainDeclaration, explainObject, problemsOfObjects } from '../../engine/explain/explain.ts';
 import { clustersWith, type DeclarationName, findDeclaration, findObject } from '../../engine/explain/object-name.ts';
@@ -159,11 +160,13 @@ async function explainKey(
   part: string | undefined,
 ): Promise<Answer<ObjectExplanation>> {
   const { progress, reasons, madeBy } = explainObject(deps.engine, cluster, key);
+  const drift = driftOf(deps.engine.inputs.live, cluster, displayKey(key));
   const value: ObjectExplanation = {
     cluster,
     object: displayKey(key),
     state: progress?.state ?? 'pending',
     message: progress?.message ?? '',
+    ...(drift === undefined ? {} : { drift }),
     because: await Promise.all(reasons.map((reason) => stepOf(deps, reason))),
   };
   if (part === undefined) return { ok: true, value };

@@ -1,7 +1,6 @@
+import type { AgentCertificateView, AgentRefusalView } from '../../api/agent-views.ts';
 import type { Answer } from '../../api/answer.ts';
 import type {
-  AgentCertificateView,
-  AgentRefusalView,
   ClusterView,
   DesiredView,
   HeldRemovalsView,
@@ -76,6 +75,7 @@ export function clusterView(
     counts: countOutcomes(tally),
     kept: tally.states.kept,
     paused: tally.states.paused,
+    drifted: tally.drifted,
     message: messages.filter((text) => text !== '').join('; '),
     agentVersion: sessions.get(name)?.session.hello.version ?? null,
     kubernetesVersion: registration?.kubernetesVersion ?? null,
@@ -117,13 +117,15 @@ export function clusterViews(deps: ClusterDeps): readonly ClusterView[] {
 export function outputViews(engine: Engine, cluster: string): readonly OutputView[] {
   return [...engine.progress.entries(cluster)]
     .sort((a, b) => compareText(a.key, b.key))
-    .map(({ key, value: { state, digest, health = null, origins, reason, message } }) => ({
+    .map(({ key, value: { state, digest, health = null, drift, since, origins, reason, message } }) => ({
       cluster,
       object: displayKey(key as ObjectKey),
       state,
       // The digest of a Secret would allow guesses of its values.
       digest: isKeyOfSecret(key) ? null : digest,
       health,
+      ...(drift === undefined ? {} : { drift }),
+      ...(since === undefined ? {} : { since: rfc3339(since) }),
       origins,
       reason,
       message,

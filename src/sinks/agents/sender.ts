@@ -304,7 +304,7 @@ function* buildDelta(
       const serves = servedService(key, value);
       entries.set(key, { digest, ...meta, phase: 'inFlight', ...(serves === undefined ? {} : { serves }) });
     } else if (before !== undefined && change.type === 'touch') {
-      const { stopped: _, unproven: _unproven, leaving: _leaving, ...known } = before;
+      const { stopped: _, driftMode: _mode, unproven: _unproven, leaving: _leaving, ...known } = before;
       touches.push({ key, ...metaOf(change) });
       entries.set(key, { ...known, ...metaOf(change) });
     } else if (before !== undefined) {

@@ -59,8 +59,13 @@ function withSince(
   cluster: ClusterName,
   result: ObjectResult,
 ): ObjectResult {
-  if (result.state === 'applied') return result;
+  const isDrift = result.state === 'applied' && result.drift !== undefined;
+  if (result.state === 'applied' && !isDrift) return result;
   const before = engine.inputs.results.latest(cluster, result.key);
-  const goesOn = before?.digest === result.digest && (before.state === 'removing') === (result.state === 'removing');
+  const isSameNews =
+    before !== undefined &&
+    (before.state === 'removing') === (result.state === 'removing') &&
+    (before.drift !== undefined) === isDrift;
+  const goesOn = isSameNews && before.digest === result.digest;
   return { ...result, since: (goesOn ? before.since : undefined) ?? clock.now() };
 }

@@ -64,12 +64,14 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     await cluster.apply(request(a));
     await plane.kubectl(['patch', 'configmap', 'a', '-n', world.web, '-p', '{"data":{"k":"theirs"}}']);
     const drifted = await world.seen(cluster, keyOf(a), (object) => JSON.stringify(object?.value).includes('theirs'));
-    expect(cluster.differences(request(a), drifted)).toEqual(['.data.k']);
+    expect(cluster.differences(request(a), drifted)).toEqual({ fields: ['.data.k'], managers: ['kubectl-patch'] });
     const again = await world.open();
     await again.loadInventory();
     await again.list('complete');
     const leaving = { ...request(a), leavesDrift: true } as const;
-    expect(await again.apply(leaving)).toMatchObject({ type: 'drifted', fields: ['.data.k'] });
+    expect(await again.apply(leaving)).toMatchObject({
+      ...{ type: 'drifted', drift: 'changed', fields: ['.data.k'], managers: ['kubectl-patch'] },
+    });
     expect(await live('configmap', 'a')).toMatchObject({ data: { k: 'theirs' } });
     await again.tell?.(keyOf(a), { type: 'Normal', reason: 'DriftReported', message: 'data.k' });
     const events = await plane.kubectl(['get', 'events', '-n', world.web, '-o', 'jsonpath={.items[*].reason}']);

@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import type { ObjectResult } from '../../../src/model/agent.ts';
 import type { AgentSettings } from '../../../src/model/agent-settings.ts';
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { careReportKey } from '../../../src/model/care-report.ts';
+import type { DriftMode } from '../../../src/model/drift.ts';
 import { readDrifts, toldFields } from '../../../src/model/drift.ts';
-import { objectOf } from '../../../src/model/json.ts';
+import { parseSourceName } from '../../../src/model/ids.ts';
+import { type JsonObject, objectOf } from '../../../src/model/json.ts';
+import { must } from '../../../src/model/result.ts';
 import { type AgentWorld, configMap, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
 
 const a = configMap('a', '1');
@@ -31,6 +35,16 @@ function told({ server }: AgentWorld): readonly (readonly unknown[])[] {
   const value = server.inputs.at(-1)?.objects.get(careReportKey('DriftReport'))?.value;
   return readDrifts(objectOf(value?.status)).map((row) => [row.object, row.drift, row.fields, row.outcome, row.count]);
 }
+
+function lastResult({ server }: AgentWorld): ObjectResult | undefined {
+  return server.results.findLast(({ key }) => key === keyA);
+}
+
+function nameOf(value: JsonObject): string {
+  return String(objectOf(value.metadata).name);
+}
+
+const MOVED = [{ source: must(parseSourceName('git')), path: 'moved.yaml' }];
 
 async function applied(settings?: AgentSettings, value = a): Promise<AgentWorld> {
   const world = await createConnectedWorld();
@@ -132,13 +146,119 @@ describe('with drift.mode Report', () => {
     expect(told(world)).toEqual([['ConfigMap/web/a', 'changed', ['data.k'], 'over', 1]]);
   });
 
-  test('what was left is put back when the policy says Repair again', async () => {
+  test.each([
+    ['changed', 'data.k'],
+    ['removed', ''],
+  ] as const)(
+    'what was left %s is put back when the policy says Repair again, and is told and counted so',
+    async (drift, field) => {
+      const world = await applied(REPORTING);
+      if (drift === 'changed') world.cluster.personPuts(keyA, configMap('a', 'drift'));
+      else world.cluster.personRemoves(keyA);
+      await world.settle();
+      expect(world.agent.health().driftLeft[drift]).toBe(1);
+      world.server.settings(NO_SETTINGS);
+      await world.settle();
+      expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
+      expect(told(world)).toEqual([['ConfigMap/web/a', drift, field === '' ? [] : [field], 'putBack', 1]]);
+      expect(world.agent.health().driftCorrections[drift]).toBe(1);
+      expect(world.agent.health().driftLeft).toEqual({ changed: 0, removed: 0 });
+      expect(lastResult(world)?.drift).toBeUndefined();
+    },
+  );
+
+  test('drift that could not be put back before git changed the object is over, and is not counted', async () => {
     const world = await applied(REPORTING);
     world.cluster.personPuts(keyA, configMap('a', 'drift'));
     await world.settle();
+    world.cluster.fail(keyA, { type: 'failed', reason: 'Invalid', message: 'refused' });
     world.server.settings(NO_SETTINGS);
     await world.settle();
-    expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
+    world.cluster.fail(keyA, undefined);
+    await world.server.say({ upserts: [configMap('a', '2')] });
+    await world.settle();
+    await world.settle();
+    expect(told(world)).toEqual([['ConfigMap/web/a', 'changed', ['data.k'], 'over', 1]]);
+    expect(world.agent.health().driftCorrections).toEqual({ changed: 0, removed: 0 });
+  });
+
+  test('the result of the object says what differs, until it is as declared again', async () => {
+    const world = await applied(REPORTING);
+    world.cluster.personPuts(keyA, configMap('a', 'drift'));
+    await world.settle();
+    expect(lastResult(world)).toMatchObject({
+      state: 'applied',
+      drift: { drift: 'changed', fields: ['data.k'], managers: [] },
+    });
+    world.cluster.personPuts(keyA, a);
+    await world.settle();
+    expect(lastResult(world)).toMatchObject({ state: 'applied' });
+    expect(lastResult(world)?.drift).toBeUndefined();
+  });
+
+  test.each([
+    ['it has seen', (world: AgentWorld) => world.settle()],
+    ['happened while it was away', (world: AgentWorld) => world.agent.stop()],
+  ])('an agent that starts again leaves what others have changed and removed, which %s', async (_name, then) => {
+    const b = configMap('b', '1');
+    const world = await applied(REPORTING);
+    await world.server.say({ upserts: [b] });
+    await world.clock.advance(1_000);
+    if (_name !== 'it has seen') await then(world);
+    world.cluster.personRemoves(keyA);
+    world.cluster.personPuts(keyOf(b), configMap('b', 'drift'));
+    if (_name === 'it has seen') await then(world);
+    await world.restart();
+    world.server.connect();
+    await world.clock.advance(600_000);
+    expect(world.cluster.objects.has(keyA)).toBe(false);
+    expect(world.cluster.objects.get(keyOf(b))?.value).toEqual(configMap('b', 'drift'));
+    expect(told(world)).toEqual(
+      expect.arrayContaining([
+        ['ConfigMap/web/a', 'removed', [], 'left', 1],
+        ['ConfigMap/web/b', 'changed', ['data.k'], 'left', 1],
+      ]),
+    );
+    expect(lastResult(world)?.drift).toMatchObject({ drift: 'removed' });
+    await world.server.say({ upserts: [configMap('a', '2')] });
+    await world.settle();
+    expect(world.cluster.objects.get(keyA)?.value).toEqual(configMap('a', '2'));
+    world.server.settings(NO_SETTINGS);
+    await world.settle();
+    expect(world.cluster.objects.get(keyOf(b))?.value).toEqual(b);
+  });
+
+  test('an object that was applied before the policy said Report stays removed after a restart too', async () => {
+    const world = await applied();
+    world.server.settings(REPORTING);
+    await world.clock.advance(1_000);
+    world.cluster.personRemoves(keyA);
+    await world.settle();
+    await world.restart();
+    await world.clock.advance(60_000);
+    expect(world.cluster.objects.has(keyA)).toBe(false);
+    expect(world.agent.health().driftLeft).toEqual({ changed: 0, removed: 1 });
+  });
+
+  test('an object that was never applied is made after a restart', async () => {
+    const world = await applied(REPORTING);
+    const b = configMap('b', '1');
+    world.cluster.fail(keyOf(b), { type: 'failed', reason: 'Invalid', message: 'refused' });
+    await world.server.say({ upserts: [b] });
+    await world.settle();
+    world.cluster.fail(keyOf(b), undefined);
+    await world.restart();
+    expect(world.cluster.objects.get(keyOf(b))?.value).toEqual(b);
+  });
+
+  test('a removed object stays removed when its file is moved', async () => {
+    const world = await applied(REPORTING);
+    await world.clock.advance(1_000);
+    world.cluster.personRemoves(keyA);
+    await world.settle();
+    await world.server.say({ touches: [{ key: keyA, scope: [], origins: MOVED, driftMode: 'Report' }] });
+    await world.settle();
+    expect(world.cluster.objects.has(keyA)).toBe(false);
   });
 
   test.each([
@@ -151,6 +271,66 @@ describe('with drift.mode Report', () => {
     await world.settle();
     expect(world.cluster.objects.get(keyA)?.value).toEqual(isPutBack ? value : configMap('a', 'drift'));
   });
+});
+
+describe('what Placements say of an object', () => {
+  const touch = (driftMode?: DriftMode) => ({
+    touches: [{ key: keyA, scope: [], ...(driftMode === undefined ? {} : { driftMode }) }],
+  });
+
+  test('wins over the policy, and takes effect at once', async () => {
+    const world = await applied();
+    await world.server.say(touch('Report'));
+    await world.clock.advance(1_000);
+    world.cluster.personPuts(keyA, configMap('a', 'drift'));
+    await world.settle();
+    expect(told(world)).toEqual([['ConfigMap/web/a', 'changed', ['data.k'], 'left', 1]]);
+    await world.restart();
+    world.server.connect();
+    await world.settle();
+    expect(world.cluster.objects.get(keyA)?.value).toEqual(configMap('a', 'drift'));
+    await world.server.say(touch());
+    await world.settle();
+    expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
+    expect(told(world)).toEqual([['ConfigMap/web/a', 'changed', ['data.k'], 'putBack', 1]]);
+  });
+
+  test('lets objects be put back where the policy says Report', async () => {
+    const world = await applied(REPORTING);
+    await world.server.say(touch('Repair'));
+    world.cluster.personRemoves(keyA);
+    await world.settle();
+    expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
+  });
+
+  test('has no effect where the server bounds the mode, nor has the annotation', async () => {
+    const value = { ...a, metadata: { ...objectOf(a.metadata), annotations: { 'fleetrelay.dev/drift': 'report' } } };
+    const world = await applied({ ...NO_SETTINGS, driftModeBound: true }, value);
+    await world.server.say(touch('Report'));
+    world.cluster.personPuts(keyA, configMap('a', 'drift'));
+    await world.settle();
+    expect(world.cluster.objects.get(keyA)?.value).toEqual(value);
+  });
+});
+
+test('thousands of objects are put back with a bounded number of writes at once', async () => {
+  const world = await createConnectedWorld();
+  world.server.settings(REPORTING);
+  const many = Array.from({ length: 2_000 }, (_, index) => configMap(`m${index}`, '1'));
+  await world.server.say({ upserts: many });
+  await world.settle();
+  for (const value of many) world.cluster.personPuts(keyOf(value), configMap(nameOf(value), 'x'));
+  await world.settle();
+  expect(world.agent.health().driftLeft.changed).toBe(many.length);
+  const gate = Promise.withResolvers<void>();
+  world.cluster.writeGate = gate.promise;
+  const before = world.cluster.calls.length;
+  world.server.settings(NO_SETTINGS);
+  await world.settle();
+  expect(world.cluster.calls.slice(before).filter((call) => call.startsWith('apply'))).toHaveLength(16);
+  gate.resolve();
+  await world.settle();
+  expect(world.agent.health().driftCorrections.changed).toBe(many.length);
 });
 
 test('the fields that are told carry no values', () => {

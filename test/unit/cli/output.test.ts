@@ -96,6 +96,7 @@ test('a cluster that is not well shows its reason once', () => {
     position: { epoch: 0, sequence: 0 },
     counts: { targeted: 7, applied: 0, failed: 0, held: 0, pending: 0, unreachable: 7 },
     kept: 0,
+    drifted: 0,
     paused: 0,
     message,
     agentVersion: null,

@@ -2,7 +2,7 @@ import { type JsonObject, textOf } from '../../../model/json.ts';
 import { annotationOf, displayKey, nameOfKind, objectRefOf } from '../../../model/object-key.ts';
 import { REQUEST_BYTES } from '../../../model/object-size.ts';
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
-import type { ApplyOutcome, ApplyRequest, ObservedObject } from '../../../ports/cluster-api.ts';
+import type { ApplyOutcome, ApplyRequest, Differences, ObservedObject } from '../../../ports/cluster-api.ts';
 import type { KubeAnswer } from '../api/types.ts';
 import { ADOPT_FROM, isGiven, optsOut, RECONCILE } from './annotations.ts';
 import { awaitServed, isDefinition, isServed } from './definitions.ts';
@@ -22,7 +22,7 @@ import {
   takeOver,
   written,
 } from './overwrite.ts';
-import { byTimeDescending, compareFields, fieldManagers, isOurs, ownerOf } from './ownership.ts';
+import { byTimeDescending, compareFields, type FieldManager, fieldManagers, isOurs, ownerOf } from './ownership.ts';
 import { type FieldConflict, failed, isFieldConflict, isOtherSchema, isStaleWrite, managersOf } from './refusals.ts';
 import { stampTextOf } from './stamp.ts';
 import {
@@ -76,6 +76,12 @@ export function lostFields(writing: Writing, request: ApplyRequest, entry: LiveE
   return compareFields(declared, entry.fields(), () => entry.value).missing;
 }
 
+/** The declared fields that were lost, and who has them now. */
+export function differencesOf(writing: Writing, request: ApplyRequest, entry: LiveEntry): Differences {
+  const fields = lostFields(writing, request, entry);
+  return { fields, managers: managersOf(takenBy(request, fields, entry.others())) };
+}
+
 /** The known state of the object, which the next write depends on: absent, as watched, or its complete live state. */
 type KnownState =
   | { readonly type: 'absent' }
@@ -100,7 +106,18 @@ export async function applyObject(writing: Writing, request: ApplyRequest): Prom
   writing.live.owns([{ kind: nameOfKind(resource), namespace: objectRefOf(request.key).namespace }]);
   const applying: Applying = { ...writing, request, resource, body };
   const entry = writing.live.objects.get(key);
-  let known: KnownState = entry === undefined ? { type: 'absent' } : { type: 'watched', entry };
+  // Whether others have removed it is read: a watch can be late.
+  const isLeft = entry === undefined && request.leavesDrift === true && request.applied === true;
+  const first = isLeft ? await readLive(writing, resource, key) : undefined;
+  if (first?.type === 'failed') return first;
+  if (first !== undefined && first.raw === undefined)
+    return { type: 'drifted', drift: 'removed', fields: [], managers: [] };
+  let known: KnownState =
+    first?.raw !== undefined
+      ? { type: 'live', raw: first.raw }
+      : entry === undefined
+        ? { type: 'absent' }
+        : { type: 'watched', entry };
   let changes = 0;
   let preparations = 0;
   while (changes < ATTEMPTS && preparations <= PREPARATIONS) {
@@ -179,16 +196,13 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   const entry = readEntry(raw, resource, live.judge);
   if (owner.type === 'ours') live.wrote(entry);
   if (isAsDeclared(applying, request, entry)) return contestedFields(applying, raw) ?? unchanged(applying, entry.uid);
-  // Fields that are being given up are given up first: the drift is seen again afterwards.
-  const isApplied = owner.type === 'ours' && hasStampOf(request, entry) && request.givenUp === undefined;
-  if (request.leavesDrift === true && isApplied) {
-    return { type: 'drifted', fields: lostFields(applying, request, entry), identity: entry.uid };
-  }
+  const left = request.leavesDrift === true && owner.type === 'ours' ? leftDrift(applying, entry) : undefined;
+  if (left !== undefined) return left;
   const managers = fieldManagers(raw);
   const former = formerManagers(managers, value, isAdopted);
   if (former.length > 0) return takeOver(applying, raw, former, isAdopted);
-  const left = await leaveFields(applying, raw);
-  if (left !== undefined) return left;
+  const leaving = await leaveFields(applying, raw);
+  if (leaving !== undefined) return leaving;
   const givenUp = fieldsGivenUp(applying, managers);
   if (givenUp !== undefined) return { type: 'givesUp', fields: givenUp };
   const taken = isAdopted ? [] : takenFields(applying, raw, entry);
@@ -197,11 +211,32 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   return overwrite(applying, raw, { isAdopted, taken });
 }
 
+/**
+ * The drift of an object that was applied with this content; undefined: there is none. Its stamp may name other files. Fields that are
+ * being given up are given up first: the drift is seen again afterwards.
+ */
+function leftDrift(applying: Applying, entry: LiveEntry): ApplyOutcome | undefined {
+  const { request } = applying;
+  if (request.givenUp !== undefined) return undefined;
+  const isSame = hasStampOf(request, entry) || (request.digest !== undefined && entry.declared === request.digest);
+  const found = isSame ? differencesOf(applying, request, entry) : undefined;
+  if (found === undefined || found.fields.length === 0) return undefined;
+  return { type: 'drifted', drift: 'changed', ...found, identity: entry.uid };
+}
+
 /** The fields that other managers have taken from us since this declaration was applied. */
 function takenFields({ request, ...writing }: Applying, raw: JsonObject, entry: LiveEntry): readonly FieldConflict[] {
   if (!hasStampOf(request, entry)) return [];
-  const lost = lostFields(writing, request, entry);
   const others = fieldManagers(raw).filter((manager) => !isOurs(manager));
+  return takenBy(request, lostFields(writing, request, entry), others);
+}
+
+/** The managers that have fields that we have lost. */
+function takenBy(
+  request: ApplyRequest,
+  lost: readonly string[],
+  others: readonly FieldManager[],
+): readonly FieldConflict[] {
   const found = others.flatMap(({ manager, operation, fields }) => {
     const owned = new Set(compareFields(request.value, fields).owned);
     return lost.filter((field) => owned.has(field)).map((field): FieldConflict => ({ manager, field, operation }));

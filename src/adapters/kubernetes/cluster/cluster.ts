@@ -14,7 +14,7 @@ import { createKubernetesCare, noticeSilence } from '../care/care-api.ts';
 import { type KubernetesInventory, openInventory } from '../inventory/inventory.ts';
 import { createEventRecorder } from '../resources/event-recorder.ts';
 import { PAUSED } from './annotations.ts';
-import { applyObject, lostFields, matches } from './apply.ts';
+import { applyObject, differencesOf, matches } from './apply.ts';
 import { labelledPlaces } from './labelled-places.ts';
 import type { OwnedPlace } from './live/kinds.ts';
 import { createLive, type Live } from './live/live.ts';
@@ -81,7 +81,7 @@ export async function createKubernetesCluster(
     matches: (request, observed) => matches(writing, request, observed),
     differences: (request, { key }) => {
       const entry = live.objects.get(key);
-      return entry === undefined ? [] : lostFields(writing, request, entry);
+      return entry === undefined ? { fields: [], managers: [] } : differencesOf(writing, request, entry);
     },
     tell: async (key, event) => {
       const { uid, value } = live.objects.get(key) ?? {};

@@ -6,7 +6,7 @@ import type { ObservedObject } from '../../../../ports/cluster-api.ts';
 import { resourcePath } from '../../api/paths.ts';
 import type { ApiResource } from '../../api/types.ts';
 import { DISCOVERY } from '../annotations.ts';
-import { type FieldSet, ourFields } from '../ownership.ts';
+import { type FieldManager, type FieldSet, fieldManagers, isOurs, ourFields } from '../ownership.ts';
 import { readStamp, type StampText } from '../stamp.ts';
 import { trimObject } from './trim.ts';
 
@@ -19,6 +19,8 @@ export interface LiveEntry extends ObservedObject {
   readonly stampDigest: string;
   /** The fields that we own, of objects that are ours; empty: none. */
   readonly fieldsText: string;
+  /** As of {@link others}; empty: none. */
+  readonly othersText: string;
   /** No other manager has taken a field since the content of the stamp was applied. */
   settled: boolean;
   /** An annotation excludes it from discovery. */
@@ -26,6 +28,8 @@ export interface LiveEntry extends ObservedObject {
   /** Equal bytes are equal values. */
   readonly content: Uint8Array;
   fields(): FieldSet;
+  /** The other managers of an object that is ours, without those of its status. */
+  others(): readonly FieldManager[];
   /** When its health is to be judged again although it has not changed, in milliseconds since 1970; undefined: never. */
   readonly judgeAt?: number;
   /** As it was read, while it is to be judged again. */
@@ -47,12 +51,14 @@ export function readEntry(raw: JsonObject, resource: ApiResource, judge: Judge, 
   const ours = read !== undefined && stamp?.key === key;
   const metadata = metadataOf(raw);
   const fields = ours ? ourFields(raw) : undefined;
+  const others = ours ? fieldManagers(raw).filter((each) => !isOurs(each) && each.subresource !== 'status') : [];
   return new Entry(resource, {
     key,
     uid: textOf(metadata.uid),
     resourceVersion: textOf(metadata.resourceVersion),
     stampDigest: read === undefined ? '' : digestOfStamp(read.text),
     fieldsText: fields === undefined ? '' : JSON.stringify(fields),
+    othersText: others.length === 0 ? '' : JSON.stringify(others),
     settled,
     hidden: annotationOf(raw, DISCOVERY) === 'disabled',
     content: new TextEncoder().encode(canonicalJson(trimObject(raw, ours))),
@@ -99,7 +105,7 @@ export function sameEntry(a: LiveEntry, b: LiveEntry): boolean {
   );
 }
 
-type Parts = Omit<LiveEntry, 'value' | 'where' | 'fields' | 'again' | 'judged'> & {
+type Parts = Omit<LiveEntry, 'value' | 'where' | 'fields' | 'others' | 'again' | 'judged'> & {
   /** Metadata that the content lacks; absent: the object is not ours. */
   readonly server?: JsonObject;
 };
@@ -111,6 +117,7 @@ class Entry implements LiveEntry {
   declare resourceVersion: string;
   declare readonly stampDigest: string;
   declare readonly fieldsText: string;
+  declare readonly othersText: string;
   declare settled: boolean;
   declare readonly hidden: boolean;
   declare readonly content: Uint8Array;
@@ -149,5 +156,9 @@ class Entry implements LiveEntry {
 
   fields(): FieldSet {
     return this.fieldsText === '' ? {} : objectOf(JSON.parse(this.fieldsText));
+  }
+
+  others(): readonly FieldManager[] {
+    return this.othersText === '' ? [] : JSON.parse(this.othersText);
   }
 }
