@@ -839,6 +839,10 @@ openpgpKeysFile?: string
  */
 export interface DriftBounds {
 /**
+ * What drift.mode is, whatever a FleetPolicy says. What Placements and the annotation fleetrelay.dev/drift say has no effect then. Left out: these decide.
+ */
+mode?: ("Repair" | "Report")
+/**
  * What drift.ignoreLiveOptOuts is, whatever a FleetPolicy says. Left out: the policy decides.
  */
 ignoreLiveOptOuts?: boolean

@@ -142,13 +142,17 @@ function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | und
       safeModes: bounds.safeMode.modes,
       webhookRemediator: bounds.care.webhookRemediator,
       approvals: bounds.approvals,
-      ...bounds.drift,
+      ...readDriftBounds(bounds.drift),
     },
     ...readSigners(bounds, refuse),
     git,
     limits,
   };
   return fleet.ok ? { fleet: fleet.value, ...config } : undefined;
+}
+
+function readDriftBounds({ mode, ...bounds }: ConfigDocument['bounds']['drift']) {
+  return { ...bounds, ...(mode === undefined ? {} : { driftMode: mode }) };
 }
 
 /** Returns whose signatures count, if any do. */

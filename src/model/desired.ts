@@ -111,6 +111,8 @@ export interface FleetPolicy {
     /** Annotations of live objects that switch off drift repair or pruning have no effect, unless they are declared. */
     readonly ignoreLiveOptOuts: boolean;
     readonly mode: DriftMode;
+    /** The server sets the mode: what Placements and manifests say has no effect. */
+    readonly isModeBound?: true;
   };
   readonly health: HealthSettings;
   /** At most one for each kind, in canonical order. */

@@ -66,6 +66,7 @@ export function settingsOfPolicy(
     injector: health.injector,
     ...(healthChecks.length === 0 ? {} : { healthChecks }),
     ...(drift.mode === 'Report' ? ({ driftMode: 'Report' } as const) : {}),
+    ...(drift.isModeBound === undefined ? {} : { driftModeBound: drift.isModeBound }),
     ...(drift.ignoreLiveOptOuts === true ? ({ ignoreLiveOptOuts: true } as const) : {}),
   };
   if (needs === undefined) return { ...common, discovery: { ...discovery, excludedKinds } };
@@ -130,13 +131,20 @@ function allowedMode({ safeMode: { mode } }: FleetPolicy, { safeModes }: PolicyB
   return safeModes.includes('scoped') ? 'scoped' : safeModes.includes('strict') ? 'strict' : (safeModes[0] ?? 'strict');
 }
 
-function allowedDrift({ drift }: FleetPolicy, { ignoreLiveOptOuts }: PolicyBounds, cuts: PolicyCut[]) {
-  if (ignoreLiveOptOuts === undefined || drift.ignoreLiveOptOuts === ignoreLiveOptOuts) return drift;
-  cuts.push({
-    field: ['spec', 'drift', 'ignoreLiveOptOuts'],
-    message: `drift.ignoreLiveOptOuts is ${drift.ignoreLiveOptOuts}, the server sets ${ignoreLiveOptOuts}`,
-  });
-  return { ...drift, ignoreLiveOptOuts };
+function allowedDrift(
+  { drift }: FleetPolicy,
+  { ignoreLiveOptOuts = drift.ignoreLiveOptOuts, driftMode }: PolicyBounds,
+  cuts: PolicyCut[],
+): FleetPolicy['drift'] {
+  const cut = (name: 'ignoreLiveOptOuts' | 'mode', bound: string | boolean): void => {
+    if (drift[name] === bound) return;
+    const message = `drift.${name} is ${drift[name]}, the server sets ${bound}`;
+    cuts.push({ field: ['spec', 'drift', name], message });
+  };
+  cut('ignoreLiveOptOuts', ignoreLiveOptOuts);
+  if (driftMode === undefined) return { ...drift, ignoreLiveOptOuts };
+  cut('mode', driftMode);
+  return { ...drift, ignoreLiveOptOuts, mode: driftMode, isModeBound: true };
 }
 
 function allowedCare({ care }: FleetPolicy, { webhookRemediator }: PolicyBounds, cuts: PolicyCut[]) {

@@ -1,4 +1,5 @@
 import type { FleetPolicy, GuardLimits } from './desired.ts';
+import type { DriftMode } from './drift.ts';
 import type { CustomKind } from './engine-kinds.ts';
 import type { FleetName, SourceName } from './ids.ts';
 import type { ClusterSize } from './quotas.ts';
@@ -112,6 +113,8 @@ export interface PolicyBounds {
   readonly webhookRemediator: boolean;
   /** Of the policy's `drift`; absent: the policy decides. */
   readonly ignoreLiveOptOuts?: boolean;
+  /** The mode of the policy's `drift`, which Placements and manifests cannot change then; absent: these decide. */
+  readonly driftMode?: DriftMode;
   /** Which approvals of held removals count; absent: all. */
   readonly approvals?: readonly ApprovalWay[];
 }

@@ -103,12 +103,13 @@ export function sendRoots({ deps: { roots } }: ServerState, { hello, link }: Pul
 
 /** The settings without members that the agent does not know: it would refuse them. */
 function knownSettings(settings: AgentSettings, { capabilities }: AgentHello): AgentSettings {
-  const { injector, ignoreLiveOptOuts, driftMode, healthChecks, ...common } = settings;
+  const { injector, ignoreLiveOptOuts, driftMode, driftModeBound, healthChecks, ...common } = settings;
   return {
     ...common,
     ...(injector !== undefined && capabilities.includes(TAKES_INJECTOR) ? { injector } : {}),
     ...(ignoreLiveOptOuts === true && capabilities.includes(TAKES_LIVE_OPT_OUTS) ? { ignoreLiveOptOuts } : {}),
     ...(driftMode !== undefined && capabilities.includes(TAKES_DRIFT_MODE) ? { driftMode } : {}),
+    ...(driftModeBound === true && capabilities.includes(TAKES_DRIFT_MODE) ? { driftModeBound } : {}),
     ...(healthChecks !== undefined && capabilities.includes(TAKES_HEALTH_CHECKS) ? { healthChecks } : {}),
   };
 }

@@ -16,6 +16,7 @@ import type {
 import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import type { DecodedFile } from '../../src/model/desired.ts';
 import { objectDigest, sha256, snapshotDigest } from '../../src/model/digest.ts';
+import type { Drift } from '../../src/model/drift.ts';
 import type { FileSignatures } from '../../src/model/file-signature.ts';
 import {
   type ClusterId,
@@ -152,6 +153,8 @@ export interface FakeAgent {
   ): void;
   /** The agent says how an applied object is, by its key as people write it. */
   finds(object: string, health: ObjectHealth): void;
+  /** The agent says what others have done to an applied object, which it leaves so; undefined: it is as declared again. */
+  drifts(object: string, drift: Drift | undefined): void;
   /** Objects that the agent cannot apply, by key as people write it. */
   readonly failing: Set<string>;
   /** From now on deltas are not answered, until released. */
@@ -186,6 +189,7 @@ export async function createFleetWorld(
     readonly approvals?: PolicyBounds['approvals'];
     /** As in the RelayConfig. */
     readonly ignoreLiveOptOuts?: boolean;
+    readonly driftMode?: PolicyBounds['driftMode'];
     /** What the RelayConfig allows to sources, by name; absent: everything is allowed to each. */
     readonly allow?: Readonly<Record<string, SourceAllow>>;
     /** A last source, `custom`, of these custom resources; their status is written. */
@@ -217,11 +221,12 @@ export async function createFleetWorld(
   const agents: FakeAgents = given.agents ?? { listener: undefined, known: new Map() };
   const fakes = (given.sources ?? ['main']).map((name) => createFakeSource(must(parseSourceName(name))));
   const custom = given.custom === undefined ? [] : [customSource(given.custom, serverClock)];
-  const { approvals, ignoreLiveOptOuts } = given;
+  const { approvals, ignoreLiveOptOuts, driftMode } = given;
   const bounds = {
     ...{ guards: given.guardBounds ?? {}, safeModes: [], webhookRemediator: false },
     ...(approvals && { approvals }),
     ...(ignoreLiveOptOuts === undefined ? {} : { ignoreLiveOptOuts }),
+    ...(driftMode === undefined ? {} : { driftMode }),
   };
   const rights = rightsOfSources(
     given.allow === undefined
@@ -429,6 +434,7 @@ function createFakeAgent(
   const deltas: SequencedDelta[] = [];
   const entries = new Map<ObjectKey, InventoryEntry>();
   const failing = new Set<string>();
+  const drifting = new Map<string, Drift>();
   let position: OutputPosition = { epoch: 0, sequence: 0 };
   let admitted: AdmissionPosition | undefined;
   /** As the relay makes and verifies them. */
@@ -476,18 +482,18 @@ function createFakeAgent(
     position = delta.position;
     admitted = delta.admitted;
     tag = delta.tag;
-    for (const { key, digest: content, origins, scope } of delta.upserts) {
-      entries.set(key, { key, digest: content, origins, scope, phase: 'held' });
+    for (const { key, digest: content, ...meta } of delta.upserts) {
+      entries.set(key, { key, digest: content, ...metaOf(meta), phase: 'held' });
     }
     for (const { key, ...meta } of delta.touches) {
-      const { stopped: _, ...entry } = entries.get(key) ?? {};
+      const { stopped: _, driftMode: _mode, ...entry } = entries.get(key) ?? {};
       if ('digest' in entry) entries.set(key, { ...entry, ...metaOf(meta) });
     }
     const removed = delta.removals.map((key) => ({ key, entry: entries.get(key) }));
     for (const { key } of removed) entries.delete(key);
     if (digest() !== delta.to) throw new Error('the delta does not lead where it says');
     return [
-      ...delta.upserts.map(({ key, digest: content }) => resultOf(key, content, failing)),
+      ...delta.upserts.map(({ key, digest: content }) => resultOf(key, content, { failing, drifting })),
       ...removed.flatMap(({ key, entry }): ObjectResult[] =>
         entry === undefined ? [] : [{ key, digest: entry.digest, state: 'removed', reason: '', message: '' }],
       ),
@@ -580,7 +586,7 @@ function createFakeAgent(
       listener.connected(opened, reported());
       listener.results(
         cluster,
-        [...entries.values()].map(({ key, digest: content }) => resultOf(key, content, failing)),
+        [...entries.values()].map(({ key, digest: content }) => resultOf(key, content, { failing, drifting })),
       );
       return admission;
     },
@@ -601,7 +607,16 @@ function createFakeAgent(
       const found = [...entries.values()].filter(({ key }) => displayKey(key) === object);
       listenerNow().results(
         cluster,
-        found.map(({ key, digest: content }) => ({ ...resultOf(key, content, failing), health })),
+        found.map(({ key, digest: content }) => ({ ...resultOf(key, content, { failing, drifting }), health })),
+      );
+    },
+    drifts: (object, drift) => {
+      if (drift === undefined) drifting.delete(object);
+      else drifting.set(object, drift);
+      const found = [...entries.values()].filter(({ key }) => displayKey(key) === object);
+      listenerNow().results(
+        cluster,
+        found.map(({ key, digest: content }) => resultOf(key, content, { failing, drifting })),
       );
     },
     lists: (kinds) => takes({ kinds }),
@@ -661,8 +676,15 @@ function keyOf(value: JsonObject): ObjectKey {
   return objectKey(must(refOfObject(value)));
 }
 
-function resultOf(key: ObjectKey, digest: ObjectResult['digest'], failing: ReadonlySet<string>): ObjectResult {
-  return failing.has(displayKey(key))
-    ? { key, digest, state: 'failed', reason: 'Rejected', message: 'the cluster said no' }
-    : { key, digest, state: 'applied', reason: '', message: '' };
+function resultOf(
+  key: ObjectKey,
+  digest: ObjectResult['digest'],
+  { failing, drifting }: { readonly failing: ReadonlySet<string>; readonly drifting: ReadonlyMap<string, Drift> },
+): ObjectResult {
+  const object = displayKey(key);
+  if (failing.has(object)) {
+    return { key, digest, state: 'failed', reason: 'Rejected', message: 'the cluster said no' };
+  }
+  const drift = drifting.get(object);
+  return { key, digest, state: 'applied', reason: '', message: '', ...(drift === undefined ? {} : { drift }) };
 }

@@ -1,5 +1,4 @@
 import type { EngineKind } from '../../model/engine-kinds.ts';
-import { boundPolicy } from '../../model/fleet-policy.ts';
 import { selfAndAncestors } from '../../model/glob.ts';
 import type { SourceName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
@@ -18,6 +17,7 @@ import { type Assignment, placementsOf } from '../placement/assignments.ts';
 import { createStepMeter, MOST_FOREIGN_STEPS, mostSteps } from '../placement/matching.ts';
 import { readRefusedDocument } from '../placement/refused-wants.ts';
 import { type Candidate, displayOriginal } from '../placement/wants.ts';
+import { settingsOutOfBounds } from './bounds.ts';
 import { firstMembers, inOrder, type Listed, withMore } from './listed.ts';
 import { notReached } from './not-reached.ts';
 
@@ -37,7 +37,7 @@ export function engineDiagnostics(engine: Engine, most = Number.POSITIVE_INFINIT
     ...unknownClusters(engine),
     ...emptySelectors(engine),
     ...heldAsLastKnownGood(engine),
-    ...cutPolicy(engine),
+    ...settingsOutOfBounds(engine),
     ...judgedApprovals(engine),
     ...engine.domains.flatMap(({ report: { shows } }) => shows?.diagnostics?.() ?? []),
     ...failures(engine),
@@ -294,19 +294,6 @@ function heldAsLastKnownGood(engine: Engine): readonly EngineDiagnostic[] {
 
 function titleOf(kind: EngineKind, key: string): string {
   return key === '' ? `the ${kind}` : `${kind} ${key}`;
-}
-
-/** Settings of the policy that exceed the bounds in the RelayConfig. */
-function cutPolicy(engine: Engine): readonly EngineDiagnostic[] {
-  const declared = engine.policy.get('', '');
-  const settings = engine.inputs.fleet.get('', '');
-  if (declared === undefined || settings === undefined) return [];
-  return boundPolicy(declared.value, settings.bounds).cuts.map(({ field, message }) => ({
-    severity: 'warning',
-    reason: 'PolicyBounded',
-    message: `the FleetPolicy is looser than the server allows: ${message}`,
-    at: [{ ...refOfDeclared(declared), field }],
-  }));
 }
 
 /** RemovalApprovals without further effect. */
