@@ -94,9 +94,14 @@ function plannedRef(source: string) {
   const plan = { ...EMPTY_PLAN, source };
   return { json: JSON.stringify(plan), markdown: '', summary: 'no change', hasChanges: false };
 }
-const driftRow = {
-  ...{ time: '2026-01-31T10:45:00Z', cluster: 'west', object: 'Deployment.apps/web/frontend', drift: 'changed' },
-  ...{ fields: ['spec.replicas'], outcome: 'putBack', count: 2 },
+export const driftRow = {
+  ...{
+    time: '2026-01-31T10:45:00Z',
+    cluster: 'west',
+    object: 'Deployment.apps/web/frontend',
+    drift: 'changed' as const,
+  },
+  ...{ fields: ['spec.replicas'], managers: ['kubectl-scale'], outcome: 'putBack' as const, count: 2 },
 };
 const sentDeltas: readonly DeltaView[] = [
   {

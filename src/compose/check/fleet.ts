@@ -173,6 +173,12 @@ function clusterFindings(
           'ObjectsExempt',
           `${counted(exempt.length, 'object')} left alone: ${exempt[0]?.message}`,
         ],
+        [
+          cluster.drifted > 0,
+          'warning',
+          'ObjectsDrifted',
+          `others have changed or removed ${counted(cluster.drifted, 'object')}, and drift is only reported`,
+        ],
         [cluster.suspended !== null, 'warning', 'ClusterSuspended', message],
         ...conditionRow('Discovered', 'some kinds cannot be listed, and count as unknown: ', exclude),
         ...conditionRow('Declared', '', 'mend that file'),
@@ -182,6 +188,7 @@ function clusterFindings(
       {
         NeverConnected: `fleetrelay cluster register ${name} --install --server HOST:PORT --namespaces NS,... (then look there: fleetrelay check --context CONTEXT -n fleetrelay); for a directory: fleetrelay agent --cluster ${name} --directory DIR --server HOST:PORT`,
         AgentDisconnected: fromOtherSide(cluster),
+        ObjectsDrifted: `see what differs: fleetrelay get drift --cluster ${name}`,
         ClusterSuspended: `to go on: fleetrelay cluster resume ${name}`,
         ClusterUnreadable: `see the log of the agent of ${name}`,
         OlderTag: 'let its agent connect before you remove that secret; the server renews the tag then',
@@ -194,7 +201,6 @@ function clusterFindings(
   if (cluster.asleep !== undefined) return findingsOf(at, [[true, 'ok', 'ClusterAsleep', cluster.asleep]]);
   return findingsOf(at, firstOf(progressRows(cluster)), {
     ObjectsHeld: `fleetrelay get outputs --cluster ${name}`,
-    ObjectsDrifted: `fleetrelay get drift --cluster ${name}`,
     NotAppliedYet: `look again; if it stays so: fleetrelay get outputs --cluster ${name}`,
   });
 }
@@ -205,13 +211,12 @@ function byWeight(a: Finding, b: Finding): number {
 }
 
 /** How far a cluster has got in which nothing is wrong. */
-function progressRows({ counts: { applied, targeted, held }, drifted, message }: ClusterView): readonly Row[] {
+function progressRows({ counts: { applied, targeted, held }, message }: ClusterView): readonly Row[] {
   const what = `connected, ${applied} of ${targeted} applied`;
   const why = message === '' ? '' : `: ${message}`;
   return [
     [held > 0, 'warning', 'ObjectsHeld', `${what}, ${held} stay as they are${why}`],
     [applied < targeted, 'warning', 'NotAppliedYet', `${what}${why}`],
-    [drifted > 0, 'warning', 'ObjectsDrifted', `${what}, ${drifted} drifted, which is only reported`],
     [true, 'ok', 'ClusterInSync', what],
   ];
 }

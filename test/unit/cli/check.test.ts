@@ -196,6 +196,15 @@ describe('each problem has a finding with a fix:', () => {
     expect(found.map((each) => [each.reason, each.what])).toEqual([[reason, what]]);
   });
 
+  test('a cluster whose drift is only reported is not ok, and its fix lists what differs', () => {
+    const [found] = problems(east({ inSync: false, drifted: 2 }));
+    expect([found?.reason, found?.what, found?.fix]).toEqual([
+      'ObjectsDrifted',
+      'others have changed or removed 2 objects, and drift is only reported',
+      'see what differs: fleetrelay get drift --cluster east',
+    ]);
+  });
+
   test('a suspended cluster is not ok, and its fix resumes it', () => {
     const suspended = { by: 'ann', at: '2026-01-02T03:04:05Z', reason: '' };
     const [found] = problems(east({ suspended, message: 'suspended by ann' }));

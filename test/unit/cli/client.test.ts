@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type CliRun, recordingRoots, runCli } from '../../support/cli.ts';
 import { createPeopleAuthority, type PeopleAuthority } from '../../support/people-tls.ts';
 import { type RunningServer, runServer } from '../../support/running-server.ts';
-import { clusterView, fakeApi, fleetView, HELD_DIGEST } from '../../support/server-api.ts';
+import { clusterView, driftRow, fakeApi, fleetView, HELD_DIGEST } from '../../support/server-api.ts';
 
 const TOKEN = 'a-token-of-enough-length';
 const running: RunningServer[] = [];
@@ -384,10 +384,81 @@ describe('drift', () => {
     const { ask } = await server();
     const [titles = '', row = ''] = (await ask('get drift --cluster west -o wide')).out.split('\n');
     expect([titles.split(/ {3,}/), row.split(/ {3,}/)]).toEqual([
-      ['TIME', 'CLUSTER', 'OBJECT', 'DRIFT', 'FIELDS', 'OUTCOME', 'COUNT'],
-      ['2026-01-31T10:45:00Z', 'west', 'Deployment.apps/web/frontend', 'changed', 'spec.replicas', 'put back', '2'],
+      ['TIME', 'CLUSTER', 'OBJECT', 'DRIFT', 'FIELDS', 'BY', 'OUTCOME', 'COUNT'],
+      [
+        ...['2026-01-31T10:45:00Z', 'west', 'Deployment.apps/web/frontend', 'changed', 'spec.replicas'],
+        ...['kubectl-scale', 'put back', '2'],
+      ],
     ]);
     expect(JSON.parse((await ask('get drift -o json')).out)).toMatchObject([{ outcome: 'putBack', count: 2 }]);
+  });
+
+  test.each([
+    ['get drift -o name', 'Deployment.apps/web/frontend\n'],
+    ['get drift deploy -o name', 'Deployment.apps/web/frontend\n'],
+    ['get drift deployments -o name', 'Deployment.apps/web/frontend\n'],
+    ['get drift deploy/web/frontend -o name', 'Deployment.apps/web/frontend\n'],
+    ['get drift frontend -o name', 'Deployment.apps/web/frontend\n'],
+    ['get drift configmaps -o name', ''],
+  ])('%s names objects as get outputs does', async (line, out) => {
+    const { ask } = await server();
+    expect(await ask(line)).toMatchObject({ code: 0, out });
+  });
+
+  test('an object that is not there is not found, as for outputs', async () => {
+    const { ask } = await server();
+    expect(await ask('get drift deploy/web/nosuch')).toMatchObject({ code: 5 });
+  });
+
+  test('is explained with its fields, who has changed them, and what became of it', async () => {
+    const { cluster: _cluster, ...drift } = driftRow;
+    const value = {
+      cluster: 'west',
+      object: driftRow.object,
+      state: 'applied' as const,
+      message: '',
+      because: [],
+      drift,
+    };
+    const { ask } = await server({ ...fakeApi(), explain: async () => ({ ok: true, value }) });
+    const { out } = await ask('explain west deploy/web/frontend');
+    const [, , titles = '', row = ''] = out.split('\n');
+    expect([titles.split(/ {3,}/), row.split(/ {3,}/)]).toEqual([
+      ['TIME', 'DRIFT', 'FIELDS', 'BY', 'OUTCOME'],
+      ['2026-01-31T10:45:00Z', 'changed', 'spec.replicas', 'kubectl-scale', 'put back'],
+    ]);
+  });
+
+  test('that is left makes its cluster drifted, and the fleet not well', async () => {
+    const conditions = [{ type: 'InSync', status: 'False', reason: 'Drifted', message: '' }] as const;
+    const counts = { targeted: 4, applied: 4, failed: 0, held: 0, pending: 0, unreachable: 0 };
+    const east = clusterView('east', {
+      inSync: false,
+      drifted: 1,
+      counts,
+      conditions,
+      message: '4 of 4 applied, 1 drifted',
+    });
+    const fleet = fleetView({ clusters: [east], heldRemovals: [], diagnostics: [] });
+    const { ask } = await server(fakeApi(fleet));
+    expect((await ask('get clusters')).out.split('\n')[1]?.split(/ {3,}/)).toContain('drifted');
+    const { out, code } = await ask('status');
+    expect([code, out.split('\n')[1]]).toEqual([
+      1,
+      '  warning cluster east: 1 of 4 drifted, which is only reported: fleetrelay get drift --cluster east',
+    ]);
+  });
+
+  test('that is left is the state of an output', async () => {
+    const drift = { drift: 'changed', fields: ['spec.replicas'], managers: ['kubectl-scale'] } as const;
+    const outputs = (fakeApi().outputs('east') ?? []).map((each) => ({
+      ...each,
+      drift,
+      since: '2026-01-31T10:45:00Z',
+    }));
+    const { ask } = await server({ ...fakeApi(), outputs: () => outputs });
+    expect((await ask('get outputs')).out.split('\n')[1]).toMatch(/ drifted /);
+    expect(JSON.parse((await ask('get outputs -o json')).out)).toMatchObject([{ state: 'applied', drift }]);
   });
 
   test.each([
