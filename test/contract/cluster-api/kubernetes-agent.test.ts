@@ -5,6 +5,7 @@ import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { type Agent, createAgent } from '../../../src/agent/agent.ts';
 import { mirroredSlices } from '../../../src/engine/services/translate.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
+import type { DriftMode } from '../../../src/model/drift.ts';
 import { type Digest, parseClusterName } from '../../../src/model/ids.ts';
 import { type JsonObject, objectsOf } from '../../../src/model/json.ts';
 import { type ObjectKey, objectKey } from '../../../src/model/object-key.ts';
@@ -104,6 +105,40 @@ describe.skipIf(noProgram('kube-apiserver'))('an agent in a Kubernetes cluster',
       },
     ],
   ];
+
+  test('drift that a Placement leaves is told with its manager, stays so after a restart, and is put back later', async () => {
+    const [changed, removed] = ['changed', 'removed'].map((name) => configMap(name, { k: '1' }, world.web));
+    if (changed === undefined || removed === undefined) throw new Error('there are two');
+    const both = [changed, removed];
+    await startAgent();
+    expect(await server.say({ upserts: both })).toEqual({ accepted: true });
+    for (const value of both) await until('it is applied', isSaid(value, 'applied Applied'));
+    const told = (driftMode: DriftMode) => ({
+      touches: both.map((value) => ({ key: keyOf(value), scope: [], driftMode })),
+    });
+    expect(await server.say(told('Report'))).toEqual({ accepted: true });
+    await plane.kubectl(['patch', 'configmap', 'changed', '-n', world.web, '-p', '{"data":{"k":"theirs"}}']);
+    await plane.kubectl(['delete', 'configmap', 'removed', '-n', world.web]);
+    const driftOf = (value: JsonObject) => server.results.findLast(({ key }) => key === keyOf(value))?.drift;
+    const isTold = () => both.every((value) => driftOf(value) !== undefined);
+    const drift = [
+      { drift: 'changed', fields: ['data.k'], managers: ['kubectl-patch'] },
+      { drift: 'removed', fields: [], managers: [] },
+    ];
+    await until('the drift is told', isTold);
+    expect(both.map(driftOf)).toEqual(drift);
+    await startAgent();
+    await until('the next agent tells it, too', isTold);
+    expect(both.map(driftOf)).toEqual(drift);
+    expect(await live('configmap', 'changed')).toMatchObject({ data: { k: 'theirs' } });
+    await expect(live('configmap', 'removed')).rejects.toThrow('not found');
+    expect(await server.say(told('Repair'))).toEqual({ accepted: true });
+    await until('both are put back', () => agent?.health().driftCorrections.changed === 1);
+    await until('both are put back', () => agent?.health().driftCorrections.removed === 1);
+    for (const name of ['changed', 'removed'])
+      expect(await live('configmap', name)).toMatchObject({ data: { k: '1' } });
+    expect(both.map(driftOf)).toEqual([undefined, undefined]);
+  });
 
   test('what a late request of an earlier agent brings back is removed again', async () => {
     const [value, other] = [configMap('late', { k: '1' }, world.web), service()];

@@ -134,6 +134,35 @@ export function clusterContract(
       expect((await cluster.list('complete')).objects.get(key)?.value).toEqual(a);
     });
 
+    test('drift that is only reported is left after a restart, also if the manifest has moved, until the content changes', async () => {
+      const { cluster, personEdits, personRemoves, reopen } = await make();
+      const [b, next] = [configMap('b', { k: '1' }), configMap('a', { k: '2' })];
+      for (const value of [a, b]) await cluster.apply(request(value));
+      await personEdits(key, (value) => ({ ...value, data: { k: 'drift' } }));
+      await personRemoves(keyOf(b));
+      const again = await reopen();
+      await again.loadInventory();
+      await again.list('complete');
+      const moved = { origins: [{ source: must(parseSourceName('git')), path: 'moved.yaml' }] };
+      const leaving = (value: JsonObject, stamp: Partial<Stamp> = {}): ApplyRequest => ({
+        ...{ ...request(value, stamp), digest: objectDigest(value) },
+        ...{ leavesDrift: true, applied: true },
+      });
+      for (const stamp of [{}, moved]) {
+        expect(await again.apply(leaving(a, stamp))).toMatchObject({ type: 'drifted', drift: 'changed' });
+        expect(await again.apply(leaving(b, stamp))).toMatchObject({ type: 'drifted', drift: 'removed', fields: [] });
+      }
+      const { objects } = await again.list('complete');
+      expect([objects.get(key)?.value, objects.has(keyOf(b))]).toEqual([configMap('a', { k: 'drift' }), false]);
+      const { applied: _, ...changed } = leaving(next);
+      expect(await again.apply(changed)).toMatchObject({ type: 'applied' });
+      const { leavesDrift: _mode, ...repairing } = leaving(b);
+      expect(await again.apply(repairing)).toMatchObject({ type: 'applied' });
+      // An object that is as declared gets the stamp of the file that declares it now.
+      expect(await again.apply(leaving(b, moved))).toMatchObject({ type: 'applied' });
+      expect((await again.list('complete')).objects.get(key)?.value).toEqual(next);
+    });
+
     test("a person's object is neither changed nor removed", async () => {
       const { cluster, personPuts } = await make();
       const theirs = discovered('a', 'theirs');
