@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config';
+import type { TestSequencer, Vitest } from 'vitest/node';
 import { isLong } from './test/support/long.ts';
+import { ALSO_LONG, LONG_ALONE } from './test/support/long-files.ts';
+import { createLongestFirst } from './test/support/longest-first.ts';
 import { temporaryStateHome } from './test/support/state-home.ts';
 
 const env = { XDG_STATE_HOME: temporaryStateHome() };
@@ -8,15 +11,7 @@ const setupFiles = ['test/support/processor-time.ts', 'test/support/generated-ca
 /** Computation alone: a worker for each of two processors. */
 const unit = {
   name: 'unit',
-  include: isLong
-    ? [
-        'test/unit/agent/histories.test.ts',
-        'test/unit/compose/validate/fuzz.test.ts',
-        'test/unit/engine/care/hostile.test.ts',
-        'test/unit/runtime/histories.test.ts',
-        'test/unit/runtime/stored/checked-map.test.ts',
-      ]
-    : ['test/{unit,laws,golden}/**/*.test.ts', 'test/hostile/*.test.ts'],
+  include: isLong ? [...ALSO_LONG.unit] : ['test/{unit,laws,golden}/**/*.test.ts', 'test/hostile/*.test.ts'],
   isolate: false,
   maxWorkers: 2,
   env,
@@ -36,31 +31,13 @@ const sim = {
   testTimeout: isLong ? 1_800_000 : 300_000,
 };
 
-/** Integration tests that only `npm run test:long` runs. */
-const LONG_ALONE = [
-  'test/contract/kubernetes-api/kubectl-yaml.test.ts',
-  'test/contract/cluster-api/kubernetes-updates.test.ts',
-  'test/contract/kubernetes-api/schemas.test.ts',
-  'test/contract/public-manifests.test.ts',
-  'test/e2e/kubernetes-care-operations.test.ts',
-  'test/e2e/public-manifests.test.ts',
-  'test/e2e/site.test.ts',
-  'test/e2e/built-image.test.ts',
-  'test/e2e/upgrade.test.ts',
-];
-
 /** Tests that start processes, and mostly wait for them: more workers than processors. */
 const integration = {
   name: 'integration',
   include: isLong
-    ? [
-        'test/e2e/relay/{0[1-9],1[0-6]}-*.test.ts',
-        'test/e2e/{survival,desired-state,people,hostile-agent,pre-commit,chart-releases}.test.ts',
-        'test/e2e/{trust,kubernetes-leader,kubernetes-outages,demo}.test.ts',
-        ...LONG_ALONE,
-      ]
+    ? [...ALSO_LONG.integration, ...LONG_ALONE]
     : ['test/{contract,e2e,static}/**/*.test.ts', 'test/hostile/processes/*.test.ts'],
-  exclude: isLong ? [] : LONG_ALONE,
+  exclude: isLong ? [] : [...LONG_ALONE],
   pool: 'forks' as const,
   globalSetup: ['test/support/installed-bundle.ts', 'test/support/kubernetes/shared-plane.ts'],
   // Programs of Kubernetes collect garbage less often: a fifth of the processor time of an API server that starts.
@@ -70,8 +47,12 @@ const integration = {
   testTimeout: 300_000,
   hookTimeout: 300_000,
   expect: { poll: { timeout: 60_000 } },
-  maxWorkers: 4,
+  maxWorkers: 5,
   sequence: { groupOrder: 1 },
 };
 
-export default defineConfig({ test: { projects: [unit, sim, integration].map((test) => ({ test })) } });
+const sequencer = createLongestFirst as unknown as new (vitest: Vitest) => TestSequencer;
+
+export default defineConfig({
+  test: { projects: [unit, sim, integration].map((test) => ({ test })), sequence: { sequencer } },
+});

@@ -45,6 +45,8 @@ export interface Fleet extends FleetAsked {
   another(name: string, args?: readonly string[]): ServerProcess;
   /** Pushes files (null removes) and returns the commit; a hook tells the servers. Default: to the first source. */
   push(files: Readonly<Record<string, string | null>>, source?: string, options?: PushOptions): string;
+  /** Tells the servers to look, after a push that was made past {@link push}. */
+  tell(): void;
   agent(name: string): AgentProcess;
   /** The cluster of the agent of this name, empty at first. */
   cluster(name: string): Promise<TestCluster>;
@@ -191,6 +193,9 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
     clusters.set(name, taken);
     return taken;
   };
+  const tell = (): void => {
+    for (const each of [server, ...others]) tellOfPush(each);
+  };
   const stop = async (): Promise<void> => {
     await Promise.all([...agents.values()].map((agent) => agent.kill('SIGKILL')));
     await Promise.allSettled(clusters.values());
@@ -224,9 +229,10 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
     },
     push: (changes, source = 'fleet', how = {}) => {
       const commit = sandbox.push(bares.get(source) ?? source, changes, how);
-      if (options.poll === undefined) for (const each of [server, ...others]) tellOfPush(each);
+      if (options.poll === undefined) tell();
       return commit;
     },
+    tell,
     agent: (name) => {
       const agent =
         agents.get(name) ??

@@ -144,12 +144,12 @@ describe('objects', () => {
 
   test('that need more memory than is left end the thread, and nothing else', async () => {
     // Each file is a delta of the one before, too large for the cache of isomorphic-git, which then holds all of them.
-    const { pack, commit } = packOfDeltas(34 * 1024 * 1024, 20);
+    const { pack, commit } = packOfDeltas(34 * 1024 * 1024, 10);
     const file = join(bare, 'objects', 'pack', 'pack-of-deltas.pack');
     writeFileSync(file, pack);
     box.git(bare, 'index-pack', file);
     box.git(bare, 'update-ref', 'refs/heads/main', commit);
-    let limit = 300 * 1024 * 1024;
+    let limit = 200 * 1024 * 1024;
     const repo = open({}, undefined, () => limit);
     const outcome = await repo.fetch();
     expect(outcome).toMatchObject({ type: 'failed', reason: 'TooLarge', message: /memory; install git/ });

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { until } from '../../support/fleet-processes.ts';
+import { isLong } from '../../support/long.ts';
 import { configMapYaml } from '../../support/manifests.ts';
 import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
@@ -31,7 +32,7 @@ describeOnDirectories({ title: 'Redis becomes unavailable', needs: ['redis-serve
       [fleet.a, fleet.b].every(({ said }) => said('the store does not answer; changes are kept in memory')),
     );
 
-  describe.each(['SIGKILL', 'SIGSTOP'] as const)('by %s', (signal) => {
+  describe.each(isLong ? (['SIGKILL', 'SIGSTOP'] as const) : (['SIGKILL'] as const))('by %s', (signal) => {
     it('translation goes on with what is in the memory of each replica; revisions wait, and nothing goes', async () => {
       await start(2);
       const before = await fleet.versions();

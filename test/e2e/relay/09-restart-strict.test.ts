@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { testInLong } from '../../support/long-tests.ts';
 import { configMapYaml } from '../../support/manifests.ts';
 import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type Contents, type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
@@ -86,7 +87,7 @@ describeOnDirectories(
       await resumes('three', '10.1.0.3');
     });
 
-    it('a Redis that has lost one snapshot only: the same, and new objects wait as well', async () => {
+    testInLong('a Redis that has lost one snapshot only: the same, and new objects wait as well', async () => {
       fleet.push({ 'apps/b.yaml': configMapYaml('b', 'again') });
       await holds(everywhere(expected, { 'ConfigMap/web/b': 'again' }));
       await restartAll(fleet, names, { late: ['west'], keeps: true, loses: ['clusters/west/live'] });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { testInLong } from '../../support/long-tests.ts';
 import { clusterYaml, configMapYaml } from '../../support/manifests.ts';
 import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type Contents, type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
@@ -58,17 +59,20 @@ describeOnDirectories(
       await includesAgain(two);
     });
 
-    it('while safe mode waits for it, without a restart of anything: translation goes on without it', async () => {
-      const three = { 'ConfigMap/web/a': 'three' };
-      await restartAll(fleet, names, { late: ['west'] });
-      const before = await fleet.versions();
-      await fleet.a.looks.entered(fleet.push({ 'apps/a.yaml': configMapYaml('a', 'three') }));
-      for (const replica of [fleet.a, fleet.b]) await waitsFor(replica, 'strict', { west: 'AssumedWarm' });
-      expect(await fleet.versions()).toEqual(before);
-      fleet.push({ 'clusters/west/cluster.yaml': EXCLUDED });
-      await holds(changed(expected, { east: { ...GONE, ...three } }));
-      expect((await fleet.versions()).west).toEqual(before.west);
-      await includesAgain(three);
-    });
+    testInLong(
+      'while safe mode waits for it, without a restart of anything: translation goes on without it',
+      async () => {
+        const three = { 'ConfigMap/web/a': 'three' };
+        await restartAll(fleet, names, { late: ['west'] });
+        const before = await fleet.versions();
+        await fleet.a.looks.entered(fleet.push({ 'apps/a.yaml': configMapYaml('a', 'three') }));
+        for (const replica of [fleet.a, fleet.b]) await waitsFor(replica, 'strict', { west: 'AssumedWarm' });
+        expect(await fleet.versions()).toEqual(before);
+        fleet.push({ 'clusters/west/cluster.yaml': EXCLUDED });
+        await holds(changed(expected, { east: { ...GONE, ...three } }));
+        expect((await fleet.versions()).west).toEqual(before.west);
+        await includesAgain(three);
+      },
+    );
   },
 );

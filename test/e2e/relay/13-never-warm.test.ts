@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { testInLong } from '../../support/long-tests.ts';
 import { clusterYaml, configMapYaml } from '../../support/manifests.ts';
 import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
@@ -44,13 +45,16 @@ describeOnDirectories({ title: 'a cluster whose agent never connected', needs: [
     for (const { status } of [fleet.a, fleet.b]) expect((await status()).safeMode).toBeNull();
   });
 
-  it('more careful than the seed: with the store it is lost who was warm, and strict waits until told not to', async () => {
-    await restartAll(fleet, names, { late: [] });
-    const before = await fleet.versions();
-    await fleet.a.looks.entered(fleet.push({ 'apps/a.yaml': configMapYaml('a', 'three') }));
-    for (const replica of [fleet.a, fleet.b]) await waitsFor(replica, 'strict', { north: 'AssumedWarm' });
-    expect(await fleet.versions()).toEqual(before);
-    fleet.push({ 'clusters/north/cluster.yaml': `${clusterYaml('north')}  skipWarming: true\n` });
-    await fleet.holds(now('three'));
-  });
+  testInLong(
+    'more careful than the seed: with the store it is lost who was warm, and strict waits until told not to',
+    async () => {
+      await restartAll(fleet, names, { late: [] });
+      const before = await fleet.versions();
+      await fleet.a.looks.entered(fleet.push({ 'apps/a.yaml': configMapYaml('a', 'three') }));
+      for (const replica of [fleet.a, fleet.b]) await waitsFor(replica, 'strict', { north: 'AssumedWarm' });
+      expect(await fleet.versions()).toEqual(before);
+      fleet.push({ 'clusters/north/cluster.yaml': `${clusterYaml('north')}  skipWarming: true\n` });
+      await fleet.holds(now('three'));
+    },
+  );
 });

@@ -81,7 +81,7 @@ describe('a server with a hostile repository beside a good one', () => {
       'apps/a.yaml': configMapYaml('a', 'one'),
     };
     const sources = { bad: { 'b.yaml': configMapYaml('b', 'one') } };
-    fleet = await startFleet(good, { poll: 1, sources, serverEnv: serverSettings() });
+    fleet = await startFleet(good, { sources, serverEnv: serverSettings() });
     await fleet.agent('east').start();
     await until('east holds a', async () => (await fleet.live('east', 'ConfigMap/web/a'))?.includes('one'));
   });
@@ -95,6 +95,7 @@ describe('a server with a hostile repository beside a good one', () => {
     const pid = fleet.server.pid() ?? expect.fail('the server runs');
     const endWatch = watchHealth(fleet);
     const commit = write();
+    fleet.tell();
     const begin = processMs(pid);
     const found = await until('the source has judged the revision', async () => {
       const now = await source();

@@ -13,7 +13,7 @@ export interface ApiAnswer {
 /** Speaks to an API server as `admin`, or with another token, without the client under test and cheaper than kubectl. */
 export interface ApiRequests {
   /** Rejects if nothing answers. */
-  send(method: string, path: string, body?: unknown, contentType?: string): Promise<ApiAnswer>;
+  send(method: string, path: string, body?: unknown, contentType?: string, accept?: string): Promise<ApiAnswer>;
   /** Creates or changes by server-side apply, under this manager's name; rejects if it is refused. */
   apply(path: string, body: unknown, manager?: string): Promise<void>;
   close(): void;
@@ -25,11 +25,18 @@ const TIMEOUT_MS = 60_000;
 export function createApiRequests(plane: ControlPlane, sockets = 16, token = 'token-admin'): ApiRequests {
   const ca = readFileSync(join(plane.folder, 'certs', 'apiserver.crt'));
   const agent = new Agent({ keepAlive: true, maxSockets: sockets, ca });
-  const send: ApiRequests['send'] = (method, path, body, contentType = 'application/json') =>
+  const send: ApiRequests['send'] = (
+    method,
+    path,
+    body,
+    contentType = 'application/json',
+    accept = 'application/json',
+  ) =>
     new Promise((resolve, reject) => {
       const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
       const headers = {
         authorization: `Bearer ${token}`,
+        accept,
         ...(bytes === undefined ? {} : { 'content-type': contentType, 'content-length': bytes.length }),
       };
       const asked = request(`${plane.url}${path}`, { method, agent, headers, timeout: TIMEOUT_MS }, (response) => {

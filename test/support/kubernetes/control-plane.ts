@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import * as local from '../../../scripts/local/control-plane.ts';
 import { findKubernetesPrograms, howToGetKubernetesPrograms } from '../../../scripts/local/kubernetes-programs.ts';
 import { type LoggedProgram, startProgram } from '../../../scripts/local/logged-program.ts';
+import { createApiRequests } from './api-request.ts';
+import { createGet } from './get.ts';
 
 /** A real kube-apiserver on loopback, with an etcd of its own or a share of another's. */
 export interface ControlPlane extends local.ControlPlane {
-  /** kubectl with `-o json`, parsed. */
+  /** What `kubectl get` with `-o json` says, parsed; mostly without a process of kubectl. */
   get<Value = Record<string, unknown>>(...args: string[]): Promise<Value>;
   /** Compacts etcd up to now, so that every older resourceVersion is gone (410). */
   compact(): Promise<void>;
@@ -24,7 +26,10 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   if (programs === undefined) throw new Error(howToGetKubernetesPrograms(process.env));
   const plane = await local.startControlPlane({ ...rest, programs, parent: tmpdir() });
   let controllers: LoggedProgram | undefined;
+  const api = createApiRequests(plane);
+  const get = createGet(api);
   const stop = async (): Promise<void> => {
+    api.close();
     await controllers?.end('SIGKILL');
     await plane.stop();
   };
@@ -36,7 +41,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   }
   return {
     ...plane,
-    get: async (...words) => JSON.parse(await plane.kubectl(['get', ...words, '-o', 'json'])),
+    get: async <Value>(...words: string[]) =>
+      ((await get(words)) ?? JSON.parse(await plane.kubectl(['get', ...words, '-o', 'json']))) as Value,
     compact: () => compact(plane.etcd.url),
     stop,
   };
