@@ -142,14 +142,14 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);
   const { stopRequests, ...own } = createOwnParts(foundation, replica);
   const parts: Parts = { ...foundation, ...own, sources, sessions, replica, suspensions };
-  const enrolledAgain = tellOfEnrolments(parts, deps.audit, () => otherStatus);
+  const isSettled = settledAfterStart(parts);
+  const otherStatus = wireOtherStatus(parts, deps, branch, isSettled);
+  const enrolledAgain = tellOfEnrolments(parts, deps.audit, otherStatus);
   const relaying = wireAgents(parts, { ...options, signer: relay.signer }, enrolledAgain);
   const xds = createXds({ ...parts, id: setup?.id ?? '' }, deps.xds);
   const locator = createLocator({ engine, sources, ...(deps.locate && { locate: deps.locate }) });
   const diagnostics = followDiagnostics(parts, locator);
-  const isSettled = settledAfterStart(parts);
   const status = wireStatus(parts, deps, branch, locator, isSettled);
-  const otherStatus = wireOtherStatus(parts, deps, branch, isSettled);
   const remediations = deps.audit && createRemediationAudit(parts, deps.audit, replica.leads);
   const unfollow = suspensions.follow(replica.leads);
   const api = createServerApi({
@@ -216,12 +216,12 @@ function createOwnParts(foundation: Foundation, replica: Replica) {
 function tellOfEnrolments(
   parts: Parts,
   audit: AuditLog | undefined,
-  otherStatus: () => CustomResourceStatus,
+  otherStatus: CustomResourceStatus,
 ): AgentListener['enrolledAgain'] {
   const note = createEnrolmentAudit(parts, audit);
   return (request, serial) => {
     note(request, serial);
-    otherStatus().event('KubernetesCluster', request.cluster, enrolledAgainEvent(serial));
+    otherStatus.event('KubernetesCluster', request.cluster, enrolledAgainEvent(serial));
   };
 }
 
