@@ -4,23 +4,27 @@ import { isUnsettled } from '../engine/output/tries.ts';
 import { compareText } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { ServerCore } from './core.ts';
-import { recordKey, recordShape } from './ledger/records.ts';
+import type { SharedRecord } from './ledger/records.ts';
+import { fields, isTime, mapOf } from './ledger/shapes.ts';
 import { createSharedInput } from './shared-input.ts';
 
 /** The last requests for single objects of a cluster that are kept. */
 const MOST_OBJECTS = 1_000;
 
+/** Attempts that people have asked for, by cluster. */
+export const attemptRecords: SharedRecord = {
+  prefix: 'attempts/',
+  shape: fields({ objects: mapOf(isTime) }),
+};
+
 export type Attempts = ReturnType<typeof createAttempts>;
 
 /** Remembers for which objects people have asked for another attempt. Every replica stages it, since each serves agents. */
 export function createAttempts(core: ServerCore) {
-  const { engine, clock, records, log } = core;
+  const { engine, clock, log } = core;
   const { attempts: input, results } = engine.inputs;
-  const requests = createSharedInput<AttemptRequest, AttemptRequest>(core, {
-    prefix: recordKey.attempts(''),
-    shape: recordShape.attempts,
+  const requests = createSharedInput<AttemptRequest, AttemptRequest>(core, attemptRecords, {
     input,
-    records: records.attempts,
     staged: (value) => value,
   });
   return {

@@ -4,7 +4,8 @@ import type { OperationRequest } from '../engine/care/operation/types.ts';
 import { lastOperationOf } from '../engine/care/written-operation.ts';
 import type { ReportedDomain } from '../engine/graph.ts';
 import type { ServerCore } from './core.ts';
-import { recordKey, recordShape } from './ledger/records.ts';
+import type { SharedRecord } from './ledger/records.ts';
+import { fields, isText } from './ledger/shapes.ts';
 import type { Replica } from './replica/replica.ts';
 import { createSharedInput } from './shared-input.ts';
 
@@ -13,6 +14,12 @@ import { createSharedInput } from './shared-input.ts';
  * off. `new`: it has no operation yet. `asleep`: no operation begins in it. `retryOnly`, `notFailed`: the other request has effect.
  */
 export type RequestOutcome = 'taken' | 'unknown' | 'uncared' | 'new' | 'asleep' | 'retryOnly' | 'notFailed';
+
+/** What was answered of what is asked of Shoots, by Shoot. */
+export const requestRecords: SharedRecord = {
+  prefix: 'operation-requests/',
+  shape: fields({ spec: isText, annotation: isText }),
+};
 
 export type OperationRequests = ReturnType<typeof createOperationRequests>;
 
@@ -25,14 +32,11 @@ export function createOperationRequests(
   { parts, report }: ReportedDomain<CareParts>,
   { leads, knowsAll }: Pick<Replica, 'leads' | 'knowsAll'>,
 ) {
-  const { engine, loop, records, log } = core;
+  const { engine, loop, log } = core;
   const { declaredRequests: declared, answeredRequests: input } = parts;
   const { operations } = report;
-  const answers = createSharedInput<AnsweredRequest, AnsweredRequest>(core, {
-    prefix: recordKey.operationRequest(''),
-    shape: recordShape.operationRequest,
+  const answers = createSharedInput<AnsweredRequest, AnsweredRequest>(core, requestRecords, {
     input,
-    records: records.operationRequests,
     staged: (value) => value,
   });
   const { observed } = engine.inputs;

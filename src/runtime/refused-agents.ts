@@ -6,7 +6,8 @@ import { createRateLimit, type Rate } from '../model/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RelayRefusal } from '../relay/session.ts';
 import type { ServerCore } from './core.ts';
-import { type RefusalRecord, recordKey, recordShape } from './ledger/records.ts';
+import type { SharedRecord } from './ledger/records.ts';
+import { fields, isFlag, isText, isTime } from './ledger/shapes.ts';
 import type { Replica } from './replica/replica.ts';
 import { createSharedInput } from './shared-input.ts';
 
@@ -34,6 +35,25 @@ const MOST_UNDECLARED = 100;
 /** Follows from earlier refusals, and does not hide their reason. */
 const CONSEQUENCES: readonly string[] = ['RateLimited', 'TooManyStreams'];
 
+/** The last refusal of a caller who gave the name of a cluster. */
+export type RefusalRecord = {
+  readonly last: AgentRefusal;
+  /** The one that the status of the cluster shows, which changes seldom. */
+  readonly shown: AgentRefusal;
+  readonly isProven: boolean;
+  readonly wasConnected: boolean;
+  /** The agent has connected since, or no caller has come for a day. */
+  readonly isOver: boolean;
+};
+
+const isRefusal = fields({ reason: isText, message: isText, address: isText, at: isTime });
+
+/** The last refusals, by the name of a cluster. */
+export const refusalRecords: SharedRecord = {
+  prefix: 'agent-refusals/',
+  shape: fields({ last: isRefusal, shown: isRefusal, isProven: isFlag, wasConnected: isFlag, isOver: isFlag }),
+};
+
 export type RefusedAgents = ReturnType<typeof createRefusedAgents>;
 
 /**
@@ -41,18 +61,15 @@ export type RefusedAgents = ReturnType<typeof createRefusedAgents>;
  * itself. Stages them for the status of clusters.
  */
 export function createRefusedAgents(core: ServerCore, { leads, knowsAll }: Pick<Replica, 'leads' | 'knowsAll'>) {
-  const { engine, records, clock } = core;
+  const { engine, clock } = core;
   const mayNoteOf = createRateLimit(clock.monotonic, UNPROVEN_OF_NETWORK);
   const mayNote = createRateLimit(clock.monotonic, UNPROVEN);
   const mayRecord = createRateLimit(clock.monotonic, RECORDS);
   /** Refusals since the start of this process, by cluster and reason. */
   const counts = new Map<string, Map<string, number>>();
   const settling = createSettling(clock, (cluster) => over(cluster, ({ wasConnected }) => wasConnected));
-  const shared = createSharedInput<RefusalRecord, StagedRefusal>(core, {
-    prefix: recordKey.agentRefusal(''),
-    shape: recordShape.agentRefusal,
+  const shared = createSharedInput<RefusalRecord, StagedRefusal>(core, refusalRecords, {
     input: engine.inputs.refusals,
-    records: records.agentRefusals,
     staged: ({ shown, isOver }) => ({ ...shown, isOver }),
   });
   const isDeclared = (cluster: string): boolean => engine.clusters.get('', cluster) !== undefined;

@@ -2,24 +2,18 @@ import type { Input } from '../engine/collections/types.ts';
 import { type JsonValue, jsonEquals, parseJsonBytes } from '../model/json.ts';
 import type { Receipt } from '../model/receipt.ts';
 import type { ServerCore } from './core.ts';
-import type { Shape } from './ledger/records.ts';
+import type { SharedRecord } from './ledger/records.ts';
 import { createKeyedTask, type KeyedTask } from './single-flight.ts';
 
 /** What the records of an input need. */
-export type SharedInputDeps = Pick<ServerCore, 'store' | 'journal' | 'loop' | 'clock' | 'log'>;
+export type SharedInputDeps = Pick<ServerCore, 'store' | 'journal' | 'loop' | 'clock' | 'log' | 'records'>;
 
-/** One record for each subject, such as a data plane, which every replica may write and every replica stages. */
 interface SharedInputOptions<Value extends JsonValue, Staged extends JsonValue> {
-  /** Of the records; ends with a slash. */
-  readonly prefix: string;
-  readonly shape: Shape;
   readonly input: Input<Staged>;
   /** What is staged of a record. */
   readonly staged: (value: Value) => Staged;
   /** A value that another process has written does not count beside the own one: it is written over. Default: it counts. */
   readonly isOutdated?: (value: Value, own: Value) => boolean;
-  /** The records of the store when this process started, by subject. */
-  readonly records: ReadonlyMap<string, Value>;
   /** Another process has written this record, or the store has lost it (undefined). */
   readonly changed?: (key: string, value: Value | undefined) => void;
 }
@@ -34,10 +28,11 @@ const LIST_FROM = 100;
  */
 export function createSharedInput<Value extends JsonValue, Staged extends JsonValue>(
   deps: SharedInputDeps,
+  { prefix, shape }: SharedRecord,
   options: SharedInputOptions<Value, Staged>,
 ) {
   const { store, journal, loop } = deps;
-  const { prefix, shape, input, staged } = options;
+  const { input, staged } = options;
   const values = new Map<string, Value>();
   const stagedValues = new Map<string, Staged>();
 
@@ -83,9 +78,10 @@ export function createSharedInput<Value extends JsonValue, Staged extends JsonVa
     all: readAll,
     each: async (record) => take(record, (await store.get(record))?.value),
   });
-  for (const [key, value] of options.records) {
+  for (const [key, value] of deps.records.shared.get(prefix) ?? []) {
     journal.noted(prefix + key, value);
-    stage(key, value);
+    // Its shape was checked when the record was read.
+    stage(key, value as Value);
   }
 
   return {

@@ -99,10 +99,10 @@ export function createXds(deps: XdsDeps, setup: XdsSetup | undefined) {
 
 /** What is known of data planes by their streams at any replica. */
 function createKnown(deps: HealthDeps) {
-  const { health, records, replica } = deps;
+  const { health, replica } = deps;
   const { inputs } = health;
-  const reports = createDataplaneReports({ ...deps, input: inputs.reports, records: records.dataplanes.reports });
-  const streams = createDataplaneStreams({ ...deps, input: inputs.connections, records: records.dataplanes.streams });
+  const reports = createDataplaneReports({ ...deps, input: inputs.reports });
+  const streams = createDataplaneStreams({ ...deps, input: inputs.connections });
   let stops: readonly (() => Promise<void>)[] = [];
   let hasForgotten = false;
   const forget = (key: string): void => {

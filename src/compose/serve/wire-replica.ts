@@ -1,12 +1,17 @@
 import { OF_PROCESS } from '../../engine/deadlines.ts';
 import type { FencedLease } from '../../ports/lease.ts';
 import type { Source } from '../../ports/source.ts';
+import { attemptRecords } from '../../runtime/attempts.ts';
 import type { ServerCore } from '../../runtime/core.ts';
+import { reportRecords } from '../../runtime/dataplanes/reports.ts';
+import { streamRecords } from '../../runtime/dataplanes/streams.ts';
 import { createDeadlines } from '../../runtime/deadlines.ts';
 import { createHistory } from '../../runtime/history/history.ts';
 import { type ClusterReadings, validReadings } from '../../runtime/ledger/cluster-state.ts';
 import { createLedger } from '../../runtime/ledger/ledger.ts';
-import { type LedgerRecords, readRecords } from '../../runtime/ledger/records.ts';
+import { type LedgerRecords, readRecords, type SharedRecord } from '../../runtime/ledger/records.ts';
+import { requestRecords } from '../../runtime/operation-requests.ts';
+import { refusalRecords } from '../../runtime/refused-agents.ts';
 import { createApprovalOutcomes } from '../../runtime/removals/approval-files.ts';
 import { createApprovals } from '../../runtime/removals/approvals.ts';
 import { createWindows } from '../../runtime/removals/windows.ts';
@@ -46,6 +51,15 @@ export interface ReplicaSetup {
   readonly engine?: number;
 }
 
+/** All inputs that every replica may write. */
+const SHARED_RECORDS: readonly SharedRecord[] = [
+  attemptRecords,
+  refusalRecords,
+  requestRecords,
+  streamRecords,
+  reportRecords,
+];
+
 export type Foundation = Awaited<ReturnType<typeof layFoundation>>;
 
 /**
@@ -64,7 +78,7 @@ export async function layFoundation(
   const store = createConditionedStore(given.store, lock === undefined ? [format] : [format, lock]);
   const deps = { ...given, store };
   if (setup !== undefined) await agreeOnEpoch(store, clock.now());
-  const read = await readRecords(store, log);
+  const read = await readRecords(store, log, SHARED_RECORDS);
   // A follower does not judge removals: it loads these records when it begins to.
   const unjudged = { held: new Map(), approvals: new Map(), windows: new Map(), approvalOutcomes: undefined };
   const records = setup === undefined ? read : { ...read, ...unjudged };

@@ -1,12 +1,28 @@
 import type { Input } from '../../engine/collections/types.ts';
 import type { HealthReport } from '../../model/dataplane-health.ts';
-import { type ReportRecord, recordKey, recordShape } from '../ledger/records.ts';
+import type { SharedRecord } from '../ledger/records.ts';
+import { fields, isFlag, isTime, mapOf } from '../ledger/shapes.ts';
 import { createSharedInput, type SharedInputDeps } from '../shared-input.ts';
 
 interface ReportDeps extends SharedInputDeps {
   readonly input: Input<HealthReport>;
-  readonly records: ReadonlyMap<string, ReportRecord>;
 }
+
+/** The last report of a data plane. */
+type ReportRecord = {
+  /** When its stream began, in milliseconds since 1970, or one more than that of an earlier stream: the newest stream counts. */
+  readonly began: number;
+  readonly report: HealthReport;
+};
+
+/** The last reports, by `MESH/NAME` of the data plane. */
+export const reportRecords: SharedRecord = {
+  prefix: 'dataplane-reports/',
+  shape: fields({
+    began: isTime,
+    report: fields({ envoyHealthy: isFlag, envoySince: isTime, workloads: mapOf(isFlag) }),
+  }),
+};
 
 /** What became of a report. `superseded`: a newer stream of the data plane exists. */
 export type ReportResult = 'changed' | 'unchanged' | 'superseded';
@@ -18,11 +34,8 @@ export function createDataplaneReports(deps: ReportDeps) {
   const { clock } = deps;
   /** The beginning of the newest stream here. */
   const newest = new Map<string, number>();
-  const shared = createSharedInput<ReportRecord, HealthReport>(deps, {
-    prefix: recordKey.dataplaneReport(''),
-    shape: recordShape.dataplaneReport,
+  const shared = createSharedInput<ReportRecord, HealthReport>(deps, reportRecords, {
     input: deps.input,
-    records: deps.records,
     staged: ({ report }) => report,
     // A replica that did not know the newer stream yet has written it.
     isOutdated: (value, own) => value.began < own.began,

@@ -1,17 +1,36 @@
 import type { Input } from '../../engine/collections/types.ts';
 import type { StreamState } from '../../model/dataplane-health.ts';
 import { createKeyedCount } from '../../model/keyed-limit.ts';
-import { recordKey, recordShape, type StreamRecord } from '../ledger/records.ts';
+import type { SharedRecord } from '../ledger/records.ts';
+import { fields, isFlag, isText, isTime } from '../ledger/shapes.ts';
 import type { Replica } from '../replica/replica.ts';
 import { createSharedInput, type SharedInputDeps } from '../shared-input.ts';
 
 interface StreamDeps extends SharedInputDeps {
   readonly input: Input<StreamState>;
-  readonly records: ReadonlyMap<string, StreamRecord>;
   /** Id of this replica; empty: the only server. */
   readonly id: string;
   readonly replica: Pick<Replica, 'leads' | 'isAlive'>;
 }
+
+/** Whether a data plane has an open stream, as the replica notes it that has seen the last change. */
+type StreamRecord = {
+  /** Id of the replica; empty: the only server. */
+  readonly replica: string;
+  readonly open: boolean;
+  /** When `open` last changed, in milliseconds since 1970. */
+  readonly since: number;
+  /** Why its Envoy has refused the endpoints that it was sent last; absent: it has not. */
+  readonly rejected?: string;
+  /** Why the last stream has ended; absent: one is open. */
+  readonly ended?: string;
+};
+
+/** Whether declared data planes are connected, by their `MESH/NAME`. */
+export const streamRecords: SharedRecord = {
+  prefix: 'dataplane-streams/',
+  shape: fields({ replica: isText, open: isFlag, since: isTime }),
+};
 
 /** Time for an Envoy to come back after its server has ended, until it counts as disconnected. */
 export const RETURN_MS = 30_000;
@@ -32,11 +51,8 @@ export function createDataplaneStreams(deps: StreamDeps) {
   let cancel = (): void => undefined;
   let isStopping = false;
 
-  const shared = createSharedInput<StreamRecord, StreamState>(deps, {
-    prefix: recordKey.dataplaneStream(''),
-    shape: recordShape.dataplaneStream,
+  const shared = createSharedInput<StreamRecord, StreamState>(deps, streamRecords, {
     input: deps.input,
-    records: deps.records,
     staged: ({ replica: _replica, open, ...rest }) => ({ connected: open, ...rest }),
     changed: (key) => assert(key),
   });

@@ -1,11 +1,7 @@
-import type { AnsweredRequest } from '../../engine/care/operation/requests.ts';
 import type { Input } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
-import type { AttemptRequest } from '../../engine/inputs.ts';
-import type { AgentRefusal } from '../../model/agent-refusal.ts';
-import type { HealthReport } from '../../model/dataplane-health.ts';
 import { isEngineKind } from '../../model/engine-kinds.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, parseJsonBytes } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJsonBytes } from '../../model/json.ts';
 import type { ApprovalOutcome, Contenders, Hold, LastKnownGood, Registration } from '../../model/ledger.ts';
 import type { AdmissionPosition } from '../../model/output.ts';
 import type { Log } from '../../ports/log.ts';
@@ -15,6 +11,7 @@ import { decodeMap, listMaps, readMap } from '../stored/read-map.ts';
 import { createSharing } from '../stored/sharing.ts';
 import type { ValueCodec } from '../stored/stored-map.ts';
 import { type ClusterReadings, clusterCodecs, clusterMapKinds, clusterMapOf } from './cluster-state.ts';
+import { fields, isFlag, isText, isTime, listOf, mapOf, type Shape } from './shapes.ts';
 
 /** The format of the store; a server refuses a newer one (`../replica/conditioned-store.ts`). */
 export const STORE_FORMAT = 1;
@@ -42,11 +39,6 @@ export const recordKey = {
   auditedRemediation: (cluster: string) => `audited-remediations/${cluster}`,
   elapsedOfAll: 'elapsed/',
   elapsed: (owner: string, key: string) => `elapsed/${owner}/${key}`,
-  dataplaneStream: (key: string) => `dataplane-streams/${key}`,
-  dataplaneReport: (key: string) => `dataplane-reports/${key}`,
-  agentRefusal: (cluster: string) => `agent-refusals/${cluster}`,
-  operationRequest: (shoot: string) => `operation-requests/${shoot}`,
-  attempts: (cluster: string) => `attempts/${cluster}`,
   historyOf: (cluster: string) => `history/${cluster}/`,
   history: (cluster: string, slot: number) => `history/${cluster}/${slot}`,
 } as const;
@@ -141,36 +133,13 @@ export interface Revocation {
   readonly notBefore: number;
 }
 
-/** Whether a data plane has an open stream, as the replica notes it that has seen the last change. */
-export type StreamRecord = {
-  /** Id of the replica; empty: the only server. */
-  readonly replica: string;
-  readonly open: boolean;
-  /** When `open` last changed, in milliseconds since 1970. */
-  readonly since: number;
-  /** Why its Envoy has refused the endpoints that it was sent last; absent: it has not. */
-  readonly rejected?: string;
-  /** Why the last stream has ended; absent: one is open. */
-  readonly ended?: string;
-};
-
-/** The last refusal of a caller who gave the name of a cluster. */
-export type RefusalRecord = {
-  readonly last: AgentRefusal;
-  /** The one that the status of the cluster shows, which changes seldom. */
-  readonly shown: AgentRefusal;
-  readonly isProven: boolean;
-  readonly wasConnected: boolean;
-  /** The agent has connected since, or no caller has come for a day. */
-  readonly isOver: boolean;
-};
-
-/** The last report of a data plane. */
-export type ReportRecord = {
-  /** When its stream began, in milliseconds since 1970, or one more than that of an earlier stream: the newest stream counts. */
-  readonly began: number;
-  readonly report: HealthReport;
-};
+/** One record for each subject, such as a data plane, which every replica may write: see `../shared-input.ts`. */
+export interface SharedRecord {
+  /** Of the keys; ends with a slash. */
+  readonly prefix: string;
+  /** Records of another shape are damaged. */
+  readonly shape: Shape;
+}
 
 /** Records under keys of two parts. */
 type Nested<Value> = ReadonlyMap<string, ReadonlyMap<string, Value>>;
@@ -182,7 +151,7 @@ export type LedgerRecords = Awaited<ReturnType<typeof readRecords>>;
  * Reads the complete ledger. Rejects if the store does not answer. A damaged record or map counts as missing and is logged;
  * agents and sources report its content again.
  */
-export async function readRecords(store: SnapshotStore, log: Log) {
+export async function readRecords(store: SnapshotStore, log: Log, shared: readonly SharedRecord[] = []) {
   const read = createReader(store, log);
   const readings = await readClusterMaps(store, log);
   const registrations = await read.flat<Registration>(recordKey.registration(''), recordShape.registration);
@@ -205,17 +174,12 @@ export async function readRecords(store: SnapshotStore, log: Log) {
     /** Clusters that are assumed warm. */
     assumedWarm: await read.flat<unknown>(recordKey.assumedWarm(''), recordShape.any),
     revocations: await read.flat<Revocation>(recordKey.revocation(''), recordShape.revocation),
-    /** Whether declared data planes are connected, and their last reports; by `MESH/NAME`. */
-    dataplanes: {
-      streams: await read.flat<StreamRecord>(recordKey.dataplaneStream(''), recordShape.dataplaneStream),
-      reports: await read.flat<ReportRecord>(recordKey.dataplaneReport(''), recordShape.dataplaneReport),
-    },
-    /** What was answered of what is asked of Shoots, by Shoot. */
-    operationRequests: await read.flat<AnsweredRequest>(recordKey.operationRequest(''), recordShape.operationRequest),
-    /** Attempts that people have asked for, by cluster. */
-    attempts: await read.flat<AttemptRequest>(recordKey.attempts(''), recordShape.attempts),
-    /** The last refusals, by the name of a cluster. */
-    agentRefusals: await read.flat<RefusalRecord>(recordKey.agentRefusal(''), recordShape.agentRefusal),
+    /** The records of inputs that every replica may write, by their prefix. */
+    shared: new Map(
+      await Promise.all(
+        shared.map(async ({ prefix, shape }) => [prefix, await read.flat<JsonValue>(prefix, shape)] as const),
+      ),
+    ),
     /** The clusters' maps. */
     readings,
   };
@@ -306,15 +270,7 @@ function createReader(store: SnapshotStore, log: Log) {
   };
 }
 
-/** True if a record has the expected shape; otherwise it is damaged. */
-export type Shape = (json: JsonValue | undefined) => boolean;
-
-const isText: Shape = (json) => typeof json === 'string';
-const isFlag: Shape = (json) => typeof json === 'boolean';
-const isFlags: Shape = (json) => isJsonObject(json) && Object.values(json).every(isFlag);
-const isTime: Shape = (json) => typeof json === 'number' && json >= 0;
 const isPosition = fields({ epoch: isTime, sequence: isTime });
-const isRefusal = fields({ reason: isText, message: isText, address: isText, at: isTime });
 const isOrigin = fields({ source: isText, path: isText });
 
 /** The fields of each record that the start of a server relies on. */
@@ -342,29 +298,4 @@ export const recordShape = {
   }),
   observed: isJsonObject,
   elapsed: fields({ at: isTime }),
-  agentRefusal: fields({
-    ...{ last: isRefusal, shown: isRefusal, isProven: isFlag, wasConnected: isFlag, isOver: isFlag },
-  }),
-  operationRequest: fields({ spec: isText, annotation: isText }),
-  attempts: fields({ objects: mapOf(isTime) }),
-  dataplaneStream: fields({ replica: isText, open: isFlag, since: isTime }),
-  dataplaneReport: fields({
-    began: isTime,
-    report: fields({ envoyHealthy: isFlag, envoySince: isTime, workloads: isFlags }),
-  }),
 } satisfies Readonly<Record<string, Shape>>;
-
-function fields(shapes: Readonly<Record<string, Shape>>): Shape {
-  return (json) => {
-    const object = objectOf(json);
-    return Object.entries(shapes).every(([name, shape]) => shape(object[name]));
-  };
-}
-
-function mapOf(shape: Shape): Shape {
-  return (json) => isJsonObject(json) && Object.values(json).every(shape);
-}
-
-function listOf(shape: Shape): Shape {
-  return (json) => Array.isArray(json) && json.every(shape);
-}

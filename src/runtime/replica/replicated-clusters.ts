@@ -14,8 +14,9 @@ import {
   stageClusterMap,
 } from '../ledger/cluster-state.ts';
 import { type Ledger, unseenAgent } from '../ledger/ledger.ts';
-import { type Revocation, recordKey, recordShape, type Shape } from '../ledger/records.ts';
+import { type Revocation, recordKey, recordShape } from '../ledger/records.ts';
 import { isLater } from '../ledger/registrations.ts';
+import type { Shape } from '../ledger/shapes.ts';
 import { createKeyedTask } from '../single-flight.ts';
 import { jsonWrite, readJson } from '../stored/json-record.ts';
 import { atOneMoment, readMap } from '../stored/read-map.ts';

@@ -9,9 +9,9 @@ import {
   type OutcomesRecord,
   recordKey,
   recordShape,
-  type Shape,
   type WindowRecord,
 } from '../ledger/records.ts';
+import type { Shape } from '../ledger/shapes.ts';
 import type { ApprovalOutcomes } from '../removals/approval-files.ts';
 import type { Approvals } from '../removals/approvals.ts';
 import type { Windows } from '../removals/windows.ts';

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseClusterName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
 import type { RelayRefusal } from '../../../src/relay/session.ts';
-import type { RefusalRecord } from '../../../src/runtime/ledger/records.ts';
-import { nextRecord } from '../../../src/runtime/refused-agents.ts';
+import { nextRecord, type RefusalRecord } from '../../../src/runtime/refused-agents.ts';
 import type { FleetWorld } from '../../support/fleet-world.ts';
 import { restart, startedWorld } from '../../support/started-world.ts';
 
