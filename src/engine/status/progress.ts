@@ -132,7 +132,7 @@ const DRIFTED = 'Drifted';
 
 function driftMessage(drift: Drift, since: number | undefined): string {
   const when = since === undefined ? '' : ` since ${rfc3339(since)}`;
-  return `${displayDrift(drift)}${when}; it is left, since drift is only reported`;
+  return `drifted${when}: ${displayDrift(drift)}; its drift is only reported`;
 }
 
 function removalProgress(result: ObjectResult | undefined, connected: boolean): Reported {

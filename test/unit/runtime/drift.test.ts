@@ -126,7 +126,7 @@ describe('an object whose drift is left', () => {
     const output = outputOf(world);
     expect(output).toMatchObject({ state: 'applied', reason: 'Drifted', drift: CHANGED, since });
     expect(output?.message).toBe(
-      `data.value changed by "kubectl-edit" since ${since}; it is left, since drift is only reported`,
+      `drifted since ${since}: data.value changed by "kubectl-edit"; its drift is only reported`,
     );
     const placement = await world.server.api.explain({ object: 'Placement/apps', part: 'Ready' });
     expect(placement).toMatchObject({
