@@ -34,7 +34,7 @@ describeOnDirectories('what a push does to real clusters', (clusters, { capabili
     until(`${commit} has entered`, async () => (await fleet.status()).sources[0]?.revision === commit || undefined);
 
   beforeAll(async () => {
-    fleet = await startFleet(files, { clusters, poll: 1 });
+    fleet = await startFleet(files, { clusters });
     await fleet.agent('east').start();
     await fleet.agent('west').start();
     await summary(/^applied by 2 of 2 clusters$/);
@@ -123,7 +123,7 @@ describeOnDirectories('what a push does to real clusters', (clusters, { capabili
 
   it('writes the status of a commit that says it was made in the year 287,168', async () => {
     const change = { 'apps/a.yaml': configMapYaml('a', 'six') };
-    const commit = fleet.sandbox.push(fleet.bare, change, { committedAt: 9_000_000_000_000 });
+    const commit = fleet.push(change, 'fleet', { committedAt: 9_000_000_000_000 });
     const written = await until('its status is written', async () => {
       const file = fleet.statusFile(`revisions/main/${commit}.yaml`);
       return file?.summary === 'applied by 2 of 2 clusters' ? file : undefined;

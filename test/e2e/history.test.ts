@@ -24,7 +24,7 @@ describe('what was sent, why not, and what a file reaches, of a real server', ()
     });
 
   beforeAll(async () => {
-    fleet = await startFleet(files, { poll: 1 });
+    fleet = await startFleet(files);
     await fleet.agent('east').start();
   });
   afterAll(async () => fleet.stop());

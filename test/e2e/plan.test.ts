@@ -37,7 +37,7 @@ describe('plans and recordings of a real server', () => {
     until(`the summary is ${text}`, async () => text.test((await fleet.status()).summary));
 
   beforeAll(async () => {
-    fleet = await startFleet(files, { poll: 1 });
+    fleet = await startFleet(files);
     await fleet.agent('east').start();
     await fleet.agent('west').start();
     await summary(/^applied by 2 of 2 clusters$/);

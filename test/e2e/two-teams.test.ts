@@ -57,7 +57,6 @@ describe('two teams with a repository each', () => {
 
   beforeAll(async () => {
     fleet = await startFleet(platform, {
-      poll: 1,
       sources: { team },
       config: { allow: { team: { targets: ['west'] } } },
     });
