@@ -22,9 +22,18 @@ export interface Program {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Starts `fleetrelay ARGS`. */
+/** Those that have not ended. A process that ends before it has stopped them, as at a second Ctrl-C, leaves none behind. */
+const running = new Set<ChildProcess>();
+
+function killAll(): void {
+  for (const child of running) child.kill('SIGKILL');
+}
+
+/** Starts `fleetrelay ARGS`. It is killed when this process ends before it. */
 export function startChild({ file, env }: Program, args: readonly string[]): Child {
   const child = spawn(process.execPath, [file, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  if (running.size === 0) process.once('exit', killAll);
+  running.add(child);
   const lines: string[] = [];
   const waiting = new Set<(line: string) => void>();
   createInterface({ input: child.stderr }).on('line', (line) => {
@@ -33,8 +42,13 @@ export function startChild({ file, env }: Program, args: readonly string[]): Chi
     for (const look of waiting) look(line);
   });
   const ended = new Promise<number | null>((resolve) => {
-    child.once('exit', (code) => resolve(code));
-    child.once('error', () => resolve(null));
+    const end = (code: number | null): void => {
+      running.delete(child);
+      if (running.size === 0) process.off('exit', killAll);
+      resolve(code);
+    };
+    child.once('exit', end);
+    child.once('error', () => end(null));
   });
   return {
     pid: child.pid ?? 0,

@@ -55,6 +55,14 @@ async function startDemo(args: readonly string[], demoEnv: NodeJS.ProcessEnv) {
   return { child, said };
 }
 
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 async function endDemo(child: ChildProcess): Promise<void> {
   child.kill('SIGHUP');
   await until('the demo has ended', () => child.exitCode !== null || child.signalCode !== null);
@@ -148,6 +156,23 @@ test.skipIf(noProgram('bash'))('without the programs of Kubernetes the demo expl
   const said = await type(`${process.execPath} ${DEMO} --kubernetes 2>&1`, 1, nowhere);
   expect(said).toContain('setup-envtest use -p path');
   expect(said).toContain('npm run kubernetes-binaries');
+});
+
+test('a demo that is stopped twice leaves no server behind', async () => {
+  const { child, said } = await startDemo([], env);
+  const [, pid] = /^ {4}kill (\d+)$/m.exec(said) ?? [];
+  const api = /--api (\S+)/.exec(said)?.[1] ?? 'http://127.0.0.1:9980';
+  const answers = (): Promise<boolean> =>
+    fetch(`${api}/api/v1/status`).then(
+      () => true,
+      () => false,
+    );
+  expect(await answers()).toBe(true);
+  child.kill('SIGTERM');
+  child.kill('SIGHUP');
+  await until('the demo has ended', () => child.exitCode !== null || child.signalCode !== null);
+  await until('its server has ended', async () => !(await answers()));
+  await until('its agent has ended', () => !isAlive(Number(pid)));
 });
 
 test('a demo that is stopped during its start suggests no commands, and leaves nothing behind', async () => {
