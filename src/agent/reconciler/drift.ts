@@ -44,7 +44,7 @@ export function createDrift(deps: DriftDeps) {
     forget(key: ObjectKey): void {
       differing.delete(key);
       matching.delete(key);
-      found.end(key);
+      found.forget(key);
     },
     /** Objects that were put back since the start. */
     counts: putBack.counts,

@@ -102,7 +102,7 @@ function createLeftDrift({ cluster, drifts, log, results, settings }: FoundDrift
       tell(cluster, now, 'DriftReported', `${displayDrift(found)}: it is left, since drift is only reported`);
       log.info('drift is reported, and left', { object: displayKey(key), ...found });
     },
-    /** The object is as declared again, or is not owned any more. */
+    /** The object is as declared again. */
     end(key: ObjectKey): void {
       if (!left.delete(key)) return;
       drifts.end(key);
@@ -110,6 +110,10 @@ function createLeftDrift({ cluster, drifts, log, results, settings }: FoundDrift
       if (last?.drift === undefined) return;
       const { drift: _, ...rest } = last;
       results.note(rest);
+    },
+    /** The object is not owned any more. */
+    forget(key: ObjectKey): void {
+      if (left.delete(key)) drifts.end(key);
     },
     /** Takes the drift that is to be put back under the settings and the inventory of now. */
     takeReturned(records: { get(key: ObjectKey): InventoryRecord | undefined }): readonly Compared[] {
@@ -207,9 +211,14 @@ export function createFoundDrift(deps: FoundDriftDeps) {
       for (const compared of returned) putBack.returned(compared);
       return returned.map(({ record: { key } }) => key);
     },
-    /** The object is as declared without a write, or is not owned any more. */
+    /** The object is as declared without a write. */
     end(key: ObjectKey): void {
       left.end(key);
+      putBack.end(key);
+    },
+    /** The object is not owned any more. */
+    forget(key: ObjectKey): void {
+      left.forget(key);
       putBack.end(key);
     },
   };

@@ -7,7 +7,7 @@ import {
   type ObjectResult,
   TAKES_SUSPENDED,
 } from '../../model/agent.ts';
-import { MOST_DRIFT_FIELDS } from '../../model/drift.ts';
+import { MOST_DRIFT_FIELDS, short } from '../../model/drift.ts';
 import { type Digest, quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import { liveObjectOf } from '../../model/live-object.ts';
@@ -233,7 +233,7 @@ function sendableTexts(texts: readonly string[]): string[] {
 
 function readDrift(drift: string, fields: readonly string[], managers: readonly string[]): Pick<ObjectResult, 'drift'> {
   if (drift === '') return {};
-  const read = (texts: readonly string[]): string[] => texts.slice(0, MOST_DRIFT_FIELDS).map(readText);
+  const read = (texts: readonly string[]): readonly string[] => short(texts.slice(0, MOST_DRIFT_FIELDS).map(readText));
   return {
     drift: { drift: readWord(drift, ['changed', 'removed']), fields: read(fields), managers: read(managers) },
   };

@@ -251,6 +251,18 @@ describe('with drift.mode Report', () => {
     expect(world.cluster.objects.get(keyOf(b))?.value).toEqual(b);
   });
 
+  test('an object that is removed from git is told as removed, and as nothing else', async () => {
+    const world = await applied(REPORTING);
+    world.cluster.personPuts(keyA, configMap('a', 'drift'));
+    await world.settle();
+    const { length } = world.server.results;
+    await world.server.say({ removals: [keyA] });
+    await world.settle();
+    expect(world.server.results.slice(length).map(({ state }) => state)).toEqual(['removed']);
+    await world.clock.advance(60_000);
+    expect(told(world)).toEqual([['ConfigMap/web/a', 'changed', ['data.k'], 'over', 1]]);
+  });
+
   test('a removed object stays removed when its file is moved', async () => {
     const world = await applied(REPORTING);
     await world.clock.advance(1_000);

@@ -12,6 +12,7 @@ const entry = fc.record({
   origins: fc.array(fc.record({ source: text, path: text }), { maxLength: 2 }),
   scope: fc.array(text, { maxLength: 2 }),
   stopped: fc.boolean(),
+  driftMode: fc.constantFrom('Repair', 'Report', undefined),
   attempt: fc.option(fc.integer({ min: 1, max: 2 ** 45 }), { nil: undefined }),
 });
 const inventory = fc

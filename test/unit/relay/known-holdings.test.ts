@@ -55,6 +55,7 @@ describe('a holding that the server remembers', () => {
     ['scope', (entry) => ({ ...entry, scope: [] })],
     ['stop', (entry) => ({ ...entry, stopped: true })],
     ['attempt', (entry) => ({ ...entry, attempt: 1_780_000_000_000 })],
+    ['mode of drift', (entry) => ({ ...entry, driftMode: 'Report' })],
     ['phase', (entry) => ({ ...entry, phase: entry.phase === 'held' ? 'removing' : 'held' })],
   ];
   it.each(changes)('is sent if it differs in one %s', async (_, change) => {

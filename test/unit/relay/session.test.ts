@@ -79,13 +79,18 @@ test('a delta arrives with all its parts', async () => {
     touches: [{ key: configMapKey('a'), origins: [], scope: [], attempt: 1_780_000_000_000 }],
   };
   expect(await sessionOf(world).send(again)).toEqual({ type: 'accepted' });
+  const left = {
+    ...deltaOf(AB, AB, { epoch: 3, sequence: 5 }),
+    touches: [{ key: configMapKey('a'), origins: [], scope: [], driftMode: 'Report' } as const],
+  };
+  expect(await sessionOf(world).send(left)).toEqual({ type: 'accepted' });
   const received = agent.deltas.map(({ tag: _, upserts, ...sent }) => ({
     ...sent,
     // The value of a received object is no property of its own.
     upserts: upserts.map((object) => ({ ...object, value: object.value })),
   }));
-  expect(received).toEqual([withContents(delta), touched, stopped, again]);
-  expect(world.server.stats()).toMatchObject({ connectedClusters: 1, streams: 2, outputsAccepted: 4 });
+  expect(received).toEqual([withContents(delta), touched, stopped, again, left]);
+  expect(world.server.stats()).toMatchObject({ connectedClusters: 1, streams: 2, outputsAccepted: 5 });
 });
 
 /** As it arrives: with the bytes that its digests cover. */
@@ -276,6 +281,18 @@ test('many results arrive in batches, and an odd reason spoils nothing', { timeo
   expect(world.owner.received).toHaveLength(1201);
   expect(world.owner.received.at(-1)?.reason).toBe('Unknown');
   expect(world.owner.received[0]?.message).toMatch(/^x{4092}\.\.\.$/);
+});
+
+test('what others have done to an object arrives with its result, within bounds', async () => {
+  const world = await createRelayHarness();
+  const { client } = await world.connect();
+  const drift = { drift: 'changed', fields: ['data.k'], managers: ['kubectl-edit'] } as const;
+  const many = Array.from({ length: 30 }, (_, index) => `${index}${'x'.repeat(5_000)}`);
+  client.report([{ ...result('a'), drift }, result('b'), { ...result('c'), drift: { ...drift, fields: many } }]);
+  await world.clock.settle();
+  const [a, b, c] = world.owner.received;
+  expect([a?.drift, b?.drift]).toEqual([drift, undefined]);
+  expect(c?.drift?.fields.map((field) => field.length)).toEqual(Array(10).fill(300));
 });
 
 test('only the difference of the input travels, also after a reconnect', async () => {
