@@ -56,7 +56,7 @@ async function leftovers(root: string, schemaNames: readonly string[]): Promise<
   const stems = new Set(schemaNames.map((name) => basename(name, '.json')));
   const entries = await readdir(join(root, 'generated'), { withFileTypes: true });
   const files = entries
-    .flatMap((entry) => (entry.isFile() && !entry.name.endsWith('_pb.ts') ? [entry.name] : []))
+    .flatMap((entry) => (entry.isFile() && /\.(?:d\.ts|js)$/.test(entry.name) ? [entry.name] : []))
     .sort();
   return files.filter((file) => !stems.has(file.replace(/(\.d\.ts|\.js)$/, ''))).map((file) => `generated/${file}`);
 }
