@@ -94,6 +94,10 @@ const EDS_RESULTS = ['sent', 'accepted', 'rejected'] as const;
 const METRICS: Readonly<Record<string, Metric>> = {
   fleetrelay_ready: ['1 if the server is ready.', ({ fleet }) => fleet.ready],
   'fleetrelay_cluster_in_sync{cluster}': ['1 if the cluster holds what it should.', ofClusters(({ inSync }) => inSync)],
+  'fleetrelay_cluster_drifted_objects{cluster}': [
+    'Applied objects that others have changed or removed since, where drift is only reported.',
+    ofClusters(({ drifted }) => drifted),
+  ],
   'fleetrelay_cluster_suspended{cluster}': [
     '1 if a person has suspended the cluster.',
     ofClusters(({ suspended }) => suspended !== null),
@@ -315,7 +319,7 @@ function refusalsIn({ clusters, undeclaredAgents = {} }: FleetView): readonly (r
   return [...declared, ...Object.entries(undeclaredAgents)];
 }
 
-function ofClusters(value: (cluster: ClusterView, scrape: Scrape) => boolean): Metric[1] {
+function ofClusters(value: (cluster: ClusterView, scrape: Scrape) => boolean | number): Metric[1] {
   return (scrape) => scrape.fleet.clusters.map((cluster) => [cluster.name, value(cluster, scrape)]);
 }
 

@@ -30,6 +30,7 @@ test('a scrape has samples of that moment and no earlier ones', async () => {
   expect(first).toContain('relay_push_clients_warmed{cluster="east"} 0');
   expect(first).toContain('relay_pull_clients_connected{cluster="east"} 0');
   expect(first).toContain('fleetrelay_cluster_in_sync{cluster="west"} 0');
+  expect(first).toContain('fleetrelay_cluster_drifted_objects{cluster="west"} 0');
   expect(first).toContain('fleetrelay_cluster_objects{cluster="east",state="applied"} 2');
   expect(first).toContain('fleetrelay_source_state{source="main",state="synced"} 1');
   expect(first).toContain('fleetrelay_held_removals{cluster="east"} 1');
