@@ -2,7 +2,7 @@ import { afterEach, expect, it } from 'vitest';
 import { looksOf } from '../support/fleet-looks.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
-import { describeOnClusters } from '../support/on-clusters.ts';
+import { describeOnDirectories } from '../support/on-clusters.ts';
 
 const files = {
   'clusters/east/cluster.yaml': clusterYaml('east'),
@@ -12,7 +12,7 @@ const files = {
   'apps/b.yaml': configMapYaml('b', 'one'),
 };
 
-describeOnClusters('what people do by hand in a cluster', (clusters) => {
+describeOnDirectories('what people do by hand in a cluster', (clusters) => {
   let fleet: Fleet;
   const { holds, summary } = looksOf(() => fleet);
   afterEach(async () => fleet.stop());

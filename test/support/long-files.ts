@@ -9,7 +9,7 @@ export const ALSO_LONG = {
   ],
   integration: [
     'test/e2e/relay/{0[1-9],1[0-6]}-*.test.ts',
-    'test/e2e/{survival,desired-state,people,hostile-agent,pre-commit,chart-releases}.test.ts',
+    'test/e2e/{survival,desired-state,by-hand,people,hostile-agent,pre-commit,chart-releases}.test.ts',
     'test/e2e/{trust,kubernetes-leader,kubernetes-outages,demo}.test.ts',
     'test/hostile/processes/forged-positions.test.ts',
   ],
