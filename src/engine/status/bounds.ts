@@ -11,10 +11,9 @@ export function settingsOutOfBounds(engine: Engine): readonly EngineDiagnostic[]
   if (bounds === undefined) return [];
   const policy = engine.policy.get('', '');
   const cuts = policy === undefined ? [] : boundPolicy(policy.value, bounds).cuts;
-  const looser = 'the FleetPolicy is looser than the server allows';
   return [
     ...cuts.flatMap(({ field, message }) =>
-      policy === undefined ? [] : [bounded(policy, field, `${looser}: ${message}`)],
+      policy === undefined ? [] : [bounded(policy, field, `the server bounds the FleetPolicy: ${message}`)],
     ),
     ...(bounds.driftMode === undefined ? [] : otherModes(engine, bounds.driftMode)),
   ];

@@ -97,7 +97,7 @@ describe('drift.mode of a Placement', () => {
     expect(world.agent('east').settings.at(-1)).toMatchObject({ driftModeBound: true });
     expect(world.agent('east').settings.at(-1)).not.toHaveProperty('driftMode');
     expect(world.server.api.diagnostics().map(({ code, message, at }) => `${code} ${at?.path} ${message}`)).toEqual([
-      'FR3006 fleet/policy.yaml the FleetPolicy is looser than the server allows: drift.mode is Report, the server sets Repair',
+      'FR3006 fleet/policy.yaml the server bounds the FleetPolicy: drift.mode is Report, the server sets Repair',
       'FR3006 fleet/r.yaml Placement report: drift.mode is Report, the server sets Repair for all',
     ]);
   });
