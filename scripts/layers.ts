@@ -1,4 +1,4 @@
-/** What a layer is made for: the folders below `src` that it may import besides itself, and what of Node and npm. */
+/** What a layer may import besides itself. */
 export interface Layer {
   /** Layers and `generated`; the static test shows that each is used. */
   readonly may: readonly string[];

@@ -177,8 +177,12 @@ async function startManagementServer(program: Program, folder: string, repositor
     return { server, secret, addresses: { relay: String(relay), http: String(http), caFile: String(caFile) } };
   };
   const free = await Promise.all(USUAL_PORTS.map(async (port) => ((await isFree(port)) ? port : ANY_PORT)));
-  // Another process can take a port meanwhile.
-  return start(free).catch(() => start(USUAL_PORTS.map(() => ANY_PORT)));
+  return start(free).catch(async (error: unknown) => {
+    const areFree = await Promise.all(free.map((port) => port === ANY_PORT || isFree(port)));
+    if (!areFree.includes(false)) throw error;
+    // Another process has taken a port meanwhile.
+    return start(USUAL_PORTS.map(() => ANY_PORT));
+  });
 }
 
 /** The system chooses a port that is free. */

@@ -77,12 +77,13 @@ function clusterProblem(cluster: ClusterView): readonly Problem[] {
     }
   }
   const drifted =
-    cluster.drifted === 0
+    // A server of an earlier version counts none.
+    !(cluster.drifted > 0)
       ? []
       : [
           warning(
             where,
-            `${of(cluster.drifted, 'drifted')}, which is only reported: fleetrelay get drift --cluster ${name}`,
+            `${of(cluster.drifted, 'drifted')}, which is only reported: fleetrelay get outputs --cluster ${name}`,
           ),
         ];
   if (counts.held === 0) return drifted;

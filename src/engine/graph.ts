@@ -57,7 +57,7 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   );
   const status = wireStatus(base, desired, wired, { ...output, safeMode });
   const { clusters, declarations, documents, policy, placements, placementIndexes, assignments } = desired;
-  const { stageTallies, progress, statuses, readers, deadlines, reported } = status;
+  const { stageTallies, progress, statuses, readers, deadlines, reported: reportedDomains } = status;
   const collections = {
     ...{ documents, declarations, clusters, policy, placements, assignments },
     ...{ candidates: wanted.candidates, ...output, progress, deadlines },
@@ -73,11 +73,11 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
     doubtfulFiles: desired.doubtfulFiles,
     /** By source name, in the empty partition; no entry: the source may do everything. */
     rights: desired.rights,
-    domains: reported,
+    domains: reportedDomains,
     /** The parts and the report of a domain; undefined: the engine was made without it. */
-    partsOf: <Parts extends DomainParts>(domain: Domain<Parts>) =>
-      // A domain stands beside the parts and the report that it has made.
-      reported.find((each) => each.domain === domain) as ReportedDomain<Parts> | undefined,
+    reported: <Parts extends DomainParts>(domain: Domain<Parts>) =>
+      // The entry of a domain has that domain's own parts and report.
+      reportedDomains.find((each) => each.domain === domain) as ReportedDomain<Parts> | undefined,
     /** The inputs of the domains, by the domain's name. The shell stages them as it stages `inputs`. */
     domainInputs: Object.fromEntries(
       wired.flatMap(({ domain: { name }, parts }) => (parts.inputs === undefined ? [] : [[name, parts.inputs]])),
@@ -215,7 +215,7 @@ function wireDomains(
   const partsOf = <Parts extends DomainParts>(domain: Domain<Parts>): Parts => {
     const parts = earlier.get(domain);
     if (parts === undefined) throw new Error(`the domain ${domain.name} is read and is not listed earlier`);
-    // A domain stands beside the parts that it has derived.
+    // The entry of a domain has that domain's own parts.
     return parts as Parts;
   };
   return among.map((domain): WiredDomain => {

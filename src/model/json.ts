@@ -119,3 +119,8 @@ export function objectOf(value: JsonValue | undefined): JsonObject {
 export function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
+
+/** The member of this name; undefined: there is none, also where every object inherits one, such as `constructor`. */
+export function ownMember<Value>(object: Readonly<Record<string, Value>> | undefined, name: string): Value | undefined {
+  return object !== undefined && Object.hasOwn(object, name) ? object[name] : undefined;
+}

@@ -78,7 +78,10 @@ export function createSharedInput<Value extends JsonValue, Staged extends JsonVa
     all: readAll,
     each: async (record) => take(record, (await store.get(record))?.value),
   });
-  for (const [key, value] of deps.records.shared.get(prefix) ?? []) {
+  const stored = deps.records.shared.get(prefix);
+  if (stored === undefined)
+    throw new Error(`the records ${prefix} were not read: they are not in the list of the server`);
+  for (const [key, value] of stored) {
     journal.noted(prefix + key, value);
     // Its shape was checked when the record was read.
     stage(key, value as Value);

@@ -57,7 +57,7 @@ const NO_FIGURES: XdsFigures = createXdsCounts().figures();
 /** Knows which declared data planes are connected and what their Envoys report, and serves their Envoys if there is a setup. */
 export function createXds(deps: XdsDeps, setup: XdsSetup | undefined) {
   const { engine, loop } = deps;
-  const health = engine.partsOf(healthDomain)?.parts;
+  const health = engine.reported(healthDomain)?.parts;
   if (health === undefined) throw new Error('the engine has no domain for the health of data planes');
   const declared = (key: string): DeclaredDataplane | undefined => declaredDataplane(engine, key);
   const known = createKnown({ ...deps, health });

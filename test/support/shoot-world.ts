@@ -120,12 +120,12 @@ function write({ statuses, inputs: { observed } }: Engine, now: number): JsonObj
 }
 
 /** Answers requests as a server does. False: none is open. */
-function answer({ derived, domainInputs, partsOf, inputs: { observed } }: Engine): boolean {
+function answer({ derived, domainInputs, reported, inputs: { observed } }: Engine): boolean {
   const answers = domainInputs.care?.answeredRequests;
   const declared = derived.find(({ name }) => name === 'requestsOfShoots')?.get('', SHOOT_KEY);
   if (answers === undefined || declared === undefined) return false;
   const last = lastOperationOf(observed.get('Shoot', SHOOT_KEY));
-  const begins = partsOf(care)?.report.operations.get('', SHOOT_KEY)?.begins;
+  const begins = reported(care)?.report.operations.get('', SHOOT_KEY)?.begins;
   const next = nextAnswer(declared as DeclaredRequest, answers.get('', SHOOT_KEY) as AnsweredRequest, last, begins);
   if (next !== undefined) answers.set('', SHOOT_KEY, next);
   return next !== undefined;

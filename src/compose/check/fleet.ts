@@ -188,7 +188,7 @@ function clusterFindings(
       {
         NeverConnected: `fleetrelay cluster register ${name} --install --server HOST:PORT --namespaces NS,... (then look there: fleetrelay check --context CONTEXT -n fleetrelay); for a directory: fleetrelay agent --cluster ${name} --directory DIR --server HOST:PORT`,
         AgentDisconnected: fromOtherSide(cluster),
-        ObjectsDrifted: `see what differs: fleetrelay get drift --cluster ${name}`,
+        ObjectsDrifted: `see what differs: fleetrelay get outputs --cluster ${name}`,
         ClusterSuspended: `to go on: fleetrelay cluster resume ${name}`,
         ClusterUnreadable: `see the log of the agent of ${name}`,
         OlderTag: 'let its agent connect before you remove that secret; the server renews the tag then',

@@ -57,6 +57,8 @@ export interface AdoptReport {
 }
 
 const AT_ONCE = 8;
+/** Where `cluster register` installs an agent unless it is told otherwise. */
+const AGENT_NAMESPACE = 'fleetrelay';
 
 /** Asks the cluster's API server what a first sync would change. Writes nothing. Rejects with a text for a person. */
 export async function previewAdoption(request: AdoptRequest, io: KubeIo): Promise<AdoptReport> {
@@ -65,7 +67,8 @@ export async function previewAdoption(request: AdoptRequest, io: KubeIo): Promis
   // A first sync leaves replicas to autoscalers too.
   const looking = await openLooking(kube.client, kube.catalog, {
     settings: NO_SETTINGS,
-    agentNamespace: kube.namespace,
+    // As at `cluster register`: the namespace of a context is that of its workloads.
+    agentNamespace: request.kube.namespace ?? AGENT_NAMESPACE,
   });
   const judging: Judging = { looking, request, wanted: new Set(items.map(({ key }) => key)) };
   const objects: AdoptedObject[] = [];

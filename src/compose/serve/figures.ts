@@ -48,8 +48,8 @@ export function createFigures(deps: {
       approvals: approvals.counts(),
       refusals: refusedAgents.counts(),
       envoys: deps.envoys(),
-      meshes: engine.partsOf(health)?.parts.meshCounts() ?? [],
-      shoots: engine.partsOf(care)?.report.figures() ?? [],
+      meshes: engine.reported(health)?.parts.meshCounts() ?? [],
+      shoots: engine.reported(care)?.report.figures() ?? [],
       refilled: journal.refilled(),
     };
   };

@@ -204,7 +204,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
 
 /** What people ask of Shoots and clusters. */
 function createOwnParts(foundation: Foundation, replica: Replica) {
-  const ofCare = foundation.engine.partsOf(care);
+  const ofCare = foundation.engine.reported(care);
   if (ofCare === undefined) throw new Error('the engine has no care of Shoots');
   const operationRequests = createOperationRequests(foundation, ofCare, replica);
   const attempts = createAttempts(foundation);

@@ -1,7 +1,7 @@
 import { clusterFolder } from '../../model/cluster-folder.ts';
 import type { DriftMode } from '../../model/drift.ts';
 import type { SourceName } from '../../model/ids.ts';
-import { compareText } from '../../model/json.ts';
+import { compareText, ownMember } from '../../model/json.ts';
 import type { ObjectRef } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { reaches, refusalOf, type SourceRights, selectsFilesOf } from '../../model/source-rights.ts';
@@ -182,8 +182,8 @@ function driftModesOf(
     const { driftMode } = declared.value;
     if (driftMode === undefined) return;
     for (const cluster of clusters) {
-      if (isAlone && placedBy[cluster] === undefined) continue;
-      if (modes[cluster] !== 'Report') modes[cluster] = driftMode;
+      if (isAlone && !Object.hasOwn(placedBy, cluster)) continue;
+      if (ownMember(modes, cluster) !== 'Report') modes[cluster] = driftMode;
     }
   };
   for (const placement of own) take(placement, false);

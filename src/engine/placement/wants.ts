@@ -2,7 +2,7 @@ import type { KindState } from '../../model/agent.ts';
 import { objectDigest } from '../../model/digest.ts';
 import type { DriftMode } from '../../model/drift.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
-import { type JsonObject, objectOf } from '../../model/json.ts';
+import { type JsonObject, objectOf, ownMember } from '../../model/json.ts';
 import { builtInKindScope, type KindScope } from '../../model/kinds.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import {
@@ -180,11 +180,11 @@ function byPlacement<Part extends { readonly clusters: readonly string[] }>(
 ): readonly (readonly [suffix: string, part: Part & Pick<Want, 'placedBy' | 'driftMode'>])[] {
   if (placedBy === undefined && driftModes === undefined) return [['', want]];
   const groups = Map.groupBy(want.clusters, (cluster) => {
-    const [by, mode] = [placedBy?.[cluster], driftModes?.[cluster]];
+    const [by, mode] = [ownMember(placedBy, cluster), ownMember(driftModes, cluster)];
     return `${by === undefined ? '' : `\u0000${fileGroup(by)}`}${mode === undefined ? '' : `\u0000${mode}`}`;
   });
   return [...groups].map(([suffix, clusters]) => {
-    const [by, driftMode] = [placedBy?.[clusters[0] ?? ''], driftModes?.[clusters[0] ?? '']];
+    const [by, driftMode] = [ownMember(placedBy, clusters[0] ?? ''), ownMember(driftModes, clusters[0] ?? '')];
     const parts = { ...(by === undefined ? {} : { placedBy: by }), ...(driftMode === undefined ? {} : { driftMode }) };
     return [suffix, { ...want, clusters, ...parts }];
   });

@@ -4,9 +4,9 @@ import type { DeclaredDataplane } from '../../model/dataplane.ts';
 
 /** What declares the data plane (`MESH/NAME`); undefined: nothing does. */
 export function declaredDataplane(
-  { partsOf, declarations }: Pick<Engine, 'partsOf' | 'declarations'>,
+  { reported, declarations }: Pick<Engine, 'reported' | 'declarations'>,
   key: string,
 ): DeclaredDataplane | undefined {
-  const from = partsOf(health)?.parts.declared.get('', key)?.from;
+  const from = reported(health)?.parts.declared.get('', key)?.from;
   return from?.type === 'declared' ? declarations.get('Dataplane', from.key)?.value : undefined;
 }

@@ -201,7 +201,7 @@ describe('each problem has a finding with a fix:', () => {
     expect([found?.reason, found?.what, found?.fix]).toEqual([
       'ObjectsDrifted',
       'others have changed or removed 2 objects, and drift is only reported',
-      'see what differs: fleetrelay get drift --cluster east',
+      'see what differs: fleetrelay get outputs --cluster east',
     ]);
   });
 

@@ -445,7 +445,7 @@ describe('drift', () => {
     const { out, code } = await ask('status');
     expect([code, out.split('\n')[1]]).toEqual([
       1,
-      '  warning cluster east: 1 of 4 drifted, which is only reported: fleetrelay get drift --cluster east',
+      '  warning cluster east: 1 of 4 drifted, which is only reported: fleetrelay get outputs --cluster east',
     ]);
   });
 

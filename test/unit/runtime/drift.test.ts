@@ -55,6 +55,17 @@ describe('drift.mode of a Placement', () => {
     expect(modesOf(world, 'west')).toEqual({ a: undefined, b: undefined, c: 'Repair' });
   });
 
+  it('says nothing of a cluster whose name every object inherits', async () => {
+    const world = await startedWorld({
+      ...base,
+      'clusters/odd.yaml': clusterYaml('constructor'),
+      'fleet/report.yaml': placing('report', 'apps/a.yaml', 'Report', 'names: [east]'),
+    });
+    world.agent('constructor').connect();
+    await world.settle();
+    expect(modesOf(world, 'constructor')).toEqual({ a: undefined, b: undefined, c: undefined });
+  });
+
   it('of another source counts only where that one alone places the object', async () => {
     const world = await createFleetWorld({ sources: ['apps', 'other'], allow: { other: { files: ['apps'] } } });
     world.sourceNamed('apps').push({

@@ -80,7 +80,7 @@ describe('EDS', () => {
     web.answer('malformed');
     await arrive();
     expect([web.endpoints().length, pushes()]).toEqual([1, { sent: 1, rejected: 1 }]);
-    const connection = () => world.server.engine.partsOf(health)?.parts.declared.get('', 'default/web')?.connection;
+    const connection = () => world.server.engine.reported(health)?.parts.declared.get('', 'default/web')?.connection;
     expect(connection()).toMatchObject({ state: 'connected', rejected: 'malformed' });
     db.report(healthy);
     await arrive();

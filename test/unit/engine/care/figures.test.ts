@@ -26,7 +26,7 @@ world.file('cluster.yaml', clusterYaml('seed'));
 stageLive(world.engine, 'seed', shoot('live', {}));
 world.engine.commit();
 
-const figures = () => world.engine.partsOf(care)?.report.figures() ?? [];
+const figures = () => world.engine.reported(care)?.report.figures() ?? [];
 
 test('declared Shoots have figures, those that are only live have none', () => {
   expect(figures()).toMatchObject([

@@ -16,7 +16,7 @@ test('the counts of a mesh follow the statuses of its data planes and services',
     world.engine.commit();
     return new Map(
       world.engine
-        .partsOf(health)
+        .reported(health)
         ?.parts.meshCounts()
         .map(({ mesh, ...each }) => [mesh, each]),
     );

@@ -22,7 +22,7 @@ function connect(name: string, connected: boolean): void {
 
 function documents(): Readonly<Record<string, JsonObject>> {
   world.engine.commit();
-  const found = world.engine.partsOf(health)?.report.documents?.of.entries('') ?? [];
+  const found = world.engine.reported(health)?.report.documents?.of.entries('') ?? [];
   return Object.fromEntries([...found].map(({ key, value }) => [key, value]));
 }
 
