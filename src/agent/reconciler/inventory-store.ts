@@ -113,7 +113,7 @@ function createRecordChanges(
   write: (changes: readonly RecordChange[]) => Promise<readonly InventoryRecord[]>,
 ) {
   /** Changes for the next write, and that write. */
-  const waiting: RecordChange[] = [];
+  let waiting: RecordChange[] = [];
   let nextWrite: Promise<void> | undefined;
   const identities = new Map<ObjectKey, string>();
   let cancelGathering: (() => void) | undefined;
@@ -143,6 +143,12 @@ function createRecordChanges(
     },
     /** The content has been applied: its record says so later. */
     writeApplied: (record: InventoryRecord): void => writeLater({ record, to: { applied: true } }),
+    /** A delta names these objects: that they have been applied is known anew after the work on them. */
+    forgetApplied: (keys: readonly ObjectKey[]): void => {
+      if (waiting.length === 0) return;
+      const named = new Set(keys);
+      waiting = waiting.filter(({ record, to }) => to === undefined || !('applied' in to) || !named.has(record.key));
+    },
     /** Identities of created objects that are not in the inventory yet, by key. */
     identities,
     /** Writes what waits, without retries. Resolves when nothing is being written. */

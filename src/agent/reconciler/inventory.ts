@@ -156,10 +156,6 @@ function changedRecords(
   delta: SequencedDelta,
   newNonce: () => string,
 ): readonly InventoryRecord[] {
-  const changed = (key: ObjectKey, by: Partial<InventoryRecord>): InventoryRecord[] => {
-    const record = records.get(key);
-    return record === undefined ? [] : [{ ...record, ...by }];
-  };
   return [
     ...delta.upserts.map(({ key, digest, ...meta }): InventoryRecord => {
       const known = records.get(key);
@@ -174,7 +170,13 @@ function changedRecords(
       const { stopped: _, driftMode: _mode, ...rest } = record;
       return [{ ...rest, ...metaOf(meta) }];
     }),
-    ...delta.removals.flatMap((key) => changed(key, { phase: 'removing' })),
+    ...delta.removals.flatMap((key): InventoryRecord[] => {
+      const record = records.get(key);
+      if (record === undefined) return [];
+      // If the removal is cancelled, the object is made anew.
+      const { applied: _, ...rest } = record;
+      return [{ ...rest, phase: 'removing' }];
+    }),
   ];
 }
 

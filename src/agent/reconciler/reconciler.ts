@@ -185,6 +185,7 @@ function notDurable(error: unknown): Rejection {
 /** Replaces the inventory and queues these keys; each gets a new result, even if it equals the last one. */
 function adopt(state: State, next: Inventory, keys: readonly ObjectKey[]): void {
   state.store.replace(next);
+  state.store.forgetApplied(keys);
   state.deps.results.renew(keys);
   for (const key of keys) state.queue.renew(key);
   returnDrift(state);

@@ -3,12 +3,13 @@ import type { ObjectResult } from '../../../src/model/agent.ts';
 import type { AgentSettings } from '../../../src/model/agent-settings.ts';
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { careReportKey } from '../../../src/model/care-report.ts';
+import { objectDigest, snapshotDigest } from '../../../src/model/digest.ts';
 import type { DriftMode } from '../../../src/model/drift.ts';
 import { readDrifts, toldFields } from '../../../src/model/drift.ts';
 import { parseSourceName } from '../../../src/model/ids.ts';
 import { type JsonObject, objectOf } from '../../../src/model/json.ts';
 import { must } from '../../../src/model/result.ts';
-import { type AgentWorld, configMap, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
+import { type AgentWorld, configMap, createConnectedWorld, keyOf, type Said } from '../../support/agent-world.ts';
 
 const a = configMap('a', '1');
 const keyA = keyOf(a);
@@ -261,6 +262,41 @@ describe('with drift.mode Report', () => {
     expect(world.server.results.slice(length).map(({ state }) => state)).toEqual(['removed']);
     await world.clock.advance(60_000);
     expect(told(world)).toEqual([['ConfigMap/web/a', 'changed', ['data.k'], 'over', 1]]);
+  });
+
+  /** Two ways in which a server takes a removal back: with the content, and without it. */
+  const returns: readonly (readonly [string, Said])[] = [
+    ['declares it again', { upserts: [a] }],
+    ['keeps it', { keeps: [keyA], forged: { to: snapshotDigest(new Map([[keyA, objectDigest(a)]])) } }],
+  ];
+
+  test.each(returns)('an object that git removes is made anew when git %s meanwhile', async (_name, said) => {
+    const world = await applied(REPORTING);
+    await world.clock.advance(1_000);
+    const gate = Promise.withResolvers<void>();
+    world.cluster.writeGate = gate.promise;
+    await world.server.say({ removals: [keyA] });
+    await world.settle();
+    expect(world.cluster.objects.has(keyA)).toBe(false);
+    expect(await world.server.say(said)).toEqual({ accepted: true });
+    gate.resolve();
+    await world.settle();
+    expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
+    expect(told(world)).toEqual([]);
+  });
+
+  test('an object that git removes and declares again while its record waits to be written is made anew', async () => {
+    const world = await applied(REPORTING);
+    const gate = Promise.withResolvers<void>();
+    world.cluster.writeGate = gate.promise;
+    await world.server.say({ removals: [keyA] });
+    await world.clock.advance(1);
+    await world.server.say({ upserts: [a] });
+    await world.clock.advance(1_000);
+    gate.resolve();
+    await world.settle();
+    expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
+    expect(told(world)).toEqual([]);
   });
 
   test('a removed object stays removed when its file is moved', async () => {
