@@ -32,10 +32,14 @@ export function createHealthReporter(deps: { readonly clock: Clock; readonly res
     stop: () => timer?.cancel(),
   };
 
-  /** Takes an object of a new live state. */
+  /** Takes an object of a new live state; undefined: it is gone, and has no health. */
   function observe(key: ObjectKey, observed: ObservedObject | undefined): void {
+    if (observed === undefined) {
+      forget(key);
+      return;
+    }
     const last = results.get(key);
-    if (last?.state !== 'applied' || observed === undefined || observed.stale === true) return;
+    if (last?.state !== 'applied' || observed.stale === true) return;
     if (writtenOver.get(key) === observed) return;
     writtenOver.delete(key);
     const { health } = observed;
