@@ -35,6 +35,11 @@ export function leavesDrift(value: JsonObject, record: Declared, settings: Agent
   return leavesBy(declaredMode(value), record, settings);
 }
 
+/** Whether drift of an object is only reported, or may be as soon as the server does not bound the mode. */
+export function mayLeaveDrift(value: JsonObject, record: Declared, settings: AgentSettings): boolean {
+  return declaredMode(value) === 'Report' || leavesDrift(value, record, settings);
+}
+
 /** As {@link leavesDrift}, of objects whose manifests say nothing. */
 export function usuallyLeavesDrift(record: Declared, settings: AgentSettings): boolean {
   return leavesBy(undefined, record, settings);
@@ -177,7 +182,10 @@ export function createFoundDrift(deps: FoundDriftDeps) {
   return {
     left,
     putBack,
-    /** Whether the drift is only reported, by the declared value; it is told then, and else when it was put back. */
+    /**
+     * Whether the drift is only reported, by the declared value; it is told then, and else when it was put back. Not if no declared field
+     * differs: an apply finds out whether the stamp is old, or the object is being deleted.
+     */
     isLeft(
       value: JsonObject,
       record: InventoryRecord,
@@ -189,6 +197,10 @@ export function createFoundDrift(deps: FoundDriftDeps) {
       const compared: Compared = { observed, record, declared, found };
       if (!leavesBy(declared, record, settings())) {
         putBack.found(compared);
+        return false;
+      }
+      if (observed !== undefined && differences.fields.length === 0) {
+        end(record.key);
         return false;
       }
       putBack.forget(record.key);
@@ -211,15 +223,17 @@ export function createFoundDrift(deps: FoundDriftDeps) {
       for (const compared of returned) putBack.returned(compared);
       return returned.map(({ record: { key } }) => key);
     },
-    /** The object is as declared without a write. */
-    end(key: ObjectKey): void {
-      left.end(key);
-      putBack.end(key);
-    },
+    end,
     /** The object is not owned any more. */
     forget(key: ObjectKey): void {
       left.forget(key);
       putBack.end(key);
     },
   };
+
+  /** The object is as declared without a write. */
+  function end(key: ObjectKey): void {
+    left.end(key);
+    putBack.end(key);
+  }
 }

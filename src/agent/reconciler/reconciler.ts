@@ -11,7 +11,7 @@ import type { ServerListener } from '../../relay/session.ts';
 import type { ResultBook } from '../result-book.ts';
 import { createDrift } from './drift.ts';
 import type { DriftBook } from './drift-book.ts';
-import { leavesDrift, usuallyLeavesDrift } from './found-drift.ts';
+import { leavesDrift, mayLeaveDrift, usuallyLeavesDrift } from './found-drift.ts';
 import { createHandovers } from './handovers.ts';
 import { createHealthReporter } from './health-reporter.ts';
 import { type Acceptance, acceptDelta, contentOf, type Inventory, type Rejection } from './inventory.ts';
@@ -196,7 +196,7 @@ function returnDrift({ drift, queue, store }: State): void {
   for (const key of drift.returned(store.current())) if (!queue.isActive(key)) queue.add(key);
 }
 
-/** The inventory remembers that an object was applied whose drift is left: else an object that others removed is made again. */
+/** The inventory remembers that an object was applied whose drift may be left: else an object that others removed is made again. */
 function noteApplied(
   { store }: State,
   record: InventoryRecord,
@@ -329,7 +329,7 @@ function takeApplied(
   else state.drift.applied(record, written === true);
 }
 
-/** A step, and the declared value of an object whose drift is left. */
+/** A step, and the declared value of an object whose drift is left, or may be. */
 type LeavingStep = Step & { readonly leaves?: JsonObject };
 
 /** Applies or removes the object. What it gives up is in the inventory before it is written. */
@@ -338,8 +338,9 @@ async function stepRecorded(state: State, record: InventoryRecord): Promise<Leav
   const { key } = record;
   let left: JsonObject | undefined;
   const leaves = (value: JsonObject): boolean => {
-    left = leavesDrift(value, record, deps.settings()) ? value : undefined;
-    return left !== undefined;
+    const settings = deps.settings();
+    left = mayLeaveDrift(value, record, settings) ? value : undefined;
+    return left !== undefined && leavesDrift(value, record, settings);
   };
   const options = { mayRemove, identity: store.identities.get(key), handovers, leavesDrift: leaves };
   const tryOnce = () => stepObject(deps.cluster, store.current(), key, options);
@@ -397,9 +398,9 @@ function changesOwnedOnly(before: Inventory, { change }: Acceptance): boolean {
   return change.put.every(({ key, phase }) => phase === 'held' && before.records.get(key)?.phase === 'held');
 }
 
-/** Adds the observed health of an unchanged object; the health of an object that was just written is not known yet. */
+/** Adds the observed health of an unchanged object: that of a written one is not known yet, and a removed one has none. */
 function withHealth({ result, written }: Step, observed: ObservedObject | undefined): Result {
-  if (result.state !== 'applied' || written === true || observed?.health === undefined || observed.stale === true)
-    return result;
+  if (result.state !== 'applied' || written === true || result.drift?.drift === 'removed') return result;
+  if (observed?.health === undefined || observed.stale === true) return result;
   return { ...result, health: observed.health };
 }

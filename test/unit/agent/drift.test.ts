@@ -299,6 +299,30 @@ describe('with drift.mode Report', () => {
     expect(told(world)).toEqual([]);
   });
 
+  test('drift that ends while the stamp names the old file is over', async () => {
+    const world = await applied(REPORTING);
+    world.cluster.personPuts(keyA, configMap('a', 'drift'));
+    await world.settle();
+    await world.server.say({ touches: [{ key: keyA, scope: [], origins: MOVED }] });
+    await world.settle();
+    world.cluster.personPuts(keyA, a);
+    await world.clock.advance(60_000);
+    expect(told(world)).toEqual([['ConfigMap/web/a', 'changed', ['data.k'], 'over', 1]]);
+    expect(lastResult(world)?.drift).toBeUndefined();
+    expect(world.agent.health().driftLeft).toEqual({ changed: 0, removed: 0 });
+    expect(world.cluster.objects.get(keyA)?.stamp?.origins).toEqual(MOVED);
+  });
+
+  test('an object that was removed has no health, also if a report of its health was due', async () => {
+    const world = await applied(REPORTING);
+    world.cluster.becomes(keyA, { state: 'current', message: '' });
+    await world.settle();
+    world.cluster.personRemoves(keyA);
+    await world.clock.advance(60_000);
+    expect(lastResult(world)).toMatchObject({ state: 'applied', drift: { drift: 'removed' } });
+    expect(lastResult(world)).not.toHaveProperty('health');
+  });
+
   test('a removed object stays removed when its file is moved', async () => {
     const world = await applied(REPORTING);
     await world.clock.advance(1_000);
@@ -359,6 +383,20 @@ describe('what Placements say of an object', () => {
     await world.settle();
     expect(world.cluster.objects.get(keyA)?.value).toEqual(value);
   });
+});
+
+test('a removed object that its manifest leaves stays removed after a restart, if the server bounded the mode before', async () => {
+  const value = { ...a, metadata: { ...objectOf(a.metadata), annotations: { 'fleetrelay.dev/drift': 'report' } } };
+  const world = await applied({ ...NO_SETTINGS, driftModeBound: true }, value);
+  await world.clock.advance(1_000);
+  world.server.settings(NO_SETTINGS);
+  await world.settle();
+  world.cluster.personRemoves(keyA);
+  await world.clock.advance(1_000);
+  await world.restart();
+  await world.clock.advance(60_000);
+  expect(world.cluster.objects.has(keyA)).toBe(false);
+  expect(world.agent.health().driftLeft).toEqual({ changed: 0, removed: 1 });
 });
 
 test('thousands of objects are put back with a bounded number of writes at once', async () => {
