@@ -132,7 +132,7 @@ export interface ApplyRequest {
 export interface Differences {
   /** The declared fields that differ. */
   readonly fields: readonly string[];
-  /** Field managers that have these fields now, or have most likely removed them. Empty: the cluster does not say. */
+  /** Field managers that have these fields now. Empty: the cluster does not say, as of a field that was removed. */
   readonly managers: readonly string[];
 }
 
@@ -192,7 +192,10 @@ export interface InventoryRecord extends InventoryEntry {
    * Absent: none.
    */
   readonly givenUp?: JsonObject;
-  /** The content of this digest has been applied. Entered only of objects whose drift is only reported. */
+  /**
+   * The content of this digest has been applied. Entered while drift of the object is only reported, or its manifest says `report`; stays
+   * until the content changes, or a removal begins.
+   */
   readonly applied?: true;
   /** The cluster's id of the created object; absent if it is not created yet, or the cluster has no such ids. */
   readonly identity?: string;

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
-import { parseFleetName } from '../../../src/model/ids.ts';
+import { objectDigest } from '../../../src/model/digest.ts';
+import { parseFleetName, parseSourceName } from '../../../src/model/ids.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { must } from '../../../src/model/result.ts';
-import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
+import type { ApplyRequest, ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { noProgram } from '../../support/programs.ts';
 import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
@@ -79,6 +80,92 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     const next = configMap('a', { k: '2', other: 'x' });
     expect(await again.apply({ ...request(next), leavesDrift: true })).toMatchObject({ type: 'applied' });
     expect(await live('configmap', 'a')).toMatchObject({ data: { k: '2' } });
+  });
+
+  test('an object that others remove while it is applied stays removed where drift is only reported', async () => {
+    const a = configMap('a', { k: '1' });
+    let isRemoved = false;
+    cluster = await world.begin({
+      through: (client) => ({
+        ...client,
+        request: async (asked) => {
+          if (asked.method === 'PATCH' && asked.path.endsWith('/configmaps/a') && writes().length > 0 && !isRemoved) {
+            isRemoved = true;
+            await plane.kubectl(['delete', 'configmap', 'a', '-n', world.web]);
+          }
+          return client.request(asked);
+        },
+      }),
+    });
+    await cluster.apply(request(a));
+    const moved = request(a, { origins: [{ source: must(parseSourceName('git')), path: 'moved.yaml' }] });
+    const leaving = { ...moved, digest: objectDigest(a), leavesDrift: true, applied: true } as const;
+    expect(await cluster.apply(leaving)).toEqual({ type: 'drifted', drift: 'removed', fields: [], managers: [] });
+    expect(isRemoved).toBe(true);
+    await expect(live('configmap', 'a')).rejects.toThrow('not found');
+  });
+
+  test('an object that is being deleted differs in no field; what becomes of it afterwards is said', async () => {
+    const a = configMap('a', { k: '1' });
+    await cluster.apply(request(a));
+    const finalizers = (names: readonly string[]) =>
+      plane.kubectl([
+        'patch',
+        'configmap',
+        'a',
+        '-n',
+        world.web,
+        '-p',
+        JSON.stringify({ metadata: { finalizers: names } }),
+        '--type=merge',
+      ]);
+    await finalizers(['example.com/hold']);
+    await plane.kubectl(['delete', 'configmap', 'a', '-n', world.web, '--wait=false']);
+    const held = await world.seen(cluster, keyOf(a), (object) => object?.health?.state === 'terminating');
+    expect(cluster.matches(request(a), held)).toBe(false);
+    expect(cluster.differences(request(a), held)).toEqual({ fields: [], managers: [] });
+    const leaving = { ...request(a), digest: objectDigest(a), leavesDrift: true } as const;
+    const said = async (asked: ApplyRequest) => (await cluster.apply(asked)) as { readonly message?: string };
+    for (const asked of [request(a), leaving]) {
+      expect(await said(asked)).toMatchObject({ type: 'failed', reason: 'BeingDeleted' });
+      expect((await said(asked)).message).toContain('made anew when it is gone');
+    }
+    expect((await said({ ...leaving, applied: true })).message).not.toContain('made anew');
+    await finalizers([]);
+    await world.until(cluster, 'it is gone', (objects) => !objects.has(keyOf(a)));
+    expect(await cluster.apply({ ...leaving, applied: true })).toMatchObject({ type: 'drifted', drift: 'removed' });
+    expect(await cluster.apply(leaving)).toMatchObject({ type: 'applied' });
+  });
+
+  test('no manager is named for a field that was removed, since the cluster does not say who did it', async () => {
+    const a = configMap('a', { k: '1', other: 'x' });
+    await cluster.apply(request(a));
+    await plane.kubectl([
+      'patch',
+      'configmap',
+      'a',
+      '-n',
+      world.web,
+      '--type=json',
+      '-p',
+      '[{"op":"remove","path":"/data/other"}]',
+    ]);
+    const lacking = await world.seen(cluster, keyOf(a), (object) => !JSON.stringify(object?.value).includes('other'));
+    expect(cluster.differences(request(a), lacking)).toEqual({ fields: ['.data.other'], managers: [] });
+    const hold = '{"metadata":{"finalizers":["example.com/hold"]}}';
+    await plane.kubectl(['patch', 'configmap', 'a', '-n', world.web, '--type=merge', '-p', hold]);
+    const patched = await world.seen(cluster, keyOf(a), (object) => JSON.stringify(object?.value).includes('hold'));
+    expect(cluster.differences(request(a), patched)).toEqual({ fields: ['.data.other'], managers: [] });
+    await plane.kubectl([
+      'patch',
+      'configmap',
+      'a',
+      '-n',
+      world.web,
+      '--type=merge',
+      '-p',
+      '{"metadata":{"finalizers":null}}',
+    ]);
   });
 
   test('the object of another manager is a conflict that names it, and is adopted on request', async () => {

@@ -76,10 +76,10 @@ export function lostFields(writing: Writing, request: ApplyRequest, entry: LiveE
   return compareFields(declared, entry.fields(), () => entry.value).missing;
 }
 
-/** The declared fields that were lost, and who has them now. */
+/** The declared fields that were lost, and who has them now. A field that was removed has no manager. */
 export function differencesOf(writing: Writing, request: ApplyRequest, entry: LiveEntry): Differences {
   const fields = lostFields(writing, request, entry);
-  return { fields, managers: managersOf(takenBy(request, fields, entry.others())) };
+  return { fields, managers: managersOf(ownedBy(request, fields, entry.others())) };
 }
 
 /** The known state of the object, which the next write depends on: absent, as watched, or its complete live state. */
@@ -87,6 +87,13 @@ type KnownState =
   | { readonly type: 'absent' }
   | { readonly type: 'watched'; readonly entry: LiveEntry }
   | { readonly type: 'live'; readonly raw: JsonObject };
+
+const REMOVED: ApplyOutcome = { type: 'drifted', drift: 'removed', fields: [], managers: [] };
+
+/** Whether the object is not made again if others have removed it. */
+function staysRemoved({ leavesDrift, applied }: ApplyRequest): boolean {
+  return leavesDrift === true && applied === true;
+}
 
 /** Applies the object if it does not exist, is ours, or is adopted. Others' changes during the apply are read and judged. */
 export async function applyObject(writing: Writing, request: ApplyRequest): Promise<ApplyOutcome> {
@@ -107,11 +114,9 @@ export async function applyObject(writing: Writing, request: ApplyRequest): Prom
   const applying: Applying = { ...writing, request, resource, body };
   const entry = writing.live.objects.get(key);
   // Whether others have removed it is read: a watch can be late.
-  const isLeft = entry === undefined && request.leavesDrift === true && request.applied === true;
-  const first = isLeft ? await readLive(writing, resource, key) : undefined;
+  const first = entry === undefined && staysRemoved(request) ? await readLive(writing, resource, key) : undefined;
   if (first?.type === 'failed') return first;
-  if (first !== undefined && first.raw === undefined)
-    return { type: 'drifted', drift: 'removed', fields: [], managers: [] };
+  if (first !== undefined && first.raw === undefined) return REMOVED;
   let known: KnownState =
     first?.raw !== undefined
       ? { type: 'live', raw: first.raw }
@@ -127,6 +132,8 @@ export async function applyObject(writing: Writing, request: ApplyRequest): Prom
     else preparations += 1;
     const live = step === 'isGone' ? undefined : await readLive(writing, resource, key);
     if (live?.type === 'failed') return live;
+    const isRemoved = live !== undefined && live.raw === undefined && known.type !== 'absent';
+    if (isRemoved && staysRemoved(request)) return REMOVED;
     known = live?.raw === undefined ? { type: 'absent' } : { type: 'live', raw: live.raw };
   }
   return failed('ChangedMeanwhile', `${displayKey(key)} was changed by others while it was being applied`);
@@ -190,8 +197,8 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   }
   if (optsOut(RECONCILE, raw, value, applying.settings())) return exempt(request);
   if (isBeingDeleted(raw)) {
-    const message = `${displayKey(key)} is being deleted, and made anew when it is gone: ${whatHolds(raw)}`;
-    return failed('BeingDeleted', message);
+    const afterwards = staysRemoved(request) ? ', which is only reported' : ', and made anew when it is gone';
+    return failed('BeingDeleted', `${displayKey(key)} is being deleted${afterwards}: ${whatHolds(raw)}`);
   }
   const entry = readEntry(raw, resource, live.judge);
   if (owner.type === 'ours') live.wrote(entry);
@@ -228,24 +235,25 @@ function leftDrift(applying: Applying, entry: LiveEntry): ApplyOutcome | undefin
 function takenFields({ request, ...writing }: Applying, raw: JsonObject, entry: LiveEntry): readonly FieldConflict[] {
   if (!hasStampOf(request, entry)) return [];
   const others = fieldManagers(raw).filter((manager) => !isOurs(manager));
-  return takenBy(request, lostFields(writing, request, entry), others);
-}
-
-/** The managers that have fields that we have lost. */
-function takenBy(
-  request: ApplyRequest,
-  lost: readonly string[],
-  others: readonly FieldManager[],
-): readonly FieldConflict[] {
-  const found = others.flatMap(({ manager, operation, fields }) => {
-    const owned = new Set(compareFields(request.value, fields).owned);
-    return lost.filter((field) => owned.has(field)).map((field): FieldConflict => ({ manager, field, operation }));
-  });
+  const lost = lostFields(writing, request, entry);
+  const found = ownedBy(request, lost, others);
   if (found.length > 0) return found;
   // A manager that removes a field does not own it afterwards. The manager that wrote last is the most likely one.
   const [last] = others.filter(({ subresource }) => subresource === '').toSorted(byTimeDescending);
   const manager = last?.manager ?? 'a manager without a name';
   return lost.map((field) => ({ manager, field, operation: 'Update' }));
+}
+
+/** The managers that have fields that we have lost. */
+function ownedBy(
+  { value }: ApplyRequest,
+  lost: readonly string[],
+  others: readonly FieldManager[],
+): readonly FieldConflict[] {
+  return others.flatMap(({ manager, operation, fields }) => {
+    const owned = new Set(compareFields(value, fields).owned);
+    return lost.filter((field) => owned.has(field)).map((field): FieldConflict => ({ manager, field, operation }));
+  });
 }
 
 async function unchanged(applying: Applying, identity: string): Promise<ApplyOutcome> {
