@@ -108,9 +108,10 @@ export interface FleetPolicy {
   };
   readonly drift: {
     readonly ignoredFields: readonly IgnoredFields[];
-    /** Annotations of live objects that switch off drift repair or pruning have no effect, unless they are declared. */
-    readonly ignoreLiveOptOuts: boolean;
-    readonly mode: DriftMode;
+    /** Annotations of live objects that switch off drift repair or pruning have no effect, unless they are declared. Absent: false. */
+    readonly ignoreLiveOptOuts?: boolean;
+    /** Absent: `Repair`. */
+    readonly mode?: DriftMode;
     /** The server sets the mode: what Placements and manifests say has no effect. */
     readonly isModeBound?: true;
   };

@@ -19,7 +19,7 @@ export const defaultFleetPolicy: FleetPolicy = {
   safeMode: { mode: 'scoped', safeStartWindowSeconds: 180 },
   status: { enabled: true, minIntervalSeconds: 2 },
   discovery: { excludedNamespaces: [], excludedKinds: [] },
-  drift: { ignoredFields: [], ignoreLiveOptOuts: false, mode: 'Repair' },
+  drift: { ignoredFields: [] },
   health: {
     sidecars: ['kuma-sidecar', 'istio-proxy'],
     injector: {
@@ -133,18 +133,22 @@ function allowedMode({ safeMode: { mode } }: FleetPolicy, { safeModes }: PolicyB
 
 function allowedDrift(
   { drift }: FleetPolicy,
-  { ignoreLiveOptOuts = drift.ignoreLiveOptOuts, driftMode }: PolicyBounds,
+  { ignoreLiveOptOuts, driftMode }: PolicyBounds,
   cuts: PolicyCut[],
 ): FleetPolicy['drift'] {
-  const cut = (name: 'ignoreLiveOptOuts' | 'mode', bound: string | boolean): void => {
-    if (drift[name] === bound) return;
-    const message = `drift.${name} is ${drift[name]}, the server sets ${bound}`;
+  const cut = (name: 'ignoreLiveOptOuts' | 'mode', bound: string | boolean | undefined): void => {
+    const written = drift[name];
+    if (bound === undefined || written === undefined || written === bound) return;
+    const message = `drift.${name} is ${written}, the server sets ${bound}`;
     cuts.push({ field: ['spec', 'drift', name], message });
   };
   cut('ignoreLiveOptOuts', ignoreLiveOptOuts);
-  if (driftMode === undefined) return { ...drift, ignoreLiveOptOuts };
   cut('mode', driftMode);
-  return { ...drift, ignoreLiveOptOuts, mode: driftMode, isModeBound: true };
+  return {
+    ...drift,
+    ...(ignoreLiveOptOuts === undefined ? {} : { ignoreLiveOptOuts }),
+    ...(driftMode === undefined ? {} : { mode: driftMode, isModeBound: true }),
+  };
 }
 
 function allowedCare({ care }: FleetPolicy, { webhookRemediator }: PolicyBounds, cuts: PolicyCut[]) {

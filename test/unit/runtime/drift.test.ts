@@ -114,6 +114,16 @@ describe('drift.mode of a Placement', () => {
   });
 });
 
+it('a FleetPolicy that says nothing of drift exceeds no bound on it', async () => {
+  const world = await createFleetWorld({ driftMode: 'Report', ignoreLiveOptOuts: true });
+  const policy = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: fleet}\nspec: {}\n';
+  world.source.push({ ...base, 'fleet/policy.yaml': policy });
+  world.agent('east').connect();
+  await world.settle();
+  expect(world.agent('east').settings.at(-1)).toMatchObject({ driftMode: 'Report', driftModeBound: true });
+  expect(world.server.api.diagnostics()).toEqual([]);
+});
+
 describe('an object whose drift is left', () => {
   const clusterIn = (world: FleetWorld, name = 'east') => {
     const found = world.server.api.clusters().find((each) => each.name === name);

@@ -67,13 +67,13 @@ it('a server without state sends no settings while the policy may only be unread
 });
 
 it('whether opt-outs on live objects count is said by the policy, within the bounds of the server', async () => {
-  const ignoring =
-    'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: { name: fleet }\nspec:\n  drift: { ignoreLiveOptOuts: true }\n';
-  const open = await startedWorld({ ...base, 'fleet/policy.yaml': ignoring });
+  const saying = (ignoreLiveOptOuts: boolean) =>
+    `apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: { name: fleet }\nspec:\n  drift: { ignoreLiveOptOuts: ${ignoreLiveOptOuts} }\n`;
+  const open = await startedWorld({ ...base, 'fleet/policy.yaml': saying(true) });
   expect(open.agent('east').settings).toEqual([{ ...defaults, ignoreLiveOptOuts: true }]);
   for (const ignoreLiveOptOuts of [true, false]) {
     const world = await createFleetWorld({ ignoreLiveOptOuts });
-    world.source.push({ ...base, 'fleet/policy.yaml': ignoreLiveOptOuts ? policyYaml(7) : ignoring });
+    world.source.push({ ...base, 'fleet/policy.yaml': saying(!ignoreLiveOptOuts) });
     world.agent('east').connect();
     await world.settle();
     const expected = ignoreLiveOptOuts ? { ...defaults, ignoreLiveOptOuts } : defaults;

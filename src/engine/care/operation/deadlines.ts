@@ -31,8 +31,9 @@ export function deriveOperationDeadlines(
   { bindings, byCluster, gone, settings, results, observed }: Reads,
 ) {
   const goneByCluster = graph.index('goneShootsOfCluster', gone, ({ value }) => clustersOf(value));
-  const failing = graph.index<ObjectResult>('failingResults', results, ({ partition: cluster, value: { since } }) =>
-    since === undefined ? [] : [`${cluster}/${secondOf(since)}`],
+  // An applied object that has drifted has a `since`, too.
+  const failing = graph.index<ObjectResult>('failingResults', results, ({ partition: cluster, value }) =>
+    value.since === undefined || value.state === 'applied' ? [] : [`${cluster}/${secondOf(value.since)}`],
   );
   const ofTasks = graph.derive<number, Deadline>({
     name: 'deadlinesOfTasks',

@@ -570,3 +570,14 @@ it('a passed moment leaves nothing behind when the operation has ended', () => {
   world.report('bad');
   expect([...world.engine.deadlines.entries('care')]).toEqual([]);
 });
+
+it('an applied object that has drifted sets no deadline of a task', () => {
+  const world = created();
+  const key = '/ConfigMap/web/one' as ObjectKey;
+  const { results } = world.engine.inputs;
+  const result = results.get('blue', key) ?? expect.fail();
+  const drift = { drift: 'changed', fields: [], managers: [] } as const;
+  results.set('blue', key, { ...result, drift, since: 1_000 });
+  world.engine.commit();
+  expect([...world.engine.deadlines.entries('care')]).toEqual([]);
+});
