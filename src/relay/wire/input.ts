@@ -7,7 +7,7 @@ import {
   type ObjectResult,
   TAKES_SUSPENDED,
 } from '../../model/agent.ts';
-import { MOST_DRIFT_FIELDS, short } from '../../model/drift.ts';
+import { short } from '../../model/drift.ts';
 import { type Digest, quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import { liveObjectOf } from '../../model/live-object.ts';
@@ -224,18 +224,13 @@ function healthTexts(health: ObjectResult['health'], takesSuspended: boolean) {
 function driftTexts(found: ObjectResult['drift']) {
   if (found === undefined) return {};
   const { drift, fields, managers } = found;
-  return { drift, driftFields: sendableTexts(fields), driftManagers: sendableTexts(managers) };
-}
-
-function sendableTexts(texts: readonly string[]): string[] {
-  return texts.slice(0, MOST_DRIFT_FIELDS).map(clipText);
+  return { drift, driftFields: [...short(fields)], driftManagers: [...short(managers)] };
 }
 
 function readDrift(drift: string, fields: readonly string[], managers: readonly string[]): Pick<ObjectResult, 'drift'> {
   if (drift === '') return {};
-  const read = (texts: readonly string[]): readonly string[] => short(texts.slice(0, MOST_DRIFT_FIELDS).map(readText));
   return {
-    drift: { drift: readWord(drift, ['changed', 'removed']), fields: read(fields), managers: read(managers) },
+    drift: { drift: readWord(drift, ['changed', 'removed']), fields: short(fields), managers: short(managers) },
   };
 }
 
