@@ -25,20 +25,20 @@ const TONES: Readonly<Record<PlannedChange['action'], Tone>> = {
 
 /** Writes a plan for a terminal. */
 export function writePlan(out: TextOutput, plan: PlanView): void {
-  const { source, revision, base, summary, warnings, findings, moved, notJudged } = plan;
+  const { source, revision, base, summary, findings, moved, notJudged } = plan;
+  const { all = [], some = [] } = Object.groupBy(plan.warnings, ({ object, clusters }) =>
+    object === undefined && clusters.length === 0 ? 'all' : 'some',
+  );
   out.write(`${printable(`${source}: ${shortRevision(revision)} compared with ${shortRevision(base)}`)}\n`);
+  // A reader of a long plan must know first what is wrong with all of it.
+  writeWarnings(out, all);
   for (const { clusters, waits, changes } of groupsOf(plan)) {
     const why = waits === undefined ? '' : styled(out, 'warn', ` (${printable(waits)})`);
     out.write(`\n${styled(out, 'strong', printable(namedClusters(clusters)))}${why}\n`);
     for (const change of changes) writeChange(out, change);
   }
-  if (warnings.length > 0) out.write('\n');
-  for (const { reason, message, object, clusters } of warnings) {
-    const about = [object, clusters.length === 0 ? undefined : `in ${namedClusters(clusters)}`];
-    const where = about.filter((part) => part !== undefined).join(' ');
-    const text = where === '' ? message : `${where}: ${message}`;
-    out.write(`${styled(out, 'warn', 'warning')} ${reason}: ${printable(text)}\n`);
-  }
+  if (some.length > 0) out.write('\n');
+  writeWarnings(out, some);
   if (findings.length > 0) out.write('\n');
   for (const finding of findings) out.write(`${printable(finding)}\n`);
   if (moved !== undefined)
@@ -47,6 +47,15 @@ export function writePlan(out: TextOutput, plan: PlanView): void {
   if (notJudged.length > 0) out.write('\nNot judged:\n');
   for (const sentence of notJudged) out.write(`  ${printable(sentence)}\n`);
   out.write(`\n${styled(out, hasChanges(plan) ? 'strong' : undefined, `Plan: ${sumOf(summary)}`)}\n`);
+}
+
+function writeWarnings(out: TextOutput, warnings: PlanView['warnings']): void {
+  for (const { reason, message, object, clusters } of warnings) {
+    const about = [object, clusters.length === 0 ? undefined : `in ${namedClusters(clusters)}`];
+    const where = about.filter((part) => part !== undefined).join(' ');
+    const text = where === '' ? message : `${where}: ${message}`;
+    out.write(`${styled(out, 'warn', 'warning')} ${reason}: ${printable(text)}\n`);
+  }
 }
 
 function writeChange(out: TextOutput, change: PlannedChange): void {
