@@ -3,8 +3,8 @@ import { writePlan } from '../../../src/cli/plan-table.ts';
 import { EMPTY_PLAN } from '../../support/cli.ts';
 
 test('what is wrong with a whole plan stands before its changes, and what is wrong with one object behind them', () => {
-  let text = '';
-  const out = { write: (more: string) => void (text += more), isTerminal: false, colour: false, columns: 80 };
+  const written: string[] = [];
+  const out = { write: (more: string) => void written.push(more), isTerminal: false, colour: false, columns: 80 };
   writePlan(out, {
     ...EMPTY_PLAN,
     warnings: [
@@ -13,7 +13,10 @@ test('what is wrong with a whole plan stands before its changes, and what is wro
     ],
     clusters: [{ cluster: 'east', changes: [{ object: 'ConfigMap/web/a', action: 'change', because: [] }] }],
   });
-  const lines = text.split('\n').filter((line) => line !== '');
+  const lines = written
+    .join('')
+    .split('\n')
+    .filter((line) => line !== '');
   expect(lines.map((line) => line.trim().split(' ').slice(0, 2).join(' '))).toEqual([
     expect.stringContaining(':'),
     'warning LacksBase:',
