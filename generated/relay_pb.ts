@@ -1099,7 +1099,7 @@ export type ObjectRecord = Message<"fleetrelay.v1alpha1.ObjectRecord"> & {
   attempt: bigint;
 
   /**
-   * `Repair` or `Report`: what becomes of its drift; empty: what the settings say. Of agents with the capability `drift-mode`.
+   * `Repair` or `Report`: what becomes of its drift; empty: what the settings say. Only to agents with the capability `object-drift-mode`.
    *
    * @generated from field: string drift_mode = 9;
    */

@@ -76,6 +76,8 @@ export interface AgentValue {
   readonly takesStopped?: true;
   /** The agent tries an object at once that has another attempt; absent: it does not. */
   readonly takesAttempts?: true;
+  /** Objects of the agent may have a mode of drift of their own; absent: it does not know it. */
+  readonly takesDriftMode?: true;
 }
 
 /** A refusal that the status of a cluster shows, unless it is over: the agent has connected since. */

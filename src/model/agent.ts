@@ -83,6 +83,12 @@ export const TAKES_HEALTH_CHECKS = 'health-checks';
 /** Capability of an agent: it can only report drift. */
 export const TAKES_DRIFT_MODE = 'drift-mode';
 
+/** Capability of an agent: the settings of the fleet may say that what Placements and manifests say of drift has no effect. */
+export const TAKES_DRIFT_MODE_BOUND = 'drift-mode-bound';
+
+/** Capability of an agent: each object may have a mode of drift of its own. */
+export const TAKES_OBJECT_DRIFT_MODE = 'object-drift-mode';
+
 /** Capability of an agent: it sends no requests for objects that are stopped. */
 export const TAKES_STOPPED = 'stopped';
 

@@ -2,6 +2,7 @@ import type { HoldingHead } from '../../generated/relay_pb.ts';
 import {
   type AgentHello,
   TAKES_DRIFT_MODE,
+  TAKES_DRIFT_MODE_BOUND,
   TAKES_HEALTH_CHECKS,
   TAKES_INJECTOR,
   TAKES_LIVE_OPT_OUTS,
@@ -109,7 +110,7 @@ function knownSettings(settings: AgentSettings, { capabilities }: AgentHello): A
     ...(injector !== undefined && capabilities.includes(TAKES_INJECTOR) ? { injector } : {}),
     ...(ignoreLiveOptOuts === true && capabilities.includes(TAKES_LIVE_OPT_OUTS) ? { ignoreLiveOptOuts } : {}),
     ...(driftMode !== undefined && capabilities.includes(TAKES_DRIFT_MODE) ? { driftMode } : {}),
-    ...(driftModeBound === true && capabilities.includes(TAKES_DRIFT_MODE) ? { driftModeBound } : {}),
+    ...(driftModeBound === true && capabilities.includes(TAKES_DRIFT_MODE_BOUND) ? { driftModeBound } : {}),
     ...(healthChecks !== undefined && capabilities.includes(TAKES_HEALTH_CHECKS) ? { healthChecks } : {}),
   };
 }

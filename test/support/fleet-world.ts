@@ -5,13 +5,14 @@ import type { PlanSetup } from '../../src/compose/serve/plans.ts';
 import type { ReplicaSetup } from '../../src/compose/serve/wire-replica.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
-import type {
-  AgentHello,
-  AgentHolding,
-  InputDelta,
-  InventoryEntry,
-  KindState,
-  ObjectResult,
+import {
+  type AgentHello,
+  type AgentHolding,
+  type InputDelta,
+  type InventoryEntry,
+  type KindState,
+  type ObjectResult,
+  TAKES_OBJECT_DRIFT_MODE,
 } from '../../src/model/agent.ts';
 import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import type { DecodedFile } from '../../src/model/desired.ts';
@@ -449,7 +450,7 @@ function createFakeAgent(
   let instances = 0;
   let rejecting = false;
   let onDelta = (): void => undefined;
-  let capabilities: readonly string[] = [];
+  let capabilities: readonly string[] = [TAKES_OBJECT_DRIFT_MODE];
   const closed: string[] = [];
   const gone = new WeakSet<AgentSession>();
   const settings: AgentSettings[] = [];

@@ -8,8 +8,10 @@ import { createAgent } from '../../agent/agent.ts';
 import {
   TAKES_ATTEMPTS,
   TAKES_DRIFT_MODE,
+  TAKES_DRIFT_MODE_BOUND,
   TAKES_HEALTH_CHECKS,
   TAKES_LIVE_OPT_OUTS,
+  TAKES_OBJECT_DRIFT_MODE,
   TAKES_SETTINGS,
   TAKES_STOPPED,
 } from '../../model/agent.ts';
@@ -59,6 +61,8 @@ export async function createLinkedAgent(deps: LinkedAgentDeps, options: LinkedAg
       TAKES_STOPPED,
       TAKES_ATTEMPTS,
       TAKES_DRIFT_MODE,
+      TAKES_DRIFT_MODE_BOUND,
+      TAKES_OBJECT_DRIFT_MODE,
       TAKES_LIVE_OPT_OUTS,
       TAKES_HEALTH_CHECKS,
       ...capabilities,

@@ -20,7 +20,7 @@ import { type RightsRefusal, refusedNamespace, type SourceRights } from '../../m
 import type { Collection, Contribution, Derived, Graph, Reader } from '../collections/types.ts';
 import { structurallyEqual } from '../collections/values.ts';
 import { type DocumentValue, fileGroup, originOf, type SourceProofs } from '../fleet/sources.ts';
-import type { EngineInputs } from '../inputs.ts';
+import type { AgentValue, EngineInputs } from '../inputs.ts';
 import type { Assignment } from './assignments.ts';
 
 /** A live object of a cluster. */
@@ -131,10 +131,19 @@ interface DocumentWantInputs extends EngineInputs {
 export function deriveDocumentWants(graph: Graph, inputs: DocumentWantInputs): Derived<Want> {
   const { assignments, documents, agents, fileProofs, rights } = inputs;
   const known = { ...deriveKindScopes(graph, inputs), agents, fileProofs };
+  // Unlike an agent, it does not change at each connect.
+  const takers = graph.derive<AgentValue, true>({
+    name: 'agentsWithDriftModes',
+    from: agents,
+    reads: [],
+    compute: ({ key: cluster, value }, _read, emit) => {
+      if (value.takesDriftMode === true) emit('', cluster, true);
+    },
+  });
   return graph.derive<Assignment, Want>({
     name: 'documentWants',
     from: assignments,
-    reads: [documents, rights, known.declared, known.listed, known.owned, agents, ...fileProofs.reads],
+    reads: [documents, rights, known.declared, known.listed, known.owned, agents, takers, ...fileProofs.reads],
     compute: ({ partition, key, value: assignment }, read, emit) => {
       const { clusters } = assignment;
       const document = read.get(documents, partition, key);
@@ -145,11 +154,12 @@ export function deriveDocumentWants(graph: Graph, inputs: DocumentWantInputs): D
       const isBuiltIn = builtInKindScope(ref.group, ref.kind);
       const everywhere = isBuiltIn ?? read.get(known.declared, '', nameOfKind(ref));
       const own = isBuiltIn === undefined ? read.get(rights, '', partition) : undefined;
+      const takesMode = (cluster: string) => read.get(takers, '', cluster) === true;
       const want = (suffix: string, wanted: Omit<Want, keyof typeof declared>, scope: KindScope | undefined): void => {
         const refusal = refusedNamespace(own, partition, objectRefOf(wanted.key), scope);
         if (refusal !== undefined) emit(partition, key + suffix, { ...declared, ...wanted, clusters: [], refusal });
         else
-          for (const [by, part] of byPlacement(wanted, assignment))
+          for (const [by, part] of byPlacement(wanted, assignment, takesMode))
             emit(partition, key + suffix + by, { ...declared, ...part });
       };
       if (everywhere !== undefined) {
@@ -177,14 +187,16 @@ export function deriveDocumentWants(graph: Graph, inputs: DocumentWantInputs): D
 function byPlacement<Part extends { readonly clusters: readonly string[] }>(
   want: Part,
   { placedBy, driftModes }: Assignment,
+  takesMode: (cluster: string) => boolean,
 ): readonly (readonly [suffix: string, part: Part & Pick<Want, 'placedBy' | 'driftMode'>])[] {
   if (placedBy === undefined && driftModes === undefined) return [['', want]];
+  const modeOf = (cluster: string) => (takesMode(cluster) ? ownMember(driftModes, cluster) : undefined);
   const groups = Map.groupBy(want.clusters, (cluster) => {
-    const [by, mode] = [ownMember(placedBy, cluster), ownMember(driftModes, cluster)];
+    const [by, mode] = [ownMember(placedBy, cluster), modeOf(cluster)];
     return `${by === undefined ? '' : `\u0000${fileGroup(by)}`}${mode === undefined ? '' : `\u0000${mode}`}`;
   });
   return [...groups].map(([suffix, clusters]) => {
-    const [by, driftMode] = [ownMember(placedBy, clusters[0] ?? ''), ownMember(driftModes, clusters[0] ?? '')];
+    const [by, driftMode] = [ownMember(placedBy, clusters[0] ?? ''), modeOf(clusters[0] ?? '')];
     const parts = { ...(by === undefined ? {} : { placedBy: by }), ...(driftMode === undefined ? {} : { driftMode }) };
     return [suffix, { ...want, clusters, ...parts }];
   });

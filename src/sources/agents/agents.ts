@@ -1,4 +1,4 @@
-import { KINDS_AS_WRITTEN, TAKES_ATTEMPTS, TAKES_STOPPED } from '../../model/agent.ts';
+import { KINDS_AS_WRITTEN, TAKES_ATTEMPTS, TAKES_OBJECT_DRIFT_MODE, TAKES_STOPPED } from '../../model/agent.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
 import { inventoryDigest } from '../../model/inventory-digest.ts';
 import { type Registration, reportedIn } from '../../model/ledger.ts';
@@ -86,10 +86,8 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
           id: session.hello.clusterId,
           warm: ledger.registration(cluster)?.warm === true,
           assumedWarm: recovery.isAssumedWarm(cluster) && !isReplaced,
-          kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
           ...reportedIn(ledger.registration(cluster)),
-          ...(capabilities.includes(TAKES_STOPPED) ? { takesStopped: true } : {}),
-          ...(capabilities.includes(TAKES_ATTEMPTS) ? { takesAttempts: true } : {}),
+          ...knownTo(capabilities),
         });
       });
     },
@@ -115,6 +113,16 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     },
     aboveQuota: quotas.aboveQuota,
     input: inputs.input,
+  };
+}
+
+/** What an agent knows of outputs, by its capabilities. */
+function knownTo(capabilities: readonly string[]) {
+  return {
+    kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
+    ...(capabilities.includes(TAKES_STOPPED) ? { takesStopped: true as const } : {}),
+    ...(capabilities.includes(TAKES_ATTEMPTS) ? { takesAttempts: true as const } : {}),
+    ...(capabilities.includes(TAKES_OBJECT_DRIFT_MODE) ? { takesDriftMode: true as const } : {}),
   };
 }
 

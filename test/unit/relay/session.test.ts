@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import {
   type AgentHello,
   type ObjectResult,
+  TAKES_DRIFT_MODE,
+  TAKES_DRIFT_MODE_BOUND,
   TAKES_HEALTH_CHECKS,
   TAKES_INJECTOR,
   TAKES_LIVE_OPT_OUTS,
@@ -665,6 +667,22 @@ test('only an agent that takes them is sent the settings of the injector, of opt
   await world.clock.settle();
   expect(east.agent.settingsHeard).toEqual([settings]);
   expect(west.agent.settingsHeard).toEqual([NO_SETTINGS]);
+});
+
+test('an agent that takes the mode of drift, and not its bound, is sent the mode alone', async () => {
+  const world = await createRelayHarness();
+  const west = clusterName('west');
+  const first = await world.connect({ capabilities: [TAKES_SETTINGS, TAKES_DRIFT_MODE] });
+  const second = await world.connect({
+    cluster: west,
+    capabilities: [TAKES_SETTINGS, TAKES_DRIFT_MODE, TAKES_DRIFT_MODE_BOUND],
+  });
+  const settings: AgentSettings = { ...NO_SETTINGS, driftMode: 'Report', driftModeBound: true };
+  sessionOf(world).settings(settings);
+  world.owner.sessions.get(west)?.session.settings(settings);
+  await world.clock.settle();
+  expect(first.agent.settingsHeard).toEqual([{ ...NO_SETTINGS, driftMode: 'Report' }]);
+  expect(second.agent.settingsHeard).toEqual([settings]);
 });
 
 test('settings that agents refuse are not sent, and end no link', async () => {

@@ -41,6 +41,20 @@ describe('drift.mode of a Placement', () => {
     expect(modesOf(world, 'east')).toEqual({ a: undefined, b: undefined, c: undefined });
   });
 
+  it('is not sent to an agent that does not take it, which is touched at no connect', async () => {
+    const world = await createFleetWorld();
+    const east = world.agent('east');
+    east.capabilities = [];
+    world.source.push({ ...base, 'fleet/r.yaml': placing('report', 'apps/a.yaml', 'Report') });
+    east.connect();
+    await world.settle();
+    expect(modesOf(world, 'east')).toEqual({ a: undefined, b: undefined, c: undefined });
+    const before = east.deltas.length;
+    east.connect();
+    await world.settle();
+    expect(east.deltas.slice(before).flatMap(({ touches }) => touches)).toEqual([]);
+  });
+
   it('is Report where several Placements of an object differ', async () => {
     const world = await startedWorld({
       ...base,
