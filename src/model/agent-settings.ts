@@ -15,7 +15,7 @@ export interface AgentSettings {
   readonly ignoreLiveOptOuts?: true;
   /** Drift is only reported; only for agents that take it. Absent: it is put back. */
   readonly driftMode?: Extract<DriftMode, 'Report'>;
-  /** What Placements and manifests say of drift has no effect; only for agents that take it. Absent: it wins. */
+  /** What Placements and manifests say of drift has no effect; only for agents that take it. Absent: Placements and manifests win over `driftMode`. */
   readonly driftModeBound?: true;
   /** Absent: the cluster belongs to no Shoot. */
   readonly care?: CareTasks;

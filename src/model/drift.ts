@@ -7,6 +7,9 @@ import { parseRfc3339 } from './time.ts';
 export const DRIFT_MODES = ['Repair', 'Report'] as const;
 export type DriftMode = (typeof DRIFT_MODES)[number];
 
+/** The annotation of a manifest that overrides what Placements and the policy say of this object; in any case of letters. */
+export const DRIFT_ANNOTATION = 'fleetrelay.dev/drift';
+
 /** `putBack`: the agent has applied the object again. `left`: it only reports. `over`: it was left, and is as declared again. */
 const OUTCOMES = ['putBack', 'left', 'over'] as const;
 export type DriftOutcome = (typeof OUTCOMES)[number];

@@ -96,7 +96,10 @@ export const findings = {
   GeneratedName: { code: 'FR2011', meaning: 'The object has `generateName`, so it has no fixed name.' },
   BadName: { code: 'FR2012', meaning: 'The name is not allowed here.' },
   BadLabel: { code: 'FR2013', meaning: "A label's key or value is not one that Kubernetes allows." },
-  BadAnnotation: { code: 'FR2014', meaning: "An annotation's key or value is not one that Kubernetes allows." },
+  BadAnnotation: {
+    code: 'FR2014',
+    meaning: "An annotation's key or value is not one that Kubernetes allows or fleetrelay knows.",
+  },
   BadSelector: { code: 'FR2015', meaning: 'A label selector contradicts itself or lacks values.' },
   BadPath: { code: 'FR2016', meaning: 'The path or glob is not allowed.' },
   BadAddress: { code: 'FR2017', meaning: 'The address or URL is not allowed.' },

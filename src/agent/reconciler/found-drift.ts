@@ -1,5 +1,13 @@
 import type { AgentSettings } from '../../model/agent-settings.ts';
-import { DRIFT_MODES, type Drift, type DriftMode, displayDrift, short, toldFields } from '../../model/drift.ts';
+import {
+  DRIFT_ANNOTATION,
+  DRIFT_MODES,
+  type Drift,
+  type DriftMode,
+  displayDrift,
+  short,
+  toldFields,
+} from '../../model/drift.ts';
 import { type JsonObject, jsonEquals } from '../../model/json.ts';
 import { annotationOf, displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { ClusterApi, Differences, InventoryRecord, ObservedObject } from '../../ports/cluster-api.ts';
@@ -10,12 +18,9 @@ import type { DriftBook } from './drift-book.ts';
 /** Objects by what another actor had done to them. */
 export type DriftCounts = Readonly<Record<Drift['drift'], number>>;
 
-/** An annotation of a manifest. It overrides what Placements and the policy say of this object. */
-const DRIFT = 'fleetrelay.dev/drift';
-
 /** What a manifest says of drift; it may write it as the policy does (`Report`). */
 function declaredMode(value: JsonObject): DriftMode | undefined {
-  const written = annotationOf(value, DRIFT).toLowerCase();
+  const written = annotationOf(value, DRIFT_ANNOTATION).toLowerCase();
   return DRIFT_MODES.find((mode) => mode.toLowerCase() === written);
 }
 

@@ -167,7 +167,9 @@ function createRecordChanges(
   function writeGathered(): void {
     cancelGathering?.();
     cancelGathering = undefined;
-    writeWaiting().catch((error: unknown) => log.warn('identities of new objects could not be written', { error }));
+    writeWaiting().catch((error: unknown) =>
+      log.warn('what is known of applied objects could not be written', { error }),
+    );
   }
 
   function writeWaiting(): Promise<void> {

@@ -15,6 +15,7 @@ import {
   withFix,
   withoutSecretType,
 } from '../problem.ts';
+import { checkOwnAnnotation } from './own-annotations.ts';
 import { type DocumentReading, isReadable } from './reading.ts';
 import { checkLabels, labelKeyProblem } from './selectors.ts';
 
@@ -163,15 +164,15 @@ function checkMetadata(document: JsonObject): readonly FieldProblem[] {
   const { labels, annotations } = metadataOf(document);
   const checked = textMap(labels, ['metadata', 'labels']);
   const notes = textMap(annotations, ['metadata', 'annotations']);
-  const badKeys = Object.keys(notes.texts).flatMap((key) => {
+  const odd = Object.entries(notes.texts).flatMap(([key, text]) => {
     // The case of the prefix does not matter in annotations.
     const bad = labelKeyProblem(key.toLowerCase());
     const path = ['metadata', 'annotations', key];
     return bad === undefined
-      ? []
+      ? checkOwnAnnotation(key, text)
       : [{ ...fieldError('BadAnnotation', path, `metadata.annotations: ${bad}`), atKey: true }];
   });
-  return [...checked.problems, ...checkLabels(checked.texts, ['metadata', 'labels']), ...notes.problems, ...badKeys];
+  return [...checked.problems, ...checkLabels(checked.texts, ['metadata', 'labels']), ...notes.problems, ...odd];
 }
 
 /** The data of ConfigMaps and Secrets must be text; unquoted numbers are a common mistake. */

@@ -73,6 +73,20 @@ const IDENTITY: readonly Case[] = [
     ],
   ],
   [
+    'values of annotations of fleetrelay that have no effect',
+    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations:\n    fleetrelay.dev/drift: reprot\n    fleetrelay.dev/adopt: "True"\n    fleetrelay.dev/prune: never\n    fleetrelay.dev/reconcile: disabled\n    fleetrelay.dev/replace: "false"\n',
+    [
+      '6:27: warning: metadata.annotations["fleetrelay.dev/drift"]: "reprot" has no effect; known are repair, report (did you mean report?)',
+      '7:27: warning: metadata.annotations["fleetrelay.dev/adopt"]: "True" has no effect; known are true, false (did you mean true?)',
+      '8:27: warning: metadata.annotations["fleetrelay.dev/prune"]: "never" has no effect; known are disabled, enabled',
+    ],
+  ],
+  [
+    'modes of drift as a policy and as an annotation writes them',
+    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations:\n    fleetrelay.dev/drift: Report\n',
+    [],
+  ],
+  [
     'numbers in a ConfigMap',
     'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  port: 80\n',
     ['5:9: error: data["port"] must be text, not a number (quote it)'],
