@@ -131,8 +131,13 @@ function objectProgress(digest: Digest, result: ObjectResult | undefined, connec
 const DRIFTED = 'Drifted';
 
 function driftMessage(drift: Drift, since: number | undefined): string {
-  const when = since === undefined ? '' : ` since ${rfc3339(since)}`;
-  return `drifted${when}: ${displayDrift(drift)}; its drift is only reported`;
+  const when = since === undefined ? '' : rfc3339(since);
+  // It can have been changed first: the time may be of that.
+  const what =
+    drift.drift === 'removed'
+      ? `removed by others${when && `; first reported at ${when}`}`
+      : `drifted${when && ` since ${when}`}: ${displayDrift(drift)}`;
+  return `${what}; its drift is only reported`;
 }
 
 function removalProgress(result: ObjectResult | undefined, connected: boolean): Reported {

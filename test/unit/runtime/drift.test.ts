@@ -163,6 +163,9 @@ describe('an object whose drift is left', () => {
     expect(output?.message).toBe(
       `drifted since ${since}: data.value changed by "kubectl-edit"; its drift is only reported`,
     );
+    east.drifts('ConfigMap/web/a', { drift: 'removed', fields: [], managers: [] });
+    await world.settle();
+    expect(outputOf(world)?.message).toBe(`removed by others; first reported at ${since}; its drift is only reported`);
     const placement = await world.server.api.explain({ object: 'Placement/apps', part: 'Ready' });
     expect(placement).toMatchObject({
       value: { condition: { status: 'True', message: '6 of 6 applied, 1 drifted' } },
