@@ -78,7 +78,7 @@ export function createDrift(deps: DriftDeps) {
       const value = readable(content);
       const differences =
         observed === undefined || value === undefined ? UNKNOWN : cluster.differences(request, observed);
-      if (value !== undefined && found.isLeft(value, record, observed, differences)) return false;
+      if (value !== undefined && found.take(value, record, { last, observed, differences })) return false;
     }
     differing.set(key, observed);
     return true;

@@ -1,3 +1,4 @@
+import type { ObjectResult } from '../../model/agent.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import {
   DRIFT_ANNOTATION,
@@ -179,6 +180,13 @@ function createPutBackDrift({ cluster, drifts, log }: FoundDriftDeps) {
   };
 }
 
+/** How the live object differs; undefined: it is gone. `last`: the result of its apply. */
+interface SeenDrift {
+  readonly last: ObjectResult;
+  readonly observed: ObservedObject | undefined;
+  readonly differences: Differences;
+}
+
 /** Drift of applied objects, which is left or put back. */
 export function createFoundDrift(deps: FoundDriftDeps) {
   const { results, settings } = deps;
@@ -188,15 +196,11 @@ export function createFoundDrift(deps: FoundDriftDeps) {
     left,
     putBack,
     /**
-     * Whether the drift is only reported, by the declared value; it is told then, and else when it was put back. Not if no declared field
-     * differs: an apply finds out whether the stamp is old, or the object is being deleted.
+     * Takes drift of an applied object. True: it is only reported, by the declared value; it is told now. Else it is told when it was put
+     * back. Not left is a live object that differs in no declared field: an apply finds out whether the stamp is old, or the object is
+     * being deleted.
      */
-    isLeft(
-      value: JsonObject,
-      record: InventoryRecord,
-      observed: ObservedObject | undefined,
-      differences: Differences,
-    ): boolean {
+    take(value: JsonObject, record: InventoryRecord, { last, observed, differences }: SeenDrift): boolean {
       const declared = declaredMode(value);
       const found = toldDrift(record.key, observed === undefined ? 'removed' : 'changed', differences);
       const compared: Compared = { observed, record, declared, found };
@@ -210,8 +214,6 @@ export function createFoundDrift(deps: FoundDriftDeps) {
       }
       putBack.forget(record.key);
       left.note(compared);
-      const last = results.get(record.key);
-      if (last?.state !== 'applied') return true;
       const { health, ...rest } = last;
       // An object that was removed has no health.
       results.note({ ...rest, drift: found, ...(health === undefined || observed === undefined ? {} : { health }) });
