@@ -4,6 +4,7 @@ import { OutputHeadSchema } from '../../generated/relay_pb.ts';
 import { EMPTY_INVENTORY } from '../../src/agent/reconciler/inventory.ts';
 import { createReconciler, type ReconcilerDeps } from '../../src/agent/reconciler/reconciler.ts';
 import { createResultBook } from '../../src/agent/result-book.ts';
+import { NO_SETTINGS } from '../../src/model/agent-settings.ts';
 import { parseFleetName } from '../../src/model/ids.ts';
 import type { SequencedDelta } from '../../src/model/output.ts';
 import { must } from '../../src/model/result.ts';
@@ -21,6 +22,8 @@ export function createAgentEnd() {
   const deps = {
     ...{ clock: stillClock, log: complainingLog, takenOver: ignore, idle: ignore, results: createResultBook(ignore) },
     random: { next: () => 0.5, id: () => '0'.repeat(32) },
+    settings: () => NO_SETTINGS,
+    drifts: { note: ignore, putBack: ignore, end: ignore },
     disk: {
       append: async ({ put }: OutputStep) => new Map(put.map((object) => [object.key, object])),
       replace: async ({ objects }: StoredOutput) => objects,
