@@ -4,10 +4,11 @@ import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { type Agent, createAgent } from '../../../src/agent/agent.ts';
 import { mirroredSlices } from '../../../src/engine/services/translate.ts';
+import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
 import type { DriftMode } from '../../../src/model/drift.ts';
 import { type Digest, parseClusterName } from '../../../src/model/ids.ts';
-import { type JsonObject, objectsOf } from '../../../src/model/json.ts';
+import { type JsonObject, objectOf, objectsOf } from '../../../src/model/json.ts';
 import { type ObjectKey, objectKey } from '../../../src/model/object-key.ts';
 import { must } from '../../../src/model/result.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../support/agent-disk.ts';
@@ -138,6 +139,30 @@ describe.skipIf(noProgram('kube-apiserver'))('an agent in a Kubernetes cluster',
     for (const name of ['changed', 'removed'])
       expect(await live('configmap', name)).toMatchObject({ data: { k: '1' } });
     expect(both.map(driftOf)).toEqual([undefined, undefined]);
+  });
+
+  test('an object that git removes and declares again while a finalizer holds it is made anew, also where drift is only reported', async () => {
+    const value = configMap('held', { k: '1' }, world.web);
+    await startAgent();
+    server.settings({ ...NO_SETTINGS, driftMode: 'Report' });
+    expect(await server.say({ upserts: [value] })).toEqual({ accepted: true });
+    await until('it is applied', isSaid(value, 'applied Applied'));
+    const hold = (finalizers: readonly string[]) =>
+      plane.kubectl([
+        ...['patch', 'configmap', 'held', '-n', world.web, '--type=merge'],
+        ...['-p', JSON.stringify({ metadata: { finalizers } })],
+      ]);
+    await hold(['example.com/hold']);
+    const first = objectOf((await live('configmap', 'held')).metadata).uid;
+    expect(await server.say({ removals: [keyOf(value)] })).toEqual({ accepted: true });
+    await until('its removal waits', isSaid(value, 'removing Waiting'));
+    expect(await server.say({ upserts: [value] })).toEqual({ accepted: true });
+    await until('it waits for its end', isSaid(value, 'failed BeingDeleted'));
+    await hold([]);
+    await until('it is made anew', isSaid(value, 'applied Applied'));
+    const { metadata } = await live('configmap', 'held');
+    expect(objectOf(metadata).uid).not.toBe(first);
+    expect(server.results.filter(({ key, drift }) => key === keyOf(value) && drift !== undefined)).toEqual([]);
   });
 
   test('what a late request of an earlier agent brings back is removed again', async () => {
