@@ -839,7 +839,7 @@ openpgpKeysFile?: string
  */
 export interface DriftBounds {
 /**
- * What drift.mode is, whatever a FleetPolicy says. What Placements and the annotation fleetrelay.dev/drift say has no effect then. Left out: these decide.
+ * Sets drift.mode for the fleet. FleetPolicies, Placements and the annotation fleetrelay.dev/drift cannot change it then. Left out: they decide.
  */
 mode?: ("Repair" | "Report")
 /**

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { GENERATED_ONLY_IN, LAYERS, STRICTER } from './layers.ts';
+import { GENERATED_ONLY_IN, LAYERS, SELF_CONTAINED } from './layers.ts';
 
 const PATH = join(import.meta.dirname, '../generated/biome-layers.json');
 
@@ -45,17 +45,12 @@ function overridesOf(layer: string): readonly object[] {
   const { may } = LAYERS[layer] ?? { may: [] };
   const only = GENERATED_ONLY_IN[layer] ?? [];
   const most = only.length === 0 ? may : may.filter((name) => name !== 'generated');
-  const stricter = Object.entries(STRICTER).filter(([folder]) => folder.startsWith(`${layer}/`));
+  const own = SELF_CONTAINED.filter((folder) => folder.startsWith(`${layer}/`));
   return [
     override(layer, patternsOf(layer, most)),
     ...only.map((folder) => override(folder, patternsOf(layer, may))),
-    ...stricter.map(([folder, outside]) =>
-      override(folder, [
-        {
-          group: ['**', '!./**', ...outside.map((path) => `!**/${path}/**`)],
-          message: `${folder} imports nothing outside itself.`,
-        },
-      ]),
+    ...own.map((folder) =>
+      override(folder, [{ group: ['**', '!./**'], message: `${folder} imports nothing outside itself.` }]),
     ),
   ];
 }

@@ -37,10 +37,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   cli: { may: ['model', 'ports', 'api', 'probes', 'http', 'manifest', 'validation', 'server', 'compose'] },
 };
 
-/** Folders with stricter rules than their layer: what they may import of `src`, by path from `src`. */
-export const STRICTER: Readonly<Record<string, readonly string[]>> = {
-  'engine/collections': [],
-};
+/** Folders of `src` that import nothing outside themselves. */
+export const SELF_CONTAINED: readonly string[] = ['engine/collections'];
 
 /** Folders of a layer that may import generated code alone: the rest of the layer may not. */
 export const GENERATED_ONLY_IN: Readonly<Record<string, readonly string[]>> = { adapters: ['adapters/grpc'] };

@@ -76,16 +76,10 @@ function clusterProblem(cluster: ClusterView): readonly Problem[] {
       return [warning(where, `${of(counts.applied, 'applied')}${why}`)];
     }
   }
+  const advice = `fleetrelay get outputs --cluster ${name}`;
+  // A server of an earlier version counts none.
   const drifted =
-    // A server of an earlier version counts none.
-    !(cluster.drifted > 0)
-      ? []
-      : [
-          warning(
-            where,
-            `${of(cluster.drifted, 'drifted')}, which is only reported: fleetrelay get outputs --cluster ${name}`,
-          ),
-        ];
+    cluster.drifted > 0 ? [warning(where, `${of(cluster.drifted, 'drifted')}, which is only reported: ${advice}`)] : [];
   if (counts.held === 0) return drifted;
   const sync = syncOfCluster({ ...cluster, inSync: true });
   const still = sync === 'kept' ? 'kept: nothing changes in them' : sync;

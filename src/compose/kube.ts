@@ -73,6 +73,9 @@ export function systemDeps() {
   return { clock: createSystemClock(), random: createSystemRandom(), log: createPinoLog({ level: 'error' }) };
 }
 
+/** Where `cluster register` installs an agent unless it is told otherwise. */
+export const AGENT_NAMESPACE = 'fleetrelay';
+
 /** Connects to an API server without asking it anything. Rejects with a text for a person. */
 export async function openClient(target: KubeTarget, { cwd, env, version }: KubeIo): Promise<KubeReader> {
   const { kubeconfig, context } = target;
@@ -84,7 +87,7 @@ export async function openClient(target: KubeTarget, { cwd, env, version }: Kube
   });
   if (!found.ok) throw new Error(found.problem);
   const { client, namespace } = found.value;
-  return { client, namespace: target.namespace ?? namespace ?? 'fleetrelay' };
+  return { client, namespace: target.namespace ?? namespace ?? AGENT_NAMESPACE };
 }
 
 /** Connects to an API server and asks it for its kinds. Rejects with a text for a person. */

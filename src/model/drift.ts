@@ -64,7 +64,7 @@ export function short(names: readonly string[]): readonly string[] {
 /** For people: `data.greeting changed by "kubectl-edit"`. */
 export function displayDrift({ drift, fields, managers }: Drift): string {
   const by = managers.length === 0 ? '' : ` by ${managers.map((name) => `"${name}"`).join(', ')}`;
-  const what = drift === 'removed' || fields.length === 0 ? 'it was' : `${fields.join(', ')}`;
+  const what = drift === 'removed' || fields.length === 0 ? 'it was' : fields.join(', ');
   return `${what} ${drift}${by}`;
 }
 

@@ -24,7 +24,7 @@ const CONDITION_COLUMNS: readonly Column<ConditionView>[] = [
   { title: 'MESSAGE', text: ({ message }) => message },
 ];
 
-/** The object and its cluster are above. */
+/** The object and its cluster are above. A spread gives a record the index signature that a row of a view has. */
 const EXPLAINED_DRIFT_COLUMNS: readonly Column<DriftRecord>[] = DRIFT_COLUMNS.filter(
   ({ title }) => title !== 'CLUSTER' && title !== 'OBJECT',
 ).map((column) => ({ ...column, text: (row) => column.text({ ...row }) }));

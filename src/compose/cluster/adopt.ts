@@ -18,7 +18,16 @@ import { must } from '../../model/result.ts';
 import { isKeyOfSecret } from '../../model/secret-values.ts';
 import { desiredViews } from '../../runtime/api/views.ts';
 import { openEvaluation } from '../evaluate.ts';
-import { isMissing, type Kube, type KubeIo, METADATA_ONLY, openKube, refusalOf, systemDeps } from '../kube.ts';
+import {
+  AGENT_NAMESPACE,
+  isMissing,
+  type Kube,
+  type KubeIo,
+  METADATA_ONLY,
+  openKube,
+  refusalOf,
+  systemDeps,
+} from '../kube.ts';
 import type { KubeTarget } from '../options.ts';
 import { readCheckout } from '../read-checkout.ts';
 
@@ -57,8 +66,6 @@ export interface AdoptReport {
 }
 
 const AT_ONCE = 8;
-/** Where `cluster register` installs an agent unless it is told otherwise. */
-const AGENT_NAMESPACE = 'fleetrelay';
 
 /** Asks the cluster's API server what a first sync would change. Writes nothing. Rejects with a text for a person. */
 export async function previewAdoption(request: AdoptRequest, io: KubeIo): Promise<AdoptReport> {
@@ -140,11 +147,11 @@ function verdictOf({ wanted }: Judging, key: ObjectKey, value: JsonObject, previ
         ? { verdict: 'create', message: 'after its namespace or definition' }
         : { verdict: 'failed', message: preview.message };
     case 'change': {
-      const { adopts = '', isGiven = false, changes } = preview;
+      const { adopts = '', mayTakeOver = false, changes } = preview;
       const declared = preview.conflicts.filter(({ operation }) => operation === 'Apply');
       const conflicts = declared.map(({ manager, field }) => ({ manager, field }));
       const found = { owner: adopts, changes, conflicts };
-      if (adopts !== '' && !isGiven) {
+      if (adopts !== '' && !mayTakeOver) {
         return { ...found, verdict: 'refused', message: `${adopts} has it` };
       }
       if (conflicts.length > 0 && !isSet(value, 'fleetrelay.dev/force-conflicts')) {

@@ -42,8 +42,8 @@ export function editorSettings(): string {
 }
 
 /**
- * What becomes of settings that exist: they stay, whatever they say. Undefined: there are none. Such a file is JSON with comments,
- * so that it is only searched for the paths.
+ * Keeps settings that exist, and says what to add to them. Undefined: there are none. The file is JSON with comments, so it is only
+ * searched for the paths.
  */
 export async function keepSettings(where: string): Promise<Step | undefined> {
   const there = (await readIfThere(where))?.toString('utf8');

@@ -15,7 +15,7 @@ export interface InitRequest extends FileWriting {
 }
 
 /**
- * Writes a repository to start from: one cluster, one Placement and what it sends there, and what tells editors their schemas.
+ * Writes a repository to start from: one cluster, one Placement and what it sends there, schemas and settings for editors.
  * Rejects with a text for a person instead of replacing a file with other content, unless it is forced to. Schemas are
  * replaced, because each version of fleetrelay has its own. Settings of the editor stay, with what is to be added to them.
  */

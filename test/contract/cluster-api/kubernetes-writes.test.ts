@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
 import { parseFleetName, parseSourceName } from '../../../src/model/ids.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/model/json.ts';
 import { must } from '../../../src/model/result.ts';
 import type { ApplyRequest, ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
@@ -105,20 +105,11 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     await expect(live('configmap', 'a')).rejects.toThrow('not found');
   });
 
-  test('an object that is being deleted differs in no field; what becomes of it afterwards is said', async () => {
+  test('an object that is being deleted differs in no field, and the message says what happens when it is gone', async () => {
     const a = configMap('a', { k: '1' });
     await cluster.apply(request(a));
     const finalizers = (names: readonly string[]) =>
-      plane.kubectl([
-        'patch',
-        'configmap',
-        'a',
-        '-n',
-        world.web,
-        '-p',
-        JSON.stringify({ metadata: { finalizers: names } }),
-        '--type=merge',
-      ]);
+      patch('configmap', 'a', { metadata: { finalizers: names } }, 'holder');
     await finalizers(['example.com/hold']);
     await plane.kubectl(['delete', 'configmap', 'a', '-n', world.web, '--wait=false']);
     const held = await world.seen(cluster, keyOf(a), (object) => object?.health?.state === 'terminating');
@@ -140,32 +131,13 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
   test('no manager is named for a field that was removed, since the cluster does not say who did it', async () => {
     const a = configMap('a', { k: '1', other: 'x' });
     await cluster.apply(request(a));
-    await plane.kubectl([
-      'patch',
-      'configmap',
-      'a',
-      '-n',
-      world.web,
-      '--type=json',
-      '-p',
-      '[{"op":"remove","path":"/data/other"}]',
-    ]);
+    await patch('configmap', 'a', [{ op: 'remove', path: '/data/other' }], 'person', 'json');
     const lacking = await world.seen(cluster, keyOf(a), (object) => !JSON.stringify(object?.value).includes('other'));
     expect(cluster.differences(request(a), lacking)).toEqual({ fields: ['.data.other'], managers: [] });
-    const hold = '{"metadata":{"finalizers":["example.com/hold"]}}';
-    await plane.kubectl(['patch', 'configmap', 'a', '-n', world.web, '--type=merge', '-p', hold]);
+    await patch('configmap', 'a', { metadata: { finalizers: ['example.com/hold'] } }, 'holder');
     const patched = await world.seen(cluster, keyOf(a), (object) => JSON.stringify(object?.value).includes('hold'));
     expect(cluster.differences(request(a), patched)).toEqual({ fields: ['.data.other'], managers: [] });
-    await plane.kubectl([
-      'patch',
-      'configmap',
-      'a',
-      '-n',
-      world.web,
-      '--type=merge',
-      '-p',
-      '{"metadata":{"finalizers":null}}',
-    ]);
+    await patch('configmap', 'a', { metadata: { finalizers: null } }, 'holder');
   });
 
   test('the object of another manager is a conflict that names it, and is adopted on request', async () => {
@@ -187,14 +159,14 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     const name = `${world.web}-made`;
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
     await plane.kubectl(byCommand, { input: JSON.stringify(annotated(namespace, made)) });
-    expect(await world.preview(request(namespace))).toMatchObject({ type: 'change', isGiven: true });
+    expect(await world.preview(request(namespace))).toMatchObject({ type: 'change', mayTakeOver: true });
     expect(await cluster.apply(request(namespace))).toMatchObject({ type: 'applied' });
     const { metadata } = JSON.parse(await plane.kubectl(['get', 'namespace', name, '-o', 'json']));
     expect(metadata.annotations).not.toHaveProperty(['fleetrelay.dev/made-for-agent']);
     const other = { ...namespace, metadata: { name: `${name}-elsewhere` } };
     const elsewhere = { 'fleetrelay.dev/made-for-agent': 'other-agents' };
     await plane.kubectl(byCommand, { input: JSON.stringify(annotated(other, elsewhere)) });
-    expect(await world.preview(request(other))).toMatchObject({ type: 'change', isGiven: false });
+    expect(await world.preview(request(other))).toMatchObject({ type: 'change', mayTakeOver: false });
     const refused = await cluster.apply(request(other));
     expect(refused).toMatchObject({ type: 'conflict', owner: 'the agent in namespace other-agents' });
     expect(await cluster.apply(request(annotated(other, { 'fleetrelay.dev/adopt': 'true' })))).toMatchObject({
@@ -660,7 +632,7 @@ describe.skipIf(noProgram('kube-apiserver'))('writes in a Kubernetes cluster', (
     expect((await cluster.list('complete')).objects.has(key)).toBe(true);
   });
 
-  async function patch(kind: string, name: string, change: JsonObject, manager: string, type = 'merge'): Promise<void> {
+  async function patch(kind: string, name: string, change: JsonValue, manager: string, type = 'merge'): Promise<void> {
     const args = ['patch', kind, name, '-n', world.web, '--type', type, '--field-manager', manager];
     await plane.kubectl([...args, '-p', JSON.stringify(change)]);
   }

@@ -21,7 +21,7 @@ interface Holding {
   /** What a delta that is under way brings, and what it takes away. */
   readonly sent: Set<ObjectKey>;
   readonly going: Set<ObjectKey>;
-  /** What a refused delta would have taken away: the server counts it as going until it hears of the refusal. */
+  /** Removals of a refused delta. The server counts them as going until it hears of the refusal. */
   readonly refused: Set<ObjectKey>;
   isUnderWay: boolean;
   isAboutToLeave: boolean;

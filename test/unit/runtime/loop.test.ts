@@ -267,7 +267,7 @@ describe('a commit in slices', () => {
 });
 
 describe('the phases of a loop', () => {
-  it('run in their order, whatever the order in which their members were added', () => {
+  it('run in their order, also if their members were added in another one', () => {
     const { loop, stageAll } = createScene(1_000);
     const told: string[] = [];
     for (const phase of RECORDER_PHASES.toReversed()) {

@@ -7,8 +7,8 @@ export const ADOPT = 'fleetrelay.dev/adopt';
 /** Names of field managers between commas. */
 export const ADOPT_FROM = 'fleetrelay.dev/adopt-from';
 /**
- * Written by `fleetrelay cluster register` onto each Namespace that it makes for an agent: the namespace of that agent. Each agent of a
- * cluster has one of its own, whatever its fleet. For this agent a manifest of the Namespace needs no ADOPT.
+ * Written by `fleetrelay cluster register` onto each Namespace that it makes for an agent: the namespace of that agent. The agents
+ * of a cluster have different namespaces, also those of different fleets. For this agent a manifest of the Namespace needs no ADOPT.
  */
 export const MADE_FOR_AGENT = 'fleetrelay.dev/made-for-agent';
 export const FORCE_CONFLICTS = 'fleetrelay.dev/force-conflicts';
@@ -17,15 +17,15 @@ export const DISCOVERY = 'fleetrelay.dev/discovery';
 export const PAUSED = 'fleetrelay.dev/paused';
 
 /** The namespace of the agent for which an installation has made the live Namespace; empty: none, or it is of another kind. */
-export function agentOfMade(key: ObjectKey, live: JsonObject): string {
+export function madeForAgent(key: ObjectKey, live: JsonObject): string {
   // Annotations of other kinds can be copies.
   return kindOf(key) === '/Namespace' ? annotationOf(live, MADE_FOR_AGENT) : '';
 }
 
 /** Whether an object of others may be taken over: its manifest says so, or it is a Namespace that was made for this agent. */
-export function isGiven(key: ObjectKey, declared: JsonObject, live: JsonObject, agentNamespace: string): boolean {
+export function mayTakeOver(key: ObjectKey, declared: JsonObject, live: JsonObject, agentNamespace: string): boolean {
   if (annotationOf(declared, ADOPT) === 'true') return true;
-  const madeFor = agentOfMade(key, live);
+  const madeFor = madeForAgent(key, live);
   return madeFor !== '' && madeFor === agentNamespace;
 }
 

@@ -4,7 +4,7 @@ import { REQUEST_BYTES } from '../../../model/object-size.ts';
 import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
 import type { ApplyOutcome, ApplyRequest, Differences, ObservedObject } from '../../../ports/cluster-api.ts';
 import type { KubeAnswer } from '../api/types.ts';
-import { ADOPT_FROM, isGiven, optsOut, RECONCILE } from './annotations.ts';
+import { ADOPT_FROM, mayTakeOver, optsOut, RECONCILE } from './annotations.ts';
 import { awaitServed, isDefinition, isServed } from './definitions.ts';
 import { isEmpty, undeclaredFields } from './field-sets.ts';
 import { formerManagers } from './former-managers.ts';
@@ -191,7 +191,7 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   const { request, resource, live, flapping } = applying;
   const { key, stamp, value } = request;
   const owner = ownerOf(raw, { ...stamp, key });
-  const isAdopted = owner.type === 'theirs' && owner.adoptable && isGiven(key, value, raw, applying.agentNamespace);
+  const isAdopted = owner.type === 'theirs' && owner.adoptable && mayTakeOver(key, value, raw, applying.agentNamespace);
   if (owner.type === 'theirs' && !isAdopted) {
     return { type: 'conflict', owner: owner.owner, message: owner.message };
   }

@@ -11,7 +11,7 @@ import {
 import { isLasting } from '../../../model/lasting-objects.ts';
 import { displayKey, metadataOf, type ObjectKey } from '../../../model/object-key.ts';
 import type { Ownership } from '../../../ports/cluster-api.ts';
-import { ADOPT, agentOfMade } from './annotations.ts';
+import { ADOPT, madeForAgent } from './annotations.ts';
 import { readStamp } from './stamp.ts';
 
 /** The field manager of everything that fleetrelay applies. */
@@ -40,7 +40,7 @@ export function ownerOf(live: JsonObject, { fleet, key, nonce }: Omit<Ownership,
     };
   }
   const owner = managerOf(live);
-  const made = agentOfMade(key, live);
+  const made = madeForAgent(key, live);
   if (made !== '') {
     const message = `${displayKey(key)} was made for the agent in namespace ${made}; set the annotation ${ADOPT}: "true" in its manifest to take it over`;
     return { type: 'theirs', adoptable: true, owner: `the agent in namespace ${made}`, message };

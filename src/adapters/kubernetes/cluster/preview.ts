@@ -13,7 +13,7 @@ import { isKeyOfSecret } from '../../../model/secret-values.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, KubeClient } from '../api/types.ts';
-import { ADOPT, isGiven } from './annotations.ts';
+import { ADOPT, mayTakeOver } from './annotations.ts';
 import { fieldsOf, subtractFields, undeclaredFields, withoutPaths } from './field-sets.ts';
 import { allFields, formerManagers } from './former-managers.ts';
 import { handOver, ignoredOf, leftToOthers } from './ignored-fields.ts';
@@ -33,14 +33,14 @@ export interface FieldChange {
 
 /**
  * What a first apply of an object would do. `conflicts`: fields that would be taken from other managers. `adopts`: the
- * present owner, if the object is not ours; `isGiven`: it may be taken over.
+ * present owner, if the object is not ours; `mayTakeOver`: it may be taken over.
  */
 export type Preview =
   | { readonly type: 'create' | 'unchanged' }
   | {
       readonly type: 'change';
       readonly adopts?: string;
-      readonly isGiven?: boolean;
+      readonly mayTakeOver?: boolean;
       readonly changes: readonly FieldChange[];
       readonly conflicts: readonly FieldConflict[];
     }
@@ -106,7 +106,9 @@ export async function previewApply(looking: Looking, request: ApplyRequest): Pro
     ...removedFields(raw, body, { former, others, left: leftToOthers(looking, request), isSecret: isKeyOfSecret(key) }),
   ];
   const adopts =
-    owner.type === 'theirs' ? { adopts: owner.owner, isGiven: isGiven(key, value, raw, looking.agentNamespace) } : {};
+    owner.type === 'theirs'
+      ? { adopts: owner.owner, mayTakeOver: mayTakeOver(key, value, raw, looking.agentNamespace) }
+      : {};
   if (changes.length === 0 && conflicts.length === 0 && owner.type === 'ours') return { type: 'unchanged' };
   return { type: 'change', ...adopts, changes, conflicts };
 }
